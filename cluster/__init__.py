@@ -1,0 +1,1 @@
+"""What a GPU cluster is, and what may happen in it."""

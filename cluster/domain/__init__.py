@@ -1,0 +1,1 @@
+"""Decides: values in, values out; no clock, no network, no database."""

@@ -1,0 +1,1 @@
+"""Says in Korean and English what the domain returned."""

@@ -1,0 +1,1 @@
+"""What make up does on one machine."""

@@ -1,0 +1,1 @@
+"""Start, list and stop attempts."""
