@@ -1,0 +1,61 @@
+"""The doorbell: Redis carries row ids and nothing else; losing it costs latency only."""
+
+from typing import Protocol
+
+import redis
+import structlog
+from rq import Queue
+from rq.serializers import JSONSerializer
+
+log = structlog.get_logger()
+
+STREAM = "ev"
+STREAM_LENGTH = 10_000
+RUN_OPERATION = "worker.tasks.run.run_operation"
+
+
+class Bell(Protocol):
+    """Rings after commit; a bell that cannot ring never fails the caller."""
+
+    def ring(self, topic: str, row_id: int) -> None: ...
+
+    def enqueue(self, queue: str, operation_id: int) -> None: ...
+
+
+class RedisBell:
+    """Topics go to one Redis stream for pages and the scheduler, operations to RQ's queues."""
+
+    def __init__(self, connection: redis.Redis) -> None:
+        self.connection = connection
+
+    def ring(self, topic: str, row_id: int) -> None:
+        try:
+            self.connection.xadd(
+                STREAM, {"topic": topic, "id": row_id}, maxlen=STREAM_LENGTH, approximate=True
+            )
+        except redis.RedisError as error:
+            log.warning("bell is silent", topic=topic, row=row_id, error=str(error))
+
+    def enqueue(self, queue: str, operation_id: int) -> None:
+        """RQ's own time limits, retries and results are off: the operation's row holds all of that."""
+        try:
+            Queue(queue, connection=self.connection, serializer=JSONSerializer).enqueue(
+                RUN_OPERATION, operation_id, job_timeout=-1, result_ttl=0, failure_ttl=60
+            )
+        except redis.RedisError as error:
+            log.warning("bell is silent", queue=queue, row=operation_id, error=str(error))
+
+
+class SilentBell:
+    """For installations and tests without Redis: rows are found by the sweep alone."""
+
+    def ring(self, topic: str, row_id: int) -> None:
+        pass
+
+    def enqueue(self, queue: str, operation_id: int) -> None:
+        pass
+
+
+def connect(redis_url: str) -> redis.Redis:
+    """A connection that gives up in 2 s, so that a dead Redis never holds a page."""
+    return redis.Redis.from_url(redis_url, socket_connect_timeout=2, socket_timeout=15)

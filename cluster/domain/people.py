@@ -1,0 +1,19 @@
+"""Who is asking: every verb and every query that depends on the person takes an Actor."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Actor:
+    """A person or a service of the installation, as the audit entry names it.
+
+    `scopes` limits what an API token may do (None: a signed-in person, no limit);
+    `address` is where the request came from, `request_id` joins log lines, audit and answer.
+    """
+
+    user_id: int
+    name: str
+    is_administrator: bool = False
+    address: str = ""
+    request_id: str = ""
+    scopes: frozenset[str] | None = None

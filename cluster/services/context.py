@@ -1,0 +1,23 @@
+"""What every verb needs: the store, the bell, the settings, the clock, and who is asking."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from cluster.bell import Bell
+from cluster.settings import Settings
+from cluster.store.engine import Store
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """One installation, as the entry points hand it to pages, tasks and loops."""
+
+    store: Store
+    bell: Bell
+    settings: Settings
+    clock: Callable[[], datetime] = utc_now

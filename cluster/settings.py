@@ -1,0 +1,109 @@
+"""Every setting of the installation, read once by the entry points from the environment."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from cluster.domain.errors import GroundcrewError
+
+VERSION = "0.1.0"
+PREFIX = "GROUNDCREW_"
+
+
+class MissingSettings(GroundcrewError):
+    """Names every setting that is missing or unusable, all at once."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__("settings.missing", names=names)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Sizes are bytes, times seconds. `state_dir` holds everything that `make reset` deletes."""
+
+    state_dir: Path
+    cache_dir: Path
+    database_url: str
+    redis_url: str
+    secret_key: str
+    executor: str = "process"
+    host: str = "127.0.0.1"
+    port: int = 8470
+    public_url: str = "http://127.0.0.1:8470"
+    time_zone: str = "UTC"
+    uid_base: int = 100_000
+    gid_base: int = 100_000
+    password_policy: str = "asvs"
+    unicode_file_names: bool = False
+    upload_limit_bytes: int = 20 * 1024**3
+    cpu_slots: int = 2
+    version: str = VERSION
+
+    @property
+    def storage_dir(self) -> Path:
+        """Datasets, code, logs and checkpoints, by id."""
+        return self.state_dir / "storage"
+
+    @property
+    def runtime_dir(self) -> Path:
+        """What a job imports: installed copies of the shim, `groundcrew_job` and the built-in models."""
+        return self.state_dir / "runtime"
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.time_zone)
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
+        """Raises MissingSettings with the whole list of what is missing or unusable."""
+        wrong: list[str] = []
+
+        def need(name: str) -> str:
+            value = environment.get(PREFIX + name, "")
+            if not value:
+                wrong.append(PREFIX + name)
+            return value
+
+        def number(name: str, default: int) -> int:
+            text = environment.get(PREFIX + name, str(default))
+            if not text.isdigit():
+                wrong.append(PREFIX + name)
+                return default
+            return int(text)
+
+        def choice(name: str, default: str, allowed: tuple[str, ...]) -> str:
+            value = environment.get(PREFIX + name, default)
+            if value not in allowed:
+                wrong.append(PREFIX + name)
+            return value
+
+        zone = environment.get(PREFIX + "TIME_ZONE", "UTC")
+        try:
+            ZoneInfo(zone)
+        except (ZoneInfoNotFoundError, ValueError):
+            wrong.append(PREFIX + "TIME_ZONE")
+        port = number("PORT", 8470)
+        host = environment.get(PREFIX + "HOST", "127.0.0.1")
+        settings = cls(
+            state_dir=Path(need("STATE_DIR")),
+            cache_dir=Path(need("CACHE_DIR")),
+            database_url=need("DATABASE_URL"),
+            redis_url=need("REDIS_URL"),
+            secret_key=need("SECRET_KEY"),
+            executor=choice("EXECUTOR", "process", ("process",)),
+            host=host,
+            port=port,
+            public_url=environment.get(PREFIX + "PUBLIC_URL", f"http://{host}:{port}"),
+            time_zone=zone,
+            uid_base=number("UID_BASE", 100_000),
+            gid_base=number("GID_BASE", 100_000),
+            password_policy=choice("PASSWORD_POLICY", "asvs", ("asvs", "classic")),
+            unicode_file_names=choice("UNICODE_FILE_NAMES", "no", ("yes", "no")) == "yes",
+            upload_limit_bytes=number("UPLOAD_LIMIT_BYTES", 20 * 1024**3),
+            cpu_slots=number("CPU_SLOTS", 2),
+        )
+        if wrong:
+            raise MissingSettings(wrong)
+        return settings

@@ -1,0 +1,1 @@
+"""Remembers: SQLAlchemy rows, their queries and the migrations. The row is the truth."""

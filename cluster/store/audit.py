@@ -1,0 +1,57 @@
+"""The audit table: append-only, held so by a trigger from the first migration."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Index, String
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from cluster.domain.people import Actor
+from cluster.store.base import Row
+
+
+class AuditEntry(Row):
+    """Who did what to which thing, from where, and how it ended. No secret ever."""
+
+    __tablename__ = "audit_entries"
+    __table_args__ = (Index(None, "at"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[datetime]
+    actor_id: Mapped[int | None]
+    """No foreign key: the entry stays as it was written, whatever happens to the user."""
+    actor_name: Mapped[str] = mapped_column(String(64))
+    address: Mapped[str] = mapped_column(String(64))
+    request_id: Mapped[str] = mapped_column(String(64))
+    action: Mapped[str] = mapped_column(String(60))
+    """Noun and verb: `job.submitted`, `user.disabled`, `session.refused`."""
+    object_kind: Mapped[str] = mapped_column(String(30))
+    object_id: Mapped[int | None]
+    outcome: Mapped[str] = mapped_column(String(20), default="done")
+    data: Mapped[dict[str, Any]] = mapped_column(default=dict)
+
+
+def write_entry(
+    session: Session,
+    at: datetime,
+    actor: Actor,
+    action: str,
+    object_id: int | None,
+    outcome: str = "done",
+    **data: Any,
+) -> None:
+    """The kind of the object is the action's first word."""
+    session.add(
+        AuditEntry(
+            at=at,
+            actor_id=actor.user_id or None,
+            actor_name=actor.name,
+            address=actor.address,
+            request_id=actor.request_id,
+            action=action,
+            object_kind=action.split(".")[0],
+            object_id=object_id,
+            outcome=outcome,
+            data=data,
+        )
+    )

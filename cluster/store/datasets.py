@@ -1,0 +1,38 @@
+"""Datasets: what trainings read, uploaded or registered where it lies."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, ForeignKey, String, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from cluster.domain.states import DatasetKind, DatasetState
+from cluster.store.base import Row, by_value
+from cluster.store.users import User
+from cluster.store.workspaces import Workspace
+
+
+class Dataset(Row):
+    __tablename__ = "datasets"
+    __table_args__ = (UniqueConstraint("workspace_id", "name"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    workspace_id: Mapped[int] = mapped_column(ForeignKey("workspaces.id"))
+    name: Mapped[str] = mapped_column(String(50))
+    kind: Mapped[DatasetKind] = mapped_column(by_value(DatasetKind))
+    state: Mapped[DatasetState] = mapped_column(by_value(DatasetState), default=DatasetState.PREPARING)
+    path: Mapped[str] = mapped_column(String(1000), default="")
+    """Absolute path of a registered path; empty for what lies in our own storage by id."""
+    archive: Mapped[str] = mapped_column(String(255), default="")
+    """Name of the uploaded archive, as the user called it."""
+    files: Mapped[int | None]
+    bytes: Mapped[int | None] = mapped_column(BigInteger)
+    classes: Mapped[list[Any] | None]
+    """[[label, number of images], …] where it is a folder-per-class data set of images."""
+    error_code: Mapped[str | None] = mapped_column(String(60))
+    error_data: Mapped[dict[str, Any] | None]
+    created_by: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    created_at: Mapped[datetime]
+    operation_id: Mapped[int | None] = mapped_column(ForeignKey("operations.id"))
+    workspace: Mapped[Workspace] = relationship()
+    creator: Mapped[User] = relationship()

@@ -1,0 +1,66 @@
+"""Opens the database: the same code for SQLite (embedded) and PostgreSQL."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.orm import Session, sessionmaker
+from sqlalchemy.pool import NullPool
+
+BUSY_TIMEOUT_MS = 10_000
+
+
+class Store:
+    """Two kinds of transaction: `read()` never writes, `write()` commits at its end or rolls back.
+
+    On SQLite every `write()` is BEGIN IMMEDIATE, so writers queue up instead of failing half-way.
+    On PostgreSQL a named `lock` orders the writers that check a sum before they add to it.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = make_url(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.engine = open_sqlite(url) if self.is_sqlite else create_engine(url, pool_pre_ping=True)
+        self._reading = sessionmaker(self.engine, expire_on_commit=False, autoflush=False)
+        self._writing = sessionmaker(self.engine.execution_options(writes=True), expire_on_commit=False)
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        with self._reading() as session:
+            yield session
+
+    @contextmanager
+    def write(self, lock: str | None = None) -> Iterator[Session]:
+        with self._writing.begin() as session:
+            if lock and not self.is_sqlite:
+                session.execute(text("SELECT pg_advisory_xact_lock(hashtext(:lock))"), {"lock": lock})
+            yield session
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def open_sqlite(url: str) -> Engine:
+    """WAL, durable commits, foreign keys; no connection is kept, so none crosses a fork."""
+    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, record: object) -> None:
+        # The driver's own transaction handling would begin too late; `begin` below does it.
+        connection.isolation_level = None
+        for pragma in (
+            "journal_mode=WAL",
+            "synchronous=FULL",
+            "foreign_keys=ON",
+            f"busy_timeout={BUSY_TIMEOUT_MS}",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine

@@ -1,0 +1,41 @@
+"""Leases with fences, and answers already given to a repeated request."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from cluster.store.base import Row
+
+
+class Lease(Row):
+    """One holder at a time; the fence grows with each new holder, so that a stale one can be told."""
+
+    __tablename__ = "leases"
+
+    name: Mapped[str] = mapped_column(String(40), primary_key=True)
+    holder: Mapped[str] = mapped_column(String(100))
+    fence: Mapped[int] = mapped_column(default=0)
+    expires_at: Mapped[datetime]
+
+
+class IdempotentAnswer(Row):
+    """The answer to a request with an Idempotency-Key, written in the transaction of its effect."""
+
+    __tablename__ = "idempotent_answers"
+
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"), primary_key=True)
+    key: Mapped[str] = mapped_column(String(100), primary_key=True)
+    body_hash: Mapped[str] = mapped_column(String(64))
+    object_id: Mapped[int]
+    created_at: Mapped[datetime]
+
+
+class Fact(Row):
+    """A value of the installation as a whole: `schema_version`, `first_flight`, `time_zone`."""
+
+    __tablename__ = "facts"
+
+    name: Mapped[str] = mapped_column(String(40), primary_key=True)
+    value: Mapped[dict[str, Any]]

@@ -1,0 +1,66 @@
+"""Nodes, their units, and which attempt holds which unit."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from cluster.domain.states import UnitKind, UnitState
+from cluster.store.base import Row, by_value
+
+
+class Node(Row):
+    __tablename__ = "nodes"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(64), unique=True)
+    boot_id: Mapped[str] = mapped_column(String(64), default="")
+    has_executor: Mapped[bool] = mapped_column(default=True)
+    heartbeat_at: Mapped[datetime | None]
+    facts: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    """What the agent saw: system, cpus, memory_bytes, disk_bytes, disk_free_bytes, driver, interfaces."""
+    created_at: Mapped[datetime]
+    units: Mapped[list["Unit"]] = relationship(back_populates="node", order_by="Unit.position")
+
+
+class Unit(Row):
+    """A GPU, a share of one, or a CPU slot. GPUs are known by UUID, never by index."""
+
+    __tablename__ = "units"
+    __table_args__ = (UniqueConstraint("node_id", "identity", "slice"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    node_id: Mapped[int] = mapped_column(ForeignKey("nodes.id"))
+    identity: Mapped[str] = mapped_column(String(100))
+    """The GPU's UUID, or `cpu-0`, `cpu-1` …"""
+    slice: Mapped[int] = mapped_column(default=0)
+    position: Mapped[int] = mapped_column(default=0)
+    kind: Mapped[UnitKind] = mapped_column(by_value(UnitKind))
+    state: Mapped[UnitState] = mapped_column(by_value(UnitState), default=UnitState.OK)
+    model: Mapped[str] = mapped_column(String(100), default="")
+    memory_bytes: Mapped[int | None]
+    simulated: Mapped[bool] = mapped_column(default=False)
+    node: Mapped[Node] = relationship(back_populates="units")
+
+
+class Allocation(Row):
+    """A unit held by an attempt. The partial unique index forbids two living ones on one unit."""
+
+    __tablename__ = "allocations"
+    __table_args__ = (
+        Index(
+            "uq_allocations_living_unit",
+            "unit_id",
+            unique=True,
+            sqlite_where=text("ended_at IS NULL"),
+            postgresql_where=text("ended_at IS NULL"),
+        ),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    unit_id: Mapped[int] = mapped_column(ForeignKey("units.id"))
+    attempt_id: Mapped[int] = mapped_column(ForeignKey("attempts.id"), index=True)
+    begun_at: Mapped[datetime]
+    ended_at: Mapped[datetime | None]
+    unit: Mapped[Unit] = relationship()

@@ -1,0 +1,61 @@
+"""Operations: long work with steps, claimed by a task worker with a lease and a fence."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, Index, String, text
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from cluster.domain.states import EnvironmentState, OperationState, Queue
+from cluster.store.base import Row, by_value
+from cluster.store.users import User
+
+OPEN = text("state IN ('requested', 'running', 'interrupted')")
+
+
+class Operation(Row):
+    __tablename__ = "operations"
+    __table_args__ = (Index("ix_operations_open", "state", "id", sqlite_where=OPEN, postgresql_where=OPEN),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    kind: Mapped[str] = mapped_column(String(40))
+    """See cluster.domain.states.OperationKind."""
+    queue: Mapped[Queue] = mapped_column(by_value(Queue))
+    subject_id: Mapped[int | None]
+    """Id of the row that the operation works on: a dataset, an environment."""
+    workspace_id: Mapped[int | None] = mapped_column(ForeignKey("workspaces.id"))
+    state: Mapped[OperationState] = mapped_column(by_value(OperationState), default=OperationState.REQUESTED)
+    steps: Mapped[list[Any]] = mapped_column(default=list)
+    """[{code, state: to_come|now|done|failed, started_at, ended_at, detail}], times as ISO text."""
+    progress: Mapped[float] = mapped_column(default=0.0)
+    """0 to 1."""
+    requested_by: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    requested_at: Mapped[datetime]
+    rung_at: Mapped[datetime | None]
+    started_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
+    fence: Mapped[int] = mapped_column(default=0)
+    holder: Mapped[str | None] = mapped_column(String(100))
+    lease_until: Mapped[datetime | None]
+    error_code: Mapped[str | None] = mapped_column(String(60))
+    error_data: Mapped[dict[str, Any] | None]
+    requester: Mapped[User] = relationship()
+
+
+class Environment(Row):
+    """What jobs run in: built from one description, known by the hash of its inputs."""
+
+    __tablename__ = "environments"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(40))
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    state: Mapped[EnvironmentState] = mapped_column(
+        by_value(EnvironmentState), default=EnvironmentState.MISSING
+    )
+    path: Mapped[str] = mapped_column(String(1000), default="")
+    contents: Mapped[list[Any]] = mapped_column(default=list)
+    """[[library, version, purpose], …] read from what was really built."""
+    operation_id: Mapped[int | None] = mapped_column(ForeignKey("operations.id"))
+    created_at: Mapped[datetime]
+    ready_at: Mapped[datetime | None]

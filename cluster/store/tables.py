@@ -1,0 +1,19 @@
+"""Every table by name, so that migrations and tests see the whole schema through one import."""
+
+from cluster.store import audit, datasets, jobs, leases, nodes, operations, trainings, users, workspaces
+from cluster.store.base import Row
+
+__all__ = [
+    "audit",
+    "datasets",
+    "jobs",
+    "leases",
+    "metadata",
+    "nodes",
+    "operations",
+    "trainings",
+    "users",
+    "workspaces",
+]
+
+metadata = Row.metadata

@@ -1,0 +1,47 @@
+"""Workspaces: units held for a term, and who works there."""
+
+from datetime import date, datetime
+
+from sqlalchemy import CheckConstraint, ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from cluster.store.base import Row
+from cluster.store.users import User
+
+
+class Workspace(Row):
+    __tablename__ = "workspaces"
+    __table_args__ = (
+        CheckConstraint("units >= 0", name="units_not_negative"),
+        CheckConstraint("ends_on >= starts_on", name="term_in_order"),
+        CheckConstraint("colour BETWEEN 1 AND 6", name="colour_in_palette"),
+        {"sqlite_autoincrement": True},  # An id is also a numeric gid: never given out twice.
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(20), unique=True)
+    description: Mapped[str] = mapped_column(String(500), default="")
+    starts_on: Mapped[date]
+    ends_on: Mapped[date]
+    """The last day, inclusive, in the installation's time zone."""
+    ended_at: Mapped[datetime | None]
+    """Ended before its last day by a person or by the first flight."""
+    units: Mapped[int]
+    """The quota: how many units are held for the term."""
+    manager_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    colour: Mapped[int]
+    created_at: Mapped[datetime]
+    version: Mapped[int] = mapped_column(default=1)
+    manager: Mapped[User] = relationship()
+    members: Mapped[list["User"]] = relationship(secondary="workspace_members", order_by="User.name")
+
+    __mapper_args__ = {"version_id_col": version}
+
+
+class WorkspaceMember(Row):
+    """The manager is always a member too."""
+
+    __tablename__ = "workspace_members"
+
+    workspace_id: Mapped[int] = mapped_column(ForeignKey("workspaces.id"), primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"), primary_key=True, index=True)
