@@ -39,6 +39,8 @@ class Settings:
     unicode_file_names: bool = False
     upload_limit_bytes: int = 20 * 1024**3
     cpu_slots: int = 2
+    dataset_roots: tuple[Path, ...] = (Path("/data"), Path("/mnt"), Path("/srv"))
+    """Folders beneath which a path may be registered as a dataset."""
     version: str = VERSION
 
     @property
@@ -103,6 +105,11 @@ class Settings:
             unicode_file_names=choice("UNICODE_FILE_NAMES", "no", ("yes", "no")) == "yes",
             upload_limit_bytes=number("UPLOAD_LIMIT_BYTES", 20 * 1024**3),
             cpu_slots=number("CPU_SLOTS", 2),
+            dataset_roots=tuple(
+                Path(root)
+                for root in environment.get(PREFIX + "DATASET_ROOTS", "/data:/mnt:/srv").split(":")
+                if root
+            ),
         )
         if wrong:
             raise MissingSettings(wrong)

@@ -91,6 +91,7 @@ class OperationKind(StrEnum):
     ENVIRONMENT_BUILD = "environment.build"
     DATASET_IMPORT = "dataset.import"
     DATASET_SAMPLE = "dataset.sample"
+    DATASET_DELETE = "dataset.delete"
 
 
 class OperationState(StrEnum):

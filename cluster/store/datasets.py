@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey, String, UniqueConstraint
+from sqlalchemy import BigInteger, ForeignKey, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from cluster.domain.states import DatasetKind, DatasetState
@@ -14,7 +14,16 @@ from cluster.store.workspaces import Workspace
 
 class Dataset(Row):
     __tablename__ = "datasets"
-    __table_args__ = (UniqueConstraint("workspace_id", "name"),)
+    __table_args__ = (
+        Index(
+            "uq_datasets_workspace_id_name",
+            "workspace_id",
+            "name",
+            unique=True,
+            sqlite_where=text("deleted_at IS NULL"),
+            postgresql_where=text("deleted_at IS NULL"),
+        ),
+    )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     workspace_id: Mapped[int] = mapped_column(ForeignKey("workspaces.id"))
@@ -33,6 +42,8 @@ class Dataset(Row):
     error_data: Mapped[dict[str, Any] | None]
     created_by: Mapped[int] = mapped_column(ForeignKey("users.id"))
     created_at: Mapped[datetime]
+    deleted_at: Mapped[datetime | None]
+    """The row stays, because finished jobs name it; its files go."""
     operation_id: Mapped[int | None] = mapped_column(ForeignKey("operations.id"))
     workspace: Mapped[Workspace] = relationship()
     creator: Mapped[User] = relationship()

@@ -1,0 +1,268 @@
+"""Operations: requested with a row, claimed with a lease and a fence, taken over when their holder falls silent."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import or_, select, update
+from sqlalchemy.orm import Session, joinedload
+
+from cluster.domain.errors import Conflict, NotFound
+from cluster.domain.people import Actor
+from cluster.domain.states import OperationKind, OperationState, Queue
+from cluster.services.context import Cluster
+from cluster.store.audit import write_entry
+from cluster.store.operations import Operation
+from cluster.store.visibility import own_workspace_ids
+
+LEASE = timedelta(seconds=10)
+RING_AGAIN_AFTER = timedelta(seconds=2)
+RING_AGAIN_AT_MOST = timedelta(seconds=10)
+MOST_CLAIMS = 5
+
+QUEUE_OF = {
+    OperationKind.ENVIRONMENT_BUILD: Queue.IMAGES,
+    OperationKind.DATASET_IMPORT: Queue.GENERAL,
+    OperationKind.DATASET_SAMPLE: Queue.GENERAL,
+    OperationKind.DATASET_DELETE: Queue.GENERAL,
+}
+
+
+def request_operation(
+    session: Session,
+    kind: OperationKind,
+    subject_id: int,
+    actor: Actor,
+    now: datetime,
+    workspace_id: int | None = None,
+) -> Operation:
+    """Records the intent inside the caller's transaction; the caller rings with `ring_operation` after its commit."""
+    operation = Operation(
+        kind=kind,
+        queue=QUEUE_OF[kind],
+        subject_id=subject_id,
+        workspace_id=workspace_id,
+        requested_by=actor.user_id,
+        requested_at=now,
+        rung_at=now,
+    )
+    session.add(operation)
+    session.flush()
+    return operation
+
+
+def ring_operation(cluster: Cluster, operation: Operation) -> None:
+    cluster.bell.enqueue(operation.queue.value, operation.id)
+    cluster.bell.ring("operations", operation.id)
+
+
+def claim_operation(cluster: Cluster, operation_id: int, holder: str) -> Operation | None:
+    """None: somebody else holds it, or it has ended; the caller has nothing to do."""
+    now = cluster.clock()
+    claimable = or_(
+        Operation.state == OperationState.REQUESTED,
+        (Operation.state == OperationState.RUNNING) & (Operation.lease_until < now),
+    )
+    with cluster.store.write() as session:
+        operation = session.scalar(
+            select(Operation).where(Operation.id == operation_id, claimable).with_for_update()
+        )
+        if operation is None:
+            return None
+        operation.state = OperationState.RUNNING
+        operation.holder = holder
+        operation.fence += 1
+        operation.lease_until = now + LEASE
+        operation.started_at = operation.started_at or now
+        operation.steps = []
+        operation.progress = 0.0
+    cluster.bell.ring("operations", operation_id)
+    return operation
+
+
+def renew_operation(cluster: Cluster, operation_id: int, fence: int) -> bool:
+    """False: the lease went to somebody else; the holder must stop without another change."""
+    with cluster.store.write() as session:
+        renewed = session.execute(
+            update(Operation)
+            .where(held_under(operation_id, fence))
+            .values(lease_until=cluster.clock() + LEASE)
+            .returning(Operation.id)
+        )
+        return renewed.first() is not None
+
+
+def held_under(operation_id: int, fence: int) -> Any:
+    return (
+        (Operation.id == operation_id)
+        & (Operation.fence == fence)
+        & (Operation.state == OperationState.RUNNING)
+    )
+
+
+def load_held(session: Session, operation_id: int, fence: int) -> Operation:
+    """Raises Conflict where the fence is stale."""
+    operation = session.scalar(select(Operation).where(held_under(operation_id, fence)).with_for_update())
+    if operation is None:
+        raise Conflict("operation.stale", id=operation_id, fence=fence)
+    return operation
+
+
+def plan_steps(cluster: Cluster, operation_id: int, fence: int, codes: list[str]) -> None:
+    """Names all steps before the first begins, so that the page can show what is to come."""
+    with cluster.store.write() as session:
+        operation = load_held(session, operation_id, fence)
+        operation.steps = [{"code": code, "state": "to_come"} for code in codes]
+    cluster.bell.ring("operations", operation_id)
+
+
+def report_step(
+    cluster: Cluster, operation_id: int, fence: int, code: str, progress: float, detail: str = ""
+) -> None:
+    """`progress` is that of the whole operation, 0 to 1. Steps before `code` become done."""
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        operation = load_held(session, operation_id, fence)
+        steps: list[dict[str, Any]] = [dict(step) for step in operation.steps]
+        if code not in [step["code"] for step in steps]:
+            steps.append({"code": code, "state": "to_come"})
+        for step in steps:
+            if step["code"] == code:
+                step.setdefault("started_at", now.isoformat())
+                step.update(state="now", detail=detail)
+                break
+            close_step(step, "done", now)
+        operation.steps = steps
+        operation.progress = min(1.0, max(0.0, progress))
+    cluster.bell.ring("operations", operation_id)
+
+
+def close_step(step: dict[str, Any], state: str, now: datetime) -> None:
+    if step["state"] in ("to_come", "now"):
+        step.setdefault("started_at", now.isoformat())
+        step["state"] = state
+        step["ended_at"] = now.isoformat()
+
+
+def finish_in(session: Session, operation_id: int, fence: int, now: datetime) -> Operation:
+    """Ends it well inside the caller's transaction, which also writes what the operation was for."""
+    operation = load_held(session, operation_id, fence)
+    steps = [dict(step) for step in operation.steps]
+    for step in steps:
+        close_step(step, "done", now)
+    operation.steps = steps
+    operation.progress = 1.0
+    return end(operation, OperationState.FINISHED, now)
+
+
+def fail_in(
+    session: Session, operation_id: int, fence: int, now: datetime, code: str, data: dict[str, Any]
+) -> Operation:
+    operation = load_held(session, operation_id, fence)
+    steps = [dict(step) for step in operation.steps]
+    for step in steps:
+        if step["state"] == "now":
+            close_step(step, "failed", now)
+    operation.steps = steps
+    operation.error_code = code
+    operation.error_data = data
+    return end(operation, OperationState.FAILED, now)
+
+
+def end(operation: Operation, state: OperationState, now: datetime) -> Operation:
+    operation.state = state
+    operation.ended_at = now
+    operation.lease_until = None
+    return operation
+
+
+def sweep_operations(cluster: Cluster) -> None:
+    """Rings again for rows that nobody took up, and puts back those whose holder fell silent.
+
+    One that has been taken up and dropped MOST_CLAIMS times is marked interrupted: a person decides.
+    """
+    now = cluster.clock()
+    to_ring: list[Operation] = []
+    with cluster.store.read() as session:
+        silent = select(Operation.id).where(
+            Operation.state == OperationState.RUNNING, Operation.lease_until < now
+        )
+        unheard = select(Operation.id).where(
+            Operation.state == OperationState.REQUESTED,
+            or_(Operation.rung_at.is_(None), Operation.rung_at < now - RING_AGAIN_AFTER),
+        )
+        if session.scalar(silent.limit(1)) is None and session.scalar(unheard.limit(1)) is None:
+            return
+    with cluster.store.write() as session:
+        for operation in session.scalars(select(Operation).where(Operation.id.in_(silent)).with_for_update()):
+            if operation.fence >= MOST_CLAIMS:
+                end(operation, OperationState.INTERRUPTED, now)
+                operation.error_code, operation.error_data = "operation.dropped", {"times": operation.fence}
+                continue
+            operation.state = OperationState.REQUESTED
+            operation.lease_until = None
+            operation.rung_at = now
+            to_ring.append(operation)
+        for operation in session.scalars(
+            select(Operation).where(Operation.id.in_(unheard)).with_for_update()
+        ):
+            if operation.rung_at is None or now - operation.rung_at >= pause_before_ringing(operation, now):
+                operation.rung_at = now
+                to_ring.append(operation)
+    for operation in to_ring:
+        ring_operation(cluster, operation)
+
+
+def pause_before_ringing(operation: Operation, now: datetime) -> timedelta:
+    """Grows with the wait, so that a long queue is not filled with copies of one message."""
+    return min(RING_AGAIN_AT_MOST, max(RING_AGAIN_AFTER, (now - operation.requested_at) / 2))
+
+
+def list_operations(
+    cluster: Cluster, actor: Actor, before_id: int | None = None, limit: int = 50, is_open: bool | None = None
+) -> list[Operation]:
+    """Newest first. A person sees their own, those of their workspaces and those of the installation's service."""
+    query = select(Operation).where(sees_operation(actor)).options(joinedload(Operation.requester))
+    if before_id is not None:
+        query = query.where(Operation.id < before_id)
+    if is_open is not None:
+        still = Operation.state.in_([OperationState.REQUESTED, OperationState.RUNNING])
+        query = query.where(still if is_open else ~still)
+    with cluster.store.read() as session:
+        return list(session.scalars(query.order_by(Operation.id.desc()).limit(limit)))
+
+
+def sees_operation(viewer: Actor) -> Any:
+    """Building the environment is everybody's affair: their jobs wait for it."""
+    if viewer.is_administrator:
+        return Operation.id.is_not(None)
+    return or_(
+        Operation.requested_by == viewer.user_id,
+        Operation.workspace_id.in_(own_workspace_ids(viewer)),
+        Operation.kind == OperationKind.ENVIRONMENT_BUILD,
+    )
+
+
+def read_operation(cluster: Cluster, actor: Actor, operation_id: int) -> Operation:
+    query = select(Operation).where(Operation.id == operation_id, sees_operation(actor))
+    with cluster.store.read() as session:
+        operation = session.scalar(query.options(joinedload(Operation.requester)))
+    if operation is None:
+        raise NotFound("operation", operation_id)
+    return operation
+
+
+def retry_operation(cluster: Cluster, actor: Actor, operation_id: int) -> Operation:
+    """Asks again for one that failed or was dropped. Raises Conflict where it is still under way or done."""
+    read_operation(cluster, actor, operation_id)
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        operation = session.get_one(Operation, operation_id, with_for_update=True)
+        if operation.state not in (OperationState.FAILED, OperationState.INTERRUPTED):
+            raise Conflict("operation.not_ended_badly", id=operation_id)
+        operation.state = OperationState.REQUESTED
+        operation.error_code = operation.error_data = operation.ended_at = None
+        operation.fence = 0
+        operation.requested_at = operation.rung_at = now
+        write_entry(session, now, actor, "operation.retried", operation_id, kind=operation.kind)
+    ring_operation(cluster, operation)
+    return operation

@@ -1,0 +1,88 @@
+"""Where things lie on the shared storage: by id, never by name, with the owner that jobs need."""
+
+import os
+import shutil
+from pathlib import Path
+
+from cluster.settings import Settings
+from cluster.store.datasets import Dataset
+
+WE_ARE_ROOT = os.geteuid() == 0
+
+
+def workspace_folder(settings: Settings, workspace_id: int) -> Path:
+    return settings.storage_dir / "workspaces" / str(workspace_id)
+
+
+def ensure_workspace_folder(settings: Settings, workspace_id: int) -> Path:
+    """Readable by the workspace's group alone; other workspaces' jobs cannot even list it."""
+    folder = workspace_folder(settings, workspace_id)
+    (settings.storage_dir / "workspaces").mkdir(parents=True, exist_ok=True)
+    settings.storage_dir.chmod(0o711)
+    (settings.storage_dir / "workspaces").chmod(0o711)
+    folder.mkdir(exist_ok=True)
+    hand_to_group(settings, folder, workspace_id)
+    for kind in ("code", "datasets", "jobs"):
+        (folder / kind).mkdir(exist_ok=True)
+        hand_to_group(settings, folder / kind, workspace_id)
+    return folder
+
+
+def hand_to_group(settings: Settings, path: Path, workspace_id: int) -> None:
+    """Root keeps it, the workspace's numeric group may read it; without root the portal's user owns all."""
+    path.chmod(0o750 if path.is_dir() else 0o640)
+    if WE_ARE_ROOT:
+        os.chown(path, 0, settings.gid_base + workspace_id, follow_symlinks=False)
+
+
+def hand_tree_to_group(settings: Settings, folder: Path, workspace_id: int) -> None:
+    hand_to_group(settings, folder, workspace_id)
+    for root, folders, files in os.walk(folder):
+        for name in folders + files:
+            hand_to_group(settings, Path(root) / name, workspace_id)
+
+
+def code_folder(settings: Settings, workspace_id: int, training_id: int, version: int) -> Path:
+    return workspace_folder(settings, workspace_id) / "code" / str(training_id) / str(version)
+
+
+def dataset_folder(settings: Settings, dataset: Dataset) -> Path:
+    """A registered path where it lies, everything else by id in our own storage."""
+    if dataset.path:
+        return Path(dataset.path)
+    return workspace_folder(settings, dataset.workspace_id) / "datasets" / str(dataset.id)
+
+
+def attempt_folder(settings: Settings, workspace_id: int, job_id: int, attempt: int) -> Path:
+    return workspace_folder(settings, workspace_id) / "jobs" / str(job_id) / str(attempt)
+
+
+def incoming_folder(settings: Settings) -> Path:
+    """Uploads on their way in; nobody but the portal and the task workers reads it."""
+    folder = settings.storage_dir / "incoming"
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    return folder
+
+
+def incoming_archive(settings: Settings, dataset_id: int) -> Path:
+    return incoming_folder(settings) / f"dataset-{dataset_id}"
+
+
+def write_code(settings: Settings, folder: Path, files: list[tuple[str, bytes]], workspace_id: int) -> None:
+    """Writes a code version whole or not at all; a leftover of an interrupted try is replaced."""
+    ensure_workspace_folder(settings, workspace_id)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    hand_to_group(settings, folder.parent, workspace_id)
+    staging = folder.with_name(f".{folder.name}.new")
+    for leftover in (staging, folder):
+        if leftover.exists():
+            shutil.rmtree(leftover)
+    staging.mkdir()
+    for name, content in files:
+        with (staging / name).open("wb") as target:
+            target.write(content)
+            target.flush()
+            os.fsync(target.fileno())
+    hand_tree_to_group(settings, staging, workspace_id)
+    staging.rename(folder)
