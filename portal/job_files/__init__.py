@@ -1,0 +1,1 @@
+"""Reads what an attempt wrote: logs, metrics, checkpoints, usage. All of it was written by strangers."""

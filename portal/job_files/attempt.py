@@ -1,0 +1,17 @@
+"""Where an attempt's files lie beneath the storage folder; ids only, so no name of a user is in a path."""
+
+from cluster.store.jobs import Job
+
+
+def attempt_folder(job: Job, attempt: int) -> tuple[str, ...]:
+    return "workspaces", str(job.workspace_id), "jobs", str(job.id), str(attempt)
+
+
+def out_folder(job: Job, attempt: int) -> tuple[str, ...]:
+    """Written by the program."""
+    return *attempt_folder(job, attempt), "out"
+
+
+def control_folder(job: Job, attempt: int) -> tuple[str, ...]:
+    """Written by the shim; as root the program cannot write here."""
+    return *attempt_folder(job, attempt), "control"

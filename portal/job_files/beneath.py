@@ -1,0 +1,83 @@
+"""Opens files beneath the storage folder, component by component, so that no link leads anywhere else."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from cluster.domain.errors import GroundcrewError
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# O_NONBLOCK: opening a named pipe without a writer would hold the page forever.
+FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+class FileMissing(GroundcrewError):
+    """Nothing of that name is there (yet)."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__("file.missing", name=name)
+
+
+class FileNotPlain(GroundcrewError):
+    """A link, a pipe, a folder: something that is not a plain file stands where one should be."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__("file.not_plain", name=name)
+
+
+def open_component(name: str, flags: int, parent: int | None) -> int:
+    if parent is not None and (name in ("", ".", "..") or "/" in name or "\0" in name):
+        raise FileMissing(name)
+    try:
+        return os.open(name, flags, dir_fd=parent)
+    except (FileNotFoundError, PermissionError) as error:
+        raise FileMissing(name) from error
+    except OSError as error:  # ELOOP for a link, ENOTDIR for a file in the way, ENXIO for a socket.
+        raise FileNotPlain(name) from error
+
+
+@contextmanager
+def open_folder(root: Path, *names: str) -> Iterator[int]:
+    """A descriptor of `root/names…`; only `root` itself may be a link (the administrator's choice)."""
+    current = open_component(str(root), FOLDER & ~os.O_NOFOLLOW, None)
+    try:
+        for name in names:
+            parent, current = current, open_component(name, FOLDER, current)
+            os.close(parent)
+        yield current
+    finally:
+        os.close(current)
+
+
+def open_plain(folder: int, name: str) -> BinaryIO:
+    """A regular file with one name. A second name (hard link) may belong to a file outside."""
+    descriptor = open_component(name, FILE, folder)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+        os.close(descriptor)
+        raise FileNotPlain(name)
+    return os.fdopen(descriptor, "rb", buffering=0)
+
+
+@contextmanager
+def open_file(root: Path, *names: str) -> Iterator[BinaryIO]:
+    """Raises FileMissing or FileNotPlain."""
+    with open_folder(root, *names[:-1]) as folder, open_plain(folder, names[-1]) as file:
+        yield file
+
+
+def read_small(root: Path, *names: str, limit: int = 64 * 1024) -> bytes | None:
+    """The whole of a small file, or None where it is missing, larger than `limit` bytes or not plain."""
+    try:
+        with open_file(root, *names) as file:
+            text = file.read(limit + 1)
+    except (FileMissing, FileNotPlain):
+        return None
+    return text if len(text) <= limit else None
+
+
+def size_of(file: BinaryIO) -> int:
+    return os.fstat(file.fileno()).st_size

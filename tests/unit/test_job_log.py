@@ -1,0 +1,175 @@
+"""Logs by byte offset: whatever is in them, no byte is missing and none comes twice."""
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from portal.job_files.beneath import FileMissing, FileNotPlain, open_file, read_small
+from portal.job_files.log import PIECE, list_streams, read_piece
+from portal.job_files.log_search import count_lines, find
+
+
+def written(folder: Path, data: bytes, name: str = "rank-0.stdout") -> Path:
+    (folder / name).write_bytes(data)
+    return folder
+
+
+def read_all(folder: Path, limit: int) -> bytes:
+    pieces, offset = [], 0
+    with open_file(folder, "rank-0.stdout") as file:
+        while True:
+            piece = read_piece(file, offset, limit)
+            assert piece.start == offset
+            assert piece.next - piece.start == len(piece.data) <= limit
+            pieces.append(piece.data)
+            if piece.is_end:
+                return b"".join(pieces)
+            assert piece.next > offset, "a reader would stand still"
+            offset = piece.next
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"one line\n",
+        b"no line end",
+        b"x" * 5000,
+        "한국어 로그 줄\n".encode() * 700,
+        "끝".encode()[:2],
+        b"\xff\xfe\x80" * 999,
+        b"\xe2\x82" * 777,
+        bytes(random.Random(7).randbytes(9000)),
+        b"\n" * 4000,
+        b"progress 1\rprogress 2\rprogress 3\n" * 200,
+    ],
+)
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 100, 4096, PIECE])
+def test_pieces_put_together_are_the_file(tmp_path: Path, data: bytes, limit: int) -> None:
+    assert read_all(written(tmp_path, data), limit) == data
+
+
+def test_a_piece_ends_at_the_end_of_a_line(tmp_path: Path) -> None:
+    with open_file(written(tmp_path, b"first\nsecond\nthird\n"), "rank-0.stdout") as file:
+        piece = read_piece(file, 0, 10)
+    assert piece.data == b"first\n"
+    assert not piece.is_end
+
+
+def test_a_character_is_not_cut_in_two(tmp_path: Path) -> None:
+    with open_file(written(tmp_path, "가나다라".encode()), "rank-0.stdout") as file:
+        assert read_piece(file, 0, 7).text == "가나"
+
+
+def test_from_the_end_begins_with_a_whole_line(tmp_path: Path) -> None:
+    with open_file(written(tmp_path, b"first\nsecond\nthird\n"), "rank-0.stdout") as file:
+        piece = read_piece(file, -9)
+        assert (piece.start, piece.data) == (13, b"third\n")
+        assert read_piece(file, -6).data == b"third\n"
+        assert read_piece(file, -1000).start == 0
+
+
+def test_beyond_the_end_is_the_end(tmp_path: Path) -> None:
+    with open_file(written(tmp_path, b"short\n"), "rank-0.stdout") as file:
+        piece = read_piece(file, 10**15)
+    assert (piece.start, piece.next, piece.data, piece.is_end) == (6, 6, b"", True)
+
+
+def test_a_growing_file_continues_where_it_was_left(tmp_path: Path) -> None:
+    path = written(tmp_path, b"begun, not en")
+    with open_file(path, "rank-0.stdout") as file:
+        first = read_piece(file, 0)
+        with (path / "rank-0.stdout").open("ab") as program:
+            program.write(b"ded\nnext\n")
+        second = read_piece(file, first.next)
+    assert first.data + second.data == b"begun, not ended\nnext\n"
+
+
+def test_a_megabyte_line_comes_in_pieces(tmp_path: Path) -> None:
+    data = b"a" * 1_000_000 + b"\nafter\n"
+    assert read_all(written(tmp_path, data), PIECE) == data
+
+
+def test_streams_are_listed_in_order_and_nothing_else(tmp_path: Path) -> None:
+    for name in (
+        "rank-10.stdout",
+        "rank-2.stderr",
+        "rank-2.stdout",
+        "launcher.stderr",
+        "rank-0.exit.json",
+        "metrics.jsonl",
+        "rank-01.stdout",
+        "rank-0.stdout.gz",
+        "..stdout",
+    ):
+        written(tmp_path, b"x", name)
+    assert [stream.name for stream in list_streams(tmp_path)] == [
+        "rank-2.stdout", "rank-2.stderr", "rank-10.stdout", "launcher.stderr",
+    ]  # fmt: skip
+
+
+def test_a_log_that_is_not_a_plain_file_is_named_and_not_read(tmp_path: Path) -> None:
+    secret = tmp_path / "groundcrew.db"
+    secret.write_text("secret")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "rank-0.stdout").symlink_to(secret)
+    os.mkfifo(out / "rank-0.stderr")
+    (out / "rank-1.stdout").mkdir()
+    os.link(secret, out / "rank-1.stderr")
+    streams = list_streams(tmp_path, "out")
+    assert [stream.name for stream in streams if stream.is_plain] == []
+    assert len(streams) == 4
+    for stream in streams:
+        with pytest.raises(FileNotPlain), open_file(tmp_path, "out", stream.name):
+            pass
+        assert read_small(tmp_path, "out", stream.name) is None
+
+
+def test_a_folder_replaced_by_a_link_is_not_entered(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    written(tmp_path / "elsewhere", b"secret")
+    (tmp_path / "out").symlink_to(tmp_path / "elsewhere")
+    assert list_streams(tmp_path, "out") == []
+    with pytest.raises(FileNotPlain), open_file(tmp_path, "out", "rank-0.stdout"):
+        pass
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", "a/b", "/etc/passwd", "a\0b"])
+def test_a_name_is_one_component(tmp_path: Path, name: str) -> None:
+    with pytest.raises(FileMissing), open_file(tmp_path, name, "passwd"):
+        pass
+
+
+def test_a_small_file_that_is_large_is_not_read(tmp_path: Path) -> None:
+    written(tmp_path, b"x" * 70_000, "usage.json")
+    assert read_small(tmp_path, "usage.json") is None
+    assert read_small(tmp_path, "missing.json") is None
+
+
+def test_search_names_lines_and_counts_all_hits(tmp_path: Path) -> None:
+    data = b"".join(b"step %d loss NaN\n" % n if n % 3 == 0 else b"step %d\n" % n for n in range(3000))
+    with open_file(written(tmp_path, data), "rank-0.stdout") as file:
+        found = find(file, "nan")
+        assert found.count == 1000
+        assert len(found.hits) == 500
+        assert found.is_whole
+        assert (found.hits[1].line, found.hits[1].text) == (4, "step 3 loss NaN")
+        file.seek(found.hits[1].offset)
+        assert file.read(6) == b"step 3"
+        assert find(file, "없음").count == 0
+
+
+def test_search_survives_binary_and_long_lines(tmp_path: Path) -> None:
+    data = b"\x00\xff" * 400_000 + b"needle" + b"z" * 400_000 + b"\nneedle\n"
+    with open_file(written(tmp_path, data), "rank-0.stdout") as file:
+        found = find(file, "NEEDLE")
+    assert [hit.line for hit in found.hits] == [1, 2]
+    assert all(len(hit.text) <= 160 for hit in found.hits)
+
+
+def test_lines_are_counted_up_to_an_offset(tmp_path: Path) -> None:
+    with open_file(written(tmp_path, b"a\nb\nc\n"), "rank-0.stdout") as file:
+        assert [count_lines(file, end) for end in (0, 2, 3, 6, 100)] == [0, 1, 1, 3, 3]
