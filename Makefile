@@ -1,0 +1,49 @@
+# What a person types. Everything begins with the distribution's own Python; see docs/install/one-machine.md.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help up down status reset test test-all sure lock python
+
+CLEAN := env -u PYTHONPATH -u PYTHONHOME -u VIRTUAL_ENV
+BOOTSTRAP := $(CLEAN) /usr/bin/python3 -B -m worker.embedded.bootstrap
+
+# PORT=8471 HOST=127.0.0.1 YES=1 KEEP=1 FLIGHT=no, in front of make or behind it.
+# HOST counts only when it is typed behind make: some shells carry the machine's name in that variable.
+ARGUMENTS = $(if $(PORT),--port $(PORT)) $(if $(filter command line,$(origin HOST)),--host $(HOST)) \
+  $(if $(filter 1 yes,$(YES)),--yes) $(if $(filter 1 yes,$(KEEP)),--keep) $(if $(filter 0 no,$(FLIGHT)),--no-flight)
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo "  make up PORT=8471     another port          make down YES=1    do not ask"
+	@echo "  make up FLIGHT=no     without the flight    make down KEEP=1   leave trainings running"
+
+up: python  ## install what is missing, start, print the address, fly the first flight
+	@$(BOOTSTRAP) up $(ARGUMENTS)
+
+down: python  ## stop; running jobs are named first and go back to the queue
+	@$(BOOTSTRAP) down $(ARGUMENTS)
+
+status: python  ## processes, address, versions, running jobs
+	@$(BOOTSTRAP) status $(ARGUMENTS)
+
+reset: python  ## delete the state of this clone, after asking
+	@$(BOOTSTRAP) reset $(ARGUMENTS)
+
+test: python  ## everything that a change must pass
+	@$(BOOTSTRAP) with-test-machine python -m tests.run all
+
+test-all: python  ## make test, and the whole way of a newcomer on a bare machine
+	@$(BOOTSTRAP) with-test-machine python -m tests.run all hosts
+
+sure: python  ## what to run before a push: ruff, mypy, import contracts, unit tests
+	@$(BOOTSTRAP) with-tools python -m tests.run sure unit
+
+lock: python  ## pin the newest versions that pyproject.toml allows, with hashes
+	@$(BOOTSTRAP) with-tools python -m tests.lock
+
+python:
+	@test -x /usr/bin/python3 || { \
+	  echo "Installing python3 by apt"; \
+	  if [ "$$(id -u)" = 0 ]; then apt-get -q update && apt-get install -q -y --no-install-recommends python3; \
+	  else sudo apt-get -q update && sudo apt-get install -q -y --no-install-recommends python3; fi >/dev/null || { \
+	  echo "python3 could not be installed. By hand: apt-get install python3"; exit 1; }; }

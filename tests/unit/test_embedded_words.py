@@ -1,0 +1,67 @@
+import ast
+import string
+from pathlib import Path
+
+import pytest
+from babel.messages.pofile import read_po
+
+from worker.embedded.say import korean, speaks_korean, text
+
+SPEAKERS = {"say", "stop", "text", "complain"}
+FOLDER = Path(__file__).resolve().parents[2] / "worker" / "embedded"
+
+
+def sentences() -> list[str]:
+    """Every sentence that the code of make up may print."""
+    found = []
+    for file in FOLDER.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in SPEAKERS:
+                first = node.args[0]
+                if isinstance(first, ast.Constant):
+                    found.append(first.value)
+    return found
+
+
+def names_in(sentence: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(sentence) if name}
+
+
+def test_every_sentence_of_make_up_is_said_in_korean() -> None:
+    assert not [each for each in sentences() if each not in korean()]
+
+
+def test_no_korean_sentence_is_left_without_its_english() -> None:
+    assert set(korean()) <= set(sentences())
+
+
+def test_the_catalogue_is_read_as_babel_reads_it() -> None:
+    with (FOLDER / "ko.po").open("rb") as file:
+        catalogue = read_po(file)
+    assert korean() == {str(each.id): str(each.string) for each in catalogue if each.id}
+
+
+@pytest.mark.parametrize("english", sorted(korean()))
+def test_both_languages_tell_the_same_facts(english: str) -> None:
+    assert names_in(korean()[english]) == names_in(english)
+
+
+@pytest.mark.parametrize(
+    ("variables", "korean"),
+    [
+        ({"LANG": "ko_KR.UTF-8"}, True),
+        ({"LANG": "en_US.UTF-8"}, False),
+        ({"LANG": "en_US.UTF-8", "LC_ALL": "ko_KR.UTF-8"}, True),
+        ({"LANG": "ko_KR.UTF-8", "LC_ALL": "C.UTF-8"}, False),
+        ({}, False),
+    ],
+)
+def test_the_terminals_locale_decides(
+    variables: dict[str, str], korean: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert speaks_korean() is korean
+    assert ("설치" in text("Nothing is installed for {clone}. Begin with: make up", clone="/srv/x")) is korean

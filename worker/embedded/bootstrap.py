@@ -1,0 +1,82 @@
+"""The first Python that ``make`` runs: it makes the environment in which everything else runs.
+
+Standard library only, under the distribution's own /usr/bin/python3. What it cannot know yet
+(the database, the services) is left to ``python -m worker``, as which it ends.
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from worker.embedded.environment import ensure_environment, environment_path, is_built
+from worker.embedded.machine import check_disk, check_python, check_writable
+from worker.embedded.packages import TO_RUN, TO_TEST, ensure_packages
+from worker.embedded.places import Places, find_places
+from worker.embedded.say import stop
+
+USAGE = "python3 -m worker.embedded.bootstrap up|down|status|reset|with-tools|with-test-machine ..."
+
+
+def main(arguments: list[str]) -> NoReturn:
+    if not arguments:
+        raise SystemExit(USAGE)
+    os.umask(0o022)
+    check_python()
+    command, rest = arguments[0], arguments[1:]
+    places = find_places()
+    if command == "up":
+        check_writable(places)
+        check_disk(places)
+        ensure_packages(TO_RUN, places.log / "install.log")
+        become_worker(places, ensure(places, "portal"), arguments)
+    if command in {"down", "status", "reset"}:
+        become_worker(places, environment_of_the_last_up(places), arguments)
+    if command in {"with-tools", "with-test-machine"} and rest:
+        if command == "with-test-machine":
+            ensure_packages((*TO_RUN, *TO_TEST), places.cache / "log" / "install.log")
+        become(ensure(places, "test"), rest, {})
+    raise SystemExit(USAGE)
+
+
+def ensure(places: Places, name: str) -> Path:
+    requirements = places.clone / "requirements" / f"{name}.txt"
+    return ensure_environment(places.cache, name, requirements, places.cache / "log" / f"{name}.log")
+
+
+def environment_of_the_last_up(places: Places) -> Path:
+    """The environment that runs now, also where the clone has been updated since."""
+    if places.environment_pointer.exists():
+        return places.environment_pointer.resolve()
+    current = environment_path(places.cache, "portal", places.clone / "requirements" / "portal.txt")
+    if not is_built(current):
+        stop("Nothing is installed for {clone}. Begin with: make up", clone=places.clone)
+    return current
+
+
+def become_worker(places: Places, environment: Path, arguments: list[str]) -> NoReturn:
+    folders = {"GROUNDCREW_STATE_DIR": str(places.state), "GROUNDCREW_CACHE_DIR": str(places.cache)}
+    become(environment, [str(environment / "bin" / "python"), "-m", "worker", *arguments], folders)
+
+
+def become(environment: Path, command: list[str], more: dict[str, str]) -> NoReturn:
+    """Go on as another program, the environment first on its path and the clone's packages importable."""
+    here = find_places()
+    path = f"{environment / 'bin'}:{os.environ.get('PATH', '/usr/bin:/bin')}"
+    values = {
+        **os.environ,
+        **more,
+        "PATH": path,
+        "PYTHONPATH": str(here.clone),
+        # Compiled files stay out of the clone, which may belong to another user.
+        "PYTHONPYCACHEPREFIX": str(here.cache / "pycache"),
+    }
+    sys.stdout.flush()
+    os.execvpe(command[0], command, values)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except KeyboardInterrupt:
+        stop("Interrupted. The next run goes on from here.")

@@ -1,0 +1,78 @@
+"""What this machine must offer before anything is changed on it. Standard library only."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from worker.embedded.environment import environment_path, is_built
+from worker.embedded.packages import TO_RUN, missing
+from worker.embedded.places import Places
+from worker.embedded.say import stop
+
+GIGABYTE = 10**9
+# Measured on Debian 12: on the disk afterwards, with what the installation itself needs in between.
+PACKAGES_NEED = 0.6 * GIGABYTE
+PORTAL_NEEDS = 0.4 * GIGABYTE
+TRAINING_NEEDS = 3.0 * GIGABYTE
+STATE_NEEDS = 0.5 * GIGABYTE
+
+
+def check_python() -> None:
+    """Refuse an interpreter that the pinned packages were not chosen for."""
+    if not (3, 11) <= sys.version_info[:2] < (3, 13):
+        stop(
+            "This machine's /usr/bin/python3 is Python {version}. Groundcrew runs on 3.11 and 3.12, "
+            "the ones of Debian 12 and Ubuntu 24.04.",
+            version="{}.{}".format(*sys.version_info),
+        )
+
+
+def check_disk(places: Places) -> None:
+    """Refuse to begin what the disks cannot hold, with the numbers."""
+    needs: list[tuple[Path, float]] = [(places.state, STATE_NEEDS)]
+    if missing(TO_RUN):
+        needs.append((Path("/usr"), PACKAGES_NEED))
+    if not is_built(environment_path(places.cache, "portal", places.clone / "requirements" / "portal.txt")):
+        needs.append((places.cache, PORTAL_NEEDS))
+    if not any(is_built(each) for each in places.cache.glob("training-*")):
+        needs.append((places.cache, TRAINING_NEEDS))
+    for path, need, free in short_of_space(needs):
+        stop(
+            "{path} needs {need:.1f} GB of free disk space and has {free:.1f} GB. "
+            "Make room there, then run the command again. Nothing was changed.",
+            path=path,
+            need=need / GIGABYTE,
+            free=free / GIGABYTE,
+        )
+
+
+def short_of_space(needs: list[tuple[Path, float]]) -> list[tuple[Path, float, float]]:
+    """Add up what each file system must hold; return those that cannot: path, needed and free bytes."""
+    wanted: dict[int, tuple[Path, float]] = {}
+    for path, need in needs:
+        there = nearest_existing(path)
+        device = there.stat().st_dev
+        first, sum_so_far = wanted.get(device, (path, 0.0))
+        wanted[device] = (first, sum_so_far + need)
+    short = []
+    for path, need in wanted.values():
+        free = shutil.disk_usage(nearest_existing(path)).free
+        if free < need:
+            short.append((path, need, float(free)))
+    return short
+
+
+def nearest_existing(path: Path) -> Path:
+    return next(each for each in (path, *path.parents) if each.exists())
+
+
+def check_writable(places: Places) -> None:
+    """Refuse folders that this user may not write to, by name."""
+    for path in (places.state, places.cache):
+        there = nearest_existing(path)
+        if not os.access(there, os.W_OK | os.X_OK):
+            stop(
+                "{path} may not be written by this user. Run the command as root, or give the right.",
+                path=there,
+            )

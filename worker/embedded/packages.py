@@ -1,0 +1,197 @@
+"""The distribution's packages: which are missing, and their installation by apt.
+
+Standard library only. Run as a program by root (``python3 -m worker.embedded.packages install NAME...``),
+so that a user with sudo gives root to this one step and to nothing else.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from worker.embedded.say import complain, say, stop
+
+POLICY = Path("/usr/sbin/policy-rc.d")
+POLICY_BEFORE = Path("/usr/sbin/policy-rc.d.before-groundcrew")
+LOCK = Path("/run/lock/groundcrew-apt.lock")
+MARK = "# Written by Groundcrew while it installs packages."
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
+NO_NETWORK = (
+    "resolving",
+    "resolve",
+    "unable to connect",
+    "could not connect",
+    "network is unreachable",
+    "timed out",
+)
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something the machine must have: the packages that bring it, the best first, and how it is seen."""
+
+    packages: tuple[str, ...]
+    programs: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    service: str | None = None
+
+    def is_there(self) -> bool:
+        if any(shutil.which(program, path=PATH) for program in self.programs):
+            return True
+        return any(any(Path("/").glob(pattern)) for pattern in self.files)
+
+
+PYTHON_HEADER = "usr/include/python{}.{}/Python.h".format(*sys.version_info)
+PYTHON_VENV = "usr/lib/python{}.{}/ensurepip/__init__.py".format(*sys.version_info)
+
+TO_RUN = (
+    Need(
+        ("redis-server", "valkey-server"), programs=("redis-server", "valkey-server"), service="redis-server"
+    ),
+    Need(("g++",), programs=("g++",)),
+    Need(("make",), programs=("make",)),
+    Need(("cmake",), programs=("cmake",)),
+    Need(("python3-dev",), files=(PYTHON_HEADER,)),
+    Need(("python3-venv",), files=(PYTHON_VENV,)),
+)
+TO_TEST = (
+    Need(("chromium",), programs=("chromium",)),
+    Need(("fonts-noto-cjk",), files=("usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",)),
+    Need(("postgresql",), files=("usr/lib/postgresql/*/bin/postgres",), service="postgresql"),
+    Need(("git",), programs=("git",)),
+)
+
+
+def missing(needs: Sequence[Need]) -> list[Need]:
+    """The needs that this machine does not meet yet."""
+    return [need for need in needs if not need.is_there()]
+
+
+def ensure_packages(needs: Sequence[Need], log: Path) -> None:
+    """Install what is missing; say before what will be installed, and without the right what to type."""
+    wanted = missing(needs)
+    if not wanted:
+        return
+    names = " ".join(need.packages[0] for need in wanted)
+    if not shutil.which("apt-get", path=PATH):
+        stop(
+            "This machine has no apt-get. Install by hand what these Debian packages bring, "
+            "then run the command again: {names}",
+            names=names,
+        )
+    say("Installing {count} system packages by apt: {names}", count=len(wanted), names=names)
+    command = [sys.executable, "-B", "-m", "worker.embedded.packages", "install", *names.split()]
+    if os.geteuid() != 0:
+        if not shutil.which("sudo"):
+            stop(
+                "You are not root and there is no sudo. Ask an administrator to run this line, "
+                "then run the command again:\n  apt-get install -y --no-install-recommends {names}",
+                names=names,
+            )
+        say("apt needs root: sudo may ask for your password.")
+        command = ["sudo", *([] if sys.stdin.isatty() else ["-n"]), *command]
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as output:
+        done = subprocess.run(command, stdout=output, stderr=None, check=False)
+    if done.returncode != 0:
+        stop(
+            "The packages are not installed; apt's own words are in {log}. The line to try by hand:\n"
+            "  apt-get install -y --no-install-recommends {names}",
+            log=log,
+            names=names,
+        )
+    still = " ".join(need.packages[0] for need in missing(wanted))
+    if still:
+        stop("apt says that it is done, yet these are not there: {names}. See {log}", names=still, log=log)
+
+
+@contextmanager
+def no_service_starts() -> Iterator[int]:
+    """Forbid services to start while packages are installed; yield a lock that the installer inherits.
+
+    The policy file asks that lock: left by a killed run, it forbids nothing and the next run removes it.
+    """
+    LOCK.parent.mkdir(parents=True, exist_ok=True)
+    restore_policy()
+    with LOCK.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if POLICY.exists() or POLICY.is_symlink():
+            POLICY.rename(POLICY_BEFORE)
+        POLICY.write_text(
+            f"#!/bin/sh\n{MARK}\n"
+            f"flock -n {LOCK} true || exit 101\n"
+            f'[ ! -x {POLICY_BEFORE} ] || exec {POLICY_BEFORE} "$@"\n'
+        )
+        POLICY.chmod(0o755)
+        try:
+            yield lock.fileno()
+        finally:
+            restore_policy()
+
+
+def restore_policy() -> None:
+    """Put the machine's own policy back, also after a run that was killed."""
+    if POLICY.is_file() and MARK in POLICY.read_text(errors="replace"):
+        POLICY.unlink()
+    if POLICY_BEFORE.exists() and not POLICY.exists():
+        POLICY_BEFORE.rename(POLICY)
+
+
+def apt(arguments: list[str], lock: int) -> "subprocess.CompletedProcess[str]":
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8", "PATH": PATH}
+    done = subprocess.run(
+        ["apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=2", *arguments],
+        env=environment,
+        pass_fds=[lock],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    print(done.stdout, flush=True)
+    return done
+
+
+def has_candidate(name: str) -> bool:
+    shown = subprocess.run(["apt-cache", "show", "--no-all-versions", name], capture_output=True, check=False)
+    return shown.returncode == 0
+
+
+def install(names: list[str]) -> int:
+    """As root: install the packages, take the second best where the first is unknown, leave services off."""
+    by_name = {need.packages[0]: need for need in (*TO_RUN, *TO_TEST)}
+    with no_service_starts() as lock:
+        updated = apt(["update"], lock)
+        chosen = []
+        for name in names:
+            known = [each for each in by_name[name].packages if has_candidate(each)]
+            chosen.append(known[0] if known else name)
+        done = apt(["install", "--no-install-recommends", *chosen], lock)
+        services = [by_name[name].service for name in names]
+        if done.returncode == 0 and shutil.which("systemctl", path=PATH):
+            for service in filter(None, services):
+                # apt would start them at the next boot, beside the ones that Groundcrew starts itself.
+                subprocess.run(["systemctl", "disable", service], capture_output=True, check=False)
+    if done.returncode == 0:
+        return 0
+    words = (updated.stdout + done.stdout).lower()
+    if any(sign in words for sign in NO_NETWORK):
+        complain(
+            "The package server did not answer. Connect this machine to its network "
+            "(or to the package mirror of /etc/apt/sources.list), then run the command again."
+        )
+    elif "no space left" in words or "not enough free space" in words:
+        complain("The disk is full. Make room on /var and /usr, then run the command again.")
+    return done.returncode
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3 or sys.argv[1] != "install":
+        raise SystemExit("python3 -m worker.embedded.packages install NAME...")
+    raise SystemExit(install(sys.argv[2:]))

@@ -1,0 +1,57 @@
+"""What the terminal is told, in the language of the terminal. Standard library only."""
+
+import ast
+import os
+import sys
+from functools import cache
+from pathlib import Path
+from typing import NoReturn
+
+
+def speaks_korean() -> bool:
+    """Whether the terminal's locale is Korean, by the first variable that the C library would read."""
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        value = os.environ.get(name)
+        if value:
+            return value.startswith("ko")
+    return False
+
+
+@cache
+def korean() -> dict[str, str]:
+    """The catalogue beside this file: of the .po format only what it needs, as Babel is not there yet."""
+    entries: list[dict[str, str]] = []
+    key = ""
+    for line in (Path(__file__).parent / "ko.po").read_text(encoding="utf-8").splitlines():
+        word, _, quoted = line.partition(" ")
+        if word in {"msgid", "msgstr"}:
+            key = word
+            if word == "msgid":
+                entries.append({"msgid": "", "msgstr": ""})
+            entries[-1][key] += ast.literal_eval(quoted)
+        elif line.startswith('"'):
+            entries[-1][key] += ast.literal_eval(line)
+    return {entry["msgid"]: entry["msgstr"] for entry in entries if entry["msgid"]}
+
+
+def text(english: str, **data: object) -> str:
+    """The sentence in the terminal's language, with its numbers and names filled in."""
+    sentence = korean().get(english, english) if speaks_korean() else english
+    return sentence.format(**data)
+
+
+def say(english: str, **data: object) -> None:
+    """Print one sentence."""
+    print(text(english, **data), flush=True)
+
+
+def complain(english: str, **data: object) -> None:
+    """Print one sentence where errors go."""
+    sys.stdout.flush()
+    print(text(english, **data), file=sys.stderr, flush=True)
+
+
+def stop(english: str, **data: object) -> NoReturn:
+    """End with a sentence that says what to do next."""
+    complain(english, **data)
+    raise SystemExit(1)
