@@ -1,0 +1,90 @@
+"""Checkpoints that an attempt left in `out/checkpoints`, with what it noted beside each."""
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from portal.job_files.beneath import FileMissing, FileNotPlain, open_folder, open_plain
+from portal.job_files.numbers import finite, whole
+
+FOLDER = "checkpoints"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+FOLDER_LIMIT = 4096
+NOTE_LIMIT = 64 * 1024
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One file; `size` is bytes, `scalars` are finite numbers by metric name."""
+
+    name: str
+    size: int
+    written_at: datetime
+    epoch: float | None = None
+    step: int | None = None
+    scalars: Mapping[str, float] = field(default_factory=dict)
+
+
+def is_checkpoint(name: str) -> bool:
+    return NAME.fullmatch(name) is not None and not name.endswith((".json", ".tmp"))
+
+
+def list_checkpoints(root: Path, *out: str) -> list[Checkpoint]:
+    """Newest epoch first; nothing but plain files with plain names."""
+    try:
+        with open_folder(root, *out, FOLDER) as folder:
+            with os.scandir(folder) as entries:
+                names = [entry.name for _, entry in zip(range(FOLDER_LIMIT), entries, strict=False)]
+            found = [read_checkpoint(folder, name) for name in names if is_checkpoint(name)]
+    except (FileMissing, FileNotPlain):
+        return []
+    kept = [checkpoint for checkpoint in found if checkpoint is not None]
+    return sorted(kept, key=lambda one: (one.epoch is not None, one.epoch or 0, one.name), reverse=True)
+
+
+def read_checkpoint(folder: int, name: str) -> Checkpoint | None:
+    try:
+        with open_plain(folder, name) as file:
+            status = os.fstat(file.fileno())
+    except (FileMissing, FileNotPlain):
+        return None
+    note = read_note(folder, name)
+    scalars = note.get("scalars")
+    return Checkpoint(
+        name,
+        status.st_size,
+        datetime.fromtimestamp(status.st_mtime, UTC),
+        finite(note.get("epoch")),
+        whole(note.get("step")),
+        {
+            str(key)[:64]: number
+            for key, value in (scalars.items() if isinstance(scalars, dict) else ())
+            if (number := finite(value)) is not None
+        },
+    )
+
+
+def read_note(folder: int, name: str) -> dict[str, Any]:
+    """`epoch-0001.weights.h5` is described by `epoch-0001.json` or `epoch-0001.weights.h5.json`."""
+    for note in (f"{name}.json", f"{name.split('.')[0]}.json"):
+        try:
+            with open_plain(folder, note) as file:
+                text = file.read(NOTE_LIMIT + 1)
+            read = json.loads(text) if len(text) <= NOTE_LIMIT else None
+        except (FileMissing, FileNotPlain, ValueError, RecursionError):
+            continue
+        if isinstance(read, dict):
+            return read
+    return {}
+
+
+def best(checkpoints: list[Checkpoint], metric: str, *, highest: bool) -> Checkpoint | None:
+    """The one with the highest (or lowest) value of a metric, the earliest of equals."""
+    having = [one for one in checkpoints if metric in one.scalars]
+    sign = -1 if highest else 1
+    return min(having, key=lambda one: (sign * one.scalars[metric], one.epoch or 0), default=None)

@@ -1,0 +1,24 @@
+"""Numbers out of files that strangers wrote: finite, of a size that pages can show, or none at all."""
+
+import math
+
+LARGEST_WHOLE = 2**53
+
+
+def finite(value: object) -> float | None:
+    """A finite float, or None for anything else (a truth value is no number)."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def whole(value: object) -> int | None:
+    """A whole number from 0 to 2^53, which is also exact in a browser."""
+    number = finite(value)
+    if number is None or number != int(number) or not 0 <= number <= LARGEST_WHOLE:
+        return None
+    return int(number)
