@@ -1,0 +1,171 @@
+"""Which names people may give to users, workspaces, trainings, datasets, jobs and files (U1, W1, D2)."""
+
+import unicodedata
+
+from cluster.domain.errors import Refused
+
+RESERVED_USER_NAMES = frozenset(
+    {"root", "groundcrew", "system", "service", "nobody", "anonymous", "everyone"}
+)
+"""Names that audit entries and the operating system use for somebody who is no person."""
+
+LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
+JOB_LETTERS = LETTERS | frozenset("._=")
+"""A sweep writes values into its jobs' names: `lenet-learning_rate=0.01`."""
+
+FORBIDDEN_IN_FILES = frozenset(' *?:<>"|\\/\u20a9\uffe6')
+LONGEST_FILE_NAME = 255
+"""Bytes of UTF-8, the limit of Linux file systems."""
+UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
+"""Unicode categories of characters that cannot be seen or do not exist: refused under any setting."""
+
+
+def check_user_name(value: str, field: str = "name") -> str:
+    """3 to 20 of a–z 0–9 hyphen (U1); raises Refused."""
+    _check_name(value, field, 3, 20)
+    if value in RESERVED_USER_NAMES:
+        raise Refused(field, "name.reserved", name=value)
+    return value
+
+
+def check_workspace_name(value: str, field: str = "name") -> str:
+    """3 to 20 of a–z 0–9 hyphen (W1); raises Refused."""
+    return _check_name(value, field, 3, 20)
+
+
+def check_training_name(value: str, field: str = "name") -> str:
+    """1 to 20 of a–z 0–9 hyphen; raises Refused."""
+    return _check_name(value, field, 1, 20)
+
+
+def check_dataset_name(value: str, field: str = "name") -> str:
+    """1 to 50 of a–z 0–9 hyphen; raises Refused."""
+    return _check_name(value, field, 1, 50)
+
+
+def check_token_name(value: str, field: str = "name") -> str:
+    """1 to 50 of a–z 0–9 hyphen; raises Refused."""
+    return _check_name(value, field, 1, 50)
+
+
+def check_job_name(value: str, field: str = "name") -> str:
+    """1 to 60 of a–z 0–9 hyphen dot underscore equals sign; raises Refused."""
+    return _check_name(value, field, 1, 60, JOB_LETTERS)
+
+
+def check_text(value: str, field: str, longest: int) -> str:
+    """Free text of one or more lines, such as a description or a full name; returns it stripped.
+
+    Raises Refused for too many characters, and for control characters other than line ends and tabs.
+    """
+    text = value.strip().replace("\r\n", "\n")
+    if len(text) > longest:
+        raise Refused(field, "text.too_long", most=longest, length=len(text))
+    for character in text:
+        if unicodedata.category(character) in ("Cc", "Cs") and character not in "\n\t":
+            raise Refused(field, "text.bad_character", **describe(character))
+    return text
+
+
+def describe(character: str) -> dict[str, str]:
+    """How a sentence names a character that may be invisible, wide, or look like another one."""
+    visible = unicodedata.category(character) not in UNSEEN and not unicodedata.combining(character)
+    name = unicodedata.name(character, "").lower() or "control character"
+    return {"character": character if visible else "", "codepoint": f"U+{ord(character):04X}", "called": name}
+
+
+def repair_name(value: str, longest: int, letters: frozenset[str] = LETTERS) -> str:
+    """The nearest allowed name: wide and capital letters folded, anything else a hyphen; may be empty."""
+    folded = unicodedata.normalize("NFKD", value).casefold()
+    kept = (c if c in letters else "-" for c in folded if not _vanishes(c))
+    words = [word for word in "".join(kept).split("-") if word]
+    return "-".join(words)[:longest].strip("-")
+
+
+def check_file_name(value: str, unicode_names: bool = False, field: str = "file") -> str:
+    """One name without folders (D2); raises Refused naming the character and the repaired name."""
+    if value in ("", ".", ".."):
+        raise Refused(field, "file.no_name", file=value)
+    length = len(value.encode("utf-8", "surrogatepass"))
+    for character in value:
+        code = _file_problem(character, unicode_names)
+        if code:
+            raise Refused(
+                field,
+                code,
+                file=_shown(value),
+                repaired=repair_file_name(value, unicode_names),
+                **describe(character),
+            )
+    if length > LONGEST_FILE_NAME:
+        raise Refused(field, "file.too_long", file=_shown(value), bytes=length, most=LONGEST_FILE_NAME)
+    return value
+
+
+def check_file_path(value: str, unicode_names: bool = False, field: str = "file") -> str:
+    """A relative path of names, each by the rule for file names; raises Refused."""
+    if value.startswith("/"):
+        raise Refused(field, "file.absolute", file=_shown(value))
+    if len(value.encode("utf-8", "surrogatepass")) > 4000:
+        raise Refused(field, "file.path_too_long", file=_shown(value), most=4000)
+    for part in value.split("/"):
+        check_file_name(part, unicode_names, field)
+    return value
+
+
+def repair_file_name(value: str, unicode_names: bool = False) -> str:
+    """The name to offer instead: marks folded away, each refused character an underscore, 255 bytes."""
+    folded = unicodedata.normalize("NFC", value) if unicode_names else unicodedata.normalize("NFKD", value)
+    kept = "".join("_" if _file_problem(c, unicode_names) else c for c in folded if not _vanishes(c))
+    cut = kept.encode("utf-8", "ignore")[:LONGEST_FILE_NAME].decode("utf-8", "ignore")
+    return cut if cut.strip("._") else "file"
+
+
+def _check_name(value: str, field: str, least: int, most: int, letters: frozenset[str] = LETTERS) -> str:
+    if not value:
+        raise Refused(field, "name.missing", least=least, most=most)
+    for position, character in enumerate(value, start=1):
+        if character not in letters:
+            repaired = repair_name(value, most, letters)
+            raise Refused(
+                field, "name.bad_character", position=position, repaired=repaired, **describe(character)
+            )
+    if len(value) < least:
+        raise Refused(field, "name.too_short", least=least, length=len(value))
+    if len(value) > most:
+        raise Refused(field, "name.too_long", most=most, length=len(value))
+    if value.startswith("-"):
+        raise Refused(field, "name.hyphen_first", repaired=repair_name(value, most, letters))
+    if value.endswith("-"):
+        raise Refused(field, "name.hyphen_last", repaired=repair_name(value, most, letters))
+    if "--" in value:
+        raise Refused(field, "name.hyphen_doubled", repaired=repair_name(value, most, letters))
+    return value
+
+
+def _file_problem(character: str, unicode_names: bool) -> str | None:
+    category = unicodedata.category(character)
+    if character == " ":
+        return "file.space"
+    if character in FORBIDDEN_IN_FILES:
+        return "file.bad_character"
+    if category in UNSEEN:
+        return "file.unseen_character"
+    if unicode_names or character.isascii():
+        return None
+    return "file.hangul" if _is_hangul(character) else "file.not_ascii"
+
+
+def _is_hangul(character: str) -> bool:
+    return "HANGUL" in unicodedata.name(character, "")
+
+
+def _vanishes(character: str) -> bool:
+    """Accents split off by NFKD, zero-width characters: dropped where a name is repaired."""
+    return bool(unicodedata.combining(character)) or unicodedata.category(character) == "Cf"
+
+
+def _shown(value: str) -> str:
+    """Safe to print: unpaired surrogates and control characters escaped, cut at 120 characters."""
+    seen = "".join(c if unicodedata.category(c) not in ("Cc", "Cs") else f"\\u{ord(c):04x}" for c in value)
+    return seen if len(seen) <= 120 else seen[:117] + "…"

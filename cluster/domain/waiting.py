@@ -1,0 +1,234 @@
+"""Why a job waits: one typed reason with its data, and what is known about its start (Q4).
+
+Rows keep `code` and `data`; `cluster.words` makes the sentence when it is read.
+"""
+
+from dataclasses import asdict, dataclass, fields
+from datetime import date, datetime
+from typing import Any, ClassVar
+
+from cluster.domain.states import UnitKind
+
+
+@dataclass(frozen=True)
+class NotEnoughUnits:
+    """All units of the job must be on one node; `free` is what the emptiest one has now."""
+
+    code: ClassVar[str] = "waiting.not_enough_units"
+    needed: int
+    free: int
+    node: str
+    kind: UnitKind
+    nodes: int = 1
+    """How many nodes were looked at: with one, the sentence needs no "emptiest"."""
+
+
+@dataclass(frozen=True)
+class NodesTooSmall:
+    """No node has that many working units, not even when nothing runs: some are broken or away."""
+
+    code: ClassVar[str] = "waiting.nodes_too_small"
+    needed: int
+    most: int
+    node: str
+    kind: UnitKind
+
+
+@dataclass(frozen=True)
+class QuotaUsed:
+    """The workspace's own units are in use by its other jobs."""
+
+    code: ClassVar[str] = "waiting.quota_used"
+    quota: int
+    used: int
+    needed: int
+    kind: UnitKind
+
+
+@dataclass(frozen=True)
+class AheadInQueue:
+    """Jobs of the same workspace come first; `job_id` is the one that starts next."""
+
+    code: ClassVar[str] = "waiting.ahead_in_queue"
+    count: int
+    job_id: int
+
+
+@dataclass(frozen=True)
+class HeldForAnother:
+    """Free units are kept for a job of another workspace that has waited longer."""
+
+    code: ClassVar[str] = "waiting.held_for_another"
+    job_id: int
+    node: str
+
+
+@dataclass(frozen=True)
+class WorkspaceNotStarted:
+    code: ClassVar[str] = "waiting.workspace_not_started"
+    workspace: str
+    starts_on: date
+
+
+@dataclass(frozen=True)
+class WorkspaceExpired:
+    code: ClassVar[str] = "waiting.workspace_expired"
+    workspace: str
+    ended_on: date
+
+
+@dataclass(frozen=True)
+class EnvironmentNotReady:
+    """`step` is the code of the building operation's present step, `progress` 0 to 1."""
+
+    code: ClassVar[str] = "waiting.environment_not_ready"
+    name: str
+    progress: float = 0.0
+    step: str = ""
+    operation_id: int | None = None
+
+
+@dataclass(frozen=True)
+class EnvironmentFailed:
+    """The environment could not be built; somebody has to try the operation again."""
+
+    code: ClassVar[str] = "waiting.environment_failed"
+    name: str
+    operation_id: int | None = None
+
+
+@dataclass(frozen=True)
+class DatasetNotReady:
+    code: ClassVar[str] = "waiting.dataset_not_ready"
+    name: str
+    progress: float = 0.0
+
+
+@dataclass(frozen=True)
+class DatasetFailed:
+    code: ClassVar[str] = "waiting.dataset_failed"
+    name: str
+
+
+@dataclass(frozen=True)
+class NodeUnreachable:
+    """The only nodes that could run it do not answer."""
+
+    code: ClassVar[str] = "waiting.node_unreachable"
+    node: str
+    since: datetime | None = None
+
+
+@dataclass(frozen=True)
+class NoExecutor:
+    """Nodes are there, but none of them can start jobs."""
+
+    code: ClassVar[str] = "waiting.no_executor"
+    node: str
+
+
+@dataclass(frozen=True)
+class NoNodes:
+    code: ClassVar[str] = "waiting.no_nodes"
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """The last attempt ended for no fault of the job; `cause` is an `interrupted.…` code."""
+
+    code: ClassVar[str] = "waiting.interrupted"
+    cause: str
+    attempt: int
+
+
+@dataclass(frozen=True)
+class JustSubmitted:
+    """Nobody has looked at it yet; lasts for one turn of the scheduler."""
+
+    code: ClassVar[str] = "waiting.submitted"
+
+
+Reason = (
+    NotEnoughUnits
+    | NodesTooSmall
+    | QuotaUsed
+    | AheadInQueue
+    | HeldForAnother
+    | WorkspaceNotStarted
+    | WorkspaceExpired
+    | EnvironmentNotReady
+    | EnvironmentFailed
+    | DatasetNotReady
+    | DatasetFailed
+    | NodeUnreachable
+    | NoExecutor
+    | NoNodes
+    | Interrupted
+    | JustSubmitted
+)
+REASONS: dict[str, type[Reason]] = {kind.code: kind for kind in Reason.__args__}
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What is known about the start: who is ahead, what frees the units and when, what would help."""
+
+    ahead: int = 0
+    """Jobs of the workspace that come before it."""
+    first_ahead: int | None = None
+    freed_by: int | None = None
+    """The running job whose end lets this one start."""
+    starts_at: datetime | None = None
+    """When that job is expected to end; None: not known."""
+    starts_on_node: str | None = None
+    helps_units: int | None = None
+    """With this many units it would start now."""
+
+
+NOTHING_KNOWN = Outlook()
+
+
+def to_data(reason: Reason, outlook: Outlook = NOTHING_KNOWN) -> dict[str, Any]:
+    """What the row keeps beside the code: plain JSON, times as ISO text, nothing that is not known."""
+    known = {k: v for k, v in asdict(outlook).items() if v not in (None, 0)}
+    return {key: _plain(value) for key, value in (asdict(reason) | known).items() if value is not None}
+
+
+def read_reason(code: str, data: dict[str, Any]) -> Reason | None:
+    """The reason that `to_data` wrote; None for a code or data that this version does not know."""
+    kind = REASONS.get(code)
+    if kind is None:
+        return None
+    try:
+        return kind(**_typed(kind, data))
+    except (TypeError, ValueError):
+        return None
+
+
+def read_outlook(data: dict[str, Any]) -> Outlook:
+    try:
+        return Outlook(**_typed(Outlook, data))
+    except (TypeError, ValueError):
+        return NOTHING_KNOWN
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, UnitKind):
+        return value.value
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _typed(kind: type[Any], data: dict[str, Any]) -> dict[str, Any]:
+    known = {}
+    for field in fields(kind):
+        value = data.get(field.name)
+        if value is None:
+            continue
+        if field.name == "kind":
+            value = UnitKind(value)
+        elif field.name in ("since", "starts_at"):
+            value = datetime.fromisoformat(value)
+        elif field.name in ("starts_on", "ended_on"):
+            value = date.fromisoformat(value)
+        known[field.name] = value
+    return known
