@@ -1,0 +1,16 @@
+"""The window: pages, REST, and the command that speaks REST."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+    from cluster.services.context import Cluster
+
+
+def create_app(cluster: "Cluster", testing: bool = False) -> "Flask":
+    """The portal over one installation. `testing` switches CSRF off, for tests that post without a page."""
+    # Imported when called: the command `groundcrew` lives in this package too, and its wheel has no Flask.
+    from portal.app import build_app
+
+    return build_app(cluster, testing)

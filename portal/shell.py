@@ -1,0 +1,156 @@
+"""What stands around every page: the rail's groups, who is signed in, what the live mark listens to.
+
+`base.html` reads one `Shell`; with the defaults it renders with nothing. Whoever signs people in gives
+`look.init_app` a function that makes the shell of the current request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from portal.i18n import _
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the rail; `count` says how many there are, `calls` how many need a person."""
+
+    icon: str
+    word: str
+    href: str
+    count: int | None = None
+    calls: int = 0
+    current: bool = False
+
+
+@dataclass(frozen=True)
+class Group:
+    """Lines under one small title; the first group has none."""
+
+    title: str | None
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True)
+class Person:
+    """Who is signed in, as the foot of the rail shows it."""
+
+    name: str
+    href: str = "/profile"
+
+    @property
+    def initials(self) -> str:
+        """Two letters for the badge."""
+        return self.name[:2].upper()
+
+
+@dataclass(frozen=True)
+class Shell:
+    """Everything base.html needs besides the page itself."""
+
+    place: str = ""
+    groups: tuple[Group, ...] = ()
+    user: Person | None = None
+    live: bool = False
+    """Whether the page opens the stream; pages before sign-in do not."""
+    stream: str = "/stream"
+    topics: tuple[str, ...] = ()
+    shortcuts: bool = True
+    sign_out: str | None = None
+    version: str = ""
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def calls(self) -> int:
+        """How many things need a person, for the phone's Menu button."""
+        return max((entry.calls for group in self.groups for entry in group.entries), default=0)
+
+
+def administrator_rail(
+    path: str, counts: Mapping[str, int] | None = None, calls: Mapping[str, int] | None = None
+) -> tuple[Group, ...]:
+    """Three groups: the cluster now, research, operations. Counts and calls by path, as {"/queue": 45}."""
+    return _marked(
+        path,
+        counts or {},
+        calls or {},
+        (
+            Group(
+                None,
+                (
+                    Entry("layout-dashboard", _("Dashboard"), "/"),
+                    Entry("list-numbers", _("Queue"), "/queue"),
+                    Entry("server-2", _("Nodes"), "/nodes"),
+                ),
+            ),
+            Group(
+                _("Research"),
+                (
+                    Entry("briefcase", _("Workspaces"), "/workspaces"),
+                    Entry("player-play", _("Jobs"), "/jobs"),
+                ),
+            ),
+            Group(
+                _("Operations"),
+                (
+                    Entry("tool", _("Long work"), "/operations"),
+                    Entry("users", _("Users"), "/users"),
+                ),
+            ),
+        ),
+    )
+
+
+def workspace_rail(
+    path: str,
+    workspace: tuple[int, str] | None,
+    counts: Mapping[str, int] | None = None,
+    calls: Mapping[str, int] | None = None,
+) -> tuple[Group, ...]:
+    """What a researcher sees: home and queue, then the parts of one workspace (its id and name)."""
+    first = Group(
+        None,
+        (
+            Entry("home", _("Home"), "/"),
+            Entry("list-numbers", _("Queue"), "/queue"),
+            Entry("briefcase", _("Workspaces"), "/workspaces"),
+        ),
+    )
+    if workspace is None:
+        return _marked(path, counts or {}, calls or {}, (first,))
+    identity, title = workspace
+    inside = f"/workspaces/{identity}"
+    second = Group(
+        title,
+        (
+            Entry("school", _("Trainings"), f"{inside}/trainings"),
+            Entry("player-play", _("Jobs"), "/jobs"),
+            Entry("database", _("Datasets"), f"{inside}/datasets"),
+        ),
+    )
+    return _marked(path, counts or {}, calls or {}, (first, second))
+
+
+def _marked(
+    path: str, counts: Mapping[str, int], calls: Mapping[str, int], groups: tuple[Group, ...]
+) -> tuple[Group, ...]:
+    """Counts filled in, and the entry with the longest matching path marked as the current one."""
+    hrefs = [entry.href for group in groups for entry in group.entries]
+    fits = [href for href in hrefs if path == href or (href != "/" and path.startswith(href + "/"))]
+    current = max(fits, key=len, default=None)
+    return tuple(
+        replace(
+            group,
+            entries=tuple(
+                replace(
+                    entry,
+                    count=counts.get(entry.href),
+                    calls=calls.get(entry.href, 0),
+                    current=entry.href == current,
+                )
+                for entry in group.entries
+            ),
+        )
+        for group in groups
+    )

@@ -1,0 +1,1 @@
+"""Views load and render; one file per feature, each with a `blueprint` that `portal.app` finds by itself."""
