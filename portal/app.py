@@ -1,0 +1,66 @@
+"""Puts the portal together: every file in views/ with a `blueprint` is a feature."""
+
+import importlib
+import pkgutil
+
+from flask import Blueprint, Flask, current_app, request
+from flask_wtf.csrf import CSRFProtect
+
+from cluster.services.context import Cluster
+from portal import errors, headers, i18n, look, permissions, rail, request_log, sign_in, units, views
+from portal.current import is_api
+
+YEAR_SECONDS = 365 * 24 * 3600
+
+
+def build_app(cluster: Cluster, testing: bool = False) -> Flask:
+    """Raises permissions.UndeclaredEndpoint where a route has no rule."""
+    settings = cluster.settings
+    app = Flask(__name__.partition(".")[0])
+    is_https = settings.public_url.startswith("https://")
+    app.config.update(
+        SECRET_KEY=settings.secret_key,
+        TESTING=testing,
+        # A form may stay open over night: its token lives as long as the browser's session.
+        WTF_CSRF_TIME_LIMIT=None,
+        # The small signed cookie that holds the CSRF token; who is signed in is a row, see sign_in.py.
+        SESSION_COOKIE_NAME=f"gc_form_{settings.port}",
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Lax",
+        SESSION_COOKIE_SECURE=is_https,
+        MAX_CONTENT_LENGTH=settings.upload_limit_bytes,
+        MAX_FORM_MEMORY_SIZE=1024 * 1024,
+        MAX_FORM_PARTS=1000,
+        SEND_FILE_MAX_AGE_DEFAULT=YEAR_SECONDS,
+    )
+    app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
+    app.extensions["cluster"] = cluster
+    request_log.init_app(app)
+    headers.init_app(app)
+    i18n.init_app(app)
+    app.config["groundcrew_clock"] = cluster.clock
+    look.init_app(app, version=settings.version, shell=rail.shell, remember=rail.remember)
+    units.init_app(app)
+    sign_in.init_app(app)
+    errors.init_app(app)
+    # The guard comes before the CSRF check: who has to sign in first is told so, not that a token is missing.
+    permissions.init_app(app)
+    app.config["WTF_CSRF_CHECK_DEFAULT"] = False
+    csrf = CSRFProtect(app)
+    app.before_request(lambda: check_token(csrf))
+    for blueprint in feature_blueprints():
+        app.register_blueprint(blueprint)
+    permissions.check_table(app)
+    return app
+
+
+def feature_blueprints() -> list[Blueprint]:
+    """The `blueprint` of every module in views/."""
+    modules = sorted(module.name for module in pkgutil.iter_modules(views.__path__))
+    return [importlib.import_module(f"{views.__name__}.{name}").blueprint for name in modules]
+
+
+def check_token(csrf: CSRFProtect) -> None:
+    """REST is called with a token of its own, never with a cookie alone; reports come from the browser itself."""
+    if not (is_api() or request.endpoint == "health.csp_report" or current_app.testing):
+        csrf.protect()

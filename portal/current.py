@@ -1,0 +1,52 @@
+"""What belongs to this request: the cluster behind the portal, and who is asking."""
+
+from flask import current_app, g, request
+from flask_login import current_user
+
+from cluster.domain.people import Actor
+from cluster.services.context import Cluster
+from cluster.store.users import User
+
+
+def current_cluster() -> Cluster:
+    found = current_app.extensions["cluster"]
+    assert isinstance(found, Cluster)
+    return found
+
+
+def current_actor() -> Actor:
+    """The person of the session, or of the token where the request came to /api. Only behind the guard."""
+    if "actor" in g:
+        assert isinstance(g.actor, Actor)
+        return g.actor
+    user: User = current_user.user
+    g.actor = Actor(
+        user_id=user.id,
+        name=user.name,
+        is_administrator=user.is_administrator,
+        address=address(),
+        request_id=request_id(),
+    )
+    return g.actor
+
+
+def nobody(name: str = "") -> Actor:
+    """Who acts before anybody has signed in, as the audit entry names it."""
+    return Actor(user_id=0, name=name, address=address(), request_id=request_id())
+
+
+def address() -> str:
+    return request.remote_addr or ""
+
+
+def request_id() -> str:
+    return str(g.get("request_id", ""))
+
+
+def is_api() -> bool:
+    return request.path.startswith("/api/")
+
+
+def is_fragment() -> bool:
+    """htmx wants a piece of the page; going back in the browser's history wants the whole one."""
+    return "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers

@@ -1,0 +1,89 @@
+"""The one handler: every error leaves the portal through here, in the reader's language and without a trace of code."""
+
+import structlog
+from flask import Flask, Response, jsonify, make_response, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_wtf.csrf import CSRFError
+from werkzeug.exceptions import HTTPException
+
+from cluster import words
+from cluster.domain.errors import Conflict, Forbidden, GroundcrewError, NotFound, Refused, Unavailable
+from portal.current import is_api, is_fragment, request_id
+from portal.i18n import language
+from portal.permissions import SAFE_METHODS, NotSignedIn
+
+log = structlog.get_logger()
+
+STATUS = {NotSignedIn: 401, NotFound: 404, Forbidden: 403, Conflict: 409, Refused: 422, Unavailable: 503}
+KNOWN_STATUS = frozenset(
+    {400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 414, 415, 422, 428, 429, 500, 503}
+)
+
+
+def init_app(app: Flask) -> None:
+    app.register_error_handler(Exception, answer)
+
+
+def answer(error: Exception) -> ResponseReturnValue:
+    """Known states of the world become their status; anything else is our bug: logged whole, shown as an id."""
+    if isinstance(error, NotSignedIn) and not is_api():
+        return ask_to_sign_in()
+    if isinstance(error, GroundcrewError):
+        status = next((number for kind, number in STATUS.items() if isinstance(error, kind)), 500)
+        if status < 500 or isinstance(error, Unavailable):
+            return problem(status, error.code, error.data, getattr(error, "field", ""))
+    if isinstance(error, CSRFError):
+        return problem(400, "http.form_too_old", {})
+    if isinstance(error, HTTPException) and error.code is not None:
+        if error.code < 400:
+            return error.get_response()
+        status = error.code if error.code in KNOWN_STATUS else 400
+        if status < 500:
+            return problem(status, f"http.{status}", {})
+    log.error("bug", exc_info=error, route=str(request.url_rule))
+    return problem(500, "http.500", {})
+
+
+def ask_to_sign_in() -> ResponseReturnValue:
+    """A fragment must never receive the sign-in page: htmx is told to load it whole."""
+    back = request.full_path.rstrip("?") if request.method in SAFE_METHODS else None
+    if is_fragment():
+        response = make_response("", 401)
+        response.headers["HX-Redirect"] = url_for("sign_in.sign_in")
+        return response
+    if request.headers.get("Accept") == "text/event-stream":
+        return Response(status=401)
+    return redirect(url_for("sign_in.sign_in", next=back if back != "/" else None))
+
+
+def problem(status: int, code: str, data: dict[str, object], field: str = "") -> Response:
+    """HTML for pages, a piece for htmx, RFC 9457 for REST."""
+    sentence = words.say(code, data, language())
+    if is_api():
+        body: dict[str, object] = {
+            "type": f"/problems/{code}",
+            "title": words.title(code, language()),
+            "status": status,
+            "detail": sentence,
+            "code": code,
+            "request_id": request_id(),
+        }
+        if field:
+            body["errors"] = [{"pointer": f"/{field}", "code": code, "message": sentence}]
+        response = jsonify(body)
+        response.content_type = "application/problem+json"
+        if status == 401:
+            response.headers["WWW-Authenticate"] = "Bearer"
+    else:
+        page = "errors/_piece.html" if is_fragment() else "errors/page.html"
+        response = make_response(
+            render_template(
+                page,
+                status=status,
+                title=words.title(code, language()),
+                sentence=sentence,
+                hint=words.hint(code, data, language()),
+            )
+        )
+    response.status_code = status
+    return response

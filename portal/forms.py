@@ -1,0 +1,71 @@
+"""Shapes what a form sent: text, whole numbers, days. Whether a value is allowed decides the domain, once.
+
+A view that offers a form does: try: read the fields, call the service; except Refused as refusal: render the page
+again with `values=request.form, errors=problems(refusal)` and 422.
+"""
+
+from datetime import date
+
+from flask import request
+
+from cluster import words
+from cluster.domain.errors import GroundcrewError, Refused
+from portal.i18n import language
+
+LONGEST_TEXT = 100_000
+MOST_DIGITS = 12
+
+
+def text(name: str, default: str = "") -> str:
+    """Without the blanks around it. Control characters other than line ends and tabs are refused."""
+    value = request.form.get(name, default)
+    if len(value) > LONGEST_TEXT:
+        raise Refused(name, "value.too_long", longest=LONGEST_TEXT)
+    if any(ord(sign) < 32 and sign not in "\r\n\t" for sign in value):
+        raise Refused(name, "value.control_character")
+    return value.strip()
+
+
+def secret(name: str) -> str:
+    """A password as typed: blanks belong to it."""
+    return request.form.get(name, "")
+
+
+def chosen(name: str, allowed: tuple[str, ...]) -> str:
+    value = text(name)
+    if value not in allowed:
+        raise Refused(name, "value.not_a_choice", allowed=list(allowed))
+    return value
+
+
+def whole_number(name: str) -> int:
+    """Refuses everything that is not plain ASCII digits with a possible minus."""
+    value = text(name)
+    if not value:
+        raise Refused(name, "value.missing")
+    digits = value.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS):
+        raise Refused(name, "value.not_a_whole_number", value=value[:40])
+    return int(value)
+
+
+def day(name: str) -> date:
+    """As `<input type=date>` sends it and as a person types it without JavaScript: 2026-11-20."""
+    value = text(name)
+    if not value:
+        raise Refused(name, "value.missing")
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        raise Refused(name, "value.not_a_day", value=value[:40]) from None
+
+
+def names(name: str) -> list[str]:
+    """Names apart by commas, blanks or lines, or the same field several times."""
+    return " ".join(request.form.getlist(name)).replace(",", " ").split()
+
+
+def problems(refusal: GroundcrewError) -> dict[str, str]:
+    """{field: sentence in the reader's language}, for the field macro and the summary above the form."""
+    field = refusal.field if isinstance(refusal, Refused) else ""
+    return {field: words.say(refusal.code, refusal.data, language())}

@@ -1,0 +1,111 @@
+"""Who may go where: one table of endpoint and rule. An endpoint that is missing here stops the portal's start.
+
+The guard holds what can be told from the request alone (nobody, somebody, an administrator). Rules about a workspace,
+a training or a job are held by the services, which load it: who may not see it gets 404, who may see it but not do
+it gets 403. The tests walk every line of this table with every kind of person.
+"""
+
+from enum import Enum
+
+from flask import Flask, g, request
+from flask_login import current_user
+
+from cluster.domain.errors import Forbidden, GroundcrewError
+from cluster.services import tokens
+from portal.current import address, current_actor, current_cluster, is_api
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class Rule(Enum):
+    """Administrators pass every rule."""
+
+    ANYONE = "anyone"
+    """Also who has not signed in."""
+    SIGNED_IN = "signed in"
+    ADMINISTRATOR = "administrator"
+    MEMBER = "member of the workspace"
+    MANAGER = "manager of the workspace"
+    SEES_TRAINING = "sees the training"
+    """Every member; of a private training the owner, named members and the workspace's manager."""
+    OWNS_TRAINING = "owner of the training or manager of its workspace"
+    SEES_JOB = "sees the job's training"
+    STOPS_JOB = "the job's user, the training's owner or the workspace's manager"
+    SEES_OPERATION = "requester or member of the workspace"
+    OWN = "only one's own"
+    """Sessions and tokens: not even an administrator reaches another person's."""
+
+
+RULES: dict[str, Rule] = {
+    "static": Rule.ANYONE,
+    "health.health": Rule.ANYONE,
+    "health.csp_report": Rule.ANYONE,
+    "look.set_language": Rule.ANYONE,
+    "look.set_theme": Rule.ANYONE,
+    "sign_in.sign_in": Rule.ANYONE,
+    "sign_in.open_session": Rule.ANYONE,
+    "sign_in.sign_out": Rule.SIGNED_IN,
+    "dashboard.home": Rule.SIGNED_IN,
+}
+
+
+class NotSignedIn(GroundcrewError):
+    """The person has to say who they are first; the handler sends them to the sign-in page."""
+
+    def __init__(self) -> None:
+        super().__init__("session.needed")
+
+
+class UndeclaredEndpoint(RuntimeError):
+    """A route was written without saying who may use it."""
+
+
+def init_app(app: Flask) -> None:
+    app.before_request(guard)
+
+
+def check_table(app: Flask) -> None:
+    """Raises UndeclaredEndpoint with all routes that have no rule."""
+    missing = sorted({rule.endpoint for rule in app.url_map.iter_rules()} - set(RULES))
+    if missing:
+        raise UndeclaredEndpoint(f"portal/permissions.py has no rule for: {', '.join(missing)}")
+
+
+def guard() -> None:
+    """Runs before every view; raises NotSignedIn or Forbidden."""
+    if request.endpoint is None:
+        return
+    rule = RULES[request.endpoint]
+    refuse_other_sites()
+    if rule is Rule.ANYONE:
+        return
+    if is_api():
+        identify_by_token()
+    elif not current_user.is_authenticated:
+        raise NotSignedIn
+    actor = current_actor()
+    if rule is Rule.ADMINISTRATOR and not actor.is_administrator:
+        raise Forbidden("forbidden.administrators_only")
+
+
+def refuse_other_sites() -> None:
+    """A page of another origin on this host (a notebook's port) could send our cookie: writes from there are refused."""
+    if request.method not in SAFE_METHODS and request.headers.get("Sec-Fetch-Site") in (
+        "same-site",
+        "cross-site",
+    ):
+        raise Forbidden("forbidden.other_site")
+
+
+def identify_by_token() -> None:
+    """REST takes a bearer token; a browser's session may read, so that a person can look at an answer."""
+    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        actor = tokens.read_token(current_cluster(), text.strip(), address())
+        if actor is None:
+            raise NotSignedIn
+        if request.method not in SAFE_METHODS and actor.scopes is not None and "write" not in actor.scopes:
+            raise Forbidden("forbidden.token_reads_only")
+        g.actor = actor
+    elif not (request.method in SAFE_METHODS and current_user.is_authenticated):
+        raise NotSignedIn

@@ -1,0 +1,71 @@
+"""One JSON line per request, joined to every other line of it by the request id. Never a path or a query: they may
+carry a secret (a one-time link), so the line names the route and the ids in it."""
+
+import logging
+import re
+import sys
+import time
+import uuid
+
+import structlog
+from flask import Flask, Response, g, request
+
+log = structlog.get_logger()
+
+REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+SECRET_ARGUMENTS = frozenset({"token", "secret", "filename"})
+
+
+def configure_logging(level: int = logging.INFO) -> None:
+    """JSON lines on stderr, which the process manager writes to a file."""
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.StackInfoRenderer(),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(ensure_ascii=False),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+
+
+def init_app(app: Flask) -> None:
+    app.before_request(begin)
+    app.after_request(finish)
+
+
+def begin() -> None:
+    """A proxy's request id is kept where it is well formed, so that its log and ours can be joined."""
+    given = request.headers.get("X-Request-Id", "")
+    g.request_id = given if REQUEST_ID.fullmatch(given) else uuid.uuid4().hex[:16]
+    g.began = time.monotonic()
+    structlog.contextvars.clear_contextvars()
+    structlog.contextvars.bind_contextvars(request_id=g.request_id)
+
+
+def finish(response: Response) -> Response:
+    response.headers["X-Request-Id"] = g.request_id
+    if request.endpoint == "static":
+        return response
+    line = log.bind(
+        method=request.method,
+        route=request.url_rule.rule if request.url_rule else None,
+        status=response.status_code,
+        address=request.remote_addr,
+        **{key: value for key, value in (request.view_args or {}).items() if key not in SECRET_ARGUMENTS},
+    )
+    actor = g.get("actor")
+    if actor is not None:
+        line = line.bind(user=actor.name)
+    began = g.began
+
+    def say() -> None:
+        line.info("request", seconds=round(time.monotonic() - began, 3))
+
+    # A stream's line is written when it ends.
+    response.call_on_close(say) if response.is_streamed else say()
+    return response

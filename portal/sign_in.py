@@ -1,0 +1,69 @@
+"""Who is signed in: Flask-Login over our own rows, so that sessions can be listed, ended, and end by themselves."""
+
+from flask import Flask, Request, Response, request, session
+from flask_login import LoginManager, UserMixin
+
+from cluster.services import sessions
+from cluster.store.users import User
+from portal.current import current_cluster
+
+
+class SignedIn(UserMixin):  # type: ignore[misc]
+    """What Flask-Login and templates call `current_user`."""
+
+    def __init__(self, user: User, token: str) -> None:
+        self.user = user
+        self.token = token
+        self.id = user.id
+        self.name = user.name
+        self.full_name = user.full_name
+        self.is_administrator = user.is_administrator
+
+    @property
+    def initials(self) -> str:
+        return self.name[:2].upper()
+
+
+def init_app(app: Flask) -> None:
+    manager = LoginManager(app)
+    manager.request_loader(read_person)
+    # The row already ends with its time, its role or its user; Flask-Login's own check would need its cookie.
+    manager.session_protection = None
+
+
+def cookie_name() -> str:
+    """With the port in it: cookies do not tell ports apart, and two installations may share a host."""
+    return f"gc_session_{current_cluster().settings.port}"
+
+
+def read_person(asking: Request) -> SignedIn | None:
+    token = asking.cookies.get(cookie_name(), "")
+    if not token:
+        return None
+    user = sessions.read_session(current_cluster(), token)
+    return SignedIn(user, token) if user is not None else None
+
+
+def remember(response: Response, token: str) -> Response:
+    """The cookie lives as long as the browser; the row decides when it ends. A new CSRF token goes with it."""
+    session.clear()
+    response.set_cookie(
+        cookie_name(),
+        token,
+        httponly=True,
+        samesite="Lax",
+        secure=request.is_secure or current_cluster().settings.public_url.startswith("https://"),
+    )
+    return response
+
+
+def forget(response: Response) -> Response:
+    session.clear()
+    response.delete_cookie(cookie_name(), httponly=True, samesite="Lax")
+    return response
+
+
+def safe_next(target: str) -> str:
+    """Only a path of our own: anything that a browser could read as another host becomes the dashboard."""
+    is_path = target.startswith("/") and not target.startswith(("//", "/\\"))
+    return target if is_path and target.isprintable() and "\\" not in target else "/"

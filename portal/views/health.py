@@ -1,0 +1,33 @@
+"""Is the portal there, and what browsers reported that they had to block."""
+
+import structlog
+from flask import Blueprint, jsonify, request
+from flask.typing import ResponseReturnValue
+from sqlalchemy import text
+
+from portal.current import current_cluster
+
+log = structlog.get_logger()
+blueprint = Blueprint("health", __name__)
+
+LONGEST_REPORT = 8 * 1024
+
+
+@blueprint.get("/health")
+def health() -> ResponseReturnValue:
+    """200 while the database answers; a database that does not is a bug's 500. Says nothing about the installation."""
+    with current_cluster().store.read() as session:
+        session.execute(text("SELECT 1"))
+    return jsonify(status="ok", version=current_cluster().settings.version)
+
+
+@blueprint.post("/csp-report")
+def csp_report() -> ResponseReturnValue:
+    """Only logged: anybody can send anything here."""
+    report = (
+        request.get_data(cache=False)[:LONGEST_REPORT]
+        if (request.content_length or 0) <= LONGEST_REPORT
+        else b""
+    )
+    log.warning("content security policy", report=report.decode("utf-8", "replace"))
+    return "", 204

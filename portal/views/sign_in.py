@@ -1,0 +1,47 @@
+"""The door: signing in and out."""
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_login import current_user
+
+from cluster.domain.errors import Refused
+from cluster.services import sessions
+from portal import forms
+from portal.current import address, current_cluster
+from portal.sign_in import forget, remember, safe_next
+
+blueprint = Blueprint("sign_in", __name__)
+
+
+@blueprint.get("/sign-in")
+def sign_in() -> ResponseReturnValue:
+    back = safe_next(request.args.get("next", "/"))
+    if current_user.is_authenticated:
+        return redirect(back)
+    return render_template("sign_in/page.html", values={"next": back}, errors={})
+
+
+@blueprint.post("/sign-in")
+def open_session() -> ResponseReturnValue:
+    """A refused one keeps the name; a throttled one says from when on it may be tried again."""
+    cluster = current_cluster()
+    back = safe_next(request.form.get("next", "/"))
+    name = request.form.get("name", "").strip()[:64]
+    browser = request.headers.get("User-Agent", "")[:200]
+    try:
+        token = sessions.sign_in(cluster, name, forms.secret("password"), address(), browser)
+    except Refused as refusal:
+        values = {"name": name, "next": back}
+        return render_template(
+            "sign_in/page.html",
+            values=values,
+            errors=forms.problems(refusal),
+            minutes=refusal.data.get("minutes") if refusal.code == "sign_in.throttled" else None,
+        ), 422
+    return remember(redirect(back), token)
+
+
+@blueprint.post("/sign-out")
+def sign_out() -> ResponseReturnValue:
+    sessions.sign_out(current_cluster(), current_user.token)
+    return forget(redirect(url_for("sign_in.sign_in")))
