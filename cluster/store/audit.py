@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Index, String
+from sqlalchemy import DDL, Index, String, event
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from cluster.domain.people import Actor
@@ -29,6 +29,28 @@ class AuditEntry(Row):
     object_id: Mapped[int | None]
     outcome: Mapped[str] = mapped_column(String(20), default="done")
     data: Mapped[dict[str, Any]] = mapped_column(default=dict)
+
+
+# REPLACE deletes without a delete trigger on SQLite, therefore the third one.
+SQLITE_TRIGGERS = (
+    """CREATE TRIGGER audit_entries_no_update BEFORE UPDATE ON audit_entries
+BEGIN SELECT RAISE(ABORT, 'audit entries are append-only'); END""",
+    """CREATE TRIGGER audit_entries_no_delete BEFORE DELETE ON audit_entries
+BEGIN SELECT RAISE(ABORT, 'audit entries are append-only'); END""",
+    """CREATE TRIGGER audit_entries_no_replace BEFORE INSERT ON audit_entries
+WHEN EXISTS (SELECT 1 FROM audit_entries WHERE id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'audit entries are append-only'); END""",
+)
+POSTGRESQL_TRIGGERS = (
+    """CREATE FUNCTION refuse_audit_change() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN RAISE EXCEPTION 'audit entries are append-only'; END $$""",
+    """CREATE TRIGGER audit_entries_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_entries
+FOR EACH STATEMENT EXECUTE FUNCTION refuse_audit_change()""",
+)
+for dialect, statements in (("sqlite", SQLITE_TRIGGERS), ("postgresql", POSTGRESQL_TRIGGERS)):
+    for statement in statements:
+        ddl = DDL(statement)  # type: ignore[no-untyped-call]
+        event.listen(AuditEntry.__table__, "after_create", ddl.execute_if(dialect=dialect))
 
 
 def write_entry(

@@ -1,0 +1,146 @@
+"""Brings a database to this code's schema: one transaction, a copy of the file before, never backwards."""
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy.engine import make_url
+
+from cluster.domain.errors import GroundcrewError
+from cluster.settings import VERSION, Settings
+from cluster.store.engine import open_sqlite
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+LOCK = "groundcrew.migrate"
+
+
+@dataclass(frozen=True)
+class Upgraded:
+    """What `upgrade` found and did; `before` is None for a new database, `copy` where one was made."""
+
+    before: str | None
+    after: str
+    copy: Path | None = None
+
+    @property
+    def is_new(self) -> bool:
+        return self.before is None
+
+    @property
+    def has_changed(self) -> bool:
+        return self.before != self.after
+
+
+def upgrade(settings_or_url: Settings | str, copy_to: Path | None = None) -> Upgraded:
+    """Copies an older SQLite database to `copy_to` (default: beside it), then migrates; safe to repeat.
+
+    Raises GroundcrewError `database.newer` for a revision that this code does not know, and
+    `database.foreign` for tables that no migration of ours has made. Nothing is changed then.
+    """
+    url = address(settings_or_url)
+    engine = open_for_migration(url)
+    try:
+        before = read_revision(engine)
+        known = scripts()
+        head = head_revision()
+        if before == head:
+            return Upgraded(before, head)
+        if before is not None and before not in {script.revision for script in known.walk_revisions()}:
+            raise GroundcrewError("database.newer", revision=before, version=VERSION)
+        copy = None
+        if before is not None and engine.dialect.name == "sqlite":
+            copy = copy_database(url, copy_to)
+        with engine.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(text("SELECT pg_advisory_xact_lock(hashtext(:lock))"), {"lock": LOCK})
+            command.upgrade(configuration(connection), "head")
+        return Upgraded(before, head, copy)
+    finally:
+        engine.dispose()
+
+
+def is_current(settings_or_url: Settings | str) -> bool:
+    """False also where there is no database yet. Makes no file."""
+    url = address(settings_or_url)
+    path = file_of(url)
+    if path is not None and not path.exists():
+        return False
+    engine = open_for_migration(url)
+    try:
+        return read_revision(engine) == head_revision()
+    finally:
+        engine.dispose()
+
+
+def address(settings_or_url: Settings | str) -> str:
+    return settings_or_url.database_url if isinstance(settings_or_url, Settings) else settings_or_url
+
+
+def file_of(url: str) -> Path | None:
+    """The file of a SQLite database; None for PostgreSQL."""
+    parsed = make_url(url)
+    return Path(parsed.database or "") if parsed.get_backend_name() == "sqlite" else None
+
+
+def open_for_migration(url: str) -> Engine:
+    """On SQLite without foreign keys: rebuilding a table drops the old one, which others refer to."""
+    if file_of(url) is None:
+        return create_engine(url)
+    engine = open_sqlite(url)
+
+    @event.listens_for(engine, "connect")
+    def loosen(connection: sqlite3.Connection, record: object) -> None:
+        connection.execute("PRAGMA foreign_keys=OFF")
+
+    return engine.execution_options(writes=True)
+
+
+def read_revision(engine: Engine) -> str | None:
+    """None for an empty database. Raises GroundcrewError `database.foreign` for somebody else's tables."""
+    with engine.connect() as connection:
+        revision = MigrationContext.configure(connection).get_current_revision()
+        tables = inspect(connection).get_table_names()
+    if revision is None and set(tables) - {"alembic_version"}:
+        raise GroundcrewError("database.foreign", tables=sorted(tables)[:5])
+    return revision
+
+
+def scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(configuration())
+
+
+def head_revision() -> str:
+    head = scripts().get_current_head()
+    assert head is not None, "the package was built without its migrations"
+    return head
+
+
+def configuration(connection: Connection | None = None) -> Config:
+    """Built here, so that no working directory and no .ini file decides which database is meant."""
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    return config
+
+
+def copy_database(url: str, copy_to: Path | None) -> Path:
+    """A whole and consistent copy, also while others write: `before-<version>-<UTC time>.db`, mode 0600."""
+    source = file_of(url)
+    assert source is not None
+    folder = copy_to or source.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    copy = folder / f"before-{VERSION}-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}.db"
+    unfinished = copy.with_suffix(".unfinished")
+    unfinished.touch(mode=0o600)
+    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(unfinished)) as new:
+        old.backup(new)
+    unfinished.rename(copy)
+    return copy

@@ -1,0 +1,27 @@
+"""Drafts the next migration from the difference between rows and migrations, for a developer to read."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from alembic import command
+
+from cluster.store.migrate import configuration, open_for_migration, upgrade
+
+
+def draft(message: str, revision: str) -> Path:
+    """Writes versions/<revision>_<message>.py. Triggers and check constraints are the author's own to add."""
+    with tempfile.TemporaryDirectory() as folder:
+        url = f"sqlite:///{folder}/draft.db"
+        upgrade(url)
+        engine = open_for_migration(url)
+        with engine.connect() as connection:
+            script = command.revision(configuration(connection), message, autogenerate=True, rev_id=revision)
+        engine.dispose()
+    assert script is not None and not isinstance(script, list)
+    return Path(script.path)
+
+
+if __name__ == "__main__":
+    versions = Path(__file__).parent / "versions"
+    draft(sys.argv[1], f"{len(list(versions.glob('*.py'))) + 1:04}")

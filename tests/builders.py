@@ -1,0 +1,203 @@
+"""Rows for tests, written straight into the store: `a_user(cluster, "minji")`, `a_node(cluster, units=2)`."""
+
+import itertools
+from datetime import date, timedelta
+from typing import Any
+
+from cluster.domain.people import Actor
+from cluster.domain.states import (
+    AttemptState,
+    DatasetKind,
+    DatasetState,
+    JobState,
+    Launcher,
+    TrainingKind,
+    UnitKind,
+    UnitState,
+    UserRole,
+    UserState,
+    Visibility,
+)
+from cluster.services.context import Cluster
+from cluster.store.base import Row
+from cluster.store.datasets import Dataset
+from cluster.store.jobs import Attempt, Job
+from cluster.store.nodes import Allocation, Node, Unit
+from cluster.store.trainings import Training
+from cluster.store.users import User
+from cluster.store.workspaces import Workspace
+
+numbers = itertools.count(1)
+
+
+def add(cluster: Cluster, *rows: Row) -> None:
+    with cluster.store.write() as session:
+        session.add_all(rows)
+
+
+def actor_of(user: User, address: str = "192.0.2.10", scopes: frozenset[str] | None = None) -> Actor:
+    """The person as a page would hand it to a service."""
+    return Actor(user.id, user.name, user.is_administrator, address, f"request-{user.id}", scopes)
+
+
+def a_user(
+    cluster: Cluster,
+    name: str | None = None,
+    role: UserRole = UserRole.USER,
+    state: UserState = UserState.ACTIVE,
+    **columns: Any,
+) -> User:
+    """Has no password, for hashing one takes time: `users.use_link` gives one."""
+    name = name or f"user-{next(numbers)}"
+    user = User(name=name, role=role, state=state, created_at=cluster.clock(), **columns)
+    add(cluster, user)
+    return user
+
+
+def an_administrator(cluster: Cluster, name: str | None = None) -> User:
+    return a_user(cluster, name or f"admin-{next(numbers)}", role=UserRole.ADMINISTRATOR)
+
+
+def a_node(
+    cluster: Cluster,
+    units: int = 2,
+    name: str | None = None,
+    kind: UnitKind = UnitKind.CPU_SLOT,
+    has_executor: bool = True,
+    state: UnitState = UnitState.OK,
+) -> Node:
+    """With its units loaded."""
+    number = next(numbers)
+    prefix = "cpu" if kind is UnitKind.CPU_SLOT else f"GPU-{number:08x}"
+    node = Node(
+        name=name or f"node-{number}",
+        boot_id=f"boot-{number}",
+        has_executor=has_executor,
+        heartbeat_at=cluster.clock(),
+        created_at=cluster.clock(),
+        units=[
+            Unit(identity=f"{prefix}-{position}", position=position, kind=kind, state=state)
+            for position in range(units)
+        ],
+    )
+    add(cluster, node)
+    return node
+
+
+def a_workspace(
+    cluster: Cluster,
+    manager: User | None = None,
+    members: tuple[User, ...] = (),
+    units: int = 2,
+    name: str | None = None,
+    starts_on: date | None = None,
+    ends_on: date | None = None,
+    **columns: Any,
+) -> Workspace:
+    """From today for thirty days; the manager is a member. The sum of terms is not checked."""
+    number = next(numbers)
+    manager = manager or a_user(cluster)
+    today = cluster.clock().astimezone(cluster.settings.zone).date()
+    starts_on = starts_on or today
+    workspace = Workspace(
+        name=name or f"workspace-{number}",
+        starts_on=starts_on,
+        ends_on=ends_on or starts_on + timedelta(days=30),
+        units=units,
+        manager_id=manager.id,
+        colour=number % 6 + 1,
+        created_at=cluster.clock(),
+        **columns,
+    )
+    with cluster.store.write() as session:
+        people = {person.id: person for person in (manager, *members)}
+        workspace.members = [session.get_one(User, user_id) for user_id in people]
+        session.add(workspace)
+        session.flush()
+        session.refresh(workspace, ["manager", "members"])
+    return workspace
+
+
+def a_dataset(
+    cluster: Cluster,
+    workspace: Workspace,
+    name: str | None = None,
+    kind: DatasetKind = DatasetKind.SAMPLE,
+    state: DatasetState = DatasetState.READY,
+    **columns: Any,
+) -> Dataset:
+    dataset = Dataset(
+        workspace_id=workspace.id,
+        name=name or f"dataset-{next(numbers)}",
+        kind=kind,
+        state=state,
+        created_by=workspace.manager_id,
+        created_at=cluster.clock(),
+        **columns,
+    )
+    add(cluster, dataset)
+    return dataset
+
+
+def a_training(
+    cluster: Cluster,
+    workspace: Workspace,
+    owner: User | None = None,
+    name: str | None = None,
+    kind: TrainingKind = TrainingKind.BUILT_IN,
+    visibility: Visibility = Visibility.PUBLIC,
+    **columns: Any,
+) -> Training:
+    """LeNet, unless it is somebody's own code."""
+    columns.setdefault("model", "lenet" if kind is TrainingKind.BUILT_IN else None)
+    training = Training(
+        workspace_id=workspace.id,
+        name=name or f"training-{next(numbers)}",
+        kind=kind,
+        visibility=visibility,
+        owner_id=owner.id if owner else workspace.manager_id,
+        created_at=cluster.clock(),
+        **columns,
+    )
+    add(cluster, training)
+    return training
+
+
+def a_job(
+    cluster: Cluster,
+    training: Training,
+    user: User | None = None,
+    units: int = 1,
+    state: JobState = JobState.WAITING,
+    **columns: Any,
+) -> Job:
+    """A row as it stands in `state`; a running one holds units by `holding`."""
+    job = Job(
+        workspace_id=training.workspace_id,
+        training_id=training.id,
+        user_id=user.id if user else training.owner_id,
+        name=columns.pop("name", f"job-{next(numbers)}"),
+        state=state,
+        units=units,
+        launcher=columns.pop("launcher", Launcher.HOROVOD),
+        command=columns.pop("command", []),
+        submitted_at=columns.pop("submitted_at", cluster.clock()),
+        **columns,
+    )
+    add(cluster, job)
+    return job
+
+
+def holding(cluster: Cluster, job: Job, units: list[Unit]) -> Attempt:
+    """An attempt of the job that runs on these units."""
+    attempt = Attempt(
+        job_id=job.id,
+        number=1,
+        state=AttemptState.RUNNING,
+        node_id=units[0].node_id,
+        created_at=cluster.clock(),
+        started_at=cluster.clock(),
+        allocations=[Allocation(unit_id=unit.id, begun_at=cluster.clock()) for unit in units],
+    )
+    add(cluster, attempt)
+    return attempt

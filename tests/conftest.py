@@ -1,0 +1,143 @@
+"""Fixtures that every part uses: a migrated database of each kind, a cluster with a clock to set."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from cluster.services.context import Cluster
+from cluster.settings import Settings
+from cluster.store.engine import Store
+from cluster.store.migrate import upgrade
+from tests.databases import PostgresqlMissing, PostgresqlServer, postgresql_server
+
+IS_CI = os.environ.get("CI") == "true"
+
+
+@dataclass
+class Clock:
+    """Stands still until a test moves it."""
+
+    now: datetime = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def move(self, **step: float) -> None:
+        """`clock.move(hours=12)`, as timedelta takes them."""
+        self.now += timedelta(**step)
+
+
+@dataclass
+class RecordingBell:
+    """Remembers what was rung, in order."""
+
+    rung: list[tuple[str, int]] = field(default_factory=list)
+    enqueued: list[tuple[str, int]] = field(default_factory=list)
+
+    def ring(self, topic: str, row_id: int) -> None:
+        self.rung.append((topic, row_id))
+
+    def enqueue(self, queue: str, operation_id: int) -> None:
+        self.enqueued.append((queue, operation_id))
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[PostgresqlServer]:
+    """Skips with the reason where no server is installed; in CI that is a failure."""
+    try:
+        with postgresql_server() as server:
+            yield server
+    except PostgresqlMissing as missing:
+        (pytest.fail if IS_CI else pytest.skip)(str(missing))
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite database as `upgrade` makes it; tests take copies."""
+    path = tmp_path_factory.mktemp("sqlite") / "groundcrew.db"
+    upgrade(f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_kind(request: pytest.FixtureRequest) -> str:
+    kind: str = request.param
+    return kind
+
+
+@pytest.fixture
+def database_url(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A migrated, empty database of the test's own."""
+    if database_kind == "sqlite":
+        path = tmp_path / "database" / "groundcrew.db"
+        path.parent.mkdir()
+        shutil.copy(request.getfixturevalue("migrated_file"), path)
+        yield f"sqlite:///{path}"
+    else:
+        with request.getfixturevalue("postgresql").database() as url:
+            yield url
+
+
+@pytest.fixture
+def store(database_url: str) -> Iterator[Store]:
+    store = Store(database_url)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def bell() -> RecordingBell:
+    return RecordingBell()
+
+
+def settings_for(url: str, state_dir: Path) -> Settings:
+    return Settings(
+        state_dir=state_dir,
+        cache_dir=state_dir / "cache",
+        database_url=url,
+        redis_url=f"unix://{state_dir}/run/redis.sock",
+        secret_key="a key for tests only, long enough",
+        time_zone="Asia/Seoul",
+    )
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Path) -> Settings:
+    return settings_for(database_url, tmp_path)
+
+
+@pytest.fixture
+def cluster(store: Store, bell: RecordingBell, settings: Settings, clock: Clock) -> Cluster:
+    """A cluster on each kind of database; its clock stands at 14:00 on 2026-11-20 in Seoul."""
+    return Cluster(store=store, bell=bell, settings=settings, clock=clock)
+
+
+@contextmanager
+def sqlite_cluster(folder: Path, migrated_file: Path) -> Iterator[Cluster]:
+    """For tests to which the kind of database does not matter: pages, words, files."""
+    path = folder / "groundcrew.db"
+    shutil.copy(migrated_file, path)
+    url = f"sqlite:///{path}"
+    store = Store(url)
+    try:
+        yield Cluster(store=store, bell=RecordingBell(), settings=settings_for(url, folder), clock=Clock())
+    finally:
+        store.close()
+
+
+@pytest.fixture
+def light_cluster(tmp_path: Path, migrated_file: Path) -> Iterator[Cluster]:
+    """One on SQLite only."""
+    with sqlite_cluster(tmp_path, migrated_file) as cluster:
+        yield cluster

@@ -1,0 +1,122 @@
+"""Real databases for tests: a SQLite file, and Debian's PostgreSQL started once per test run."""
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from cluster.store.migrate import upgrade
+
+TEMPLATE = "template_groundcrew"
+STARTS_WITHIN_SECONDS = 60
+
+
+class PostgresqlMissing(Exception):
+    """Says what to install."""
+
+
+class PostgresqlServer:
+    """A server of our own on a unix socket in a temporary folder; gone with the test run."""
+
+    def __init__(self, folder: Path, user: str) -> None:
+        self.folder = folder
+        self.user = user
+        with self.connect("postgres") as connection:
+            connection.execute(f"CREATE DATABASE {TEMPLATE}")
+        upgrade(self.url(TEMPLATE))
+
+    def url(self, database: str) -> str:
+        return f"postgresql+psycopg://{self.user}@/{database}?host={self.folder}"
+
+    def connect(self, database: str) -> psycopg.Connection:
+        return psycopg.connect(host=str(self.folder), user=self.user, dbname=database, autocommit=True)
+
+    @contextmanager
+    def database(self, template: str = TEMPLATE) -> Iterator[str]:
+        """The URL of a migrated database of its own; `template0` gives an empty one."""
+        name = f"test_{uuid.uuid4().hex[:12]}"
+        with self.connect("postgres") as connection:
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+            try:
+                yield self.url(name)
+            finally:
+                connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def find_postgresql() -> Path:
+    """The newest server's folder of programs. Raises PostgresqlMissing."""
+    on_path = shutil.which("initdb")
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: float(folder.parent.name))
+    if on_path:
+        found.append(Path(on_path).parent)
+    if not found:
+        raise PostgresqlMissing("PostgreSQL's server is not installed: apt-get install postgresql")
+    return found[-1]
+
+
+@contextmanager
+def postgresql_server() -> Iterator[PostgresqlServer]:
+    """Raises PostgresqlMissing. As root the server runs as `postgres`: initdb refuses root."""
+    programs = find_postgresql()
+    is_root = os.geteuid() == 0
+    user = "postgres" if is_root else pwd.getpwuid(os.geteuid()).pw_name
+    # Not pytest's own folder: only its owner may enter that one. Short, for a socket's path is limited.
+    folder = Path(tempfile.mkdtemp(prefix="gc-postgresql-"))
+    identity: dict[str, Any] = {"user": user, "group": user, "extra_groups": []} if is_root else {}
+    data = folder / "data"
+    options = [
+        f"unix_socket_directories={folder}", "listen_addresses=",
+        "max_connections=200", "shared_buffers=32MB",
+        # Tests lose nothing when the machine does: no syncing.
+        "fsync=off", "synchronous_commit=off", "full_page_writes=off",
+    ]  # fmt: skip
+    switches = [word for option in options for word in ("-c", option)]
+    if is_root:
+        shutil.chown(folder, user, user)
+    try:
+        with (folder / "log").open("w+") as log:
+            initdb = [
+                programs / "initdb",
+                "-D",
+                data,
+                "-U",
+                user,
+                "--auth=trust",
+                "-E",
+                "UTF8",
+                "--locale=C",
+                "-N",
+            ]
+            subprocess.run(initdb, check=True, cwd=folder, stdout=log, stderr=log, **identity)
+            command = [programs / "postgres", "-D", data, *switches]
+            server = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, **identity)
+        try:
+            wait_until_ready(folder, user)
+            yield PostgresqlServer(folder, user)
+        finally:
+            server.send_signal(signal.SIGINT)  # "Fast" shutdown: it does not wait for open connections.
+            server.wait(STARTS_WITHIN_SECONDS)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def wait_until_ready(folder: Path, user: str) -> None:
+    deadline = time.monotonic() + STARTS_WITHIN_SECONDS
+    while True:
+        try:
+            psycopg.connect(host=str(folder), user=user, dbname="postgres").close()
+            return
+        except psycopg.OperationalError:
+            if time.monotonic() > deadline:
+                raise RuntimeError((folder / "log").read_text()) from None
+            time.sleep(0.1)
