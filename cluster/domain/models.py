@@ -1,0 +1,136 @@
+"""The built-in models and their typed variables: the form, the check and the documentation come from here."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from cluster.domain.errors import Refused
+
+
+class VariableType(StrEnum):
+    INTEGER = "integer"
+    NUMBER = "number"
+    CHOICE = "choice"
+
+
+Value = int | float | str
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One value that a user chooses; bounds are inclusive unless the flag beside them says otherwise."""
+
+    name: str
+    type: VariableType
+    default: Value
+    minimum: float | None = None
+    maximum: float | None = None
+    minimum_is_excluded: bool = False
+    maximum_is_excluded: bool = False
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Model:
+    """A built-in model: `name` is the word in the database, in REST and in `groundcrew_models.<name>`."""
+
+    name: str
+    title: str
+    variables: tuple[Variable, ...]
+
+    def variable(self, name: str) -> Variable:
+        return next(variable for variable in self.variables if variable.name == name)
+
+
+_EPOCHS = Variable("epochs", VariableType.INTEGER, 20, minimum=1, maximum=10_000)
+_BATCH_SIZE = Variable("batch_size", VariableType.INTEGER, 32, minimum=1, maximum=65_536)
+_LEARNING_RATE = Variable(
+    "learning_rate", VariableType.NUMBER, 0.002, minimum=0, maximum=10, minimum_is_excluded=True
+)
+_SCHEDULE = Variable("schedule", VariableType.CHOICE, "cosine", choices=("cosine", "constant"))
+_OPTIMIZER = Variable("optimizer", VariableType.CHOICE, "adam", choices=("adam", "sgd"))
+_MOMENTUM = Variable("momentum", VariableType.NUMBER, 0.9, minimum=0, maximum=1, maximum_is_excluded=True)
+_DROPOUT = Variable("dropout", VariableType.NUMBER, 0.2, minimum=0, maximum=1, maximum_is_excluded=True)
+_HIDDEN_UNITS = Variable("hidden_units", VariableType.INTEGER, 128, minimum=1, maximum=8_192)
+# NumPy takes no larger seed.
+_SEED = Variable("seed", VariableType.INTEGER, 1, minimum=0, maximum=2**32 - 1)
+
+_TRAINING = (_EPOCHS, _BATCH_SIZE, _LEARNING_RATE, _SCHEDULE, _OPTIMIZER, _MOMENTUM, _DROPOUT)
+
+LENET = Model("lenet", "LeNet", (*_TRAINING, _SEED))
+MLP = Model("mlp", "MLP", (*_TRAINING, _HIDDEN_UNITS, _SEED))
+MODELS: Mapping[str, Model] = {model.name: model for model in (LENET, MLP)}
+
+# Plain ASCII only: float() would also take 1_000, "infinity" in any case and the digits of every script.
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+_NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE | re.ASCII)
+LONGEST_TEXT = 40
+
+
+def check_variables(model: Model, raw: Mapping[str, str]) -> dict[str, Value]:
+    """The typed value of each variable of the model, in its order; what `raw` leaves out has its default.
+
+    Raises Refused for the field `variables.<name>` of the first value that is no good; its data has what the
+    user may type instead (minimum, maximum, which of them is excluded, choices, default).
+    """
+    known = [variable.name for variable in model.variables]
+    for name in raw:
+        if name not in known:
+            raise Refused(f"variables.{name}", "variable.unknown", name=name, known=known, model=model.name)
+    given = {name: parse_variable(model.variable(name), text) for name, text in raw.items()}
+    return {variable.name: given.get(variable.name, variable.default) for variable in model.variables}
+
+
+def parse_variable(variable: Variable, text: str) -> Value:
+    """Turn what a user typed into the variable's value, or refuse it."""
+    text = text.strip()
+    if not text:
+        raise _refused(variable, "variable.missing", text)
+    if variable.type is VariableType.CHOICE:
+        if text not in variable.choices:
+            raise _refused(variable, "variable.not_a_choice", text)
+        return text
+    number = _parse_number(variable, text)
+    _check_bounds(variable, text, number)
+    return number
+
+
+def _parse_number(variable: Variable, text: str) -> int | float:
+    if _NOT_FINITE.fullmatch(text):
+        raise _refused(variable, "variable.not_finite", text)
+    if len(text) > LONGEST_TEXT or not _NUMBER.fullmatch(text):
+        raise _refused(variable, "variable.not_a_number", text)
+    if variable.type is VariableType.INTEGER:
+        if not _WHOLE.fullmatch(text):
+            raise _refused(variable, "variable.not_whole", text)
+        return int(text)
+    number = float(text)
+    if not math.isfinite(number):
+        raise _refused(variable, "variable.not_finite", text)
+    return number
+
+
+def _check_bounds(variable: Variable, text: str, number: int | float) -> None:
+    least, most = variable.minimum, variable.maximum
+    if least is not None and (number < least or (variable.minimum_is_excluded and number == least)):
+        raise _refused(variable, "variable.too_small", text)
+    if most is not None and (number > most or (variable.maximum_is_excluded and number == most)):
+        raise _refused(variable, "variable.too_large", text)
+
+
+def _refused(variable: Variable, code: str, text: str) -> Refused:
+    return Refused(
+        f"variables.{variable.name}",
+        code,
+        name=variable.name,
+        given=text[:LONGEST_TEXT],
+        default=variable.default,
+        minimum=variable.minimum,
+        maximum=variable.maximum,
+        minimum_is_excluded=variable.minimum_is_excluded,
+        maximum_is_excluded=variable.maximum_is_excluded,
+        choices=list(variable.choices),
+    )

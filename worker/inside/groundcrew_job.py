@@ -1,0 +1,210 @@
+"""What a training program says to Groundcrew, and what it may ask; outside a job everything still works.
+
+Standard library only and written for Python 3.6, because a job's image may be old. Typical use::
+
+    import groundcrew_job
+    groundcrew_job.log(step=10, epoch=0.5, loss=0.31, accuracy=0.9)
+"""
+
+import errno
+import json
+import math
+import os
+import sys
+import time
+
+#: Short keywords and the names that the job page draws together in one graph.
+NAMES = {
+    "loss": "loss/train",
+    "loss_train": "loss/train",
+    "loss_validation": "loss/validation",
+    "val_loss": "loss/validation",
+    "accuracy": "accuracy/train",
+    "accuracy_train": "accuracy/train",
+    "accuracy_validation": "accuracy/validation",
+    "val_accuracy": "accuracy/validation",
+}
+
+#: Launchers tell each program its rank in a variable of their own; the first one that is set counts.
+RANK_VARIABLES = ("HOROVOD_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK")
+
+LONGEST_NAME = 64
+LONGEST_LINE = 65536
+
+
+def rank():
+    """This program's number among the job's programs; 0 where there is only one."""
+    for variable in RANK_VARIABLES:
+        value = os.environ.get(variable, "")
+        if value.isdigit():
+            return int(value)
+    return 0
+
+
+def log(step, epoch=None, scalars=None, **named):
+    """Record numbers at a step, for the live graphs of the job page; only rank 0 writes.
+
+    Names come as keywords (``loss=0.3`` means ``loss/train``) or in a dictionary
+    (``scalars={"loss/validation": 0.4}``). Values are anything that ``float`` takes. A value that is not
+    finite is kept as one: its number is null and its name stands under ``not_finite``.
+    Raises TypeError or ValueError for what is no number or no name; never for a disk that is full.
+    """
+    numbers = {}
+    not_finite = []
+    for name, value in list((scalars or {}).items()) + list(named.items()):
+        name = NAMES.get(name, name)
+        _check_name(name)
+        number = float(value)
+        if math.isfinite(number):
+            numbers[name] = number
+        else:
+            numbers[name] = None
+            not_finite.append(name)
+    entry = {
+        "step": int(step),
+        "epoch": None if epoch is None else float(epoch),
+        "time": time.time(),
+        "scalars": numbers,
+    }
+    if not_finite:
+        entry["not_finite"] = sorted(not_finite)
+    if rank() != 0:
+        return
+    if os.environ.get("GROUNDCREW_OUT"):
+        _append(os.path.join(out(), "metrics.jsonl"), entry)
+    else:
+        _print(entry)
+
+
+def variables():
+    """The values of the training's variables, by name; empty outside a job."""
+    return json.loads(os.environ.get("GROUNDCREW_VARIABLES") or "{}")
+
+
+def dataset():
+    """The folder with the job's data set (read only), or None where the job has none."""
+    return os.environ.get("GROUNDCREW_DATASET") or None
+
+
+def out():
+    """The folder for what the job leaves behind; outside a job the current one."""
+    return os.environ.get("GROUNDCREW_OUT") or os.getcwd()
+
+
+def checkpoints():
+    """The folder for checkpoints, made when it is missing."""
+    folder = os.path.join(out(), "checkpoints")
+    os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def save_checkpoint_note(epoch, step, path, scalars=None):
+    """Write the note beside a checkpoint file, so that the job page lists it and a resumed job finds it.
+
+    Call it once the file itself is complete: a checkpoint counts from its note on. The note of
+    ``epoch-0001.weights.h5`` is ``epoch-0001.json``.
+    """
+    note = {
+        "epoch": int(epoch),
+        "step": int(step),
+        "file": os.path.basename(path),
+        "scalars": {
+            name: float(value) if math.isfinite(float(value)) else None
+            for name, value in (scalars or {}).items()
+        },
+        "time": time.time(),
+    }
+    _write_atomically(_note_path(path), json.dumps(note, sort_keys=True) + "\n")
+
+
+def latest_checkpoint(folder=None):
+    """The newest complete checkpoint as a dictionary (epoch, step, path, scalars), or None.
+
+    Looks in ``folder``, or where a resumed job is told to (GROUNDCREW_RESUME); that may be a folder of
+    checkpoints or the ``out`` folder around it. Notes that are damaged or whose file is gone do not count.
+    """
+    folder = folder or os.environ.get("GROUNDCREW_RESUME")
+    if not folder:
+        return None
+    inner = os.path.join(folder, "checkpoints")
+    if os.path.isdir(inner):
+        folder = inner
+    found = []
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return None
+    for name in names:
+        checkpoint = _read_note(folder, name) if name.endswith(".json") else None
+        if checkpoint is not None:
+            found.append(checkpoint)
+    return max(found, key=lambda one: (one["epoch"], one["step"])) if found else None
+
+
+def _read_note(folder, name):
+    try:
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            note = json.load(file)
+        path = os.path.join(folder, os.path.basename(note["file"]))
+        if not os.path.isfile(path):
+            return None
+        return {
+            "epoch": int(note["epoch"]),
+            "step": int(note["step"]),
+            "path": path,
+            "scalars": dict(note.get("scalars") or {}),
+        }
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _note_path(path):
+    folder, name = os.path.split(path)
+    for ending in (".weights.h5", os.path.splitext(name)[1]):
+        if ending and name.endswith(ending):
+            name = name[: -len(ending)]
+            break
+    return os.path.join(folder, name + ".json")
+
+
+def _write_atomically(path, text):
+    partial = os.path.join(os.path.dirname(path), "." + os.path.basename(path) + ".partial")
+    with open(partial, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(partial, path)
+
+
+def _check_name(name):
+    if not isinstance(name, str) or not name or len(name) > LONGEST_NAME or not name.isprintable():
+        raise ValueError(
+            f"a scalar's name is 1 to {LONGEST_NAME} printable characters, not {name!r}"
+        )
+
+
+def _append(path, entry):
+    line = (json.dumps(entry, allow_nan=False, sort_keys=True) + "\n").encode("utf-8")
+    if len(line) > LONGEST_LINE:
+        raise ValueError(f"too many scalars in one call of log: {len(line)} bytes")
+    # One write, on a file opened for appending: a reader sees whole lines and a killed program leaves whole ones.
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        file = os.open(path, flags, 0o644)
+        try:
+            os.write(file, line)
+        finally:
+            os.close(file)
+    except OSError as error:
+        # Losing a point of a graph is better than losing hours of training.
+        reason = errno.errorcode.get(error.errno, str(error.errno))
+        print(f"groundcrew_job: cannot write {path}: {reason}", file=sys.stderr, flush=True)
+
+
+def _print(entry):
+    words = ["step {}".format(entry["step"])]
+    if entry["epoch"] is not None:
+        words.append("epoch {:g}".format(entry["epoch"]))
+    for name, value in sorted(entry["scalars"].items()):
+        words.append("{} {}".format(name, "not finite" if value is None else f"{value:.6g}"))
+    print("  ".join(words), flush=True)

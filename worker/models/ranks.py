@@ -1,0 +1,66 @@
+"""The job's ranks as one team: who am I, sums over all, and a fair share of the machine's cores."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# Horovod 0.28 speaks Keras 2; TensorFlow reads this while it is imported.
+os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
+
+import horovod.tensorflow as hvd
+import numpy as np
+import tensorflow as tf
+
+
+@dataclass(frozen=True)
+class Ranks:
+    rank: int
+    size: int
+
+    @property
+    def first(self) -> bool:
+        return self.rank == 0
+
+    def share(self, items: Sequence[Any]) -> list[Any]:
+        """This rank's part of a list that is the same on all ranks."""
+        return list(items[self.rank :: self.size])
+
+    def total(self, values: Sequence[float], name: str) -> list[float]:
+        """Each value summed over all ranks."""
+        return [
+            float(value) for value in hvd.allreduce(tf.constant(values, tf.float64), name=name, op=hvd.Sum)
+        ]
+
+    def least(self, value: int, name: str) -> int:
+        return int(tf.reduce_min(hvd.allgather(tf.constant([value], tf.int64), name=name)))
+
+    def say(self, sentence: str) -> None:
+        """Print a line on rank 0, at once."""
+        if self.first:
+            print(sentence, flush=True)
+
+
+def join_ranks() -> Ranks:
+    """Waits until all ranks are there; then shares the cores and GPUs of this machine among its ranks."""
+    hvd.init()
+    cores = len(os.sched_getaffinity(0))
+    tf.config.threading.set_intra_op_parallelism_threads(max(1, cores // hvd.local_size()))
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    gpus = tf.config.list_physical_devices("GPU")
+    if gpus:
+        mine = gpus[hvd.local_rank() % len(gpus)]
+        tf.config.set_visible_devices(mine, "GPU")
+        tf.config.experimental.set_memory_growth(mine, True)
+    return Ranks(hvd.rank(), hvd.size())
+
+
+def digest(weights: Sequence[np.ndarray]) -> str:
+    """Twelve letters that are the same exactly where the weights are."""
+    content = hashlib.sha256()
+    for weight in weights:
+        content.update(np.ascontiguousarray(weight).tobytes())
+    return content.hexdigest()[:12]

@@ -1,0 +1,223 @@
+"""Trains a built-in model on all ranks of the job: the same loop for every model."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import groundcrew_job
+import numpy as np
+
+from .hyperparameters import Hyperparameters
+from .images import NoImages, list_images, read_images
+from .ranks import Ranks, digest, hvd, join_ranks, tf
+
+Build = Callable[[int, int, Mapping[str, Any]], "tf.keras.Model"]
+
+# A small data set still draws a curve within an epoch, a large one a point every few seconds.
+LOGS_PER_EPOCH = 5
+STEPS_PER_LOG = 50
+EVALUATION_BATCH = 256
+
+
+@dataclass(frozen=True)
+class Images:
+    """Pixels as bytes (count, size, size, channels) and labels (count,): what this rank reads."""
+
+    pixels: np.ndarray
+    labels: np.ndarray
+
+
+def run(title: str, build: Build, image_size: int) -> None:
+    """A built-in model's whole program: exits 1 with a sentence where the data or the numbers are no good."""
+    variables = groundcrew_job.variables()
+    values = Hyperparameters.of(variables)
+    ranks = join_ranks()
+    tf.keras.utils.set_random_seed(values.seed)
+    try:
+        listing = list_images(Path(groundcrew_job.dataset() or "."))
+    except (NoImages, OSError) as error:
+        raise SystemExit(f"The data set cannot be read. {error}") from error
+    training = _read(ranks, listing.training, image_size, listing.channels)
+    validation = _read(ranks, listing.validation, image_size, listing.channels)
+    model = build(listing.channels, len(listing.classes), variables)
+    steps, batch = steps_per_epoch(ranks, len(training.labels), values.batch_size)
+    ranks.say(
+        f"{title}: {len(listing.classes)} classes, {len(listing.training)} training and "
+        f"{len(listing.validation)} validation images of {image_size}x{image_size} "
+        f"{'grey' if listing.channels == 1 else 'RGB'}; {ranks.size} rank(s) with {batch} images per step, "
+        f"{steps} steps per epoch, {values.epochs} epochs."
+    )
+    Trainer(ranks, model, values, steps, batch).train(training, validation)
+
+
+def steps_per_epoch(ranks: Ranks, images: int, batch_size: int) -> tuple[int, int]:
+    """Steps and images per step, the same on every rank: one with a step more would wait for ever."""
+    fewest = ranks.least(images, "images")
+    if fewest == 0:
+        raise SystemExit(f"The data set has fewer images than the job has ranks ({ranks.size}).")
+    batch = min(batch_size, fewest)
+    return fewest // batch, batch
+
+
+class Trainer:
+    """One model on its way through the epochs."""
+
+    def __init__(
+        self, ranks: Ranks, model: tf.keras.Model, values: Hyperparameters, steps: int, batch: int
+    ) -> None:
+        self.ranks = ranks
+        self.model = model
+        self.values = values
+        self.steps = steps
+        self.batch = batch
+        self.optimizer = _optimizer(values, steps)
+        self.losses = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none")
+
+    def train(self, training: Images, validation: Images) -> None:
+        done = self._resume()
+        # Every rank starts with the weights of rank 0, whatever it drew itself.
+        self.optimizer.build(self.model.trainable_variables)
+        self.optimizer.iterations.assign(done * self.steps)
+        hvd.broadcast_variables(self.model.variables, root_rank=0)
+        hvd.broadcast_variables(_variables_of(self.optimizer), root_rank=0)
+        if self.ranks.first:
+            groundcrew_job.log(step=done * self.steps, epoch=done, scalars={"epochs": self.values.epochs})
+        for epoch in range(done, self.values.epochs):
+            self._train_epoch(epoch, training, validation)
+        weights = digest(self.model.get_weights())
+        print(f"Rank {self.ranks.rank} of {self.ranks.size} ends with weights {weights}.", flush=True)
+
+    def _train_epoch(self, epoch: int, training: Images, validation: Images) -> None:
+        started = time.perf_counter()
+        every = min(max(1, self.steps // LOGS_PER_EPOCH), STEPS_PER_LOG)
+        whole, sums, mark = np.zeros(3), np.zeros(3), started
+        for step, (pixels, labels) in enumerate(self._batches(epoch, training), start=1):
+            loss, correct = self._step(pixels, labels)
+            sums += (float(loss), float(correct), len(labels))
+            if step % every == 0 or step == self.steps:
+                now = time.perf_counter()
+                whole += self._log_training(epoch * self.steps + step, sums, now - mark)
+                sums, mark = np.zeros(3), now
+        speed = whole[2] / (time.perf_counter() - started)
+        loss, accuracy = self._evaluate(validation)
+        results = {"loss/validation": loss, "accuracy/validation": accuracy}
+        reached = (epoch + 1) * self.steps
+        groundcrew_job.log(step=reached, epoch=epoch + 1, scalars=results)
+        trained = {"loss/train": whole[0] / whole[2], "accuracy/train": whole[1] / whole[2]}
+        self._save(epoch + 1, reached, {**trained, **results})
+        self.ranks.say(
+            f"Epoch {epoch + 1}/{self.values.epochs}: loss {trained['loss/train']:.4f}, "
+            f"accuracy {trained['accuracy/train']:.4f}, validation loss {loss:.4f}, "
+            f"validation accuracy {accuracy:.4f}, {speed:.0f} images/s"
+        )
+
+    @tf.function(reduce_retracing=True)
+    def _step(self, pixels: tf.Tensor, labels: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        with tf.GradientTape() as tape:
+            logits = self.model(_scaled(pixels), training=True)
+            losses = self.losses(labels, logits)
+            loss = tf.reduce_mean(losses)
+        tape = hvd.DistributedGradientTape(tape)
+        gradients = tape.gradient(loss, self.model.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables, strict=True))
+        return tf.reduce_sum(losses), _count_correct(labels, logits)
+
+    @tf.function(reduce_retracing=True)
+    def _evaluate_batch(self, pixels: tf.Tensor, labels: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        logits = self.model(_scaled(pixels), training=False)
+        return tf.reduce_sum(self.losses(labels, logits)), _count_correct(labels, logits)
+
+    def _batches(self, epoch: int, images: Images) -> Iterator[tuple[tf.Tensor, tf.Tensor]]:
+        """A new order each epoch, the same again for the same seed."""
+        generator = np.random.default_rng([self.values.seed, epoch, self.ranks.rank])
+        order = generator.permutation(len(images.labels))
+        for step in range(self.steps):
+            chosen = order[step * self.batch : (step + 1) * self.batch]
+            yield tf.constant(images.pixels[chosen]), tf.constant(images.labels[chosen])
+
+    def _log_training(self, step: int, sums: np.ndarray, seconds: float) -> np.ndarray:
+        """Log the steps since the last time; returns loss, right answers and images summed over all ranks."""
+        loss, correct, count = self.ranks.total(list(sums), "training")
+        scalars = {
+            "loss/train": loss / count,
+            "accuracy/train": correct / count,
+            "learning_rate": float(tf.convert_to_tensor(self.optimizer.learning_rate)),
+            "images_per_second": count / seconds,
+        }
+        groundcrew_job.log(step=step, epoch=step / self.steps, scalars=scalars)
+        if not np.isfinite(loss):
+            # The sum is over all ranks, so that all of them stop here.
+            raise SystemExit(
+                f"The loss is no longer a number at step {step}. A smaller learning_rate usually helps."
+            )
+        return np.array([loss, correct, count])
+
+    def _evaluate(self, images: Images) -> tuple[float, float]:
+        """Mean loss and share of right answers over the validation images of all ranks."""
+        sums = np.zeros(3)
+        for first in range(0, len(images.labels), EVALUATION_BATCH):
+            part = slice(first, first + EVALUATION_BATCH)
+            loss, correct = self._evaluate_batch(
+                tf.constant(images.pixels[part]), tf.constant(images.labels[part])
+            )
+            sums += (float(loss), float(correct), len(images.labels[part]))
+        loss, correct, count = self.ranks.total(list(sums), "validation")
+        return loss / count, correct / count
+
+    def _save(self, epoch: int, step: int, scalars: dict[str, float]) -> None:
+        if not self.ranks.first:
+            return
+        path = Path(groundcrew_job.checkpoints()) / f"epoch-{epoch:04d}.weights.h5"
+        partial = path.with_name(f".{path.name}.partial.h5")
+        self.model.save_weights(partial)
+        with partial.open("rb") as file:
+            os.fsync(file.fileno())
+        partial.replace(path)
+        groundcrew_job.save_checkpoint_note(epoch, step, str(path), scalars)
+
+    def _resume(self) -> int:
+        """Epochs that an earlier attempt has finished; its weights are loaded, its momentum is not kept."""
+        checkpoint = groundcrew_job.latest_checkpoint()
+        if checkpoint is None:
+            return 0
+        self.model.load_weights(checkpoint["path"])
+        self.ranks.say(f"Goes on after epoch {checkpoint['epoch']}, from {Path(checkpoint['path']).name}.")
+        return int(checkpoint["epoch"])
+
+
+def _read(ranks: Ranks, examples: tuple[Any, ...], size: int, channels: int) -> Images:
+    pixels, labels, broken = read_images(ranks.share(examples), size, channels)
+    for path in broken[:5]:
+        print(f"Left out, not a readable image: {path.parent.name}/{path.name}", file=sys.stderr, flush=True)
+    if len(broken) > 5:
+        print(f"Left out as well: {len(broken) - 5} more.", file=sys.stderr, flush=True)
+    return Images(pixels, labels)
+
+
+def _optimizer(values: Hyperparameters, steps: int) -> tf.keras.optimizers.Optimizer:
+    rate: Any = values.learning_rate
+    if values.schedule == "cosine":
+        rate = tf.keras.optimizers.schedules.CosineDecay(rate, decay_steps=values.epochs * steps)
+    if values.optimizer == "sgd":
+        return tf.keras.optimizers.SGD(rate, momentum=values.momentum)
+    return tf.keras.optimizers.Adam(rate)
+
+
+def _scaled(pixels: tf.Tensor) -> tf.Tensor:
+    return tf.cast(pixels, tf.float32) / 255.0
+
+
+def _count_correct(labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
+    right = tf.equal(tf.argmax(logits, axis=1, output_type=labels.dtype), labels)
+    return tf.reduce_sum(tf.cast(right, tf.float32))
+
+
+def _variables_of(optimizer: tf.keras.optimizers.Optimizer) -> list[tf.Variable]:
+    variables = optimizer.variables
+    return variables() if callable(variables) else variables
