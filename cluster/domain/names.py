@@ -75,11 +75,22 @@ def describe(character: str) -> dict[str, str]:
 
 
 def repair_name(value: str, longest: int, letters: frozenset[str] = LETTERS) -> str:
-    """The nearest allowed name: wide and capital letters folded, anything else a hyphen; may be empty."""
-    folded = unicodedata.normalize("NFKD", value).casefold()
+    """The nearest allowed name: Hangul in Latin letters, wide and capital letters folded, hyphens for the rest.
+
+    May be empty, or shorter than the rule asks.
+    """
+    folded = unicodedata.normalize("NFKD", in_latin(value)).casefold()
     kept = (c if c in letters else "-" for c in folded if not _vanishes(c))
     words = [word for word in "".join(kept).split("-") if word]
     return "-".join(words)[:longest].strip("-")
+
+
+def in_latin(value: str) -> str:
+    """Hangul syllables by their Unicode names, `강아지` as `gangaji`; everything else as it was."""
+    syllables = unicodedata.normalize("NFC", value)
+    return "".join(
+        unicodedata.name(c).rsplit(" ", 1)[1].lower() if "가" <= c <= "힣" else c for c in syllables
+    )
 
 
 def check_file_name(value: str, unicode_names: bool = False, field: str = "file") -> str:
@@ -114,8 +125,10 @@ def check_file_path(value: str, unicode_names: bool = False, field: str = "file"
 
 
 def repair_file_name(value: str, unicode_names: bool = False) -> str:
-    """The name to offer instead: marks folded away, each refused character an underscore, 255 bytes."""
-    folded = unicodedata.normalize("NFC", value) if unicode_names else unicodedata.normalize("NFKD", value)
+    """The name to offer instead: Hangul in Latin letters, marks folded, an underscore for the rest, 255 bytes."""
+    folded = unicodedata.normalize("NFC", value)
+    if not unicode_names:
+        folded = unicodedata.normalize("NFKD", in_latin(folded))
     kept = "".join("_" if _file_problem(c, unicode_names) else c for c in folded if not _vanishes(c))
     cut = kept.encode("utf-8", "ignore")[:LONGEST_FILE_NAME].decode("utf-8", "ignore")
     return cut if cut.strip("._") else "file"

@@ -1,0 +1,174 @@
+"""What to do with an attempt: from what its row says and what the executor sees, one action (design §4).
+
+Level-triggered: the same facts give the same action, every action is safe to repeat, and the next look
+corrects the last one. Nothing here remembers anything.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any
+
+from cluster.domain.exits import ExitTruth, Outcome, never_started, of_attempt, outcome, without_truth
+from cluster.domain.states import AttemptState, Desired
+
+START_AGAIN_AFTER = timedelta(seconds=10)
+GIVE_UP_STARTING_AFTER = timedelta(seconds=60)
+FORCE_STOP_AFTER = timedelta(seconds=7)
+"""The shim ends the tree politely in 5 s; a stop is promised within 10 s."""
+
+
+class Seen(StrEnum):
+    """What the executor sees of an attempt."""
+
+    UNKNOWN = "unknown"
+    """It cannot tell: the node does not answer. The units stay booked."""
+    ABSENT = "absent"
+    """No `started` marker: no shim has begun, or ever will without being asked again."""
+    ALIVE = "alive"
+    """The shim that wrote the marker lives."""
+    GONE = "gone"
+    """The marker is there and its shim is not: it is over."""
+
+
+class NodeFate(StrEnum):
+    """What became of the node since the attempt was placed."""
+
+    SAME_BOOT = "same_boot"
+    REBOOTED = "rebooted"
+    UNREACHABLE = "unreachable"
+    LOST = "lost"
+    """Silent for longer than the grace time."""
+
+
+@dataclass(frozen=True)
+class AttemptFacts:
+    """All that the decision looks at. `number` is the attempt's own fence, `fence` the job's now."""
+
+    job: int
+    number: int
+    fence: int
+    state: AttemptState
+    desired: Desired
+    seen: Seen
+    truth: ExitTruth | None = None
+    node: NodeFate = NodeFate.SAME_BOOT
+    since_placed: timedelta = timedelta(0)
+    since_stop_requested: timedelta | None = None
+    requeue: bool = False
+    """`make down`: end it and let the job wait again."""
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """All is as it should be, or nobody can know."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """Ask the executor; where the marker already stands, the second shim refuses by itself."""
+
+
+@dataclass(frozen=True)
+class RecordRunning:
+    """Its shim lives: write handle and start into the rows, whoever started it (adoption)."""
+
+    adopted: bool = False
+
+
+@dataclass(frozen=True)
+class RecordEnd:
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class Interrupt:
+    """It ended for no fault of the job: the job waits again."""
+
+    code: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Forestall:
+    """Write the `started` marker in the shim's place, so that no late shim can begin; then look again."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Ask the shim to end its tree; repeated until it is gone."""
+
+
+@dataclass(frozen=True)
+class ForceStop:
+    """End the whole tree at once."""
+
+
+Action = Nothing | Start | RecordRunning | RecordEnd | Interrupt | Forestall | Stop | ForceStop
+
+
+def is_stale(row_fence: int, fence: int) -> bool:
+    """Whether a holder of `fence` has been overtaken: it must stop without changing anything."""
+    return fence < row_fence
+
+
+def decide(facts: AttemptFacts) -> Action:
+    """The one thing to do now; see the table in tests/unit/domain/test_attempts.py."""
+    if is_stale(facts.fence, facts.number) or facts.state is AttemptState.ENDED:
+        return ForceStop() if facts.seen is Seen.ALIVE else Nothing()
+    if facts.seen is Seen.UNKNOWN:
+        return _decide_unknown(facts)
+    if facts.seen is Seen.ABSENT:
+        return _decide_absent(facts)
+    if facts.seen is Seen.GONE:
+        return _decide_gone(facts)
+    return _decide_alive(facts)
+
+
+def _decide_unknown(facts: AttemptFacts) -> Action:
+    """A silent node keeps its attempts until it is given up; then they are fenced before another begins."""
+    if facts.node is NodeFate.LOST:
+        return Interrupt("interrupted.node_lost", {"attempt": facts.number})
+    return Nothing()
+
+
+def _decide_absent(facts: AttemptFacts) -> Action:
+    if facts.node is NodeFate.REBOOTED and facts.state is not AttemptState.PLACED:
+        return Interrupt("interrupted.node_rebooted", {"attempt": facts.number})
+    if facts.state is AttemptState.RUNNING:
+        return RecordEnd(without_truth(facts.desired))  # Somebody removed its folder.
+    if facts.desired is Desired.STOP or facts.requeue:
+        return Forestall()
+    if facts.state is AttemptState.PLACED:
+        return Start()
+    if facts.since_placed >= GIVE_UP_STARTING_AFTER:
+        return Forestall()
+    return Start() if facts.since_placed >= START_AGAIN_AFTER else Nothing()
+
+
+def _decide_alive(facts: AttemptFacts) -> Action:
+    if facts.desired is Desired.STOP or facts.requeue:
+        waited = facts.since_stop_requested or timedelta(0)
+        return ForceStop() if waited >= FORCE_STOP_AFTER else Stop()
+    if facts.state is not AttemptState.RUNNING:
+        return RecordRunning(adopted=facts.state is AttemptState.PLACED)
+    return Nothing()
+
+
+def _decide_gone(facts: AttemptFacts) -> Action:
+    """`exit.json` counts only now that the shim is gone."""
+    if facts.truth is not None:
+        truth = of_attempt(facts.truth, facts.job, facts.number, facts.number)
+        if truth.stopped and facts.desired is Desired.RUN:
+            return Interrupt("interrupted.services_stopped", {"attempt": facts.number})
+        return RecordEnd(outcome(truth, facts.desired))
+    if facts.node is NodeFate.REBOOTED:
+        return Interrupt("interrupted.node_rebooted", {"attempt": facts.number})
+    if facts.requeue:
+        return Interrupt("interrupted.services_stopped", {"attempt": facts.number})
+    return RecordEnd(without_truth(facts.desired))
+
+
+def end_of_forestalled(desired: Desired) -> Outcome:
+    """What to record once the marker was written in the shim's place."""
+    return never_started(desired)

@@ -1,0 +1,271 @@
+"""How an attempt ended: the shim's `exit.json` as a checked value, and what its numbers mean (T14)."""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, TypeVar
+
+from cluster.domain.states import Desired, JobState
+
+Value = TypeVar("Value")
+
+LARGEST_TRUTH = 256 * 1024
+MOST_RANKS = 4096
+
+SIGNALS = {
+    1: "SIGHUP",
+    2: "SIGINT",
+    3: "SIGQUIT",
+    4: "SIGILL",
+    5: "SIGTRAP",
+    6: "SIGABRT",
+    7: "SIGBUS",
+    8: "SIGFPE",
+    9: "SIGKILL",
+    10: "SIGUSR1",
+    11: "SIGSEGV",
+    12: "SIGUSR2",
+    13: "SIGPIPE",
+    14: "SIGALRM",
+    15: "SIGTERM",
+    24: "SIGXCPU",
+    25: "SIGXFSZ",
+    31: "SIGSYS",
+}
+"""Linux numbers, signal(7); those that end a program and that people have met."""
+
+MEANING_OF_SIGNAL = {
+    2: "exit.interrupt_key",
+    6: "exit.aborted",
+    9: "exit.killed",
+    11: "exit.segmentation_fault",
+    15: "exit.terminated",
+    25: "exit.file_too_large",
+}
+MEANING_OF_CODE = {
+    0: "exit.finished",
+    1: "exit.error",
+    2: "exit.wrong_usage",
+    126: "exit.not_executable",
+    127: "exit.command_not_found",
+}
+
+
+@dataclass(frozen=True)
+class RankExit:
+    """How one rank's program ended; both None where it never began or nobody saw its end."""
+
+    rank: int
+    exit_code: int | None = None
+    signal: int | None = None
+
+    @property
+    def is_bad(self) -> bool:
+        return bool(self.exit_code) or self.signal is not None
+
+
+@dataclass(frozen=True)
+class ExitTruth:
+    """`exit.json`, validated. Sizes are bytes; `error` is a code where the shim itself could not go on."""
+
+    job: int = 0
+    attempt: int = 0
+    fence: int = 0
+    exit_code: int | None = None
+    signal: int | None = None
+    stopped: bool = False
+    timed_out: bool = False
+    out_of_memory: bool = False
+    ranks: tuple[RankExit, ...] = ()
+    first_failed_rank: int | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    cpu_seconds: float | None = None
+    max_rss_bytes: int | None = None
+    left_behind: int = 0
+    """Processes that the program had left running; they were ended."""
+    error: str | None = None
+
+    def is_of(self, job: int, attempt: int, fence: int) -> bool:
+        """Whether it speaks of this attempt: a copied file of another one does not count."""
+        return (self.job, self.attempt, self.fence) == (job, attempt, fence)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the rows keep of an end: the job's last state, the code of the reason with its data."""
+
+    state: JobState
+    code: str
+    data: dict[str, Any]
+    exit_code: int | None = None
+
+
+UNREADABLE = "exit.truth_unreadable"
+FOREIGN = "exit.truth_foreign"
+
+
+def parse_exit(content: str | bytes) -> ExitTruth:
+    """Always a value: where anything is missing, of the wrong type or too large, `error` says so."""
+    if len(content) > LARGEST_TRUTH:
+        return ExitTruth(error=UNREADABLE)
+    try:
+        return _read_truth(json.loads(content))
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
+        return ExitTruth(error=UNREADABLE)
+
+
+def _read_truth(found: Any) -> ExitTruth:
+    """Keys that this version does not know are passed over."""
+    if not isinstance(found, dict):
+        raise TypeError("not an object")
+    ranks = found["ranks"]
+    if not isinstance(ranks, list) or len(ranks) > MOST_RANKS:
+        raise TypeError("ranks")
+    return ExitTruth(
+        job=_whole(found["job"]),
+        attempt=_whole(found["attempt"]),
+        fence=_whole(found["fence"]),
+        exit_code=_maybe(found["exit_code"], _exit_code),
+        signal=_maybe(found["signal"], _signal),
+        stopped=_flag(found["stopped"]),
+        timed_out=_flag(found["timed_out"]),
+        out_of_memory=_flag(found["out_of_memory"]),
+        ranks=tuple(
+            RankExit(
+                _whole(rank["rank"]),
+                _maybe(rank.get("exit_code"), _exit_code),
+                _maybe(rank.get("signal"), _signal),
+            )
+            for rank in ranks
+        ),
+        first_failed_rank=_maybe(found["first_failed_rank"], _whole),
+        started_at=_maybe(found["started_at"], _moment),
+        ended_at=_maybe(found["ended_at"], _moment),
+        cpu_seconds=_maybe(found.get("cpu_seconds"), _number),
+        max_rss_bytes=_maybe(found.get("max_rss_bytes"), _whole),
+        left_behind=_whole(found.get("left_behind", 0)),
+        error=_maybe(found.get("error"), _code),
+    )
+
+
+def outcome(truth: ExitTruth, desired: Desired = Desired.RUN) -> Outcome:
+    """The job's end from the shim's word, read as the first rank that failed where there are ranks.
+
+    The launcher's own exit code says only that some rank failed (Horovod: always 1), so it counts last.
+    """
+    exit_code, signal, rank = _first_cause(truth)
+    shown = exit_code if signal is None else 128 + signal
+    data: dict[str, Any] = {} if rank is None else {"rank": rank, "ranks": len(truth.ranks)}
+    if shown is not None:
+        data["exit_code"] = shown
+    if truth.error:
+        return Outcome(_bad_end(desired), truth.error, data, shown)
+    if truth.stopped:
+        return Outcome(JobState.STOPPED, "exit.stopped", data, shown)
+    if truth.timed_out:
+        return Outcome(JobState.FAILED, "exit.timed_out", data, shown)
+    if truth.out_of_memory:
+        most = {"max_rss_bytes": truth.max_rss_bytes} if truth.max_rss_bytes else {}
+        return Outcome(JobState.FAILED, "exit.out_of_memory", data | most, shown)
+    code, more = meaning(exit_code, signal)
+    state = JobState.FINISHED if code == "exit.finished" else JobState.FAILED
+    return Outcome(state, code, data | more, shown)
+
+
+def meaning(exit_code: int | None, signal: int | None = None) -> tuple[str, dict[str, Any]]:
+    """Code and data of a bare exit status; an exit code above 128 is a shell's way to name a signal."""
+    if signal is None and exit_code is not None and 128 < exit_code <= 128 + 64:
+        signal = exit_code - 128
+    if signal is not None:
+        known = {"signal": signal, "signal_name": SIGNALS.get(signal, f"SIG{signal}")}
+        return MEANING_OF_SIGNAL.get(signal, "exit.signal"), {"exit_code": 128 + signal} | known
+    if exit_code is None:
+        return "exit.lost", {}
+    return MEANING_OF_CODE.get(exit_code, "exit.other"), {"exit_code": exit_code}
+
+
+def without_truth(desired: Desired) -> Outcome:
+    """The shim is gone and left no `exit.json`: killed from outside, or its disk was full."""
+    if desired is Desired.STOP:
+        return Outcome(JobState.STOPPED, "exit.stopped", {})
+    return Outcome(JobState.FAILED, "exit.lost", {})
+
+
+def never_started(desired: Desired) -> Outcome:
+    """The executor was asked and no shim ever showed up."""
+    if desired is Desired.STOP:
+        return Outcome(JobState.STOPPED, "exit.stopped_before_start", {})
+    return Outcome(JobState.FAILED, "exit.not_started", {})
+
+
+def of_attempt(truth: ExitTruth, job: int, attempt: int, fence: int) -> ExitTruth:
+    """The truth itself, or one that says that the file speaks of another attempt."""
+    if truth.error == UNREADABLE or truth.is_of(job, attempt, fence):
+        return truth
+    return replace(ExitTruth(), job=job, attempt=attempt, fence=fence, error=FOREIGN)
+
+
+def _first_cause(truth: ExitTruth) -> tuple[int | None, int | None, int | None]:
+    """Exit code, signal and rank of the first failed rank; of the whole where no rank is known to be bad."""
+    bad = {rank.rank: rank for rank in truth.ranks if rank.is_bad}
+    if not bad:
+        return truth.exit_code, truth.signal, None
+    first = truth.first_failed_rank
+    cause = bad[first] if first is not None and first in bad else bad[min(bad)]
+    return cause.exit_code, cause.signal, cause.rank if len(truth.ranks) > 1 else None
+
+
+def _bad_end(desired: Desired) -> JobState:
+    return JobState.STOPPED if desired is Desired.STOP else JobState.FAILED
+
+
+def _maybe(found: Any, read: Callable[[Any], Value]) -> Value | None:
+    return None if found is None else read(found)
+
+
+def _whole(found: Any) -> int:
+    if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found < 2**62:
+        raise TypeError(found)
+    return found
+
+
+def _exit_code(found: Any) -> int:
+    if _whole(found) > 255:
+        raise ValueError(found)
+    return int(found)
+
+
+def _signal(found: Any) -> int:
+    if not 1 <= _whole(found) <= 64:
+        raise ValueError(found)
+    return int(found)
+
+
+def _flag(found: Any) -> bool:
+    if not isinstance(found, bool):
+        raise TypeError(found)
+    return found
+
+
+def _number(found: Any) -> float:
+    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found) or found < 0:
+        raise TypeError(found)
+    return float(found)
+
+
+def _moment(found: Any) -> datetime:
+    moment = datetime.fromisoformat(found)
+    if moment.tzinfo is None:
+        raise ValueError(found)
+    return moment
+
+
+def _code(found: Any) -> str:
+    if not isinstance(found, str) or not found.startswith("exit.") or len(found) > 60:
+        raise TypeError(found)
+    if not found[5:].replace("_", "").isalpha() or not found.isascii():
+        raise ValueError(found)
+    return found

@@ -1,0 +1,109 @@
+"""How a job's program is called: argument lists for Horovod, torchrun and plain, and its environment (T12).
+
+Each rank's program runs inside the rank shim (`rank.py`), which writes its output and its exit.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cluster.domain.states import Launcher, UnitKind
+
+RANK_SHIM = "rank.py"
+
+
+@dataclass(frozen=True)
+class LaunchPlan:
+    """`command` is what the attempt's shim executes; each rank ends up running `program`."""
+
+    command: tuple[str, ...]
+    program: tuple[str, ...]
+    ranks: int
+
+
+def launch_plan(
+    launcher: Launcher, interpreter: str, runtime: str, ranks: int, program: Sequence[str]
+) -> LaunchPlan:
+    """`interpreter` is the training environment's Python, `runtime` the folder with the rank shim.
+
+    The interpreter is named by its full path for every rank: `python` on PATH may be another one. Ranks on
+    the launcher's own host need no host list and no interface (research: horovodrun 0.28.1). Horovod's
+    --verbose is never used, because it prints the whole environment of the job.
+    """
+    rank = (interpreter, f"{runtime}/{RANK_SHIM}", "--", *program)
+    if launcher is Launcher.HOROVOD:
+        horovod = (interpreter, "-m", "horovod.runner.launch", "-np", str(ranks), "--gloo")
+        command = (*horovod, *rank)
+    elif launcher is Launcher.TORCHRUN:
+        torchrun = (interpreter, "-m", "torch.distributed.run", "--standalone")
+        command = (*torchrun, "--nproc-per-node", str(ranks), "--no-python", *rank)
+    else:
+        command = rank
+    return LaunchPlan(command, tuple(program), ranks)
+
+
+def own_program(interpreter: str, command: Sequence[str]) -> tuple[str, ...]:
+    """The program of an advanced training: a `.py` file is run by the environment's Python.
+
+    Anything else is a command, looked up on PATH, or from the code folder where it has a slash.
+    """
+    first = command[0]
+    if first.endswith(".py"):
+        return (interpreter, "-u", *command)
+    if first in ("python", "python3"):
+        return (interpreter, *command[1:])
+    return tuple(command)
+
+
+def model_program(interpreter: str, model: str) -> tuple[str, ...]:
+    """The program of a built-in model, found by PYTHONPATH; its variables come by GROUNDCREW_VARIABLES."""
+    return (interpreter, "-u", "-m", f"groundcrew_models.{model}")
+
+
+@dataclass(frozen=True)
+class JobFolders:
+    """Absolute paths that a job is told."""
+
+    runtime: str
+    out: str
+    code: str
+    dataset: str = ""
+
+
+def job_environment(
+    job: int,
+    attempt: int,
+    ranks: int,
+    units: Sequence[str],
+    kind: UnitKind,
+    folders: JobFolders,
+    environment_bin: str,
+    variables: Mapping[str, Any] | None = None,
+) -> dict[str, str]:
+    """The whole environment of a job: nothing of the services' own is handed down.
+
+    `units` are identities: GPU UUIDs, or the names of CPU slots, which hide every GPU.
+    """
+    visible = ",".join(units) if kind is UnitKind.GPU else ""
+    return {
+        "PATH": f"{environment_bin}:/usr/local/bin:/usr/bin:/bin",
+        "HOME": folders.out,
+        "TMPDIR": "/tmp",
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": folders.runtime,
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "TF_USE_LEGACY_KERAS": "1",
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+        "CUDA_VISIBLE_DEVICES": visible,
+        "GROUNDCREW_JOB": str(job),
+        "GROUNDCREW_ATTEMPT": str(attempt),
+        "GROUNDCREW_OUT": folders.out,
+        "GROUNDCREW_DATASET": folders.dataset,
+        "GROUNDCREW_CODE": folders.code,
+        "GROUNDCREW_VARIABLES": json.dumps(dict(variables or {}), ensure_ascii=True, sort_keys=True),
+        "GROUNDCREW_RANKS": str(ranks),
+        "GROUNDCREW_UNITS": ",".join(units),
+    }
