@@ -1,0 +1,257 @@
+"""Jobs: submitted as a row with its intent, read by whoever sees the training, stopped by who may."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Select, func, select
+from sqlalchemy.orm import Session, joinedload, selectinload
+
+from cluster.domain.errors import Conflict, Forbidden, NotFound, Refused
+from cluster.domain.jobs import JobRequest, check_command, check_priority, check_time_limit
+from cluster.domain.models import MODELS, check_variables
+from cluster.domain.names import check_job_name
+from cluster.domain.people import Actor
+from cluster.domain.states import (
+    ENDED_JOB_STATES,
+    LIVING_JOB_STATES,
+    DatasetState,
+    Desired,
+    JobState,
+    TrainingKind,
+    UnitState,
+)
+from cluster.services.context import Cluster
+from cluster.services.trainings import load_training
+from cluster.services.workspaces import require_active
+from cluster.store.audit import write_entry
+from cluster.store.datasets import Dataset
+from cluster.store.jobs import Attempt, Job, JobEvent
+from cluster.store.leases import IdempotentAnswer
+from cluster.store.nodes import Allocation, Node, Unit
+from cluster.store.trainings import Training
+from cluster.store.visibility import sees_job
+from cluster.store.workspaces import Workspace
+
+LOADS = (
+    joinedload(Job.workspace).joinedload(Workspace.manager),
+    joinedload(Job.training).joinedload(Training.owner),
+    joinedload(Job.user),
+    joinedload(Job.dataset),
+)
+
+
+def submit_job(
+    cluster: Cluster,
+    actor: Actor,
+    training_id: int,
+    request: JobRequest,
+    idempotency: tuple[str, str] | None = None,
+) -> Job:
+    """Accepted means committed. `idempotency` is (key, hash of the body): the same pair gets the same job,
+    the same key with another body is refused. Raises Refused naming the field; NotFound."""
+    now = cluster.clock()
+    with cluster.store.write(lock=f"submit {actor.user_id}" if idempotency else None) as session:
+        if idempotency and (answered := read_answer(session, actor, *idempotency)):
+            return answered
+        training, checked = check_request(cluster, session, actor, training_id, request)
+        job = Job(
+            workspace_id=training.workspace_id,
+            training_id=training.id,
+            user_id=actor.user_id,
+            name=checked.name,
+            units=checked.units,
+            launcher=checked.launcher,
+            command=list(checked.command),
+            variables=dict(checked.variables),
+            code_version=training.code_version,
+            dataset_id=checked.dataset_id,
+            priority=checked.priority,
+            time_limit_seconds=checked.time_limit_seconds,
+            submitted_at=now,
+        )
+        session.add(job)
+        session.flush()
+        session.add(
+            JobEvent(job_id=job.id, at=now, state=JobState.WAITING.value, code="job.submitted", data={})
+        )
+        if idempotency:
+            key, body_hash = idempotency
+            answer = IdempotentAnswer(
+                user_id=actor.user_id, key=key, body_hash=body_hash, object_id=job.id, created_at=now
+            )
+            session.add(answer)
+        write_entry(session, now, actor, "job.submitted", job.id, name=job.name, units=job.units)
+    cluster.bell.ring("queue", job.id)
+    cluster.bell.ring("jobs", job.id)
+    return job
+
+
+def read_answer(session: Session, actor: Actor, key: str, body_hash: str) -> Job | None:
+    answer = session.get(IdempotentAnswer, (actor.user_id, key))
+    if answer is None:
+        return None
+    if answer.body_hash != body_hash:
+        raise Refused("Idempotency-Key", "idempotency.other_body", key=key)
+    return session.get_one(Job, answer.object_id)
+
+
+def check_request(
+    cluster: Cluster, session: Session, actor: Actor, training_id: int, request: JobRequest
+) -> tuple[Training, JobRequest]:
+    """The same checks for the estimate, the form and REST; returns the request with checked values."""
+    training = load_training(session, actor, training_id)
+    require_active(cluster, training.workspace, "training")
+    name = check_job_name("name", request.name or training.name)
+    check_units(session, training.workspace, request.units)
+    check_priority("priority", request.priority)
+    check_time_limit("time_limit", request.time_limit_seconds)
+    dataset = check_dataset(session, training, request.dataset_id)
+    if training.kind is TrainingKind.BUILT_IN:
+        if dataset is None:
+            raise Refused("dataset", "job.dataset_needed", model=training.model)
+        variables = check_variables(MODELS[training.model or ""], request.variables)
+        command: Sequence[str] = ()
+    else:
+        if request.variables:
+            raise Refused("variables", "job.variables_without_model", name=training.name)
+        variables = {}
+        command = check_command("command", request.command)
+    return training, request.with_checked(name=name, command=tuple(command), variables=variables)
+
+
+def check_units(session: Session, workspace: Workspace, units: int) -> None:
+    """At least one, within the quota, and not more than the largest node has: no job is taken that can never start."""
+    kind, largest = read_largest_node(session)
+    if units < 1:
+        raise Refused("units", "job.units_too_few", units=units, kind=kind)
+    if units > workspace.units:
+        raise Refused(
+            "units",
+            "job.units_over_quota",
+            units=units,
+            quota=workspace.units,
+            workspace=workspace.name,
+            kind=kind,
+        )
+    if largest and units > largest:
+        raise Refused("units", "job.units_over_node", units=units, largest=largest, kind=kind)
+
+
+def read_largest_node(session: Session) -> tuple[str, int]:
+    """(kind of units, how many the largest node has); ("gpu", 0) before any node has reported."""
+    count = func.count(Unit.id)
+    row = session.execute(
+        select(Unit.kind, count)
+        .join(Node)
+        .where(Unit.state == UnitState.OK, Node.has_executor)
+        .group_by(Unit.node_id, Unit.kind)
+        .order_by(count.desc())
+        .limit(1)
+    ).first()
+    return (row[0].value, row[1]) if row else ("gpu", 0)
+
+
+def check_dataset(session: Session, training: Training, dataset_id: int | None) -> Dataset | None:
+    if dataset_id is None:
+        return None
+    dataset = session.scalar(
+        select(Dataset).where(
+            Dataset.id == dataset_id,
+            Dataset.workspace_id == training.workspace_id,
+            Dataset.deleted_at.is_(None),
+        )
+    )
+    if dataset is None:
+        raise Refused("dataset", "job.dataset_unknown", id=dataset_id, workspace=training.workspace.name)
+    if dataset.state is DatasetState.FAILED:
+        raise Refused("dataset", "job.dataset_failed", name=dataset.name)
+    return dataset
+
+
+def load_job(session: Session, actor: Actor, job_id: int) -> Job:
+    """With everything that its page shows. Raises NotFound where the person may not see it."""
+    query = select(Job).where(Job.id == job_id, sees_job(actor)).options(*LOADS, *attempts_and_events())
+    job = session.scalar(query)
+    if job is None:
+        raise NotFound("job", job_id)
+    return job
+
+
+def attempts_and_events() -> tuple[object, ...]:
+    held = selectinload(Job.attempts).selectinload(Attempt.allocations).joinedload(Allocation.unit)
+    return held, selectinload(Job.attempts).joinedload(Attempt.node), selectinload(Job.events)
+
+
+def read_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
+    with cluster.store.read() as session:
+        return load_job(session, actor, job_id)
+
+
+def list_jobs(
+    cluster: Cluster,
+    actor: Actor,
+    states: Sequence[JobState] = (),
+    workspace_id: int | None = None,
+    training_id: int | None = None,
+    user_id: int | None = None,
+    before_id: int | None = None,
+    limit: int = 50,
+) -> list[Job]:
+    """Newest first, one keyset page: those below `before_id`."""
+    query: Select[tuple[Job]] = select(Job).where(sees_job(actor)).options(*LOADS)
+    if states:
+        query = query.where(Job.state.in_(states))
+    for column, value in (
+        (Job.workspace_id, workspace_id),
+        (Job.training_id, training_id),
+        (Job.user_id, user_id),
+    ):
+        if value is not None:
+            query = query.where(column == value)
+    if before_id is not None:
+        query = query.where(Job.id < before_id)
+    with cluster.store.read() as session:
+        return list(session.scalars(query.order_by(Job.id.desc()).limit(limit)))
+
+
+def stop_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
+    """Records the wish; the scheduler stops the run. One that waits has ended when this returns.
+
+    Its user, the training's owner, the workspace's manager and administrators may. Raises Forbidden,
+    Conflict where it has ended already; a second wish changes nothing.
+    """
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        job = load_job(session, actor, job_id)
+        if not may_stop(actor, job):
+            raise Forbidden("job.stop_not_allowed", id=job.id, user=job.user.name)
+        if job.state in ENDED_JOB_STATES:
+            raise Conflict("job.has_ended", id=job.id, state=job.state.value)
+        if job.desired is not Desired.STOP:
+            job.desired = Desired.STOP
+            job.stopped_by = actor.user_id
+            if job.state is JobState.WAITING:
+                job.state = JobState.STOPPED
+                job.ended_at = now
+                job.end_code, job.end_data = "exit.stopped_while_waiting", {"by": actor.name}
+                job.waiting_code = job.waiting_data = None
+            else:
+                job.state = JobState.STOPPING
+            event = JobEvent(job_id=job.id, at=now, state=job.state.value, code="job.stop_requested")
+            event.data = {"by": actor.name}
+            session.add(event)
+            write_entry(session, now, actor, "job.stop_requested", job.id)
+    cluster.bell.ring("queue", job_id)
+    cluster.bell.ring("jobs", job_id)
+    return job
+
+
+def may_stop(actor: Actor, job: Job) -> bool:
+    allowed = (job.user_id, job.training.owner_id, job.workspace.manager_id)
+    return actor.is_administrator or actor.user_id in allowed
+
+
+def count_living(cluster: Cluster, actor: Actor) -> dict[str, int]:
+    """How many jobs that the person may see are in each living state."""
+    query = select(Job.state, func.count()).where(Job.state.in_(LIVING_JOB_STATES), sees_job(actor))
+    with cluster.store.read() as session:
+        return {state.value: count for state, count in session.execute(query.group_by(Job.state))}

@@ -1,0 +1,174 @@
+"""Trainings: made from a built-in model or from uploaded code, public in the workspace or for named members."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session, joinedload, selectinload
+
+from cluster.domain.errors import Forbidden, NotFound, Refused
+from cluster.domain.models import MODELS
+from cluster.domain.names import check_file_name, check_training_name
+from cluster.domain.people import Actor
+from cluster.domain.states import TrainingKind, Visibility
+from cluster.services import storage
+from cluster.services.context import Cluster
+from cluster.services.workspaces import require_active, require_visible
+from cluster.store.audit import write_entry
+from cluster.store.trainings import Training, TrainingMember
+from cluster.store.users import User
+from cluster.store.visibility import sees_training
+from cluster.store.workspaces import Workspace, WorkspaceMember
+
+LONGEST_DESCRIPTION = 500
+LARGEST_CODE_BYTES = 20 * 1024**2
+MOST_CODE_FILES = 200
+
+Code = Sequence[tuple[str, bytes]]
+
+
+def create_training(
+    cluster: Cluster,
+    actor: Actor,
+    workspace_id: int,
+    name: str,
+    description: str,
+    kind: TrainingKind,
+    model: str | None,
+    visibility: Visibility,
+    code: Code = (),
+    member_names: Sequence[str] = (),
+) -> Training:
+    """Raises Refused on `name`, `description`, `model`, `code`, `members`; NotFound for a foreign workspace."""
+    check_training_name("name", name)
+    if len(description) > LONGEST_DESCRIPTION:
+        raise Refused("description", "text.too_long", limit=LONGEST_DESCRIPTION, length=len(description))
+    if kind is TrainingKind.BUILT_IN:
+        if model not in MODELS:
+            raise Refused("model", "model.unknown", name=model or "", models=sorted(MODELS))
+        code = ()
+    else:
+        model = None
+        check_code(cluster, code)
+    now = cluster.clock()
+    try:
+        with cluster.store.write() as session:
+            workspace = require_visible(session, actor, workspace_id)
+            require_active(cluster, workspace, "name")
+            training = Training(
+                workspace_id=workspace.id,
+                name=name,
+                description=description.strip(),
+                kind=kind,
+                model=model,
+                visibility=visibility,
+                owner_id=actor.user_id,
+                code_version=1 if code else 0,
+                created_at=now,
+            )
+            session.add(training)
+            session.flush()
+            add_members(session, training, member_names)
+            if code:
+                folder = storage.code_folder(cluster.settings, workspace.id, training.id, 1)
+                storage.write_code(cluster.settings, folder, list(code), workspace.id)
+            write_entry(
+                session, now, actor, "training.created", training.id, name=name, workspace=workspace.name
+            )
+    except IntegrityError:
+        raise Refused("name", "name.taken", name=name) from None
+    cluster.bell.ring("trainings", training.id)
+    return training
+
+
+def check_code(cluster: Cluster, code: Code) -> None:
+    """File names by the file-name rule; at least one file; a limit on count and bytes."""
+    if not code:
+        raise Refused("code", "code.missing")
+    if len(code) > MOST_CODE_FILES:
+        raise Refused("code", "code.too_many_files", count=len(code), limit=MOST_CODE_FILES)
+    names = [name for name, _ in code]
+    for name in names:
+        check_file_name("code", name, unicode_allowed=cluster.settings.unicode_file_names)
+        if names.count(name) > 1:
+            raise Refused("code", "file_name.twice", name=name)
+    size = sum(len(content) for _, content in code)
+    if size > LARGEST_CODE_BYTES:
+        raise Refused("code", "code.too_large", bytes=size, limit=LARGEST_CODE_BYTES)
+
+
+def add_members(session: Session, training: Training, names: Sequence[str]) -> None:
+    """Named people of the workspace; anybody else is refused by name."""
+    for name in dict.fromkeys(name for name in names if name):
+        user = session.scalar(
+            select(User)
+            .join(WorkspaceMember, WorkspaceMember.user_id == User.id)
+            .where(WorkspaceMember.workspace_id == training.workspace_id, User.name == name)
+        )
+        if user is None:
+            raise Refused("members", "user.not_in_workspace", name=name)
+        session.add(TrainingMember(training_id=training.id, user_id=user.id))
+
+
+def upload_code(cluster: Cluster, actor: Actor, training_id: int, code: Code) -> Training:
+    """A new version beside the old ones, which jobs that name them keep. The owner and managers may."""
+    check_code(cluster, code)
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        training = load_training(session, actor, training_id)
+        require_owner(actor, training)
+        require_active(cluster, training.workspace, "code")
+        if training.kind is not TrainingKind.ADVANCED:
+            raise Refused("code", "code.built_in_has_none", name=training.name)
+        version = training.code_version + 1
+        folder = storage.code_folder(cluster.settings, training.workspace_id, training.id, version)
+        storage.write_code(cluster.settings, folder, list(code), training.workspace_id)
+        training.code_version = version
+        write_entry(session, now, actor, "training.code_uploaded", training.id, version=version)
+    cluster.bell.ring("trainings", training.id)
+    return training
+
+
+def require_owner(actor: Actor, training: Training) -> None:
+    may = actor.is_administrator or actor.user_id in (training.owner_id, training.workspace.manager_id)
+    if not may:
+        raise Forbidden("training.owner_only", owner=training.owner.name, name=training.name)
+
+
+def load_training(session: Session, actor: Actor, training_id: int) -> Training:
+    """Raises NotFound where the person may not see it."""
+    training = session.scalar(
+        select(Training)
+        .where(Training.id == training_id, sees_training(actor))
+        .options(
+            joinedload(Training.workspace).joinedload(Workspace.manager),
+            joinedload(Training.owner),
+            selectinload(Training.members),
+        )
+    )
+    if training is None:
+        raise NotFound("training", training_id)
+    return training
+
+
+def read_training(cluster: Cluster, actor: Actor, training_id: int) -> Training:
+    with cluster.store.read() as session:
+        return load_training(session, actor, training_id)
+
+
+def list_trainings(cluster: Cluster, actor: Actor, workspace_id: int | None = None) -> list[Training]:
+    """Newest first."""
+    query = select(Training).where(sees_training(actor))
+    if workspace_id is not None:
+        query = query.where(Training.workspace_id == workspace_id)
+    loads = (joinedload(Training.workspace), joinedload(Training.owner))
+    with cluster.store.read() as session:
+        return list(session.scalars(query.options(*loads).order_by(Training.id.desc()).limit(500)))
+
+
+def list_code(cluster: Cluster, training: Training) -> list[tuple[str, int]]:
+    """[(file name, bytes), …] of the newest version, by name."""
+    folder = storage.code_folder(cluster.settings, training.workspace_id, training.id, training.code_version)
+    if training.code_version == 0 or not folder.is_dir():
+        return []
+    return sorted((entry.name, entry.stat().st_size) for entry in folder.iterdir())

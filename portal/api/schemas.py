@@ -1,0 +1,176 @@
+"""Shapes of the API's bodies. They only shape: what is allowed is decided by the services."""
+
+from typing import Any
+
+from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields, validate
+
+from cluster.domain.states import Launcher
+
+
+class Body(Schema):
+    class Meta:
+        unknown = RAISE
+
+
+class Answer(Schema):
+    class Meta:
+        unknown = EXCLUDE
+
+
+class VariableValue(fields.Field[Any]):
+    """Text or a number; the model's own table checks the rest."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+            raise ValidationError("Use a number or text.")
+        return str(value)
+
+
+class Named(Answer):
+    id = fields.Integer(required=True)
+    name = fields.String(required=True)
+
+
+class Sentence(Answer):
+    """A typed reason: the code is stable, the sentence is in the caller's language."""
+
+    code = fields.String(required=True)
+    data = fields.Dict(required=True)
+    sentence = fields.String(required=True)
+
+
+class JobBody(Body):
+    training_id = fields.Integer(required=True, strict=True)
+    name = fields.String(load_default="", validate=validate.Length(max=200))
+    units = fields.Integer(load_default=1, strict=True)
+    launcher = fields.Enum(Launcher, by_value=True, load_default=None, allow_none=True)
+    command = fields.List(fields.String(), load_default=list, validate=validate.Length(max=1000))
+    variables = fields.Dict(keys=fields.String(), values=VariableValue(), load_default=dict)
+    dataset_id = fields.Integer(load_default=None, allow_none=True, strict=True)
+    priority = fields.Integer(load_default=0, strict=True)
+    time_limit_seconds = fields.Integer(load_default=None, allow_none=True, strict=True)
+
+
+class DryRunQuery(Body):
+    dry_run = fields.Boolean(load_default=False)
+
+
+class JobAnswer(Answer):
+    """With `dry_run` only `waiting` and `warnings` are filled: nothing was made."""
+
+    id = fields.Integer(allow_none=True)
+    name = fields.String()
+    state = fields.String()
+    state_word = fields.String()
+    workspace = fields.Nested(Named)
+    training = fields.Nested(Named)
+    user = fields.Nested(Named)
+    dataset = fields.Nested(Named, allow_none=True)
+    units = fields.Integer()
+    unit_kind = fields.String()
+    launcher = fields.String()
+    command = fields.List(fields.String())
+    variables = fields.Dict()
+    priority = fields.Integer()
+    time_limit_seconds = fields.Integer(allow_none=True)
+    submitted_at = fields.AwareDateTime()
+    dispatched_at = fields.AwareDateTime(allow_none=True)
+    started_at = fields.AwareDateTime(allow_none=True)
+    ended_at = fields.AwareDateTime(allow_none=True)
+    attempts = fields.Integer()
+    exit_code = fields.Integer(allow_none=True)
+    waiting = fields.Nested(Sentence, allow_none=True)
+    end = fields.Nested(Sentence, allow_none=True)
+    warnings = fields.List(fields.Nested(Sentence))
+    starts_now = fields.Boolean(allow_none=True)
+    url = fields.String()
+
+
+class JobQuery(Body):
+    state = fields.String(load_default=None)
+    workspace_id = fields.Integer(load_default=None)
+    training_id = fields.Integer(load_default=None)
+    mine = fields.Boolean(load_default=False)
+    limit = fields.Integer(load_default=50, validate=validate.Range(1, 200))
+    cursor = fields.Integer(load_default=None, metadata={"description": "next_cursor of the page before"})
+
+
+class JobList(Answer):
+    items = fields.List(fields.Nested(JobAnswer), required=True)
+    next_cursor = fields.Integer(allow_none=True)
+
+
+class WhyAnswer(Answer):
+    state = fields.String(required=True)
+    state_word = fields.String(required=True)
+    reason = fields.Nested(Sentence, allow_none=True)
+
+
+class LogQuery(Body):
+    source = fields.String(load_default="rank-0", validate=validate.Regexp(r"^(rank-\d{1,4}|launcher)$"))
+    stream = fields.String(load_default="stdout", validate=validate.OneOf(["stdout", "stderr"]))
+    offset = fields.Integer(load_default=-65536)
+    attempt = fields.Integer(load_default=None)
+
+
+class WorkspaceAnswer(Answer):
+    id = fields.Integer(required=True)
+    name = fields.String(required=True)
+    description = fields.String()
+    state = fields.String(required=True)
+    state_word = fields.String(required=True)
+    starts_on = fields.Date(required=True)
+    ends_on = fields.Date(required=True)
+    units = fields.Integer(required=True)
+    units_in_use = fields.Integer(required=True)
+    manager = fields.String(required=True)
+
+
+class WorkspaceList(Answer):
+    items = fields.List(fields.Nested(WorkspaceAnswer), required=True)
+
+
+class ByName(Body):
+    name = fields.String(load_default=None)
+    workspace_id = fields.Integer(load_default=None)
+
+
+class TrainingAnswer(Answer):
+    id = fields.Integer(required=True)
+    name = fields.String(required=True)
+    kind = fields.String(required=True)
+    model = fields.String(allow_none=True)
+    workspace = fields.Nested(Named, required=True)
+    owner = fields.String(required=True)
+
+
+class TrainingList(Answer):
+    items = fields.List(fields.Nested(TrainingAnswer), required=True)
+
+
+class DatasetAnswer(Answer):
+    id = fields.Integer(required=True)
+    name = fields.String(required=True)
+    state = fields.String(required=True)
+    workspace = fields.Nested(Named, required=True)
+    files = fields.Integer(allow_none=True)
+    bytes = fields.Integer(allow_none=True)
+
+
+class DatasetList(Answer):
+    items = fields.List(fields.Nested(DatasetAnswer), required=True)
+
+
+class NodeAnswer(Answer):
+    id = fields.Integer(required=True)
+    name = fields.String(required=True)
+    state = fields.String(required=True)
+    state_word = fields.String(required=True)
+    units = fields.Integer(required=True)
+    units_free = fields.Integer(required=True)
+    unit_kind = fields.String(required=True)
+    heartbeat_at = fields.AwareDateTime(allow_none=True)
+
+
+class NodeList(Answer):
+    items = fields.List(fields.Nested(NodeAnswer), required=True)

@@ -1,0 +1,90 @@
+"""One HTTP client; every refusal of the server becomes a message and an exit code."""
+
+import sys
+import uuid
+from typing import Any, NoReturn
+
+import click
+import httpx
+
+from .config import Config
+from .words import language, say
+
+EXIT_FAILED, EXIT_USAGE, EXIT_AUTH, EXIT_NOT_FOUND, EXIT_CONFLICT, EXIT_REFUSED, EXIT_WAITED = (
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    124,
+)
+EXIT_OF_STATUS = {401: EXIT_AUTH, 403: EXIT_AUTH, 404: EXIT_NOT_FOUND, 409: EXIT_CONFLICT, 422: EXIT_REFUSED}
+
+
+def stop(message: str, code: int = EXIT_FAILED) -> NoReturn:
+    click.echo(message, err=True)
+    sys.exit(code)
+
+
+class Client:
+    """Speaks to `/api/v1` of one server. Raises nothing: it ends the command with a message."""
+
+    def __init__(self, config: Config) -> None:
+        if not config.url:
+            stop(say("No server address. Run “groundcrew login”, or set GROUNDCREW_URL."), EXIT_USAGE)
+        if not config.token:
+            stop(say("No API token. Run “groundcrew login”, or set GROUNDCREW_TOKEN."), EXIT_AUTH)
+        self.url = config.url
+        self.http = httpx.Client(
+            base_url=config.url + "/api/v1",
+            headers={"Authorization": f"Bearer {config.token}", "Accept-Language": language()},
+            verify=config.ca_file or True,
+            timeout=30,
+            trust_env=False,
+        )
+
+    def get(self, path: str, **query: Any) -> Any:
+        return self.ask(
+            "GET", path, params={key: value for key, value in query.items() if value is not None}
+        ).json()
+
+    def post(self, path: str, body: dict[str, Any] | None = None, **query: Any) -> Any:
+        """With an Idempotency-Key, so that a repeated request has one effect."""
+        headers = {"Idempotency-Key": uuid.uuid4().hex}
+        return self.ask("POST", path, json=body or {}, params=query, headers=headers).json()
+
+    def ask(self, method: str, path: str, **options: Any) -> httpx.Response:
+        try:
+            answer = self.http.request(method, path, **options)
+        except httpx.HTTPError as error:
+            stop(
+                say(
+                    "{url} does not answer: {reason}. Is it running, and is the address right?",
+                    url=self.url,
+                    reason=error,
+                )
+            )
+        if answer.is_success:
+            return answer
+        kind = answer.headers.get("Content-Type", "")
+        if "json" not in kind:
+            stop(
+                say(
+                    "{url} answered something that is not Groundcrew (status {status}).",
+                    url=self.url,
+                    status=answer.status_code,
+                )
+            )
+        explain(answer.json())
+        sys.exit(EXIT_OF_STATUS.get(answer.status_code, EXIT_FAILED))
+
+
+def explain(problem: dict[str, Any]) -> None:
+    """The title, then a line for each field that has to change."""
+    lines = [f"  {error['pointer'].lstrip('/')}: {error['message']}" for error in problem.get("errors", [])]
+    head = problem.get("title") or problem.get("code", "")
+    if not lines and problem.get("detail"):
+        head = f"{head}: {problem['detail']}" if head else problem["detail"]
+    for line in [head, *lines]:
+        click.echo(line, err=True)

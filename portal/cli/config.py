@@ -1,0 +1,45 @@
+"""Where the server is and how to prove who asks: environment first, then a file that only its owner reads."""
+
+import os
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Config:
+    url: str = ""
+    token: str = ""
+    ca_file: str = ""
+
+
+def config_path() -> Path:
+    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(base) / "groundcrew" / "config.toml"
+
+
+def read_config() -> Config:
+    """A missing file is an empty one. GROUNDCREW_URL, GROUNDCREW_TOKEN and GROUNDCREW_CA_FILE win."""
+    path = config_path()
+    saved = tomllib.loads(path.read_text()) if path.exists() else {}
+
+    def value(name: str) -> str:
+        return os.environ.get(f"GROUNDCREW_{name.upper()}") or str(saved.get(name, ""))
+
+    return Config(url=value("url").rstrip("/"), token=value("token"), ca_file=value("ca_file"))
+
+
+def save_config(config: Config) -> Path:
+    """Mode 600 from its first byte on."""
+    path = config_path()
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lines = [f'{name} = "{escape(text)}"\n' for name, text in vars(config).items() if text]
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    os.fchmod(descriptor, 0o600)
+    with os.fdopen(descriptor, "w") as target:
+        target.writelines(lines)
+    return path
+
+
+def escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

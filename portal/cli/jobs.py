@@ -1,0 +1,232 @@
+"""`groundcrew job …`: submit, list, show, logs, cancel, why."""
+
+import re
+import shlex
+import sys
+import time
+from typing import Any
+
+import click
+
+from .client import EXIT_FAILED, EXIT_NOT_FOUND, EXIT_USAGE, EXIT_WAITED, Client, stop
+from .output import clock, output_option, show_facts, show_table
+from .words import say
+
+LIVING = ("waiting", "starting", "running", "stopping")
+SECONDS = {"s": 1, "m": 60, "h": 3600}
+POLL_SECONDS = 1.0
+
+
+@click.group()
+def job() -> None:
+    """Submit, follow and stop jobs."""
+
+
+def parse_variables(
+    context: click.Context, option: click.Parameter, pairs: tuple[str, ...]
+) -> dict[str, str]:
+    if any("=" not in pair for pair in pairs):
+        raise click.BadParameter(say("Write it as NAME=VALUE."))
+    return dict(pair.split("=", 1) for pair in pairs)
+
+
+def parse_seconds(context: click.Context, option: click.Parameter, text: str | None) -> int | None:
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d{1,7})([smh]?)", text)
+    if match is None:
+        raise click.BadParameter(say("Write it as 90s, 30m or 2h."))
+    return int(match[1]) * SECONDS[match[2] or "s"]
+
+
+def parse_id(context: click.Context, argument: click.Parameter, text: str) -> int:
+    """`job-42` and `42` are the same."""
+    digits = text.removeprefix("job-")
+    if not digits.isdigit():
+        raise click.BadParameter(text)
+    return int(digits)
+
+
+job_argument = click.argument("job_id", metavar="JOB", callback=parse_id)
+
+
+def find_training(client: Client, name: str) -> dict[str, Any]:
+    """NAME, or WORKSPACE/NAME where several workspaces have one of that name."""
+    workspace, _, short = name.rpartition("/")
+    found = client.get("/trainings", name=short)["items"]
+    if workspace:
+        found = [training for training in found if training["workspace"]["name"] == workspace]
+    if not found:
+        stop(say("No training is called {name}.", name=name), EXIT_NOT_FOUND)
+    if len(found) > 1:
+        stop(
+            say("Several workspaces have a training {name}: write WORKSPACE/{name}.", name=short), EXIT_USAGE
+        )
+    training: dict[str, Any] = found[0]
+    return training
+
+
+def find_dataset(client: Client, name: str, workspace_id: int) -> int:
+    found = client.get("/datasets", name=name, workspace_id=workspace_id)["items"]
+    if not found:
+        stop(say("No dataset is called {name}.", name=name), EXIT_NOT_FOUND)
+    return int(found[0]["id"])
+
+
+@job.command()
+@click.option("-t", "--training", required=True, metavar="[WORKSPACE/]NAME")
+@click.option("-n", "--name", default="")
+@click.option("-u", "--units", default=1, help="How many GPUs or CPU slots.")
+@click.option("-d", "--dataset", metavar="NAME")
+@click.option("-v", "--var", "variables", multiple=True, metavar="NAME=VALUE", callback=parse_variables)
+@click.option("--launcher", type=click.Choice(["horovod", "torchrun", "plain"]))
+@click.option("--priority", default=0)
+@click.option("--time-limit", metavar="90s|30m|2h", callback=parse_seconds)
+@click.option("--dry-run", is_flag=True, help="Check only; nothing is made.")
+@click.option("--wait", is_flag=True, help="Return when it has ended, with its result as the exit code.")
+@click.option("--timeout", metavar="90s|30m|2h", callback=parse_seconds, help="With --wait: give up waiting.")
+@click.argument("command", nargs=-1)
+@click.pass_obj
+def submit(
+    client: Client,
+    training: str,
+    dataset: str | None,
+    time_limit: int | None,
+    dry_run: bool,
+    wait: bool,
+    timeout: int | None,
+    command: tuple[str, ...],
+    **choices: Any,
+) -> None:
+    """Submit a job. For own code, the script and its arguments come after `--`."""
+    found = find_training(client, training)
+    body = {"training_id": found["id"], "time_limit_seconds": time_limit, "command": list(command), **choices}
+    if dataset:
+        body["dataset_id"] = find_dataset(client, dataset, found["workspace"]["id"])
+    answer = client.post("/jobs", body, dry_run=str(dry_run).lower())
+    for warning in answer.get("warnings") or []:
+        click.echo(warning["sentence"], err=True)
+    if dry_run:
+        click.echo(answer["waiting"]["sentence"] if answer.get("waiting") else say("It starts now."))
+        return
+    click.echo(say("job-{id} submitted.", id=answer["id"]), err=True)
+    click.echo(f"job-{answer['id']}")
+    if wait:
+        sys.exit(wait_for(client, answer["id"], timeout))
+
+
+def wait_for(client: Client, job_id: int, timeout: int | None) -> int:
+    """0 finished, 1 failed or stopped, 124 when `timeout` seconds went by."""
+    give_up = time.monotonic() + timeout if timeout else None
+    while (found := client.get(f"/jobs/{job_id}"))["state"] in LIVING:
+        if give_up and time.monotonic() > give_up:
+            click.echo(say("Still going after {seconds} s; the job goes on.", seconds=timeout), err=True)
+            return EXIT_WAITED
+        time.sleep(POLL_SECONDS)
+    click.echo(found["end"]["sentence"] if found.get("end") else found["state_word"], err=True)
+    return 0 if found["state"] == "finished" else EXIT_FAILED
+
+
+@job.command("list")
+@click.option("--state", type=click.Choice([*LIVING, "finished", "failed", "stopped"]))
+@click.option("--mine", is_flag=True)
+@click.option("--limit", default=50, type=click.IntRange(1, 200))
+@output_option
+@click.pass_obj
+def list_(client: Client, state: str | None, mine: bool, limit: int, output: str) -> None:
+    """Jobs, newest first."""
+    rows = client.get("/jobs", state=state, mine=str(mine).lower(), limit=limit)["items"]
+    columns = {
+        "Job": lambda row: f"job-{row['id']}",
+        "State": lambda row: row["state_word"],
+        "Name": lambda row: row["name"],
+        "Workspace": lambda row: row["workspace"]["name"],
+        "User": lambda row: row["user"]["name"],
+        "Units": lambda row: row["units"],
+        "Submitted": lambda row: clock(row["submitted_at"]),
+        "Why": lambda row: (row.get("waiting") or row.get("end") or {}).get("sentence", ""),
+    }
+    show_table(rows, columns, output)
+
+
+@job.command()
+@job_argument
+@output_option
+@click.pass_obj
+def show(client: Client, job_id: int, output: str) -> None:
+    """One job with its facts."""
+    row = client.get(f"/jobs/{job_id}")
+    if output == "json":
+        show_table(row, {}, output)
+        return
+    variables = " ".join(f"{name}={value}" for name, value in row["variables"].items())
+    show_facts(
+        {
+            "Job": f"job-{row['id']}",
+            "State": row["state_word"],
+            "Why": (row.get("waiting") or row.get("end") or {}).get("sentence"),
+            "Name": row["name"],
+            "Workspace": row["workspace"]["name"],
+            "Training": row["training"]["name"],
+            "User": row["user"]["name"],
+            "Units": row["units"],
+            "Dataset": (row.get("dataset") or {}).get("name"),
+            "Variables": variables,
+            "Command": shlex.join(row["command"]),
+            "Submitted": clock(row["submitted_at"]),
+            "Started": clock(row["started_at"]),
+            "Ended": clock(row["ended_at"]),
+            "Attempts": row["attempts"],
+            "Exit code": row["exit_code"],
+            "Page": row["url"],
+        }
+    )
+
+
+@job.command()
+@job_argument
+@click.option("-f", "--follow", is_flag=True, help="Go on until the job has ended.")
+@click.option("--rank", default=0, type=click.IntRange(0, 9999))
+@click.option("--stderr", "stream", flag_value="stderr")
+@click.option("--stdout", "stream", flag_value="stdout", default="stdout")
+@click.option("--from-start", is_flag=True, help="The whole log instead of its last 64 KiB.")
+@click.pass_obj
+def logs(client: Client, job_id: int, follow: bool, rank: int, stream: str | None, from_start: bool) -> None:
+    """What a rank has written."""
+    offset = 0 if from_start or follow else -65536
+    while True:
+        living = client.get(f"/jobs/{job_id}")["state"] in LIVING
+        offset, size = print_piece(client, job_id, rank, stream or "stdout", offset)
+        if offset < size:
+            continue
+        if not (follow and living):
+            return
+        time.sleep(POLL_SECONDS)
+
+
+def print_piece(client: Client, job_id: int, rank: int, stream: str, offset: int) -> tuple[int, int]:
+    """Writes the bytes as they are; returns where the next piece begins and how long the log is."""
+    query = {"source": f"rank-{rank}", "stream": stream, "offset": offset}
+    answer = client.ask("GET", f"/jobs/{job_id}/log", params=query)
+    sys.stdout.buffer.write(answer.content)
+    sys.stdout.buffer.flush()
+    return int(answer.headers["X-Log-Next"]), int(answer.headers["X-Log-Size"])
+
+
+@job.command()
+@job_argument
+@click.pass_obj
+def cancel(client: Client, job_id: int) -> None:
+    """Stop a job."""
+    client.post(f"/jobs/{job_id}/stop")
+    click.echo(say("job-{id} is being stopped.", id=job_id))
+
+
+@job.command()
+@job_argument
+@click.pass_obj
+def why(client: Client, job_id: int) -> None:
+    """Why it waits, or how it ended."""
+    answer = client.get(f"/jobs/{job_id}/why")
+    reason = answer["reason"]
+    click.echo(f"{answer['state_word']}: {reason['sentence'] if reason else say('It does not wait.')}")

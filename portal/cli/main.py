@@ -1,0 +1,83 @@
+"""The root of the `groundcrew` command."""
+
+import click
+
+from .client import Client
+from .config import Config, read_config, save_config
+from .jobs import job
+from .output import clock, output_option, show_table
+from .words import say
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.pass_context
+def main(context: click.Context) -> None:
+    """Groundcrew from the command line. GROUNDCREW_URL and GROUNDCREW_TOKEN say where and who."""
+    if context.invoked_subcommand != "login" and not context.resilient_parsing:
+        context.obj = LazyClient()
+
+
+class LazyClient(Client):
+    """Reads the configuration at the first request, so that `--help` needs none."""
+
+    def __init__(self) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> object:
+        Client.__init__(self, read_config())
+        return getattr(self, name)
+
+
+@main.command()
+@click.option("--url", prompt=say("Server address"))
+@click.option("--token", prompt=say("API token (from your profile page)"), hide_input=True)
+@click.option("--ca-file", default="", help="Certificate of the installation's own CA.")
+def login(url: str, token: str, ca_file: str) -> None:
+    """Save the server address and an API token for this user."""
+    config = Config(url.rstrip("/"), token, ca_file)
+    Client(config).get("/workspaces")
+    click.echo(say("Saved to {path}.", path=save_config(config)))
+
+
+@main.group()
+def node() -> None:
+    """Nodes of the cluster."""
+
+
+@node.command("list")
+@output_option
+@click.pass_obj
+def list_nodes(client: Client, output: str) -> None:
+    """Nodes with their units."""
+    columns = {
+        "Node": lambda row: row["name"],
+        "State": lambda row: row["state_word"],
+        "Units": lambda row: row["units"],
+        "Free": lambda row: row["units_free"],
+        "Last heartbeat": lambda row: clock(row["heartbeat_at"]),
+    }
+    show_table(client.get("/nodes")["items"], columns, output)
+
+
+@main.group()
+def workspace() -> None:
+    """Workspaces that you work in."""
+
+
+@workspace.command("list")
+@output_option
+@click.pass_obj
+def list_workspaces(client: Client, output: str) -> None:
+    """Workspaces with their quota and term."""
+    columns = {
+        "Workspace": lambda row: row["name"],
+        "State": lambda row: row["state_word"],
+        "Units": lambda row: row["units"],
+        "In use": lambda row: row["units_in_use"],
+        "Term": lambda row: f"{row['starts_on']} – {row['ends_on']}",
+        "Manager": lambda row: row["manager"],
+    }
+    show_table(client.get("/workspaces")["items"], columns, output)
+
+
+main.add_command(job)

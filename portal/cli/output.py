@@ -1,0 +1,41 @@
+"""Tables for people, JSON for programs."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from .words import say
+
+output_option = click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table")
+
+
+def show_table(rows: list[dict[str, Any]], columns: dict[str, Any], output: str) -> None:
+    """`columns` maps a title to a function of the row."""
+    if output == "json":
+        click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in columns:
+        table.add_column(say(title), overflow="fold")
+    for row in rows:
+        table.add_row(*(str(read(row)) for read in columns.values()))
+    Console(soft_wrap=False).print(table)
+
+
+def show_facts(facts: dict[str, Any]) -> None:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for title, value in facts.items():
+        if value not in (None, "", [], {}):
+            table.add_row(say(title), str(value))
+    Console(soft_wrap=False).print(table)
+
+
+def clock(moment: str | None) -> str:
+    """Local time of an RFC 3339 moment; empty for none."""
+    return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M") if moment else ""

@@ -1,0 +1,66 @@
+"""The command's own few words in both languages; sentences about jobs come from the server."""
+
+import os
+
+KOREAN = {
+    "Server address": "서버 주소",
+    "API token (from your profile page)": "API 토큰 (내 프로필 페이지에서)",
+    "Saved to {path}.": "{path}에 저장했습니다.",
+    "No server address. Run “groundcrew login”, or set GROUNDCREW_URL.": (
+        "서버 주소가 없습니다. “groundcrew login”을 실행하거나 GROUNDCREW_URL을 설정하세요."
+    ),
+    "No API token. Run “groundcrew login”, or set GROUNDCREW_TOKEN.": (
+        "API 토큰이 없습니다. “groundcrew login”을 실행하거나 GROUNDCREW_TOKEN을 설정하세요."
+    ),
+    "{url} does not answer: {reason}. Is it running, and is the address right?": (
+        "{url} 주소가 응답하지 않습니다: {reason}. 실행 중인지, 주소가 맞는지 확인하세요."
+    ),
+    "{url} answered something that is not Groundcrew (status {status}).": (
+        "{url} 주소의 응답이 Groundcrew의 것이 아닙니다 (상태 {status})."
+    ),
+    "No training is called {name}.": "이름이 {name}인 학습이 없습니다.",
+    "No dataset is called {name}.": "이름이 {name}인 데이터셋이 없습니다.",
+    "Several workspaces have a training {name}: write WORKSPACE/{name}.": (
+        "{name} 학습이 여러 작업공간에 있습니다. 작업공간/{name} 형식으로 쓰세요."
+    ),
+    "Write it as NAME=VALUE.": "이름=값 형식으로 쓰세요.",
+    "Write it as 90s, 30m or 2h.": "90s, 30m, 2h처럼 쓰세요.",
+    "job-{id} submitted.": "job-{id} 작업을 제출했습니다.",
+    "job-{id} is being stopped.": "job-{id} 작업을 중지하는 중입니다.",
+    "It starts now.": "지금 시작합니다.",
+    "It does not wait.": "기다리고 있지 않습니다.",
+    "Still going after {seconds} s; the job goes on.": "{seconds}초가 지났습니다. 작업은 계속됩니다.",
+    "Job": "작업",
+    "State": "상태",
+    "Name": "이름",
+    "Workspace": "작업공간",
+    "User": "사용자",
+    "Units": "수량",
+    "Submitted": "제출",
+    "Why": "이유",
+    "Node": "노드",
+    "Free": "빈 수량",
+    "Last heartbeat": "마지막 신호",
+    "In use": "쓰는 중",
+    "Term": "기간",
+    "Manager": "관리자",
+    "Training": "학습",
+    "Dataset": "데이터셋",
+    "Variables": "변수",
+    "Command": "명령",
+    "Started": "시작",
+    "Ended": "끝",
+    "Exit code": "종료 코드",
+    "Page": "페이지",
+    "Attempts": "시도",
+}
+
+
+def language() -> str:
+    chosen = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
+    return "ko" if chosen.lower().startswith("ko") else "en"
+
+
+def say(english: str, **data: object) -> str:
+    sentence = KOREAN.get(english, english) if language() == "ko" else english
+    return sentence.format(**data)
