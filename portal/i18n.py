@@ -200,7 +200,7 @@ def names(text: str) -> Markup:
 
 
 def init_app(app: Flask, time_zone: str | None = None) -> None:
-    """Gives templates `_`, `ngettext`, `language()` and the filters; the time zone is the cluster's unless named."""
+    """Gives templates `_`, `ngettext`, `language()` and the filters; no time zone named: the cluster's."""
     cluster = app.extensions.get("cluster")
     app.config[ZONE_KEY] = ZoneInfo(time_zone or (cluster.settings.time_zone if cluster else "UTC"))
     app.jinja_env.add_extension("jinja2.ext.i18n")
