@@ -1,4 +1,4 @@
-"""The default training environment: which one it is, whether it is ready, and its building as an operation."""
+"""The default training environment: which one it is, whether it is ready, and its building."""
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -68,7 +68,7 @@ def rebuild_default_environment(cluster: Cluster, actor: Actor) -> None:
 
 
 def finish_build(cluster: Cluster, operation_id: int, fence: int, contents: list[list[str]]) -> None:
-    """`contents` is [[library, version, purpose], …], read from what was built. Raises Conflict when stale."""
+    """`contents` is [[library, version, purpose], …], read from what was built. Stale: Conflict."""
     now = cluster.clock()
     with cluster.store.write() as session:
         operation = finish_in(session, operation_id, fence, now)

@@ -1,15 +1,19 @@
 """Jobs: submitted as a row with its intent, read by whoever sees the training, stopped by who may."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload, selectinload
+from sqlalchemy.sql.base import ExecutableOption
 
-from cluster.domain.errors import Conflict, Forbidden, NotFound, Refused
-from cluster.domain.jobs import JobRequest, check_command, check_priority, check_time_limit
+from cluster.domain import jobs
+from cluster.domain.errors import Conflict, NotFound, Refused
+from cluster.domain.jobs import Estimate, JobRequest, Warned
 from cluster.domain.models import MODELS, check_variables
-from cluster.domain.names import check_job_name
 from cluster.domain.people import Actor
+from cluster.domain.permissions import may, require
+from cluster.domain.placement import Head, Placed, place
 from cluster.domain.states import (
     ENDED_JOB_STATES,
     LIVING_JOB_STATES,
@@ -17,11 +21,14 @@ from cluster.domain.states import (
     Desired,
     JobState,
     TrainingKind,
+    UnitKind,
     UnitState,
 )
 from cluster.services.context import Cluster
+from cluster.services.environments import default_environment
+from cluster.services.placing import building_reason, dataset_reason, read_board, read_quotas
+from cluster.services.relations import require_active, to_job, to_training
 from cluster.services.trainings import load_training
-from cluster.services.workspaces import require_active
 from cluster.store.audit import write_entry
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Attempt, Job, JobEvent
@@ -34,6 +41,8 @@ from cluster.store.workspaces import Workspace
 LOADS = (
     joinedload(Job.workspace).joinedload(Workspace.manager),
     joinedload(Job.training).joinedload(Training.owner),
+    joinedload(Job.training).selectinload(Training.members),
+    joinedload(Job.training).joinedload(Training.workspace).selectinload(Workspace.members),
     joinedload(Job.user),
     joinedload(Job.dataset),
 )
@@ -52,7 +61,7 @@ def submit_job(
     with cluster.store.write(lock=f"submit {actor.user_id}" if idempotency else None) as session:
         if idempotency and (answered := read_answer(session, actor, *idempotency)):
             return answered
-        training, checked = check_request(cluster, session, actor, training_id, request)
+        training, checked, _ = check_request(cluster, session, actor, training_id, request)
         job = Job(
             workspace_id=training.workspace_id,
             training_id=training.id,
@@ -96,48 +105,26 @@ def read_answer(session: Session, actor: Actor, key: str, body_hash: str) -> Job
 
 def check_request(
     cluster: Cluster, session: Session, actor: Actor, training_id: int, request: JobRequest
-) -> tuple[Training, JobRequest]:
+) -> tuple[Training, JobRequest, tuple[Warned, ...]]:
     """The same checks for the estimate, the form and REST; returns the request with checked values."""
     training = load_training(session, actor, training_id)
+    require("job.submit", to_training(actor, training), training_id)
     require_active(cluster, training.workspace, "training")
-    name = check_job_name("name", request.name or training.name)
-    check_units(session, training.workspace, request.units)
-    check_priority("priority", request.priority)
-    check_time_limit("time_limit", request.time_limit_seconds)
+    request = replace(request, name=request.name or training.name)
+    kind, largest = read_largest_node(session)
+    warnings = jobs.check_request(request, training.kind, training.workspace.units, largest, kind)
     dataset = check_dataset(session, training, request.dataset_id)
     if training.kind is TrainingKind.BUILT_IN:
         if dataset is None:
             raise Refused("dataset", "job.dataset_needed", model=training.model)
-        variables = check_variables(MODELS[training.model or ""], request.variables)
-        command: Sequence[str] = ()
-    else:
-        if request.variables:
-            raise Refused("variables", "job.variables_without_model", name=training.name)
-        variables = {}
-        command = check_command("command", request.command)
-    return training, request.with_checked(name=name, command=tuple(command), variables=variables)
+        request = replace(request, variables=check_variables(MODELS[training.model or ""], request.variables))
+    elif request.variables:
+        raise Refused("variables", "job.variables_without_model", name=training.name)
+    return training, request, warnings
 
 
-def check_units(session: Session, workspace: Workspace, units: int) -> None:
-    """At least one, within the quota, and not more than the largest node has: no job is taken that can never start."""
-    kind, largest = read_largest_node(session)
-    if units < 1:
-        raise Refused("units", "job.units_too_few", units=units, kind=kind)
-    if units > workspace.units:
-        raise Refused(
-            "units",
-            "job.units_over_quota",
-            units=units,
-            quota=workspace.units,
-            workspace=workspace.name,
-            kind=kind,
-        )
-    if largest and units > largest:
-        raise Refused("units", "job.units_over_node", units=units, largest=largest, kind=kind)
-
-
-def read_largest_node(session: Session) -> tuple[str, int]:
-    """(kind of units, how many the largest node has); ("gpu", 0) before any node has reported."""
+def read_largest_node(session: Session) -> tuple[UnitKind, int | None]:
+    """(kind of units, how many working ones the largest node has); None before any node has reported."""
     count = func.count(Unit.id)
     row = session.execute(
         select(Unit.kind, count)
@@ -147,7 +134,7 @@ def read_largest_node(session: Session) -> tuple[str, int]:
         .order_by(count.desc())
         .limit(1)
     ).first()
-    return (row[0].value, row[1]) if row else ("gpu", 0)
+    return (row[0], row[1]) if row else (UnitKind.GPU, None)
 
 
 def check_dataset(session: Session, training: Training, dataset_id: int | None) -> Dataset | None:
@@ -167,6 +154,25 @@ def check_dataset(session: Session, training: Training, dataset_id: int | None) 
     return dataset
 
 
+def check_job(cluster: Cluster, actor: Actor, training_id: int, request: JobRequest) -> Estimate:
+    """What would happen to this request now; nothing is made. Raises what `submit_job` would raise."""
+    with cluster.store.read() as session:
+        training, checked, warnings = check_request(cluster, session, actor, training_id, request)
+        board = read_board(cluster, session)
+        kind, _ = read_largest_node(session)
+        dataset = session.get(Dataset, checked.dataset_id) if checked.dataset_id else None
+        blocked = dataset_reason(session, dataset) or building_reason(session, default_environment(session))
+        last = 1 + max((head.job_id for head in board.heads), default=0)
+        head = Head(last, training.workspace_id, checked.units, checked.priority, cluster.clock(), blocked)
+        quotas = board.quotas | read_quotas(session, {training.workspace_id: training.workspace})
+    decisions = place([*board.heads, head], board.nodes, quotas, board.running)
+    decision = next(decision for decision in decisions if decision.job_id == last)
+    if isinstance(decision, Placed):
+        node = next(node.name for node in board.nodes if node.node_id == decision.node_id)
+        return Estimate(checked.units, kind, node=node, warnings=warnings)
+    return Estimate(checked.units, kind, decision.reason, decision.outlook, warnings=warnings)
+
+
 def load_job(session: Session, actor: Actor, job_id: int) -> Job:
     """With everything that its page shows. Raises NotFound where the person may not see it."""
     query = select(Job).where(Job.id == job_id, sees_job(actor)).options(*LOADS, *attempts_and_events())
@@ -176,7 +182,7 @@ def load_job(session: Session, actor: Actor, job_id: int) -> Job:
     return job
 
 
-def attempts_and_events() -> tuple[object, ...]:
+def attempts_and_events() -> tuple[ExecutableOption, ...]:
     held = selectinload(Job.attempts).selectinload(Attempt.allocations).joinedload(Allocation.unit)
     return held, selectinload(Job.attempts).joinedload(Attempt.node), selectinload(Job.events)
 
@@ -197,7 +203,7 @@ def list_jobs(
     limit: int = 50,
 ) -> list[Job]:
     """Newest first, one keyset page: those below `before_id`."""
-    query: Select[tuple[Job]] = select(Job).where(sees_job(actor)).options(*LOADS)
+    query = select(Job).where(sees_job(actor)).options(*LOADS)
     if states:
         query = query.where(Job.state.in_(states))
     for column, value in (
@@ -222,8 +228,7 @@ def stop_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
     now = cluster.clock()
     with cluster.store.write() as session:
         job = load_job(session, actor, job_id)
-        if not may_stop(actor, job):
-            raise Forbidden("job.stop_not_allowed", id=job.id, user=job.user.name)
+        require("job.stop", to_job(actor, job), job_id)
         if job.state in ENDED_JOB_STATES:
             raise Conflict("job.has_ended", id=job.id, state=job.state.value)
         if job.desired is not Desired.STOP:
@@ -246,8 +251,7 @@ def stop_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
 
 
 def may_stop(actor: Actor, job: Job) -> bool:
-    allowed = (job.user_id, job.training.owner_id, job.workspace.manager_id)
-    return actor.is_administrator or actor.user_id in allowed
+    return may("job.stop", to_job(actor, job))
 
 
 def count_living(cluster: Cluster, actor: Actor) -> dict[str, int]:

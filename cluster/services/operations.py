@@ -1,4 +1,4 @@
-"""Operations: requested with a row, claimed with a lease and a fence, taken over when their holder falls silent."""
+"""Operations: requested with a row, claimed with a lease, taken over when their holder falls silent."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -35,7 +35,7 @@ def request_operation(
     now: datetime,
     workspace_id: int | None = None,
 ) -> Operation:
-    """Records the intent inside the caller's transaction; the caller rings with `ring_operation` after its commit."""
+    """Records the intent in the caller's transaction; the caller calls `ring_operation` after its commit."""
     operation = Operation(
         kind=kind,
         queue=QUEUE_OF[kind],
@@ -220,7 +220,7 @@ def pause_before_ringing(operation: Operation, now: datetime) -> timedelta:
 def list_operations(
     cluster: Cluster, actor: Actor, before_id: int | None = None, limit: int = 50, is_open: bool | None = None
 ) -> list[Operation]:
-    """Newest first. A person sees their own, those of their workspaces and those of the installation's service."""
+    """Newest first. A person sees their own, their workspaces' and the building of environments."""
     query = select(Operation).where(sees_operation(actor)).options(joinedload(Operation.requester))
     if before_id is not None:
         query = query.where(Operation.id < before_id)

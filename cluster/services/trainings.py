@@ -1,4 +1,4 @@
-"""Trainings: made from a built-in model or from uploaded code, public in the workspace or for named members."""
+"""Trainings: made from a built-in model or from uploaded code, public or for named members."""
 
 from collections.abc import Sequence
 
@@ -6,14 +6,15 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload, selectinload
 
-from cluster.domain.errors import Forbidden, NotFound, Refused
+from cluster.domain.errors import NotFound, Refused
 from cluster.domain.models import MODELS
-from cluster.domain.names import check_file_name, check_training_name
+from cluster.domain.names import check_file_name, check_text, check_training_name
 from cluster.domain.people import Actor
+from cluster.domain.permissions import require
 from cluster.domain.states import TrainingKind, Visibility
 from cluster.services import storage
 from cluster.services.context import Cluster
-from cluster.services.workspaces import require_active, require_visible
+from cluster.services.relations import load_workspace, require_active, to_training, to_workspace
 from cluster.store.audit import write_entry
 from cluster.store.trainings import Training, TrainingMember
 from cluster.store.users import User
@@ -39,10 +40,9 @@ def create_training(
     code: Code = (),
     member_names: Sequence[str] = (),
 ) -> Training:
-    """Raises Refused on `name`, `description`, `model`, `code`, `members`; NotFound for a foreign workspace."""
-    check_training_name("name", name)
-    if len(description) > LONGEST_DESCRIPTION:
-        raise Refused("description", "text.too_long", limit=LONGEST_DESCRIPTION, length=len(description))
+    """Raises Refused on `name`, `description`, `model`, `code`, `members`; NotFound."""
+    check_training_name(name)
+    description = check_text(description, "description", LONGEST_DESCRIPTION)
     if kind is TrainingKind.BUILT_IN:
         if model not in MODELS:
             raise Refused("model", "model.unknown", name=model or "", models=sorted(MODELS))
@@ -53,12 +53,13 @@ def create_training(
     now = cluster.clock()
     try:
         with cluster.store.write() as session:
-            workspace = require_visible(session, actor, workspace_id)
+            workspace = load_workspace(session, actor, workspace_id)
+            require("training.create", to_workspace(actor, workspace), workspace_id)
             require_active(cluster, workspace, "name")
             training = Training(
                 workspace_id=workspace.id,
                 name=name,
-                description=description.strip(),
+                description=description,
                 kind=kind,
                 model=model,
                 visibility=visibility,
@@ -89,7 +90,7 @@ def check_code(cluster: Cluster, code: Code) -> None:
         raise Refused("code", "code.too_many_files", count=len(code), limit=MOST_CODE_FILES)
     names = [name for name, _ in code]
     for name in names:
-        check_file_name("code", name, unicode_allowed=cluster.settings.unicode_file_names)
+        check_file_name(name, cluster.settings.unicode_file_names, "code")
         if names.count(name) > 1:
             raise Refused("code", "file_name.twice", name=name)
     size = sum(len(content) for _, content in code)
@@ -116,7 +117,7 @@ def upload_code(cluster: Cluster, actor: Actor, training_id: int, code: Code) ->
     now = cluster.clock()
     with cluster.store.write() as session:
         training = load_training(session, actor, training_id)
-        require_owner(actor, training)
+        require("training.upload_code", to_training(actor, training), training_id)
         require_active(cluster, training.workspace, "code")
         if training.kind is not TrainingKind.ADVANCED:
             raise Refused("code", "code.built_in_has_none", name=training.name)
@@ -129,12 +130,6 @@ def upload_code(cluster: Cluster, actor: Actor, training_id: int, code: Code) ->
     return training
 
 
-def require_owner(actor: Actor, training: Training) -> None:
-    may = actor.is_administrator or actor.user_id in (training.owner_id, training.workspace.manager_id)
-    if not may:
-        raise Forbidden("training.owner_only", owner=training.owner.name, name=training.name)
-
-
 def load_training(session: Session, actor: Actor, training_id: int) -> Training:
     """Raises NotFound where the person may not see it."""
     training = session.scalar(
@@ -142,6 +137,7 @@ def load_training(session: Session, actor: Actor, training_id: int) -> Training:
         .where(Training.id == training_id, sees_training(actor))
         .options(
             joinedload(Training.workspace).joinedload(Workspace.manager),
+            joinedload(Training.workspace).selectinload(Workspace.members),
             joinedload(Training.owner),
             selectinload(Training.members),
         )
