@@ -149,6 +149,11 @@ def check_launcher(launcher: Launcher, units: int) -> Launcher:
     return launcher
 
 
+def default_launcher(units: int) -> Launcher:
+    """Where nobody chose: Horovod as soon as there is more than one process to launch."""
+    return Launcher.HOROVOD if units > 1 else Launcher.PLAIN
+
+
 def check_time_limit(seconds: int) -> int:
     if not SHORTEST_TIME_LIMIT <= seconds <= LONGEST_TIME_LIMIT:
         raise Refused(

@@ -1,0 +1,185 @@
+"""Jobs over REST: submit, list, show, why, log, stop."""
+
+import hashlib
+from typing import Any
+
+from flask import Response, request, url_for
+from flask.views import MethodView
+
+from cluster import words
+from cluster.domain.errors import NotFound, Refused
+from cluster.domain.jobs import JobRequest, default_launcher
+from cluster.domain.states import JobState
+from cluster.domain.waiting import to_data
+from cluster.services import jobs
+from cluster.store.jobs import Job
+from portal.api.blueprint import ApiBlueprint, named, sentence
+from portal.api.schemas import DryRunQuery, JobAnswer, JobBody, JobList, JobQuery, LogQuery, WhyAnswer
+from portal.current import current_actor, current_cluster
+from portal.i18n import language
+from portal.job_files.attempt import out_folder
+from portal.job_files.beneath import FileMissing, FileNotPlain, open_file
+from portal.job_files.log import read_piece
+from portal.units import unit_kind
+
+blueprint = ApiBlueprint("jobs", "Jobs: one run of a training each.")
+LONGEST_KEY = 100
+
+
+def read_key() -> tuple[str, str] | None:
+    """The Idempotency-Key with the hash of the body that it came with. Raises Refused for a key that no client would make."""
+    key = request.headers.get("Idempotency-Key")
+    if key is None:
+        return None
+    if not key.isascii() or not key.isprintable() or not 1 <= len(key) <= LONGEST_KEY:
+        raise Refused("Idempotency-Key", "idempotency.bad_key", most=LONGEST_KEY)
+    return key, hashlib.sha256(request.get_data()).hexdigest()
+
+
+def describe(job: Job) -> dict[str, Any]:
+    return {
+        "id": job.id,
+        "name": job.name,
+        "state": job.state.value,
+        "state_word": words.state_word("job", job.state.value, language()),
+        "workspace": named(job.workspace),
+        "training": named(job.training),
+        "user": named(job.user),
+        "dataset": named(job.dataset),
+        "units": job.units,
+        "unit_kind": unit_kind().value,
+        "launcher": job.launcher.value,
+        "command": job.command,
+        "variables": job.variables,
+        "priority": job.priority,
+        "time_limit_seconds": job.time_limit_seconds,
+        "submitted_at": job.submitted_at,
+        "dispatched_at": job.dispatched_at,
+        "started_at": job.started_at,
+        "ended_at": job.ended_at,
+        "attempts": job.fence,
+        "exit_code": job.exit_code,
+        "waiting": reason_of(job),
+        "end": sentence(job.end_code, job.end_data),
+        "url": url_for("jobs.show", job_id=job.id, _external=True),
+    }
+
+
+def reason_of(job: Job) -> dict[str, Any] | None:
+    if job.state is not JobState.WAITING:
+        return None
+    return sentence(job.waiting_code or "waiting.submitted", job.waiting_data)
+
+
+@blueprint.route("")
+class Jobs(MethodView):
+    @blueprint.arguments(JobQuery, location="query")
+    @blueprint.response(200, JobList)
+    def get(self, query: dict[str, Any]) -> dict[str, Any]:
+        """Jobs that you may see, newest first."""
+        actor = current_actor()
+        rows = jobs.list_jobs(
+            current_cluster(),
+            actor,
+            states=parse_states(query["state"]),
+            workspace_id=query["workspace_id"],
+            training_id=query["training_id"],
+            user_id=actor.user_id if query["mine"] else None,
+            before_id=query["cursor"],
+            limit=query["limit"] + 1,
+        )
+        page = rows[: query["limit"]]
+        more = page[-1].id if len(rows) > len(page) else None
+        return {"items": [describe(job) for job in page], "next_cursor": more}
+
+    @blueprint.arguments(DryRunQuery, location="query")
+    @blueprint.arguments(JobBody)
+    @blueprint.response(201, JobAnswer)
+    def post(self, query: dict[str, Any], body: dict[str, Any]) -> Any:
+        """Submit a job. With `dry_run=true` nothing is made: the answer says what would happen.
+
+        A repeated request with the same Idempotency-Key gets the same job.
+        """
+        wanted = JobRequest(
+            name=body["name"],
+            units=body["units"],
+            launcher=body["launcher"] or default_launcher(body["units"]),
+            command=tuple(body["command"]),
+            variables=body["variables"],
+            dataset_id=body["dataset_id"],
+            priority=body["priority"],
+            time_limit_seconds=body["time_limit_seconds"],
+        )
+        cluster, actor = current_cluster(), current_actor()
+        if query["dry_run"]:
+            estimate = jobs.check_job(cluster, actor, body["training_id"], wanted)
+            reason = estimate.reason
+            waiting = sentence(reason.code, to_data(reason, estimate.outlook)) if reason else None
+            warnings = [sentence(warned.code, dict(warned.data)) for warned in estimate.warnings]
+            return {"starts_now": estimate.starts_now, "waiting": waiting, "warnings": warnings}, 200
+        job = jobs.submit_job(cluster, actor, body["training_id"], wanted, read_key())
+        answer = describe(jobs.read_job(cluster, actor, job.id))
+        return answer, 201, {"Location": url_for("api_jobs.OneJob", job_id=job.id)}
+
+
+def parse_states(text: str | None) -> list[JobState]:
+    """Comma-separated; raises Refused naming the states that there are."""
+    known = [state.value for state in JobState]
+    chosen = [part.strip() for part in (text or "").split(",") if part.strip()]
+    for part in chosen:
+        if part not in known:
+            raise Refused("state", "job.unknown_state", state=part, states=known)
+    return [JobState(part) for part in chosen]
+
+
+@blueprint.route("/<int:job_id>")
+class OneJob(MethodView):
+    @blueprint.response(200, JobAnswer)
+    def get(self, job_id: int) -> dict[str, Any]:
+        """One job with its state, its reason to wait and its result."""
+        return describe(jobs.read_job(current_cluster(), current_actor(), job_id))
+
+
+@blueprint.route("/<int:job_id>/stop")
+class Stop(MethodView):
+    @blueprint.response(202, JobAnswer)
+    def post(self, job_id: int) -> dict[str, Any]:
+        """Ask for its end. A second wish changes nothing."""
+        jobs.stop_job(current_cluster(), current_actor(), job_id)
+        return describe(jobs.read_job(current_cluster(), current_actor(), job_id))
+
+
+@blueprint.route("/<int:job_id>/why")
+class Why(MethodView):
+    @blueprint.response(200, WhyAnswer)
+    def get(self, job_id: int) -> dict[str, Any]:
+        """Why it waits, or how it ended, in one sentence made of data."""
+        job = jobs.read_job(current_cluster(), current_actor(), job_id)
+        word = words.state_word("job", job.state.value, language())
+        reason = reason_of(job) or sentence(job.end_code, job.end_data)
+        return {"state": job.state.value, "state_word": word, "reason": reason}
+
+
+@blueprint.route("/<int:job_id>/log")
+class Log(MethodView):
+    @blueprint.arguments(LogQuery, location="query")
+    @blueprint.response(200, content_type="text/plain")
+    def get(self, query: dict[str, Any], job_id: int) -> Response:
+        """At most 256 KiB of one log file from a byte offset; a negative one counts from the end.
+
+        X-Log-Next is the offset to ask for next, X-Log-Size how long the file is now.
+        """
+        cluster = current_cluster()
+        job = jobs.read_job(cluster, current_actor(), job_id)
+        attempt = query["attempt"] or job.fence
+        if attempt and attempt not in [one.number for one in job.attempts]:
+            raise NotFound("attempt", attempt)
+        name = f"{query['source']}.{query['stream']}"
+        try:
+            with open_file(cluster.settings.storage_dir, *out_folder(job, attempt), name) as file:
+                piece = read_piece(file, query["offset"])
+            data, start, following, size = piece.data, piece.start, piece.next, piece.size
+        except (FileMissing, FileNotPlain):
+            data, start, following, size = b"", 0, 0, 0
+        headers = {"X-Log-Start": start, "X-Log-Next": following, "X-Log-Size": size}
+        return Response(data, headers=headers, content_type="text/plain; charset=utf-8")
