@@ -9,7 +9,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from argon2 import PasswordHasher
 
+from cluster.services import credentials
 from cluster.services.context import Cluster
 from cluster.settings import Settings
 from cluster.store.engine import Store
@@ -89,6 +91,13 @@ def store(database_url: str) -> Iterator[Store]:
     store = Store(database_url)
     yield store
     store.close()
+
+
+@pytest.fixture
+def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests with many passwords: Argon2's real cost is tried by its own test."""
+    monkeypatch.setattr(credentials, "HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+    credentials.nobodys_hash.cache_clear()
 
 
 @pytest.fixture

@@ -111,6 +111,12 @@ def require_scope(actor: Actor, scope: str) -> None:
         raise Forbidden("forbidden.scope", scope=scope)
 
 
+def require_person(actor: Actor) -> None:
+    """An API token neither makes other ways in nor changes who may enter. Raises Forbidden."""
+    if actor.scopes is not None:
+        raise Forbidden("forbidden.token_is_no_person")
+
+
 def require_administrator(actor: Actor) -> None:
     """Raises Forbidden."""
     if not actor.is_administrator:

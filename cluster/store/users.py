@@ -1,13 +1,17 @@
 """Users, the ways they prove who they are, and what keeps guessers out."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String
-from sqlalchemy.orm import Mapped, mapped_column, relationship
+from sqlalchemy import ForeignKey, Index, String, func, select, update
+from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
+from cluster.domain.errors import NotFound
 from cluster.domain.states import UserRole, UserState
 from cluster.store.base import Row, by_value
+
+FIRST_ADMINISTRATOR = "first_administrator"
+PASSWORD_LINK = "password"
 
 
 class User(Row):
@@ -38,7 +42,7 @@ class OneTimeSecret(Row):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     kind: Mapped[str] = mapped_column(String(30))
-    """`first_administrator` or `password`."""
+    """FIRST_ADMINISTRATOR or PASSWORD_LINK."""
     user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
     secret_hash: Mapped[str] = mapped_column(String(64), unique=True)
     created_at: Mapped[datetime]
@@ -64,7 +68,10 @@ class SignInSession(Row):
 
 
 class SignInTry(Row):
-    """One wrong password; counted per name and per address, also for names that nobody has."""
+    """One wrong password; counted per name and per address, also for names that nobody has.
+
+    The name is a keyed digest: people type their password there by mistake.
+    """
 
     __tablename__ = "sign_in_tries"
     __table_args__ = (Index(None, "name", "at"), Index(None, "address", "at"))
@@ -91,3 +98,90 @@ class ApiToken(Row):
     used_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
     user: Mapped[User] = relationship()
+
+
+def find_user(session: Session, name: str) -> User | None:
+    """None also for text that can be nobody's name: PostgreSQL keeps no NUL, and needs not be asked."""
+    if not (name.isascii() and name.isprintable() and len(name) <= 20):
+        return None
+    return session.scalar(select(User).where(User.name == name))
+
+
+def load_user(session: Session, user_id: int) -> User:
+    """Raises NotFound, also for the installation's own service user."""
+    user = session.get(User, user_id) if 0 < user_id < 2**31 else None
+    if user is None or user.state is UserState.SERVICE:
+        raise NotFound("user", user_id)
+    return user
+
+
+def other_administrators(session: Session, user: User) -> int:
+    """How many besides this one could sign in now and administer."""
+    found = session.scalar(
+        select(func.count())
+        .select_from(User)
+        .where(
+            User.id != user.id,
+            User.role == UserRole.ADMINISTRATOR,
+            User.state == UserState.ACTIVE,
+            User.password_hash.is_not(None),
+        )
+    )
+    return found or 0
+
+
+def end_sessions(session: Session, user_id: int, now: datetime, keep_token_hash: str = "") -> None:
+    session.execute(
+        update(SignInSession)
+        .where(
+            SignInSession.user_id == user_id,
+            SignInSession.ended_at.is_(None),
+            SignInSession.token_hash != keep_token_hash,
+        )
+        .values(ended_at=now)
+    )
+
+
+def revoke_tokens(session: Session, user_id: int, now: datetime) -> None:
+    session.execute(
+        update(ApiToken)
+        .where(ApiToken.user_id == user_id, ApiToken.revoked_at.is_(None))
+        .values(revoked_at=now)
+    )
+
+
+def add_secret(
+    session: Session, kind: str, user_id: int | None, secret_hash: str, now: datetime, term: timedelta
+) -> None:
+    """Replaces earlier ones of the same kind for the same user."""
+    void_secrets(session, kind, user_id, now)
+    session.add(
+        OneTimeSecret(
+            kind=kind, user_id=user_id, secret_hash=secret_hash, created_at=now, expires_at=now + term
+        )
+    )
+
+
+def void_secrets(session: Session, kind: str, user_id: int | None, now: datetime) -> None:
+    """Those that were not used work no longer."""
+    session.execute(
+        update(OneTimeSecret)
+        .where(
+            OneTimeSecret.kind == kind,
+            OneTimeSecret.user_id.is_(None) if user_id is None else OneTimeSecret.user_id == user_id,
+            OneTimeSecret.used_at.is_(None),
+            OneTimeSecret.expires_at > now,
+        )
+        .values(expires_at=now)
+    )
+
+
+def usable_secret(session: Session, kind: str, secret_hash: str, now: datetime) -> OneTimeSecret | None:
+    return session.scalar(
+        select(OneTimeSecret).where(
+            OneTimeSecret.kind == kind,
+            OneTimeSecret.secret_hash == secret_hash,
+            OneTimeSecret.used_at.is_(None),
+            OneTimeSecret.expires_at > now,
+        )
+    )

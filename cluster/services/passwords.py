@@ -1,0 +1,103 @@
+"""How a person comes to a password: by a one-time link, or with the old one."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy.orm import Session
+
+from cluster.domain.errors import Conflict, NotFound, Refused
+from cluster.domain.passwords import check_password
+from cluster.domain.people import Actor
+from cluster.domain.permissions import require_administrator, require_person
+from cluster.domain.states import UserState
+from cluster.services import credentials, tries
+from cluster.services.context import Cluster
+from cluster.store.audit import write_entry
+from cluster.store.users import (
+    PASSWORD_LINK,
+    OneTimeSecret,
+    User,
+    add_secret,
+    end_sessions,
+    load_user,
+    usable_secret,
+    void_secrets,
+)
+
+LINK_TERM = timedelta(hours=72)
+LOCK = "users"
+"""Held by whoever changes who is there, who administers, or how somebody gets in."""
+
+
+def issue_link(cluster: Cluster, actor: Actor, user_id: int) -> str:
+    """The secret of a new link for an active user; earlier ones stop working, the password still works."""
+    require_person(actor)
+    require_administrator(actor)
+    now, secret = cluster.clock(), credentials.new_secret()
+    with cluster.store.write(lock=LOCK) as session:
+        user = load_user(session, user_id)
+        if user.state is not UserState.ACTIVE:
+            raise Conflict("user.disabled", name=user.name)
+        add_secret(session, PASSWORD_LINK, user.id, credentials.digest(secret), now, LINK_TERM)
+        write_entry(session, now, actor, "user.link_issued", user.id, name=user.name)
+    return secret
+
+
+def read_link(cluster: Cluster, secret: str) -> User:
+    """For whom the link is. Raises NotFound for one that is wrong, used, replaced or too old."""
+    with cluster.store.read() as session:
+        return user_of_link(session, secret, cluster.clock())[1]
+
+
+def user_of_link(session: Session, secret: str, now: datetime) -> tuple[OneTimeSecret, User]:
+    row = usable_secret(session, PASSWORD_LINK, credentials.digest(secret), now)
+    user = session.get(User, row.user_id) if row is not None and row.user_id is not None else None
+    if row is None or user is None or user.state is not UserState.ACTIVE:
+        raise NotFound("link")
+    return row, user
+
+
+def use_link(cluster: Cluster, secret: str, password: str, address: str = "") -> User:
+    """Sets the password and ends all the user's sessions; the link is used up."""
+    now = cluster.clock()
+    user = read_link(cluster, secret)
+    check_password(password, user.name, cluster.settings.password_policy)
+    password_hash = credentials.hash_password(password)
+    with cluster.store.write(lock=LOCK) as session:
+        row, user = user_of_link(session, secret, now)
+        row.used_at = now
+        user.password_hash = password_hash
+        user.password_changed_at = now
+        end_sessions(session, user.id, now)
+        actor = Actor(user.id, user.name, user.is_administrator, address)
+        write_entry(session, now, actor, "user.link_used", user.id, name=user.name)
+    return user
+
+
+def change_password(cluster: Cluster, actor: Actor, old: str, new: str, keep_token: str = "") -> None:
+    """One's own, with the old one; ends all sessions but that of `keep_token`.
+
+    Raises Refused on `old` (`password.old_wrong`, `sign_in.throttled`) or on `password`.
+    """
+    require_person(actor)
+    try_id, _ = tries.take_try(cluster, actor.name, actor.address, field="old")
+    with cluster.store.read() as session:
+        known_hash = load_user(session, actor.user_id).password_hash
+    if not credentials.is_password(known_hash, old):
+        with cluster.store.write() as session:
+            write_entry(
+                session, cluster.clock(), actor, "user.password_kept", actor.user_id, outcome="refused"
+            )
+        raise Refused("old", "password.old_wrong")
+    with cluster.store.write() as session:
+        tries.forget_try(session, try_id)
+    check_password(new, actor.name, cluster.settings.password_policy)
+    if credentials.is_password(known_hash, new):
+        raise Refused("password", "password.unchanged")
+    password_hash, now = credentials.hash_password(new), cluster.clock()
+    with cluster.store.write() as session:
+        user = load_user(session, actor.user_id)
+        user.password_hash = password_hash
+        user.password_changed_at = now
+        void_secrets(session, PASSWORD_LINK, user.id, now)
+        end_sessions(session, user.id, now, credentials.digest(keep_token))
+        write_entry(session, now, actor, "user.password_changed", user.id, name=user.name)

@@ -1,0 +1,107 @@
+"""API tokens: `gc_<id>_<secret>`, shown once, with scopes and an end, revoked with their user."""
+
+import re
+from datetime import timedelta
+
+from sqlalchemy import ColumnElement, select, update
+from sqlalchemy.orm import joinedload
+
+from cluster.domain.errors import NotFound, Refused
+from cluster.domain.names import check_token_name
+from cluster.domain.people import Actor
+from cluster.domain.permissions import require_person
+from cluster.domain.states import UserState
+from cluster.services.context import Cluster
+from cluster.services.credentials import digest, is_same, new_secret
+from cluster.store.audit import write_entry
+from cluster.store.users import ApiToken, load_user
+
+SCOPES = ("read", "write")
+DEFAULT_DAYS, MOST_DAYS = 90, 365
+MOST_TOKENS = 50
+TOUCH_EVERY = timedelta(minutes=1)
+TEXT = re.compile(r"gc_([1-9]\d{0,8})_([\w-]{43})", re.ASCII)
+
+
+def create_token(
+    cluster: Cluster, actor: Actor, name: str, scopes: list[str], days: int = DEFAULT_DAYS
+) -> tuple[ApiToken, str]:
+    """The row, and the text that is shown this once. `write` includes `read`."""
+    require_person(actor)
+    check_token_name(name)
+    if not scopes or not set(scopes) <= set(SCOPES):
+        raise Refused("scopes", "token.scopes_unknown", known=list(SCOPES))
+    if not 1 <= days <= MOST_DAYS:
+        raise Refused("days", "token.days_out_of_range", most=MOST_DAYS)
+    now, secret = cluster.clock(), new_secret()
+    with cluster.store.write(lock="tokens") as session:
+        load_user(session, actor.user_id)
+        present = session.scalars(select(ApiToken).where(ApiToken.user_id == actor.user_id, living(cluster)))
+        names = [token.name for token in present]
+        if name in names:
+            raise Refused("name", "token.name_taken", name=name)
+        if len(names) >= MOST_TOKENS:
+            raise Refused("name", "token.too_many", most=MOST_TOKENS)
+        token = ApiToken(
+            user_id=actor.user_id,
+            name=name,
+            secret_hash=digest(secret),
+            scopes=list(SCOPES) if "write" in scopes else ["read"],
+            created_at=now,
+            expires_at=now + timedelta(days=days),
+        )
+        session.add(token)
+        session.flush()
+        write_entry(session, now, actor, "token.created", token.id, name=name, scopes=token.scopes, days=days)
+    return token, f"gc_{token.id}_{secret}"
+
+
+def living(cluster: Cluster) -> ColumnElement[bool]:
+    return ApiToken.revoked_at.is_(None) & (ApiToken.expires_at > cluster.clock())
+
+
+def read_token(cluster: Cluster, text: str, address: str, request_id: str = "") -> Actor | None:
+    """Who the token stands for, with its scopes; None for a wrong, revoked or expired one."""
+    parsed = TEXT.fullmatch(text)
+    if parsed is None:
+        return None
+    query = (
+        select(ApiToken)
+        .where(ApiToken.id == int(parsed[1]), living(cluster))
+        .options(joinedload(ApiToken.user))
+    )
+    with cluster.store.read() as session:
+        token = session.scalar(query)
+    if token is None or not is_same(token.secret_hash, digest(parsed[2])):
+        return None
+    user, now = token.user, cluster.clock()
+    if user.state is not UserState.ACTIVE:
+        return None
+    if token.used_at is None or now - token.used_at >= TOUCH_EVERY:
+        with cluster.store.write() as session:
+            session.execute(update(ApiToken).where(ApiToken.id == token.id).values(used_at=now))
+    scopes = frozenset(str(scope) for scope in token.scopes)
+    return Actor(user.id, user.name, user.is_administrator, address, request_id, scopes)
+
+
+def list_tokens(cluster: Cluster, actor: Actor) -> list[ApiToken]:
+    """One's own that still work, the newest first."""
+    query = (
+        select(ApiToken)
+        .where(ApiToken.user_id == actor.user_id, living(cluster))
+        .order_by(ApiToken.id.desc())
+    )
+    with cluster.store.read() as session:
+        return list(session.scalars(query))
+
+
+def revoke_token(cluster: Cluster, actor: Actor, token_id: int) -> None:
+    """One's own only; raises NotFound. Works at once, also for a token about itself."""
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        token = session.get(ApiToken, token_id) if 0 < token_id < 2**31 else None
+        if token is None or token.user_id != actor.user_id:
+            raise NotFound("token", token_id)
+        if token.revoked_at is None:
+            token.revoked_at = now
+            write_entry(session, now, actor, "token.revoked", token.id, name=token.name)
