@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -182,7 +184,13 @@ def make_app(tape: Tape | None = None) -> Flask:
 
     @app.get("/metrics")
     def values() -> dict[str, Any]:
-        return metrics(tape)
+        columns = metrics(tape)
+        axis = request.args.get("x", "step")
+        if axis == "epoch":
+            columns["x"] = columns["epoch"]
+        elif axis == "time":
+            columns["x"] = [(second - columns["time"][0]) / 60 for second in columns["time"]]
+        return columns
 
     @app.get("/log")
     def log() -> Response:
@@ -194,12 +202,22 @@ def make_app(tape: Tape | None = None) -> Flask:
         return Response(
             body,
             mimetype="text/plain",
-            headers={"X-Log-Start": start, "X-Log-Next": end, "X-Log-EOF": "1" if end == len(tape.log) else "0"},
+            headers={
+                "X-Log-Start": start,
+                "X-Log-Next": end,
+                "X-Log-EOF": "1" if end == len(tape.log) else "0",
+                "X-Log-Line": tape.log.count(b"\n", 0, start) + 1,
+            },
         )
 
     @app.get("/stream")
     def stream() -> Response:
-        return Response("retry: 200\nevent: ping\ndata: {}\n\n", mimetype="text/event-stream")
+        def beats() -> Iterator[str]:
+            for _beat in range(120):
+                yield "event: beat\ndata: {}\n\n"
+                time.sleep(0.5)
+
+        return Response(beats(), mimetype="text/event-stream")
 
     @app.post("/csp-report")
     def csp_report() -> Response:

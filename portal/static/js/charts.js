@@ -1,0 +1,266 @@
+// Live graphs with uPlot. Colours come from the CSS variables when drawn, so a change of theme draws again.
+
+const CHECK_MS = 3_000; // safety net beside the doorbell, only while the tab is seen and the job goes on
+const DASHES = { 1: [], 2: [5, 2.5], 3: [1.5, 2.5], 4: [7, 2, 1.5, 2], 5: [3, 1.5], 6: [9, 3] };
+const FEW_POINTS = 12;
+
+function css(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+function smooth(values, weight) {
+  // Exponential mean with its start corrected; gaps stay gaps.
+  let mean = 0;
+  let share = 0;
+  return values.map((value) => {
+    if (value === null) return null;
+    mean = mean * weight + value * (1 - weight);
+    share = share * weight + (1 - weight);
+    return mean / share;
+  });
+}
+
+function known(values) {
+  return values.filter((value) => value !== null && Number.isFinite(value));
+}
+
+function write(value, unit) {
+  if (value === null || value === undefined) return "–";
+  if (unit === "%") return `${(value * 100).toFixed(1)} %`;
+  if (value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e6)) return value.toExponential(1);
+  return Math.abs(value) >= 100 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(4)));
+}
+
+function tick(value, unit) {
+  if (unit === "%") return `${Number((value * 100).toFixed(1))} %`;
+  if (value !== 0 && Math.abs(value) < 1e-3) return value.toExponential(0);
+  return Math.abs(value) >= 1000 ? value.toLocaleString("en") : String(Number(value.toPrecision(3)));
+}
+
+class Chart {
+  constructor(panel, element, key) {
+    this.panel = panel;
+    this.element = element;
+    this.key = key;
+    this.unit = element.dataset.unit;
+    this.series = JSON.parse(element.dataset.series);
+    this.head = element.closest(".panel");
+    this.plot = null;
+  }
+
+  columns() {
+    const { data, smoothing } = this.panel;
+    const all = [data.x];
+    for (const { key } of this.series) {
+      const raw = data.series[key] || data.x.map(() => null);
+      all.push(raw, smoothing > 0 ? smooth(raw, smoothing) : raw);
+    }
+    return all;
+  }
+
+  isLogarithmic() {
+    const values = this.series.flatMap(({ key }) => known(this.panel.data.series[key] || []));
+    const wanted = this.panel.logarithmic || this.element.dataset.scale === "log";
+    return wanted && values.length > 0 && values.every((value) => value > 0);
+  }
+
+  // y starts where the news is: the first wild values of a training do not flatten the rest.
+  range() {
+    const values = this.series.flatMap(({ key }) => known(this.panel.data.series[key] || [])).sort((a, b) => a - b);
+    if (!values.length) return [0, 1];
+    const low = values[0];
+    let high = values[values.length - 1];
+    if (this.isLogarithmic()) {
+      const from = 10 ** Math.floor(Math.log10(low));
+      const to = 10 ** Math.ceil(Math.log10(high));
+      return [from, to > from ? to : from * 10];
+    }
+    const usual = values[Math.floor((values.length - 1) * 0.98)];
+    if (values.length > 40 && high > usual * 1.6 && usual > 0) high = usual * 1.25;
+    if (this.unit === "%") return [low > 0.5 ? Math.floor(low * 10 - 0.2) / 10 : 0, Math.min(1, Math.max(high * 1.05, 0.1))];
+    const room = (high - low || Math.abs(high) || 1) * 0.08;
+    return [low >= 0 && low - room < 0 ? 0 : low - room, high + room];
+  }
+
+  draw() {
+    this.plot?.destroy();
+    const axis = {
+      stroke: css("--gc-axis"),
+      font: `11px ${css("--gc-sans")}`,
+      grid: { stroke: css("--gc-grid"), width: 1 },
+      ticks: { show: false },
+    };
+    const lines = this.series.flatMap(({ word, colour }) => {
+      const stroke = css(`--gc-c${colour}`);
+      const points = {
+        size: 5,
+        fill: css("--gc-surface"),
+        show: (plot, index) => known(plot.data[index]).length < FEW_POINTS,
+      };
+      const faint = { stroke, width: 1, alpha: 0.33, spanGaps: true, points: { show: false }, show: this.panel.smoothing > 0 };
+      return [faint, { label: word, stroke, width: 2, dash: DASHES[colour], spanGaps: true, points }];
+    });
+    const options = {
+      ...this.size(),
+      legend: { show: false },
+      cursor: { y: false, drag: { x: false, y: false }, sync: { key: this.key }, points: { size: 7, width: 2, fill: css("--gc-surface") } },
+      scales: { x: { time: false }, y: { distr: this.isLogarithmic() ? 3 : 1, range: () => this.range() } },
+      axes: [
+        { ...axis, size: 26, gap: 4, values: (_plot, splits) => splits.map((value) => tick(value, "")) },
+        { ...axis, size: 54, gap: 6, values: (_plot, splits) => splits.map((value) => (value === null ? "" : tick(value, this.unit))) },
+      ],
+      series: [{}, ...lines],
+      hooks: { setCursor: [() => this.say()], draw: [(plot) => this.markSteps(plot)] },
+    };
+    this.element.replaceChildren();
+    this.plot = new uPlot(options, this.columns(), this.element);
+    this.say();
+  }
+
+  size() {
+    return { width: Math.max(160, this.element.clientWidth - 16), height: Math.max(120, this.element.clientHeight - 16) };
+  }
+
+  update() {
+    if (!this.panel.data.x.length) return this.empty();
+    if (!this.plot || this.drawnLogarithmic !== this.isLogarithmic()) {
+      this.drawnLogarithmic = this.isLogarithmic();
+      return this.draw();
+    }
+    this.series.forEach((_series, place) => {
+      const show = this.panel.smoothing > 0;
+      if (this.plot.series[place * 2 + 1].show !== show) this.plot.setSeries(place * 2 + 1, { show });
+    });
+    this.plot.setData(this.columns());
+    return this.say();
+  }
+
+  empty() {
+    const words = document.createElement("p");
+    words.className = "empty";
+    words.textContent = this.panel.root.dataset.wordsEmpty;
+    this.plot?.destroy();
+    this.plot = null;
+    this.element.replaceChildren(words);
+  }
+
+  // The values under the cursor stand in the legend, the last ones in the name that a screen reader says.
+  say() {
+    const place = this.plot?.cursor.idx ?? null;
+    const last = this.panel.data.x.length - 1;
+    const names = this.series.map(({ key, word }) => {
+      const values = this.panel.data.series[key] || [];
+      this.head.querySelector(`[data-value="${CSS.escape(key)}"]`).textContent = write(before(values, place ?? last), this.unit);
+      return `${word} ${write(before(values, last), this.unit)}`;
+    });
+    this.element.setAttribute("aria-label", `${this.element.dataset.title}: ${names.join(", ")}`);
+    this.panel.sayCursor(place);
+  }
+
+  // A learning rate that jumps says by how much.
+  markSteps(plot) {
+    if (this.element.dataset.scale !== "log") return;
+    const [x, values] = [plot.data[0], plot.data[1]];
+    const { ctx, bbox } = plot;
+    ctx.save();
+    ctx.strokeStyle = ctx.fillStyle = css("--gc-axis");
+    ctx.lineWidth = devicePixelRatio;
+    ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
+    ctx.font = `${11 * devicePixelRatio}px ${css("--gc-sans")}`;
+    let previous = null;
+    let marks = 0;
+    values.forEach((value, place) => {
+      if (value === null) return;
+      const jump = previous === null || previous === 0 ? 1 : value / previous;
+      if (jump > 0 && (jump <= 0.55 || jump >= 1.9) && marks++ < 6) {
+        const at = plot.valToPos(x[place], "x", true);
+        ctx.beginPath();
+        ctx.moveTo(at, bbox.top);
+        ctx.lineTo(at, bbox.top + bbox.height);
+        ctx.stroke();
+        ctx.fillText(`×${Number(jump.toPrecision(2))}`, at + 4 * devicePixelRatio, bbox.top + 12 * devicePixelRatio);
+      }
+      previous = value;
+    });
+    ctx.restore();
+  }
+}
+
+function before(values, place) {
+  for (let at = Math.min(place, values.length - 1); at >= 0; at--) if (values[at] !== null) return values[at];
+  return null;
+}
+
+class Panel {
+  constructor(root, number) {
+    this.root = root;
+    this.axis = "step";
+    this.smoothing = 0;
+    this.logarithmic = false;
+    this.data = { x: [], series: {} };
+    this.asked = 0;
+    this.charts = [...root.querySelectorAll("[data-chart]")].map((element) => new Chart(this, element, `charts-${number}`));
+    this.listen();
+  }
+
+  listen() {
+    const { root } = this;
+    for (const button of root.querySelectorAll("[data-axis]")) {
+      button.addEventListener("click", () => {
+        this.axis = button.dataset.axis;
+        for (const other of root.querySelectorAll("[data-axis]")) other.setAttribute("aria-pressed", String(other === button));
+        this.load();
+      });
+    }
+    const slider = root.querySelector("[data-smoothing]");
+    slider.addEventListener("input", () => {
+      this.smoothing = Number(slider.value);
+      slider.nextElementSibling.value = this.smoothing || "0";
+      this.update();
+    });
+    root.querySelector("[data-logarithmic]").addEventListener("change", (event) => {
+      this.logarithmic = event.target.checked;
+      this.update();
+    });
+    document.addEventListener("gc:theme", () => this.charts.forEach((chart) => chart.plot && chart.draw()));
+    new ResizeObserver(() => this.charts.forEach((chart) => chart.plot?.setSize(chart.size()))).observe(root);
+    if (root.dataset.topic) {
+      document.body.addEventListener(`gc:${root.dataset.topic}`, () => this.load());
+      setInterval(() => document.hidden || !root.isConnected || this.load(), CHECK_MS);
+    }
+  }
+
+  async load() {
+    const asked = ++this.asked;
+    try {
+      const address = new URL(this.root.dataset.charts, location.href);
+      address.searchParams.set("x", this.axis);
+      const answer = await fetch(address, { headers: { Accept: "application/json" } });
+      if (!answer.ok) return;
+      const data = await answer.json();
+      if (asked !== this.asked) return; // a later question was answered first
+      this.data = data;
+      this.update();
+    } catch {
+      // The next ring or the next check asks again; the live mark says that the portal is away.
+    }
+  }
+
+  update() {
+    for (const chart of this.charts) chart.update();
+  }
+
+  sayCursor(place) {
+    const words = { step: this.root.dataset.wordsStep, epoch: this.root.dataset.wordsEpoch, time: this.root.dataset.wordsTime };
+    const text = place === null ? "" : `${words[this.axis]} ${tick(this.data.x[place], "")}`;
+    this.root.querySelector("[data-cursor]").textContent = text;
+  }
+}
+
+const sections = [...document.querySelectorAll("[data-charts]")];
+if (sections.length) {
+  const library = document.createElement("script");
+  library.src = sections[0].dataset.library;
+  library.addEventListener("load", () => sections.forEach((root, number) => new Panel(root, number).load()));
+  document.head.append(library);
+}

@@ -1,0 +1,412 @@
+// The log viewer. A window of whole lines [start, next) in bytes of one rank's file; it grows at both ends.
+// The server answers a piece of bytes with X-Log-Start, X-Log-Next, X-Log-EOF and, where it is quick to count,
+// X-Log-Line: the number of the piece's first line.
+
+const PIECE = 65_536;
+const BLOCK_LINES = 500;
+const KEPT_LINES = 20_000;
+const LONGEST_SHOWN = 4_000;
+const CHECK_MS = 2_000;
+const LINE_HEIGHT = 20;
+const NEAR = 40; // px from an end that count as being there
+const ERROR = /\b(ERROR|FATAL|CRITICAL|Traceback|[A-Z]\w*(Error|Exception):)|\berror:/;
+const WARNING = /\bWARN(ING)?\b|\bwarning:|[A-Z]\w*Warning:/;
+const COLOURS = ["", "red", "green", "yellow", "blue", "magenta", "cyan", ""];
+const decoder = new TextDecoder("utf-8");
+
+// Colours become classes; every other escape sequence and control character is dropped.
+const ESCAPES = /\x1b\[([0-9;]*)m|\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.|[\x00-\x08\x0b-\x1f\x7f]/g;
+
+function style(codes, current) {
+  const next = new Set(current);
+  for (const text of codes.split(";")) {
+    const code = Number(text);
+    if (code === 0) next.clear();
+    else if (code === 1) next.add("a-bold");
+    else if (code === 2) next.add("a-faint");
+    else if (code === 22) ["a-bold", "a-faint"].forEach((name) => next.delete(name));
+    else if ((code >= 30 && code <= 39) || (code >= 90 && code <= 97)) {
+      COLOURS.forEach((name) => next.delete(`a-${name}`));
+      const name = COLOURS[code % 10];
+      if (name) next.add(`a-${name}`);
+    }
+  }
+  return next;
+}
+
+function write(text, place) {
+  let from = 0;
+  let classes = new Set();
+  const put = (piece) => {
+    if (!piece) return;
+    if (!classes.size) return place.append(piece);
+    const span = document.createElement("span");
+    span.className = [...classes].join(" ");
+    span.textContent = piece;
+    place.append(span);
+  };
+  for (const match of text.matchAll(ESCAPES)) {
+    put(text.slice(from, match.index));
+    from = match.index + match[0].length;
+    if (match[1] !== undefined) classes = style(match[1], classes);
+  }
+  put(text.slice(from));
+}
+
+// A progress bar overwrites its line with \r: the last state is what a terminal would show.
+function lastState(text) {
+  const parts = text.replace(/\r+$/, "").split("\r");
+  return parts[parts.length - 1];
+}
+
+class Log {
+  constructor(root) {
+    this.root = root;
+    this.lines = root.querySelector("[data-lines]");
+    this.followButton = root.querySelector("[data-follow]");
+    this.newButton = root.querySelector("[data-new]");
+    this.follows = true;
+    this.listen();
+    this.restart();
+  }
+
+  words(name, number) {
+    return this.root.dataset[name].replace("{n}", Number(number).toLocaleString("en"));
+  }
+
+  listen() {
+    const { root, lines } = this;
+    lines.addEventListener("scroll", () => this.scrolled(), { passive: true });
+    lines.addEventListener("click", (event) => event.target.matches(".log-line > i") && this.point(event.target));
+    this.followButton.addEventListener("click", () => this.setFollow(!this.follows));
+    this.newButton.addEventListener("click", () => this.setFollow(true));
+    for (const select of root.querySelectorAll("select")) select.addEventListener("change", () => this.choose());
+    root.querySelector("[data-wrap]").addEventListener("change", (event) => lines.classList.toggle("wrap", event.target.checked));
+    const field = root.querySelector("[data-find]");
+    field.addEventListener("input", () => this.find(field.value));
+    field.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") {
+        event.preventDefault();
+        this.go(event.shiftKey ? -1 : 1);
+      } else if (event.key === "Escape") lines.focus();
+    });
+    root.querySelector("[data-next]").addEventListener("click", () => this.go(1));
+    root.querySelector("[data-previous]").addEventListener("click", () => this.go(-1));
+    addEventListener("hashchange", () => this.toHash());
+    if (root.dataset.topic) {
+      document.body.addEventListener(`gc:${root.dataset.topic}`, () => this.newer());
+      setInterval(() => document.hidden || !root.isConnected || this.newer(), CHECK_MS);
+    }
+  }
+
+  choose() {
+    const address = new URL(location.href);
+    for (const select of this.root.querySelectorAll("select")) address.searchParams.set(select.name, select.value);
+    address.hash = "";
+    history.replaceState(null, "", address);
+    this.restart();
+  }
+
+  restart() {
+    this.start = this.next = 0;
+    this.firstLine = null; // number of the first line in the window; null: nobody counted
+    this.count = 0;
+    this.fresh = 0;
+    this.open = null; // the last line, while its end has not been written
+    this.busy = null;
+    this.hits = [];
+    this.lines.replaceChildren();
+    this.newButton.hidden = true;
+    const wanted = Number(location.hash.match(/^#L(\d+)/)?.[1] || 0);
+    if (wanted) this.toHash();
+    else this.reload(-PIECE);
+  }
+
+  async ask(offset, limit = PIECE) {
+    const address = new URL(this.root.dataset.log, location.href);
+    for (const select of this.root.querySelectorAll("select")) address.searchParams.set(select.name, select.value);
+    address.searchParams.set("offset", offset);
+    address.searchParams.set("limit", limit);
+    const answer = await fetch(address, { headers: { Accept: "text/plain" } });
+    if (!answer.ok) throw new Error(`log ${answer.status}`);
+    const number = (name) => (answer.headers.has(name) ? Number(answer.headers.get(name)) : null);
+    return {
+      start: number("X-Log-Start"),
+      next: number("X-Log-Next"),
+      line: number("X-Log-Line"),
+      isEnd: answer.headers.get("X-Log-EOF") === "1",
+      bytes: new Uint8Array(await answer.arrayBuffer()),
+    };
+  }
+
+  // One question at a time; a ring that comes meanwhile is answered by the next check.
+  async once(work) {
+    if (this.busy) return;
+    const mine = (this.busy = {});
+    try {
+      await work(() => this.busy === mine);
+      this.root.classList.remove("lost");
+    } catch {
+      this.root.querySelector("[data-count]").textContent = this.root.dataset.wordsLost;
+    } finally {
+      if (this.busy === mine) this.busy = null;
+    }
+  }
+
+  reload(offset) {
+    return this.once(async (isMine) => {
+      const piece = await this.ask(offset);
+      if (!isMine()) return;
+      this.start = piece.start;
+      this.next = piece.next;
+      this.firstLine = piece.line ?? (piece.start === 0 ? 1 : null);
+      this.append(piece.bytes);
+      this.fresh = 0;
+      if (!piece.bytes.length) this.say();
+      if (!piece.isEnd) queueMicrotask(() => this.newer());
+    });
+  }
+
+  newer() {
+    return this.once(async (isMine) => {
+      for (let more = true; more; ) {
+        const piece = await this.ask(this.next);
+        if (!isMine()) return;
+        if (piece.start < this.next) return this.restart(); // the file is shorter than it was: another one
+        this.next = piece.next;
+        if (piece.bytes.length) this.append(piece.bytes);
+        more = !piece.isEnd && piece.bytes.length > 0 && this.follows;
+      }
+    });
+  }
+
+  older() {
+    if (this.start === 0) return undefined;
+    return this.once(async (isMine) => {
+      const offset = Math.max(0, this.start - PIECE);
+      const piece = await this.ask(offset, this.start - offset);
+      if (!isMine()) return;
+      let bytes = piece.bytes.subarray(0, this.start - piece.start);
+      let from = piece.start;
+      if (from > 0) {
+        const cut = bytes.indexOf(10) + 1; // a piece that begins inside a line leaves that line out
+        if (cut > 0 && cut < bytes.length) {
+          bytes = bytes.subarray(cut);
+          from += cut;
+        }
+      }
+      this.prepend(bytes);
+      this.start = from;
+    });
+  }
+
+  split(bytes) {
+    const texts = [];
+    let from = 0;
+    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, from)) {
+      texts.push(bytes.subarray(from, end));
+      from = end + 1;
+    }
+    return { whole: texts, rest: bytes.subarray(from) };
+  }
+
+  append(bytes) {
+    const { whole, rest } = this.split(bytes);
+    if (this.open) {
+      const begun = this.open;
+      const end = whole.length ? whole.shift() : rest;
+      const joined = new Uint8Array(begun.bytes.length + end.length);
+      joined.set(begun.bytes);
+      joined.set(end, begun.bytes.length);
+      this.fill(begun.element, joined);
+      this.open = bytes.includes(10) ? null : { element: begun.element, bytes: joined };
+      if (this.open) return this.appended(0);
+    }
+    let block = this.lines.lastElementChild;
+    const add = (text) => {
+      if (!block || block.childElementCount >= BLOCK_LINES) {
+        block = this.block();
+        this.lines.append(block);
+      }
+      const element = this.line(text, this.firstLine === null ? null : this.firstLine + this.count);
+      block.append(element);
+      this.count += 1;
+      return element;
+    };
+    whole.forEach(add);
+    if (rest.length) this.open = { element: add(rest), bytes: rest.slice() };
+    this.trim();
+    return this.appended(whole.length);
+  }
+
+  prepend(bytes) {
+    const { whole } = this.split(bytes);
+    if (!whole.length) return;
+    const height = this.lines.scrollHeight;
+    this.firstLine = this.firstLine === null ? null : this.firstLine - whole.length;
+    for (let end = whole.length; end > 0; end -= BLOCK_LINES) {
+      const from = Math.max(0, end - BLOCK_LINES);
+      const block = this.block();
+      whole.slice(from, end).forEach((text, place) => {
+        block.append(this.line(text, this.firstLine === null ? null : this.firstLine + from + place));
+      });
+      this.lines.prepend(block);
+    }
+    this.count += whole.length;
+    this.lines.scrollTop += this.lines.scrollHeight - height;
+    this.say();
+  }
+
+  // The window stays small: what is far above is asked for again when someone scrolls there.
+  trim() {
+    while (this.count > KEPT_LINES && this.lines.childElementCount > 1) {
+      const first = this.lines.firstElementChild;
+      const bytes = [...first.children].reduce((sum, line) => sum + Number(line.dataset.bytes), 0);
+      this.start += bytes;
+      this.count -= first.childElementCount;
+      if (this.firstLine !== null) this.firstLine += first.childElementCount;
+      first.remove();
+    }
+  }
+
+  block() {
+    const block = document.createElement("div");
+    block.className = "log-block";
+    block.style.containIntrinsicSize = `auto ${BLOCK_LINES * LINE_HEIGHT}px`;
+    return block;
+  }
+
+  line(bytes, number) {
+    const line = document.createElement("div");
+    const label = document.createElement("i");
+    if (number !== null) {
+      label.textContent = number;
+      line.id = `L${number}`;
+    }
+    line.append(label, document.createElement("span"));
+    this.fill(line, bytes);
+    return line;
+  }
+
+  fill(line, bytes) {
+    const whole = lastState(decoder.decode(bytes));
+    const text = whole.length > LONGEST_SHOWN ? `${whole.slice(0, LONGEST_SHOWN)} … ${this.root.dataset.wordsCut}` : whole;
+    line.className = ERROR.test(text) ? "log-line error" : WARNING.test(text) ? "log-line warning" : "log-line";
+    line.dataset.bytes = bytes.length + 1;
+    line.lastElementChild.replaceChildren();
+    write(text, line.lastElementChild);
+  }
+
+  appended(lines) {
+    if (this.follows) this.lines.scrollTop = this.lines.scrollHeight;
+    else {
+      this.fresh += lines;
+      this.newButton.hidden = this.fresh === 0;
+      this.newButton.textContent = `${this.words("wordsNew", this.fresh)} ↓`;
+    }
+    this.say();
+  }
+
+  say() {
+    const number = this.firstLine === null ? this.count : this.firstLine - 1 + this.count;
+    this.root.querySelector("[data-count]").textContent = number
+      ? this.words("wordsLines", number)
+      : this.root.dataset.wordsEmpty;
+  }
+
+  setFollow(on) {
+    this.follows = on;
+    this.followButton.setAttribute("aria-pressed", String(on));
+    if (!on) return;
+    this.fresh = 0;
+    this.newButton.hidden = true;
+    this.lines.scrollTop = this.lines.scrollHeight;
+    this.newer();
+  }
+
+  scrolled() {
+    const { scrollTop, scrollHeight, clientHeight } = this.lines;
+    const below = scrollHeight - scrollTop - clientHeight;
+    if (this.follows && below > NEAR && scrollTop < (this.lastTop ?? 0)) this.setFollow(false);
+    this.lastTop = scrollTop;
+    if (scrollTop < NEAR && this.start > 0) this.older();
+    if (below < NEAR && !this.follows) {
+      this.fresh = 0;
+      this.newButton.hidden = true;
+      this.newer();
+    }
+  }
+
+  point(label) {
+    if (!label.textContent) return;
+    history.replaceState(null, "", `#L${label.textContent}`);
+    this.mark(label.parentElement);
+  }
+
+  mark(line) {
+    this.lines.querySelector(".pointed")?.classList.remove("pointed");
+    line.classList.add("pointed");
+    line.scrollIntoView({ block: "center" });
+  }
+
+  // A linked line is looked for from the log's beginning, as far as the window reaches.
+  async toHash() {
+    const wanted = location.hash.match(/^#L(\d+)/)?.[1];
+    if (!wanted) return;
+    this.setFollow(false);
+    const inside = () => this.root.querySelector(`#L${wanted}`);
+    if (!inside()) {
+      this.lines.replaceChildren();
+      Object.assign(this, { start: 0, next: 0, firstLine: 1, count: 0, open: null, busy: null });
+      let size = -1;
+      while (!inside() && this.next !== size && this.count < KEPT_LINES - 1_000) {
+        size = this.next;
+        await this.newer();
+      }
+    }
+    this.fresh = 0;
+    this.newButton.hidden = true;
+    const line = inside();
+    if (line) this.mark(line);
+    else this.setFollow(true);
+  }
+
+  find(text) {
+    const needle = text.toLowerCase();
+    this.hits = [];
+    this.here = -1;
+    if (needle.length > 1) {
+      const walker = document.createTreeWalker(this.lines, NodeFilter.SHOW_TEXT);
+      for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        if (node.parentElement.localName === "i") continue;
+        const hay = node.data.toLowerCase();
+        for (let at = hay.indexOf(needle); at >= 0; at = hay.indexOf(needle, at + needle.length)) {
+          const range = new Range();
+          range.setStart(node, at);
+          range.setEnd(node, at + needle.length);
+          this.hits.push(range);
+        }
+      }
+    }
+    this.paint();
+    if (this.hits.length) this.go(1);
+  }
+
+  go(step) {
+    if (!this.hits.length) return;
+    this.here = (this.here + step + this.hits.length) % this.hits.length;
+    this.setFollow(false);
+    this.hits[this.here].startContainer.parentElement.closest(".log-line").scrollIntoView({ block: "center" });
+    this.paint();
+  }
+
+  paint() {
+    const field = this.root.querySelector("[data-find]");
+    this.root.querySelector("[data-found]").textContent = field.value.length > 1 ? `${this.here + 1} / ${this.hits.length}` : "";
+    if (!CSS.highlights) return;
+    CSS.highlights.set("found", new Highlight(...this.hits.slice(0, 5_000)));
+    CSS.highlights.set("found-here", new Highlight(...this.hits.slice(this.here, this.here + 1)));
+  }
+}
+
+for (const root of document.querySelectorAll("[data-log]")) new Log(root);
