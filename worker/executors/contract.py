@@ -1,0 +1,114 @@
+"""What every executor promises the scheduler: start once, list, look, stop, and the truth about an end."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from cluster.domain.attempts import Seen
+from cluster.domain.errors import Unavailable
+from cluster.domain.exits import ExitTruth
+
+Handle = Mapping[str, Any]
+"""How an executor finds its run again, plain JSON for the attempt's row: for processes boot id, pid and
+start ticks of the shim; the scheduler never looks inside."""
+
+
+class NotStarted(Unavailable):
+    """The executor could not start it now; nothing runs, and asking again is safe."""
+
+
+@dataclass(frozen=True)
+class StartPlan:
+    """One attempt, ready to be started; written to `control/plan.json` as it is."""
+
+    job: int
+    attempt: int
+    """The attempt's number, which is also its fence."""
+    folder: Path
+    """The attempt's own folder on the shared storage."""
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    ranks: int = 1
+    code: Path | None = None
+    """Copied to `out/work`, which then is the working folder; None: the program works in `out`."""
+    uid: int | None = None
+    """Who the program runs as; None: as ourselves, where we are not root."""
+    gid: int | None = None
+    time_limit_seconds: int | None = None
+    most_open_files: int = 65_536
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "out"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "job": self.job,
+            "attempt": self.attempt,
+            "fence": self.attempt,
+            "argv": list(self.argv),
+            "environment": dict(self.environment),
+            "ranks": self.ranks,
+            "out": str(self.out),
+            "cwd": str(self.out / "work" if self.code else self.out),
+            "code": str(self.code) if self.code else None,
+            "uid": self.uid,
+            "gid": self.gid,
+            "time_limit_seconds": self.time_limit_seconds,
+            "nofile": self.most_open_files,
+        }
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What the executor sees of one attempt right now."""
+
+    seen: Seen
+    handle: Handle | None = None
+    is_of_this_boot: bool = True
+    """False: the machine has started anew since; whatever ran is gone."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """A living run, as the executor finds it without asking the database."""
+
+    job: int
+    attempt: int
+    folder: Path
+    handle: Handle = field(hash=False)
+
+
+class Executor(Protocol):
+    """Every call is safe to repeat; none keeps anything in memory that a restart would lose."""
+
+    def start(self, plan: StartPlan) -> Handle:
+        """Starts it, or returns the handle of the run that already stands there. Raises NotStarted."""
+        ...
+
+    def forestall(self, folder: Path) -> bool:
+        """Makes sure that no late start of this attempt can begin any more; False: it has begun."""
+        ...
+
+    def look(self, folder: Path) -> Sight: ...
+
+    def list_running(self) -> list[Running]:
+        """Every run of ours that lives, whoever started it."""
+        ...
+
+    def read_end(self, folder: Path) -> ExitTruth | None:
+        """What the shim wrote last; counts only once `look` says that it is gone."""
+        ...
+
+    def stop(self, handle: Handle) -> None:
+        """Asks the run to end its whole tree; returns at once."""
+        ...
+
+    def force_stop(self, handle: Handle) -> None:
+        """Ends the whole tree now."""
+        ...
+
+    def clear(self, folder: Path) -> int:
+        """Ends what a killed shim has left behind; how many processes that were."""
+        ...

@@ -1,0 +1,146 @@
+"""Around each rank's program: its own log files, its own exit.
+
+    python3 rank.py -- program argument …
+
+stdout and stderr go straight into out/rank-<n>.stdout and .stderr: no pipe in between that could block,
+reorder or lose what a killed process had written. The launcher sees the exit code alone.
+"""
+
+import ctypes
+import errno
+import json
+import os
+import signal
+import stat
+import sys
+import time
+
+RANK_VARIABLES = ("HOROVOD_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK")
+LOG_LIMIT = 1024 ** 3
+"""Bytes on disk per log file; beyond, the middle is given back: the beginning and the tail stay readable."""
+KEEP_HEAD = 64 * 1024 ** 2
+KEEP_TAIL = 256 * 1024 ** 2
+LOOK_SECONDS = 2.0
+PR_SET_PDEATHSIG = 1
+FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE = 1, 2
+WATCHED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
+OPTIONS_WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def read_rank(environment):
+    for name in RANK_VARIABLES:
+        if environment.get(name, "").isdigit():
+            return int(environment[name])
+    return 0
+
+
+def missing_script(argv):
+    """The script that a Python interpreter is asked to run, where there is none: Python itself would say 2."""
+    if not os.path.basename(argv[0]).startswith("python"):
+        return None
+    rest = iter(argv[1:])
+    for argument in rest:
+        if argument in OPTIONS_WITH_VALUE:
+            next(rest, None)
+        elif not argument.startswith("-"):
+            return None if os.path.exists(argument) else argument
+        elif argument == "-" or argument[1:2] in ("m", "c"):
+            return None
+    return None
+
+
+def open_log(path):
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.open(path, flags, 0o640)
+
+
+def say(descriptor, text):
+    os.write(descriptor, ("groundcrew: %s\n" % text).encode("utf-8", "replace"))
+
+
+def start(argv, logs):
+    parent = os.getpid()
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(128 + signal.SIGKILL)
+        os.dup2(logs[0], 1)
+        os.dup2(logs[1], 2)
+        missing = missing_script(argv)
+        if missing:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), missing)
+        os.execvp(argv[0], argv)
+    except OSError as error:
+        say(2, "%s: %s" % (error.strerror, error.filename or argv[0]))
+        os._exit(127 if error.errno in (errno.ENOENT, errno.ENOTDIR) else 126)
+    finally:
+        os._exit(125)
+
+
+def wait(pid, logs):
+    """The program's wait status. A SIGTERM for us is for the program; its log is kept within bounds."""
+    while True:
+        told = signal.sigtimedwait(WATCHED, LOOK_SECONDS)
+        if told is not None and told.si_signo != signal.SIGCHLD:
+            os.kill(pid, told.si_signo)
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return status
+        if told is None:
+            for log in logs:
+                give_back_middle(log)
+
+
+def give_back_middle(log, limit=LOG_LIMIT, head=KEEP_HEAD, tail=KEEP_TAIL):
+    """Punches a hole: byte offsets stay what they were, readers see zeros where text was."""
+    facts = os.fstat(log)
+    if not stat.S_ISREG(facts.st_mode) or facts.st_blocks * 512 <= limit:
+        return False
+    length = facts.st_size - head - tail
+    mode = FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE
+    if length <= 0 or libc.fallocate(log, mode, ctypes.c_int64(head), ctypes.c_int64(length)) != 0:
+        return False
+    say(log, "the log is longer than %d MiB; its middle was not kept" % (limit >> 20))
+    return True
+
+
+def write_exit(out, rank, value):
+    path = os.path.join(out, "rank-%d.exit.json" % rank)
+    temporary = "%s.%d.tmp" % (path, os.getpid())
+    try:
+        with open(temporary, "w") as file:
+            json.dump(value, file, sort_keys=True)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(temporary, path)
+    except OSError:
+        pass  # The launcher's exit code still tells the shim that something failed.
+
+
+def main(argv):
+    if argv and argv[0] == "--":
+        argv = argv[1:]
+    out, rank = os.environ["GROUNDCREW_OUT"], read_rank(os.environ)
+    os.environ.setdefault("PYTHONUNBUFFERED", "1")
+    signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
+    logs = [open_log(os.path.join(out, "rank-%d.%s" % (rank, kind))) for kind in ("stdout", "stderr")]
+    started = time.time()
+    pid = start(argv, logs)
+    status = wait(pid, logs)
+    by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+    exit_code = 128 + by if by else os.WEXITSTATUS(status)
+    told = {"rank": rank, "exit_code": exit_code, "signal": by, "pid": pid, "started": started, "ended": time.time()}
+    write_exit(out, rank, told)
+    return exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

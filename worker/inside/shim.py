@@ -1,0 +1,254 @@
+"""The shim: one detached process per attempt that starts the program, watches it and says how it ended.
+
+    python3 -I -S shim.py <attempt folder>
+
+Reads control/plan.json; creates control/started exactly once and refuses to start where it stands;
+writes control/usage.json every 2 s; ends everything that descends from it on SIGTERM, at the time limit and
+when the launcher has ended; writes control/exit.json as its last act. Prints one line of JSON to the
+executor, which then leaves it alone. It is nobody's child and nobody's service.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from datetime import datetime, timezone
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import shim_files  # noqa: E402
+import shim_memory  # noqa: E402
+import shim_program  # noqa: E402
+import shim_result  # noqa: E402
+import shim_tree  # noqa: E402
+
+GRACE_SECONDS = 5.0
+"""Between the polite signal and the other one; the whole tree is gone within 10 s of a stop."""
+LEAVE_SECONDS = 1.0
+"""How long helpers of the launcher may outlive it before they count as left behind."""
+USAGE_SECONDS = 2.0
+TICK_SECONDS = 0.25
+HURRY_SECONDS = 0.05
+WRITE_AGAIN_SECONDS = 1.0
+WATCHED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def now_text():
+    return datetime.now(timezone.utc).isoformat()
+
+
+def note(text):
+    """To control/shim.log, which is our standard error."""
+    try:
+        sys.stderr.write("%s %s\n" % (now_text(), text))
+        sys.stderr.flush()
+    except OSError:
+        pass  # A full disk must not end the training.
+
+
+class Ending:
+    """How and since when the tree is being ended; `polite` until the grace is over."""
+
+    def __init__(self, why):
+        self.why = why
+        self.since = time.monotonic()
+        self.told = False
+
+    def act(self, shim):
+        living = shim_tree.living_descendants(os.getpid())
+        if not self.told:
+            note("ending %d processes: %s" % (len(living), self.why))
+            shim_tree.send([process.pid for process in living], signal.SIGTERM)
+            self.told = True
+        elif time.monotonic() - self.since >= GRACE_SECONDS:
+            shim_tree.send([process.pid for process in living], signal.SIGKILL)
+        return living
+
+
+class Shim:
+    def __init__(self, folder, plan):
+        self.control = os.path.join(folder, "control")
+        self.plan = plan
+        self.launcher = None
+        self.status = None
+        """The launcher's wait status, once it has ended."""
+        self.problem = None
+        self.ending = None
+        self.stopped = self.timed_out = False
+        self.left_behind = 0
+        self.started_at, self.started = now_text(), time.monotonic()
+        self.ended_at = None
+        self.launcher_ended = None
+        self.usage_at = 0.0
+        self.max_rss_bytes = 0
+        self.cpu_seconds = 0.0
+        self.pids = set()
+        self.kernel_log = shim_memory.KernelLog()
+
+    def run(self):
+        try:
+            shim_program.prepare_out(self.plan)
+            self.launcher, self.problem = shim_program.start(self.plan)
+        except OSError as error:
+            note("could not start: %s" % error)
+            self.problem = {"at": "prepare", "text": str(error), "exit_code": None}
+            return
+        if self.problem:
+            note("could not run the program: %s" % self.problem["text"])
+        while not self.is_over():
+            self.measure()
+            hurry = self.ending is not None or self.status is not None
+            self.hear(signal.sigtimedwait(WATCHED, HURRY_SECONDS if hurry else TICK_SECONDS))
+            self.reap()
+        self.ended_at = now_text()
+
+    def hear(self, told):
+        if told is not None and told.si_signo != signal.SIGCHLD and not self.stopped:
+            note("asked to stop by signal %d" % told.si_signo)
+            self.stopped = self.status is None
+            self.ending = self.ending or Ending("stop")
+        limit = self.plan.get("time_limit_seconds")
+        if limit and not self.ending and time.monotonic() - self.started >= limit:
+            note("time limit of %d s reached" % limit)
+            self.timed_out = self.status is None
+            self.ending = Ending("time limit")
+
+    def reap(self):
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid == self.launcher:
+                self.status = status
+                self.launcher_ended = time.monotonic()
+
+    def is_over(self):
+        """The launcher has ended and nothing that descends from us runs any more."""
+        if self.ending:
+            return not self.ending.act(self) and self.status is not None
+        if self.status is None:
+            return False
+        left = shim_tree.living_descendants(os.getpid())
+        if not left:
+            return True
+        if time.monotonic() - self.launcher_ended >= LEAVE_SECONDS:
+            self.left_behind = len(left)
+            self.ending = Ending("left behind by the launcher")
+        return False
+
+    def measure(self):
+        if time.monotonic() - self.usage_at < USAGE_SECONDS:
+            return
+        self.usage_at = time.monotonic()
+        living = shim_tree.living_descendants(os.getpid())
+        self.pids.update(process.pid for process in living)
+        rss = sum(process.rss_bytes for process in living)
+        self.max_rss_bytes = max(self.max_rss_bytes, rss)
+        self.cpu_seconds = shim_result.cpu_of_reaped() + sum(process.cpu_seconds for process in living)
+        usage = {
+            "at": now_text(),
+            "cpu_seconds": round(self.cpu_seconds, 2),
+            "rss_bytes": rss,
+            "max_rss_bytes": self.max_rss_bytes,
+            "pid": self.launcher,
+            "processes": len(living),
+        }
+        try:
+            shim_files.write_whole(os.path.join(self.control, "usage.json"), usage)
+        except OSError as error:
+            note("usage not written: %s" % error)
+
+    def result(self):
+        ranks = shim_result.read_ranks(self.plan)
+        result = {key: self.plan[key] for key in ("job", "attempt", "fence")}
+        result.update(shim_result.how_it_ended(self.status, self.problem, ranks))
+        result.update(
+            stopped=self.stopped,
+            timed_out=self.timed_out,
+            out_of_memory=self.was_out_of_memory(ranks),
+            left_behind=self.left_behind,
+            started_at=self.started_at,
+            ended_at=self.ended_at or now_text(),
+            cpu_seconds=round(max(self.cpu_seconds, shim_result.cpu_of_reaped()), 2),
+            max_rss_bytes=max(self.max_rss_bytes, shim_result.biggest_of_reaped()),
+        )
+        return result
+
+    def was_out_of_memory(self, ranks):
+        pids = self.pids | {rank["pid"] for rank in ranks} | {self.launcher}
+        return shim_memory.was_ours(self.kernel_log.read_killed(), pids, self.plan.get("uid"))
+
+
+def write_result(shim, reserved):
+    """Tries until it is written: while the disk is full the units stay booked, and the log says why."""
+    result = shim.result()
+    while True:
+        try:
+            shim_files.write_reserved(reserved, os.path.join(shim.control, "exit.json"), result)
+            return
+        except OSError as error:
+            note("exit.json not written, trying again: %s" % error)
+            time.sleep(WRITE_AGAIN_SECONDS)
+
+
+def detach():
+    """A grandchild in a session of its own: no service is its parent, no terminal its master."""
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    os.chdir("/")
+    os.umask(0o022)
+
+
+def answer(value):
+    try:
+        os.write(1, (json.dumps(value) + "\n").encode())
+    except OSError:
+        pass  # The scheduler died while it started us; the next one finds us by `started`.
+
+
+def leave_terminal(control):
+    null = os.open(os.devnull, os.O_RDWR)
+    log = os.open(os.path.join(control, "shim.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    for number, descriptor in ((0, null), (1, null), (2, log)):
+        os.dup2(descriptor, number)
+
+
+def main(folder):
+    detach()
+    signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
+    shim_program.prctl(shim_program.PR_SET_CHILD_SUBREAPER, 1)
+    control = os.path.join(folder, "control")
+    reserved = os.path.join(control, "exit.json.%d.tmp" % os.getpid())
+    handle = {
+        "pid": os.getpid(),
+        "boot_id": shim_tree.read_boot_id(),
+        "start_ticks": shim_tree.read_process(os.getpid()).start_ticks,
+        "at": now_text(),
+    }
+    try:
+        with open(os.path.join(control, "plan.json")) as file:
+            plan = json.load(file)
+        shim_files.reserve(reserved)
+        if not shim_files.create_once(os.path.join(control, "started"), handle):
+            os.unlink(reserved)
+            answer({"refused": "already_started"})
+            return
+    except OSError as error:
+        answer({"refused": "error", "errno": error.errno, "text": str(error)})
+        return
+    answer(handle)
+    leave_terminal(control)
+    shim = Shim(folder, plan)
+    shim.run()
+    write_result(shim, reserved)
+
+
+if __name__ == "__main__":
+    main(os.path.abspath(sys.argv[1]))

@@ -1,0 +1,118 @@
+"""The shim's files: written so that they are there whole or not at all, read as if strangers wrote them."""
+
+import json
+import os
+import stat
+from typing import Any, Dict, Optional
+
+RESERVE = b" " * 65536
+MOST_BYTES = 256 * 1024
+
+
+def sync_folder(folder: str) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def reserve(path: str) -> None:
+    """Takes the room for a later `write_reserved` now, so that a full disk cannot eat the result."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    try:
+        write_all(descriptor, RESERVE)
+        os.fsync(descriptor)
+    except OSError:
+        os.unlink(path)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def write_reserved(reserved: str, path: str, value: Dict[str, Any]) -> None:
+    """Fills the reserved file in place, then gives it its name: never half a file, also after a power cut."""
+    data = json.dumps(value, sort_keys=True).encode()
+    descriptor = os.open(reserved, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        write_all(descriptor, data)
+        os.ftruncate(descriptor, len(data))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    os.rename(reserved, path)
+    sync_folder(os.path.dirname(path))
+
+
+def write_whole(path: str, value: Dict[str, Any], durable: bool = False) -> None:
+    """Readers see the old or the new, never a half."""
+    temporary = "%s.%d.tmp" % (path, os.getpid())
+    with open(temporary, "w") as file:
+        json.dump(value, file, sort_keys=True)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+    os.rename(temporary, path)
+    if durable:
+        sync_folder(os.path.dirname(path))
+
+
+def create_once(path: str, value: Dict[str, Any]) -> bool:
+    """False where it stands already. A hard link is as exclusive as O_EXCL and never seen half-written."""
+    temporary = "%s.%d.tmp" % (path, os.getpid())
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+    try:
+        write_all(descriptor, json.dumps(value, sort_keys=True).encode())
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    finally:
+        os.unlink(temporary)
+    sync_folder(os.path.dirname(path))
+    return True
+
+
+def read_plain(folder: str, name: str) -> Optional[bytes]:
+    """The whole of a small regular file; None where it is missing, a link, a pipe, too large.
+
+    `folder` may belong to a stranger: nothing is followed and nothing blocks.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        beneath = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        descriptor = os.open(name, flags, dir_fd=beneath)
+    except OSError:
+        return None
+    finally:
+        os.close(beneath)
+    try:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > 1 or facts.st_size > MOST_BYTES:
+            return None
+        return os.read(descriptor, MOST_BYTES)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def read_object(folder: str, name: str) -> Optional[Dict[str, Any]]:
+    """The JSON object in such a file; None where there is none."""
+    content = read_plain(folder, name)
+    try:
+        value = json.loads(content.decode()) if content else None
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,148 @@
+"""Becomes the job's program: another user, its own session, limits, a clean environment, then exec."""
+
+import ctypes
+import errno
+import json
+import os
+import resource
+import shutil
+import signal
+import stat
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+PR_SET_NO_NEW_PRIVS = 38
+OOM_SCORE = b"500"  # The kernel takes a training before it takes the portal or the database.
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def prctl(option, value):
+    if libc.prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl %d" % option)
+
+
+def exit_code_of(error):
+    """As a shell says it: 127 not found, 126 found but not to be run."""
+    return 127 if error.errno in (errno.ENOENT, errno.ENOTDIR) else 126
+
+
+def prepare_out(plan):
+    """The folder that the program may write, with a private copy of the code in `work`.
+
+    Called by the one shim that won `started` and before any program ran, so nobody hostile is in there yet.
+    """
+    out = plan["out"]
+    if not os.path.isdir(out):
+        os.mkdir(out)
+    os.chmod(out, 0o700)
+    give(out, plan)
+    if plan.get("code"):
+        work = os.path.join(out, "work")
+        shutil.rmtree(work, ignore_errors=True)
+        copy_code(plan["code"], work, plan)
+
+
+def give(path, plan):
+    if plan.get("uid") is not None:
+        os.chown(path, plan["uid"], plan["gid"])
+
+
+def copy_code(source, target, plan):
+    """Folders and regular files only."""
+    os.mkdir(target, 0o700)
+    for entry in os.scandir(source):
+        path = os.path.join(target, entry.name)
+        if entry.is_dir(follow_symlinks=False):
+            copy_code(entry.path, path, plan)
+        elif stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
+            shutil.copyfile(entry.path, path)
+            os.chmod(path, 0o700 if os.access(entry.path, os.X_OK) else 0o600)
+            give(path, plan)
+    give(target, plan)
+
+
+def start(plan):
+    """Forks the program; returns (pid, None), or (pid, problem) where it could not be run."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reader)
+        become(plan, writer)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        told = pipe.read()
+    return pid, json.loads(told.decode()) if told else None
+
+
+def become(plan, writer):
+    """Never returns. What goes wrong is told through the pipe, which a successful exec closes."""
+    at = "prepare"
+    try:
+        drop_privileges(plan)
+        for number, name in ((1, "launcher.stdout"), (2, "launcher.stderr")):
+            redirect(number, os.path.join(plan["out"], name))
+        at = "folder"
+        os.chdir(plan["cwd"])
+        at = "program"
+        os.execvpe(plan["argv"][0], plan["argv"], plan["environment"])
+    except (OSError, ValueError) as error:  # ValueError: an argument that no system call can take.
+        code = exit_code_of(error) if at == "program" and isinstance(error, OSError) else None
+        problem = {"at": at, "text": str(error), "exit_code": code}
+        os.write(writer, json.dumps(problem).encode())
+        os.write(2, ("groundcrew: %s\n" % error).encode("utf-8", "replace"))
+        os._exit(code or 125)
+    finally:
+        os._exit(125)
+
+
+def redirect(number, path):
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NOCTTY
+    descriptor = os.open(path, flags, 0o640)
+    os.dup2(descriptor, number)
+    os.close(descriptor)
+
+
+def drop_privileges(plan):
+    reset_signals()
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    prefer_for_oom()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    limit_files(plan.get("nofile") or 65536)
+    os.umask(0o027)
+    if plan.get("uid") is not None:
+        os.setgroups([plan["gid"]])
+        os.setresgid(plan["gid"], plan["gid"], plan["gid"])
+        os.setresuid(plan["uid"], plan["uid"], plan["uid"])
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+    # A change of user clears it, so it comes last: the launcher does not outlive a killed shim.
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def reset_signals():
+    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+def limit_files(wanted):
+    """Never above the limit that we were given ourselves: raising that one is not always allowed to root."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, wanted))
+
+
+def prefer_for_oom():
+    try:
+        descriptor = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+    except OSError:
+        return  # Some containers forbid it; it is a preference only.
+    try:
+        os.write(descriptor, OOM_SCORE)
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)

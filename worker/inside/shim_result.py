@@ -1,0 +1,80 @@
+"""What exit.json says: the launcher's end, and the ranks' where they tell a worse one."""
+
+import os
+import resource
+
+import shim_files
+
+
+def read_status(status):
+    """(exit code as a shell says it, signal or None) of a wait status."""
+    if status is None:
+        return None, None
+    if os.WIFSIGNALED(status):
+        return 128 + os.WTERMSIG(status), os.WTERMSIG(status)
+    return os.WEXITSTATUS(status), None
+
+
+def read_ranks(plan):
+    """What each rank's wrapper wrote, where it makes sense; one that was killed wrote nothing."""
+    ranks = []
+    for number in range(int(plan.get("ranks") or 1)):
+        told = shim_files.read_object(plan["out"], "rank-%d.exit.json" % number)
+        rank = parse_rank(number, told) if told else None
+        if rank:
+            ranks.append(rank)
+    return ranks
+
+
+def parse_rank(number, told):
+    exit_code, by, ended, pid = (told.get(key) for key in ("exit_code", "signal", "ended", "pid"))
+    if not is_whole(exit_code) or exit_code > 255:
+        return None
+    return {
+        "rank": number,
+        "exit_code": exit_code,
+        "signal": by if is_whole(by) and 0 < by < 65 else None,
+        "ended": float(ended) if isinstance(ended, (int, float)) else float("inf"),
+        "pid": pid if is_whole(pid) else 0,
+    }
+
+
+def is_whole(value):
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def first_failed(ranks):
+    """The rank that failed before the launcher ended the others; None where all did well."""
+    failed = [rank for rank in ranks if rank["exit_code"] != 0]
+    return min(failed, key=lambda rank: rank["ended"]) if failed else None
+
+
+def how_it_ended(status, problem, ranks):
+    """Exit code, signal, first failed rank and error: a rank's word counts only where it is a bad one."""
+    worst = first_failed(ranks)
+    exit_code, by = read_status(status)
+    error = None
+    if problem:
+        exit_code, by = problem["exit_code"], None
+        error = "exit.not_started" if exit_code is None else None
+    elif worst:
+        exit_code, by = worst["exit_code"], worst["signal"]
+    return {
+        "exit_code": exit_code,
+        "signal": by,
+        "launcher_exit_code": read_status(status)[0],
+        "ranks": [{key: rank[key] for key in ("rank", "exit_code", "signal")} for rank in ranks],
+        "first_failed_rank": worst["rank"] if worst else None,
+        "error": error,
+    }
+
+
+def cpu_of_reaped():
+    """CPU seconds of every descendant that has been waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def biggest_of_reaped():
+    """Bytes of the largest single process: a floor for programs that end before they are measured."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024

@@ -1,0 +1,69 @@
+"""Finds, measures and ends everything that descends from one process, through /proc alone."""
+
+import os
+import signal
+from typing import Dict, Iterable, List, Optional
+
+TICKS = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class Process:
+    """One line of /proc/<pid>/stat. `cpu_seconds` includes the children it has waited for."""
+
+    def __init__(self, pid: int, text: str) -> None:
+        # The command's name is in brackets and may hold anything, brackets too.
+        fields = text[text.rindex(")") + 2 :].split()
+        self.pid = pid
+        self.state = fields[0]
+        self.parent = int(fields[1])
+        self.cpu_seconds = sum(int(ticks) for ticks in fields[11:15]) / float(TICKS)
+        self.start_ticks = int(fields[19])
+        self.rss_bytes = int(fields[21]) * PAGE
+
+    def is_gone(self) -> bool:
+        return self.state in "ZXx"
+
+
+def read_process(pid: int) -> Optional[Process]:
+    """None where there is no such process (any more)."""
+    try:
+        with open("/proc/%d/stat" % pid, errors="replace") as file:
+            return Process(pid, file.read())
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def list_pids() -> List[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def living_descendants(root: int) -> List[Process]:
+    """Every process below `root` that still runs, in no order; zombies only wait to be reaped."""
+    children: Dict[int, List[Process]] = {}
+    for pid in list_pids():
+        process = read_process(pid)
+        if process is not None:
+            children.setdefault(process.parent, []).append(process)
+    found: List[Process] = []
+    to_visit = [root]
+    while to_visit:
+        below = children.get(to_visit.pop(), [])
+        found.extend(below)
+        to_visit.extend(process.pid for process in below)
+    return [process for process in found if not process.is_gone()]
+
+
+def send(pids: Iterable[int], number: int) -> None:
+    """A stopped process gets SIGCONT too, or it would never see the polite signal."""
+    for pid in pids:
+        for each in (number, signal.SIGCONT):
+            try:
+                os.kill(pid, each)
+            except OSError:
+                break
+
+
+def read_boot_id() -> str:
+    with open("/proc/sys/kernel/random/boot_id") as file:
+        return file.read().strip()
