@@ -244,7 +244,8 @@ def test_the_control_folder_is_closed_to_the_program(bench: Bench) -> None:
         "for path in ('exit.json', 'started', 'plan.json'):\n"
         "    try:\n        open(os.path.join(control, path), 'w')\n        print('wrote', path)\n"
         "    except PermissionError:\n        print('refused', path)\n"
-        "try:\n    os.rename(control, control + '2')\n    print('renamed')\nexcept OSError:\n    print('refused rename')\n"
+        "try:\n    os.rename(control, control + '2')\n    print('renamed')\n"
+        "except OSError:\n    print('refused rename')\n"
     )
     bench.run(plan)
     assert b"wrote" not in bench.log(plan) and b"renamed" not in bench.log(plan)
