@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, text
-from sqlalchemy.orm import Mapped, mapped_column, relationship
+from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, func, select, text
+from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
 from cluster.domain.states import UnitKind, UnitState
 from cluster.store.base import Row, by_value
@@ -64,3 +64,19 @@ class Allocation(Row):
     begun_at: Mapped[datetime]
     ended_at: Mapped[datetime | None]
     unit: Mapped[Unit] = relationship()
+
+
+def offered_units(session: Session) -> int:
+    """The sum that terms may hold: working units on nodes that can run something, silent ones included."""
+    query = (
+        select(func.count(Unit.id))
+        .join(Node, Node.id == Unit.node_id)
+        .where(Unit.state == UnitState.OK, Node.has_executor)
+    )
+    return session.scalar(query) or 0
+
+
+def offered_kind(session: Session) -> UnitKind:
+    """What this cluster calls its units. Before any was seen it is the humble one."""
+    has_gpu = select(Unit.id).where(Unit.kind == UnitKind.GPU, Unit.state != UnitState.GONE).limit(1)
+    return UnitKind.CPU_SLOT if session.scalar(has_gpu) is None else UnitKind.GPU

@@ -2,11 +2,14 @@
 
 from datetime import date, datetime
 
-from sqlalchemy import CheckConstraint, ForeignKey, String
-from sqlalchemy.orm import Mapped, mapped_column, relationship
+from sqlalchemy import CheckConstraint, ForeignKey, String, or_, select
+from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
+from cluster.domain.terms import Term
 from cluster.store.base import Row
 from cluster.store.users import User
+
+COLOURS = 6
 
 
 class Workspace(Row):
@@ -45,3 +48,19 @@ class WorkspaceMember(Row):
 
     workspace_id: Mapped[int] = mapped_column(ForeignKey("workspaces.id"), primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id"), primary_key=True, index=True)
+
+
+def held_terms(session: Session, now: datetime, besides: int | None = None) -> list[Term]:
+    """Terms that hold units: of all workspaces that nobody has ended, `besides` one."""
+    query = select(Workspace.starts_on, Workspace.ends_on, Workspace.units).where(
+        or_(Workspace.ended_at.is_(None), Workspace.ended_at > now)
+    )
+    if besides is not None:
+        query = query.where(Workspace.id != besides)
+    return [Term(*row) for row in session.execute(query)]
+
+
+def next_colour(session: Session) -> int:
+    """Neighbours in time differ."""
+    last = session.scalar(select(Workspace.colour).order_by(Workspace.id.desc()).limit(1))
+    return (last or 0) % COLOURS + 1
