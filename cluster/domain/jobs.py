@@ -134,7 +134,7 @@ def check_request(
 def check_units(units: int, quota: int, largest_node: int | None, kind: UnitKind) -> int:
     """What is refused here would wait for ever: more than the quota, or than any node has."""
     if units < 1:
-        raise Refused("units", "job.units_too_few", kind=kind.value)
+        raise Refused("units", "job.units_too_few", least=1, kind=kind.value)
     if units > quota:
         raise Refused("units", "job.units_over_quota", units=units, quota=quota, kind=kind.value)
     if largest_node is not None and units > largest_node:

@@ -75,7 +75,7 @@ def describe(character: str) -> dict[str, str]:
 
 
 def repair_name(value: str, longest: int, letters: frozenset[str] = LETTERS) -> str:
-    """The nearest allowed name: Hangul in Latin letters, wide and capital letters folded, hyphens for the rest.
+    """The nearest allowed name: Hangul in Latin letters, wide and capital ones folded, hyphens for the rest.
 
     May be empty, or shorter than the rule asks.
     """
@@ -125,7 +125,7 @@ def check_file_path(value: str, unicode_names: bool = False, field: str = "file"
 
 
 def repair_file_name(value: str, unicode_names: bool = False) -> str:
-    """The name to offer instead: Hangul in Latin letters, marks folded, an underscore for the rest, 255 bytes."""
+    """The name to offer instead: Hangul in Latin letters, marks folded, underscores for the rest."""
     folded = unicodedata.normalize("NFC", value)
     if not unicode_names:
         folded = unicodedata.normalize("NFKD", in_latin(folded))
@@ -135,24 +135,26 @@ def repair_file_name(value: str, unicode_names: bool = False) -> str:
 
 
 def _check_name(value: str, field: str, least: int, most: int, letters: frozenset[str] = LETTERS) -> str:
+    def offer() -> str:
+        repaired = repair_name(value, most, letters)
+        return repaired if len(repaired) >= least else ""
+
     if not value:
         raise Refused(field, "name.missing", least=least, most=most)
     for position, character in enumerate(value, start=1):
         if character not in letters:
-            repaired = repair_name(value, most, letters)
-            raise Refused(
-                field, "name.bad_character", position=position, repaired=repaired, **describe(character)
-            )
+            seen = describe(character)
+            raise Refused(field, "name.bad_character", position=position, repaired=offer(), **seen)
     if len(value) < least:
         raise Refused(field, "name.too_short", least=least, length=len(value))
     if len(value) > most:
         raise Refused(field, "name.too_long", most=most, length=len(value))
     if value.startswith("-"):
-        raise Refused(field, "name.hyphen_first", repaired=repair_name(value, most, letters))
+        raise Refused(field, "name.hyphen_first", repaired=offer())
     if value.endswith("-"):
-        raise Refused(field, "name.hyphen_last", repaired=repair_name(value, most, letters))
+        raise Refused(field, "name.hyphen_last", repaired=offer())
     if "--" in value:
-        raise Refused(field, "name.hyphen_doubled", repaired=repair_name(value, most, letters))
+        raise Refused(field, "name.hyphen_doubled", repaired=offer())
     return value
 
 

@@ -1,0 +1,56 @@
+"""Korean out of .po files, read as they are: no compiled catalogues, no build step.
+
+A folder holds one .po per feature; `msgid` is the English text. The portal reads its own folder with the
+same loader.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from babel.messages.pofile import read_po
+
+Key = tuple[str | None, str]
+"""(context or None, English)"""
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Translations of one language; what it does not know comes back in English."""
+
+    texts: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
+
+    def gettext(self, english: str) -> str:
+        return self._find(None, english) or english
+
+    def ngettext(self, singular: str, plural: str, number: int) -> str:
+        """Korean has one form; English chooses by the number."""
+        return self._find(None, singular) or (singular if number == 1 else plural)
+
+    def pgettext(self, context: str, english: str) -> str:
+        """The text for this context, else the one for any."""
+        return self._find(context, english) or self.gettext(english)
+
+    def npgettext(self, context: str, singular: str, plural: str, number: int) -> str:
+        return self._find(context, singular) or self.ngettext(singular, plural, number)
+
+    def _find(self, context: str | None, english: str) -> str:
+        found = self.texts.get((context, english), ("",))
+        return found[0]
+
+
+def read_entries(folder: Path, language: str) -> Iterator[tuple[Path, Key, tuple[str, ...]]]:
+    """Every translated entry of the folder's `<language>/*.po`, with the file that it stands in."""
+    for path in sorted((folder / language).glob("*.po")):
+        with path.open("rb") as file:
+            for message in read_po(file, locale=language, abort_invalid=True):
+                english = message.id if isinstance(message.id, str) else message.id[0]
+                found = message.string or ""
+                texts = (found,) if isinstance(found, str) else tuple(found)
+                if english and texts and texts[0] and not message.fuzzy:
+                    yield path, (message.context, english), texts
+
+
+def load_catalogue(folder: Path, language: str) -> Catalogue:
+    """All .po files of the folder `<folder>/<language>/` as one catalogue; empty where there is none."""
+    return Catalogue({key: texts for _, key, texts in read_entries(folder, language)})

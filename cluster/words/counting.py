@@ -1,0 +1,158 @@
+"""Numbers with their nouns in both languages: units, counted things, durations, sizes, days and clocks."""
+
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime, tzinfo
+from typing import Any
+
+from cluster.domain.states import UnitKind
+
+UNIT_WORDS = {
+    UnitKind.GPU: {"en": ("GPU", "GPUs"), "ko": ("GPU", "GPU")},
+    UnitKind.CPU_SLOT: {"en": ("CPU slot", "CPU slots"), "ko": ("CPU 슬롯", "CPU 슬롯")},
+}
+COUNTED_UNITS_KO = {UnitKind.GPU: "GPU {}장", UnitKind.CPU_SLOT: "CPU 슬롯 {}개"}
+
+COUNTED: dict[str, tuple[str, str, str]] = {
+    "arguments": ("argument", "arguments", "인자 {}개"),
+    "bytes_of_name": ("byte", "bytes", "{}바이트"),
+    "characters": ("character", "characters", "{}자"),
+    "days": ("day", "days", "{}일"),
+    "files": ("file", "files", "파일 {}개"),
+    "jobs": ("job", "jobs", "{}건"),
+    "minutes": ("minute", "minutes", "{}분"),
+    "nodes": ("node", "nodes", "{}대"),
+    "people": ("person", "people", "{}명"),
+    "pictures": ("picture", "pictures", "그림 {}장"),
+    "classes": ("class", "classes", "클래스 {}개"),
+    "processes": ("process", "processes", "프로세스 {}개"),
+    "ranks": ("rank", "ranks", "랭크 {}개"),
+    "tries": ("try", "tries", "{}번"),
+    "times": ("time", "times", "{}번"),
+    "entries": ("entry", "entries", "항목 {}개"),
+}
+"""English singular and plural, Korean with its counter."""
+
+DURATIONS = {
+    "en": (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)),
+    "ko": (("일", 86400), ("시간", 3600), ("분", 60), ("초", 1)),
+}
+SIZES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def unit_word(kind: UnitKind | str, language: str, number: int = 1) -> str:
+    """ "GPU", "GPUs", "CPU slot", "CPU slots"; one form in Korean."""
+    singular, plural = UNIT_WORDS[UnitKind(kind)]["ko" if language == "ko" else "en"]
+    return singular if number == 1 else plural
+
+
+def units(number: int, kind: UnitKind | str, language: str) -> str:
+    """ "2 GPUs", "1 CPU slot"; "GPU 2장", "CPU 슬롯 1개"."""
+    if language == "ko":
+        return COUNTED_UNITS_KO[UnitKind(kind)].format(count(number))
+    return f"{count(number)} {unit_word(kind, language, number)}"
+
+
+def counted(number: int, noun: str, language: str) -> str:
+    """ "1 job", "2 jobs", "2건"; `noun` is a key of COUNTED."""
+    singular, plural, korean = COUNTED[noun]
+    if language == "ko":
+        return korean.format(count(number))
+    return f"{count(number)} {singular if number == 1 else plural}"
+
+
+def count(number: float) -> str:
+    """With thousands apart: 12,345."""
+    return f"{number:,}"
+
+
+def duration(seconds: float, language: str) -> str:
+    """At most two units: "2 h 5 min", "2시간 5분"; "0 s" below half a second."""
+    names = DURATIONS["ko" if language == "ko" else "en"]
+    space = "" if language == "ko" else " "
+    left = max(0, round(seconds))
+    first = next((place for place, (_, size) in enumerate(names) if left >= size), len(names) - 1)
+    parts = []
+    for name, size in names[first : first + 2]:
+        amount, left = divmod(left, size)
+        if amount or not parts:
+            parts.append(f"{amount}{space}{name}")
+    return " ".join(parts)
+
+
+def size(number: float) -> str:
+    """Bytes in the largest unit that leaves a number of one or more: "1.5 GiB"."""
+    value = float(max(0, number))
+    for name in SIZES:
+        if value < 1024 or name == SIZES[-1]:
+            break
+        value /= 1024
+    return f"{value:.0f} {name}" if name == "B" or value >= 100 else f"{value:.1f} {name}"
+
+
+def percent(share: float) -> str:
+    """0.88 as "88 %"; never 100 before it is whole."""
+    return f"{min(100, int(share * 100 + 1e-9))} %"
+
+
+def clock(moment: datetime | str, zone: tzinfo | None, now: datetime | None) -> str:
+    """ "14:38" on the day of `now`, "11-20 14:38" on another one of its year, else with the year."""
+    at = as_moment(moment).astimezone(zone)
+    today = now.astimezone(zone).date() if now else None
+    if today == at.date():
+        return f"{at:%H:%M}"
+    return f"{at:%m-%d %H:%M}" if today and today.year == at.year else f"{at:%Y-%m-%d %H:%M}"
+
+
+def day(value: date | str) -> str:
+    """ "2026-11-20"."""
+    return value[:10] if isinstance(value, str) else f"{value:%Y-%m-%d}"
+
+
+def as_moment(value: datetime | str) -> datetime:
+    return datetime.fromisoformat(value) if isinstance(value, str) else value
+
+
+def listed(values: Iterable[Any], language: str) -> str:
+    """ "a, b and c"; "a, b, c" in Korean."""
+    words = [str(value) for value in values]
+    if language == "ko" or len(words) < 2:
+        return ", ".join(words)
+    return ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def bounds(limits: Mapping[str, Any], language: str) -> str:
+    """ "0 or more, below 1" from minimum, maximum and whether they are excluded."""
+    low, high = limits.get("minimum"), limits.get("maximum")
+    no_low, no_high = limits.get("minimum_is_excluded"), limits.get("maximum_is_excluded")
+    parts = []
+    if language == "ko":
+        parts += [f"{low:,} {'초과' if no_low else '이상'}"] if low is not None else []
+        parts += [f"{high:,} {'미만' if no_high else '이하'}"] if high is not None else []
+        return " ".join(parts)
+    parts += [f"more than {low:,}" if no_low else f"{low:,} or more"] if low is not None else []
+    parts += [f"below {high:,}" if no_high else f"at most {high:,}"] if high is not None else []
+    return ", ".join(parts)
+
+
+PARTICLES = {"이": ("이", "가"), "은": ("은", "는"), "을": ("을", "를"), "으로": ("으로", "로")}
+ENDS_IN_CONSONANT = {"0": True, "1": True, "3": True, "6": True, "7": True, "8": True}
+"""영 일 삼 육 칠 팔; the other digits end in a vowel."""
+
+
+def with_particle(word: str, particle: str) -> str:
+    """The form of the particle that the last Hangul letter or digit asks for: 4장이, job-1055가.
+
+    Behind a Latin letter, which has no one reading, both stand: gpu-a이(가).
+    """
+    closed, open_ = PARTICLES[particle]
+    last = word[-1:]
+    if "가" <= last <= "힣":
+        final = (ord(last) - ord("가")) % 28
+        if particle == "으로" and final == 8:  # ㄹ takes 로.
+            return word + open_
+        return word + (closed if final else open_)
+    if last.isdigit():
+        if particle == "으로" and last in "178":  # 일, 칠, 팔 end in ㄹ.
+            return word + open_
+        return word + (closed if last in ENDS_IN_CONSONANT else open_)
+    return f"{word}{closed}({open_})"

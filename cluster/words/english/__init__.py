@@ -1,0 +1,47 @@
+"""English by code: sentences, hints on what to do next, titles of families, words for values."""
+
+from types import ModuleType
+
+from cluster.words.english import (
+    audit,
+    datasets,
+    exits,
+    jobs,
+    names,
+    nodes,
+    operations,
+    people,
+    requests,
+    trainings,
+    waiting,
+    workspaces,
+)
+
+FEATURES: tuple[ModuleType, ...] = (
+    audit,
+    datasets,
+    exits,
+    jobs,
+    names,
+    nodes,
+    operations,
+    people,
+    requests,
+    trainings,
+    waiting,
+    workspaces,
+)
+
+
+def gather(table: str) -> dict[str, str]:
+    """One table of all features; a code stands in one of them only."""
+    found: dict[str, str] = {}
+    for feature in FEATURES:
+        found |= getattr(feature, table, {})
+    return found
+
+
+SENTENCES = gather("SENTENCES")
+HINTS = gather("HINTS")
+TITLES = gather("TITLES")
+WORDS = gather("WORDS")

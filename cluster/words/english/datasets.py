@@ -1,0 +1,51 @@
+"""English for datasets and archives, by code."""
+
+SENTENCES = {
+    "dataset.path_not_absolute": "“{path}” is no full path. Write one that begins with {roots:list}.",
+    "dataset.path_outside_roots": "“{path}” lies outside the folders for datasets: {roots:list}.",
+    "dataset.path_missing": "There is no folder “{path}” on this machine. Check the path.",
+    "dataset.in_use": (
+        "{jobs:plural|1 living job reads|# living jobs read} {name}. Stop them or wait for their end, then "
+        "delete it."
+    ),
+    "dataset.not_ready": "Dataset {name} is not ready yet.",
+    "archive.unknown_kind": "“{name}” is no archive that can be unpacked. Use one of {endings:list}.",
+    "archive.unreadable": (
+        "“{name}” is damaged or not what its ending says. Pack it again and upload it once more."
+    ),
+    "archive.encrypted": "“{entry}” is encrypted. Pack it without a password.",
+    "archive.empty": "There is no file in the archive. Put some in and upload it again.",
+    "archive.absolute": "“{entry}” is an absolute path. Pack the folder by its own name and upload it again.",
+    "archive.outside": "“{entry}” leads out of the archive. Pack it again without “..”.",
+    "archive.backslash": "“{entry}” has a backslash in its name. Pack it again with names without one.",
+    "archive.link": "“{entry}” is a link. Pack the file itself instead of links to it.",
+    "archive.device": "“{entry}” is a device, a pipe or a socket. Only files and folders can be uploaded.",
+    "archive.setuid": "“{entry}” carries setuid or setgid rights. Take them away and pack it again.",
+    "archive.twice": "“{entry}” stands in the archive twice. Keep one of them.",
+    "archive.case_twin": "“{entry}” and “{other}” differ only in capital letters. Rename one of them.",
+    "archive.file_and_folder": "“{entry}” is a file and a folder at once. Rename one of them.",
+    "archive.too_deep": "“{entry}” lies more than {most} folders deep. Use fewer folders.",
+    "archive.too_many_files": "The archive has more than {most:number} files. Split it.",
+    "archive.too_large": (
+        "Unpacked, the archive is larger than {most:bytes}. Split it, or register a path on shared storage."
+    ),
+    "archive.too_dense": (
+        "The archive unpacks to more than {ratio} times its size, as archives that fill disks do. Pack it "
+        "with less compression."
+    ),
+    "archive.size_lies": "“{entry}” unpacks to more than the archive says. Pack it again.",
+}
+
+TITLES = {
+    "dataset": "The dataset cannot be used like this",
+    "archive": "The archive was refused as a whole; nothing of it was kept",
+}
+
+WORDS = {
+    "state.dataset.preparing": "Preparing",
+    "state.dataset.ready": "Ready",
+    "state.dataset.failed": "Failed",
+    "kind.dataset.upload": "Uploaded",
+    "kind.dataset.path": "Path on this machine",
+    "kind.dataset.sample": "Sample",
+}

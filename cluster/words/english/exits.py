@@ -1,0 +1,58 @@
+"""English for how a job ended, by code."""
+
+SENTENCES = {
+    "exit.finished": "Ended well, exit code 0.",
+    "exit.error": "The program ended with an error, exit code 1.",
+    "exit.wrong_usage": "Exit code 2: the program did not understand its arguments.",
+    "exit.not_executable": "Exit code 126: the file was found but cannot be executed.",
+    "exit.command_not_found": "Exit code 127: command or path not found.",
+    "exit.interrupt_key": "Exit code 130: interrupted as by Ctrl+C.",
+    "exit.aborted": "Exit code 134: the program aborted itself (SIGABRT).",
+    "exit.killed": "Exit code 137: killed from outside (SIGKILL), not by Groundcrew.",
+    "exit.out_of_memory": "Out of memory: the kernel ended the program at {max_rss_bytes:bytes}.",
+    "exit.out_of_memory.unknown": "Out of memory: the kernel ended the program.",
+    "exit.segmentation_fault": "Exit code 139: the program touched memory that is not its own (SIGSEGV).",
+    "exit.terminated": "Exit code 143: asked to end from outside (SIGTERM), not by Groundcrew.",
+    "exit.file_too_large": "Exit code {exit_code}: a file grew beyond the allowed size (SIGXFSZ).",
+    "exit.signal": "Exit code {exit_code}: ended by the signal {signal_name}.",
+    "exit.other": "The program ended with exit code {exit_code}, whose meaning only the program knows.",
+    "exit.timed_out": "Stopped at the time limit.",
+    "exit.stopped": "Stopped on request.",
+    "exit.stopped.by": "Stopped by {by}.",
+    "exit.stopped_while_waiting": "Stopped by {by} while it waited; nothing had started.",
+    "exit.stopped_before_start": "Stopped before anything had started.",
+    "exit.not_started": "It could not be started on the node.",
+    "exit.lost": "Its end was not recorded: the process that watched it disappeared.",
+    "exit.truth_unreadable": "The record of its end cannot be read, so it counts as failed.",
+    "exit.truth_foreign": "The record of its end belongs to another attempt, so it counts as failed.",
+    "exit.rank": "Rank {rank} was the first to fail.",
+}
+
+HINTS = {
+    "exit.error": "The last lines of stderr say what went wrong.",
+    "exit.wrong_usage": "Compare the command with what the program's --help says.",
+    "exit.not_executable": (
+        "Begin the file with #! and the path of its interpreter, or name the interpreter in the command."
+    ),
+    "exit.command_not_found": (
+        "Check the spelling of the file name and that it was uploaded; paths are looked up in the folder "
+        "of the code."
+    ),
+    "exit.aborted": "A library found an error that it could not go on with; see the last lines of stderr.",
+    "exit.killed": (
+        "The usual reason is too little memory. Try a smaller batch size, or ask an administrator for the "
+        "kernel's log."
+    ),
+    "exit.out_of_memory": "Use a smaller batch size, load less data at once, or ask for more units.",
+    "exit.segmentation_fault": (
+        "Mostly a compiled extension that does not fit its library; compare the versions with the "
+        "environment's."
+    ),
+    "exit.timed_out": "Duplicate the job with a longer limit, or from a checkpoint.",
+    "exit.not_started": "Duplicate the job to try again; the node's log has the reason.",
+    "exit.lost": "It was killed from outside, or the disk was full. Duplicate the job to try again.",
+}
+
+TITLES = {
+    "exit": "How it ended",
+}

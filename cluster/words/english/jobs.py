@@ -1,0 +1,69 @@
+"""English for what may be asked for in a job, its states and its history, by code."""
+
+SENTENCES = {
+    "job.units_too_few": "A job needs at least {least:units}.",
+    "job.units_over_quota": (
+        "{units:units} are more than the workspace's quota of {quota}. Use {quota} or fewer."
+    ),
+    "job.units_over_node": "{units:units} are more than any node has. Use {most} or fewer.",
+    "job.plain_is_one_process": (
+        "A plain program is one process: with {units:units} all but one would idle. Choose Horovod or "
+        "torchrun, or 1 unit."
+    ),
+    "job.priority_range": "Use a priority of {least} to {most}; higher goes first in the workspace.",
+    "job.time_limit_range": "Use {least:duration} to {most:duration}, or no limit.",
+    "job.command_missing": "Write what to run: a code file such as train.py, or a command.",
+    "job.command_of_built_in": "A built-in training has no command; set its variables instead.",
+    "job.too_many_arguments": (
+        "{count} arguments are too many: at most {most} are possible. Put them into a file."
+    ),
+    "job.command_too_long": "The command is longer than {most:bytes}. Put long values into a file.",
+    "job.bad_argument": (
+        "Argument {position} has the control character {codepoint}, which cannot be typed. Remove it."
+    ),
+    "job.argument_not_text": "Argument {position} is not valid text (UTF-8). Type it again.",
+    "job.quote_open": "A quotation mark is not closed. Add the missing one.",
+    "job.relative_path": (
+        "“{argument}” is a relative path: it is looked up in the job's copy of the code. For a dataset use "
+        "$GROUNDCREW_DATASET, for results $GROUNDCREW_OUT."
+    ),
+    "job.dataset_needed": "Choose a dataset: {model} learns from one.",
+    "job.dataset_unknown": "Workspace {workspace} has no such dataset. Choose one of its own.",
+    "job.dataset_failed": "Dataset {name} could not be prepared. Choose another one, or look at its page.",
+    "job.variables_without_model": "{name} runs own code, which has no variables. Write them as arguments.",
+    "job.stop_not_allowed": (
+        "Only {user}, the training's owner, the workspace's manager and administrators may stop this job."
+    ),
+    "job.has_ended": "job-{id} has ended already.",
+    "job.ended": "The job has ended already.",
+    "job.not_now": "The job is {state:word state.job} now, so this is not possible.",
+    "job.unknown_state": "“{state}” is no state of a job.",
+    "history.job.submitted": "Submitted.",
+    "history.job.placed": "Got {units:units} on {node}.",
+    "history.job.started": "Started on {node}.",
+    "history.job.adopted": "Found running after a restart of the services; it had gone on meanwhile.",
+    "history.job.stop_requested": "{by} asked to stop it.",
+    "history.job.waiting": "Waits.",
+}
+
+TITLES = {
+    "job": "The job cannot be run like this",
+    "job.has_ended": "The job has ended",
+    "job.stop_not_allowed": "Not allowed",
+}
+
+WORDS = {
+    "state.job.waiting": "Waiting",
+    "state.job.starting": "Starting",
+    "state.job.running": "Running",
+    "state.job.stopping": "Stopping",
+    "state.job.finished": "Finished",
+    "state.job.failed": "Failed",
+    "state.job.stopped": "Stopped",
+    "state.attempt.placed": "Placed",
+    "state.attempt.starting": "Starting",
+    "state.attempt.running": "Running",
+    "state.attempt.ended": "Ended",
+    "desired.run": "Run",
+    "desired.stop": "Stop",
+}

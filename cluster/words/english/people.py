@@ -1,0 +1,99 @@
+"""English for passwords, signing in, users, tokens and who may do what, by code."""
+
+SENTENCES = {
+    "password.missing": "A password is needed: at least {least} characters.",
+    "password.too_short": (
+        "Too short with {length:characters}: use at least {least}. A few words in a row are easy to remember."
+    ),
+    "password.too_long": "Too long with {length:characters}: use at most {most}.",
+    "password.only_spaces": "Spaces alone are no password. Add letters.",
+    "password.nul": "This password has a character that no keyboard types. Type it again.",
+    "password.is_name": "This is the user name with little around it. Choose something else.",
+    "password.too_common": "This password is on the lists that attackers try first. Choose another one.",
+    "password.bad_character": "Only letters a–z, A–Z, digits and {signs} are allowed.",
+    "password.needs_upper": "Add a capital letter, A–Z.",
+    "password.needs_lower": "Add a small letter, a–z.",
+    "password.needs_digit": "Add a digit, 0–9.",
+    "password.needs_sign": "Add one of {signs}.",
+    "password.old_wrong": "This is not your present password. Type it again.",
+    "password.unchanged": "This is your present password. Choose a new one.",
+    "sign_in.wrong": (
+        "Name or password is wrong. Try again, or ask an administrator for a link to set a new password."
+    ),
+    "sign_in.throttled": "Too many wrong tries. Try again in {minutes:minutes}.",
+    "session.needed": "Sign in first.",
+    "session.locked": "Too many wrong tries. Try again in {minutes:minutes}.",
+    "first.secret_wrong": (
+        "This secret does not fit. It stands in the terminal where make up ran; make up prints a new one."
+    ),
+    "user.name_taken": "There is already a user “{name}”. Choose another name.",
+    "user.last_administrator": "This is the last administrator. Make somebody else an administrator first.",
+    "user.not_in_workspace": "“{name}” is no member of the workspace. Add them to the workspace first.",
+    "user.role_unknown": "Choose a role: administrator or user.",
+    "user.not_active": "“{name}” is disabled. Enable the user first.",
+    "user.unknown": "There is no user “{name}”. Check the name on the page Users.",
+    "user.itself": "You cannot do this to yourself. Ask another administrator.",
+    "link.used_or_expired": "This link has been used or has expired. Ask an administrator for a new one.",
+    "preference.unknown": "“{value}” is no choice here.",
+    "token.needed": "Send an API token: Authorization: Bearer gc_…",
+    "token.scope_missing": "This token lacks the scope “{scope}”. Make one that has it on your profile page.",
+    "token.days_out_of_range": "A token lives {least} to {most} days.",
+    "token.name_taken": "You have a token “{name}” already. Choose another name or revoke that one.",
+    "token.too_many": "You have {most} tokens, and no more are possible. Revoke one that you do not use.",
+    "token.scopes_unknown": "Choose the scopes read, write or both.",
+    "forbidden.scope": "This token may not do that: it lacks the scope “{scope}”.",
+    "forbidden.token_reads_only": "This token may only read.",
+    "forbidden.token_is_no_person": "An API token cannot do this; a person has to, signed in to the portal.",
+    "forbidden.other_site": "This request came from another site and was not carried out.",
+    "forbidden.administrators_only": "Only administrators may open this.",
+    "forbidden.cluster.administer": "Only {allowed:words relation} may do this.",
+    "forbidden.workspace.create": "Only {allowed:words relation} may create workspaces.",
+    "forbidden.workspace.edit": "Only {allowed:words relation} may edit this workspace.",
+    "forbidden.workspace.change_members": "Only {allowed:words relation} may change the members.",
+    "forbidden.workspace.change_quota": "Only {allowed:words relation} may change the quota.",
+    "forbidden.workspace.extend": "Only {allowed:words relation} may extend this workspace.",
+    "forbidden.workspace.end": "Only {allowed:words relation} may end this workspace.",
+    "forbidden.dataset.create": "Only {allowed:words relation} may create datasets here.",
+    "forbidden.dataset.register_path": "Only {allowed:words relation} may register a path as a dataset.",
+    "forbidden.dataset.delete": "Only {allowed:words relation} may delete this dataset.",
+    "forbidden.training.create": "Only {allowed:words relation} may create trainings here.",
+    "forbidden.training.edit": "Only {allowed:words relation} may edit this training.",
+    "forbidden.training.upload_code": "Only {allowed:words relation} may upload code to this training.",
+    "forbidden.job.submit": "Only {allowed:words relation} may submit jobs here.",
+    "forbidden.job.stop": "Only {allowed:words relation} may stop this job.",
+    "forbidden.operation.retry": "Only {allowed:words relation} may try this operation again.",
+}
+
+HINTS = {
+    "token.needed": "Make a token on your profile page.",
+    "forbidden.scope": "Make a token with that scope on your profile page.",
+    "forbidden.token_reads_only": "Make a token with the scope write on your profile page.",
+    "forbidden.other_site": "Open the portal's own page and do it there.",
+}
+
+TITLES = {
+    "password": "This password cannot be used",
+    "sign_in": "Not signed in",
+    "session": "Sign-in needed",
+    "first": "First administrator",
+    "user": "This cannot be done to the user",
+    "link": "This link does not work",
+    "preference": "Not changed",
+    "token": "API token",
+    "forbidden": "Not allowed",
+}
+
+WORDS = {
+    "relation.administrator": "administrators",
+    "relation.manager": "the workspace's manager",
+    "relation.owner": "the owner",
+    "relation.member": "members",
+    "relation.stranger": "others",
+    "role.administrator": "Administrator",
+    "role.user": "User",
+    "state.user.active": "Active",
+    "state.user.disabled": "Disabled",
+    "state.user.service": "Service",
+    "scope.read": "Read",
+    "scope.write": "Read and write",
+}

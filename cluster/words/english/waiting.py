@@ -1,0 +1,64 @@
+"""English for why a job waits, by code."""
+
+SENTENCES = {
+    "waiting.not_enough_units": "Needs {needed:units} on one node; the emptiest node, {node}, has {free}.",
+    "waiting.not_enough_units.one_node": "Needs {needed:units}; {free:plural|1 is|# are} free on {node}.",
+    "waiting.nodes_too_small": (
+        "Needs {needed:units}, and no node has that many in working order; {node} has {most}. It cannot "
+        "start before one is repaired."
+    ),
+    "waiting.quota_used": "The workspace uses {used} of its {quota:units}; this job needs {needed}.",
+    "waiting.ahead_in_queue": "Waits for its turn behind job-{job_id}.",
+    "waiting.held_for_another": (
+        "The free units on {node} are kept for {job_id:job}, which has waited longer."
+    ),
+    "waiting.workspace_not_started": "Workspace {workspace} starts on {starts_on:day}.",
+    "waiting.workspace_expired": (
+        "Workspace {workspace} ended on {ended_on:day}. The job starts when an administrator extends it."
+    ),
+    "waiting.environment_not_ready": (
+        "The training environment {name} is being built, {progress:percent} done. The job starts when it "
+        "is ready."
+    ),
+    "waiting.environment_not_ready.step": (
+        "The training environment {name} is being built, {progress:percent} done, now: {step:word step}. "
+        "The job starts when it is ready."
+    ),
+    "waiting.environment_failed": (
+        "The training environment {name} could not be built. The job starts when an administrator has "
+        "tried again with success."
+    ),
+    "waiting.dataset_not_ready": (
+        "Dataset {name} is being prepared, {progress:percent} done. The job starts when it is ready."
+    ),
+    "waiting.dataset_failed": (
+        "Dataset {name} could not be prepared. Stop this job and choose another dataset."
+    ),
+    "waiting.node_unreachable": (
+        "{node} does not answer, and no other node can run it. It starts when {node} is back."
+    ),
+    "waiting.node_unreachable.since": (
+        "{node} has not answered since {since:clock}, and no other node can run it. It starts when {node} "
+        "is back."
+    ),
+    "waiting.no_executor": "No executor on {node}: nothing can be started there, and there is no other node.",
+    "waiting.no_nodes": "No node has reported yet. The job starts when the first agent does.",
+    "waiting.interrupted": "Attempt {attempt} was interrupted: {cause:code} It waits for units again.",
+    "waiting.submitted": "Just submitted; it is looked at within seconds.",
+    "waiting.start.ahead": "{ahead:plural|One job is|# jobs are} ahead.",
+    "waiting.start.freed_at": "Starts on {starts_on_node} when job-{freed_by} ends, about {starts_at:clock}.",
+    "waiting.start.freed_at.anywhere": "Starts when job-{freed_by} ends, about {starts_at:clock}.",
+    "waiting.start.freed": (
+        "Starts on {starts_on_node} when job-{freed_by} ends; when that will be is not known."
+    ),
+    "waiting.start.freed.anywhere": "Starts when job-{freed_by} ends; when that will be is not known.",
+    "waiting.helps": "With {helps_units:units} it starts now.",
+    "interrupted.services_stopped": "The services were stopped on purpose.",
+    "interrupted.node_rebooted": "The node was restarted meanwhile.",
+    "interrupted.node_lost": "The node stayed silent for too long.",
+}
+
+TITLES = {
+    "interrupted": "Interrupted",
+    "waiting": "Waiting",
+}

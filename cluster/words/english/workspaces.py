@@ -1,0 +1,34 @@
+"""English for workspaces, their terms and units, by code."""
+
+SENTENCES = {
+    "term.ends_before_start": "The last day is before the first one, {starts_on:day}. Choose a later day.",
+    "term.in_the_past": "The last day has passed; today is {today:day}. Choose today or later.",
+    "term.too_long": "A term has at most {most} days. Choose an earlier last day.",
+    "workspace.units_negative": "The number of {kind:unit_word} cannot be below 0.",
+    "workspace.units_over_capacity": (
+        "{units:units} are too many: the cluster has {capacity}, and other workspaces hold {held} of them "
+        "on {worst_day:day}. Left: {left:units}."
+    ),
+    "workspace.not_started": (
+        "Workspace {workspace} starts on {starts_on:day}. Until then nothing can be made or run in it."
+    ),
+    "workspace.expired": (
+        "Workspace {workspace} ended on {ended_on:day}. Everything in it stays readable; ask an "
+        "administrator to extend it."
+    ),
+    "workspace.name_taken": "There is already a workspace “{name}”. Choose another name.",
+    "workspace.changed": "Somebody changed the workspace meanwhile. Look at it again, then change it.",
+    "workspace.ended": "Workspace {workspace} has ended already.",
+    "workspace.not_ended": "Workspace {workspace} has not ended.",
+}
+
+TITLES = {
+    "term": "This term is not possible",
+    "workspace": "The workspace does not allow this",
+}
+
+WORDS = {
+    "state.workspace.scheduled": "Scheduled",
+    "state.workspace.active": "Active",
+    "state.workspace.expired": "Expired",
+}

@@ -1,0 +1,241 @@
+"""From a code and its data to a sentence, a title, a hint or a word, in either language."""
+
+import string
+from collections.abc import Iterable, Mapping
+from datetime import datetime, tzinfo
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cluster.domain.states import UnitKind
+from cluster.words.catalogue import Catalogue, load_catalogue
+from cluster.words.counting import (
+    COUNTED,
+    PARTICLES,
+    bounds,
+    clock,
+    count,
+    counted,
+    day,
+    duration,
+    listed,
+    percent,
+    size,
+    unit_word,
+    units,
+    with_particle,
+)
+from cluster.words.english import HINTS, SENTENCES, TITLES, WORDS
+
+LANGUAGES = ("en", "ko")
+UNKNOWN = "…"
+"""Stands where the data lack what a sentence asks for."""
+
+
+@cache
+def korean() -> Catalogue:
+    return load_catalogue(Path(__file__).parent, "ko")
+
+
+def in_language(code: str, english: str, language: str) -> str:
+    """The .po entry of this very code where one text needs two translations, else that of the text."""
+    return korean().pgettext(code, english) if language == "ko" else english
+
+
+def has_words(code: str) -> bool:
+    return code in SENTENCES or code in WORDS
+
+
+def say(
+    code: str,
+    data: Mapping[str, Any] | None = None,
+    language: str = "en",
+    zone: tzinfo | None = None,
+    now: datetime | None = None,
+) -> str:
+    """The whole sentence. `zone` and `now` are for times in it; without them UTC with the date.
+
+    For a reason to wait it is made of the reason, who is ahead, what frees the units and what would help.
+    """
+    if code.startswith("waiting."):
+        parts = (
+            waiting_reason(code, data, language, zone, now),
+            waiting_start(data, language, zone, now),
+            waiting_help(data, language),
+        )
+        return " ".join(part for part in parts if part)
+    known = dict(data or {})
+    chosen = variant(code, known)
+    text = fill(code, SENTENCES.get(chosen), known, language, zone, now)
+    if code.startswith("exit.") and known.get("rank") is not None:
+        text += " " + fill("exit.rank", SENTENCES["exit.rank"], known, language)
+    return text
+
+
+def variant(code: str, data: Mapping[str, Any]) -> str:
+    """The code of the sentence that says what the data have: some codes have a shorter and a longer one."""
+    has = {name for name, value in data.items() if value not in (None, "")}
+    if code == "waiting.not_enough_units" and data.get("nodes", 1) == 1:
+        return code + ".one_node"
+    for name, suffix, is_there in VARIANTS.get(code, ()):
+        if (name in has) is is_there:
+            return code + suffix
+    return code
+
+
+VARIANTS: dict[str, tuple[tuple[str, str, bool], ...]] = {
+    "waiting.node_unreachable": (("since", ".since", True),),
+    "waiting.environment_not_ready": (("step", ".step", True),),
+    "waiting.start.freed": (("starts_on_node", ".anywhere", False),),
+    "waiting.start.freed_at": (("starts_on_node", ".anywhere", False),),
+    "exit.stopped": (("by", ".by", True),),
+    "exit.out_of_memory": (("max_rss_bytes", ".unknown", False),),
+}
+"""By code: (data, what to append to the code, whether it has to be there)."""
+
+
+def title(code: str, language: str = "en") -> str:
+    """A short heading for an error or an end: the code's own, else that of its family."""
+    family = code.partition(".")[0]
+    english = TITLES.get(code) or TITLES.get(family) or TITLES["unknown"]
+    return in_language(f"title.{code}", english, language)
+
+
+def hint(code: str, data: Mapping[str, Any] | None = None, language: str = "en") -> str:
+    """What to do next; empty where the sentence has already said it."""
+    english = HINTS.get(code)
+    return fill(f"hint.{code}", english, data, language) if english else ""
+
+
+def word(group: str, value: object, language: str = "en") -> str:
+    """One word for a value: word("state.job", JobState.RUNNING, "ko") is 실행 중."""
+    code = f"{group}.{value}"
+    english = WORDS.get(code)
+    return str(value) if english is None else in_language(code, english, language)
+
+
+def action(code: str, language: str = "en") -> str:
+    """What an audit entry or a line of a job's history says was done."""
+    return word("action", code, language)
+
+
+def operation(kind: object, language: str = "en") -> str:
+    """The name of a kind of operation."""
+    return word("operation", kind, language)
+
+
+def step(code: str, language: str = "en") -> str:
+    """The name of an operation's step."""
+    return word("step", code, language)
+
+
+def waiting_reason(
+    code: str,
+    data: Mapping[str, Any] | None,
+    language: str = "en",
+    zone: tzinfo | None = None,
+    now: datetime | None = None,
+) -> str:
+    """The reason alone, which the queue page sets in bold."""
+    known = dict(data or {})
+    return fill(code, SENTENCES.get(variant(code, known)), known, language, zone, now)
+
+
+def waiting_start(
+    data: Mapping[str, Any] | None,
+    language: str = "en",
+    zone: tzinfo | None = None,
+    now: datetime | None = None,
+) -> str:
+    """Who is ahead, and what frees the units when; empty where neither is known."""
+    known = dict(data or {})
+    parts = []
+    if known.get("ahead"):
+        parts.append("waiting.start.ahead")
+    if known.get("freed_by"):
+        parts.append("waiting.start.freed_at" if known.get("starts_at") else "waiting.start.freed")
+    return " ".join(fill(code, SENTENCES[variant(code, known)], known, language, zone, now) for code in parts)
+
+
+def waiting_help(data: Mapping[str, Any] | None, language: str = "en") -> str:
+    """What would let it start now; empty where nothing would."""
+    known = dict(data or {})
+    if not known.get("helps_units") or not known.get("kind"):
+        return ""
+    return fill("waiting.helps", SENTENCES["waiting.helps"], known, language)
+
+
+def fill(
+    code: str,
+    english: str | None,
+    data: Mapping[str, Any] | None,
+    language: str,
+    zone: tzinfo | None = None,
+    now: datetime | None = None,
+) -> str:
+    """The text with its data; the code itself where there is no text."""
+    if english is None:
+        return code
+    text = in_language(code, english, language)
+    return _Filler(dict(data or {}), language, zone, now).format(text)
+
+
+class _Filler(string.Formatter):
+    """`{needed:units}`, `{at:clock}`, `{state:word state.job}`; `{n:jobs/이}` adds a particle."""
+
+    def __init__(
+        self, data: dict[str, Any], language: str, zone: tzinfo | None, now: datetime | None
+    ) -> None:
+        self.data, self.language, self.zone, self.now = data, language, zone, now
+
+    def format(self, text: str, /, *args: Any, **kwargs: Any) -> str:
+        return self.vformat(text, (), self.data)
+
+    def get_value(self, key: int | str, args: Any, kwargs: Any) -> Any:
+        return self.data.get(str(key))
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        form, _, particle = format_spec.partition("/")
+        try:
+            is_said = value is not None or form in ("seen", "offer", "bounds")
+            text = self._shape(value, form) if is_said else UNKNOWN
+        except (TypeError, ValueError, KeyError):
+            text = str(value)
+        return with_particle(text, particle) if particle in PARTICLES else text
+
+    def _shape(self, value: Any, form: str) -> str:
+        if form in COUNTED:
+            return counted(value, form, self.language)
+        if form.startswith("plural|"):
+            _, one, many = form.split("|")
+            return (one if value == 1 else many).replace("#", count(value))
+        if form.startswith("word "):
+            return word(form[5:], value, self.language)
+        if form.startswith("words "):
+            return listed((word(form[6:], each, self.language) for each in value), self.language)
+        kind = self.data.get("kind") or UnitKind.GPU
+        plain = {
+            "": lambda: str(value),
+            "units": lambda: units(value, kind, self.language),
+            "unit_word": lambda: unit_word(value, self.language, 2),
+            "number": lambda: count(value),
+            "duration": lambda: duration(value, self.language),
+            "bytes": lambda: size(value),
+            "percent": lambda: percent(value),
+            "clock": lambda: clock(value, self.zone, self.now),
+            "day": lambda: day(value),
+            "job": lambda: f"job-{value}",
+            "seen": lambda: self._phrase("phrase.seen" if self.data.get("character") else "phrase.unseen"),
+            "offer": lambda: " " + self._phrase("phrase.offer") if value else "",
+            "bounds": lambda: bounds(self.data, self.language),
+            "list": lambda: listed(_each(value), self.language),
+            "code": lambda: say(str(value), self.data, self.language, self.zone, self.now),
+        }
+        return plain[form]()
+
+    def _phrase(self, code: str) -> str:
+        return fill(code, SENTENCES[code], self.data, self.language)
+
+
+def _each(value: Any) -> Iterable[Any]:
+    return value if isinstance(value, list | tuple | set | frozenset) else [value]
