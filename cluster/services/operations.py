@@ -8,10 +8,11 @@ from sqlalchemy.orm import Session, joinedload
 
 from cluster.domain.errors import Conflict, NotFound
 from cluster.domain.people import Actor
-from cluster.domain.states import OperationKind, OperationState, Queue
+from cluster.domain.states import DatasetState, EnvironmentState, OperationKind, OperationState, Queue
 from cluster.services.context import Cluster
 from cluster.store.audit import write_entry
-from cluster.store.operations import Operation
+from cluster.store.datasets import Dataset
+from cluster.store.operations import Environment, Operation
 from cluster.store.visibility import own_workspace_ids
 
 LEASE = timedelta(seconds=10)
@@ -71,6 +72,7 @@ def claim_operation(cluster: Cluster, operation_id: int, holder: str) -> Operati
         operation.state = OperationState.RUNNING
         operation.holder = holder
         operation.fence += 1
+        operation.claims += 1
         operation.lease_until = now + LEASE
         operation.started_at = operation.started_at or now
         operation.steps = []
@@ -194,9 +196,9 @@ def sweep_operations(cluster: Cluster) -> None:
             return
     with cluster.store.write() as session:
         for operation in session.scalars(select(Operation).where(Operation.id.in_(silent)).with_for_update()):
-            if operation.fence >= MOST_CLAIMS:
+            if operation.claims >= MOST_CLAIMS:
                 end(operation, OperationState.INTERRUPTED, now)
-                operation.error_code, operation.error_data = "operation.dropped", {"times": operation.fence}
+                operation.error_code, operation.error_data = "operation.dropped", {"times": operation.claims}
                 continue
             operation.state = OperationState.REQUESTED
             operation.lease_until = None
@@ -261,8 +263,19 @@ def retry_operation(cluster: Cluster, actor: Actor, operation_id: int) -> Operat
             raise Conflict("operation.not_ended_badly", id=operation_id)
         operation.state = OperationState.REQUESTED
         operation.error_code = operation.error_data = operation.ended_at = None
-        operation.fence = 0
+        operation.claims = 0
         operation.requested_at = operation.rung_at = now
+        resume_subject(session, operation)
         write_entry(session, now, actor, "operation.retried", operation_id, kind=operation.kind)
     ring_operation(cluster, operation)
     return operation
+
+
+def resume_subject(session: Session, operation: Operation) -> None:
+    """What the operation is about is under way again."""
+    if operation.kind == OperationKind.ENVIRONMENT_BUILD:
+        session.get_one(Environment, operation.subject_id).state = EnvironmentState.BUILDING
+    elif operation.kind in (OperationKind.DATASET_IMPORT, OperationKind.DATASET_SAMPLE):
+        dataset = session.get_one(Dataset, operation.subject_id)
+        dataset.state = DatasetState.PREPARING
+        dataset.error_code = dataset.error_data = None

@@ -92,7 +92,7 @@ def check_code(cluster: Cluster, code: Code) -> None:
     for name in names:
         check_file_name(name, cluster.settings.unicode_file_names, "code")
         if names.count(name) > 1:
-            raise Refused("code", "file_name.twice", name=name)
+            raise Refused("code", "code.twice", name=name)
     size = sum(len(content) for _, content in code)
     if size > LARGEST_CODE_BYTES:
         raise Refused("code", "code.too_large", bytes=size, limit=LARGEST_CODE_BYTES)

@@ -35,6 +35,9 @@ class Operation(Row):
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
     fence: Mapped[int] = mapped_column(default=0)
+    """Grows with each claim; every change by a task is compare-and-set on it."""
+    claims: Mapped[int] = mapped_column(default=0)
+    """How often it has been taken up since it was last asked for."""
     holder: Mapped[str | None] = mapped_column(String(100))
     lease_until: Mapped[datetime | None]
     error_code: Mapped[str | None] = mapped_column(String(60))

@@ -252,6 +252,7 @@ def upgrade() -> None:
         sa.Column("started_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("fence", sa.Integer(), nullable=False),
+        sa.Column("claims", sa.Integer(), nullable=False),
         sa.Column("holder", sa.String(length=100), nullable=True),
         sa.Column("lease_until", sa.DateTime(timezone=True), nullable=True),
         sa.Column("error_code", sa.String(length=60), nullable=True),
