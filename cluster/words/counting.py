@@ -71,7 +71,7 @@ def duration(seconds: float, language: str) -> str:
     space = "" if language == "ko" else " "
     left = max(0, round(seconds))
     first = next((place for place, (_, size) in enumerate(names) if left >= size), len(names) - 1)
-    parts = []
+    parts: list[str] = []
     for name, size in names[first : first + 2]:
         amount, left = divmod(left, size)
         if amount or not parts:

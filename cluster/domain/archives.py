@@ -1,0 +1,150 @@
+"""What an uploaded archive may contain: each entry is judged before a byte of it is written (S9, S10).
+
+One bad entry refuses the whole archive.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from cluster.domain.errors import Refused
+from cluster.domain.names import check_file_path
+
+SETUID_SETGID = 0o6000
+GIB = 1024**3
+
+
+class EntryKind(StrEnum):
+    FILE = "file"
+    FOLDER = "folder"
+    LINK = "link"
+    HARD_LINK = "hard_link"
+    DEVICE = "device"
+    """Also pipes, sockets and kinds that the reader does not know."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the archive's table, as the archive says it: nothing of it is to be trusted."""
+
+    name: str
+    kind: EntryKind = EntryKind.FILE
+    size: int = 0
+    mode: int = 0
+    is_encrypted: bool = False
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`ratio` is unpacked bytes per packed byte; it counts from `ratio_from` bytes on."""
+
+    total_bytes: int = 200 * GIB
+    files: int = 2_000_000
+    ratio: int = 200
+    ratio_from: int = GIB
+    depth: int = 32
+
+
+@dataclass
+class Verdict:
+    """Takes entries and bytes one after another and raises Refused at the first that is not allowed.
+
+    `packed_bytes` is the size of the archive's own file. Memory grows with the number of entries only.
+    """
+
+    packed_bytes: int
+    limits: Limits = field(default_factory=Limits)
+    unicode_names: bool = False
+    files: int = 0
+    written: int = 0
+    _said: int = 0
+    _entries: int = 0
+    _kinds: dict[str, EntryKind] = field(default_factory=dict)
+    _folded: dict[str, str] = field(default_factory=dict)
+
+    def check(self, entry: Entry) -> str:
+        """The entry's path beneath the dataset's folder, without `./` and a trailing slash; "" for the root."""
+        self._entries += 1
+        if self._entries > self.limits.files:
+            raise _refused("archive.too_many_files", entry, most=self.limits.files)
+        check_kind(entry)
+        path = check_path(entry, self.limits.depth, self.unicode_names)
+        if not path:
+            return ""
+        self._check_place(entry, path)
+        if entry.kind is EntryKind.FILE:
+            self.files += 1
+            self._said += max(0, entry.size)
+            self._check_amount(self._said, entry)
+        return path
+
+    def count(self, entry: Entry, size: int) -> None:
+        """Call it for each piece that was unpacked, `size` bytes: the archive's own sizes may lie."""
+        self.written += size
+        self._check_amount(self.written, entry)
+        if self.written > self._said:
+            raise _refused("archive.size_lies", entry)
+
+    def finish(self) -> int:
+        """The number of files. Raises Refused where there is none."""
+        if not self.files:
+            raise Refused("archive", "archive.empty")
+        return self.files
+
+    def _check_place(self, entry: Entry, path: str) -> None:
+        """No path twice, none that only letters' case tells apart, no file where a folder is."""
+        parts = path.split("/")
+        for depth in range(1, len(parts)):
+            self._take(entry, "/".join(parts[:depth]), EntryKind.FOLDER)
+        if path in self._kinds and entry.kind is EntryKind.FILE:
+            code = "archive.twice" if self._kinds[path] is EntryKind.FILE else "archive.file_and_folder"
+            raise _refused(code, entry)
+        self._take(entry, path, entry.kind)
+
+    def _take(self, entry: Entry, path: str, kind: EntryKind) -> None:
+        known = self._kinds.get(path)
+        if known is not None:
+            if known is not kind:
+                raise _refused("archive.file_and_folder", entry)
+            return
+        twin = self._folded.setdefault(path.casefold(), path)
+        if twin != path:
+            raise _refused("archive.case_twin", entry, other=twin)
+        self._kinds[path] = kind
+
+    def _check_amount(self, size: int, entry: Entry) -> None:
+        if size > self.limits.total_bytes:
+            raise _refused("archive.too_large", entry, most=self.limits.total_bytes)
+        if size > self.limits.ratio_from and size > self.limits.ratio * max(1, self.packed_bytes):
+            raise _refused("archive.too_dense", entry, ratio=self.limits.ratio)
+
+
+def check_kind(entry: Entry) -> None:
+    """Files and folders only, without special rights and not encrypted; raises Refused."""
+    if entry.kind in (EntryKind.LINK, EntryKind.HARD_LINK):
+        raise _refused("archive.link", entry)
+    if entry.kind is EntryKind.DEVICE:
+        raise _refused("archive.device", entry)
+    if entry.mode & SETUID_SETGID and entry.kind is EntryKind.FILE:
+        raise _refused("archive.setuid", entry)
+    if entry.is_encrypted:
+        raise _refused("archive.encrypted", entry)
+
+
+def check_path(entry: Entry, depth: int = 32, unicode_names: bool = False) -> str:
+    """The path made plain; raises Refused for one that leads out, or breaks the rule for file names (D2)."""
+    name = entry.name
+    if "\\" in name:
+        raise _refused("archive.backslash", entry)
+    if name.startswith("/") or (name[1:2] == ":" and name[:1].isalpha()):
+        raise _refused("archive.absolute", entry)
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise _refused("archive.outside", entry)
+    if len(parts) > depth:
+        raise _refused("archive.too_deep", entry, most=depth)
+    return check_file_path("/".join(parts), unicode_names, "archive") if parts else ""
+
+
+def _refused(code: str, entry: Entry, **data: object) -> Refused:
+    shown = entry.name.encode("utf-8", "backslashreplace").decode()
+    return Refused("archive", code, entry=shown if len(shown) <= 200 else shown[:199] + "…", **data)
