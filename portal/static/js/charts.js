@@ -98,16 +98,19 @@ class Chart {
         show: (plot, index) => known(plot.data[index]).length < FEW_POINTS,
       };
       const faint = { stroke, width: 1, alpha: 0.33, spanGaps: true, points: { show: false }, show: this.panel.smoothing > 0 };
-      return [faint, { label: word, stroke, width: 2, dash: DASHES[colour], spanGaps: true, points }];
+      // One line alone needs no dash to be told apart; a rate that jumps is drawn as steps.
+      const dash = this.series.length > 1 ? DASHES[colour] : [];
+      const paths = this.element.dataset.scale === "log" ? uPlot.paths.stepped({ align: 1 }) : undefined;
+      return [faint, { label: word, stroke, width: 2, dash, spanGaps: true, points, paths }];
     });
     const options = {
       ...this.size(),
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, sync: { key: this.key }, points: { size: 7, width: 2, fill: css("--gc-surface") } },
-      scales: { x: { time: false }, y: { distr: this.isLogarithmic() ? 3 : 1, range: () => this.range() } },
+      scales: { x: { time: false, range: (_plot, low, high) => [low < high * 0.1 ? 0 : low, high > low ? high : low + 1] }, y: { distr: this.isLogarithmic() ? 3 : 1, range: () => this.range() } },
       axes: [
         { ...axis, size: 26, gap: 4, values: (_plot, splits) => splits.map((value) => tick(value, "")) },
-        { ...axis, size: 54, gap: 6, values: (_plot, splits) => splits.map((value) => (value === null ? "" : tick(value, this.unit))) },
+        { ...axis, size: 54, gap: 6, splits: this.isLogarithmic() ? decades : undefined, values: (_plot, splits) => splits.map((value) => (value === null ? "" : tick(value, this.unit))) },
       ],
       series: [{}, ...lines],
       hooks: { setCursor: [() => this.say()], draw: [(plot) => this.markSteps(plot)] },
@@ -165,6 +168,7 @@ class Chart {
     ctx.save();
     ctx.strokeStyle = ctx.fillStyle = css("--gc-axis");
     ctx.lineWidth = devicePixelRatio;
+    ctx.textAlign = "left";
     ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
     ctx.font = `${11 * devicePixelRatio}px ${css("--gc-sans")}`;
     let previous = null;
@@ -184,6 +188,16 @@ class Chart {
     });
     ctx.restore();
   }
+}
+
+// Ticks of a logarithmic scale: whole decades, and 2 and 5 where there are few.
+function decades(_plot, _axis, low, high) {
+  const from = Math.round(Math.log10(low));
+  const to = Math.round(Math.log10(high));
+  const steps = to - from < 2 ? [1, 2, 5] : [1];
+  const all = [];
+  for (let power = from; power <= to; power++) for (const step of steps) all.push(Number((step * 10 ** power).toPrecision(1)));
+  return all.filter((value) => value <= high * 1.0001);
 }
 
 function before(values, place) {

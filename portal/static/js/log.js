@@ -92,6 +92,7 @@ class Log {
     });
     root.querySelector("[data-next]").addEventListener("click", () => this.go(1));
     root.querySelector("[data-previous]").addEventListener("click", () => this.go(-1));
+    new ResizeObserver(() => this.follows && (lines.scrollTop = lines.scrollHeight)).observe(lines);
     addEventListener("hashchange", () => this.toHash());
     if (root.dataset.topic) {
       document.body.addEventListener(`gc:${root.dataset.topic}`, () => this.newer());
