@@ -1,0 +1,171 @@
+"""Nodes: what their agents report, and which job holds which unit."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session, joinedload, selectinload
+
+from cluster.domain.errors import NotFound
+from cluster.domain.people import Actor
+from cluster.domain.states import NodeState, UnitKind, UnitState
+from cluster.services.context import Cluster
+from cluster.services.placing import node_state
+from cluster.store.jobs import Attempt, Job
+from cluster.store.nodes import Allocation, Node, Unit
+from cluster.store.visibility import sees_job
+
+
+@dataclass(frozen=True)
+class SeenUnit:
+    """A unit as an agent sees it. `identity` is the GPU's UUID, or cpu-0, cpu-1 …; memory in bytes."""
+
+    identity: str
+    kind: UnitKind
+    position: int
+    model: str = ""
+    memory_bytes: int | None = None
+    state: UnitState = UnitState.OK
+    simulated: bool = False
+
+
+@dataclass(frozen=True)
+class UnitView:
+    """`job_id` is who holds it; `job` is None where the reader may not see that job."""
+
+    unit: Unit
+    job_id: int | None
+    job: Job | None
+
+    @property
+    def is_free(self) -> bool:
+        return self.job_id is None and self.unit.state is UnitState.OK
+
+
+@dataclass(frozen=True)
+class NodeView:
+    node: Node
+    state: NodeState
+    units: list[UnitView]
+
+    @property
+    def id(self) -> int:
+        return self.node.id
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+    @property
+    def heartbeat_at(self) -> datetime | None:
+        return self.node.heartbeat_at
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        return self.node.facts
+
+    @property
+    def kind(self) -> UnitKind:
+        """Of its first unit; a node has units of one kind."""
+        return self.units[0].unit.kind if self.units else UnitKind.GPU
+
+
+def record_heartbeat(
+    cluster: Cluster,
+    name: str,
+    boot_id: str,
+    facts: Mapping[str, Any],
+    units: Sequence[SeenUnit],
+    has_executor: bool = True,
+) -> Node:
+    """The node and its units as they are now; a unit that is no longer seen is `gone`, never deleted.
+
+    Rings only when something that pages show has changed: a heartbeat alone is no news.
+    """
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        node = session.scalar(select(Node).where(Node.name == name).options(selectinload(Node.units)))
+        is_news = node is None or node_state(node, now) is not NodeState.READY or node.boot_id != boot_id
+        if node is None:
+            node = Node(name=name, created_at=now, units=[])
+            session.add(node)
+        node.boot_id = boot_id
+        node.has_executor = has_executor
+        node.heartbeat_at = now
+        node.facts = dict(facts)
+        is_news = record_units(node, units) or is_news
+        session.flush()
+    if is_news:
+        cluster.bell.ring("nodes", node.id)
+        cluster.bell.ring("queue", 0)
+    return node
+
+
+def record_units(node: Node, seen: Sequence[SeenUnit]) -> bool:
+    """Whether a unit came, went or changed."""
+    known = {unit.identity: unit for unit in node.units}
+    changed = False
+    for one in seen:
+        unit = known.pop(one.identity, None)
+        if unit is None:
+            unit = Unit(identity=one.identity, kind=one.kind)
+            node.units.append(unit)
+            changed = True
+        changed = changed or unit.state is not one.state
+        unit.kind, unit.position, unit.model = one.kind, one.position, one.model
+        unit.memory_bytes, unit.state, unit.simulated = one.memory_bytes, one.state, one.simulated
+    for unit in known.values():
+        changed = changed or unit.state is not UnitState.GONE
+        unit.state = UnitState.GONE
+    return changed
+
+
+def unit_map(cluster: Cluster, actor: Actor) -> list[NodeView]:
+    """All nodes by name with their units; everybody sees what is taken, not by whom."""
+    now = cluster.clock()
+    with cluster.store.read() as session:
+        nodes = session.scalars(select(Node).options(selectinload(Node.units)).order_by(Node.name)).all()
+        holders = read_holders(session)
+        jobs = read_visible_jobs(session, actor, set(holders.values()))
+    return [view_of(node, now, holders, jobs) for node in nodes]
+
+
+def view_of(node: Node, now: datetime, holders: dict[int, int], jobs: dict[int, Job]) -> NodeView:
+    units = []
+    for unit in node.units:
+        job_id = holders.get(unit.id)
+        if unit.state is not UnitState.GONE or job_id is not None:
+            units.append(UnitView(unit, job_id, jobs.get(job_id) if job_id else None))
+    return NodeView(node, node_state(node, now), units)
+
+
+def read_holders(session: Session) -> dict[int, int]:
+    """Job id by unit id, for units that are held now."""
+    query = (
+        select(Allocation.unit_id, Attempt.job_id)
+        .join(Attempt, Attempt.id == Allocation.attempt_id)
+        .where(Allocation.ended_at.is_(None))
+    )
+    return {row[0]: row[1] for row in session.execute(query)}
+
+
+def read_visible_jobs(session: Session, actor: Actor, job_ids: set[int]) -> dict[int, Job]:
+    query = select(Job).where(Job.id.in_(job_ids), sees_job(actor))
+    loads = (joinedload(Job.workspace), joinedload(Job.user))
+    return {job.id: job for job in session.scalars(query.options(*loads))}
+
+
+def read_node(cluster: Cluster, actor: Actor, node_id: int) -> NodeView:
+    for view in unit_map(cluster, actor):
+        if view.id == node_id:
+            return view
+    raise NotFound("node", node_id)
+
+
+def capacity(cluster: Cluster) -> int:
+    """Working units on nodes with an executor: what terms may hold in sum."""
+    query = select(func.count(Unit.id)).join(Node).where(Unit.state == UnitState.OK, Node.has_executor)
+    with cluster.store.read() as session:
+        return session.scalar(query) or 0
