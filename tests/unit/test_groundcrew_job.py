@@ -39,11 +39,6 @@ def lines(folder: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("path", sorted(INSIDE.glob("*.py")), ids=lambda path: path.name)
-def test_old_images_can_read_it(path: Path) -> None:
-    ast.parse(path.read_text(), feature_version=(3, 6))
-
-
 def test_it_needs_nothing_but_the_standard_library() -> None:
     tree = ast.parse((INSIDE / "groundcrew_job.py").read_text())
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}

@@ -1,0 +1,85 @@
+"""Builds the default training environment by hand: ``python -m worker.environments build --uv PATH``."""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from worker.environments.build import build
+from worker.environments.description import DEFAULT, read_description
+from worker.environments.errors import BuildFailed
+from worker.environments.machine import PYTHON, environment_path, read_machine
+from worker.environments.ready import is_ready, read_contents
+
+LINE_SECONDS = 10.0
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m worker.environments", description=__doc__)
+    parser.add_argument("verb", choices=("build", "path", "contents", "lock"))
+    parser.add_argument("--description", type=Path, default=DEFAULT, help="folder with environment.toml")
+    parser.add_argument("--cache", type=Path, default=default_cache(), help="default: %(default)s")
+    parser.add_argument("--uv", default=shutil.which("uv"), help="default: the one on PATH")
+    parser.add_argument("--log", type=Path, help="default: build.log in the cache")
+    chosen = parser.parse_args(arguments)
+    if chosen.verb != "path" and chosen.uv is None:
+        parser.error("uv is not on PATH: name it with --uv")
+    if chosen.verb == "lock":
+        return lock(chosen.description, chosen.uv)
+    description = read_description(chosen.description)
+    if chosen.verb == "path":
+        path = environment_path(description, read_machine(PYTHON), chosen.cache)
+        print(path)
+        return 0 if is_ready(path) else 1
+    try:
+        log = chosen.log or chosen.cache / "build.log"
+        path = build(description, chosen.cache, Lines(), uv=Path(chosen.uv).absolute(), log=log)
+    except BuildFailed as failure:
+        print(f"{type(failure).__name__}: {failure}", file=sys.stderr)
+        return 1
+    if chosen.verb == "contents":
+        for library, version, purpose in read_contents(path):
+            print(f"{library:<16} {version:<12} {purpose}")
+    else:
+        print(path)
+    return 0
+
+
+def default_cache() -> Path:
+    """Where `make up` keeps it: the machine's folder for root, else the user's own."""
+    if named := os.environ.get("GROUNDCREW_CACHE_DIR"):
+        return Path(named)
+    if os.geteuid() == 0:
+        return Path("/var/cache/groundcrew")
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "groundcrew"
+
+
+def lock(folder: Path, uv: str) -> int:
+    """Pin the newest versions that requirements.in allows, with their hashes and without any address."""
+    options = ["--quiet", "--universal", "--python-version", "3.11", "--generate-hashes", "--upgrade"]
+    plain = ["--no-emit-index-url", "--no-annotate", "--no-header", "--override", "overrides.txt"]
+    left_out = ["--no-emit-package", "tensorflow", "--no-emit-package", "tensorflow-intel"]
+    command = [uv, "pip", "compile", *options, *plain, *left_out, "-o", "requirements.txt", "requirements.in"]
+    return subprocess.run(command, cwd=folder, check=False).returncode
+
+
+class Lines:
+    """Progress as lines of text: one for each step, and one every ten seconds within it."""
+
+    def __init__(self) -> None:
+        self.step = ""
+        self.said = 0.0
+        self.began = time.monotonic()
+
+    def __call__(self, step: str, share: float, detail: str) -> None:
+        now = time.monotonic()
+        if step != self.step or now - self.said >= LINE_SECONDS:
+            print(f"{now - self.began:6.1f} s  {step:<16} {share:4.0%}  {detail}", flush=True)
+            self.step, self.said = step, now
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,173 @@
+"""Runs the commands of a build: every line into the log, nothing left behind, failures by their name."""
+
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import psutil
+
+from worker.environments.errors import BuildFailed, NoMemory, NoNetwork, NoSpace, PackageRefused, StepFailed
+
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+# What a site sets to reach its package index; everything else of the caller's environment stays out.
+NETWORK_VARIABLES = frozenset(
+    {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "NETRC", "HOME", "XDG_CONFIG_HOME"}
+    | {"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}
+    | {"PIP_CONFIG_FILE", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX"}
+    | {"PIP_CERT", "PIP_CLIENT_CERT", "PIP_TRUSTED_HOST", "PIP_PROXY", "PIP_KEYRING_PROVIDER"}
+    | {"PIP_TIMEOUT", "PIP_DEFAULT_TIMEOUT", "PIP_RETRIES"}
+)
+MARK = "GROUNDCREW_BUILD"
+TICK_SECONDS = 1.0
+KEPT_LINES = 200
+
+SIGNS: tuple[tuple[type[BuildFailed], str, tuple[str, ...]], ...] = (
+    (NoSpace, "environment.no_space", ("no space left on device", "disk quota exceeded")),
+    (
+        NoMemory,
+        "environment.no_memory",
+        ("killed signal terminated program", "cannot allocate memory", "virtual memory exhausted"),
+    ),
+    (PackageRefused, "environment.package_refused", ("do not match the hashes", "hash mismatch")),
+    (
+        NoNetwork,
+        "environment.no_network",
+        (
+            *("failed to establish a new connection", "name resolution", "name or service not known"),
+            *("network is unreachable", "connection refused", "connection reset", "timed out"),
+            *("proxyerror", "sslerror", "no matching distribution found"),
+        ),
+    ),
+)
+
+
+def no_tick() -> None:
+    """For commands too short to be watched."""
+
+
+@dataclass(frozen=True)
+class Commands:
+    """`mark` stands in the environment of all that a build starts: so what a killed one left is found."""
+
+    log: Path
+    mark: str
+
+    def run(
+        self,
+        command: Sequence[str | Path],
+        *,
+        variables: Mapping[str, str],
+        on_line: Callable[[str], None] | None = None,
+        on_tick: Callable[[], None] = no_tick,
+        user: int | None = None,
+        folder: Path = Path("/"),
+    ) -> list[str]:
+        """The last lines of its output; `on_tick` is called about every second while it runs.
+
+        Raises BuildFailed where it fails; ends it, with all that it started, where a callback raises.
+        """
+        drop = {"user": user, "group": user, "extra_groups": []} if user is not None else {}
+        with self.log.open("ab") as log:
+            log.write(f"$ {' '.join(map(str, command))}\n".encode())
+            process = subprocess.Popen(
+                # Portal and trainings go first: a build may take the cores that nobody wants.
+                ["nice", "-n", "10", *command],
+                env={"PATH": PATH, "LANG": "C.UTF-8", **variables, MARK: self.mark},
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                umask=0o022,
+                **drop,  # type: ignore[call-overload]
+            )
+            try:
+                lines = _follow(process, log, on_line, on_tick)
+            finally:
+                _end(process)
+        if process.returncode != 0:
+            raise self.failure(command, lines, process.returncode)
+        return lines
+
+    def failure(self, command: Sequence[str | Path], lines: list[str], code: int) -> BuildFailed:
+        said = [line for line in lines if line.strip()]
+        for kind, name, signs in SIGNS:
+            for line in said:
+                if any(sign in line.lower() for sign in signs):
+                    return kind(name, line=line.strip()[:300], log=str(self.log))
+        return StepFailed(
+            "environment.step_failed",
+            command=Path(command[0]).name,
+            exit_code=code,
+            line=said[-1].strip()[:300] if said else "",
+            log=str(self.log),
+        )
+
+
+def network_variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """How this machine reaches its package index: proxies, certificates and pip's own settings."""
+    return {name: value for name, value in environment.items() if name.upper() in NETWORK_VARIABLES}
+
+
+def end_leftovers(mark: str) -> int:
+    """End what a killed build left running, and count it; only for the holder of the build's lock."""
+    ended = 0
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get(MARK) == mark and process.pid != os.getpid():
+                process.kill()
+                ended += 1
+        except psutil.Error:
+            continue
+    return ended
+
+
+def _follow(
+    process: subprocess.Popen[bytes],
+    log: BinaryIO,
+    on_line: Callable[[str], None] | None,
+    on_tick: Callable[[], None],
+) -> list[str]:
+    assert process.stdout is not None
+    last: deque[str] = deque(maxlen=KEPT_LINES)
+    rest = b""
+    ticked = time.monotonic()
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        while True:
+            if selector.select(TICK_SECONDS):
+                chunk = os.read(process.stdout.fileno(), 65536)
+                if not chunk:
+                    break
+                *whole, rest = (rest + chunk).replace(b"\r", b"\n").split(b"\n")
+                for raw in whole:
+                    line = raw.decode("utf-8", "replace")
+                    log.write(raw + b"\n")
+                    last.append(line)
+                    if on_line:
+                        on_line(line)
+            if time.monotonic() - ticked >= TICK_SECONDS:
+                log.flush()
+                on_tick()
+                ticked = time.monotonic()
+    if rest:
+        log.write(rest + b"\n")
+        last.append(rest.decode("utf-8", "replace"))
+    process.wait()
+    return list(last)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Nothing to do where it ended by itself; else the whole group goes, as make has children."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    if process.stdout:
+        process.stdout.close()

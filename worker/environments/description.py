@@ -1,0 +1,88 @@
+"""What an environment is to hold, read from its folder: environment.toml and the pinned requirements."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+DEFAULT = Path(__file__).parent / "default"
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something the compiler needs: a program or a header of Python, and the package that has it."""
+
+    package: str
+    program: str | None = None
+    header: str | None = None
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A package that exists only as source: its pinned archive is `<package>.txt` in the folder."""
+
+    package: str
+    variables: Mapping[str, str]
+    needs: tuple[Need, ...]
+
+
+@dataclass(frozen=True)
+class Disk:
+    """Free bytes that a build asks for, each part only where it is still to be made."""
+
+    wheels: int
+    environment: int
+    compilation: int
+
+
+@dataclass(frozen=True)
+class Description:
+    folder: Path
+    name: str
+    pythons: tuple[str, ...]
+    """Versions that the pins were tried with, as 3.11."""
+    variables: Mapping[str, str]
+    """What every program in the environment has among its environment variables."""
+    disk: Disk
+    compiled: Compiled
+    purposes: Mapping[str, str]
+    """Of each library worth a line in the table of contents: the code of what it is for."""
+
+    @property
+    def requirements(self) -> Path:
+        return self.folder / "requirements.txt"
+
+    @property
+    def source(self) -> Path:
+        """The requirement, with its hash, of what is compiled."""
+        return self.folder / f"{self.compiled.package}.txt"
+
+
+def read_description(folder: Path = DEFAULT) -> Description:
+    """Raises KeyError, TypeError or tomllib.TOMLDecodeError where the description itself is wrong."""
+    read = tomllib.loads((folder / "environment.toml").read_text())
+    return Description(
+        folder=folder,
+        name=read["name"],
+        pythons=tuple(read["pythons"]),
+        variables=read["variables"],
+        disk=Disk(**read["disk"]),
+        compiled=Compiled(
+            read["compiled"]["package"],
+            read["compiled"]["variables"],
+            tuple(Need(**need) for need in read["compiled"]["needs"]),
+        ),
+        purposes=read["contents"],
+    )
+
+
+def pins_of(requirements: str, names: tuple[str, ...]) -> str:
+    """The lines of some packages, with their hashes, cut from a requirements file."""
+    kept: list[str] = []
+    inside = False
+    for line in requirements.splitlines():
+        if not line.startswith((" ", "#")):
+            inside = line.split("==")[0] in names
+        if inside:
+            kept.append(line)
+    return "\n".join(kept) + "\n"

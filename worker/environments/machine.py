@@ -1,0 +1,87 @@
+"""The facts that decide whether what one machine built fits another, and the names made of them."""
+
+import hashlib
+import json
+import platform
+import subprocess
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+from worker.environments.description import Description
+
+PYTHON = Path("/usr/bin/python3")
+"""The distribution's own, which every user may run; never the one that happens to be first on PATH."""
+
+RECIPE = "1"
+"""Change it when the way of building changes, so that everything is built anew from the same requirements."""
+
+# Horovod's build asks the compiler for these and uses what this machine has of them.
+CPU_FEATURES = ("avx", "f16c", "fma")
+
+_ASK = """
+import json, os, sys, sysconfig
+print(json.dumps({
+    "version": "%d.%d" % sys.version_info[:2],
+    "include": sysconfig.get_path("include"),
+    "library": sysconfig.get_path("stdlib"),
+}))
+"""
+
+
+@dataclass(frozen=True)
+class Machine:
+    system: str
+    architecture: str
+    libc: str
+    cpu: tuple[str, ...]
+    python: str
+    """As 3.11: a build outlives the distribution's small updates."""
+
+
+def read_machine(python: Path = PYTHON) -> Machine:
+    release = platform.freedesktop_os_release()
+    return Machine(
+        system=f"{release.get('ID', 'linux')}-{release.get('VERSION_ID', '')}",
+        architecture=platform.machine(),
+        libc="-".join(platform.libc_ver()),
+        cpu=_cpu_features(),
+        python=ask_python(python)["version"],
+    )
+
+
+def ask_python(python: Path) -> dict[str, str]:
+    """Version (as 3.11), folders of C headers and of the library of an interpreter that is not ours."""
+    answer = subprocess.run([python, "-I", "-c", _ASK], capture_output=True, text=True, check=True)
+    facts: dict[str, str] = json.loads(answer.stdout)
+    return facts
+
+
+def environment_digest(description: Description, machine: Machine) -> str:
+    """Changes with everything that changes what is built, and with nothing else."""
+    return _digest(
+        machine, [description.folder / "environment.toml", description.requirements, description.source]
+    )
+
+
+def environment_path(description: Description, machine: Machine, cache: Path) -> Path:
+    return cache / f"training-{environment_digest(description, machine)}"
+
+
+def wheels_path(description: Description, machine: Machine, cache: Path) -> Path:
+    """The packages that the environment is installed from; a new table of contents needs no new ones."""
+    variables = json.dumps(dict(description.compiled.variables), sort_keys=True)
+    return cache / f"wheels-{_digest(machine, [description.requirements, description.source], variables)}"
+
+
+def _digest(machine: Machine, files: list[Path], more: str = "") -> str:
+    content = hashlib.sha256(repr((RECIPE, astuple(machine), more)).encode())
+    for file in files:
+        content.update(b"\0" + file.name.encode() + b"\0" + file.read_bytes())
+    return content.hexdigest()[:12]
+
+
+def _cpu_features() -> tuple[str, ...]:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("flags"):
+            return tuple(sorted(set(CPU_FEATURES) & set(line.split())))
+    return ()

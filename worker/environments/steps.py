@@ -1,0 +1,73 @@
+"""The steps of a build, in their order, and how they tell how far they are."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+Report = Callable[[str, float, str], None]
+"""Called with the step's code, its share done (0 to 1) and a name to show; at least about every second.
+
+What it raises ends the build at once: so a task gives up its lease, or a person cancels.
+"""
+
+
+class Step(StrEnum):
+    WAIT = "wait"
+    """Another build of this machine is running; left out where none is."""
+    CHECK_TOOLS = "check_tools"
+    DOWNLOAD = "download"
+    INSTALL = "install"
+    COMPILE = "compile_horovod"
+    VERIFY = "verify"
+    CONTENTS = "contents"
+
+
+@dataclass
+class Progress:
+    """One step's progress; it never goes back, and is told again on each tick."""
+
+    report: Report
+    step: Step
+    share: float = 0.0
+    detail: str = ""
+
+    def tell(self, share: float, detail: str = "") -> None:
+        self.share = max(self.share, min(share, 1.0))
+        self.detail = detail or self.detail
+        self.tick()
+
+    def tick(self) -> None:
+        self.report(self.step, self.share, self.detail)
+
+
+@dataclass
+class DownloadLines:
+    """Reads pip's words: which file it fetches, and how much of it is there."""
+
+    progress: Progress
+    packages: int
+    collected: int = field(default=0, init=False)
+    name: str = field(default="", init=False)
+
+    def __call__(self, line: str) -> None:
+        if line.startswith("Collecting "):
+            self.collected += 1
+        elif downloading := re.match(r"\s*(?:Downloading|Using cached) (\S+)", line):
+            self.name = downloading[1]
+        part = 0.0
+        if moved := re.match(r"Progress (\d+) of (\d+)$", line):
+            part = int(moved[1]) / max(1, int(moved[2]))
+        # pip first collects and fetches each package in turn, and saves them all at the end.
+        self.progress.tell(max(0, self.collected - 1 + part) / (self.packages + 1), self.name)
+
+
+@dataclass
+class CompilerLines:
+    """Reads make's words: `[ 42%] Building CXX object …/mpi_ops.cc.o`."""
+
+    progress: Progress
+
+    def __call__(self, line: str) -> None:
+        if built := re.match(r"\s*\[ *(\d+)%\] (?:Building|Linking) .*?([^/ ]+)$", line):
+            self.progress.tell(0.98 * int(built[1]) / 100, built[2].removesuffix(".o"))

@@ -1,0 +1,49 @@
+"""What a build needs of the machine before it changes anything: programs, a fitting Python, free space."""
+
+import os
+import shutil
+from pathlib import Path
+
+from worker.environments.commands import PATH
+from worker.environments.description import Description, Need
+from worker.environments.errors import NoSpace, PythonUnsupported, ToolsMissing
+from worker.environments.machine import ask_python
+
+
+def check_python(description: Description, python: Path) -> None:
+    """Raises ToolsMissing or PythonUnsupported."""
+    if not os.access(python, os.X_OK):
+        raise ToolsMissing("environment.tools_missing", packages=["python3"], log="")
+    version = ask_python(python)["version"]
+    if version not in description.pythons:
+        raise PythonUnsupported(
+            "environment.python_unsupported", version=version, supported=list(description.pythons), log=""
+        )
+
+
+def check_download(python: Path) -> None:
+    """The first pip comes out of the interpreter's own `ensurepip`. Raises ToolsMissing."""
+    library = ask_python(python)["library"]
+    if not Path(library, "ensurepip", "__init__.py").exists():
+        raise ToolsMissing("environment.tools_missing", packages=["python3-venv"], log="")
+
+
+def check_compiler(description: Description, python: Path) -> None:
+    """Raises ToolsMissing with all packages that are missing."""
+    include = Path(ask_python(python)["include"])
+    missing = [need.package for need in description.compiled.needs if not _is_there(need, include)]
+    if missing:
+        raise ToolsMissing("environment.tools_missing", packages=missing, log="")
+
+
+def check_space(folder: Path, needed: int) -> None:
+    """Raises NoSpace with both numbers, in bytes."""
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise NoSpace("environment.no_space", needed=needed, free=free, path=str(folder), log="")
+
+
+def _is_there(need: Need, include: Path) -> bool:
+    if need.program is not None:
+        return shutil.which(need.program, path=PATH) is not None
+    return need.header is not None and (include / need.header).exists()
