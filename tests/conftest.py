@@ -82,7 +82,7 @@ def database_url(database_kind: str, request: pytest.FixtureRequest, tmp_path: P
         shutil.copy(request.getfixturevalue("migrated_file"), path)
         yield f"sqlite:///{path}"
     else:
-        with request.getfixturevalue("postgresql").database() as url:
+        with request.getfixturevalue("postgresql").migrated() as url:
             yield url
 
 
@@ -94,9 +94,11 @@ def store(database_url: str) -> Iterator[Store]:
 
 
 @pytest.fixture
-def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """For tests with many passwords: Argon2's real cost is tried by its own test."""
     monkeypatch.setattr(credentials, "HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+    credentials.nobodys_hash.cache_clear()
+    yield
     credentials.nobodys_hash.cache_clear()
 
 

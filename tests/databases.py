@@ -16,6 +16,7 @@ from typing import Any
 import psycopg
 
 from cluster.store.migrate import upgrade
+from cluster.store.tables import metadata
 
 TEMPLATE = "template_groundcrew"
 STARTS_WITHIN_SECONDS = 60
@@ -31,6 +32,8 @@ class PostgresqlServer:
     def __init__(self, folder: Path, user: str) -> None:
         self.folder = folder
         self.user = user
+        self.made: set[str] = set()
+        self.spare: list[str] = []
         with self.connect("postgres") as connection:
             connection.execute(f"CREATE DATABASE {TEMPLATE}")
         upgrade(self.url(TEMPLATE))
@@ -42,15 +45,34 @@ class PostgresqlServer:
         return psycopg.connect(host=str(self.folder), user=self.user, dbname=database, autocommit=True)
 
     @contextmanager
-    def database(self, template: str = TEMPLATE) -> Iterator[str]:
-        """The URL of a migrated database of its own; `template0` gives an empty one."""
+    def empty(self) -> Iterator[str]:
+        """The URL of a new database without a table."""
         name = f"test_{uuid.uuid4().hex[:12]}"
         with self.connect("postgres") as connection:
-            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+            connection.execute(f"CREATE DATABASE {name}")
             try:
                 yield self.url(name)
             finally:
                 connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+    @contextmanager
+    def migrated(self) -> Iterator[str]:
+        """The URL of a migrated database without a row. Emptied and used again: making one costs 0.3 s."""
+        name = self.spare.pop() if self.spare else f"test_{uuid.uuid4().hex[:12]}"
+        if name not in self.made:
+            with self.connect("postgres") as connection:
+                connection.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
+            self.made.add(name)
+        yield self.url(name)
+        with self.connect(name) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+            connection.execute("SET session_replication_role = replica")  # The audit's trigger would refuse.
+            tables = ", ".join(metadata.tables)
+            connection.execute(f"TRUNCATE {tables} RESTART IDENTITY")
+        self.spare.append(name)
 
 
 def find_postgresql() -> Path:

@@ -1,5 +1,7 @@
 """Opens the database: the same code for SQLite (embedded) and PostgreSQL."""
 
+import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -50,8 +52,8 @@ def open_sqlite(url: str) -> Engine:
     def prepare(connection: Any, record: object) -> None:
         # The driver's own transaction handling would begin too late; `begin` below does it.
         connection.isolation_level = None
+        use_write_ahead_log(connection)
         for pragma in (
-            "journal_mode=WAL",
             "synchronous=FULL",
             "foreign_keys=ON",
             f"busy_timeout={BUSY_TIMEOUT_MS}",
@@ -64,3 +66,17 @@ def open_sqlite(url: str) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+def use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """SQLite itself does not wait while another process turns the same new file to WAL; this does."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return

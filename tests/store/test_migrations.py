@@ -62,7 +62,7 @@ def test_the_migrated_schema_is_what_the_rows_say(
         built = declared_schema(f"sqlite:///{tmp_path}/declared.db")
     else:
         server: PostgresqlServer = request.getfixturevalue("postgresql")
-        with server.database("template0") as url:
+        with server.empty() as url:
             built = declared_schema(url)
     assert migrated == built
 
@@ -200,7 +200,7 @@ def test_two_starters_at_once_migrate_one_database(
     if database_kind == "sqlite":
         start_two(f"sqlite:///{tmp_path}/groundcrew.db")
     else:
-        with request.getfixturevalue("postgresql").database("template0") as url:
+        with request.getfixturevalue("postgresql").empty() as url:
             start_two(url)
 
 

@@ -33,7 +33,8 @@ def create(
 ) -> Workspace:
     """Days count from today."""
     return workspaces.create_workspace(
-        cluster, actor, name, "", TODAY + timedelta(days=starts), TODAY + timedelta(days=ends), units, manager, members
+        cluster, actor, name, "", TODAY + timedelta(days=starts), TODAY + timedelta(days=ends),
+        units, manager, members,
     )  # fmt: skip
 
 
