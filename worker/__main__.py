@@ -1,0 +1,50 @@
+"""``python -m worker scheduler | tasks QUEUE | agent | up | down | status | reset``."""
+
+import sys
+from pkgutil import resolve_name
+
+import structlog
+
+SERVICES = {
+    "scheduler": "worker.scheduler:main",
+    "tasks": "worker.tasks.run:main",
+    "agent": "worker.agent:main",
+}
+FOR_A_PERSON = {
+    "up": "worker.embedded.up:main",
+    "down": "worker.embedded.down:main",
+    "status": "worker.embedded.status:main",
+    "reset": "worker.embedded.reset:main",
+}
+"""Each command loads only what it needs: ``make status`` does not wait for the scheduler's imports."""
+
+
+def main(arguments: list[str]) -> int:
+    name, *rest = arguments or [""]
+    if name in SERVICES:
+        configure_logging()
+        return int(resolve_name(SERVICES[name])(rest) or 0)
+    if name in FOR_A_PERSON:
+        return int(resolve_name(FOR_A_PERSON[name])(rest) or 0)
+    sys.stderr.write(f"{__doc__}\n")
+    return 2
+
+
+def configure_logging() -> None:
+    """JSON lines on stderr, as the portal writes them; the process manager keeps them in a file."""
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.StackInfoRenderer(),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(ensure_ascii=False),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
