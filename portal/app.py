@@ -7,7 +7,7 @@ from flask import Blueprint, Flask, current_app, request
 from flask_wtf.csrf import CSRFProtect
 
 from cluster.services.context import Cluster
-from portal import errors, headers, i18n, look, permissions, rail, request_log, sign_in, units, views
+from portal import api, errors, headers, i18n, look, permissions, rail, request_log, sign_in, units, views
 from portal.current import is_api
 
 YEAR_SECONDS = 365 * 24 * 3600
@@ -50,6 +50,7 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     app.before_request(lambda: check_token(csrf))
     for blueprint in feature_blueprints():
         app.register_blueprint(blueprint)
+    api.init_app(app)
     permissions.check_table(app)
     return app
 

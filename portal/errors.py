@@ -1,5 +1,7 @@
 """The one handler: every error leaves the portal through here, in the reader's language and without a trace of code."""
 
+from collections.abc import Sequence
+
 import structlog
 from flask import Flask, Response, jsonify, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -8,6 +10,7 @@ from werkzeug.exceptions import HTTPException
 
 from cluster import words
 from cluster.domain.errors import Conflict, Forbidden, GroundcrewError, NotFound, Refused, Unavailable
+from portal.api.shapes import wrong_shapes
 from portal.current import is_api, is_fragment, request_id
 from portal.i18n import language
 from portal.permissions import SAFE_METHODS, NotSignedIn
@@ -39,7 +42,7 @@ def answer(error: Exception) -> ResponseReturnValue:
             return error.get_response()
         status = error.code if error.code in KNOWN_STATUS else 400
         if status < 500:
-            return problem(status, f"http.{status}", {})
+            return problem(status, f"http.{status}", {}, shapes=wrong_shapes(error))
     log.error("bug", exc_info=error, route=str(request.url_rule))
     return problem(500, "http.500", {})
 
@@ -56,8 +59,14 @@ def ask_to_sign_in() -> ResponseReturnValue:
     return redirect(url_for("sign_in.sign_in", next=back if back != "/" else None))
 
 
-def problem(status: int, code: str, data: dict[str, object], field: str = "") -> Response:
-    """HTML for pages, a piece for htmx, RFC 9457 for REST."""
+def problem(
+    status: int,
+    code: str,
+    data: dict[str, object],
+    field: str = "",
+    shapes: Sequence[dict[str, str]] = (),
+) -> Response:
+    """HTML for pages, a piece for htmx, RFC 9457 for REST. `shapes` are fields of a wrong shape."""
     sentence = words.say(code, data, language())
     if is_api():
         body: dict[str, object] = {
@@ -69,7 +78,10 @@ def problem(status: int, code: str, data: dict[str, object], field: str = "") ->
             "request_id": request_id(),
         }
         if field:
-            body["errors"] = [{"pointer": f"/{field}", "code": code, "message": sentence}]
+            pointer = "/" + field.replace(".", "/")
+            body["errors"] = [{"pointer": pointer, "code": code, "message": sentence}]
+        elif shapes:
+            body["errors"] = list(shapes)
         response = jsonify(body)
         response.content_type = "application/problem+json"
         if status == 401:

@@ -46,6 +46,16 @@ RULES: dict[str, Rule] = {
     "sign_in.open_session": Rule.ANYONE,
     "sign_in.sign_out": Rule.SIGNED_IN,
     "dashboard.home": Rule.SIGNED_IN,
+    "api-docs.openapi_json": Rule.ANYONE,
+    "api_jobs.Jobs": Rule.SIGNED_IN,
+    "api_jobs.OneJob": Rule.SEES_JOB,
+    "api_jobs.Why": Rule.SEES_JOB,
+    "api_jobs.Log": Rule.SEES_JOB,
+    "api_jobs.Stop": Rule.STOPS_JOB,
+    "api_nodes.Nodes": Rule.SIGNED_IN,
+    "api_workspaces.Workspaces": Rule.SIGNED_IN,
+    "api_trainings.Trainings": Rule.SIGNED_IN,
+    "api_datasets.Datasets": Rule.SIGNED_IN,
 }
 
 

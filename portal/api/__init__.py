@@ -27,7 +27,11 @@ def init_app(app: Flask) -> PortalApi:
         OPENAPI_JSON_PATH="openapi.json",
     )
     api = PortalApi(app)
-    scheme: dict[str, Any] = {"type": "http", "scheme": "bearer", "description": "A token from your profile page."}
+    scheme: dict[str, Any] = {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A token from your profile page.",
+    }
     api.spec.components.security_scheme("token", scheme)
     api.spec.options["security"] = [{"token": []}]
     for feature in FEATURES:

@@ -1,19 +1,57 @@
 """What every part of the API shares: its prefix, the documented errors, reasons as sentences."""
 
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
+from flask import Request
 from flask_smorest import Blueprint
+from marshmallow import RAISE, Schema
+from webargs.flaskparser import FlaskParser
+from werkzeug.exceptions import BadRequest
 
 from cluster import words
 from portal.i18n import language
+
+Decorated = TypeVar("Decorated")
+
+
+class Keeps(Protocol):
+    """A decorator after which the function has the type that it had before."""
+
+    def __call__(self, decorated: Decorated, /) -> Decorated: ...
+
+
+class Parser(FlaskParser):
+    """Refuses fields and parameters that nobody knows, and bodies nested deeper than any meant one."""
+
+    DEFAULT_UNKNOWN_BY_LOCATION: dict[str, str | None] = {"json": RAISE, "query": RAISE}
+
+    def load_json(self, req: Request, schema: Schema) -> Any:
+        try:
+            return super().load_json(req, schema)
+        except RecursionError:
+            raise BadRequest from None
 
 
 class ApiBlueprint(Blueprint):  # type: ignore[misc]
     """`api_jobs` answers under /api/v1/jobs."""
 
+    ARGUMENTS_PARSER = Parser()
+
     def __init__(self, name: str, description: str) -> None:
         super().__init__(f"api_{name}", __name__, description=description)
         self.url_name = name
+
+    def route(self, rule: str, **options: Any) -> Keeps:
+        decorate: Keeps = super().route(rule, **options)
+        return decorate
+
+    def arguments(self, schema: type[Schema], location: str = "json") -> Keeps:
+        decorate: Keeps = super().arguments(schema, location=location)
+        return decorate
+
+    def response(self, status: int, schema: type[Schema] | None = None, **options: Any) -> Keeps:
+        decorate: Keeps = super().response(status, schema, **options)
+        return decorate
 
 
 def sentence(code: str | None, data: dict[str, Any] | None) -> dict[str, Any] | None:

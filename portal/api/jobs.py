@@ -27,7 +27,7 @@ LONGEST_KEY = 100
 
 
 def read_key() -> tuple[str, str] | None:
-    """The Idempotency-Key with the hash of the body that it came with. Raises Refused for a key that no client would make."""
+    """The Idempotency-Key and the hash of its body; raises Refused for a key that no client would make."""
     key = request.headers.get("Idempotency-Key")
     if key is None:
         return None
@@ -41,7 +41,7 @@ def describe(job: Job) -> dict[str, Any]:
         "id": job.id,
         "name": job.name,
         "state": job.state.value,
-        "state_word": words.state_word("job", job.state.value, language()),
+        "state_word": words.word("state.job", job.state.value, language()),
         "workspace": named(job.workspace),
         "training": named(job.training),
         "user": named(job.user),
@@ -61,7 +61,7 @@ def describe(job: Job) -> dict[str, Any]:
         "exit_code": job.exit_code,
         "waiting": reason_of(job),
         "end": sentence(job.end_code, job.end_data),
-        "url": url_for("jobs.show", job_id=job.id, _external=True),
+        "url": f"{current_cluster().settings.public_url}/jobs/{job.id}",
     }
 
 
@@ -155,7 +155,7 @@ class Why(MethodView):
     def get(self, job_id: int) -> dict[str, Any]:
         """Why it waits, or how it ended, in one sentence made of data."""
         job = jobs.read_job(current_cluster(), current_actor(), job_id)
-        word = words.state_word("job", job.state.value, language())
+        word = words.word("state.job", job.state.value, language())
         reason = reason_of(job) or sentence(job.end_code, job.end_data)
         return {"state": job.state.value, "state_word": word, "reason": reason}
 
@@ -181,5 +181,7 @@ class Log(MethodView):
             data, start, following, size = piece.data, piece.start, piece.next, piece.size
         except (FileMissing, FileNotPlain):
             data, start, following, size = b"", 0, 0, 0
-        headers = {"X-Log-Start": start, "X-Log-Next": following, "X-Log-Size": size}
-        return Response(data, headers=headers, content_type="text/plain; charset=utf-8")
+        answer = Response(data, content_type="text/plain; charset=utf-8")
+        for name, value in (("Start", start), ("Next", following), ("Size", size)):
+            answer.headers[f"X-Log-{name}"] = str(value)
+        return answer

@@ -28,7 +28,7 @@ def describe(view: nodes.NodeView) -> dict[str, Any]:
         "id": view.id,
         "name": view.name,
         "state": view.state.value,
-        "state_word": words.state_word("node", view.state.value, language()),
+        "state_word": words.word("state.node", view.state.value, language()),
         "units": len(view.units),
         "units_free": sum(unit.is_free for unit in view.units),
         "unit_kind": view.kind.value,

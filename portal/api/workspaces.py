@@ -33,7 +33,7 @@ class Workspaces(MethodView):
                     "name": row.name,
                     "description": row.description,
                     "state": state,
-                    "state_word": words.state_word("workspace", state, language()),
+                    "state_word": words.word("state.workspace", state, language()),
                     "starts_on": row.starts_on,
                     "ends_on": row.ends_on,
                     "units": row.units,

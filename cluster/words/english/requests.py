@@ -38,7 +38,15 @@ SENTENCES = {
     "http.500": "Something is broken in Groundcrew itself. It has been written to the log.",
     "http.503": "Part of the installation does not answer. Try again in a moment.",
     "http.form_too_old": "This form was open for too long. Send it once more.",
-    "body.wrong_shape": "This field does not have the expected form.",
+    "body.unknown_field": "There is no field {field}. Leave it out.",
+    "body.field_missing": "{field} is missing.",
+    "body.not_an_integer": "{field} must be a whole number.",
+    "body.not_a_boolean": "{field} must be true or false.",
+    "body.not_text": "{field} must be text.",
+    "body.not_a_list": "{field} must be a list.",
+    "body.not_an_object": "Send a JSON object here.",
+    "body.null": "{field} may not be null. Leave it out instead.",
+    "body.wrong_value": "{field} cannot be used like that: {wanted}",
     "idempotency.other_body": (
         "The key “{key}” was used for another request. Use a new key for a new request."
     ),
