@@ -38,7 +38,7 @@ class Limits:
     """`ratio` is unpacked bytes per packed byte; it counts from `ratio_from` bytes on."""
 
     total_bytes: int = 200 * GIB
-    files: int = 2_000_000
+    files: int = 1_000_000
     ratio: int = 200
     ratio_from: int = GIB
     depth: int = 32
@@ -48,7 +48,8 @@ class Limits:
 class Verdict:
     """Takes entries and bytes one after another and raises Refused at the first that is not allowed.
 
-    `packed_bytes` is the size of the archive's own file. Memory grows with the number of entries only.
+    `packed_bytes` is the size of the archive's own file. Of each path two hashes are kept, about 110 bytes,
+    so that a million entries fit into a small task worker.
     """
 
     packed_bytes: int
@@ -58,11 +59,11 @@ class Verdict:
     written: int = 0
     _said: int = 0
     _entries: int = 0
-    _kinds: dict[str, EntryKind] = field(default_factory=dict)
-    _folded: dict[str, str] = field(default_factory=dict)
+    _known: dict[int, int] = field(default_factory=dict)
+    """Hash of the path in small letters: hash of the path as written, doubled, odd for a folder."""
 
     def check(self, entry: Entry) -> str:
-        """The entry's path beneath the dataset's folder, without `./` and a trailing slash; "" for the root."""
+        """The entry's path beneath the dataset's folder, made plain; "" for the folder itself."""
         self._entries += 1
         if self._entries > self.limits.files:
             raise _refused("archive.too_many_files", entry, most=self.limits.files)
@@ -94,22 +95,22 @@ class Verdict:
         """No path twice, none that only letters' case tells apart, no file where a folder is."""
         parts = path.split("/")
         for depth in range(1, len(parts)):
-            self._take(entry, "/".join(parts[:depth]), EntryKind.FOLDER)
-        if path in self._kinds and entry.kind is EntryKind.FILE:
-            code = "archive.twice" if self._kinds[path] is EntryKind.FILE else "archive.file_and_folder"
-            raise _refused(code, entry)
-        self._take(entry, path, entry.kind)
+            self._take(entry, "/".join(parts[:depth]), is_folder=True)
+        self._take(entry, path, entry.kind is EntryKind.FOLDER)
 
-    def _take(self, entry: Entry, path: str, kind: EntryKind) -> None:
-        known = self._kinds.get(path)
-        if known is not None:
-            if known is not kind:
-                raise _refused("archive.file_and_folder", entry)
+    def _take(self, entry: Entry, path: str, is_folder: bool) -> None:
+        """A folder may be named again; everything else may not."""
+        key, mark = hash(path.casefold()), hash(path) << 1 | is_folder
+        known = self._known.get(key)
+        if known is None:
+            self._known[key] = mark
             return
-        twin = self._folded.setdefault(path.casefold(), path)
-        if twin != path:
-            raise _refused("archive.case_twin", entry, other=twin)
-        self._kinds[path] = kind
+        if known >> 1 != mark >> 1:
+            raise _refused("archive.case_twin", entry)
+        if known != mark:
+            raise _refused("archive.file_and_folder", entry)
+        if not is_folder:
+            raise _refused("archive.twice", entry)
 
     def _check_amount(self, size: int, entry: Entry) -> None:
         if size > self.limits.total_bytes:

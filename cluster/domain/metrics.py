@@ -22,9 +22,9 @@ class Columns:
 
 
 def thin(line: Line, points: int = MOST_POINTS) -> Line:
-    """At most about `points` points, deterministic: per stretch of equal x its first gap, lowest and highest y.
+    """About `points` points at most: of each stretch its first gap, its lowest and its highest y.
 
-    First and last point are always kept; what is short enough comes back unchanged.
+    The same line gives the same points. First and last are kept; what is short comes back unchanged.
     """
     xs, ys = line
     if len(xs) <= points:

@@ -22,7 +22,7 @@ SENTENCES = {
     "archive.device": "“{entry}” is a device, a pipe or a socket. Only files and folders can be uploaded.",
     "archive.setuid": "“{entry}” carries setuid or setgid rights. Take them away and pack it again.",
     "archive.twice": "“{entry}” stands in the archive twice. Keep one of them.",
-    "archive.case_twin": "“{entry}” and “{other}” differ only in capital letters. Rename one of them.",
+    "archive.case_twin": "“{entry}” differs from another entry only in capital letters. Rename one of them.",
     "archive.file_and_folder": "“{entry}” is a file and a folder at once. Rename one of them.",
     "archive.too_deep": "“{entry}” lies more than {most} folders deep. Use fewer folders.",
     "archive.too_many_files": "The archive has more than {most:number} files. Split it.",

@@ -1,0 +1,258 @@
+"""Which jobs start, which wait and why; and that no input at all breaks the four promises."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cluster.domain.placement import Head, NodeUnits, Placed, Quota, Running, Waiting, in_order, place
+from cluster.domain.states import NodeState, UnitKind
+from cluster.domain.waiting import (
+    AheadInQueue,
+    DatasetNotReady,
+    EnvironmentNotReady,
+    HeldForAnother,
+    NodesTooSmall,
+    NodeUnreachable,
+    NoExecutor,
+    NoNodes,
+    NotEnoughUnits,
+    Outlook,
+    QuotaUsed,
+    Reason,
+)
+
+NOW = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)
+SLOT = UnitKind.CPU_SLOT
+
+
+def node(number: int, free: int, total: int | None = None, state: NodeState = NodeState.READY) -> NodeUnits:
+    ids = tuple(range(number * 100, number * 100 + free))
+    return NodeUnits(number, f"gc{number}", state, SLOT, ids, free if total is None else total)
+
+
+def test_three_jobs_on_two_units_two_run_and_one_waits() -> None:
+    decisions = place([Head(1, 1, 1), Head(2, 1, 1), Head(3, 1, 1)], [node(1, 2)], {1: Quota(4, 0)})
+    assert decisions == [
+        Placed(1, 1, (100,)),
+        Placed(2, 1, (101,)),
+        Waiting(3, NotEnoughUnits(1, 0, "gc1", SLOT, nodes=1), Outlook(freed_by=1, starts_on_node="gc1")),
+    ]
+
+
+def test_all_units_or_none() -> None:
+    decisions = place([Head(1, 1, 2)], [node(1, 1, total=2)], {1: Quota(2, 0)})
+    assert decisions == [
+        Waiting(1, NotEnoughUnits(2, 1, "gc1", SLOT), Outlook(helps_units=1, starts_on_node=None))
+    ]
+
+
+def test_a_gang_is_not_split_over_nodes() -> None:
+    (decision,) = place([Head(1, 1, 3)], [node(1, 2, total=4), node(2, 2, total=4)], {1: Quota(8, 0)})
+    assert isinstance(decision, Waiting)
+    assert decision.reason == NotEnoughUnits(3, 2, "gc1", SLOT, nodes=2)
+
+
+def test_the_fullest_node_on_which_it_fits_is_chosen() -> None:
+    decisions = place([Head(1, 1, 2), Head(2, 1, 4)], [node(1, 4), node(2, 2)], {1: Quota(8, 0)})
+    assert decisions == [Placed(1, 2, (200, 201)), Placed(2, 1, (100, 101, 102, 103))]
+
+
+def test_the_quota_holds_although_units_are_free() -> None:
+    (decision,) = place([Head(1, 1, 2)], [node(1, 4)], {1: Quota(4, 3)})
+    assert decision == Waiting(1, QuotaUsed(4, 3, 2, SLOT), Outlook(helps_units=1))
+
+
+def test_a_workspace_without_quota_runs_nothing() -> None:
+    (decision,) = place([Head(1, 1, 1)], [node(1, 4)], {})
+    assert decision == Waiting(1, QuotaUsed(0, 0, 1, SLOT))
+
+
+def test_first_come_first_served_within_a_priority() -> None:
+    heads = [Head(3, 1, 1), Head(1, 1, 1), Head(2, 1, 1, priority=5)]
+    assert [d.job_id for d in place(heads, [node(1, 3)], {1: Quota(3, 0)})] == [2, 1, 3]
+
+
+def test_who_waits_is_not_overtaken_in_the_own_workspace() -> None:
+    heads = [Head(1, 1, 2), Head(2, 1, 1), Head(3, 1, 1)]
+    decisions = place(heads, [node(1, 1, total=2)], {1: Quota(2, 0)})
+    assert [decision.reason for decision in decisions if isinstance(decision, Waiting)] == [
+        NotEnoughUnits(2, 1, "gc1", SLOT),
+        AheadInQueue(1, 1),
+        AheadInQueue(2, 1),
+    ]
+    assert isinstance(decisions[2], Waiting)
+    assert decisions[2].outlook == Outlook(ahead=2, first_ahead=1)
+
+
+def test_small_jobs_of_others_do_not_keep_a_large_one_waiting_for_ever() -> None:
+    heads = [Head(1, 1, 2), Head(2, 2, 1)]
+    decisions = place(heads, [node(1, 1, total=2)], {1: Quota(2, 0), 2: Quota(1, 0)})
+    assert isinstance(decisions[1], Waiting)
+    assert decisions[1].reason == HeldForAnother(1, "gc1")
+
+
+def test_a_job_blocked_by_its_quota_keeps_nothing_from_others() -> None:
+    heads = [Head(1, 1, 2), Head(2, 2, 1)]
+    decisions = place(heads, [node(1, 2)], {1: Quota(2, 1), 2: Quota(1, 0)})
+    assert decisions[1] == Placed(2, 1, (100,))
+
+
+@pytest.mark.parametrize("blocked", [DatasetNotReady("digits", 0.5), EnvironmentNotReady("default", 0.2)])
+def test_who_waits_for_something_else_lets_others_pass(blocked: Reason) -> None:
+    decisions = place([Head(1, 1, 1, blocked=blocked), Head(2, 1, 1)], [node(1, 1)], {1: Quota(2, 0)})
+    assert decisions == [Waiting(1, blocked), Placed(2, 1, (100,))]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "reason"),
+    [
+        ([], NoNodes()),
+        ([node(1, 2, state=NodeState.NO_EXECUTOR)], NoExecutor("gc1")),
+        ([node(1, 2, state=NodeState.UNREACHABLE)], NodeUnreachable("gc1")),
+        (
+            [node(1, 2, state=NodeState.NO_EXECUTOR), node(2, 2, state=NodeState.UNREACHABLE)],
+            NodeUnreachable("gc2"),
+        ),
+        ([node(1, 1), node(2, 8, state=NodeState.UNREACHABLE)], NodesTooSmall(2, 1, "gc1", SLOT)),
+        ([node(1, 0)], NodesTooSmall(2, 0, "gc1", SLOT)),
+    ],
+)
+def test_nodes_that_cannot_run_it(nodes: list[NodeUnits], reason: Reason) -> None:
+    (decision,) = place([Head(1, 1, 2)], nodes, {1: Quota(4, 0)})
+    assert isinstance(decision, Waiting)
+    assert decision.reason == reason
+
+
+def minutes(number: int) -> datetime:
+    return NOW + timedelta(minutes=number)
+
+
+@pytest.mark.parametrize(
+    ("running", "outlook"),
+    [
+        ([], Outlook(helps_units=1)),
+        (
+            [Running(7, 2, 1, 1, minutes(20)), Running(8, 2, 1, 2, minutes(10))],
+            Outlook(freed_by=7, starts_at=minutes(20), starts_on_node="gc1", helps_units=1),
+        ),
+        (
+            [Running(7, 2, 1, 1, None), Running(8, 2, 1, 3, minutes(10))],
+            Outlook(freed_by=8, starts_at=minutes(10), starts_on_node="gc1", helps_units=1),
+        ),
+        (
+            [Running(7, 2, 1, 1, minutes(5)), Running(8, 2, 1, 3, None)],
+            Outlook(freed_by=8, starts_on_node="gc1", helps_units=1),
+        ),
+    ],
+)
+def test_what_frees_the_units_and_when(running: list[Running], outlook: Outlook) -> None:
+    (decision,) = place([Head(1, 1, 4)], [node(1, 1, total=4)], {1: Quota(4, 0)}, running)
+    assert isinstance(decision, Waiting)
+    assert decision.outlook == outlook
+
+
+def test_the_node_that_is_free_first_is_named() -> None:
+    running = [Running(7, 2, 1, 4, minutes(30)), Running(8, 2, 2, 4, minutes(10)), Running(9, 2, 3, 1)]
+    nodes = [node(1, 0, total=4), node(2, 0, total=4), node(3, 0, total=1)]
+    (decision,) = place([Head(1, 1, 4)], nodes, {1: Quota(4, 0)}, running)
+    assert isinstance(decision, Waiting)
+    assert decision.outlook == Outlook(freed_by=8, starts_at=minutes(10), starts_on_node="gc2")
+
+
+def test_what_frees_the_quota_is_a_job_of_the_own_workspace() -> None:
+    running = [Running(7, 2, 1, 4, minutes(1)), Running(8, 1, 1, 2, minutes(10))]
+    (decision,) = place([Head(1, 1, 1)], [node(1, 2, total=8)], {1: Quota(2, 2)}, running)
+    assert isinstance(decision, Waiting)
+    assert decision.outlook == Outlook(freed_by=8, starts_at=minutes(10))
+
+
+def test_workspaces_take_turns_by_who_came_first() -> None:
+    heads = [Head(1, 1, 1), Head(2, 2, 1), Head(3, 1, 1, priority=9), Head(4, 2, 1)]
+    assert [head.job_id for head in in_order(heads)] == [3, 2, 1, 4]
+
+
+heads_of = st.lists(
+    st.builds(
+        Head,
+        job_id=st.integers(1, 60),
+        workspace_id=st.integers(1, 4),
+        units=st.integers(1, 9),
+        priority=st.integers(-2, 2),
+        blocked=st.sampled_from([None, None, None, DatasetNotReady("digits")]),
+    ),
+    max_size=25,
+    unique_by=lambda head: head.job_id,
+)
+nodes_of = st.lists(
+    st.tuples(st.integers(0, 8), st.integers(0, 4), st.sampled_from(list(NodeState))), max_size=5
+).map(lambda rows: [node(i, free, free + held, state) for i, (free, held, state) in enumerate(rows, 1)])
+quotas_of = st.dictionaries(
+    st.integers(1, 4), st.builds(Quota, limit=st.integers(0, 12), used=st.integers(0, 6))
+)
+
+
+@given(heads_of, nodes_of, quotas_of)
+def test_no_unit_twice_no_quota_passed_all_or_nothing(
+    heads: list[Head], nodes: list[NodeUnits], quotas: dict[int, Quota]
+) -> None:
+    decisions = place(heads, nodes, quotas)
+    assert sorted(decision.job_id for decision in decisions) == sorted(head.job_id for head in heads)
+    by_id = {head.job_id: head for head in heads}
+    free = {n.node_id: set(n.free) for n in nodes if n.state is NodeState.READY}
+    given_out: Counter[int] = Counter()
+    used: Counter[int] = Counter()
+    for decision in decisions:
+        if isinstance(decision, Placed):
+            head = by_id[decision.job_id]
+            assert head.blocked is None
+            assert len(decision.unit_ids) == head.units
+            assert set(decision.unit_ids) <= free[decision.node_id]
+            given_out.update(decision.unit_ids)
+            used[head.workspace_id] += head.units
+    assert not given_out or max(given_out.values()) == 1
+    for workspace, units in used.items():
+        assert units + quotas[workspace].used <= quotas[workspace].limit
+
+
+@given(heads_of, nodes_of, quotas_of)
+def test_nobody_is_overtaken_within_a_workspace(
+    heads: list[Head], nodes: list[NodeUnits], quotas: dict[int, Quota]
+) -> None:
+    closed: set[int] = set()
+    by_id = {head.job_id: head for head in heads}
+    for decision in place(heads, nodes, quotas):
+        head = by_id[decision.job_id]
+        if head.blocked:
+            continue
+        if isinstance(decision, Placed):
+            assert head.workspace_id not in closed
+        else:
+            closed.add(head.workspace_id)
+
+
+@given(heads_of, nodes_of, quotas_of, st.randoms())
+def test_the_order_of_the_input_does_not_matter(
+    heads: list[Head], nodes: list[NodeUnits], quotas: dict[int, Quota], random: st.DataObject
+) -> None:
+    shuffled = list(heads)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert place(shuffled, list(reversed(nodes)), quotas) == place(heads, nodes, quotas)
+
+
+@given(heads_of, nodes_of, quotas_of)
+def test_with_the_units_that_are_said_to_help_it_would_start(
+    heads: list[Head], nodes: list[NodeUnits], quotas: dict[int, Quota]
+) -> None:
+    by_id = {head.job_id: head for head in heads}
+    for decision in place(heads, nodes, quotas):
+        if isinstance(decision, Waiting) and decision.outlook.helps_units:
+            head = by_id[decision.job_id]
+            smaller = Head(
+                head.job_id, head.workspace_id, decision.outlook.helps_units, head.priority, None, None
+            )
+            others = [other for other in heads if other.job_id != head.job_id]
+            again = {each.job_id: each for each in place([*others, smaller], nodes, quotas)}
+            assert isinstance(again[head.job_id], Placed)

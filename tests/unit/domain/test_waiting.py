@@ -1,0 +1,68 @@
+"""Reasons survive the row that keeps them, and a newer version's reasons do not break an older page."""
+
+from datetime import UTC, date, datetime
+from typing import get_args
+
+import pytest
+
+from cluster.domain import waiting
+from cluster.domain.states import UnitKind
+from cluster.domain.waiting import Outlook, Reason, read_outlook, read_reason, to_data
+
+AT = datetime(2026, 11, 20, 5, 38, tzinfo=UTC)
+REASONS: list[Reason] = [
+    waiting.NotEnoughUnits(4, 3, "gpu08", UnitKind.GPU, 16),
+    waiting.NodesTooSmall(4, 3, "gpu08", UnitKind.GPU),
+    waiting.QuotaUsed(8, 8, 2, UnitKind.CPU_SLOT),
+    waiting.AheadInQueue(3, 1055),
+    waiting.HeldForAnother(1055, "gpu08"),
+    waiting.WorkspaceNotStarted("speech", date(2026, 12, 1)),
+    waiting.WorkspaceExpired("speech", date(2026, 11, 1)),
+    waiting.EnvironmentNotReady("default", 0.25, "environment.compile", 3),
+    waiting.EnvironmentFailed("default", 3),
+    waiting.DatasetNotReady("digits", 0.5),
+    waiting.DatasetFailed("digits"),
+    waiting.NodeUnreachable("gpu08", AT),
+    waiting.NoExecutor("gpu08"),
+    waiting.NoNodes(),
+    waiting.Interrupted("interrupted.node_rebooted", 2),
+    waiting.JustSubmitted(),
+]
+
+
+def test_the_table_has_every_reason() -> None:
+    assert {type(reason) for reason in REASONS} == set(get_args(Reason)) == set(waiting.REASONS.values())
+
+
+@pytest.mark.parametrize("reason", REASONS, ids=lambda reason: reason.code)
+def test_a_reason_comes_back_from_its_row(reason: Reason) -> None:
+    outlook = Outlook(
+        ahead=1, first_ahead=1054, freed_by=1055, starts_at=AT, starts_on_node="gpu08", helps_units=3
+    )
+    data = to_data(reason, outlook)
+    assert all(isinstance(value, str | int | float) for value in data.values())
+    assert read_reason(reason.code, data) == reason
+    assert read_outlook(data) == outlook
+
+
+def test_nothing_unknown_is_written_down() -> None:
+    assert to_data(waiting.NoNodes()) == {}
+    assert to_data(waiting.NodeUnreachable("gpu08")) == {"node": "gpu08"}
+    assert read_outlook({}) == Outlook()
+
+
+@pytest.mark.parametrize(
+    ("code", "data"),
+    [
+        ("waiting.for_godot", {}),
+        ("waiting.quota_used", {"quota": 1}),
+        ("waiting.quota_used", {"quota": 1, "used": 1, "needed": 1, "kind": "abacus"}),
+        ("waiting.workspace_expired", {"workspace": "speech", "ended_on": "never"}),
+    ],
+)
+def test_what_this_version_does_not_know_is_no_reason(code: str, data: dict[str, object]) -> None:
+    assert read_reason(code, data) is None
+
+
+def test_an_unreadable_outlook_is_none() -> None:
+    assert read_outlook({"starts_at": "soon"}) == Outlook()
