@@ -96,11 +96,24 @@ def submit(
     wait: bool,
     timeout: int | None,
     command: tuple[str, ...],
-    **choices: Any,
+    name: str,
+    units: int,
+    variables: dict[str, str],
+    launcher: str | None,
+    priority: int,
 ) -> None:
     """Submit a job. For own code, the script and its arguments come after `--`."""
     found = find_training(client, training)
-    body = {"training_id": found["id"], "time_limit_seconds": time_limit, "command": list(command), **choices}
+    body = {
+        "training_id": found["id"],
+        "name": name,
+        "units": units,
+        "variables": variables,
+        "launcher": launcher,
+        "priority": priority,
+        "time_limit_seconds": time_limit,
+        "command": list(command),
+    }
     if dataset:
         body["dataset_id"] = find_dataset(client, dataset, found["workspace"]["id"])
     answer = client.post("/jobs", body, dry_run=str(dry_run).lower())

@@ -1,0 +1,170 @@
+"""The `groundcrew` command against a portal that answers over a real socket."""
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import structlog
+from click.testing import CliRunner, Result
+from werkzeug.serving import make_server
+
+from cluster.domain.states import JobState
+from cluster.services import storage
+from cluster.store.jobs import Job
+from portal.cli import main
+from portal.cli.words import KOREAN
+from tests.unit.api.conftest import Lab
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    server = make_server("127.0.0.1", 0, lab.client.application, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    token = lab.headers()["Authorization"].removeprefix("Bearer ")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("GROUNDCREW_URL", f"http://127.0.0.1:{server.port}")
+    monkeypatch.setenv("GROUNDCREW_TOKEN", token)
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def invoke(*arguments: str, expected: int = 0) -> Result:
+        result = CliRunner().invoke(main, list(arguments))
+        assert result.exit_code == expected, result.output
+        return result
+
+    # The portal's log would land in what the command has written: both share this process.
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
+    yield invoke
+    structlog.reset_defaults()
+    server.shutdown()
+    thread.join(10)
+    server.server_close()
+
+
+def submit(run: Run, *arguments: str) -> int:
+    result = run("job", "submit", "-t", "vision/digits-lenet", "-d", "digits", "-v", "epochs=2", *arguments)
+    return int(result.stdout.strip().removeprefix("job-"))
+
+
+def end(lab: Lab, job_id: int, state: JobState, code: str) -> None:
+    with lab.cluster.store.write() as session:
+        job = session.get_one(Job, job_id)
+        job.state, job.end_code, job.end_data, job.exit_code = state, code, {}, 0
+        job.ended_at = lab.cluster.clock()
+
+
+def test_a_job_is_submitted_listed_shown_explained_and_cancelled(lab: Lab, run: Run) -> None:
+    job_id = submit(run, "-n", "from-the-command", "--time-limit", "2h")
+    row = json.loads(run("job", "show", f"job-{job_id}", "-o", "json").stdout)
+    assert (row["name"], row["time_limit_seconds"], row["variables"]["epochs"]) == (
+        "from-the-command",
+        7200,
+        2,
+    )
+    listed = run("job", "list", "--mine", "--state", "waiting").stdout
+    assert f"job-{job_id}" in listed and "vision" in listed
+    assert "epochs=2" in run("job", "show", str(job_id)).stdout
+    assert run("job", "why", str(job_id)).stdout.startswith("Waiting: ")
+    run("job", "cancel", str(job_id))
+    assert json.loads(run("job", "list", "-o", "json").stdout)[0]["state"] == "stopped"
+    run("job", "cancel", str(job_id), expected=5)
+
+
+def test_nothing_is_made_by_a_dry_run(lab: Lab, run: Run) -> None:
+    answer = run("job", "submit", "-t", "digits-lenet", "-d", "digits", "--dry-run")
+    assert answer.stdout.strip() == "It starts now."
+    assert json.loads(run("job", "list", "-o", "json").stdout) == []
+
+
+def test_a_refusal_names_the_field_and_sets_the_exit_code(lab: Lab, run: Run) -> None:
+    refused = run("job", "submit", "-t", "digits-lenet", "-d", "digits", "-u", "9", expected=6)
+    assert "units: " in refused.stderr
+    assert (
+        "variables/epochs: "
+        in run("job", "submit", "-t", "digits-lenet", "-d", "digits", "-v", "epochs=-1", expected=6).stderr
+    )
+    run("job", "show", "999", expected=4)
+    run("job", "submit", "-t", "none", expected=4)
+    run("job", "submit", "-t", "digits-lenet", "-d", "none", expected=4)
+    run("job", "submit", "-t", "digits-lenet", "-v", "epochs", expected=2)
+    run("job", "submit", "-t", "digits-lenet", "--time-limit", "soon", expected=2)
+    run("job", "show", "x1", expected=2)
+
+
+def test_a_wrong_or_missing_token_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROUNDCREW_TOKEN", "gc_1_wrong")
+    run("workspace", "list", expected=3)
+    monkeypatch.delenv("GROUNDCREW_TOKEN")
+    assert "groundcrew login" in run("workspace", "list", expected=3).stderr
+    monkeypatch.delenv("GROUNDCREW_URL")
+    assert "GROUNDCREW_URL" in run("workspace", "list", expected=2).stderr
+
+
+def test_a_server_that_is_not_there_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROUNDCREW_URL", "http://127.0.0.1:1")
+    assert "does not answer" in run("node", "list", expected=1).stderr
+
+
+def test_a_log_is_written_as_it_is_and_followed_to_the_end(lab: Lab, run: Run) -> None:
+    job_id = submit(run)
+    folder = storage.attempt_folder(lab.cluster.settings, lab.workspace.id, job_id, 0) / "out"
+    folder.mkdir(parents=True)
+    text = "에폭 1\n" * 60_000
+    (folder / "rank-0.stdout").write_text(text)
+    (folder / "rank-0.stderr").write_text("warned\n")
+    end(lab, job_id, JobState.FINISHED, "exit.finished")
+    assert run("job", "logs", str(job_id), "-f").stdout == text
+    assert run("job", "logs", str(job_id), "--stderr").stdout == "warned\n"
+    assert len(run("job", "logs", str(job_id)).stdout.encode()) <= 65536
+
+
+def test_waiting_for_a_job_returns_its_result(lab: Lab, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome = [(JobState.FINISHED, "exit.finished"), (JobState.FAILED, "exit.failed")]
+    made: list[int] = []
+
+    def end_the_newest(seconds: float) -> None:
+        with lab.cluster.store.read() as session:
+            newest = session.query(Job.id).order_by(Job.id.desc()).first()
+        assert newest is not None
+        end(lab, newest[0], *outcome[len(made)])
+        made.append(newest[0])
+
+    monkeypatch.setattr("portal.cli.jobs.time.sleep", end_the_newest)
+    submit_and_wait = ("job", "submit", "-t", "digits-lenet", "-d", "digits", "--wait")
+    run(*submit_and_wait)
+    run(*submit_and_wait, expected=1)
+
+
+def test_waiting_ends_after_the_given_time(lab: Lab, run: Run) -> None:
+    wait = ("--wait", "--timeout", "1s")
+    waiting = run("job", "submit", "-t", "digits-lenet", "-d", "digits", *wait, expected=124)
+    assert "the job goes on" in waiting.stderr
+
+
+def test_nodes_and_workspaces_are_listed(run: Run) -> None:
+    assert "gpu01" in run("node", "list").stdout
+    assert "vision" in run("workspace", "list").stdout
+
+
+def test_login_keeps_address_and_token_for_this_user_alone(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lab: Lab
+) -> None:
+    url, token = os.environ["GROUNDCREW_URL"], os.environ["GROUNDCREW_TOKEN"]
+    monkeypatch.delenv("GROUNDCREW_URL")
+    monkeypatch.delenv("GROUNDCREW_TOKEN")
+    run("login", "--url", url + "/", "--token", token)
+    saved = tmp_path / "config" / "groundcrew" / "config.toml"
+    assert saved.stat().st_mode & 0o777 == 0o600
+    assert "vision" in run("workspace", "list").stdout
+
+
+def test_the_command_speaks_korean(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "ko_KR.UTF-8")
+    assert "작업공간" in run("workspace", "list").stdout
+    assert all(english != korean for english, korean in KOREAN.items())
