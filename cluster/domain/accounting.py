@@ -30,8 +30,8 @@ def seconds_in_states(
     """Seconds in each state that the job was in, in the order of their first appearance."""
     spent: dict[JobState, float] = {}
     ordered = sorted(changes, key=lambda change: change.at)
-    until = [change.at for change in ordered[1:]] + [ended_at or now]
-    for change, end in zip(ordered, until, strict=True):
+    until = [*(change.at for change in ordered[1:]), ended_at or now]
+    for change, end in zip(ordered, until, strict=False):
         if change.state in (JobState.FINISHED, JobState.FAILED, JobState.STOPPED):
             continue
         seconds = max(0.0, (end - change.at).total_seconds())

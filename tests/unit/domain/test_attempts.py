@@ -1,0 +1,174 @@
+"""The reconciler's decision, as a table: row state, wish, what the executor sees, fate of the node."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from cluster.domain import attempts
+from cluster.domain.attempts import (
+    AttemptFacts,
+    ForceStop,
+    Forestall,
+    Interrupt,
+    NodeFate,
+    Nothing,
+    RecordEnd,
+    RecordRunning,
+    Seen,
+    Start,
+    Stop,
+    decide,
+)
+from cluster.domain.exits import ExitTruth, never_started
+from cluster.domain.states import AttemptState, Desired, JobState
+
+SECONDS = timedelta(seconds=1)
+GOOD = ExitTruth(job=7, attempt=2, fence=2, exit_code=0)
+BAD = replace(GOOD, exit_code=1)
+STOPPED = replace(GOOD, exit_code=143, signal=15, stopped=True)
+
+TABLE = """
+placed   run  absent  same_boot    start
+placed   run  absent  rebooted     start
+placed   run  alive   same_boot    running
+placed   run  gone    same_boot    end:failed:exit.lost
+placed   run  unknown unreachable  nothing
+placed   run  unknown lost         interrupt:node_lost
+placed   stop absent  same_boot    forestall
+placed   stop alive   same_boot    stop
+starting run  absent  same_boot    nothing
+starting run  absent  rebooted     interrupt:node_rebooted
+starting run  alive   same_boot    running
+starting run  gone    same_boot    end:failed:exit.lost
+starting run  gone    rebooted     interrupt:node_rebooted
+starting run  unknown unreachable  nothing
+starting stop absent  same_boot    forestall
+starting stop alive   same_boot    stop
+starting stop gone    same_boot    end:stopped:exit.stopped
+running  run  absent  same_boot    end:failed:exit.lost
+running  run  absent  rebooted     interrupt:node_rebooted
+running  run  alive   same_boot    nothing
+running  run  gone    same_boot    end:failed:exit.lost
+running  run  gone    rebooted     interrupt:node_rebooted
+running  run  unknown unreachable  nothing
+running  run  unknown same_boot    nothing
+running  run  unknown lost         interrupt:node_lost
+running  stop absent  same_boot    end:stopped:exit.stopped
+running  stop alive   same_boot    stop
+running  stop gone    same_boot    end:stopped:exit.stopped
+running  stop unknown unreachable  nothing
+ended    run  absent  same_boot    nothing
+ended    run  alive   same_boot    force
+ended    stop gone    same_boot    nothing
+ended    run  unknown lost         nothing
+"""
+
+
+def facts(state: str = "running", desired: str = "run", seen: str = "alive", **more: object) -> AttemptFacts:
+    return AttemptFacts(
+        job=7,
+        number=2,
+        fence=2,
+        state=AttemptState(state),
+        desired=Desired(desired),
+        seen=Seen(seen),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def told(action: attempts.Action) -> str:
+    """The action as the table writes it."""
+    if isinstance(action, RecordEnd):
+        return f"end:{action.outcome.state}:{action.outcome.code}"
+    if isinstance(action, Interrupt):
+        return action.code.replace("interrupted.", "interrupt:")
+    names = {
+        Start: "start",
+        RecordRunning: "running",
+        Forestall: "forestall",
+        Stop: "stop",
+        ForceStop: "force",
+    }
+    return names.get(type(action), "nothing")
+
+
+@pytest.mark.parametrize("line", TABLE.strip().splitlines())
+def test_without_an_exit_file(line: str) -> None:
+    state, desired, seen, node, expected = line.split()
+    assert told(decide(facts(state, desired, seen, node=NodeFate(node)))) == expected
+
+
+@pytest.mark.parametrize("state", ["placed", "starting", "running"])
+@pytest.mark.parametrize("node", [NodeFate.SAME_BOOT, NodeFate.REBOOTED])
+@pytest.mark.parametrize(
+    ("desired", "truth", "expected"),
+    [
+        ("run", GOOD, "end:finished:exit.finished"),
+        ("run", BAD, "end:failed:exit.error"),
+        ("run", STOPPED, "interrupt:services_stopped"),
+        ("stop", STOPPED, "end:stopped:exit.stopped"),
+        ("stop", GOOD, "end:finished:exit.finished"),
+        ("run", replace(GOOD, fence=1), "end:failed:exit.truth_foreign"),
+        ("run", replace(GOOD, job=8), "end:failed:exit.truth_foreign"),
+        ("run", ExitTruth(error="exit.truth_unreadable"), "end:failed:exit.truth_unreadable"),
+        ("stop", ExitTruth(error="exit.truth_unreadable"), "end:stopped:exit.truth_unreadable"),
+    ],
+)
+def test_the_exit_file_of_a_shim_that_is_gone(
+    state: str, node: NodeFate, desired: str, truth: ExitTruth, expected: str
+) -> None:
+    assert told(decide(facts(state, desired, "gone", node=node, truth=truth))) == expected
+
+
+def test_an_exit_file_does_not_count_while_the_shim_lives() -> None:
+    assert decide(facts(truth=GOOD)) == Nothing()
+
+
+@pytest.mark.parametrize("seen", list(Seen))
+def test_a_stale_attempt_changes_no_row_and_may_not_live(seen: Seen) -> None:
+    stale = replace(facts(), fence=3, seen=seen, truth=GOOD, node=NodeFate.LOST)
+    assert decide(stale) == (ForceStop() if seen is Seen.ALIVE else Nothing())
+
+
+@pytest.mark.parametrize(
+    ("since", "expected"), [(0, Nothing()), (9, Nothing()), (10, Start()), (59, Start()), (60, Forestall())]
+)
+def test_a_start_that_nobody_answers_is_repeated_then_given_up(since: int, expected: object) -> None:
+    assert decide(facts("starting", seen="absent", since_placed=since * SECONDS)) == expected
+
+
+@pytest.mark.parametrize(("since", "expected"), [(None, Stop()), (0, Stop()), (6, Stop()), (7, ForceStop())])
+def test_a_stop_becomes_a_forced_one_before_ten_seconds(since: int | None, expected: object) -> None:
+    waited = None if since is None else since * SECONDS
+    assert decide(facts(desired="stop", since_stop_requested=waited)) == expected
+
+
+@pytest.mark.parametrize(
+    ("seen", "truth", "expected"),
+    [
+        ("absent", None, "forestall"),
+        ("alive", None, "stop"),
+        ("gone", STOPPED, "interrupt:services_stopped"),
+        ("gone", GOOD, "end:finished:exit.finished"),
+        ("gone", None, "interrupt:services_stopped"),
+    ],
+)
+def test_make_down_lets_the_job_wait_again(seen: str, truth: ExitTruth | None, expected: str) -> None:
+    assert told(decide(facts("starting", seen=seen, truth=truth, requeue=True))) == expected
+
+
+def test_a_living_attempt_that_was_only_placed_is_adopted() -> None:
+    assert decide(facts("placed")) == RecordRunning(adopted=True)
+    assert decide(facts("starting")) == RecordRunning(adopted=False)
+
+
+@pytest.mark.parametrize(("row", "own", "is_stale"), [(2, 2, False), (3, 2, True), (2, 3, False)])
+def test_stale_is_who_has_been_overtaken(row: int, own: int, is_stale: bool) -> None:
+    assert attempts.is_stale(row, own) is is_stale
+
+
+def test_what_was_forestalled_ends_by_the_wish() -> None:
+    assert attempts.end_of_forestalled(Desired.STOP).state is JobState.STOPPED
+    assert attempts.end_of_forestalled(Desired.RUN) == never_started(Desired.RUN)
+    assert never_started(Desired.RUN).code == "exit.not_started"
