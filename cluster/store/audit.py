@@ -67,9 +67,9 @@ def write_entry(
         AuditEntry(
             at=at,
             actor_id=actor.user_id or None,
-            actor_name=actor.name,
-            address=actor.address,
-            request_id=actor.request_id,
+            actor_name=actor.name[:64],
+            address=actor.address[:64],
+            request_id=actor.request_id[:64],
             action=action,
             object_kind=action.split(".")[0],
             object_id=object_id,
