@@ -1,0 +1,101 @@
+"""A real browser: Debian's chromium under Playwright, with a watch on every page.
+
+A test module gives a `base_url`; `page_in` opens pages of that site in a language and a theme. Nothing here
+downloads a browser.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from werkzeug.serving import make_server
+
+from tests.browser import gallery
+from tests.browser.watch import Watch
+from tests.conftest import IS_CI
+
+PageIn = Callable[..., Page]
+LOCALES = {"ko": "ko-KR", "en": "en-US"}
+# Tests run as root in their containers, where chromium's own sandbox cannot start.
+ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--font-render-hinting=none"]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One chromium for all tests; skips with the reason where there is none, fails in CI."""
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        (pytest.fail if IS_CI else pytest.skip)("no chromium: apt-get install chromium fonts-noto-cjk")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page_in(browser: Browser, base_url: str) -> Iterator[PageIn]:
+    """`page_in("ko", "dark", javascript=True, width=1440)` opens an empty page of the site at `base_url`.
+
+    Each call is another browser with its own cookies. At the end of the test nothing may have left the site,
+    broken the policy, or been written into the console.
+    """
+    watches: list[Watch] = []
+    contexts = []
+
+    def open_page(
+        language: str = "en",
+        theme: str = "light",
+        *,
+        javascript: bool = True,
+        width: int = 1440,
+        height: int = 900,
+    ) -> Page:
+        context = browser.new_context(
+            base_url=base_url,
+            locale=LOCALES[language],
+            timezone_id="Asia/Seoul",
+            color_scheme=theme,  # type: ignore[arg-type]
+            reduced_motion="reduce",
+            java_script_enabled=javascript,
+            viewport={"width": width, "height": height},
+        )
+        context.set_default_timeout(10_000)
+        watch = Watch(base_url)
+        watch.begin(context)
+        watches.append(watch)
+        contexts.append(context)
+        return context.new_page()
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    problems = [problem for watch in watches for problem in watch.problems]
+    assert not problems, "\n".join(problems)
+
+
+@pytest.fixture
+def tape() -> gallery.Tape:
+    """What the gallery's sample job has written; a test lets it write more."""
+    return gallery.Tape(log=bytearray(gallery.log_text()))
+
+
+@pytest.fixture
+def gallery_url(tape: gallery.Tape) -> Iterator[str]:
+    """The gallery of components on a free port."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    app = gallery.make_app(tape)
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    server.daemon_threads = True  # type: ignore[attr-defined]
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.socket.close()
+    thread.join(5)
+    assert app.config["reports"] == []

@@ -1,0 +1,86 @@
+"""What a page may not do while a test looks at it, and how a test asks whether everybody can use it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response
+
+AXE = Path(__file__).parents[1] / "data" / "axe-core-4.14.1" / "axe.min.js"
+RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
+SCREENS = Path(__file__).parents[1] / "output" / "screens"
+OUR_OWN_REFUSAL = "the server responded with a status of 4"
+"""Chromium writes every refused form into the console; whether a refusal was right is the test's business."""
+
+TELL_VIOLATIONS = """
+document.addEventListener("securitypolicyviolation",
+  (event) => tellViolation(`${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile || ""}`));
+"""
+
+
+@dataclass
+class Watch:
+    """Collects what was wrong on all pages of one browser context."""
+
+    origin: str
+    problems: list[str] = field(default_factory=list)
+
+    def begin(self, context: BrowserContext) -> None:
+        context.expose_function("tellViolation", lambda text: self.problems.append(f"policy: {text}"))
+        context.add_init_script(TELL_VIOLATIONS)
+        context.on("request", self.see_request)
+        context.on("response", self.see_response)
+        context.on("console", self.see_console)
+        context.on("weberror", lambda error: self.problems.append(f"script: {error.error}"))
+
+    def see_request(self, request: Request) -> None:
+        """The air gap: nothing is asked of another site."""
+        if not request.url.startswith((self.origin + "/", "data:", "blob:", "about:")):
+            self.problems.append(f"left the site: {request.url}")
+
+    def see_response(self, response: Response) -> None:
+        path = urlsplit(response.url).path
+        if response.status >= 500 or (response.status >= 400 and path.startswith("/static/")):
+            self.problems.append(f"{response.status}: {path}")
+
+    def see_console(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and OUR_OWN_REFUSAL not in message.text:
+            self.problems.append(f"console {message.type}: {message.text}")
+
+
+def assert_accessible(page: Page) -> None:
+    """No violation of WCAG 2.0 to 2.2, A and AA, that axe can see; names rule, element and way out."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("rules => axe.run(document, {runOnly: rules})", list(RULES))
+    broken = [
+        f"{violation['id']} ({violation['helpUrl'].rsplit('/', 1)[-1].split('?')[0]}): {node['html'][:160]}\n"
+        f"    {node['failureSummary'].splitlines()[-1].strip()}"
+        for violation in found["violations"]
+        for node in violation["nodes"]
+    ]
+    assert not broken, f"{page.url}\n" + "\n".join(broken)
+
+
+def assert_fits(page: Page) -> None:
+    """The page never scrolls sideways; names what sticks out."""
+    wide = page.evaluate(
+        """() => document.documentElement.scrollWidth <= innerWidth ? [] :
+             [...document.body.querySelectorAll("*")]
+               .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
+               .slice(0, 5).map((element) => element.outerHTML.slice(0, 120))"""
+    )
+    assert not wide, f"{page.url} is wider than the window:\n" + json.dumps(
+        wide, indent=1, ensure_ascii=False
+    )
+
+
+def take_screen(page: Page, name: str) -> Path:
+    """A picture of the whole page in tests/output/screens, to be looked at."""
+    SCREENS.mkdir(parents=True, exist_ok=True)
+    path = SCREENS / f"{name}.png"
+    page.evaluate("scrollTo(0, 0)")
+    page.screenshot(path=path, full_page=True)
+    return path
