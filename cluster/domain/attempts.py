@@ -16,6 +16,8 @@ START_AGAIN_AFTER = timedelta(seconds=10)
 GIVE_UP_STARTING_AFTER = timedelta(seconds=60)
 FORCE_STOP_AFTER = timedelta(seconds=7)
 """The shim ends the tree politely in 5 s; a stop is promised within 10 s."""
+MOST_LOST = 3
+"""As often a job is tried whose shim disappears: then the job itself may be what makes it disappear."""
 
 
 class Seen(StrEnum):
@@ -166,6 +168,8 @@ def _decide_gone(facts: AttemptFacts) -> Action:
         return Interrupt("interrupted.node_rebooted", {"attempt": facts.number})
     if facts.requeue:
         return Interrupt("interrupted.services_stopped", {"attempt": facts.number})
+    if facts.desired is Desired.RUN and facts.number < MOST_LOST:
+        return Interrupt("interrupted.shim_lost", {"attempt": facts.number})
     return RecordEnd(without_truth(facts.desired))
 
 

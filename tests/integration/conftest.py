@@ -1,11 +1,19 @@
 """Ground for real runs: a storage folder that the jobs' own users may enter, and the installed runtime."""
 
 import shutil
+import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from cluster.services.context import Cluster
+from cluster.settings import Settings
+from tests.conftest import IS_CI
+from worker.wiring import open_cluster
 
 INSIDE = Path(__file__).parents[2] / "worker" / "inside"
 
@@ -25,3 +33,51 @@ def runtime(ground: Path) -> Path:
     target = ground / "runtime"
     shutil.copytree(INSIDE, target, ignore=shutil.ignore_patterns("__pycache__", "__init__.py"))
     return target
+
+
+@pytest.fixture
+def redis_url(ground: Path) -> Iterator[str]:
+    """A real server on a unix socket of its own; without one: skipped with the reason, in CI a failure."""
+    with redis_server(ground / "run" / "redis.sock") as url:
+        yield url
+
+
+@contextmanager
+def redis_server(socket: Path) -> Iterator[str]:
+    program = shutil.which("redis-server") or shutil.which("valkey-server")
+    if program is None:
+        (pytest.fail if IS_CI else pytest.skip)("Redis is not installed: apt-get install redis-server")
+    socket.parent.mkdir(exist_ok=True)
+    switches = ["--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", str(socket.parent)]
+    server = subprocess.Popen([program, *switches], stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 10
+        while not socket.exists():
+            assert time.monotonic() < deadline, "Redis did not start within 10 s"
+            time.sleep(0.02)
+        yield f"unix://{socket}"
+    finally:
+        server.kill()
+        server.wait()
+
+
+@pytest.fixture
+def settings(ground: Path, migrated_file: Path, redis_url: str) -> Settings:
+    database = ground / "database" / "groundcrew.db"
+    database.parent.mkdir(mode=0o700)
+    shutil.copy(migrated_file, database)
+    return Settings(
+        state_dir=ground,
+        cache_dir=ground / "cache",
+        database_url=f"sqlite:///{database}",
+        redis_url=redis_url,
+        secret_key="a key for tests only, long enough",
+    )
+
+
+@pytest.fixture
+def cluster(settings: Settings) -> Iterator[Cluster]:
+    """With the real clock and the real doorbell."""
+    cluster = open_cluster(settings)
+    yield cluster
+    cluster.store.close()

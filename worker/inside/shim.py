@@ -101,6 +101,7 @@ class Shim:
             hurry = self.ending is not None or self.status is not None
             self.hear(signal.sigtimedwait(WATCHED, HURRY_SECONDS if hurry else TICK_SECONDS))
             self.reap()
+        self.reap()  # The last ones: all that is left of the tree are zombies, and they are ours now.
         self.ended_at = now_text()
 
     def hear(self, told):

@@ -1,0 +1,75 @@
+"""One holder at a time: a lease for liveness, its fence for safety."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from cluster.domain.errors import Conflict
+from cluster.services.context import Cluster
+from cluster.store.leases import Lease
+
+
+class LeaseLost(Conflict):
+    """Somebody else holds it now: stop, and change nothing more."""
+
+
+@dataclass(frozen=True)
+class Held:
+    name: str
+    holder: str
+    fence: int
+
+
+def hold_lease(
+    cluster: Cluster,
+    name: str,
+    holder: str,
+    lasts: timedelta,
+    is_dead: Callable[[str], bool] = lambda holder: False,
+) -> Held | None:
+    """Takes or renews it; None while another holder's time is not over.
+
+    `is_dead` may say of the other holder that it is known to be gone: then nobody waits for its time.
+    """
+    with cluster.store.read() as session:
+        seen = session.get(Lease, name)
+    gone = seen is not None and seen.holder != holder and is_dead(seen.holder)
+    now = cluster.clock()
+    with cluster.store.write(lock=f"lease {name}") as session:
+        lease = session.get(Lease, name)
+        if lease is None:
+            session.add(Lease(name=name, holder=holder, fence=1, expires_at=now + lasts))
+            return Held(name, holder, 1)
+        if lease.holder != holder:
+            is_the_dead_one = gone and seen is not None and lease.fence == seen.fence
+            if lease.expires_at > now and not is_the_dead_one:
+                return None
+            lease.holder = holder
+            lease.fence += 1
+        lease.expires_at = now + lasts
+        return Held(name, holder, lease.fence)
+
+
+def check_lease(session: Session, held: Held) -> None:
+    """Called first in every transaction that only the holder may make. Raises LeaseLost.
+
+    The time is not looked at: until somebody else has taken it, the last holder's changes do no harm.
+    """
+    found = session.scalar(
+        select(Lease.fence).where(Lease.name == held.name, Lease.holder == held.holder).with_for_update()
+    )
+    if found != held.fence:
+        raise LeaseLost("lease.lost", name=held.name, holder=held.holder)
+
+
+def release_lease(cluster: Cluster, held: Held) -> None:
+    """The next holder need not wait; a lease that was lost meanwhile stays as it is."""
+    with cluster.store.write() as session:
+        session.execute(
+            update(Lease)
+            .where(Lease.name == held.name, Lease.holder == held.holder, Lease.fence == held.fence)
+            .values(expires_at=cluster.clock())
+        )

@@ -1,0 +1,229 @@
+"""Units are given once, reasons are written when they change, stale holders change nothing."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select
+
+from cluster.domain.exits import ExitTruth, Outcome
+from cluster.domain.states import AttemptState, DatasetState, Desired, EnvironmentState, JobState
+from cluster.services import attempts
+from cluster.services.attempts import list_living, place_waiting
+from cluster.services.context import Cluster
+from cluster.services.leases import Held, LeaseLost, hold_lease, release_lease
+from cluster.store.jobs import Attempt, Job, JobEvent
+from cluster.store.leases import Fact
+from cluster.store.nodes import Allocation
+from cluster.store.operations import Environment
+from tests.builders import a_dataset, a_job, a_node, a_training, a_user, a_workspace, add
+from tests.conftest import Clock, RecordingBell
+
+LASTS = timedelta(seconds=10)
+FINISHED = Outcome(JobState.FINISHED, "exit.finished", {"exit_code": 0}, 0)
+
+
+@pytest.fixture
+def held(cluster: Cluster) -> Held:
+    add(
+        cluster,
+        Environment(name="default", digest="d", state=EnvironmentState.READY, created_at=cluster.clock()),
+    )
+    add(cluster, Fact(name="default_environment", value={"digest": "d"}))
+    held = hold_lease(cluster, "scheduler", "one", LASTS)
+    assert held
+    return held
+
+
+def job_of(cluster: Cluster, job: Job) -> Job:
+    with cluster.store.read() as session:
+        return session.get_one(Job, job.id)
+
+
+def events_of(cluster: Cluster, job: Job) -> list[str]:
+    with cluster.store.read() as session:
+        query = select(JobEvent.code).where(JobEvent.job_id == job.id).order_by(JobEvent.id)
+        return list(session.scalars(query))
+
+
+def held_units(cluster: Cluster) -> int:
+    with cluster.store.read() as session:
+        return len(session.scalars(select(Allocation).where(Allocation.ended_at.is_(None))).all())
+
+
+def test_two_of_three_jobs_get_units_and_one_has_a_reason(
+    cluster: Cluster, held: Held, bell: RecordingBell
+) -> None:
+    a_node(cluster, units=2, name="node-a")
+    training = a_training(cluster, a_workspace(cluster, units=3))
+    jobs = [a_job(cluster, training, units=1) for _ in range(3)]
+    assert len(place_waiting(cluster, held)) == 2
+    first, second, third = (job_of(cluster, job) for job in jobs)
+    assert [first.state, second.state, third.state] == [
+        JobState.STARTING,
+        JobState.STARTING,
+        JobState.WAITING,
+    ]
+    assert (first.fence, first.dispatched_at, first.waiting_code) == (1, cluster.clock(), None)
+    assert third.waiting_code == "waiting.not_enough_units"
+    assert third.waiting_data and third.waiting_data["node"] == "node-a"
+    assert events_of(cluster, first) == ["job.placed"]
+    assert events_of(cluster, third) == ["waiting.not_enough_units"]
+    assert ("jobs", third.id) in bell.rung and ("queue", 0) in bell.rung
+
+
+def test_a_queue_without_news_writes_nothing(cluster: Cluster, held: Held, bell: RecordingBell) -> None:
+    a_node(cluster, units=1)
+    training = a_training(cluster, a_workspace(cluster))
+    for _ in range(2):
+        a_job(cluster, training)
+    place_waiting(cluster, held)
+    bell.rung.clear()
+    assert place_waiting(cluster, held) == []
+    assert bell.rung == []
+
+
+def test_a_reason_whose_data_change_is_one_line_of_history(cluster: Cluster, held: Held) -> None:
+    a_node(cluster, units=2)
+    workspace = a_workspace(cluster)
+    training = a_training(cluster, workspace)
+    dataset = a_dataset(cluster, workspace, state=DatasetState.PREPARING)
+    job = a_job(cluster, training, dataset_id=dataset.id)
+    place_waiting(cluster, held)
+    assert events_of(cluster, job) == ["waiting.dataset_not_ready"]
+    with cluster.store.write() as session:
+        session.get_one(Job, job.id).waiting_data = {"name": "other"}
+    place_waiting(cluster, held)
+    assert events_of(cluster, job) == ["waiting.dataset_not_ready"]
+    assert job_of(cluster, job).waiting_data == {"name": dataset.name, "progress": 0.0}
+
+
+def running(cluster: Cluster, held: Held, units: int = 1) -> tuple[Job, int]:
+    a_node(cluster, units=2)
+    job = a_job(cluster, a_training(cluster, a_workspace(cluster)), units=units)
+    (attempt_id,) = place_waiting(cluster, held)
+    assert attempts.record_starting(cluster, held, attempt_id)
+    assert attempts.record_running(cluster, held, attempt_id, {"pid": 7})
+    return job, attempt_id
+
+
+def test_an_attempt_goes_from_placed_to_its_end(cluster: Cluster, held: Held, clock: Clock) -> None:
+    job, attempt_id = running(cluster, held, units=2)
+    began = clock.now
+    (living,) = list_living(cluster)
+    assert (living.attempt_id, living.number, living.fence) == (attempt_id, 1, 1)
+    assert (living.state, living.desired) == (AttemptState.RUNNING, Desired.RUN)
+    assert held_units(cluster) == 2
+    clock.move(seconds=30)
+    truth = ExitTruth(
+        job.id, 1, 1, 0, ended_at=clock.now - timedelta(seconds=1), cpu_seconds=2.5, max_rss_bytes=9
+    )
+    assert attempts.record_end(cluster, held, attempt_id, FINISHED, truth)
+    ended = job_of(cluster, job)
+    assert (ended.state, ended.exit_code, ended.end_code) == (JobState.FINISHED, 0, "exit.finished")
+    assert (ended.started_at, ended.ended_at) == (began, clock.now - timedelta(seconds=1))
+    assert (ended.cpu_seconds, ended.max_memory_bytes) == (2.5, 9)
+    assert held_units(cluster) == 0 and list_living(cluster) == []
+    assert events_of(cluster, job) == ["job.placed", "job.started", "exit.finished"]
+
+
+def test_an_end_is_recorded_once(cluster: Cluster, held: Held) -> None:
+    job, attempt_id = running(cluster, held)
+    assert attempts.record_end(cluster, held, attempt_id, FINISHED)
+    failed = Outcome(JobState.FAILED, "exit.error", {}, 1)
+    assert not attempts.record_end(cluster, held, attempt_id, failed)
+    assert job_of(cluster, job).state is JobState.FINISHED
+
+
+def test_a_forged_end_in_the_future_or_past_is_brought_back(
+    cluster: Cluster, held: Held, clock: Clock
+) -> None:
+    job, attempt_id = running(cluster, held)
+    clock.move(seconds=5)
+    truth = ExitTruth(job.id, 1, 1, 0, ended_at=clock.now + timedelta(days=9))
+    attempts.record_end(cluster, held, attempt_id, FINISHED, truth)
+    assert job_of(cluster, job).ended_at == clock.now
+
+
+def test_an_interrupted_job_waits_again_and_gets_a_new_fence(cluster: Cluster, held: Held) -> None:
+    job, attempt_id = running(cluster, held)
+    cause = "interrupted.node_rebooted"
+    assert attempts.interrupt_attempt(cluster, held, attempt_id, cause, {"attempt": 1})
+    waiting = job_of(cluster, job)
+    assert (waiting.state, waiting.waiting_code) == (JobState.WAITING, "waiting.interrupted")
+    assert waiting.waiting_data == {"cause": cause, "attempt": 1}
+    assert held_units(cluster) == 0
+    assert len(place_waiting(cluster, held)) == 1
+    assert job_of(cluster, job).fence == 2
+    assert not attempts.record_end(cluster, held, attempt_id, FINISHED)
+
+
+def test_an_interrupted_job_that_was_to_stop_is_stopped(cluster: Cluster, held: Held) -> None:
+    job, attempt_id = running(cluster, held)
+    minji = a_user(cluster, "minji")
+    with cluster.store.write() as session:
+        row = session.get_one(Job, job.id)
+        row.desired, row.state, row.stopped_by = Desired.STOP, JobState.STOPPING, minji.id
+    attempts.interrupt_attempt(cluster, held, attempt_id, "interrupted.node_rebooted", {})
+    stopped = job_of(cluster, job)
+    assert (stopped.state, stopped.end_code, stopped.end_data) == (
+        JobState.STOPPED,
+        "exit.stopped",
+        {"by": "minji"},
+    )
+
+
+def test_a_job_that_is_to_stop_gets_no_units(cluster: Cluster, held: Held) -> None:
+    a_node(cluster)
+    a_job(cluster, a_training(cluster, a_workspace(cluster)), desired=Desired.STOP)
+    assert place_waiting(cluster, held) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda cluster, held, attempt: attempts.record_starting(cluster, held, attempt),
+        lambda cluster, held, attempt: attempts.record_running(cluster, held, attempt, {}),
+        lambda cluster, held, attempt: attempts.record_end(cluster, held, attempt, FINISHED),
+        lambda cluster, held, attempt: attempts.interrupt_attempt(
+            cluster, held, attempt, "interrupted.x", {}
+        ),
+    ],
+)
+def test_who_lost_the_lease_changes_nothing(
+    cluster: Cluster, held: Held, clock: Clock, change: Callable[[Cluster, Held, int], bool]
+) -> None:
+    a_node(cluster)
+    job = a_job(cluster, a_training(cluster, a_workspace(cluster)))
+    (attempt_id,) = place_waiting(cluster, held)
+    clock.move(seconds=11)
+    assert hold_lease(cluster, "scheduler", "two", LASTS)
+    with pytest.raises(LeaseLost):
+        change(cluster, held, attempt_id)
+    with cluster.store.read() as session:
+        assert session.get_one(Attempt, attempt_id).state is AttemptState.PLACED
+    assert job_of(cluster, job).state is JobState.STARTING
+
+
+def test_a_lease_has_one_holder_until_its_time_is_over(cluster: Cluster, clock: Clock) -> None:
+    one = hold_lease(cluster, "x", "one", LASTS)
+    assert one and one.fence == 1
+    assert hold_lease(cluster, "x", "two", LASTS) is None
+    clock.move(seconds=9)
+    assert hold_lease(cluster, "x", "one", LASTS) == one
+    clock.move(seconds=9)
+    assert hold_lease(cluster, "x", "two", LASTS) is None
+    clock.move(seconds=2)
+    two = hold_lease(cluster, "x", "two", LASTS)
+    assert two and two.fence == 2
+    release_lease(cluster, one)
+    assert hold_lease(cluster, "x", "one", LASTS) is None
+    release_lease(cluster, two)
+    assert hold_lease(cluster, "x", "one", LASTS) == Held("x", "one", 3)
+
+
+def test_a_dead_holder_is_not_waited_for(cluster: Cluster) -> None:
+    hold_lease(cluster, "x", "one", LASTS)
+    assert hold_lease(cluster, "x", "two", LASTS, is_dead=lambda holder: holder == "one") == Held(
+        "x", "two", 2
+    )

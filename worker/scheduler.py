@@ -1,0 +1,139 @@
+"""The scheduler: one loop under a lease that gives units, starts, watches and ends attempts."""
+
+import os
+import signal
+import threading
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import structlog
+
+from cluster.bell import connect
+from cluster.services.attempts import place_waiting
+from cluster.services.context import Cluster
+from cluster.services.leases import Held, LeaseLost, hold_lease, release_lease
+from cluster.services.operations import sweep_operations
+from cluster.settings import Settings
+from worker.adapters.runtime import install_runtime
+from worker.crash_points import reach
+from worker.ears import Ears
+from worker.executors.contract import Executor
+from worker.executors.process import ProcessExecutor
+from worker.inside.shim_tree import read_boot_id, read_process
+from worker.reconciler import Reconciler
+from worker.wiring import open_cluster
+
+log = structlog.get_logger()
+
+LEASE = "scheduler"
+LEASE_LASTS = timedelta(seconds=10)
+RENEW_SECONDS = 3.0
+IDLE_SECONDS = 1.0
+BUSY_SECONDS = 0.25
+"""While attempts live their ends are looked for this often."""
+SWEEP_SECONDS = 1.0
+STRAYS_SECONDS = 5.0
+TOPICS = frozenset({"queue", "nodes"})
+
+
+class Scheduler:
+    """A second one is harmless: it waits for the lease."""
+
+    def __init__(self, cluster: Cluster, executor: Executor, runtime: Path, ears: Ears) -> None:
+        self.cluster = cluster
+        self.ears = ears
+        self.reconciler = Reconciler(cluster, executor, runtime)
+        self.holder = name_of_this_process()
+        self.held: Held | None = None
+        self.renewed_at = self.swept_at = self.strays_at = float("-inf")
+        self.stopping = threading.Event()
+
+    def loop(self) -> None:
+        self.ears.listen_from_now()
+        while not self.stopping.is_set():
+            living = 0
+            try:
+                if self.renew():
+                    living = self.tick()
+            except LeaseLost:
+                log.warning("another scheduler holds the lease")
+                self.held = None
+            self.ears.wait(BUSY_SECONDS if living else IDLE_SECONDS)
+        if self.held:
+            release_lease(self.cluster, self.held)
+
+    def renew(self) -> Held | None:
+        """The lease, renewed every few seconds; None while another scheduler has it."""
+        if self.held is None or time.monotonic() - self.renewed_at >= RENEW_SECONDS:
+            had = self.held
+            self.held = hold_lease(self.cluster, LEASE, self.holder, LEASE_LASTS, is_dead_process)
+            self.renewed_at = time.monotonic()
+            reach("lease held")
+            if self.held and not had:
+                log.info("scheduling", fence=self.held.fence)
+        return self.held
+
+    def tick(self) -> int:
+        """One look at everything; how many attempts live. Raises LeaseLost."""
+        assert self.held, "tick() needs the lease"
+        living = self.reconciler.reconcile(self.held, self.renew)
+        if place_waiting(self.cluster, self.held):
+            reach("placed")
+            living = self.reconciler.reconcile(self.held, self.renew)
+        if time.monotonic() - self.swept_at >= SWEEP_SECONDS:
+            sweep_operations(self.cluster)
+            self.swept_at = time.monotonic()
+        if time.monotonic() - self.strays_at >= STRAYS_SECONDS:
+            self.reconciler.end_strays()
+            self.strays_at = time.monotonic()
+        return living
+
+
+def interrupt_all(cluster: Cluster, executor: Executor, runtime: Path, patience: float = 15.0) -> int:
+    """Stops every attempt and lets its job wait again; how many still live after `patience` seconds.
+
+    For `make down`, when no scheduler runs any more: takes the lease from a dead one. Raises LeaseLost.
+    """
+    reconciler = Reconciler(cluster, executor, runtime)
+    deadline = time.monotonic() + patience
+    while True:
+        held = hold_lease(cluster, LEASE, name_of_this_process(), LEASE_LASTS, is_dead_process)
+        living = reconciler.reconcile(held, requeue=True) if held else 1
+        if held and living == 0:
+            release_lease(cluster, held)
+        if living == 0 or time.monotonic() > deadline:
+            return living
+        time.sleep(BUSY_SECONDS)
+
+
+def name_of_this_process() -> str:
+    process = read_process(os.getpid())
+    return f"{read_boot_id()}:{os.getpid()}:{process.start_ticks if process else 0}"
+
+
+def is_dead_process(holder: str) -> bool:
+    """Only said of a process of this machine and this boot: elsewhere the lease's time decides."""
+    boot_id, _, rest = holder.partition(":")
+    pid, _, ticks = rest.partition(":")
+    if boot_id != read_boot_id() or not pid.isdigit():
+        return False
+    process = read_process(int(pid))
+    return process is None or process.is_gone() or str(process.start_ticks) != ticks
+
+
+def run(settings: Settings) -> None:
+    """Until SIGTERM; runs go on without it."""
+    cluster = open_cluster(settings)
+    runtime = install_runtime(settings.runtime_dir)
+    executor = ProcessExecutor(runtime, settings.storage_dir)
+    ears = Ears(connect(settings.redis_url), TOPICS)
+    scheduler = Scheduler(cluster, executor, runtime, ears)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: scheduler.stopping.set())
+    scheduler.loop()
+
+
+def main(arguments: list[str]) -> int:
+    run(Settings.from_environment())
+    return 0

@@ -1,0 +1,89 @@
+"""Turns a placed attempt's rows into what an executor needs to start it."""
+
+import os
+from pathlib import Path
+
+from sqlalchemy import select
+from sqlalchemy.orm import joinedload, selectinload
+
+from cluster.domain import launch
+from cluster.domain.states import TrainingKind, UnitKind
+from cluster.services import storage
+from cluster.services.context import Cluster
+from cluster.services.environments import default_environment
+from cluster.settings import Settings
+from cluster.store.jobs import Attempt, Job
+from cluster.store.nodes import Allocation, Unit
+from worker.executors.contract import StartPlan
+
+WE_ARE_ROOT = os.geteuid() == 0
+
+
+def read_start_plan(cluster: Cluster, runtime: Path, attempt_id: int) -> StartPlan:
+    """Changes nothing. As root a job runs as its user's own number, else as ourselves."""
+    settings = cluster.settings
+    query = (
+        select(Attempt)
+        .where(Attempt.id == attempt_id)
+        .options(
+            joinedload(Attempt.job).joinedload(Job.training),
+            joinedload(Attempt.job).joinedload(Job.dataset),
+            selectinload(Attempt.allocations).joinedload(Allocation.unit),
+        )
+    )
+    with cluster.store.read() as session:
+        attempt = session.scalars(query).one()
+        environment = default_environment(session)
+    job = attempt.job
+    units = [allocation.unit for allocation in attempt.allocations]
+    folder = storage.attempt_folder(settings, job.workspace_id, job.id, attempt.number)
+    environment_folder = Path(environment.path) if environment else Path("/nonexistent")
+    interpreter = str(environment_folder / "bin" / "python")
+    code = code_of(settings, job)
+    plan = launch.launch_plan(
+        job.launcher, interpreter, str(runtime), job.units, program_of(job, interpreter)
+    )
+    variables = launch.job_environment(
+        job.id,
+        attempt.number,
+        job.units,
+        [unit.identity for unit in units],
+        kind_of(units),
+        launch.JobFolders(
+            runtime=str(runtime),
+            out=str(folder / "out"),
+            code=str(folder / "out" / "work") if code else str(runtime),
+            dataset=str(storage.dataset_folder(settings, job.dataset)) if job.dataset else "",
+        ),
+        str(environment_folder / "bin"),
+        job.variables,
+    )
+    return StartPlan(
+        job=job.id,
+        attempt=attempt.number,
+        folder=folder,
+        argv=plan.command,
+        environment=variables,
+        ranks=plan.ranks,
+        code=code,
+        uid=settings.uid_base + job.user_id if WE_ARE_ROOT else None,
+        gid=settings.gid_base + job.workspace_id if WE_ARE_ROOT else None,
+        time_limit_seconds=job.time_limit_seconds,
+    )
+
+
+def kind_of(units: list[Unit]) -> UnitKind:
+    return units[0].kind if units else UnitKind.CPU_SLOT
+
+
+def code_of(settings: Settings, job: Job) -> Path | None:
+    """The version that the job was submitted with; None for a built-in model."""
+    if job.training.kind is TrainingKind.BUILT_IN:
+        return None
+    return storage.code_folder(settings, job.workspace_id, job.training_id, job.code_version)
+
+
+def program_of(job: Job, interpreter: str) -> tuple[str, ...]:
+    if job.training.kind is TrainingKind.BUILT_IN:
+        return launch.model_program(interpreter, job.training.model or "")
+    return launch.own_program(interpreter, [str(word) for word in job.command])
