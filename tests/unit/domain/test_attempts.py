@@ -32,7 +32,7 @@ TABLE = """
 placed   run  absent  same_boot    start
 placed   run  absent  rebooted     start
 placed   run  alive   same_boot    running
-placed   run  gone    same_boot    end:failed:exit.lost
+placed   run  gone    same_boot    interrupt:shim_lost
 placed   run  unknown unreachable  nothing
 placed   run  unknown lost         interrupt:node_lost
 placed   stop absent  same_boot    forestall
@@ -40,7 +40,7 @@ placed   stop alive   same_boot    stop
 starting run  absent  same_boot    nothing
 starting run  absent  rebooted     interrupt:node_rebooted
 starting run  alive   same_boot    running
-starting run  gone    same_boot    end:failed:exit.lost
+starting run  gone    same_boot    interrupt:shim_lost
 starting run  gone    rebooted     interrupt:node_rebooted
 starting run  unknown unreachable  nothing
 starting stop absent  same_boot    forestall
@@ -49,7 +49,7 @@ starting stop gone    same_boot    end:stopped:exit.stopped
 running  run  absent  same_boot    end:failed:exit.lost
 running  run  absent  rebooted     interrupt:node_rebooted
 running  run  alive   same_boot    nothing
-running  run  gone    same_boot    end:failed:exit.lost
+running  run  gone    same_boot    interrupt:shim_lost
 running  run  gone    rebooted     interrupt:node_rebooted
 running  run  unknown unreachable  nothing
 running  run  unknown same_boot    nothing
@@ -172,3 +172,12 @@ def test_what_was_forestalled_ends_by_the_wish() -> None:
     assert attempts.end_of_forestalled(Desired.STOP).state is JobState.STOPPED
     assert attempts.end_of_forestalled(Desired.RUN) == never_started(Desired.RUN)
     assert never_started(Desired.RUN).code == "exit.not_started"
+
+
+def test_a_job_whose_shim_disappears_every_time_is_not_tried_for_ever() -> None:
+    third = AttemptFacts(
+        job=7, number=3, fence=3, state=AttemptState.RUNNING, desired=Desired.RUN, seen=Seen.GONE
+    )
+    action = decide(third)
+    assert isinstance(action, RecordEnd)
+    assert (action.outcome.state, action.outcome.code) == (JobState.FAILED, "exit.lost")
