@@ -36,7 +36,7 @@ def issue_link(cluster: Cluster, actor: Actor, user_id: int) -> str:
     with cluster.store.write(lock=LOCK) as session:
         user = load_user(session, user_id)
         if user.state is not UserState.ACTIVE:
-            raise Conflict("user.disabled", name=user.name)
+            raise Conflict("user.not_active", name=user.name)
         add_secret(session, PASSWORD_LINK, user.id, credentials.digest(secret), now, LINK_TERM)
         write_entry(session, now, actor, "user.link_issued", user.id, name=user.name)
     return secret

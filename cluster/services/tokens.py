@@ -32,7 +32,7 @@ def create_token(
     if not scopes or not set(scopes) <= set(SCOPES):
         raise Refused("scopes", "token.scopes_unknown", known=list(SCOPES))
     if not 1 <= days <= MOST_DAYS:
-        raise Refused("days", "token.days_out_of_range", most=MOST_DAYS)
+        raise Refused("days", "token.days_out_of_range", least=1, most=MOST_DAYS)
     now, secret = cluster.clock(), new_secret()
     with cluster.store.write(lock="tokens") as session:
         load_user(session, actor.user_id)

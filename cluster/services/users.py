@@ -213,9 +213,9 @@ def set_preferences(
 ) -> User:
     """One's own; None leaves a preference as it is, an empty text follows the browser again."""
     if language and language not in LANGUAGES:
-        raise Refused("language", "preference.unknown", known=list(LANGUAGES))
+        raise Refused("language", "preference.unknown", value=language[:20])
     if theme and theme not in THEMES:
-        raise Refused("theme", "preference.unknown", known=list(THEMES))
+        raise Refused("theme", "preference.unknown", value=theme[:20])
     with cluster.store.write() as session:
         user = load_user(session, actor.user_id)
         if language is not None:

@@ -30,6 +30,7 @@ __all__ = [
     "end_workspace",
     "extend_workspace",
     "list_workspaces",
+    "quota_notice",
     "read_workspace",
     "require_active",
     "units_left",
@@ -110,7 +111,7 @@ def edit_workspace(
         relation = to_workspace(actor, workspace)
         require("workspace.edit", relation, workspace_id)
         if workspace.version != version:
-            raise Conflict("conflict.changed_meanwhile", name=workspace.name)
+            raise Conflict("workspace.changed", name=workspace.name)
         before, old = facts_of(workspace), term_of(workspace)
         new = Term(starts_on or old.starts_on, ends_on or old.ends_on, old.units if units is None else units)
         name, manager_name = name or workspace.name, manager_name or workspace.manager.name
@@ -173,7 +174,7 @@ def end_workspace(cluster: Cluster, actor: Actor, workspace_id: int) -> Workspac
         workspace = load_workspace(session, actor, workspace_id)
         require("workspace.end", to_workspace(actor, workspace), workspace_id)
         if workspace_state(workspace, now, cluster.settings.zone) is WorkspaceState.EXPIRED:
-            raise Conflict("workspace.has_ended", workspace=workspace.name)
+            raise Conflict("workspace.ended", workspace=workspace.name)
         workspace.ended_at = now
         write_entry(session, now, actor, "workspace.ended", workspace.id, name=workspace.name)
     cluster.bell.ring("workspaces", workspace_id)
@@ -225,6 +226,16 @@ def use_of(cluster: Cluster, workspace_ids: Sequence[int]) -> dict[int, int]:
     return {workspace_id: use.get(workspace_id, 0) for workspace_id in workspace_ids}
 
 
+def quota_notice(cluster: Cluster, workspace: Workspace) -> tuple[str, dict[str, Any]] | None:
+    """Code and data of what to say where more units are in use than the quota is now; None otherwise."""
+    with cluster.store.read() as session:
+        in_use = read_use(session).get(workspace.id, 0)
+        kind = offered_kind(session).value
+    if in_use <= workspace.units:
+        return None
+    return "workspace.units_below_use", {"in_use": in_use, "units": workspace.units, "kind": kind}
+
+
 def units_left(cluster: Cluster, starts_on: date, ends_on: date, besides: int | None = None) -> int:
     """The most units that a term could hold, for a form; the worst of its days decides."""
     with cluster.store.read() as session:
@@ -267,7 +278,7 @@ def find_person(session: Session, actor: Actor, name: str, field: str) -> User:
     if user is None or (user.state is UserState.SERVICE and user.id != actor.user_id):
         raise Refused(field, "user.unknown", name=name.strip()[:64])
     if user.state is UserState.DISABLED:
-        raise Refused(field, "user.disabled", name=user.name)
+        raise Refused(field, "user.not_active", name=user.name)
     return user
 
 

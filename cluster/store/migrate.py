@@ -53,7 +53,7 @@ def upgrade(settings_or_url: Settings | str, copy_to: Path | None = None) -> Upg
         if before == head:
             return Upgraded(before, head)
         if before is not None and before not in {script.revision for script in known.walk_revisions()}:
-            raise GroundcrewError("database.newer", revision=before, version=VERSION)
+            raise GroundcrewError("database.newer", found=before, known=head)
         copy = None
         if before is not None and engine.dialect.name == "sqlite":
             copy = copy_database(url, copy_to)

@@ -174,7 +174,7 @@ def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:
     with pytest.raises(GroundcrewError) as refusal:
         migrate.upgrade(f"sqlite:///{path}")
     assert refusal.value.code == "database.newer"
-    assert refusal.value.data["revision"] == "9999"
+    assert refusal.value.data["found"] == "9999"
     assert path.read_bytes() == content
     assert not migrate.is_current(f"sqlite:///{path}")
 

@@ -230,7 +230,7 @@ def test_a_disabled_user_is_out_at_once(cluster: Cluster) -> None:
     assert tokens.read_token(cluster, api_token, HOME) is None
     with pytest.raises(NotFound):
         users.use_link(cluster, link, OTHER)
-    with pytest.raises(Conflict, match=r"user\.disabled"):
+    with pytest.raises(Conflict, match=r"user\.not_active"):
         users.issue_link(cluster, administrator, user.id)
     with pytest.raises(Refused, match=r"sign_in\.wrong"):
         sign_in(cluster, "jun")

@@ -79,11 +79,11 @@ def test_a_workspace_is_created_with_its_people(cluster: Cluster, bell: Recordin
         ({"name": "taken"}, "name", "workspace.name_taken"),
         ({"manager": "nobody-here"}, "manager", "user.unknown"),
         ({"manager": ""}, "manager", "user.unknown"),
-        ({"manager": "gone"}, "manager", "user.disabled"),
+        ({"manager": "gone"}, "manager", "user.not_active"),
         ({"manager": "groundcrew"}, "manager", "user.unknown"),
         ({"members": ("jun", "nobody-here")}, "members", "user.unknown"),
         ({"members": ("\0" * 50_000,)}, "members", "user.unknown"),
-        ({"members": ("gone",)}, "members", "user.disabled"),
+        ({"members": ("gone",)}, "members", "user.not_active"),
         ({"units": -1}, "units", "workspace.units_negative"),
         ({"units": 3}, "units", "workspace.units_over_capacity"),
         ({"units": 10**30}, "units", "workspace.units_over_capacity"),
@@ -246,7 +246,7 @@ def test_who_saw_an_old_version_is_told(cluster: Cluster) -> None:
     assert first.version == 2
     unchanged = workspaces.edit_workspace(cluster, administrator, workspace.id, 2, member_names=["jun"])
     assert unchanged.version == 2
-    with pytest.raises(Conflict, match=r"conflict\.changed_meanwhile"):
+    with pytest.raises(Conflict, match=r"workspace\.changed"):
         workspaces.edit_workspace(cluster, actor_of(minji), workspace.id, 1, description="late")
     assert entries(cluster)[-1].action == "workspace.edited"
     assert len(entries(cluster)) == 2
@@ -301,6 +301,9 @@ def test_fewer_units_than_are_in_use_are_allowed(cluster: Cluster) -> None:
     holding(cluster, job, node.units)
     edited = workspaces.edit_workspace(cluster, administrator, workspace.id, 1, units=1)
     assert edited.units == 1
+    notice = workspaces.quota_notice(cluster, edited)
+    assert notice == ("workspace.units_below_use", {"in_use": 2, "units": 1, "kind": "cpu_slot"})
+    assert workspaces.quota_notice(cluster, idle) is None
     assert workspaces.use_of(cluster, [workspace.id, idle.id]) == {workspace.id: 2, idle.id: 0}
 
 
@@ -352,7 +355,7 @@ def test_a_workspace_ended_now_stays_readable_and_frees_its_units(cluster: Clust
     with pytest.raises(Refused) as refusal:
         workspaces.require_active(cluster, seen, "training")
     assert (refusal.value.field, refusal.value.code) == ("training", "workspace.expired")
-    with pytest.raises(Conflict, match=r"workspace\.has_ended"):
+    with pytest.raises(Conflict, match=r"workspace\.ended"):
         workspaces.end_workspace(cluster, administrator, workspace.id)
     with pytest.raises(Refused, match=r"workspace\.expired"):
         workspaces.edit_workspace(cluster, actor_of(minji), workspace.id, seen.version, description="late")

@@ -20,6 +20,11 @@ SENTENCES = {
     "workspace.changed": "Somebody changed the workspace meanwhile. Look at it again, then change it.",
     "workspace.ended": "Workspace {workspace} has ended already.",
     "workspace.not_ended": "Workspace {workspace} has not ended.",
+    "workspace.not_longer": "The last day is {ends_on:day} already. Choose a later one.",
+    "workspace.units_below_use": (
+        "{in_use:units} are in use, more than the quota of {units}. What runs goes on; nothing new starts "
+        "until enough of it has ended."
+    ),
 }
 
 TITLES = {
