@@ -7,7 +7,21 @@ from flask import Blueprint, Flask, current_app, request
 from flask_wtf.csrf import CSRFProtect
 
 from cluster.services.context import Cluster
-from portal import api, errors, headers, i18n, look, permissions, rail, request_log, sign_in, units, views
+from portal import (
+    api,
+    errors,
+    forms,
+    headers,
+    i18n,
+    look,
+    permissions,
+    rail,
+    request_log,
+    saying,
+    sign_in,
+    units,
+    views,
+)
 from portal.current import is_api
 
 YEAR_SECONDS = 365 * 24 * 3600
@@ -40,7 +54,9 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     i18n.init_app(app)
     app.config["groundcrew_clock"] = cluster.clock
     look.init_app(app, version=settings.version, shell=rail.shell, remember=rail.remember)
+    saying.init_app(app)
     units.init_app(app)
+    app.add_template_global(forms.password_help)
     sign_in.init_app(app)
     errors.init_app(app)
     # The guard comes before the CSRF check: who has to sign in first is told so, not that a token is missing.
@@ -62,6 +78,6 @@ def feature_blueprints() -> list[Blueprint]:
 
 
 def check_token(csrf: CSRFProtect) -> None:
-    """REST is called with a token of its own, never with a cookie alone; reports come from the browser itself."""
+    """REST brings a token of its own, never a cookie alone; reports come from the browser itself."""
     if not (is_api() or request.endpoint == "health.csp_report" or current_app.testing):
         csrf.protect()

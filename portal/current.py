@@ -16,18 +16,18 @@ def current_cluster() -> Cluster:
 
 def current_actor() -> Actor:
     """The person of the session, or of the token where the request came to /api. Only behind the guard."""
-    if "actor" in g:
-        assert isinstance(g.actor, Actor)
-        return g.actor
+    known: Actor | None = g.get("actor")
+    if known is not None:
+        return known
     user: User = current_user.user
-    g.actor = Actor(
+    g.actor = actor = Actor(
         user_id=user.id,
         name=user.name,
         is_administrator=user.is_administrator,
         address=address(),
         request_id=request_id(),
     )
-    return g.actor
+    return actor
 
 
 def nobody(name: str = "") -> Actor:
@@ -37,6 +37,11 @@ def nobody(name: str = "") -> Actor:
 
 def address() -> str:
     return request.remote_addr or ""
+
+
+def browser() -> str:
+    """What the browser calls itself, for the list of sessions."""
+    return request.headers.get("User-Agent", "")[:200]
 
 
 def request_id() -> str:

@@ -1,19 +1,18 @@
-"""The one handler: every error leaves the portal through here, in the reader's language and without a trace of code."""
+"""The one handler: every error leaves through here, in the reader's language and without a trace of code."""
 
 from collections.abc import Sequence
 
 import structlog
-from flask import Flask, Response, jsonify, make_response, redirect, render_template, request, url_for
+from flask import Flask, Response, g, jsonify, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException
 
-from cluster import words
 from cluster.domain.errors import Conflict, Forbidden, GroundcrewError, NotFound, Refused, Unavailable
 from portal.api.shapes import wrong_shapes
 from portal.current import is_api, is_fragment, request_id
-from portal.i18n import language
 from portal.permissions import SAFE_METHODS, NotSignedIn
+from portal.saying import hint_for, say, title_of
 
 log = structlog.get_logger()
 
@@ -28,7 +27,7 @@ def init_app(app: Flask) -> None:
 
 
 def answer(error: Exception) -> ResponseReturnValue:
-    """Known states of the world become their status; anything else is our bug: logged whole, shown as an id."""
+    """Known states of the world become their status; all else is our bug: logged whole, shown as an id."""
     if isinstance(error, NotSignedIn) and not is_api():
         return ask_to_sign_in()
     if isinstance(error, GroundcrewError):
@@ -44,6 +43,8 @@ def answer(error: Exception) -> ResponseReturnValue:
         if status < 500:
             return problem(status, f"http.{status}", {}, shapes=wrong_shapes(error))
     log.error("bug", exc_info=error, route=str(request.url_rule))
+    # The page about a bug reads no rows: the database may be what is wrong.
+    g.is_bug = True
     return problem(500, "http.500", {})
 
 
@@ -67,11 +68,11 @@ def problem(
     shapes: Sequence[dict[str, str]] = (),
 ) -> Response:
     """HTML for pages, a piece for htmx, RFC 9457 for REST. `shapes` are fields of a wrong shape."""
-    sentence = words.say(code, data, language())
+    sentence = say(code, data)
     if is_api():
         body: dict[str, object] = {
             "type": f"/problems/{code}",
-            "title": words.title(code, language()),
+            "title": title_of(code),
             "status": status,
             "detail": sentence,
             "code": code,
@@ -92,9 +93,10 @@ def problem(
             render_template(
                 page,
                 status=status,
-                title=words.title(code, language()),
+                title=title_of(code),
                 sentence=sentence,
-                hint=words.hint(code, data, language()),
+                hint=hint_for(code, data),
+                request_id=request_id(),
             )
         )
     response.status_code = status

@@ -1,16 +1,17 @@
 """Shapes what a form sent: text, whole numbers, days. Whether a value is allowed decides the domain, once.
 
-A view that offers a form does: try: read the fields, call the service; except Refused as refusal: render the page
-again with `values=request.form, errors=problems(refusal)` and 422.
+A view that offers a form reads the fields and calls the service in one `try`; at `except Refused as refusal`
+it renders the page again with `values=request.form, errors=problems(refusal)` and status 422.
 """
 
 from datetime import date
 
 from flask import request
 
-from cluster import words
 from cluster.domain.errors import GroundcrewError, Refused
-from portal.i18n import language
+from portal.current import current_cluster
+from portal.i18n import _
+from portal.saying import say_error
 
 LONGEST_TEXT = 100_000
 MOST_DIGITS = 12
@@ -65,7 +66,14 @@ def names(name: str) -> list[str]:
     return " ".join(request.form.getlist(name)).replace(",", " ").split()
 
 
+def password_help() -> str:
+    """What the installation's rule asks for, beside every field for a new password."""
+    if current_cluster().settings.password_policy == "classic":
+        return _("8 to 20 of upper and lower case letters, digits and ~!@#$%^&*<>?")
+    return _("At least 8 characters; a sentence is fine. What is on lists of stolen passwords is refused.")
+
+
 def problems(refusal: GroundcrewError) -> dict[str, str]:
     """{field: sentence in the reader's language}, for the field macro and the summary above the form."""
     field = refusal.field if isinstance(refusal, Refused) else ""
-    return {field: words.say(refusal.code, refusal.data, language())}
+    return {field: say_error(refusal)}

@@ -1,7 +1,7 @@
 """gunicorn's configuration: `gunicorn --config python:portal.gunicorn portal.wsgi:app`.
 
-Threads, because a stream (one per open tab) holds one for as long as the tab is seen; 1×256 carried 200 streams at
-1 ms for an ordinary request. One process, so that one Redis reader serves all of them.
+Threads, because a stream (one per open tab) holds one for as long as the tab is seen; 1×256 carried 200
+streams at 1 ms for an ordinary request. One process, so that one Redis reader serves all of them.
 """
 
 from cluster.settings import Settings

@@ -1,8 +1,8 @@
-"""Who may go where: one table of endpoint and rule. An endpoint that is missing here stops the portal's start.
+"""Who may go where: one table of endpoint and rule. An endpoint missing here stops the portal's start.
 
-The guard holds what can be told from the request alone (nobody, somebody, an administrator). Rules about a workspace,
-a training or a job are held by the services, which load it: who may not see it gets 404, who may see it but not do
-it gets 403. The tests walk every line of this table with every kind of person.
+The guard holds what can be told from the request alone (nobody, somebody, an administrator). Rules about a
+workspace, a training or a job are held by the services, which load it: who may not see it gets 404, who may
+see it but not do it gets 403. The tests walk every line of this table with every kind of person.
 """
 
 from enum import Enum
@@ -12,7 +12,7 @@ from flask_login import current_user
 
 from cluster.domain.errors import Forbidden, GroundcrewError
 from cluster.services import tokens
-from portal.current import address, current_actor, current_cluster, is_api
+from portal.current import address, current_actor, current_cluster, is_api, request_id
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -26,12 +26,14 @@ class Rule(Enum):
     ADMINISTRATOR = "administrator"
     MEMBER = "member of the workspace"
     MANAGER = "manager of the workspace"
+    EXTENDS_WORKSPACE = "administrators; members see that they may not"
     SEES_TRAINING = "sees the training"
     """Every member; of a private training the owner, named members and the workspace's manager."""
     OWNS_TRAINING = "owner of the training or manager of its workspace"
     SEES_JOB = "sees the job's training"
     STOPS_JOB = "the job's user, the training's owner or the workspace's manager"
     SEES_OPERATION = "requester or member of the workspace"
+    RETRIES_OPERATION = "requester or manager of the workspace"
     OWN = "only one's own"
     """Sessions and tokens: not even an administrator reaches another person's."""
 
@@ -45,17 +47,52 @@ RULES: dict[str, Rule] = {
     "sign_in.sign_in": Rule.ANYONE,
     "sign_in.open_session": Rule.ANYONE,
     "sign_in.sign_out": Rule.SIGNED_IN,
+    "first_administrator.form": Rule.ANYONE,
+    "first_administrator.create": Rule.ANYONE,
+    "links.form": Rule.ANYONE,
+    "links.set_password": Rule.ANYONE,
+    "stream.stream": Rule.SIGNED_IN,
     "dashboard.home": Rule.SIGNED_IN,
+    "users.index": Rule.ADMINISTRATOR,
+    "users.new": Rule.ADMINISTRATOR,
+    "users.create": Rule.ADMINISTRATOR,
+    "users.page": Rule.ADMINISTRATOR,
+    "users.make_link": Rule.ADMINISTRATOR,
+    "users.set_role": Rule.ADMINISTRATOR,
+    "users.confirm_disable": Rule.ADMINISTRATOR,
+    "users.disable": Rule.ADMINISTRATOR,
+    "users.enable": Rule.ADMINISTRATOR,
+    "nodes.index": Rule.SIGNED_IN,
+    "nodes.page": Rule.SIGNED_IN,
+    "workspaces.index": Rule.SIGNED_IN,
+    "workspaces.new": Rule.ADMINISTRATOR,
+    "workspaces.create": Rule.ADMINISTRATOR,
+    "workspaces.home": Rule.MEMBER,
+    "workspaces.edit": Rule.MANAGER,
+    "workspaces.save": Rule.MANAGER,
+    "workspaces.confirm_end": Rule.MANAGER,
+    "workspaces.end": Rule.MANAGER,
+    "workspaces.ask_longer": Rule.EXTENDS_WORKSPACE,
+    "workspaces.extend": Rule.EXTENDS_WORKSPACE,
+    "operations.index": Rule.SIGNED_IN,
+    "operations.page": Rule.SEES_OPERATION,
+    "operations.retry": Rule.RETRIES_OPERATION,
+    "profile.page": Rule.SIGNED_IN,
+    "profile.change_password": Rule.SIGNED_IN,
+    "profile.end_session": Rule.OWN,
+    "profile.end_others": Rule.SIGNED_IN,
+    "profile.create_token": Rule.SIGNED_IN,
+    "profile.revoke_token": Rule.OWN,
     "api-docs.openapi_json": Rule.ANYONE,
+    "api_nodes.Nodes": Rule.SIGNED_IN,
+    "api_workspaces.Workspaces": Rule.SIGNED_IN,
+    "api_trainings.Trainings": Rule.SIGNED_IN,
+    "api_datasets.Datasets": Rule.SIGNED_IN,
     "api_jobs.Jobs": Rule.SIGNED_IN,
     "api_jobs.OneJob": Rule.SEES_JOB,
     "api_jobs.Why": Rule.SEES_JOB,
     "api_jobs.Log": Rule.SEES_JOB,
     "api_jobs.Stop": Rule.STOPS_JOB,
-    "api_nodes.Nodes": Rule.SIGNED_IN,
-    "api_workspaces.Workspaces": Rule.SIGNED_IN,
-    "api_trainings.Trainings": Rule.SIGNED_IN,
-    "api_datasets.Datasets": Rule.SIGNED_IN,
 }
 
 
@@ -99,7 +136,7 @@ def guard() -> None:
 
 
 def refuse_other_sites() -> None:
-    """A page of another origin on this host (a notebook's port) could send our cookie: writes from there are refused."""
+    """A page on another port of this host (a notebook) could send our cookie: no writes from there."""
     if request.method not in SAFE_METHODS and request.headers.get("Sec-Fetch-Site") in (
         "same-site",
         "cross-site",
@@ -111,7 +148,7 @@ def identify_by_token() -> None:
     """REST takes a bearer token; a browser's session may read, so that a person can look at an answer."""
     scheme, _, text = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer":
-        actor = tokens.read_token(current_cluster(), text.strip(), address())
+        actor = tokens.read_token(current_cluster(), text.strip(), address(), request_id())
         if actor is None:
             raise NotSignedIn
         if request.method not in SAFE_METHODS and actor.scopes is not None and "write" not in actor.scopes:

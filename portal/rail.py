@@ -1,12 +1,17 @@
 """The rail of the current request: where the person may go, and what is remembered about their taste."""
 
 import socket
+from collections import Counter
 from urllib.parse import urlsplit
 
 from flask import g, request, url_for
 from flask_login import current_user
 
-from portal.current import current_actor, current_cluster
+from cluster.domain.states import JobState, WorkspaceState
+from cluster.domain.terms import workspace_state
+from cluster.services import jobs, users, workspaces
+from portal.attention import attention
+from portal.current import current_actor, current_cluster, is_fragment
 from portal.shell import Person, Shell, administrator_rail, workspace_rail
 
 
@@ -14,12 +19,16 @@ def shell() -> Shell:
     """Before sign-in only the place and the version."""
     cluster = current_cluster()
     bare = Shell(place=place(), version=cluster.settings.version)
-    if not current_user.is_authenticated:
+    if g.get("is_bug") or not current_user.is_authenticated:
         return bare
+    if is_fragment():
+        return bare
+    calls = Counter(line.place for line in attention())
+    calls["/"] = len(attention())
     groups = (
-        administrator_rail(request.path)
+        administrator_rail(request.path, counts(), calls)
         if current_actor().is_administrator
-        else workspace_rail(request.path, None)
+        else workspace_rail(request.path, workspace_of_page(), counts(), calls)
     )
     return Shell(
         place=bare.place,
@@ -32,6 +41,24 @@ def shell() -> Shell:
     )
 
 
+def counts() -> dict[str, int]:
+    """How many wait and how many run, of what the person may see; silence where there are none."""
+    living = jobs.count_living(current_cluster(), current_actor())
+    running = sum(number for state, number in living.items() if state != JobState.WAITING)
+    shown = {"/queue": living.get(JobState.WAITING, 0), "/jobs": running}
+    return {path: number for path, number in shown.items() if number}
+
+
+def workspace_of_page() -> tuple[int, str] | None:
+    """The one that the page is about, else the person's first active one."""
+    cluster = current_cluster()
+    mine = workspaces.list_workspaces(cluster, current_actor())
+    asked = (request.view_args or {}).get("workspace_id")
+    now, zone = cluster.clock(), cluster.settings.zone
+    mine.sort(key=lambda row: (row.id != asked, workspace_state(row, now, zone) is not WorkspaceState.ACTIVE))
+    return (mine[0].id, mine[0].name) if mine else None
+
+
 def place() -> str:
     """What people call this installation: the host of its public address, or the machine's own name."""
     host = urlsplit(current_cluster().settings.public_url).hostname or ""
@@ -41,4 +68,4 @@ def place() -> str:
 def remember(name: str, value: str) -> None:
     """Keeps a choice of language or theme in the person's row."""
     if current_user.is_authenticated:
-        g.pop(name, None)
+        users.set_preferences(current_cluster(), current_actor(), **{name: value})

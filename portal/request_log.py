@@ -1,5 +1,7 @@
-"""One JSON line per request, joined to every other line of it by the request id. Never a path or a query: they may
-carry a secret (a one-time link), so the line names the route and the ids in it."""
+"""One JSON line per request, joined to every other line of it by the request id.
+
+Never a path or a query, which may carry a secret (a one-time link): the line names the route and its ids.
+"""
 
 import logging
 import re

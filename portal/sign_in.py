@@ -1,7 +1,8 @@
-"""Who is signed in: Flask-Login over our own rows, so that sessions can be listed, ended, and end by themselves."""
+"""Who is signed in: Flask-Login over our own rows, so that sessions can be listed and ended."""
 
-from flask import Flask, Request, Response, request, session
+from flask import Flask, Request, g, request, session
 from flask_login import LoginManager, UserMixin
+from werkzeug.wrappers import Response as BaseResponse
 
 from cluster.services import sessions
 from cluster.store.users import User
@@ -41,11 +42,14 @@ def read_person(asking: Request) -> SignedIn | None:
     if not token:
         return None
     user = sessions.read_session(current_cluster(), token)
-    return SignedIn(user, token) if user is not None else None
+    if user is None:
+        return None
+    g.language, g.theme = user.language, user.theme
+    return SignedIn(user, token)
 
 
-def remember(response: Response, token: str) -> Response:
-    """The cookie lives as long as the browser; the row decides when it ends. A new CSRF token goes with it."""
+def remember(response: BaseResponse, token: str) -> BaseResponse:
+    """The cookie lives as long as the browser; the row decides when it ends. The CSRF token is made anew."""
     session.clear()
     response.set_cookie(
         cookie_name(),
@@ -57,7 +61,7 @@ def remember(response: Response, token: str) -> Response:
     return response
 
 
-def forget(response: Response) -> Response:
+def forget(response: BaseResponse) -> BaseResponse:
     session.clear()
     response.delete_cookie(cookie_name(), httponly=True, samesite="Lax")
     return response

@@ -1,11 +1,10 @@
 """What this installation calls its units: GPUs, or CPU slots where there is no GPU."""
 
 from flask import Flask, g
-from sqlalchemy import select
 
 from cluster import words
-from cluster.domain.states import UnitKind, UnitState
-from cluster.store.nodes import Unit
+from cluster.domain.states import UnitKind
+from cluster.store.nodes import offered_kind
 from portal.current import current_cluster
 from portal.i18n import language
 
@@ -18,16 +17,15 @@ def init_app(app: Flask) -> None:
 def unit_kind() -> UnitKind:
     """Read once per request. Before any node was seen it is the humble one: nothing pretends to be a GPU."""
     if "unit_kind" not in g:
-        has_gpu = select(Unit.id).where(Unit.kind == UnitKind.GPU, Unit.state != UnitState.GONE).limit(1)
         with current_cluster().store.read() as session:
-            g.unit_kind = UnitKind.GPU if session.scalar(has_gpu) is not None else UnitKind.CPU_SLOT
+            g.unit_kind = offered_kind(session)
     kind: UnitKind = g.unit_kind
     return kind
 
 
-def unit_word() -> str:
-    """`GPU` or `CPU slot`, for labels and column heads."""
-    return words.unit_word(unit_kind(), language())
+def unit_word(number: int = 2) -> str:
+    """`GPUs` or `CPU slots`, for labels and column heads; one form in Korean."""
+    return words.unit_word(unit_kind(), language(), number)
 
 
 def units(number: int) -> str:

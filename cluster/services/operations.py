@@ -6,14 +6,16 @@ from typing import Any
 from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
-from cluster.domain.errors import Conflict, NotFound
+from cluster.domain.errors import Conflict, Forbidden, NotFound
 from cluster.domain.people import Actor
+from cluster.domain.permissions import MAY
 from cluster.domain.states import DatasetState, EnvironmentState, OperationKind, OperationState, Queue
 from cluster.services.context import Cluster
 from cluster.store.audit import write_entry
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Environment, Operation
 from cluster.store.visibility import own_workspace_ids
+from cluster.store.workspaces import Workspace
 
 LEASE = timedelta(seconds=10)
 RING_AGAIN_AFTER = timedelta(seconds=2)
@@ -253,9 +255,20 @@ def read_operation(cluster: Cluster, actor: Actor, operation_id: int) -> Operati
     return operation
 
 
+def may_retry(cluster: Cluster, actor: Actor, operation: Operation) -> bool:
+    """Whoever asked for it, the manager of its workspace, administrators."""
+    if actor.is_administrator or operation.requested_by == actor.user_id:
+        return True
+    if operation.workspace_id is None:
+        return False
+    with cluster.store.read() as session:
+        return session.get_one(Workspace, operation.workspace_id).manager_id == actor.user_id
+
+
 def retry_operation(cluster: Cluster, actor: Actor, operation_id: int) -> Operation:
     """Asks again for one that failed or was dropped. Raises Conflict where it is still under way or done."""
-    read_operation(cluster, actor, operation_id)
+    if not may_retry(cluster, actor, read_operation(cluster, actor, operation_id)):
+        raise Forbidden("forbidden.operation.retry", allowed=sorted(MAY["operation.retry"]))
     now = cluster.clock()
     with cluster.store.write() as session:
         operation = session.get_one(Operation, operation_id, with_for_update=True)

@@ -15,7 +15,7 @@ LONGEST_REPORT = 8 * 1024
 
 @blueprint.get("/health")
 def health() -> ResponseReturnValue:
-    """200 while the database answers; a database that does not is a bug's 500. Says nothing about the installation."""
+    """200 while the database answers."""
     with current_cluster().store.read() as session:
         session.execute(text("SELECT 1"))
     return jsonify(status="ok", version=current_cluster().settings.version)

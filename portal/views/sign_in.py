@@ -1,13 +1,15 @@
 """The door: signing in and out."""
 
+from datetime import timedelta
+
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
 from cluster.domain.errors import Refused
-from cluster.services import sessions
+from cluster.services import sessions, users
 from portal import forms
-from portal.current import address, current_cluster
+from portal.current import address, browser, current_cluster, request_id
 from portal.sign_in import forget, remember, safe_next
 
 blueprint = Blueprint("sign_in", __name__)
@@ -18,6 +20,8 @@ def sign_in() -> ResponseReturnValue:
     back = safe_next(request.args.get("next", "/"))
     if current_user.is_authenticated:
         return redirect(back)
+    if users.needs_first_administrator(current_cluster()):
+        return redirect(url_for("first_administrator.form"))
     return render_template("sign_in/page.html", values={"next": back}, errors={})
 
 
@@ -27,16 +31,16 @@ def open_session() -> ResponseReturnValue:
     cluster = current_cluster()
     back = safe_next(request.form.get("next", "/"))
     name = request.form.get("name", "").strip()[:64]
-    browser = request.headers.get("User-Agent", "")[:200]
     try:
-        token = sessions.sign_in(cluster, name, forms.secret("password"), address(), browser)
+        token = sessions.sign_in(cluster, name, forms.secret("password"), address(), browser(), request_id())
     except Refused as refusal:
-        values = {"name": name, "next": back}
+        minutes = int(refusal.data.get("minutes", 0)) if refusal.code == "sign_in.throttled" else 0
         return render_template(
             "sign_in/page.html",
-            values=values,
+            values={"name": name, "next": back},
             errors=forms.problems(refusal),
-            minutes=refusal.data.get("minutes") if refusal.code == "sign_in.throttled" else None,
+            minutes=minutes,
+            locked_until=cluster.clock() + timedelta(minutes=minutes) if minutes else None,
         ), 422
     return remember(redirect(back), token)
 

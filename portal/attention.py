@@ -1,0 +1,166 @@
+"""What needs a person: the lines of the sign, people blocked first. Silence means that all was looked at."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from flask import g, url_for
+from markupsafe import Markup
+
+from cluster.domain.states import (
+    DatasetState,
+    EnvironmentState,
+    JobState,
+    NodeState,
+    OperationState,
+    UnitState,
+    WorkspaceState,
+)
+from cluster.domain.terms import days_left, workspace_state
+from cluster.services import datasets, environments, jobs, nodes, operations, workspaces
+from cluster.services.nodes import NodeView
+from cluster.store.workspaces import Workspace
+from portal.current import current_actor, current_cluster
+from portal.i18n import _, ago, ngettext
+from portal.saying import operation_word, say
+from portal.units import unit_word, units
+
+ENDS_SOON_DAYS = 3
+DISK_FULL_SHARE = 0.9
+STUCK_CODES = frozenset(
+    {"waiting.nodes_too_small", "waiting.workspace_expired", "waiting.dataset_failed", "waiting.no_executor"}
+)
+"""Reasons that no other job's end takes away: somebody has to do something."""
+STUCK_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Line:
+    """`kind` is a state of the macros; `button` the word on the one way out, which leads to `href`."""
+
+    kind: str
+    what: str | Markup
+    detail: str = ""
+    href: str | None = None
+    button: str = ""
+    word: str | None = None
+    place: str = "/"
+    """The rail's entry that counts it too."""
+
+
+def attention() -> list[Line]:
+    """Read once per request: the page and the rail show the same."""
+    if "attention" not in g:
+        g.attention = [*stuck_jobs(), *environment_lines(), *node_lines(), *failed_lines(), *term_lines()]
+    lines: list[Line] = g.attention
+    return lines
+
+
+def strong(template: str, **values: object) -> Markup:
+    """A sentence with its names in bold."""
+    return Markup(template) % {key: Markup("<b>%s</b>") % value for key, value in values.items()}
+
+
+def stuck_jobs() -> Iterator[Line]:
+    """Waiting jobs that this person can help, and for which waiting alone does not."""
+    cluster, actor = current_cluster(), current_actor()
+    mine = None if actor.is_administrator else actor.user_id
+    waiting = jobs.list_jobs(cluster, actor, states=[JobState.WAITING], user_id=mine, limit=200)
+    stuck = [job for job in waiting if job.waiting_code in STUCK_CODES]
+    for job in stuck[:STUCK_SHOWN]:
+        what = strong(_("%(job)s cannot start"), job=f"job-{job.id}")
+        told = say(job.waiting_code or "", job.waiting_data)
+        yield Line("waiting", what, told, f"/jobs/{job.id}", _("See job"), place="/jobs")
+
+
+def environment_lines() -> Iterator[Line]:
+    environment = environments.read_default_environment(current_cluster())
+    if environment is None or environment.state is not EnvironmentState.FAILED:
+        return
+    what = _("The training environment could not be built")
+    detail = _("no job can start until it is")
+    if environment.operation_id is None:
+        yield Line("failed", what, detail)
+    else:
+        href = url_for("operations.page", operation_id=environment.operation_id)
+        yield Line("failed", what, detail, href, _("See what failed"), place="/operations")
+
+
+def node_lines() -> Iterator[Line]:
+    """For administrators: others cannot do anything about a node."""
+    if not current_actor().is_administrator:
+        return
+    for node in nodes.unit_map(current_cluster(), current_actor()):
+        href = url_for("nodes.page", node_id=node.id)
+        if node.state is NodeState.UNREACHABLE:
+            what = strong(_("%(node)s does not answer"), node=node.name)
+            silent = _("last signal %(ago)s", ago=ago(node.heartbeat_at)) if node.heartbeat_at else ""
+            detail = " · ".join(part for part in (silent, booked(node)) if part)
+            yield Line("unreachable", what, detail, href, _("See node"), place="/nodes")
+        broken = sum(unit.unit.state is UnitState.BROKEN for unit in node.units)
+        if broken:
+            what = strong(_("%(node)s: %(units)s broken"), node=node.name, units=units(broken))
+            rest = len(node.units) - broken
+            detail = ngettext("the other one is fine", "the other %(num)d are fine", rest) if rest else ""
+            yield Line("broken", what, detail, href, _("See node"), place="/nodes")
+        share = disk_share(node)
+        if share is not None and share > DISK_FULL_SHARE:
+            what = strong(_("The disk of %(node)s is %(share)s full"), node=node.name, share=f"{share:.0%}")
+            yield Line("caution", what, "", href, _("See node"), place="/nodes")
+
+
+def booked(node: NodeView) -> str:
+    held = sorted({unit.job_id for unit in node.units if unit.job_id is not None})
+    if not held:
+        return ""
+    return _("%(jobs)s keep their %(units)s", jobs=", ".join(f"job-{job}" for job in held), units=unit_word())
+
+
+def disk_share(node: NodeView) -> float | None:
+    whole, free = node.facts.get("disk_bytes"), node.facts.get("disk_free_bytes")
+    if not isinstance(whole, int | float) or not isinstance(free, int | float) or whole <= 0:
+        return None
+    return 1 - free / whole
+
+
+def failed_lines() -> Iterator[Line]:
+    """Long work that stopped and that this person may ask for again; a dataset that could not be made."""
+    cluster, actor = current_cluster(), current_actor()
+    for operation in operations.list_operations(cluster, actor, limit=20):
+        if operation.state is OperationState.INTERRUPTED and operations.may_retry(cluster, actor, operation):
+            href = url_for("operations.page", operation_id=operation.id)
+            detail = say(operation.error_code or "", operation.error_data)
+            yield Line(
+                "interrupted", operation_word(operation.kind), detail, href, _("See it"), place="/operations"
+            )
+    for dataset in datasets.list_datasets(cluster, actor):
+        if dataset.state is DatasetState.FAILED and dataset.created_by == actor.user_id:
+            what = strong(_("Dataset %(name)s could not be made"), name=dataset.name)
+            detail = say(dataset.error_code, dataset.error_data) if dataset.error_code else ""
+            yield Line("failed", what, detail, f"/datasets/{dataset.id}", _("See dataset"))
+
+
+def term_lines() -> Iterator[Line]:
+    """Workspaces in their last days, for who manages or administers them."""
+    cluster, actor = current_cluster(), current_actor()
+    for workspace in workspaces.list_workspaces(cluster, actor):
+        if not (actor.is_administrator or workspace.manager_id == actor.user_id):
+            continue
+        left = soon_over(workspace)
+        if left is None:
+            continue
+        when = ngettext("in %(num)d day", "in %(num)d days", left) if left else _("today")
+        what = strong(_("Workspace %(name)s ends %(when)s"), name=workspace.name, when=when)
+        where = "workspaces.ask_longer" if actor.is_administrator else "workspaces.home"
+        word = _("Extend") if actor.is_administrator else _("See workspace")
+        href = url_for(where, workspace_id=workspace.id)
+        yield Line("caution", what, units(workspace.units), href, word, place="/workspaces")
+
+
+def soon_over(workspace: Workspace) -> int | None:
+    """Days left of an active workspace where they are few."""
+    cluster = current_cluster()
+    now, zone = cluster.clock(), cluster.settings.zone
+    if workspace_state(workspace, now, zone) is not WorkspaceState.ACTIVE:
+        return None
+    left = days_left(workspace, now, zone)
+    return left if left <= ENDS_SOON_DAYS else None

@@ -1,0 +1,158 @@
+"""What one open tab hears, for as long as it listens and its person may."""
+
+import json
+import queue
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from cluster.domain.errors import NotFound
+from cluster.domain.people import Actor
+from cluster.services import jobs, sessions
+from cluster.services.context import Cluster
+from portal.doorbell import Doorbell, Listener, Ring
+from portal.job_files.attempt import out_folder
+from portal.job_files.beneath import FileMissing, FileNotPlain, open_file, size_of
+from portal.job_files.log import list_streams
+
+FILES_SECONDS = 0.5
+BEAT_SECONDS = 5.0
+"""A written beat is also how the server learns that the tab is gone."""
+CHECK_SECONDS = 3.0
+RETRY_MS = 2_000
+STREAMS_PER_SESSION = 12
+STREAMS = 190
+"""Leaves threads for ordinary requests, see gunicorn.py."""
+RING_ID = re.compile(r"\d{1,16}-\d{1,10}")
+
+
+class Places:
+    """How many streams there are, per session and together: each holds a thread."""
+
+    def __init__(self) -> None:
+        self.taken: Counter[str] = Counter()
+        self.lock = threading.Lock()
+
+    def take(self, token: str) -> bool:
+        with self.lock:
+            if self.taken[token] >= STREAMS_PER_SESSION or self.taken.total() >= STREAMS:
+                return False
+            self.taken[token] += 1
+            return True
+
+    def leave(self, token: str) -> None:
+        with self.lock:
+            self.taken[token] -= 1
+            if not self.taken[token]:
+                del self.taken[token]
+
+
+@dataclass
+class WatchedJob:
+    """The files of a job's newest attempt, and the sizes last told."""
+
+    job_id: int
+    attempt: int = 0
+    folder: tuple[str, ...] = ()
+    log_sizes: dict[str, int] = field(default_factory=dict)
+    metrics_size: int = -1
+
+
+@dataclass
+class Tab:
+    cluster: Cluster
+    actor: Actor
+    token: str
+    doorbell: Doorbell
+    topics: frozenset[str]
+    job_ids: tuple[int, ...]
+    last_id: str = ""
+    """The ring that the browser heard last, where it comes back."""
+
+    def events(self, places: Places) -> Iterator[str]:
+        """Text of the stream. Ends when the session does, or when the tab cannot keep up (it comes back)."""
+        try:
+            with self.doorbell.listen() as listener:
+                yield f"retry: {RETRY_MS}\n\n"
+                if RING_ID.fullmatch(self.last_id):
+                    yield from self.told_once(self.doorbell.missed_since(self.last_id))
+                yield from self.listen(listener)
+        finally:
+            places.leave(self.token)
+
+    def listen(self, listener: Listener) -> Iterator[str]:
+        watched = [WatchedJob(job_id) for job_id in self.job_ids]
+        beat_at = check_at = 0.0
+        while not listener.is_lost:
+            now = time.monotonic()
+            if now >= check_at:
+                check_at = now + CHECK_SECONDS
+                if sessions.find_session(self.cluster, self.token) is None:
+                    yield event("end", {})
+                    return
+                watched = [watch for watch in watched if self.find(watch)]
+            if now >= beat_at:
+                beat_at = now + BEAT_SECONDS
+                yield event("beat", {})
+            for watch in watched:
+                yield from self.grown(watch)
+            pause = FILES_SECONDS if watched else min(beat_at, check_at) - now
+            rings = collect(listener, max(0.05, pause))
+            if any(ring.topic == "jobs" for ring in rings):
+                check_at = 0.0
+            yield from self.told_once(rings)
+
+    def told_once(self, rings: list[Ring]) -> Iterator[str]:
+        """One event per row, however often it rang; the last id counts."""
+        newest = {(ring.topic, ring.row_id): ring for ring in rings if ring.topic in self.topics}
+        for ring in sorted(newest.values(), key=lambda ring: tuple(map(int, ring.id.split("-")))):
+            yield event(ring.topic, {"id": ring.row_id}, ring.id)
+
+    def find(self, watch: WatchedJob) -> bool:
+        """False where the person may no longer see the job. A new attempt has files of its own."""
+        try:
+            job = jobs.read_job(self.cluster, self.actor, watch.job_id)
+        except NotFound:
+            return False
+        newest = max((attempt.number for attempt in job.attempts), default=0)
+        if newest != watch.attempt:
+            watch.attempt, watch.folder = newest, out_folder(job, newest)
+            watch.log_sizes, watch.metrics_size = {}, -1
+        return True
+
+    def grown(self, watch: WatchedJob) -> Iterator[str]:
+        if not watch.attempt:
+            return
+        root = self.cluster.settings.storage_dir
+        about = {"job": watch.job_id, "attempt": watch.attempt}
+        sizes = {stream.name: stream.size for stream in list_streams(root, *watch.folder)}
+        if sizes != watch.log_sizes:
+            watch.log_sizes = sizes
+            yield event("log", {**about, "sizes": sizes})
+        try:
+            with open_file(root, *watch.folder, "metrics.jsonl") as file:
+                size = size_of(file)
+        except (FileMissing, FileNotPlain):
+            return
+        if size != watch.metrics_size:
+            watch.metrics_size = size
+            yield event("metrics", {**about, "size": size})
+
+
+def collect(listener: Listener, pause: float) -> list[Ring]:
+    """Waits at most `pause` seconds for a ring, then takes all that are there."""
+    try:
+        rings = [listener.waiting.get(timeout=pause)]
+    except queue.Empty:
+        return []
+    while not listener.waiting.empty():
+        rings.append(listener.waiting.get_nowait())
+    return rings
+
+
+def event(name: str, data: dict[str, Any], identity: str = "") -> str:
+    return f"{f'id: {identity}' + chr(10) if identity else ''}event: {name}\ndata: {json.dumps(data)}\n\n"

@@ -1,0 +1,97 @@
+"""`cluster.words` in the language, time zone and moment of this request, for views and templates."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Flask
+from markupsafe import Markup
+
+from cluster import words
+from cluster.domain.errors import GroundcrewError
+from cluster.domain.states import JobState
+from cluster.store.jobs import Job
+from portal.i18n import _, duration, language, now, zone
+
+
+def N_(message: str) -> str:
+    """Marks a message for the translators where it is written down, not where it is said."""
+    return message
+
+
+REASONS = {
+    "waiting.not_enough_units": N_("Too few units free"),
+    "waiting.nodes_too_small": N_("No node fits"),
+    "waiting.quota_used": N_("Quota used up"),
+    "waiting.ahead_in_queue": N_("Behind their own"),
+    "waiting.held_for_another": N_("Kept for another"),
+    "waiting.workspace_not_started": N_("Workspace not begun"),
+    "waiting.workspace_expired": N_("Workspace ended"),
+    "waiting.environment_not_ready": N_("Environment being built"),
+    "waiting.environment_failed": N_("Environment failed"),
+    "waiting.dataset_not_ready": N_("Dataset being made"),
+    "waiting.dataset_failed": N_("Dataset failed"),
+    "waiting.node_unreachable": N_("Node unreachable"),
+    "waiting.no_executor": N_("No executor"),
+    "waiting.no_nodes": N_("No node yet"),
+}
+"""Reasons to wait as labels: the sentences stand in `cluster.words`."""
+
+
+def init_app(app: Flask) -> None:
+    for speaks in (say, title_of, hint_for, word_for, operation_word, step_word, action_word, job_case):
+        app.add_template_global(speaks)
+    app.jinja_env.globals["Markup"] = Markup
+
+
+def say(code: str, data: Mapping[str, Any] | None = None) -> str:
+    """The whole sentence for a code of the domain."""
+    return words.say(code, data, language(), zone(), now())
+
+
+def say_error(error: GroundcrewError) -> str:
+    return say(error.code, error.data)
+
+
+def title_of(code: str) -> str:
+    """A short heading for an error or an end."""
+    return words.title(code, language())
+
+
+def hint_for(code: str, data: Mapping[str, Any] | None = None) -> str:
+    """What to do next; may be empty."""
+    return words.hint(code, data, language())
+
+
+def word_for(group: str, value: object) -> str:
+    """`word_for("state.job", job.state.value)`."""
+    return words.word(group, value, language())
+
+
+def operation_word(kind: str) -> str:
+    return words.operation(kind, language())
+
+
+def step_word(code: str) -> str:
+    return words.step(code, language())
+
+
+def reason_word(code: str) -> str:
+    return _(REASONS.get(code, N_("Another reason")))
+
+
+def job_case(job: Job) -> str:
+    """What is the case with a job, in a sentence; empty where its state says it all."""
+    if job.state is JobState.WAITING and job.waiting_code:
+        return say(job.waiting_code, job.waiting_data)
+    if job.state is JobState.FAILED and job.end_code:
+        return say(job.end_code, job.end_data)
+    if job.ended_at and job.started_at:
+        return _("ran %(time)s", time=duration((job.ended_at - job.started_at).total_seconds()))
+    if job.state is JobState.RUNNING and job.started_at:
+        return _("runs for %(time)s", time=duration((now() - job.started_at).total_seconds()))
+    return ""
+
+
+def action_word(code: str) -> str:
+    """What a line of history or audit says was done."""
+    return words.action(code, language())

@@ -1,0 +1,121 @@
+"""Units as bars: squares of one job on one node are one bar, everything else one square each."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from cluster.domain.people import Actor
+from cluster.domain.states import NodeState, UnitState
+from cluster.services import nodes
+from cluster.services.context import Cluster
+from cluster.services.nodes import NodeView, UnitView
+from cluster.store.jobs import Job
+from cluster.store.workspaces import Workspace
+from portal.i18n import _
+from portal.units import unit_word, units
+
+WIDEST = 8
+"""Squares in one row of the map."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """`kind`: work, free, broken, unreachable or closed; `fill` is the workspace's colour 1 to 6."""
+
+    units: int
+    kind: str
+    name: str
+    fill: int | None = None
+    label: str = ""
+    href: str | None = None
+    job: int | None = None
+
+
+def node_bars(node: NodeView) -> list[Bar]:
+    """In the order of the units; a job on more than eight is cut into rows."""
+    return [bar_of(node, kind, run) for (kind, _job), run in fused(node)]
+
+
+def fused(node: NodeView) -> Iterator[tuple[tuple[str, int | None], list[UnitView]]]:
+    def key(unit: UnitView) -> tuple[str, int | None, int]:
+        # A unit without a job stands alone, and no bar crosses the end of a row of eight.
+        position = unit.unit.position
+        alone = position if unit.job_id is None else -1 - position // WIDEST
+        return kind_of(node, unit), unit.job_id, alone
+
+    for (kind, job_id, _alone), run in groupby(node.units, key):
+        yield (kind, job_id), list(run)
+
+
+def kind_of(node: NodeView, unit: UnitView) -> str:
+    """An unreachable node keeps its bookings: we do not know, so its units are not called free or at work."""
+    if unit.unit.state is not UnitState.OK:
+        return "broken"
+    if node.state is NodeState.UNREACHABLE:
+        return "unreachable"
+    if unit.job_id is not None:
+        return "work"
+    return "closed" if node.state is NodeState.NO_EXECUTOR else "free"
+
+
+def bar_of(node: NodeView, kind: str, run: Sequence[UnitView]) -> Bar:
+    first = run[0]
+    where = f"{node.name} · {positions(run)}"
+    if first.job_id is None:
+        word = {
+            "free": _("free"),
+            "broken": _("broken"),
+            "closed": _("closed: no executor on this node"),
+            "unreachable": _("unreachable"),
+        }[kind]
+        return Bar(len(run), kind, f"{word} · {where}", href=f"/nodes/{node.id}")
+    label = f"job-{first.job_id}"
+    job = first.job
+    parts = [label, *((job.name, job.user.name, job.workspace.name) if job else ()), where]
+    if kind != "work":
+        parts.append(_("unreachable") if kind == "unreachable" else _("broken"))
+    href = f"/jobs/{job.id}" if job else f"/nodes/{node.id}"
+    fill = job.workspace.colour if job else None
+    return Bar(len(run), kind, " · ".join(parts), fill, str(first.job_id), href, first.job_id)
+
+
+def positions(run: Sequence[UnitView]) -> str:
+    """`CPU slot 1` or `GPUs 3–6`; people count from one."""
+    first, last = run[0].unit.position + 1, run[-1].unit.position + 1
+    return f"{unit_word(len(run))} {first}" + (f"–{last}" if last != first else "")
+
+
+def home_bars(holding: Sequence[Job], workspace: Workspace, used: int, user_id: int) -> list[Bar]:
+    """A workspace's quota as bars: one's own jobs, those of others, what cannot be seen, what is left."""
+    bars = []
+    for job in sorted(holding, key=lambda job: (job.user_id != user_id, job.id)):
+        fill = 1 if job.user_id == user_id else 2
+        name = f"job-{job.id} · {job.name} · {job.user.name} · {units(job.units)}"
+        bars += cut(job.units, "work", name, fill=fill, label=str(job.id), href=f"/jobs/{job.id}")
+    hidden = used - sum(job.units for job in holding)
+    if hidden > 0:
+        bars += cut(hidden, "closed", f"{units(hidden)} · " + _("jobs of a private training"))
+    left = max(0, workspace.units - used)
+    return bars + [Bar(1, "free", _("free")) for _each in range(min(left, 64))]
+
+
+def cut(
+    count: int, kind: str, name: str, fill: int | None = None, label: str = "", href: str | None = None
+) -> list[Bar]:
+    """Rows of at most eight squares."""
+    widths = [WIDEST] * (count // WIDEST) + ([count % WIDEST] if count % WIDEST else [])
+    return [Bar(width, kind, name, fill, label, href) for width in widths]
+
+
+@dataclass(frozen=True)
+class LargestFree:
+    units: int
+    node: str
+
+
+def largest_free(cluster: Cluster, actor: Actor, quota_left: int) -> LargestFree:
+    """The largest job that could start now on one node within the quota."""
+    ready = [node for node in nodes.unit_map(cluster, actor) if node.state is NodeState.READY]
+    best = max(ready, key=lambda node: sum(unit.is_free for unit in node.units), default=None)
+    free = min(quota_left, sum(unit.is_free for unit in best.units)) if best else 0
+    return LargestFree(max(0, free), best.name if best and free > 0 else "")

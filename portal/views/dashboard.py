@@ -1,0 +1,112 @@
+"""The first page: what needs a person, how full the cluster is, what waits; one's own work."""
+
+import shutil
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+
+from flask import Blueprint, render_template
+from flask.typing import ResponseReturnValue
+
+from cluster.domain.states import NodeState, UnitState, WorkspaceState
+from cluster.domain.terms import days_left, workspace_state
+from cluster.services import jobs, nodes, operations, queue, workspaces
+from cluster.services.nodes import NodeView
+from cluster.services.queue import QueueView
+from cluster.store.workspaces import Workspace
+from portal.attention import attention
+from portal.current import current_actor, current_cluster, is_fragment
+from portal.i18n import _, now
+from portal.saying import reason_word
+from portal.unit_bars import kind_of
+
+blueprint = Blueprint("dashboard", __name__)
+
+ENDS_SOON_DAYS = 45
+OPERATIONS_SHOWN = 5
+JOBS_SHOWN = 8
+
+
+@blueprint.get("/")
+def home() -> ResponseReturnValue:
+    cluster, actor = current_cluster(), current_actor()
+    views = nodes.unit_map(cluster, actor)
+    places = workspaces.list_workspaces(cluster, actor)
+    return render_template(
+        "dashboard/_dashboard.html" if is_fragment() else "dashboard/page.html",
+        lines=attention(),
+        checked=now(),
+        nodes=views,
+        ready=sum(node.state is NodeState.READY for node in views),
+        shares=shares(views),
+        legend=legend(views),
+        living=jobs.count_living(cluster, actor),
+        line=waiting_line(queue.read_queue(cluster, actor), cluster.clock()),
+        operations=operations.list_operations(cluster, actor, limit=OPERATIONS_SHOWN),
+        disk=shutil.disk_usage(cluster.settings.state_dir) if actor.is_administrator else None,
+        ending=ending(places),
+        workspaces=active(places),
+        use=workspaces.use_of(cluster, [place.id for place in places]),
+        mine=jobs.list_jobs(cluster, actor, user_id=actor.user_id, limit=JOBS_SHOWN),
+        has_workspaces=bool(places),
+    )
+
+
+@dataclass(frozen=True)
+class WaitingLine:
+    """How many wait, since when the longest one, and how often each reason."""
+
+    count: int
+    longest_seconds: float
+    reasons: list[tuple[str, int]]
+
+
+def waiting_line(view: QueueView, at: datetime) -> WaitingLine:
+    waits = [(at - row.job.submitted_at).total_seconds() for row in view.waiting if row.job is not None]
+    codes = Counter(row.decision.reason.code for row in view.waiting if row.decision is not None)
+    reasons = [(reason_word(code), count) for code, count in codes.most_common(4)]
+    return WaitingLine(len(view.waiting), max(waits, default=0.0), reasons)
+
+
+def shares(views: list[NodeView]) -> Counter[str]:
+    """Units by what is the case with them, for the bar over the map."""
+    return Counter(kind_of(node, unit) for node in views for unit in node.units)
+
+
+@blueprint.app_template_global("storage_path")
+def storage_path() -> str:
+    return str(current_cluster().settings.state_dir)
+
+
+def legend(views: list[NodeView]) -> list[dict[str, object]]:
+    """Workspaces at work with their colours; what the reader may not see counts as one more."""
+    counted: Counter[tuple[str, int]] = Counter()
+    for node in views:
+        for unit in node.units:
+            if unit.job_id is not None and unit.unit.state is UnitState.OK:
+                place = unit.job.workspace if unit.job else None
+                counted[(place.name, place.colour) if place else ("", 6)] += 1
+    return [
+        {"fill": fill, "word": name or _("others"), "count": count}
+        for (name, fill), count in counted.most_common()
+    ]
+
+
+def active(places: list[Workspace]) -> list[Workspace]:
+    return [place for place in places if state_of(place) is not WorkspaceState.EXPIRED]
+
+
+def ending(places: list[Workspace]) -> list[Workspace]:
+    """Active ones that end within weeks, the soonest first."""
+    cluster = current_cluster()
+    at, zone = cluster.clock(), cluster.settings.zone
+    soon = [
+        place
+        for place in places
+        if state_of(place) is WorkspaceState.ACTIVE and days_left(place, at, zone) <= ENDS_SOON_DAYS
+    ]
+    return sorted(soon, key=lambda place: place.ends_on)[:5]
+
+
+def state_of(place: Workspace) -> WorkspaceState:
+    return workspace_state(place, current_cluster().clock(), current_cluster().settings.zone)

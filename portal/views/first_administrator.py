@@ -1,0 +1,35 @@
+"""The first page of an installation: whoever holds the secret from the terminal becomes its administrator."""
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from cluster.domain.errors import NotFound, Refused
+from cluster.services import sessions, users
+from portal import forms
+from portal.current import address, browser, current_cluster, request_id
+from portal.sign_in import remember
+
+blueprint = Blueprint("first_administrator", __name__)
+
+
+@blueprint.get("/first-administrator")
+def form() -> ResponseReturnValue:
+    """Once somebody is there, this page leads to the door."""
+    if not users.needs_first_administrator(current_cluster()):
+        return redirect(url_for("sign_in.sign_in"))
+    return render_template("first_administrator/page.html", values={}, errors={})
+
+
+@blueprint.post("/first-administrator")
+def create() -> ResponseReturnValue:
+    cluster = current_cluster()
+    if not users.needs_first_administrator(cluster):
+        raise NotFound("page")
+    secret, password = forms.secret("secret").strip(), forms.secret("password")
+    try:
+        user = users.create_first_administrator(cluster, secret, forms.text("name"), password, address())
+    except Refused as refusal:
+        page = "first_administrator/page.html"
+        return render_template(page, values=request.form, errors=forms.problems(refusal)), 422
+    token = sessions.begin_session(cluster, user.id, address(), browser(), request_id())
+    return remember(redirect(url_for("dashboard.home")), token)

@@ -1,0 +1,38 @@
+"""A one-time link: whoever holds it sets the password of one account."""
+
+from flask import Blueprint, make_response, redirect, render_template, url_for
+from flask.typing import ResponseReturnValue
+
+from cluster.domain.errors import NotFound, Refused
+from cluster.services import sessions, users
+from portal import forms
+from portal.current import address, browser, current_cluster, request_id
+from portal.sign_in import remember
+
+blueprint = Blueprint("links", __name__)
+
+
+@blueprint.get("/link/<token>")
+def form(token: str) -> ResponseReturnValue:
+    """The address is a secret: it leaves in no Referer, and the request log does not name it."""
+    try:
+        user = users.read_link(current_cluster(), token)
+    except NotFound:
+        return render_template("links/dead.html"), 404
+    response = make_response(render_template("links/page.html", user=user, errors={}))
+    response.headers["Referrer-Policy"] = "no-referrer"
+    return response
+
+
+@blueprint.post("/link/<token>")
+def set_password(token: str) -> ResponseReturnValue:
+    cluster, password = current_cluster(), forms.secret("password")
+    try:
+        user = users.read_link(cluster, token)
+        users.use_link(cluster, token, password, address())
+    except NotFound:
+        return render_template("links/dead.html"), 404
+    except Refused as refusal:
+        return render_template("links/page.html", user=user, errors=forms.problems(refusal)), 422
+    signed_in = sessions.begin_session(cluster, user.id, address(), browser(), request_id())
+    return remember(redirect(url_for("dashboard.home")), signed_in)

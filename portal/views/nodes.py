@@ -1,0 +1,70 @@
+"""Nodes, to look at: state with its reason, what the agent saw, and which job holds which unit."""
+
+from flask import Blueprint, render_template, request
+from flask.typing import ResponseReturnValue
+
+from cluster.domain.states import NodeState, UnitState
+from cluster.services import nodes
+from cluster.services.nodes import NodeView
+from portal.current import current_actor, current_cluster, is_fragment
+from portal.i18n import _
+from portal.unit_bars import node_bars
+from portal.units import unit_word
+
+blueprint = Blueprint("nodes", __name__)
+
+TROUBLE_FIRST = [NodeState.UNREACHABLE, NodeState.NO_EXECUTOR, NodeState.READY]
+STATES = tuple(state.value for state in NodeState)
+
+
+@blueprint.get("/nodes")
+def index() -> ResponseReturnValue:
+    """Those in trouble first; `state` narrows the list."""
+    found = nodes.unit_map(current_cluster(), current_actor())
+    asked_state = request.args.get("state", "")
+    shown = [node for node in found if asked_state in ("", node.state.value)]
+    shown.sort(key=lambda node: (TROUBLE_FIRST.index(node.state), not broken_units(node), node.name))
+    return render_template(
+        "nodes/_list.html" if is_fragment() else "nodes/list.html",
+        nodes=shown,
+        all_nodes=found,
+        asked_state=asked_state,
+    )
+
+
+@blueprint.get("/nodes/<int:node_id>")
+def page(node_id: int) -> ResponseReturnValue:
+    node = nodes.read_node(current_cluster(), current_actor(), node_id)
+    return render_template("nodes/_node.html" if is_fragment() else "nodes/page.html", node=node)
+
+
+@blueprint.app_template_global("bars_of")
+def bars_of(node: NodeView) -> list[object]:
+    return list(node_bars(node))
+
+
+@blueprint.app_template_global("broken_units")
+def broken_units(node: NodeView) -> int:
+    return sum(unit.unit.state is not UnitState.OK for unit in node.units)
+
+
+@blueprint.app_template_global("units_in_words")
+def units_in_words(node: NodeView) -> str:
+    """`8 × H100`, or `2 CPU slots` where the units have no model."""
+    count = len(node.units)
+    models = {unit.unit.model for unit in node.units if unit.unit.model}
+    if len(models) == 1:
+        return f"{count} × {models.pop()}"
+    return f"{count} {unit_word(count)}" if count else _("none")
+
+
+@blueprint.app_template_global("trouble_of")
+def trouble_of(node: NodeView) -> str:
+    """The sentence under a node that is not simply ready; empty where it is."""
+    if node.state is NodeState.UNREACHABLE:
+        held = sorted({unit.job_id for unit in node.units if unit.job_id is not None})
+        told = _("Its agent does not answer. Units stay booked, nothing new starts there.")
+        return f"{told} {', '.join(f'job-{job}' for job in held)}" if held else told
+    if node.state is NodeState.NO_EXECUTOR:
+        return _("No executor on this node: it is watched, but no job can start there.")
+    return ""

@@ -1,0 +1,70 @@
+"""Long work as pages that can be left and found again: steps, progress, what went wrong, and once more."""
+
+from datetime import datetime
+from typing import Any
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from cluster.domain.states import OperationState
+from cluster.services import operations
+from cluster.store.operations import Operation
+from portal.current import current_actor, current_cluster, is_fragment
+from portal.i18n import duration
+from portal.saying import step_word
+
+blueprint = Blueprint("operations", __name__)
+
+PAGE_LENGTH = 50
+OPEN_STATES = (OperationState.REQUESTED, OperationState.RUNNING)
+
+
+@blueprint.get("/operations")
+def index() -> ResponseReturnValue:
+    """`only=open` or `only=ended`; `before` is the keyset page."""
+    only = request.args.get("only", "")
+    found = operations.list_operations(
+        current_cluster(),
+        current_actor(),
+        before_id=request.args.get("before", type=int),
+        limit=PAGE_LENGTH + 1,
+        is_open={"open": True, "ended": False}.get(only),
+    )
+    shown, has_more = found[:PAGE_LENGTH], len(found) > PAGE_LENGTH
+    piece = "operations/_list.html" if is_fragment() else "operations/list.html"
+    return render_template(piece, operations=shown, only=only, has_more=has_more)
+
+
+@blueprint.get("/operations/<int:operation_id>")
+def page(operation_id: int) -> ResponseReturnValue:
+    operation = operations.read_operation(current_cluster(), current_actor(), operation_id)
+    piece = "operations/_operation.html" if is_fragment() else "operations/page.html"
+    return render_template(
+        piece,
+        operation=operation,
+        steps=[shown_step(step, operation) for step in operation.steps],
+        is_open=operation.state in OPEN_STATES,
+        may_retry=operation.state in (OperationState.FAILED, OperationState.INTERRUPTED)
+        and operations.may_retry(current_cluster(), current_actor(), operation),
+    )
+
+
+def shown_step(step: dict[str, Any], operation: Operation) -> dict[str, str]:
+    """A step of an operation that stopped is no longer under way, whatever its holder wrote last."""
+    state = str(step.get("state", "")).replace("_", "-")
+    if state == "now" and operation.state not in OPEN_STATES:
+        state = "failed"
+    answer = str(step.get("detail") or "")
+    if state == "done" and step.get("started_at") and step.get("ended_at"):
+        answer = duration(seconds_between(step["started_at"], step["ended_at"]))
+    return {"word": step_word(str(step.get("code", ""))), "state": state, "answer": answer}
+
+
+def seconds_between(one: str, other: str) -> float:
+    return (datetime.fromisoformat(other) - datetime.fromisoformat(one)).total_seconds()
+
+
+@blueprint.post("/operations/<int:operation_id>/retry")
+def retry(operation_id: int) -> ResponseReturnValue:
+    operations.retry_operation(current_cluster(), current_actor(), operation_id)
+    return redirect(url_for("operations.page", operation_id=operation_id), 303)

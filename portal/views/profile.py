@@ -1,0 +1,111 @@
+"""One's own account: password, open sessions, API tokens, language and theme."""
+
+from flask import Blueprint, flash, make_response, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_login import current_user
+
+from cluster.domain.errors import Refused
+from cluster.services import sessions, tokens, users
+from portal import forms
+from portal.current import current_actor, current_cluster
+from portal.i18n import _
+
+blueprint = Blueprint("profile", __name__)
+
+TOKEN_DAYS = (7, 30, 90, 365)
+# The order counts: Edge and Chrome also call themselves Safari.
+BROWSERS = (
+    ("Edg/", "Edge"),
+    ("Whale/", "Whale"),
+    ("OPR/", "Opera"),
+    ("Firefox/", "Firefox"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+    ("curl/", "curl"),
+)
+SYSTEMS = (
+    ("Windows", "Windows"),
+    ("Android", "Android"),
+    ("iPhone", "iOS"),
+    ("iPad", "iOS"),
+    ("Mac OS X", "macOS"),
+    ("Linux", "Linux"),
+)
+SCOPES = {"read": ("read",), "write": ("read", "write")}
+
+
+@blueprint.app_template_global("browser_words")
+def browser_words(agent: str) -> str:
+    """`Firefox · Linux` out of what the browser calls itself; itself where nothing is recognised."""
+    browser = next((word for sign, word in BROWSERS if sign in agent), "")
+    system = next((word for sign, word in SYSTEMS if sign in agent), "")
+    return " · ".join(part for part in (browser, system) if part) or agent[:60] or _("unknown browser")
+
+
+@blueprint.get("/profile")
+def page() -> ResponseReturnValue:
+    return render_page({}, {})
+
+
+def render_page(errors: dict[str, str], values: dict[str, str], made: tuple[str, str] | None = None) -> str:
+    """`made` is the name and the text of a token just made, shown here and never again."""
+    cluster, actor = current_cluster(), current_actor()
+    return render_template(
+        "profile/page.html",
+        person=current_user.user,
+        sessions=sessions.list_sessions(cluster, actor),
+        this_session=sessions.find_session(cluster, current_user.token),
+        tokens=tokens.list_tokens(cluster, actor),
+        token_days=TOKEN_DAYS,
+        now=cluster.clock(),
+        errors=errors,
+        values=values,
+        made=made,
+    )
+
+
+@blueprint.post("/profile/password")
+def change_password() -> ResponseReturnValue:
+    """All other sessions end with it."""
+    cluster, actor = current_cluster(), current_actor()
+    try:
+        old, new = forms.secret("old"), forms.secret("password")
+        users.change_password(cluster, actor, old, new, keep_token=current_user.token)
+    except Refused as refusal:
+        return render_page(forms.problems(refusal), {}), 422
+    flash(_("The password is changed; all other sessions have ended."), "ok")
+    return redirect(url_for("profile.page"), 303)
+
+
+@blueprint.post("/profile/sessions/<int:session_id>/end")
+def end_session(session_id: int) -> ResponseReturnValue:
+    sessions.end_session(current_cluster(), current_actor(), session_id)
+    return redirect(url_for("profile.page", _anchor="sessions"), 303)
+
+
+@blueprint.post("/profile/sessions/end-others")
+def end_others() -> ResponseReturnValue:
+    sessions.end_other_sessions(current_cluster(), current_actor(), current_user.token)
+    flash(_("All other sessions have ended."), "ok")
+    return redirect(url_for("profile.page", _anchor="sessions"), 303)
+
+
+@blueprint.post("/profile/tokens")
+def create_token() -> ResponseReturnValue:
+    """Answers with the page itself, because the text of the token is shown only now."""
+    try:
+        scopes = SCOPES[forms.chosen("scope", tuple(SCOPES))]
+        name, days = forms.text("token_name"), forms.whole_number("days")
+        token, text = tokens.create_token(current_cluster(), current_actor(), name, list(scopes), days)
+    except Refused as refusal:
+        shown = forms.problems(refusal)
+        if "name" in shown:
+            shown["token_name"] = shown.pop("name")
+        return render_page(shown, dict(request.form)), 422
+    return make_response(render_page({}, {}, made=(token.name, text)))
+
+
+@blueprint.post("/profile/tokens/<int:token_id>/revoke")
+def revoke_token(token_id: int) -> ResponseReturnValue:
+    tokens.revoke_token(current_cluster(), current_actor(), token_id)
+    return redirect(url_for("profile.page", _anchor="tokens"), 303)

@@ -1,0 +1,56 @@
+"""One stream of events per open tab: rings of the doorbell, growth of a job's files, and a beat.
+
+Events: `<topic>` {"id"} · `log` {"job", "attempt", "sizes": {file: bytes}} · `metrics` {"job", "attempt",
+"size"} · `beat` {} · `end` {} (the session is over). Content never travels here: whoever hears a ring asks
+for the page's piece, and permissions are checked there.
+"""
+
+from flask import Blueprint, Response, current_app, request
+from flask.typing import ResponseReturnValue
+from flask_login import current_user
+
+from cluster.domain.errors import Refused, Unavailable
+from cluster.services import jobs
+from portal.current import current_actor, current_cluster
+from portal.live import Places, Tab
+
+blueprint = Blueprint("stream", __name__)
+
+TOPICS = frozenset(
+    {"jobs", "queue", "nodes", "operations", "datasets", "workspaces", "users", "trainings", "environments"}
+)
+MOST_TOPICS = 20
+
+
+@blueprint.get("/stream")
+def stream() -> ResponseReturnValue:
+    """`topics` is a list with commas: names, and `job:<id>` for the files of a job that is seen."""
+    cluster, actor = current_cluster(), current_actor()
+    asked = [topic for topic in request.args.get("topics", "").split(",") if topic]
+    watched = [int(topic[4:]) for topic in asked if is_job_topic(topic)]
+    topics = frozenset(topic for topic in asked if not is_job_topic(topic))
+    if not topics <= TOPICS or len(asked) > MOST_TOPICS:
+        raise Refused("topics", "stream.unknown_topic", topics=sorted(topics - TOPICS)[:5])
+    for job_id in watched:
+        jobs.read_job(cluster, actor, job_id)
+    places: Places = current_app.extensions["stream_places"]
+    tab = Tab(
+        cluster=cluster,
+        actor=actor,
+        token=current_user.token,
+        doorbell=current_app.extensions["doorbell"],
+        topics=topics,
+        job_ids=tuple(watched),
+        last_id=request.headers.get("Last-Event-ID", ""),
+    )
+    if not places.take(tab.token):
+        raise Unavailable("stream.too_many")
+    response = Response(tab.events(places), mimetype="text/event-stream")
+    # nginx would otherwise keep events until its buffer is full.
+    response.headers["X-Accel-Buffering"] = "no"
+    return response
+
+
+def is_job_topic(topic: str) -> bool:
+    number = topic.removeprefix("job:")
+    return topic.startswith("job:") and number.isascii() and number.isdigit() and len(number) < 12

@@ -1,0 +1,226 @@
+"""Workspaces: who holds how many units until when, and the home that its members come to."""
+
+from collections import Counter
+from datetime import date, timedelta
+from typing import Any
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from cluster.domain.errors import Conflict, Forbidden, Refused
+from cluster.domain.permissions import MAY, may
+from cluster.domain.states import JobState, WorkspaceState
+from cluster.domain.terms import days_left, workspace_state
+from cluster.services import datasets, jobs, relations, trainings, users, workspaces
+from cluster.store.jobs import Job
+from cluster.store.workspaces import Workspace
+from portal import forms
+from portal.current import current_actor, current_cluster, is_fragment
+from portal.saying import say_error
+from portal.unit_bars import home_bars, largest_free
+
+blueprint = Blueprint("workspaces", __name__)
+
+HOLDING = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
+JOBS_SHOWN = 8
+FIRST_TERM_DAYS = 90
+
+
+@blueprint.app_template_global("workspace_state")
+def state_now(workspace: Workspace) -> str:
+    return workspace_state(workspace, current_cluster().clock(), current_cluster().settings.zone).value
+
+
+@blueprint.app_template_global("days_left")
+def days_now(workspace: Workspace) -> int:
+    return days_left(workspace, current_cluster().clock(), current_cluster().settings.zone)
+
+
+def today() -> date:
+    return current_cluster().clock().astimezone(current_cluster().settings.zone).date()
+
+
+@blueprint.get("/workspaces")
+def index() -> ResponseReturnValue:
+    """`state` narrows the list: active, scheduled or expired."""
+    cluster, actor = current_cluster(), current_actor()
+    found = workspaces.list_workspaces(cluster, actor)
+    asked_state = request.args.get("state", "")
+    shown = [row for row in found if asked_state in ("", state_now(row))]
+    order = [WorkspaceState.ACTIVE, WorkspaceState.SCHEDULED, WorkspaceState.EXPIRED]
+    shown.sort(key=lambda row: (order.index(WorkspaceState(state_now(row))), row.name))
+    return render_template(
+        "workspaces/_list.html" if is_fragment() else "workspaces/list.html",
+        workspaces=shown,
+        counts=Counter(state_now(row) for row in found),
+        use=workspaces.use_of(cluster, [row.id for row in shown]),
+        asked_state=asked_state,
+        may_create=actor.is_administrator,
+    )
+
+
+@blueprint.get("/workspaces/<int:workspace_id>")
+def home(workspace_id: int) -> ResponseReturnValue:
+    cluster, actor = current_cluster(), current_actor()
+    workspace = workspaces.read_workspace(cluster, actor, workspace_id)
+    relation = relations.to_workspace(actor, workspace)
+    used = workspaces.use_of(cluster, [workspace_id])[workspace_id]
+    holding = jobs.list_jobs(cluster, actor, states=HOLDING, workspace_id=workspace_id, limit=200)
+    return render_template(
+        "workspaces/_home.html" if is_fragment() else "workspaces/home.html",
+        workspace=workspace,
+        state=state_now(workspace),
+        used=used,
+        mine=sum(job.units for job in holding if job.user_id == actor.user_id),
+        free_now=largest_free(cluster, actor, workspace.units - used),
+        bars=home_bars(holding, workspace, used, actor.user_id),
+        by_person=units_by_person(holding),
+        recent=jobs.list_jobs(cluster, actor, workspace_id=workspace_id, limit=JOBS_SHOWN),
+        trainings=trainings.list_trainings(cluster, actor, workspace_id),
+        datasets=datasets.list_datasets(cluster, actor, workspace_id),
+        may_edit=may("workspace.edit", relation),
+        may_extend=may("workspace.extend", relation),
+        may_end=may("workspace.end", relation),
+    )
+
+
+def units_by_person(holding: list[Job]) -> Counter[str]:
+    summed: Counter[str] = Counter()
+    for job in holding:
+        summed[job.user.name] += job.units
+    return summed
+
+
+@blueprint.get("/workspaces/new")
+def new() -> ResponseReturnValue:
+    first = today()
+    values = {
+        "starts_on": first.isoformat(),
+        "ends_on": (first + timedelta(days=FIRST_TERM_DAYS)).isoformat(),
+        "manager": current_actor().name,
+    }
+    return render_form("workspaces/new.html", values, {})
+
+
+@blueprint.post("/workspaces/new")
+def create() -> ResponseReturnValue:
+    try:
+        made = workspaces.create_workspace(
+            current_cluster(),
+            current_actor(),
+            forms.text("name"),
+            forms.text("description"),
+            forms.day("starts_on"),
+            forms.day("ends_on"),
+            forms.whole_number("units"),
+            forms.text("manager"),
+            forms.names("members"),
+        )
+    except Refused as refusal:
+        return render_form("workspaces/new.html", request.form, forms.problems(refusal)), 422
+    return redirect(url_for("workspaces.home", workspace_id=made.id), 303)
+
+
+@blueprint.get("/workspaces/<int:workspace_id>/edit")
+def edit(workspace_id: int) -> ResponseReturnValue:
+    workspace = permitted("workspace.edit", workspace_id)
+    values = {
+        "version": workspace.version,
+        "name": workspace.name,
+        "description": workspace.description,
+        "starts_on": workspace.starts_on.isoformat(),
+        "ends_on": workspace.ends_on.isoformat(),
+        "units": workspace.units,
+        "manager": workspace.manager.name,
+        "members": ", ".join(member.name for member in workspace.members),
+    }
+    return render_form("workspaces/edit.html", values, {}, workspace)
+
+
+@blueprint.post("/workspaces/<int:workspace_id>/edit")
+def save(workspace_id: int) -> ResponseReturnValue:
+    """A manager's form has no term and no quota; whoever sends them anyway is refused by the service."""
+    workspace = permitted("workspace.edit", workspace_id)
+    changes: dict[str, Any] = {}
+    try:
+        changes["description"] = forms.text("description")
+        if "members" in request.form:
+            changes["member_names"] = forms.names("members")
+        if "name" in request.form:
+            changes["name"] = forms.text("name")
+        if "manager" in request.form:
+            changes["manager_name"] = forms.text("manager")
+        if "units" in request.form:
+            changes["units"] = forms.whole_number("units")
+        for field in ("starts_on", "ends_on"):
+            if field in request.form:
+                changes[field] = forms.day(field)
+        version = forms.whole_number("version")
+        workspaces.edit_workspace(current_cluster(), current_actor(), workspace_id, version, **changes)
+    except Refused as refusal:
+        return render_form("workspaces/edit.html", request.form, forms.problems(refusal), workspace), 422
+    except Conflict as conflict:
+        # The form keeps what was typed and takes the new version: sent again, it wins.
+        values = {**request.form, "version": workspace.version}
+        return render_form("workspaces/edit.html", values, {"": say_error(conflict)}, workspace), 409
+    return redirect(url_for("workspaces.home", workspace_id=workspace_id), 303)
+
+
+def render_form(page: str, values: Any, errors: dict[str, str], workspace: Workspace | None = None) -> str:
+    """Names to choose from only for who may list people; others type them."""
+    cluster, actor = current_cluster(), current_actor()
+    people = users.list_users(cluster, actor) if actor.is_administrator else []
+    return render_template(
+        page,
+        values=values,
+        errors=errors,
+        workspace=workspace,
+        people=people,
+        is_administrator=actor.is_administrator,
+        left_today=workspaces.units_left(cluster, today(), today(), workspace.id if workspace else None),
+    )
+
+
+def permitted(action: str, workspace_id: int) -> Workspace:
+    """The workspace, where the person may do this to it; a form that would be refused is not offered."""
+    workspace = workspaces.read_workspace(current_cluster(), current_actor(), workspace_id)
+    if not may(action, relations.to_workspace(current_actor(), workspace)):
+        raise Forbidden("forbidden." + action, allowed=sorted(MAY[action]))
+    return workspace
+
+
+@blueprint.get("/workspaces/<int:workspace_id>/end")
+def confirm_end(workspace_id: int) -> ResponseReturnValue:
+    """What ending touches, read at this moment."""
+    cluster, actor = current_cluster(), current_actor()
+    workspace = permitted("workspace.end", workspace_id)
+    living = jobs.list_jobs(
+        cluster, actor, states=(*HOLDING, JobState.WAITING), workspace_id=workspace_id, limit=200
+    )
+    return render_template("workspaces/end.html", workspace=workspace, living=living)
+
+
+@blueprint.post("/workspaces/<int:workspace_id>/end")
+def end(workspace_id: int) -> ResponseReturnValue:
+    workspaces.end_workspace(current_cluster(), current_actor(), workspace_id)
+    return redirect(url_for("workspaces.home", workspace_id=workspace_id), 303)
+
+
+@blueprint.get("/workspaces/<int:workspace_id>/extend")
+def ask_longer(workspace_id: int) -> ResponseReturnValue:
+    workspace = permitted("workspace.extend", workspace_id)
+    longer = max(workspace.ends_on, today()) + timedelta(days=30)
+    values = {"ends_on": longer.isoformat()}
+    return render_template("workspaces/extend.html", workspace=workspace, values=values, errors={})
+
+
+@blueprint.post("/workspaces/<int:workspace_id>/extend")
+def extend(workspace_id: int) -> ResponseReturnValue:
+    workspace = permitted("workspace.extend", workspace_id)
+    try:
+        workspaces.extend_workspace(current_cluster(), current_actor(), workspace_id, forms.day("ends_on"))
+    except Refused as refusal:
+        errors = forms.problems(refusal)
+        page = "workspaces/extend.html"
+        return render_template(page, workspace=workspace, values=request.form, errors=errors), 422
+    return redirect(url_for("workspaces.home", workspace_id=workspace_id), 303)
