@@ -23,6 +23,8 @@ from portal import (
     views,
 )
 from portal.current import is_api
+from portal.doorbell import Doorbell
+from portal.live import Places
 
 YEAR_SECONDS = 365 * 24 * 3600
 
@@ -49,6 +51,8 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     )
     app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
     app.extensions["cluster"] = cluster
+    app.extensions["doorbell"] = Doorbell(settings.redis_url)
+    app.extensions["stream_places"] = Places()
     request_log.init_app(app)
     headers.init_app(app)
     i18n.init_app(app)
