@@ -66,4 +66,7 @@ def main(packages: Path) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.stderr.write("refresh.py needs the folder of the unpacked packages\n")
+        raise SystemExit(2)
     main(Path(sys.argv[1]))
