@@ -239,7 +239,7 @@ class Panel {
     document.addEventListener("gc:theme", () => this.charts.forEach((chart) => chart.plot && chart.draw()));
     new ResizeObserver(() => this.charts.forEach((chart) => chart.plot?.setSize(chart.size()))).observe(root);
     if (root.dataset.topic) {
-      document.body.addEventListener(`gc:${root.dataset.topic}`, () => this.load());
+      document.body.addEventListener("gc:metrics", () => this.load());
       setInterval(() => document.hidden || !root.isConnected || this.load(), CHECK_MS);
     }
   }

@@ -1,5 +1,6 @@
-// One EventSource per tab. It is a doorbell: each ring becomes the DOM event gc:<topic> on <body>, and whoever shows
-// that topic asks for its piece again. The stream closes while the tab is hidden; on return every topic rings once.
+// One EventSource per tab. It is a doorbell: each ring becomes the DOM event gc:<name> on <body>, and whoever shows
+// that asks for its piece again. Topics are asked for by name; job:<id> rings as gc:log and gc:metrics when that job's
+// files grow. The stream closes while the tab is hidden; on return every name rings once.
 
 const SILENT_AFTER_MS = 25_000; // the server beats every 10 s
 const RETRY_MS = [1_000, 2_000, 5_000, 10_000, 30_000];
@@ -15,6 +16,11 @@ function topics() {
   const named = (body.dataset.topics || "").split(",").map((topic) => topic.trim());
   const shown = [...document.querySelectorAll("[data-topic]")].map((element) => element.dataset.topic);
   return [...new Set([...named, ...shown])].filter(Boolean);
+}
+
+function names(wanted) {
+  const files = wanted.some((topic) => topic.startsWith("job:")) ? ["log", "metrics"] : [];
+  return [...wanted.filter((topic) => !topic.includes(":")), ...files];
 }
 
 function ring(topic, detail) {
@@ -35,14 +41,15 @@ function open(again) {
   source = opened;
   opened.addEventListener("open", () => {
     heard();
-    if (again) wanted.forEach((topic) => ring(topic, {}));
+    if (again) names(wanted).forEach((name) => ring(name, {}));
   });
   opened.addEventListener("beat", heard);
   opened.addEventListener("message", heard);
-  for (const topic of wanted) {
-    opened.addEventListener(topic, (event) => {
+  opened.addEventListener("end", close); // the session is over; the next click leads to the sign-in page
+  for (const name of names(wanted)) {
+    opened.addEventListener(name, (event) => {
       heard();
-      ring(topic, read(event.data));
+      ring(name, read(event.data));
     });
   }
   opened.addEventListener("error", () => {

@@ -95,7 +95,7 @@ class Log {
     new ResizeObserver(() => this.follows && (lines.scrollTop = lines.scrollHeight)).observe(lines);
     addEventListener("hashchange", () => this.toHash());
     if (root.dataset.topic) {
-      document.body.addEventListener(`gc:${root.dataset.topic}`, () => this.newer());
+      document.body.addEventListener("gc:log", () => this.newer());
       setInterval(() => document.hidden || !root.isConnected || this.newer(), CHECK_MS);
     }
   }
