@@ -120,7 +120,8 @@ def postgresql_server() -> Iterator[PostgresqlServer]:
                 "-N",
             ]
             subprocess.run(initdb, check=True, cwd=folder, stdout=log, stderr=log, **identity)
-            command = [programs / "postgres", "-D", data, *switches]
+            # A test run that is killed takes its server with it.
+            command = ["setpriv", "--pdeathsig", "INT", programs / "postgres", "-D", data, *switches]
             server = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, **identity)
         try:
             wait_until_ready(folder, user)

@@ -1,6 +1,7 @@
 """The migrated database is what the rows say, on both kinds; an older one is copied, a newer one refused."""
 
 import re
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from cluster.store import migrate
 from cluster.store.audit import write_entry
 from cluster.store.base import UtcDateTime
 from cluster.store.engine import Store
+from cluster.store.migrations.draft import draft
 from cluster.store.tables import metadata
 from tests.conftest import Clock, settings_for
 from tests.databases import PostgresqlServer
@@ -148,6 +150,48 @@ def test_a_failing_step_leaves_all_as_it_was(tmp_path: Path, monkeypatch: pytest
     assert [line[1] for line in connection.execute("PRAGMA table_info(birds)")] == ["id"]
     assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == ("1",)
     connection.close()
+
+
+def test_a_step_that_orphans_rows_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "groundcrew.db"
+    history = write_history(tmp_path, steps=1)
+    monkeypatch.setattr(migrate, "MIGRATIONS", history)
+    migrate.upgrade(f"sqlite:///{path}")
+    (history / "versions" / "step_2.py").write_text(
+        "from alembic import op\nrevision = '2'\ndown_revision = '1'\ndef upgrade():\n"
+        "    op.execute('CREATE TABLE eggs (bird_id INTEGER REFERENCES birds (id))')\n"
+        "    op.execute('INSERT INTO eggs VALUES (99)')\n"
+    )
+    with pytest.raises(RuntimeError, match="without their parents"):
+        migrate.upgrade(f"sqlite:///{path}")
+    connection = sqlite3.connect(path)
+    tables = {line[0] for line in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    connection.close()
+    assert tables == {"birds", "alembic_version"}
+
+
+def test_a_draft_says_what_the_rows_have_and_the_migrations_lack(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = tmp_path / "migrations"
+    shutil.copytree(migrate.MIGRATIONS, ours)
+    monkeypatch.setattr(migrate, "MIGRATIONS", ours)
+    assert "pass" in draft("Nothing has changed", "9999").read_text()
+    for step in (ours / "versions").glob("[0-9]*.py"):
+        step.unlink()
+    nothing = "revision = '0000'\ndown_revision = None\ndef upgrade():\n    pass\n"
+    (ours / "versions" / "0000_nothing.py").write_text(nothing)
+    everything = draft("All of it", "0001").read_text()
+    assert "from sqlalchemy.dialects.postgresql import JSONB" in everything
+    assert "UtcDateTime" not in everything
+    url = f"sqlite:///{tmp_path}/drafted.db"
+    assert migrate.upgrade(url).after == "0001"
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        drafted = {line for line in describe(connection) if line[0] != "trigger"}
+    engine.dispose()
+    declared = declared_schema(f"sqlite:///{tmp_path}/declared.db")
+    assert drafted == {line for line in declared if line[0] != "trigger"}
 
 
 def write_history(folder: Path, steps: int) -> Path:
