@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import structlog
+from sqlalchemy.exc import DBAPIError
 
 from cluster.bell import connect
 from cluster.services.attempts import place_waiting
@@ -58,6 +59,9 @@ class Scheduler:
                     living = self.tick()
             except LeaseLost:
                 log.warning("another scheduler holds the lease")
+                self.held = None
+            except DBAPIError as error:
+                log.error("the database does not answer; trying again", error=str(error))
                 self.held = None
             self.ears.wait(BUSY_SECONDS if living else IDLE_SECONDS)
         if self.held:

@@ -39,7 +39,7 @@ class Unit(Row):
     kind: Mapped[UnitKind] = mapped_column(by_value(UnitKind))
     state: Mapped[UnitState] = mapped_column(by_value(UnitState), default=UnitState.OK)
     model: Mapped[str] = mapped_column(String(100), default="")
-    memory_bytes: Mapped[int | None]
+    memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
     simulated: Mapped[bool] = mapped_column(default=False)
     node: Mapped[Node] = relationship(back_populates="units")
 

@@ -191,7 +191,7 @@ def upgrade() -> None:
             nullable=False,
         ),
         sa.Column("model", sa.String(length=100), nullable=False),
-        sa.Column("memory_bytes", sa.Integer(), nullable=True),
+        sa.Column("memory_bytes", sa.BigInteger(), nullable=True),
         sa.Column("simulated", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(["node_id"], ["nodes.id"], name=op.f("fk_units_node_id_nodes")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_units")),

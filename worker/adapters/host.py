@@ -1,0 +1,80 @@
+"""What this machine is: its name, boot, system, processors, memory, disk and network interfaces."""
+
+import os
+import platform
+import socket
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+def read_name() -> str:
+    return socket.gethostname().split(".")[0][:64] or "localhost"
+
+
+def read_boot_id() -> str:
+    return BOOT_ID.read_text().strip()
+
+
+def read_facts(storage: Path) -> dict[str, Any]:
+    """Sizes in bytes; the disk is the one that holds `storage`."""
+    disk = psutil.disk_usage(str(storage if storage.exists() else "/"))
+    return {
+        "system": read_system(),
+        "kernel": platform.release(),
+        "cpus": len(os.sched_getaffinity(0)),
+        "memory_bytes": psutil.virtual_memory().total,
+        "disk_bytes": disk.total,
+        "disk_free_bytes": disk.free,
+        "interfaces": read_interfaces(),
+    }
+
+
+def read_system() -> str:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME", "Linux")
+    except OSError:
+        return "Linux"
+
+
+def read_interfaces() -> list[dict[str, Any]]:
+    """Those with an address, the loopback apart; speed in Mbit/s, 0 where the card does not tell."""
+    states = psutil.net_if_stats()
+    found = []
+    for name, addresses in sorted(psutil.net_if_addrs().items()):
+        own = [
+            each.address.split("%")[0]
+            for each in addresses
+            if each.family in (socket.AF_INET, socket.AF_INET6)
+        ]
+        state = states.get(name)
+        if name != "lo" and own:
+            found.append(
+                {
+                    "name": name,
+                    "addresses": own,
+                    "speed_mbps": state.speed if state else 0,
+                    "is_up": bool(state and state.isup),
+                    "kind": kind_of(name),
+                }
+            )
+    return found
+
+
+def kind_of(name: str) -> str:
+    """`infiniband` by the kernel's ARPHRD type 32, else `ethernet`."""
+    try:
+        return "infiniband" if Path(f"/sys/class/net/{name}/type").read_text().strip() == "32" else "ethernet"
+    except OSError:
+        return "ethernet"
+
+
+def read_load() -> dict[str, Any]:
+    memory = psutil.virtual_memory()
+    return {
+        "cpu_percent": psutil.cpu_percent(interval=None),
+        "memory_used_bytes": memory.total - memory.available,
+    }
