@@ -117,7 +117,7 @@ def check_request(
     """
     check_job_name(request.name)
     check_units(request.units, quota, largest_node, kind)
-    check_launcher(request.launcher, request.units)
+    check_launcher(request.launcher, request.units, kind)
     if request.time_limit_seconds is not None:
         check_time_limit(request.time_limit_seconds)
     if request.priority not in PRIORITIES:
@@ -142,10 +142,10 @@ def check_units(units: int, quota: int, largest_node: int | None, kind: UnitKind
     return units
 
 
-def check_launcher(launcher: Launcher, units: int) -> Launcher:
+def check_launcher(launcher: Launcher, units: int, kind: UnitKind) -> Launcher:
     """A plain program is one process: with several units it would leave all but one idle."""
     if launcher is Launcher.PLAIN and units > 1:
-        raise Refused("launcher", "job.plain_is_one_process", units=units)
+        raise Refused("launcher", "job.plain_is_one_process", units=units, kind=kind.value)
     return launcher
 
 

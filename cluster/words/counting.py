@@ -39,16 +39,19 @@ DURATIONS = {
 SIZES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
-def unit_word(kind: UnitKind | str, language: str, number: int = 1) -> str:
-    """ "GPU", "GPUs", "CPU slot", "CPU slots"; one form in Korean."""
-    singular, plural = UNIT_WORDS[UnitKind(kind)]["ko" if language == "ko" else "en"]
+def unit_word(kind: UnitKind | str | None, language: str, number: int = 1) -> str:
+    """GPU, GPUs, CPU slot, CPU slots; one form in Korean. None, before any node has reported: unit."""
+    korean = language == "ko"
+    if kind is None:
+        return "단위" if korean else "unit" if number == 1 else "units"
+    singular, plural = UNIT_WORDS[UnitKind(kind)]["ko" if korean else "en"]
     return singular if number == 1 else plural
 
 
-def units(number: int, kind: UnitKind | str, language: str) -> str:
-    """ "2 GPUs", "1 CPU slot"; "GPU 2장", "CPU 슬롯 1개"."""
+def units(number: int, kind: UnitKind | str | None, language: str) -> str:
+    """2 GPUs, 1 CPU slot; GPU 2장, CPU 슬롯 1개."""
     if language == "ko":
-        return COUNTED_UNITS_KO[UnitKind(kind)].format(count(number))
+        return (COUNTED_UNITS_KO[UnitKind(kind)] if kind else "단위 {}개").format(count(number))
     return f"{count(number)} {unit_word(kind, language, number)}"
 
 

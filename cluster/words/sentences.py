@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cluster.domain.states import UnitKind
 from cluster.words.catalogue import Catalogue, load_catalogue
 from cluster.words.counting import (
     COUNTED,
@@ -67,8 +66,10 @@ def say(
     known = dict(data or {})
     chosen = variant(code, known)
     text = fill(code, SENTENCES.get(chosen), known, language, zone, now)
-    if code.startswith("exit.") and known.get("rank") is not None:
-        text += " " + fill("exit.rank", SENTENCES["exit.rank"], known, language)
+    if code.startswith("exit."):
+        more = ["exit.rank"] if known.get("rank") is not None else []
+        more += ["exit.left_behind"] if known.get("left_behind") else []
+        text = " ".join([text, *(fill(part, SENTENCES[part], known, language) for part in more)])
     return text
 
 
@@ -90,6 +91,7 @@ VARIANTS: dict[str, tuple[tuple[str, str, bool], ...]] = {
     "waiting.start.freed_at": (("starts_on_node", ".anywhere", False),),
     "exit.stopped": (("by", ".by", True),),
     "exit.out_of_memory": (("max_rss_bytes", ".unknown", False),),
+    "environment.no_space": (("path", ".unknown", False),),
 }
 """By code: (data, what to append to the code, whether it has to be there)."""
 
@@ -213,7 +215,7 @@ class _Filler(string.Formatter):
             return word(form[5:], value, self.language)
         if form.startswith("words "):
             return listed((word(form[6:], each, self.language) for each in value), self.language)
-        kind = self.data.get("kind") or UnitKind.GPU
+        kind = self.data.get("kind")
         plain = {
             "": lambda: str(value),
             "units": lambda: units(value, kind, self.language),

@@ -25,6 +25,10 @@ SENTENCES = {
     "exit.lost": "Its end was not recorded: the process that watched it disappeared.",
     "exit.truth_unreadable": "The record of its end cannot be read, so it counts as failed.",
     "exit.truth_foreign": "The record of its end belongs to another attempt, so it counts as failed.",
+    "exit.left_behind": (
+        "{left_behind:plural|One process that it had left running was|# processes that it had left running "
+        "were} ended."
+    ),
     "exit.rank": "Rank {rank} was the first to fail.",
 }
 

@@ -7,8 +7,8 @@ SENTENCES = {
     ),
     "job.units_over_node": "{units:units} are more than any node has. Use {most} or fewer.",
     "job.plain_is_one_process": (
-        "A plain program is one process: with {units:units} all but one would idle. Choose Horovod or "
-        "torchrun, or 1 unit."
+        "A plain program is one process: of {units:units} all but one would idle. Choose Horovod or "
+        "torchrun, or ask for 1."
     ),
     "job.priority_range": "Use a priority of {least} to {most}; higher goes first in the workspace.",
     "job.time_limit_range": "Use {least:duration} to {most:duration}, or no limit.",
@@ -31,25 +31,20 @@ SENTENCES = {
     "job.dataset_unknown": "Workspace {workspace} has no such dataset. Choose one of its own.",
     "job.dataset_failed": "Dataset {name} could not be prepared. Choose another one, or look at its page.",
     "job.variables_without_model": "{name} runs own code, which has no variables. Write them as arguments.",
-    "job.stop_not_allowed": (
-        "Only {user}, the training's owner, the workspace's manager and administrators may stop this job."
-    ),
     "job.has_ended": "job-{id} has ended already.",
+    "job.unknown_state": "“{state}” is no state of a job. Use {states:list}.",
     "job.ended": "The job has ended already.",
     "job.not_now": "The job is {state:word state.job} now, so this is not possible.",
-    "job.unknown_state": "“{state}” is no state of a job.",
-    "history.job.submitted": "Submitted.",
-    "history.job.placed": "Got {units:units} on {node}.",
-    "history.job.started": "Started on {node}.",
-    "history.job.adopted": "Found running after a restart of the services; it had gone on meanwhile.",
-    "history.job.stop_requested": "{by} asked to stop it.",
-    "history.job.waiting": "Waits.",
+    "job.submitted": "Submitted.",
+    "job.placed": "Got {units:units} on {node}.",
+    "job.started": "Started on {node}.",
+    "job.adopted": "Found running after a restart of the services; it had gone on meanwhile.",
+    "job.stop_requested": "{by} asked to stop it.",
 }
 
 TITLES = {
     "job": "The job cannot be run like this",
     "job.has_ended": "The job has ended",
-    "job.stop_not_allowed": "Not allowed",
 }
 
 WORDS = {

@@ -32,6 +32,8 @@ SENTENCES = {
     "file.too_long": "The name “{file}” has {bytes} bytes; at most {most} are possible. Shorten it.",
     "file.absolute": "“{file}” begins with a slash. Only paths inside the folder are possible.",
     "file.path_too_long": "The path “{file}” is longer than {most} bytes. Use shorter folder names.",
+    "file.missing": "There is no file {name} (yet).",
+    "file.not_plain": "{name} is no plain file, so it is not opened.",
     "value.missing": "Fill this in.",
     "value.too_long": "Longer than {longest:number} characters. Shorten it.",
     "value.control_character": "An invisible control character is in here. Type the value again.",

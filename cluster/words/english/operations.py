@@ -5,11 +5,20 @@ SENTENCES = {
     "operation.not_ended_badly": "Only an operation that failed or was interrupted can be tried again.",
     "operation.dropped": "Begun {times:times} and dropped each time: whoever worked on it disappeared.",
     "operation.broken": "It stopped at an error that nobody foresaw: {error}.",
-    "environment.no_space": "The disk is full.",
+    "environment.no_space": "The disk is full: {free:bytes} are free on {path}.",
+    "environment.no_space.unknown": "The disk is full.",
     "environment.no_network": "The package server does not answer.",
     "environment.no_memory": "The compiler ran out of memory.",
     "environment.package_refused": "A package was not what it should be, and was not used.",
-    "environment.step_failed": "A step of the building failed.",
+    "environment.step_failed": "{command} ended with exit code {exit_code}: {line}",
+    "environment.tools_missing": "These packages of the system are missing: {packages:list}.",
+    "environment.python_unsupported": (
+        "This machine has Python {version}; the environment can be built for {supported:list}."
+    ),
+    "environment.not_working": "Everything was installed, and yet it does not work: {line}",
+    "start.failed": "The node could not start it: {reason}. It is tried again.",
+    "start.too_slow": "The node did not start it within {seconds:duration}. It is tried again.",
+    "start.forestalled": "It was stopped before it could start.",
 }
 
 HINTS = {
@@ -22,10 +31,19 @@ HINTS = {
         "Its checksum differs from the pinned one: the mirror may be broken. See the operation's log."
     ),
     "environment.step_failed": "The operation's log ends with the reason.",
+    "environment.tools_missing": (
+        "Install them with apt-get, then try the operation again; make up does both."
+    ),
+    "environment.python_unsupported": "Use Debian 12 or Ubuntu 24.04 with its own Python.",
+    "environment.not_working": (
+        "The operation's log has the details. Try again; if it stays so, the processor may be too old for "
+        "TensorFlow."
+    ),
 }
 
 TITLES = {
     "operation": "The operation did not end well",
+    "start": "Not started",
     "environment": "The training environment was not built",
 }
 
@@ -47,6 +65,16 @@ WORDS = {
     "state.environment.building": "Being built",
     "state.environment.ready": "Ready",
     "state.environment.failed": "Failed",
+    "purpose.arrays": "Arrays of numbers",
+    "purpose.classic_learning": "Classic machine learning, sample data",
+    "purpose.curves": "Curves in TensorBoard's format",
+    "purpose.framework": "Deep learning",
+    "purpose.images": "Reading and writing images",
+    "purpose.language": "Programming language",
+    "purpose.layers": "Layers and models",
+    "purpose.mathematics": "Scientific mathematics",
+    "purpose.several_ranks": "Training on several ranks",
+    "purpose.weights": "Files of weights",
     "queue.general": "General",
     "queue.images": "Environments",
 }

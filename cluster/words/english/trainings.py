@@ -6,10 +6,7 @@ SENTENCES = {
     "code.too_many_files": "{count:files} are too many at once. Upload an archive or fewer files.",
     "code.too_large": "The code has {bytes:bytes}; at most {limit:bytes} are taken. Put data into a dataset.",
     "code.built_in_has_none": "{name} is a built-in training: its code comes with Groundcrew.",
-    "file_name.twice": "“{name}” is there twice. Rename one of them.",
-    "training.owner_only": (
-        "Only {owner}, who owns {name}, may do this; or the workspace's manager, or an administrator."
-    ),
+    "code.twice": "“{name}” is there twice. Rename one of them.",
     "training.no_code": "{name} has no code yet. Upload a file first.",
     "variable.missing": "Fill this in; the usual value is {default}.",
     "variable.unknown": "{model} has no variable “{name}”. It has {known:list}.",
@@ -24,7 +21,6 @@ SENTENCES = {
 TITLES = {
     "model": "No such model",
     "code": "The code was not taken",
-    "file_name": "This file name cannot be used",
     "training": "The training does not allow this",
     "variable": "This value cannot be used",
 }

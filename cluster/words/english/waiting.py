@@ -55,8 +55,8 @@ SENTENCES = {
     "waiting.helps": "With {helps_units:units} it starts now.",
     "interrupted.services_stopped": "The services were stopped on purpose.",
     "interrupted.node_rebooted": "The node was restarted meanwhile.",
-    "interrupted.node_lost": "The node stayed silent for too long.",
     "interrupted.shim_lost": "The process that watched it disappeared.",
+    "interrupted.node_lost": "The node stayed silent for too long.",
 }
 
 TITLES = {

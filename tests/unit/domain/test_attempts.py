@@ -121,6 +121,11 @@ def test_the_exit_file_of_a_shim_that_is_gone(
     assert told(decide(facts(state, desired, "gone", node=node, truth=truth))) == expected
 
 
+def test_a_job_whose_shim_disappears_each_time_is_given_up() -> None:
+    third = replace(facts(seen="gone"), number=3, fence=3)
+    assert told(decide(third)) == "end:failed:exit.lost"
+
+
 def test_an_exit_file_does_not_count_while_the_shim_lives() -> None:
     assert decide(facts(truth=GOOD)) == Nothing()
 
