@@ -30,11 +30,10 @@ SENTENCES = {
     "user.last_administrator": "This is the last administrator. Make somebody else an administrator first.",
     "user.not_in_workspace": "“{name}” is no member of the workspace. Add them to the workspace first.",
     "user.role_unknown": "Choose a role: administrator or user.",
-    "user.disabled": "“{name}” is disabled. Enable the user first.",
     "user.unknown": "There is no user “{name}”. Check the name on the page Users.",
     "user.itself": "You cannot do this to yourself. Ask another administrator.",
     "link.used_or_expired": "This link has been used or has expired. Ask an administrator for a new one.",
-    "preference.unknown": "Choose one of {known:list}.",
+    "preference.unknown": "“{value}” is no choice here.",
     "token.needed": "Send an API token: Authorization: Bearer gc_…",
     "token.scope_missing": "This token lacks the scope “{scope}”. Make one that has it on your profile page.",
     "token.days_out_of_range": "A token lives 1 to {most} days.",
@@ -62,6 +61,7 @@ SENTENCES = {
     "forbidden.job.submit": "Only {allowed:words relation} may submit jobs here.",
     "forbidden.job.stop": "Only {allowed:words relation} may stop this job.",
     "forbidden.operation.retry": "Only {allowed:words relation} may try this operation again.",
+    "user.not_active": "“{name}” is disabled. Enable the user first.",
 }
 
 HINTS = {

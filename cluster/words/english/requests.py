@@ -59,8 +59,8 @@ SENTENCES = {
         "These settings are missing or cannot be used: {names:list}. Set them and start again."
     ),
     "database.newer": (
-        "This database was written by a newer version than this one, {version}. Start the newer version "
-        "again."
+        "This database was written by a newer version ({found}; this one knows {known}). Start the newer "
+        "version again."
     ),
     "database.foreign": "This database does not belong to Groundcrew. Check the setting of its address.",
     "database.unreachable": "The database does not answer.",

@@ -16,19 +16,18 @@ SENTENCES = {
         "Workspace {workspace} ended on {ended_on:day}. Everything in it stays readable; ask an "
         "administrator to extend it."
     ),
-    "conflict.changed_meanwhile": "Somebody changed {name} meanwhile. Look at it again, then change it.",
     "workspace.name_taken": "There is already a workspace “{name}”. Choose another name.",
-    "workspace.has_ended": "Workspace {workspace} has ended already.",
     "workspace.not_longer": "The last day is {ends_on:day} already. Choose a later one.",
     "workspace.units_below_use": (
         "{in_use:units} are in use, more than the quota of {units}. What runs goes on; nothing new starts "
         "until enough of it has ended."
     ),
+    "workspace.changed": "Somebody changed the workspace meanwhile. Look at it again, then change it.",
+    "workspace.ended": "Workspace {workspace} has ended already.",
 }
 
 TITLES = {
     "term": "This term is not possible",
-    "conflict": "Changed meanwhile",
     "workspace": "The workspace does not allow this",
 }
 
