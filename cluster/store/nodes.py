@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, func, select, text
+from sqlalchemy import BigInteger, ForeignKey, Index, String, UniqueConstraint, func, select, text
 from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
 from cluster.domain.states import UnitKind, UnitState
