@@ -1,6 +1,5 @@
 """Signing in: the same answer for every wrong try, a lock that ends, sessions that end."""
 
-import statistics
 import time
 from dataclasses import replace
 
@@ -282,17 +281,16 @@ def test_an_unknown_name_takes_as_long_as_a_wrong_password(light_cluster: Cluste
     with_password(light_cluster)
     patient = replace(light_cluster, clock=Clock())
 
-    def seconds(name: str) -> float:
-        begun = time.perf_counter()
+    def cost(name: str) -> float:
+        """Seconds of the processor: what the machine does besides says nothing about the two."""
+        begun = time.process_time()
         assert code_of(patient, name) == "sign_in.wrong"
+        spent = time.process_time() - begun
         patient.clock.move(hours=1)  # type: ignore[attr-defined]
-        return time.perf_counter() - begun
+        return spent
 
-    seconds("warm-up")
-    known, unknown = [], []
-    for _ in range(9):
-        known.append(seconds("minji"))
-        unknown.append(seconds("nobody-here"))
-    # The fastest of each: what the machine's other work adds says nothing about the two.
+    cost("warm-up")
+    pairs = [(cost("minji"), cost("nobody-here")) for _ in range(15)]
+    known, unknown = zip(*pairs, strict=True)
     assert min(known) == pytest.approx(min(unknown), rel=0.25)
-    assert statistics.median(known) == pytest.approx(statistics.median(unknown), rel=0.5)
+    assert min(unknown) > 0.01
