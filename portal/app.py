@@ -13,6 +13,7 @@ from portal import (
     forms,
     headers,
     i18n,
+    job_words,
     look,
     permissions,
     rail,
@@ -20,6 +21,7 @@ from portal import (
     saying,
     sign_in,
     units,
+    uploads,
     views,
 )
 from portal.current import is_api
@@ -60,6 +62,8 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     look.init_app(app, version=settings.version, shell=rail.shell, remember=rail.remember)
     saying.init_app(app)
     units.init_app(app)
+    job_words.init_app(app)
+    uploads.init_app(app)
     app.add_template_global(forms.password_help)
     sign_in.init_app(app)
     errors.init_app(app)

@@ -2,7 +2,6 @@
 
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -115,11 +114,3 @@ def whole_characters(data: bytes) -> bytes:
         needed = 4 if byte >= 0xF0 else 3 if byte >= 0xE0 else 2 if byte >= 0xC0 else 1
         return data[:-back] if needed > back else data
     return data
-
-
-def iterate(file: BinaryIO, size: int) -> Iterator[bytes]:
-    """Exactly the first `size` bytes, in pieces; closes the file."""
-    with file:
-        while size > 0 and (part := file.read(min(PIECE, size))):
-            size -= len(part)
-            yield part

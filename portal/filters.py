@@ -1,0 +1,38 @@
+"""Reads a page's address: filters, tabs and pages live there, so that a pasted link shows the same thing."""
+
+from collections.abc import Collection
+
+from flask import request, url_for
+
+from cluster.domain.errors import Refused
+
+MOST_DIGITS = 12
+
+
+def chosen(name: str, allowed: Collection[str], default: str = "") -> str:
+    """One of `allowed`, or the default where the address does not say. Raises Refused."""
+    value = request.args.get(name, "")
+    if not value:
+        return default
+    if value not in allowed:
+        raise Refused(name, "value.not_a_choice", allowed=sorted(allowed))
+    return value
+
+
+def number(name: str) -> int | None:
+    """A row's id or a count; None where the address does not say. Raises Refused."""
+    value = request.args.get(name, "")
+    if not value:
+        return None
+    if not (value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS):
+        raise Refused(name, "value.not_a_whole_number", value=value[:40])
+    return int(value)
+
+
+def same_page(**changes: object) -> str:
+    """This page's address with some filters changed; None takes one away."""
+    values = {**request.args.to_dict(), **(request.view_args or {}), **changes}
+    assert request.endpoint is not None
+    return url_for(
+        request.endpoint, **{key: value for key, value in values.items() if value not in (None, "")}
+    )

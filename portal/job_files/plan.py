@@ -1,0 +1,45 @@
+"""What the scheduler wrote for the shim before the start: the exact command, environment and user."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from portal.job_files.beneath import read_small
+from portal.job_files.numbers import whole
+
+LARGEST_PLAN = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`uid` None: the program ran as the portal's own user and could have written its own result."""
+
+    argv: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    ranks: int | None = None
+    folder: str = ""
+    uid: int | None = None
+    gid: int | None = None
+
+
+def read_plan(root: Path, *control: str) -> Plan | None:
+    """None before the start. Without root the program may write here too: it is read like any of its files."""
+    text = read_small(root, *control, "plan.json", limit=LARGEST_PLAN)
+    try:
+        said = json.loads(text) if text is not None else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(said, dict):
+        return None
+    argv, environment = said.get("argv"), said.get("environment")
+    return Plan(
+        tuple(str(word) for word in argv) if isinstance(argv, list) else (),
+        {str(key): str(value) for key, value in sorted(environment.items())}
+        if isinstance(environment, dict)
+        else {},
+        whole(said.get("ranks")),
+        str(said.get("cwd") or ""),
+        whole(said.get("uid")),
+        whole(said.get("gid")),
+    )

@@ -1,0 +1,112 @@
+"""The form of a new job: what it was filled with becomes a JobRequest, a job or a training becomes its first values."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from flask import request
+
+from cluster.domain.errors import Refused
+from cluster.domain.jobs import JobRequest, split_command
+from cluster.domain.models import MODELS, Model
+from cluster.domain.states import Launcher, TrainingKind
+from cluster.store.jobs import Job
+from cluster.store.trainings import Training
+from portal import forms
+
+PREFIX = "variables."
+LAUNCHERS = tuple(launcher.value for launcher in Launcher)
+PLAIN_FIELDS = frozenset({"csrf_token", "check", "name", "dataset", "units", "priority", "time_limit"})
+OWN_CODE_FIELDS = PLAIN_FIELDS | {"script", "arguments", "launcher"}
+DURATION = re.compile(r"([0-9]{1,7})\s*(s|m|h|d|)")
+SECONDS = {"s": 1, "m": 60, "": 60, "h": 3600, "d": 86400}
+FORM_FIELD = {"time_limit_seconds": "time_limit", "dataset_id": "dataset"}
+
+
+def model_of(training: Training) -> Model | None:
+    return MODELS.get(training.model or "")
+
+
+def read_request(training: Training) -> JobRequest:
+    """Raises Refused, naming the field as the form calls it, for what has not even the right shape."""
+    refuse_unknown_fields(training)
+    is_own_code = training.kind is TrainingKind.ADVANCED
+    return JobRequest(
+        name=forms.text("name"),
+        units=forms.whole_number("units"),
+        launcher=Launcher(forms.chosen("launcher", LAUNCHERS)) if is_own_code else Launcher.HOROVOD,
+        command=read_command() if is_own_code else (),
+        variables={} if is_own_code else read_variables(),
+        dataset_id=forms.whole_number("dataset") if forms.text("dataset") else None,
+        priority=forms.whole_number("priority") if forms.text("priority") else 0,
+        time_limit_seconds=read_duration("time_limit"),
+    )
+
+
+def refuse_unknown_fields(training: Training) -> None:
+    """A mistyped field would otherwise be a default that nobody asked for. Unknown variables are the domain's."""
+    known = OWN_CODE_FIELDS if training.kind is TrainingKind.ADVANCED else PLAIN_FIELDS
+    for name in request.form:
+        if name not in known and not name.startswith(PREFIX):
+            raise Refused(name[:40], "value.unknown_field", name=name[:40])
+
+
+def read_command() -> tuple[str, ...]:
+    """The script is one word whatever is in it; the arguments are split by a shell's quoting rules."""
+    arguments = forms.text("arguments")
+    script = forms.text("script")
+    return (script, *split_command(arguments)) if script else ()
+
+
+def read_variables() -> dict[str, str]:
+    return {name.removeprefix(PREFIX): forms.text(name) for name in request.form if name.startswith(PREFIX)}
+
+
+def read_duration(name: str) -> int | None:
+    """`90m`, `2h`, `1d`, or bare minutes; None for an empty field."""
+    text = forms.text(name)
+    if not text:
+        return None
+    match = DURATION.fullmatch(text)
+    if match is None:
+        raise Refused(name, "value.not_a_duration", value=text[:40])
+    return int(match[1]) * SECONDS[match[2]]
+
+
+def write_duration(seconds: int | None) -> str:
+    if seconds is None:
+        return ""
+    unit = next(unit for unit in ("d", "h", "m", "s") if seconds % SECONDS[unit] == 0)
+    return f"{seconds // SECONDS[unit]}{unit}"
+
+
+def field_of(refusal: Refused) -> str:
+    """The form's name of the field that the domain refused."""
+    if refusal.field == "command":
+        return "script" if refusal.code == "job.command_missing" else "arguments"
+    return FORM_FIELD.get(refusal.field, refusal.field)
+
+
+def first_values(training: Training) -> dict[str, Any]:
+    """What an empty form shows."""
+    model = model_of(training)
+    defaults = (
+        {PREFIX + variable.name: str(variable.default) for variable in model.variables} if model else {}
+    )
+    return {"name": training.name, "units": 1, "launcher": Launcher.HOROVOD.value, "priority": 0} | defaults
+
+
+def values_of(job: Job) -> dict[str, Any]:
+    """A job as the form would have made it, so that a duplicate starts from there."""
+    variables: Mapping[str, Any] = job.variables
+    return {
+        "name": job.name,
+        "dataset": job.dataset_id or "",
+        "units": job.units,
+        "launcher": job.launcher.value,
+        "script": job.command[0] if job.command else "",
+        "arguments": shlex.join(job.command[1:]),
+        "priority": job.priority,
+        "time_limit": write_duration(job.time_limit_seconds),
+    } | {PREFIX + name: str(value) for name, value in variables.items()}

@@ -1,0 +1,29 @@
+"""Sends a file that may still grow: as many bytes as it has at this moment, and says so first."""
+
+import os
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from werkzeug.wrappers import Response
+
+from portal.job_files.beneath import size_of
+
+PIECE = 256 * 1024
+
+
+def send_file_so_far(file: BinaryIO, mimetype: str = "text/plain") -> Response:
+    """The answer has a handle of its own, which is closed with it; `file` may be closed at once."""
+    own = os.fdopen(os.dup(file.fileno()), "rb", buffering=0)
+    size = size_of(own)
+    response = Response(pieces(own, size), mimetype=mimetype)
+    response.call_on_close(own.close)
+    response.content_length = size
+    return response
+
+
+def pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
+    """The first `size` bytes; fewer where the file was cut meanwhile."""
+    file.seek(0)
+    while size > 0 and (part := file.read(min(PIECE, size))):
+        size -= len(part)
+        yield part

@@ -1,0 +1,83 @@
+"""How much a request may bring along, and where a large file goes while it arrives: straight to its own disk."""
+
+import os
+import secrets
+import time
+from pathlib import Path
+from typing import IO, Any
+
+from flask import Request, current_app, g
+from werkzeug.datastructures import FileStorage
+
+from cluster.services import storage, workspaces
+from portal.current import current_actor, current_cluster
+
+ARCHIVE_ENDPOINT = "datasets.create"
+CODE_ENDPOINTS = frozenset({"trainings.create", "trainings.upload_code"})
+MIB = 1024 * 1024
+CODE_BYTES = 24 * MIB
+FORM_BYTES = 2 * MIB
+LEFTOVER_SECONDS = 24 * 3600
+
+
+class PortalRequest(Request):
+    """Only the pages that take files accept large bodies, and only from people who may bring them there."""
+
+    @property
+    def max_content_length(self) -> int | None:
+        """Bytes; a larger body is answered with 413 before any of it is kept."""
+        if self.endpoint == ARCHIVE_ENDPOINT:
+            return current_cluster().settings.upload_limit_bytes
+        return CODE_BYTES if self.endpoint in CODE_ENDPOINTS else FORM_BYTES
+
+    @max_content_length.setter
+    def max_content_length(self, value: int | None) -> None:
+        raise AttributeError("a route's limit stands in portal/uploads.py")
+
+    def _get_file_stream(
+        self,
+        total_content_length: int | None,
+        content_type: str | None,
+        filename: str | None = None,
+        content_length: int | None = None,
+    ) -> IO[bytes]:
+        """Raises NotFound or Forbidden before the first byte of somebody else's archive is written."""
+        if self.endpoint != ARCHIVE_ENDPOINT or not filename:
+            return super()._get_file_stream(total_content_length, content_type, filename, content_length)
+        values: dict[str, Any] = self.view_args or {}
+        workspaces.read_workspace(current_cluster(), current_actor(), values["workspace_id"])
+        folder = storage.incoming_folder(current_cluster().settings)
+        sweep(folder)
+        path = folder / f"upload-{secrets.token_hex(8)}"
+        g.setdefault("arriving", []).append(path)
+        return path.open("xb+")
+
+
+def init_app(app: Any) -> None:
+    app.request_class = PortalRequest
+    app.teardown_request(forget_arrived)
+
+
+def arrived(file: FileStorage) -> Path:
+    """The whole file on disk, where a rename is enough to take it in."""
+    file.stream.flush()
+    os.fsync(file.stream.fileno())
+    return Path(file.stream.name)
+
+
+def forget_arrived(error: BaseException | None) -> None:
+    """What nobody took in (refused, broken off) goes at the end of its request."""
+    if not current_app:
+        return
+    for path in g.pop("arriving", []):
+        path.unlink(missing_ok=True)
+
+
+def sweep(folder: Path) -> None:
+    """What a killed portal left behind goes with the next upload, a day later."""
+    for path in folder.glob("upload-*"):
+        try:
+            if time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
+                path.unlink()
+        except FileNotFoundError:
+            continue

@@ -1,0 +1,139 @@
+"""Datasets: lists, a new one by upload, path or one click, its page, and its end."""
+
+from pathlib import PurePosixPath
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from werkzeug.wrappers import Response
+
+from cluster.domain.errors import NotFound, Refused
+from cluster.domain.people import Actor
+from cluster.services import datasets, operations, storage, workspaces
+from cluster.services.context import Cluster
+from cluster.store.datasets import Dataset
+from cluster.store.operations import Operation
+from portal import filters, forms, uploads
+from portal.current import current_actor, current_cluster
+from portal.i18n import _
+from portal.pieces import page_or_piece
+
+WAYS = ("upload", "path", "sample")
+
+blueprint = Blueprint("datasets", __name__)
+
+
+@blueprint.get("/datasets")
+def overall() -> Response:
+    """Of every workspace that the person sees."""
+    rows = datasets.list_datasets(current_cluster(), current_actor())
+    return page_or_piece("datasets/list.html", "datasets/_list.html", datasets=rows, workspace=None)
+
+
+@blueprint.get("/workspaces/<int:workspace_id>/datasets")
+def index(workspace_id: int) -> Response:
+    cluster, actor = current_cluster(), current_actor()
+    workspace = workspaces.read_workspace(cluster, actor, workspace_id)
+    rows = datasets.list_datasets(cluster, actor, workspace_id=workspace_id)
+    return page_or_piece("datasets/list.html", "datasets/_list.html", datasets=rows, workspace=workspace)
+
+
+@blueprint.get("/workspaces/<int:workspace_id>/datasets/new")
+def new(workspace_id: int) -> Response:
+    return Response(render_new(workspace_id, filters.chosen("way", WAYS, "upload"), {}), mimetype="text/html")
+
+
+@blueprint.post("/workspaces/<int:workspace_id>/datasets/new")
+def create(workspace_id: int) -> Response:
+    """One address for the three ways; `way` says which form was sent."""
+    way = forms.chosen("way", WAYS)
+    try:
+        dataset = create_by_way(current_cluster(), current_actor(), workspace_id, way)
+    except Refused as refusal:
+        again = render_new(workspace_id, way, forms.problems(refusal), refusal)
+        return Response(again, 422, mimetype="text/html")
+    return redirect(url_for("datasets.page", dataset_id=dataset.id), 303)
+
+
+def create_by_way(cluster: Cluster, actor: Actor, workspace_id: int, way: str) -> Dataset:
+    if way == "sample":
+        return datasets.create_sample(cluster, actor, workspace_id)
+    if way == "path":
+        name, path = forms.text("name"), forms.text("path")
+        return datasets.register_path(cluster, actor, workspace_id, name, path)
+    archive = request.files.get("archive")
+    if archive is None or not archive.filename:
+        raise Refused("archive", "value.missing")
+    # Some browsers send a path; only its last part is the file's name.
+    archive_name = forms.text("archive_name") or PurePosixPath(archive.filename.replace("\\", "/")).name
+    return datasets.create_upload(
+        cluster, actor, workspace_id, forms.text("name"), archive_name, uploads.arrived(archive)
+    )
+
+
+def render_new(workspace_id: int, way: str, errors: dict[str, str], refusal: Refused | None = None) -> str:
+    """A refused file name comes back with the repaired one, to be used with the same file."""
+    cluster = current_cluster()
+    repaired = refusal.data.get("repaired") if refusal and refusal.field == "archive" else None
+    return render_template(
+        "datasets/new.html",
+        workspace=workspaces.read_workspace(cluster, current_actor(), workspace_id),
+        way=way,
+        values=request.form,
+        errors=errors,
+        repaired=repaired,
+        limit=cluster.settings.upload_limit_bytes,
+    )
+
+
+@blueprint.get("/datasets/<int:dataset_id>")
+def page(dataset_id: int) -> Response:
+    cluster, actor = current_cluster(), current_actor()
+    dataset = datasets.read_dataset(cluster, actor, dataset_id)
+    return page_or_piece(
+        "datasets/page.html",
+        "datasets/_page.html",
+        dataset=dataset,
+        folder=storage.dataset_folder(cluster.settings, dataset),
+        operation=read_operation(cluster, actor, dataset),
+        readers=datasets.list_users_of(cluster, actor, dataset_id),
+        may_delete=may_delete(actor, dataset),
+    )
+
+
+def read_operation(cluster: Cluster, actor: Actor, dataset: Dataset) -> Operation | None:
+    if dataset.operation_id is None:
+        return None
+    try:
+        return operations.read_operation(cluster, actor, dataset.operation_id)
+    except NotFound:
+        return None
+
+
+def may_delete(actor: Actor, dataset: Dataset) -> bool:
+    return actor.is_administrator or actor.user_id in (dataset.created_by, dataset.workspace.manager_id)
+
+
+@blueprint.get("/datasets/<int:dataset_id>/delete")
+def confirm_delete(dataset_id: int) -> str:
+    return render_delete(dataset_id, {})
+
+
+def render_delete(dataset_id: int, errors: dict[str, str]) -> str:
+    cluster, actor = current_cluster(), current_actor()
+    return render_template(
+        "datasets/delete.html",
+        dataset=datasets.read_dataset(cluster, actor, dataset_id),
+        readers=datasets.list_users_of(cluster, actor, dataset_id),
+        errors=errors,
+    )
+
+
+@blueprint.post("/datasets/<int:dataset_id>/delete")
+def delete(dataset_id: int) -> Response:
+    cluster, actor = current_cluster(), current_actor()
+    dataset = datasets.read_dataset(cluster, actor, dataset_id)
+    try:
+        datasets.delete_dataset(cluster, actor, dataset_id)
+    except Refused as refusal:
+        return Response(render_delete(dataset_id, forms.problems(refusal)), 422, mimetype="text/html")
+    flash(_("Dataset %(name)s is deleted.", name=dataset.name), "ok")
+    return redirect(url_for("datasets.index", workspace_id=dataset.workspace_id), 303)

@@ -1,0 +1,103 @@
+"""A job's log by byte offset, whole, and searched; every answer is a piece of a file, never of the database."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+from flask import Blueprint, request
+from werkzeug.wrappers import Response
+
+from cluster.domain.errors import NotFound, Refused
+from cluster.services import jobs
+from portal import filters
+from portal.current import current_actor, current_cluster
+from portal.job_files import log
+from portal.job_files.beneath import FileMissing, FileNotPlain, open_file
+from portal.job_files.log_search import count_lines
+from portal.job_log_tab import chosen_kind, chosen_rank, file_name
+from portal.job_page import JobView, look_at
+from portal.sending import send_file_so_far
+
+MOST_OFFSET_DIGITS = 15
+
+blueprint = Blueprint("job_log", __name__)
+
+
+def read_view(job_id: int) -> JobView:
+    job = jobs.read_job(current_cluster(), current_actor(), job_id)
+    return look_at(current_cluster(), job, filters.number("attempt"))
+
+
+def chosen_stream() -> str:
+    """The file that `rank` (a number, or `launcher`) and `stream` name. Raises Refused."""
+    name = file_name(chosen_rank(), chosen_kind())
+    if not log.is_stream(name):
+        raise Refused("rank", "value.not_a_whole_number", value=chosen_rank())
+    return name
+
+
+@contextmanager
+def open_stream(view: JobView, name: str) -> Iterator[BinaryIO]:
+    """Raises FileMissing where nothing was written yet, NotFound where it is no plain file."""
+    try:
+        with open_file(view.root, *view.out, name) as file:
+            yield file
+    except FileNotPlain as error:
+        raise NotFound("log", name) from error
+
+
+def read_offset() -> int:
+    text = request.args.get("offset", "0")
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= MOST_OFFSET_DIGITS):
+        raise Refused("offset", "value.not_a_whole_number", value=text[:40])
+    return int(text)
+
+
+@blueprint.get("/jobs/<int:job_id>/log")
+def piece(job_id: int) -> Response:
+    """At most 256 KiB of the file as it is, from `offset` (negative: from the end).
+
+    X-Log-Start and X-Log-Next are the bytes' place, X-Log-EOF is 1 where the file ends there, X-Log-Line is
+    the number of the first line where it is quick to count. What is no UTF-8 the reader's decoder replaces:
+    changed bytes would no longer fit their offsets.
+    """
+    view, name, offset = read_view(job_id), chosen_stream(), read_offset()
+    limit = filters.number("limit")
+    try:
+        with open_stream(view, name) as file:
+            found = log.read_piece(file, offset, log.PIECE if limit is None else limit)
+            line = count_lines(file, found.start)
+    except FileMissing:
+        found, line = log.Piece(0, 0, 0, b""), 0
+    response = Response(found.data, mimetype="text/plain")
+    response.headers["X-Log-Start"] = str(found.start)
+    response.headers["X-Log-Next"] = str(found.next)
+    response.headers["X-Log-EOF"] = "1" if found.is_end else "0"
+    if line is not None:
+        response.headers["X-Log-Line"] = str(line + 1)
+    return response
+
+
+@blueprint.get("/jobs/<int:job_id>/log/raw")
+def raw(job_id: int) -> Response:
+    """The whole file as text in the browser."""
+    return whole(job_id, is_attachment=False)
+
+
+@blueprint.get("/jobs/<int:job_id>/log/download")
+def download(job_id: int) -> Response:
+    return whole(job_id, is_attachment=True)
+
+
+def whole(job_id: int, *, is_attachment: bool) -> Response:
+    view, name = read_view(job_id), chosen_stream()
+    try:
+        with open_stream(view, name) as file:
+            response = send_file_so_far(file)
+    except FileMissing as error:
+        raise NotFound("log", name) from error
+    if is_attachment:
+        said = f"job-{job_id}-attempt-{view.number}-{name}.log"
+        response.headers.set("Content-Disposition", "attachment", filename=said)
+    return response

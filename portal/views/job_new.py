@@ -1,0 +1,122 @@
+"""A new job: the form, what would happen to it while it is filled in, and making it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from werkzeug.wrappers import Response
+
+from cluster.domain.errors import NotFound, Refused
+from cluster.domain.states import DatasetState
+from cluster.domain.waiting import to_data
+from cluster.services import datasets, jobs, trainings, workspaces
+from cluster.store.datasets import Dataset
+from cluster.store.trainings import Training
+from portal import filters, job_commands, job_form
+from portal.current import current_actor, current_cluster
+from portal.saying import say
+
+blueprint = Blueprint("job_new", __name__)
+
+
+@blueprint.get("/trainings/<int:training_id>/jobs/new")
+def new(training_id: int) -> str:
+    """`?before=<job id>` fills it in as that job was, `?units=` with another number of units."""
+    training = read_training(training_id)
+    values = job_form.first_values(training)
+    if before := filters.number("before"):
+        job = jobs.read_job(current_cluster(), current_actor(), before)
+        if job.training_id != training_id:
+            raise NotFound("job", before)
+        values |= job_form.values_of(job)
+    values |= {"units": filters.number("units") or values["units"]}
+    if training.model and not values.get("dataset"):
+        ready = [dataset for dataset in list_datasets(training) if dataset.state is DatasetState.READY]
+        values |= {"dataset": ready[0].id if ready else ""}
+    return render_form(training, values, {}, {})
+
+
+@blueprint.post("/trainings/<int:training_id>/jobs/new")
+def create(training_id: int) -> Response:
+    """With the button "Check" (for browsers without scripts) it only says what would happen."""
+    training = read_training(training_id)
+    if "check" in request.form:
+        estimate = read_estimate(training)
+        return html(render_form(training, request.form, estimate.get("errors", {}), estimate))
+    try:
+        job = jobs.submit_job(
+            current_cluster(), current_actor(), training_id, job_form.read_request(training)
+        )
+    except Refused as refusal:
+        errors = problems(refusal)
+        return html(render_form(training, request.form, errors, {"errors": errors}), 422)
+    return redirect(url_for("jobs.page", job_id=job.id), 303)
+
+
+@blueprint.post("/trainings/<int:training_id>/jobs/check")
+def check(training_id: int) -> str:
+    """The estimate alone, asked for while the form is filled in; a refusal is an answer here, not an error."""
+    training = read_training(training_id)
+    return render_template(
+        "jobs/_estimate.html", training=training, is_live=True, estimate=read_estimate(training)
+    )
+
+
+def html(text: str, status: int = 200) -> Response:
+    return Response(text, status, mimetype="text/html")
+
+
+def read_training(training_id: int) -> Training:
+    return trainings.read_training(current_cluster(), current_actor(), training_id)
+
+
+def read_estimate(training: Training) -> dict[str, Any]:
+    """What the panel beside the form says to the form as it was sent; `errors` where it would be refused."""
+    cluster, actor = current_cluster(), current_actor()
+    try:
+        asked = job_form.read_request(training)
+        found = jobs.check_job(cluster, actor, training.id, asked)
+    except Refused as refusal:
+        return {"errors": problems(refusal)}
+    dataset = datasets.read_dataset(cluster, actor, asked.dataset_id) if asked.dataset_id else None
+    return {
+        "asked": asked,
+        "found": found,
+        "code": found.reason.code if found.reason else None,
+        "data": to_data(found.reason, found.outlook) if found.reason else {},
+        "warnings": [(warned.field, say(warned.code, warned.data)) for warned in found.warnings],
+        "as_command": job_commands.as_command(training, asked, dataset),
+        "as_curl": job_commands.as_curl(cluster.settings.public_url, training, asked),
+    }
+
+
+def problems(refusal: Refused) -> dict[str, str]:
+    return {job_form.field_of(refusal): say(refusal.code, refusal.data)}
+
+
+def render_form(
+    training: Training, values: Mapping[str, Any], errors: Mapping[str, str], estimate: Mapping[str, Any]
+) -> str:
+    cluster = current_cluster()
+    return render_template(
+        "jobs/new.html",
+        training=training,
+        model=job_form.model_of(training),
+        code=trainings.list_code(cluster, training),
+        datasets=offered(list_datasets(training)),
+        in_use=workspaces.use_of(cluster, [training.workspace_id]).get(training.workspace_id, 0),
+        launchers=job_form.LAUNCHERS,
+        values=values,
+        errors=errors,
+        estimate=estimate,
+        is_live=False,
+    )
+
+
+def list_datasets(training: Training) -> list[Dataset]:
+    return datasets.list_datasets(current_cluster(), current_actor(), workspace_id=training.workspace_id)
+
+
+def offered(rows: list[Dataset]) -> list[Dataset]:
+    """One that is still being prepared may be chosen: the job waits for it. A failed one may not."""
+    return [dataset for dataset in rows if dataset.state is not DatasetState.FAILED]

@@ -1,0 +1,112 @@
+"""Jobs: the list, a job's page with its tabs, a duplicate, and stopping it."""
+
+from typing import Any
+
+from flask import Blueprint, flash, redirect, render_template, url_for
+from werkzeug.wrappers import Response
+
+from cluster.domain.errors import Conflict
+from cluster.domain.states import LIVING_JOB_STATES, JobState
+from cluster.services import jobs, trainings, workspaces
+from portal import filters
+from portal.current import current_actor, current_cluster
+from portal.i18n import _
+from portal.job_log_tab import read_log_tab
+from portal.job_page import look_at
+from portal.pieces import page_or_piece
+from portal.saying import say
+
+TABS = ("overview", "log", "checkpoints", "settings", "history")
+STATES = {state.value: (state,) for state in JobState} | {"living": LIVING_JOB_STATES}
+PIECES = ("head", "sheet")
+PAGE_LENGTH = 50
+
+blueprint = Blueprint("jobs", __name__)
+
+
+@blueprint.get("/jobs")
+def index() -> Response:
+    """Filters and the place in the list are in the address; one row more than is shown tells of a next page."""
+    cluster, actor = current_cluster(), current_actor()
+    state = filters.chosen("state", STATES)
+    chosen = {name: filters.number(name) for name in ("workspace", "training", "user")}
+    rows = jobs.list_jobs(
+        cluster,
+        actor,
+        states=STATES.get(state, ()),
+        workspace_id=chosen["workspace"],
+        training_id=chosen["training"],
+        user_id=chosen["user"],
+        before_id=filters.number("before"),
+        limit=PAGE_LENGTH + 1,
+    )
+    return page_or_piece(
+        "jobs/list.html",
+        "jobs/_list.html",
+        jobs=rows[:PAGE_LENGTH],
+        next_before=rows[PAGE_LENGTH - 1].id if len(rows) > PAGE_LENGTH else None,
+        state=state,
+        chosen=chosen,
+        workspaces=workspaces.list_workspaces(cluster, actor),
+        training=trainings.read_training(cluster, actor, chosen["training"]) if chosen["training"] else None,
+        same_page=filters.same_page,
+    )
+
+
+@blueprint.get("/jobs/<int:job_id>")
+def page(job_id: int) -> Response:
+    """`?tab=` is the part shown, `?attempt=` the try whose files are shown (the newest otherwise).
+
+    htmx asks for one of the pieces that move: the head, the run sheet, or the tab.
+    """
+    cluster, actor = current_cluster(), current_actor()
+    job = jobs.read_job(cluster, actor, job_id)
+    tab = filters.chosen("tab", TABS, "overview")
+    view = look_at(cluster, job, filters.number("attempt"))
+    return page_or_piece(
+        "jobs/page.html",
+        f"jobs/_{filters.chosen('piece', PIECES, tab)}.html",
+        job=job,
+        view=view,
+        tab=tab,
+        shown=read_log_tab(view) if tab == "log" else None,
+        may_stop=jobs.may_stop(actor, job) and job.state in LIVING_JOB_STATES,
+        same_page=filters.same_page,
+    )
+
+
+@blueprint.get("/jobs/<int:job_id>/duplicate")
+def duplicate(job_id: int) -> Response:
+    """The form of a new job, filled in as this one was."""
+    job = jobs.read_job(current_cluster(), current_actor(), job_id)
+    fewer = filters.number("units")
+    return redirect(
+        url_for("job_new.new", training_id=job.training_id, before=job_id, units=fewer or None), 303
+    )
+
+
+@blueprint.get("/jobs/<int:job_id>/stop")
+def confirm_stop(job_id: int) -> str:
+    return render_stop(job_id)
+
+
+@blueprint.post("/jobs/<int:job_id>/stop")
+def stop(job_id: int) -> Response:
+    cluster, actor = current_cluster(), current_actor()
+    try:
+        job = jobs.stop_job(cluster, actor, job_id)
+    except Conflict as conflict:
+        return Response(render_stop(job_id, say(conflict.code, conflict.data)), 409, mimetype="text/html")
+    if job.state is JobState.STOPPED:
+        flash(_("job-%(id)s is stopped; it had not begun.", id=job_id), "ok")
+    else:
+        flash(_("job-%(id)s is being stopped; its units come back within seconds.", id=job_id), "ok")
+    return redirect(url_for("jobs.page", job_id=job_id), 303)
+
+
+def render_stop(job_id: int, problem: str = "") -> str:
+    """What ends and what stays, in numbers read at this moment."""
+    cluster, actor = current_cluster(), current_actor()
+    job = jobs.read_job(cluster, actor, job_id)
+    values: dict[str, Any] = {"job": job, "view": look_at(cluster, job, None), "problem": problem}
+    return render_template("jobs/stop.html", may_stop=jobs.may_stop(actor, job), **values)

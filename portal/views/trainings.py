@@ -1,0 +1,117 @@
+"""Trainings: lists, a new one from a built-in model or own code, its page with its jobs, a new version of the code."""
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from werkzeug.datastructures import FileStorage
+from werkzeug.wrappers import Response
+
+from cluster.domain.errors import Refused
+from cluster.domain.models import MODELS
+from cluster.domain.people import Actor
+from cluster.domain.states import TrainingKind, Visibility
+from cluster.services import jobs, trainings, workspaces
+from cluster.services.context import Cluster
+from cluster.store.trainings import Training
+from portal import forms
+from portal.current import current_actor, current_cluster
+from portal.i18n import _
+from portal.pieces import page_or_piece
+
+KINDS = tuple(kind.value for kind in TrainingKind)
+VISIBILITIES = tuple(visibility.value for visibility in Visibility)
+JOBS_SHOWN = 50
+
+blueprint = Blueprint("trainings", __name__)
+
+
+@blueprint.get("/trainings")
+def overall() -> Response:
+    rows = trainings.list_trainings(current_cluster(), current_actor())
+    return page_or_piece("trainings/list.html", "trainings/_list.html", trainings=rows, workspace=None)
+
+
+@blueprint.get("/workspaces/<int:workspace_id>/trainings")
+def index(workspace_id: int) -> Response:
+    cluster, actor = current_cluster(), current_actor()
+    workspace = workspaces.read_workspace(cluster, actor, workspace_id)
+    rows = trainings.list_trainings(cluster, actor, workspace_id=workspace_id)
+    return page_or_piece("trainings/list.html", "trainings/_list.html", trainings=rows, workspace=workspace)
+
+
+@blueprint.get("/workspaces/<int:workspace_id>/trainings/new")
+def new(workspace_id: int) -> str:
+    return render_new(workspace_id, {})
+
+
+@blueprint.post("/workspaces/<int:workspace_id>/trainings/new")
+def create(workspace_id: int) -> Response:
+    try:
+        training = create_from_form(current_cluster(), current_actor(), workspace_id)
+    except Refused as refusal:
+        again = render_new(workspace_id, forms.problems(refusal))
+        return Response(again, 422, mimetype="text/html")
+    return redirect(url_for("trainings.page", training_id=training.id), 303)
+
+
+def create_from_form(cluster: Cluster, actor: Actor, workspace_id: int) -> Training:
+    kind = TrainingKind(forms.chosen("kind", KINDS))
+    return trainings.create_training(
+        cluster,
+        actor,
+        workspace_id,
+        name=forms.text("name"),
+        description=forms.text("description"),
+        kind=kind,
+        model=forms.text("model") or None if kind is TrainingKind.BUILT_IN else None,
+        visibility=Visibility(forms.chosen("visibility", VISIBILITIES)),
+        code=read_code(request.files.getlist("code")) if kind is TrainingKind.ADVANCED else [],
+        member_names=forms.names("members"),
+    )
+
+
+def read_code(files: list[FileStorage]) -> list[tuple[str, bytes]]:
+    """A browser sends one empty part where no file was chosen."""
+    return [(file.filename, file.read()) for file in files if file.filename]
+
+
+def render_new(workspace_id: int, errors: dict[str, str]) -> str:
+    return render_template(
+        "trainings/new.html",
+        workspace=workspaces.read_workspace(current_cluster(), current_actor(), workspace_id),
+        models=list(MODELS.values()),
+        kind=request.form.get("kind") or request.args.get("kind", TrainingKind.BUILT_IN.value),
+        values=request.form,
+        errors=errors,
+    )
+
+
+@blueprint.get("/trainings/<int:training_id>")
+def page(training_id: int) -> Response:
+    return render_page(training_id, {})
+
+
+def render_page(training_id: int, errors: dict[str, str], status: int = 200) -> Response:
+    cluster, actor = current_cluster(), current_actor()
+    training = trainings.read_training(cluster, actor, training_id)
+    return page_or_piece(
+        "trainings/page.html",
+        "trainings/_page.html",
+        status,
+        training=training,
+        model=MODELS.get(training.model or ""),
+        code=trainings.list_code(cluster, training),
+        jobs=jobs.list_jobs(cluster, actor, training_id=training_id, limit=JOBS_SHOWN),
+        owns=actor.is_administrator or actor.user_id in (training.owner_id, training.workspace.manager_id),
+        errors=errors,
+    )
+
+
+@blueprint.post("/trainings/<int:training_id>/code")
+def upload_code(training_id: int) -> Response:
+    """A version beside the old ones: jobs keep the one they were made with."""
+    try:
+        files = read_code(request.files.getlist("code"))
+        training = trainings.upload_code(current_cluster(), current_actor(), training_id, files)
+    except Refused as refusal:
+        return render_page(training_id, forms.problems(refusal), 422)
+    flash(_("Version %(version)s is what new jobs run.", version=training.code_version), "ok")
+    return redirect(url_for("trainings.page", training_id=training_id), 303)
