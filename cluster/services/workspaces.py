@@ -114,7 +114,8 @@ def edit_workspace(
             raise Conflict("workspace.changed", name=workspace.name)
         before, old = facts_of(workspace), term_of(workspace)
         new = Term(starts_on or old.starts_on, ends_on or old.ends_on, old.units if units is None else units)
-        name, manager_name = name or workspace.name, manager_name or workspace.manager.name
+        name = workspace.name if name is None else name
+        manager_name = workspace.manager.name if manager_name is None else manager_name
         if relation is not Relation.ADMINISTRATOR:
             if (name, manager_name, new) != (workspace.name, workspace.manager.name, old):
                 require("workspace.change_quota", relation, workspace_id)

@@ -283,6 +283,8 @@ def test_everything_about_a_workspace_can_change(cluster: Cluster) -> None:
         ({"units": -1}, "workspace.units_negative"),
         ({"ends_on": TODAY - timedelta(days=1)}, "term.ends_before_start"),
         ({"name": "a"}, "name.too_short"),
+        ({"name": ""}, "name.missing"),
+        ({"manager_name": ""}, "user.unknown"),
         ({"manager_name": "nobody-here"}, "user.unknown"),
         ({"description": "x" * 501}, "text.too_long"),
     ):
