@@ -20,9 +20,9 @@ from cluster.services import datasets, environments, jobs, nodes, operations, wo
 from cluster.services.nodes import NodeView
 from cluster.store.workspaces import Workspace
 from portal.current import current_actor, current_cluster
-from portal.i18n import _, ago, ngettext
+from portal.i18n import _, ago, ngettext, percent
 from portal.saying import operation_word, say
-from portal.units import unit_word, units
+from portal.units import units
 
 ENDS_SOON_DAYS = 3
 DISK_FULL_SHARE = 0.9
@@ -31,6 +31,8 @@ STUCK_CODES = frozenset(
 )
 """Reasons that no other job's end takes away: somebody has to do something."""
 STUCK_SHOWN = 3
+URGENCY = ["waiting", "failed", "unreachable", "broken", "interrupted", "caution"]
+"""People who cannot go on come first, what is only going to matter last."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ class Line:
 def attention() -> list[Line]:
     """Read once per request: the page and the rail show the same."""
     if "attention" not in g:
-        g.attention = [*stuck_jobs(), *environment_lines(), *node_lines(), *failed_lines(), *term_lines()]
+        found = [*stuck_jobs(), *environment_lines(), *node_lines(), *failed_lines(), *term_lines()]
+        g.attention = sorted(found, key=lambda line: URGENCY.index(line.kind))
     lines: list[Line] = g.attention
     return lines
 
@@ -104,7 +107,7 @@ def node_lines() -> Iterator[Line]:
             yield Line("broken", what, detail, href, _("See node"), place="/nodes")
         share = disk_share(node)
         if share is not None and share > DISK_FULL_SHARE:
-            what = strong(_("The disk of %(node)s is %(share)s full"), node=node.name, share=f"{share:.0%}")
+            what = strong(_("The disk of %(node)s is %(share)s full"), node=node.name, share=percent(share))
             yield Line("caution", what, "", href, _("See node"), place="/nodes")
 
 
@@ -112,7 +115,7 @@ def booked(node: NodeView) -> str:
     held = sorted({unit.job_id for unit in node.units if unit.job_id is not None})
     if not held:
         return ""
-    return _("%(jobs)s keep their %(units)s", jobs=", ".join(f"job-{job}" for job in held), units=unit_word())
+    return _("booked there: %(jobs)s", jobs=", ".join(f"job-{job}" for job in held))
 
 
 def disk_share(node: NodeView) -> float | None:

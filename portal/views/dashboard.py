@@ -8,7 +8,7 @@ from datetime import datetime
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
-from cluster.domain.states import NodeState, UnitState, WorkspaceState
+from cluster.domain.states import NodeState, WorkspaceState
 from cluster.domain.terms import days_left, workspace_state
 from cluster.services import jobs, nodes, operations, queue, workspaces
 from cluster.services.nodes import NodeView
@@ -83,7 +83,7 @@ def legend(views: list[NodeView]) -> list[dict[str, object]]:
     counted: Counter[tuple[str, int]] = Counter()
     for node in views:
         for unit in node.units:
-            if unit.job_id is not None and unit.unit.state is UnitState.OK:
+            if kind_of(node, unit) == "work":
                 place = unit.job.workspace if unit.job else None
                 counted[(place.name, place.colour) if place else ("", 6)] += 1
     return [

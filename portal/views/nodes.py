@@ -7,7 +7,7 @@ from cluster.domain.states import NodeState, UnitState
 from cluster.services import nodes
 from cluster.services.nodes import NodeView
 from portal.current import current_actor, current_cluster, is_fragment
-from portal.i18n import _
+from portal.i18n import _, number
 from portal.unit_bars import node_bars
 from portal.units import unit_word
 
@@ -58,13 +58,22 @@ def units_in_words(node: NodeView) -> str:
     return f"{count} {unit_word(count)}" if count else _("none")
 
 
+@blueprint.app_template_global("link_speed")
+def link_speed(megabits: object) -> str:
+    """`100 Gb/s`; a dash where the interface does not say."""
+    if not isinstance(megabits, int | float) or megabits <= 0:
+        return "–"
+    return f"{number(megabits / 1000)} Gb/s" if megabits >= 1000 else f"{number(megabits)} Mb/s"
+
+
 @blueprint.app_template_global("trouble_of")
 def trouble_of(node: NodeView) -> str:
     """The sentence under a node that is not simply ready; empty where it is."""
     if node.state is NodeState.UNREACHABLE:
         held = sorted({unit.job_id for unit in node.units if unit.job_id is not None})
-        told = _("Its agent does not answer. Units stay booked, nothing new starts there.")
-        return f"{told} {', '.join(f'job-{job}' for job in held)}" if held else told
+        told = _("Its agent does not answer. What is booked stays booked, nothing new starts there.")
+        booked = _("Booked there: %(jobs)s.", jobs=", ".join(f"job-{job}" for job in held))
+        return f"{told} {booked}" if held else told
     if node.state is NodeState.NO_EXECUTOR:
         return _("No executor on this node: it is watched, but no job can start there.")
     return ""

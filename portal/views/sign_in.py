@@ -7,7 +7,7 @@ from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
 from cluster.domain.errors import Refused
-from cluster.services import sessions, users
+from cluster.services import nodes, sessions, users
 from portal import forms
 from portal.current import address, browser, current_cluster, request_id
 from portal.sign_in import forget, remember, safe_next
@@ -22,7 +22,20 @@ def sign_in() -> ResponseReturnValue:
         return redirect(back)
     if users.needs_first_administrator(current_cluster()):
         return redirect(url_for("first_administrator.form"))
-    return render_template("sign_in/page.html", values={"next": back}, errors={})
+    return render_door({"next": back}, {})
+
+
+def render_door(values: dict[str, str], errors: dict[str, str], minutes: int = 0) -> str:
+    """`minutes`: how long the name or the address has to wait."""
+    cluster = current_cluster()
+    return render_template(
+        "sign_in/page.html",
+        values=values,
+        errors=errors,
+        minutes=minutes,
+        locked_until=cluster.clock() + timedelta(minutes=minutes) if minutes else None,
+        capacity=nodes.capacity(cluster),
+    )
 
 
 @blueprint.post("/sign-in")
@@ -35,13 +48,7 @@ def open_session() -> ResponseReturnValue:
         token = sessions.sign_in(cluster, name, forms.secret("password"), address(), browser(), request_id())
     except Refused as refusal:
         minutes = int(refusal.data.get("minutes", 0)) if refusal.code == "sign_in.throttled" else 0
-        return render_template(
-            "sign_in/page.html",
-            values={"name": name, "next": back},
-            errors=forms.problems(refusal),
-            minutes=minutes,
-            locked_until=cluster.clock() + timedelta(minutes=minutes) if minutes else None,
-        ), 422
+        return render_door({"name": name, "next": back}, forms.problems(refusal), minutes), 422
     return remember(redirect(back), token)
 
 

@@ -16,7 +16,9 @@ from portal.live import Places, Tab
 
 blueprint = Blueprint("stream", __name__)
 
-TOPICS = frozenset(
+FILE_EVENTS = frozenset({"log", "metrics"})
+"""What a watched job sends; a page may name them, they add nothing."""
+TOPICS = FILE_EVENTS | frozenset(
     {"jobs", "queue", "nodes", "operations", "datasets", "workspaces", "users", "trainings", "environments"}
 )
 MOST_TOPICS = 20

@@ -16,6 +16,7 @@ from cluster.store.jobs import Job
 from cluster.store.workspaces import Workspace
 from portal import forms
 from portal.current import current_actor, current_cluster, is_fragment
+from portal.i18n import _
 from portal.saying import say_error
 from portal.unit_bars import home_bars, largest_free
 
@@ -72,6 +73,8 @@ def home(workspace_id: int) -> ResponseReturnValue:
         state=state_now(workspace),
         used=used,
         mine=sum(job.units for job in holding if job.user_id == actor.user_id),
+        my_jobs=sum(job.user_id == actor.user_id for job in holding),
+        legend=mine_and_others(holding, actor.user_id),
         free_now=largest_free(cluster, actor, workspace.units - used),
         bars=home_bars(holding, workspace, used, actor.user_id),
         by_person=units_by_person(holding),
@@ -82,6 +85,14 @@ def home(workspace_id: int) -> ResponseReturnValue:
         may_extend=may("workspace.extend", relation),
         may_end=may("workspace.end", relation),
     )
+
+
+def mine_and_others(holding: list[Job], user_id: int) -> list[dict[str, object]]:
+    """The two colours of the bars; empty where nothing runs."""
+    mine = sum(job.units for job in holding if job.user_id == user_id)
+    others = sum(job.units for job in holding if job.user_id != user_id)
+    shown = ({"fill": 1, "word": _("me"), "count": mine}, {"fill": 2, "word": _("others"), "count": others})
+    return [dict(item) for item in shown if item["count"]]
 
 
 def units_by_person(holding: list[Job]) -> Counter[str]:
