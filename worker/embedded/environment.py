@@ -130,8 +130,13 @@ def pins_of(pins: str, name: str) -> str:
 def settings_for_uv(pip: list[str]) -> dict[str, str]:
     """Tell uv what this machine's pip was told: index, certificates, trusted hosts. uv's own settings win."""
     listed = subprocess.run([*pip, "config", "list"], capture_output=True, text=True, check=False)
+    return {name: value for name, value in translate(listed.stdout).items() if name not in os.environ}
+
+
+def translate(listed: str) -> dict[str, str]:
+    """What ``pip config list`` prints, as uv's environment variables."""
     told: dict[str, str] = {}
-    for line in listed.stdout.splitlines():
+    for line in listed.splitlines():
         key, _, value = line.partition("=")
         told[key.split(".")[-1].lower().replace("_", "-")] = str(ast.literal_eval(value))
     links = " ".join(
@@ -148,4 +153,4 @@ def settings_for_uv(pip: list[str]) -> dict[str, str]:
         "UV_PYTHON_DOWNLOADS": "never",
         "UV_NO_PROGRESS": "1",
     }
-    return {name: value for name, value in settings.items() if value and name not in os.environ}
+    return {name: value for name, value in settings.items() if value}

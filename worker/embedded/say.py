@@ -17,6 +17,11 @@ def speaks_korean() -> bool:
     return False
 
 
+def language() -> str:
+    """For cluster.words."""
+    return "ko" if speaks_korean() else "en"
+
+
 @cache
 def korean() -> dict[str, str]:
     """The catalogue beside this file: of the .po format only what it needs, as Babel is not there yet."""

@@ -1,0 +1,192 @@
+"""make up, status, down and reset with real processes, beside any installation of this machine."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from worker.embedded.places import Places
+from worker.embedded.processes import end, of_installation
+from worker.embedded.services import Supervisor
+from worker.embedded.settings_file import read_settings
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Installation:
+    """One set of services with a state directory of its own; `make` types a command for it."""
+
+    places: Places
+    port: int
+
+    def make(self, *words: str, **more: str) -> "subprocess.CompletedProcess[str]":
+        environment = {
+            **os.environ,
+            "LC_ALL": "C.UTF-8",
+            "GROUNDCREW_STATE_DIR": str(self.places.state),
+            "GROUNDCREW_CACHE_DIR": str(self.places.cache),
+            "PYTHONPATH": str(ROOT),
+            **more,
+        }
+        return subprocess.run(
+            [sys.executable, "-m", "worker", *words],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def up(self) -> str:
+        done = self.make("up", f"--port={self.port}", "--no-flight")
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def health(self) -> str:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=5) as answer:
+            status: str = json.load(answer)["status"]
+            return status
+
+    def pids(self) -> dict[str, int]:
+        return {each.name: each.pid for each in Supervisor(self.places).processes()}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def installation() -> Iterator[Installation]:
+    """The socket's path must be short, and pytest's own folders are not."""
+    folder = Path(tempfile.mkdtemp(prefix="gc-up-"))
+    installation = Installation(Places(ROOT, folder / "state", folder / "cache"), free_port())
+    yield installation
+    end(of_installation(installation.places), patience=5)
+    shutil.rmtree(folder)
+
+
+def test_the_portal_answers_and_the_terminal_says_how_to_get_in(installation: Installation) -> None:
+    said = installation.up()
+    assert f"Groundcrew is running at http://127.0.0.1:{installation.port}" in said
+    assert f"ssh -L {installation.port}:127.0.0.1:{installation.port} " in said
+    assert "/first-administrator" in said and "One-time secret:" in said
+    assert installation.health() == "ok"
+
+
+def test_the_second_time_nothing_is_started_again(installation: Installation) -> None:
+    installation.up()
+    portal = installation.pids()["portal"]
+    started = time.monotonic()
+    installation.up()
+    assert installation.pids()["portal"] == portal
+    assert time.monotonic() - started < 15
+
+
+def test_a_service_that_was_stopped_is_started_again(installation: Installation) -> None:
+    installation.up()
+    Supervisor(installation.places).ask("stopProcess", "redis", True)
+    installation.up()
+    assert installation.pids()["redis"] > 0
+
+
+def test_redis_listens_on_no_port(installation: Installation) -> None:
+    installation.up()
+    redis = psutil.Process(installation.pids()["redis"])
+    assert [each for each in redis.net_connections("inet") if each.status == psutil.CONN_LISTEN] == []
+    assert installation.places.redis_socket.is_socket()
+
+
+def test_services_that_outlive_a_killed_process_manager_are_taken_back(installation: Installation) -> None:
+    installation.up()
+    before = installation.pids()
+    os.kill(Supervisor(installation.places).pid(), signal.SIGKILL)
+    installation.up()
+    assert installation.health() == "ok"
+    assert not [pid for pid in before.values() if pid and psutil.pid_exists(pid)]
+
+
+def test_another_port_moves_the_portal(installation: Installation) -> None:
+    installation.up()
+    moved = Installation(installation.places, free_port())
+    moved.up()
+    assert moved.health() == "ok"
+    assert read_settings(installation.places.environment_file)["GROUNDCREW_PORT"] == str(moved.port)
+    installation.up()
+
+
+def test_a_port_that_another_program_has_is_said_with_its_name(installation: Installation) -> None:
+    installation.up()
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        taken = other.getsockname()[1]
+        done = installation.make("up", f"--port={taken}", "--no-flight")
+    assert done.returncode == 1
+    assert f"Port {taken} is taken by" in done.stderr and "make up PORT=" in done.stderr
+    assert installation.health() == "ok"
+
+
+def test_an_older_version_refuses_a_newer_database(installation: Installation) -> None:
+    installation.up()
+    assert installation.make("down").returncode == 0
+    with sqlite3.connect(installation.places.database_file) as database:
+        known = database.execute("SELECT version_num FROM alembic_version").fetchone()[0]
+        database.execute("UPDATE alembic_version SET version_num = '9999'")
+    refused = installation.make("up", "--no-flight")
+    with sqlite3.connect(installation.places.database_file) as database:
+        database.execute("UPDATE alembic_version SET version_num = ?", (known,))
+    assert refused.returncode == 1
+    assert "written by a newer version" in refused.stderr
+    assert not list(installation.places.database_file.parent.glob("before-*"))
+
+
+def test_make_status_names_every_service(installation: Installation) -> None:
+    installation.up()
+    said = installation.make("status").stdout
+    for name in ("portal", "scheduler", "tasks-general", "tasks-images", "agent", "redis"):
+        assert name in said
+    assert f"http://127.0.0.1:{installation.port}" in said
+    assert "running jobs: 0" in said
+
+
+def test_make_reset_waits_for_make_down(installation: Installation) -> None:
+    installation.up()
+    done = installation.make("reset", "--yes")
+    assert done.returncode == 1 and "make down" in done.stderr
+    assert installation.places.database_file.exists()
+
+
+def test_the_terminal_speaks_korean_where_its_locale_does(installation: Installation) -> None:
+    installation.up()
+    done = installation.make("up", "--no-flight", LC_ALL="ko_KR.UTF-8")
+    assert "다른 컴퓨터에서" in done.stdout
+
+
+def test_make_down_leaves_no_process_and_make_reset_no_file(installation: Installation) -> None:
+    installation.up()
+    tree = psutil.Process(Supervisor(installation.places).pid()).children(recursive=True)
+    done = installation.make("down")
+    assert done.returncode == 0, done.stderr
+    assert not [each for each in tree if each.is_running()]
+    assert of_installation(installation.places) == []
+    asked = installation.make("reset")
+    assert asked.returncode == 1 and "YES=1" in asked.stderr
+    assert installation.make("reset", "--yes").returncode == 0
+    assert not installation.places.state.exists()

@@ -1,0 +1,61 @@
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from worker.embedded import machine
+from worker.embedded.machine import check_disk, check_python, check_writable, short_of_space
+from worker.embedded.places import Places
+
+
+@dataclass(frozen=True)
+class Usage:
+    free: int
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    clone = Path(__file__).resolve().parents[2]
+    return Places(clone, tmp_path / "state" / "abc", tmp_path / "cache")
+
+
+def test_needs_on_one_file_system_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine.shutil, "disk_usage", lambda path: Usage(1_000))
+    one, two = tmp_path / "a" / "b", tmp_path / "c"
+    assert short_of_space([(one, 600), (two, 300)]) == []
+    assert short_of_space([(one, 600), (two, 500)]) == [(one, 1_100, 1_000)]
+
+
+def test_a_full_disk_is_said_with_both_numbers_before_anything_changes(
+    places: Places, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(machine.shutil, "disk_usage", lambda path: Usage(1_200_000_000))
+    with pytest.raises(SystemExit):
+        check_disk(places)
+    said = capsys.readouterr().err
+    assert "and has 1.2 GB" in said and str(places.state) in said
+    assert not places.state.exists() and not places.cache.exists()
+
+
+@pytest.mark.parametrize(
+    ("version", "is_good"), [((3, 10), False), ((3, 11), True), ((3, 12), True), ((3, 13), False)]
+)
+def test_only_the_pythons_of_the_pins_are_taken(
+    version: tuple[int, int], is_good: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine.sys, "version_info", (*version, 0))
+    if is_good:
+        check_python()
+    else:
+        with pytest.raises(SystemExit):
+            check_python()
+
+
+def test_a_folder_that_may_not_be_written_is_named(
+    places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check_writable(places)
+    monkeypatch.setattr(machine.os, "access", lambda path, mode: False)
+    with pytest.raises(SystemExit):
+        check_writable(places)
+    assert str(tmp_path) in capsys.readouterr().err

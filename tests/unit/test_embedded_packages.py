@@ -1,0 +1,99 @@
+import fcntl
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from worker.embedded import packages
+from worker.embedded.packages import Need, ensure_packages, missing, no_service_starts, restore_policy
+
+ABSENT = Need(("groundcrew-no-such-package",), programs=("groundcrew-no-such-program",))
+PRESENT = Need(("dash",), programs=("sh",))
+
+
+@pytest.fixture
+def policy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setattr(packages, "POLICY", tmp_path / "policy-rc.d")
+    monkeypatch.setattr(packages, "POLICY_BEFORE", tmp_path / "policy-rc.d.before-groundcrew")
+    monkeypatch.setattr(packages, "LOCK", tmp_path / "lock" / "apt.lock")
+    return tmp_path / "policy-rc.d"
+
+
+def answer(policy: Path) -> int:
+    return subprocess.run([policy, "redis-server", "start"], check=False).returncode
+
+
+def test_only_what_is_not_there_is_missing() -> None:
+    header = Need(("base-files",), files=("etc/debian_versio[n]", "etc/os-release"))
+    assert missing([PRESENT, ABSENT, header]) == [ABSENT]
+
+
+def test_nothing_is_said_or_done_where_nothing_is_missing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    ensure_packages([PRESENT], tmp_path / "install.log")
+    assert capsys.readouterr().out == ""
+    assert not (tmp_path / "install.log").exists()
+
+
+def test_a_machine_without_apt_gets_the_list(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(packages, "PATH", str(tmp_path))
+    with pytest.raises(SystemExit):
+        ensure_packages([ABSENT], tmp_path / "install.log")
+    assert "no apt-get" in (said := capsys.readouterr().err)
+    assert "groundcrew-no-such-package" in said
+
+
+def test_a_user_without_root_and_sudo_gets_the_line_to_hand_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SystemExit):
+        ensure_packages([ABSENT], tmp_path / "install.log")
+    said = capsys.readouterr()
+    assert "Installing 1 system packages by apt: groundcrew-no-such-package" in said.out
+    assert "apt-get install -y --no-install-recommends groundcrew-no-such-package" in said.err
+
+
+def test_services_are_forbidden_to_start_while_packages_are_installed(policy: Path) -> None:
+    with no_service_starts():
+        assert answer(policy) == 101
+    assert not policy.exists()
+
+
+def test_an_interrupted_installation_gives_the_machines_own_policy_back(policy: Path) -> None:
+    policy.write_text("#!/bin/sh\nexit 104\n")
+    policy.chmod(0o755)
+    with pytest.raises(KeyboardInterrupt), no_service_starts():
+        raise KeyboardInterrupt
+    assert answer(policy) == 104
+
+
+def test_what_a_killed_installation_left_behind_forbids_nothing(policy: Path) -> None:
+    policy.write_text("#!/bin/sh\nexit 104\n")
+    policy.chmod(0o755)
+    with no_service_starts() as lock:
+        left = policy.read_text()
+        fcntl.flock(lock, fcntl.LOCK_UN)  # What the kernel does when the last holder dies.
+        assert answer(policy) == 104
+    policy.rename(packages.POLICY_BEFORE)
+    policy.write_text(left)
+    restore_policy()
+    assert answer(policy) == 104
+    assert not packages.POLICY_BEFORE.exists()
+
+
+def test_a_program_that_inherited_the_lock_keeps_services_off(policy: Path) -> None:
+    """apt lives on where only its parent was killed."""
+    with no_service_starts() as lock:
+        apt = subprocess.Popen(["sleep", "60"], pass_fds=[lock])
+        file = packages.LOCK
+        try:
+            with pytest.raises(BlockingIOError), file.open() as other:
+                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        finally:
+            apt.kill()
+            apt.wait()

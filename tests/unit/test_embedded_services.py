@@ -1,0 +1,97 @@
+import configparser
+from pathlib import Path
+
+import pytest
+
+from worker.embedded.places import Places
+from worker.embedded.release import fingerprint
+from worker.embedded.services import (
+    redis_configuration,
+    service_environment,
+    services,
+    supervisor_configuration,
+)
+from worker.embedded.state import ensure_state, is_too_long_for_sockets, point_to_environment
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    places = Places(tmp_path / "clone", tmp_path / "state", tmp_path / "cache")
+    for package in ("cluster", "portal", "worker"):
+        (places.clone / package).mkdir(parents=True)
+    ensure_state(places)
+    places.environment_file.write_text("GROUNDCREW_PORT=8470\n")
+    places.supervisor_file.write_text(supervisor_configuration(places))
+    return places
+
+
+def test_every_service_is_in_supervisords_file_with_a_log_of_limited_size(places: Places) -> None:
+    parser = configparser.ConfigParser()
+    parser.read(places.supervisor_file)
+    for service in services(places):
+        section = parser[f"program:{service.name}"]
+        assert section["autorestart"] == "true"
+        assert int(section["stdout_logfile_maxbytes"]) * (int(section["stdout_logfile_backups"]) + 1) < 100e6
+        assert section["stdout_logfile"] == f"{places.log}/{service.name}.log"
+
+
+def test_environments_are_built_beside_the_uploads(places: Places) -> None:
+    names = [service.name for service in services(places)]
+    assert {"tasks-general", "tasks-images"} <= set(names)
+    assert names[0] == "redis"
+
+
+def test_redis_has_no_port_and_forgets_nothing(places: Places) -> None:
+    lines = redis_configuration(places).splitlines()
+    assert "port 0" in lines
+    assert "appendonly yes" in lines
+    assert "maxmemory-policy noeviction" in lines
+    assert f"unixsocket {places.redis_socket}" in lines
+
+
+def test_services_see_no_keys_of_the_person_who_started_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/tmp/agent")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3cret")
+    monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
+    monkeypatch.setenv("LANG", "ko_KR.UTF-8")
+    seen = service_environment({"GROUNDCREW_PORT": "8470"}, {"UV_SYSTEM_CERTS": "true"})
+    assert not {"SSH_AUTH_SOCK", "AWS_SECRET_ACCESS_KEY"} & set(seen)
+    assert seen["https_proxy"] and seen["LANG"] == "ko_KR.UTF-8"
+    assert seen["GROUNDCREW_PORT"] == "8470" and seen["UV_SYSTEM_CERTS"] == "true"
+
+
+@pytest.mark.parametrize("name", ["database", "run", "secrets", "log", "redis"])
+def test_nobody_else_reads_what_the_services_keep(places: Places, name: str) -> None:
+    assert (places.state / name).stat().st_mode & 0o777 == 0o700
+
+
+def test_jobs_pass_through_to_their_folders_and_list_nothing(places: Places) -> None:
+    assert places.state.stat().st_mode & 0o777 == 0o711
+    assert (places.state / "storage").stat().st_mode & 0o777 == 0o711
+    assert (places.state / "runtime").stat().st_mode & 0o777 == 0o755
+
+
+def test_a_changed_file_or_setting_is_another_release(places: Places) -> None:
+    seen = {fingerprint(places)}
+    assert fingerprint(places) in seen
+    (places.clone / "portal" / "page.html").write_text("a")
+    seen.add(fingerprint(places))
+    (places.clone / "portal" / "page.html").write_text("b")
+    seen.add(fingerprint(places))
+    places.environment_file.write_text("GROUNDCREW_PORT=8471\n")
+    seen.add(fingerprint(places))
+    assert len(seen) == 4
+
+
+def test_a_clone_too_deep_for_a_socket_is_told_before(tmp_path: Path) -> None:
+    assert not is_too_long_for_sockets(
+        Places(Path("/a"), Path("/var/lib/groundcrew/0123456789ab"), Path("/c"))
+    )
+    assert is_too_long_for_sockets(Places(Path("/a"), Path("/home") / ("x" * 80), Path("/c")))
+
+
+def test_the_environment_that_runs_can_be_found_again(places: Places, tmp_path: Path) -> None:
+    for name in ("portal-1", "portal-2"):
+        (tmp_path / name).mkdir()
+        point_to_environment(places, tmp_path / name)
+        assert places.environment_pointer.resolve() == tmp_path / name

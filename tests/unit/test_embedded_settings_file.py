@@ -1,0 +1,57 @@
+from pathlib import Path
+
+import pytest
+
+from cluster.settings import Settings
+from worker.embedded.options import parse_options
+from worker.embedded.places import Places
+from worker.embedded.settings_file import ensure_settings, read_settings, write_settings
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    return Places(tmp_path / "clone", tmp_path, tmp_path / "cache")
+
+
+def test_the_first_run_writes_settings_that_the_services_can_read(places: Places) -> None:
+    settings = Settings.from_environment(ensure_settings(places, None))
+    assert settings.port == 8470
+    assert settings.database_url == f"sqlite:///{places.database_file}"
+    assert len(settings.secret_key) >= 64
+    assert places.environment_file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_second_run_keeps_the_secret_and_the_port(places: Places) -> None:
+    first = ensure_settings(places, 9000)
+    assert ensure_settings(places, None) == first == read_settings(places.environment_file)
+    assert first["GROUNDCREW_PUBLIC_URL"] == "http://127.0.0.1:9000"
+
+
+def test_what_a_person_wrote_stays(places: Places) -> None:
+    ensure_settings(places, None)
+    with places.environment_file.open("a") as file:
+        file.write("# ours\nGROUNDCREW_CPU_SLOTS=4\n")
+    ensure_settings(places, 9001)
+    text = places.environment_file.read_text()
+    assert "# ours\nGROUNDCREW_CPU_SLOTS=4\n" in text
+    assert text.count("GROUNDCREW_PORT=") == 1
+    assert read_settings(places.environment_file)["GROUNDCREW_PORT"] == "9001"
+
+
+def test_a_value_may_hold_an_equals_sign(tmp_path: Path) -> None:
+    write_settings(tmp_path / "groundcrew.env", {"GROUNDCREW_SECRET_KEY": "a=b=="})
+    assert read_settings(tmp_path / "groundcrew.env") == {"GROUNDCREW_SECRET_KEY": "a=b=="}
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "http", "-1", "８４７０", ""])
+def test_a_port_that_is_none_is_refused_by_name(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse_options([f"--port={port}"])
+    assert f"PORT={port} is not a port" in capsys.readouterr().err
+
+
+def test_another_address_is_refused_without_tls(capsys: pytest.CaptureFixture[str]) -> None:
+    assert parse_options(["--host=127.0.0.1"]).host == "127.0.0.1"
+    with pytest.raises(SystemExit):
+        parse_options(["--host=192.0.2.7"])
+    assert "without TLS" in capsys.readouterr().err

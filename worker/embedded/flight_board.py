@@ -1,0 +1,51 @@
+"""The first flight in the terminal: bars where there is a terminal, a line per change where there is none."""
+
+import sys
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+LINE_EVERY = 10.0
+"""Seconds between two lines of one step in a log file, where nothing else has changed."""
+
+
+class FlightBoard:
+    """One line per stage (environment, data, training), each with a share done and a word about now."""
+
+    def __init__(self) -> None:
+        self.console = Console()
+        self.is_terminal = sys.stdout.isatty()
+        self.progress = Progress(
+            TextColumn("  {task.fields[title]}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[word]}"),
+            console=self.console,
+            disable=not self.is_terminal,
+        )
+        self.tasks: dict[str, TaskID] = {}
+        self.said: dict[str, tuple[str, float]] = {}
+
+    def __enter__(self) -> "FlightBoard":
+        self.progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.progress.stop()
+
+    def show(self, title: str, share: float, word: str) -> None:
+        """`share` is 0 to 1; `title` names the stage and is the same each time."""
+        if self.is_terminal:
+            if title not in self.tasks:
+                self.tasks[title] = self.progress.add_task("", total=1.0, title=title, word=word)
+            self.progress.update(self.tasks[title], completed=share, word=word)
+            return
+        before, when = self.said.get(title, ("", 0.0))
+        if word != before or time.monotonic() - when > LINE_EVERY:
+            self.said[title] = (word, time.monotonic())
+            print(f"  {title}  {share:4.0%}  {word}", flush=True)

@@ -1,0 +1,44 @@
+"""What the first flight's job has measured so far, read out of its attempt's folder."""
+
+import json
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+
+from worker.inside.shim_files import read_plain
+
+
+@dataclass(frozen=True)
+class Measured:
+    """`epoch` counts finished ones; `accuracy` is of validation, 0 to 1; None: not known yet."""
+
+    epoch: int = 0
+    epochs: int | None = None
+    accuracy: float | None = None
+    images_per_second: float | None = None
+
+    @property
+    def share(self) -> float:
+        return self.epoch / self.epochs if self.epochs else 0.0
+
+
+def read_measured(out: Path) -> Measured:
+    """Half a line at the end is left for the next time."""
+    content = read_plain(str(out), "metrics.jsonl") or b""
+    epoch, epochs, accuracy = 0, None, None
+    speeds: list[float] = []
+    for line in content.split(b"\n")[:-1]:
+        point = json.loads(line)
+        scalars = point["scalars"]
+        epochs = int(scalars.get("epochs", epochs or 0)) or None
+        if "accuracy/validation" in scalars:
+            epoch, accuracy = int(point["epoch"]), float(scalars["accuracy/validation"])
+        if "images_per_second" in scalars:
+            speeds.append(float(scalars["images_per_second"]))
+    return Measured(epoch, epochs, accuracy, statistics.median(speeds) if speeds else None)
+
+
+def read_last_words(out: Path, lines: int = 12) -> str:
+    """The end of what the first rank wrote to stderr, for a flight that did not land."""
+    content = read_plain(str(out), "rank-0.stderr") or b""
+    return "\n".join(content.decode(errors="replace").splitlines()[-lines:])

@@ -1,0 +1,36 @@
+"""Whether the portal's port is free, and who has it where it is not."""
+
+import socket
+
+import psutil
+
+from worker.embedded.say import stop
+
+
+def check_port(port: int) -> None:
+    """Ends with the holder's name where another program listens, or where this user may not."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except PermissionError:
+            stop("Port {port} needs root. Choose one from 1024: make up PORT=8471", port=port)
+        except OSError:
+            holder = holder_of(port)
+            other = port + 1 if port < 65535 else 8471
+            if holder is None:
+                stop("Port {port} is taken by another program. Choose another: make up PORT={other}",
+                     port=port, other=other)  # fmt: skip
+            stop("Port {port} is taken by {name} (process {pid}). Choose another: make up PORT={other}",
+                 port=port, name=holder.name(), pid=holder.pid, other=other)  # fmt: skip
+
+
+def holder_of(port: int) -> psutil.Process | None:
+    """None where the kernel does not tell this user."""
+    try:
+        for each in psutil.net_connections("tcp"):
+            if each.status == psutil.CONN_LISTEN and each.laddr and each.laddr.port == port and each.pid:
+                return psutil.Process(each.pid)
+    except (psutil.AccessDenied, psutil.NoSuchProcess):
+        return None
+    return None

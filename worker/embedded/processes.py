@@ -1,0 +1,53 @@
+"""The processes that belong to one installation, also those that lost their supervisord."""
+
+import os
+from collections.abc import Iterable
+
+import psutil
+
+from worker.embedded.places import Places
+
+MODULES = {"gunicorn", "worker", "supervisor.supervisord"}
+PERSONS_COMMANDS = {"up", "down", "status", "reset"}
+
+
+def of_installation(places: Places) -> list[psutil.Process]:
+    """The services and what they started. Trainings are not among them: a shim is nobody's child."""
+    found: dict[int, psutil.Process] = {}
+    for process in psutil.process_iter():
+        try:
+            if process.pid != os.getpid() and is_service(process, places):
+                for each in (process, *process.children(recursive=True)):
+                    found[each.pid] = each
+        except psutil.Error:
+            continue
+    return list(found.values())
+
+
+def is_service(process: psutil.Process, places: Places) -> bool:
+    command = process.cmdline()
+    if any(str(places.state / "run" / "redis") in word for word in command):
+        return True
+    if len(command) < 3 or command[1] != "-m" or command[2] not in MODULES:
+        return False
+    if command[2] == "worker" and command[3:4] and command[3] in PERSONS_COMMANDS:
+        return False
+    return process.environ().get("GROUNDCREW_STATE_DIR") == str(places.state)
+
+
+def end(processes: Iterable[psutil.Process], patience: float) -> None:
+    """Ask them to end, then make them, after `patience` seconds."""
+    asked = []
+    for process in processes:
+        try:
+            process.terminate()
+            asked.append(process)
+        except psutil.NoSuchProcess:
+            continue
+    _, left = psutil.wait_procs(asked, timeout=patience)
+    for process in left:
+        try:
+            process.kill()
+        except psutil.NoSuchProcess:
+            continue
+    psutil.wait_procs(left, timeout=5)

@@ -1,0 +1,28 @@
+"""Which code and which settings the running services were started with."""
+
+import hashlib
+import os
+import sys
+from pathlib import Path
+
+from worker.embedded.places import Places
+
+PACKAGES = ("cluster", "portal", "worker")
+
+
+def fingerprint(places: Places) -> str:
+    """Changes with any file of the packages, the settings, and the environment; then services start anew."""
+    digest = hashlib.sha256()
+    for package in PACKAGES:
+        for file in sorted((places.clone / package).rglob("*")):
+            if file.is_file() and "__pycache__" not in file.parts:
+                digest.update(os.fsencode(file.relative_to(places.clone)) + b"\0" + file.read_bytes() + b"\0")
+    for file in (places.environment_file, places.supervisor_file):
+        digest.update(file.read_bytes() + b"\0")
+    digest.update(os.fsencode(sys.prefix))
+    return digest.hexdigest()
+
+
+def started_with(places: Places) -> Path:
+    """The file that remembers the fingerprint of the services that run now."""
+    return places.state / "run" / "started-with"

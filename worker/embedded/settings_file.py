@@ -1,0 +1,71 @@
+"""The settings of the embedded installation: one file of GROUNDCREW_ lines that a person may edit."""
+
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from worker.embedded.places import Places
+
+DEFAULT_PORT = 8470
+HEADER = "# Settings of this installation; make up reads them and adds what is missing. Keep it private.\n"
+LOCALTIME = Path("/etc/localtime")
+
+
+def read_settings(file: Path) -> dict[str, str]:
+    """The lines NAME=value; comments and empty lines aside. Empty where there is no file yet."""
+    if not file.exists():
+        return {}
+    values = {}
+    for line in file.read_text().splitlines():
+        name, separator, value = line.partition("=")
+        if separator and not line.startswith("#"):
+            values[name.strip()] = value.strip()
+    return values
+
+
+def ensure_settings(places: Places, port: int | None) -> dict[str, str]:
+    """Add what is missing, change the port where one was asked for, leave every other line as it is."""
+    file = places.environment_file
+    settings = read_settings(file)
+    wanted_port = str(port or settings.get("GROUNDCREW_PORT", DEFAULT_PORT))
+    address = {
+        "GROUNDCREW_STATE_DIR": str(places.state),
+        "GROUNDCREW_CACHE_DIR": str(places.cache),
+        "GROUNDCREW_DATABASE_URL": f"sqlite:///{places.database_file}",
+        "GROUNDCREW_REDIS_URL": f"unix://{places.redis_socket}",
+        "GROUNDCREW_HOST": "127.0.0.1",
+        "GROUNDCREW_PORT": wanted_port,
+        "GROUNDCREW_PUBLIC_URL": f"http://127.0.0.1:{wanted_port}",
+    }
+    changed = {name: value for name, value in address.items() if settings.get(name) != value}
+    if "GROUNDCREW_SECRET_KEY" not in settings:
+        changed["GROUNDCREW_SECRET_KEY"] = secrets.token_urlsafe(48)
+    if "GROUNDCREW_TIME_ZONE" not in settings:
+        changed["GROUNDCREW_TIME_ZONE"] = machine_time_zone()
+    if changed:
+        write_settings(file, changed)
+    return {**settings, **changed}
+
+
+def write_settings(file: Path, changed: Mapping[str, str]) -> None:
+    """Replace the lines of these names and append new ones; the file appears whole or not at all."""
+    left = dict(changed)
+    lines = []
+    for line in file.read_text().splitlines(keepends=True) if file.exists() else [HEADER]:
+        name = line.partition("=")[0].strip()
+        lines.append(f"{name}={left.pop(name)}\n" if name in left else line)
+    lines += [f"{name}={value}\n" for name, value in left.items()]
+    unfinished = file.with_suffix(".unfinished")
+    unfinished.touch(mode=0o600)
+    unfinished.write_text("".join(lines))
+    unfinished.rename(file)
+
+
+def machine_time_zone() -> str:
+    """The IANA name of the machine's time zone, UTC where it has none."""
+    named = os.environ.get("TZ", "").removeprefix(":")
+    if "/" in named and (Path("/usr/share/zoneinfo") / named).is_file():
+        return named
+    _, found, name = str(LOCALTIME.resolve()).partition("/zoneinfo/")
+    return name if found else "UTC"
