@@ -4,7 +4,6 @@ Made by debootstrap, entered by namespaces (needs root, no container engine). It
 ``machine.run`` types a command there, and whatever a command leaves behind lives until ``machine.close``.
 """
 
-import os
 import shutil
 import signal
 import subprocess
@@ -38,7 +37,9 @@ mount --bind "$1" "$1"
 mount -t proc proc "$1/proc"
 mount --rbind /sys "$1/sys"
 mount -t tmpfs -o mode=755 dev "$1/dev"
-for each in null zero full random urandom tty; do touch "$1/dev/$each"; mount --bind /dev/$each "$1/dev/$each"; done
+for each in null zero full random urandom tty; do
+  touch "$1/dev/$each"; mount --bind /dev/$each "$1/dev/$each"
+done
 mkdir "$1/dev/shm" "$1/dev/pts"
 mount -t tmpfs -o mode=1777 shm "$1/dev/shm"
 mount -t devpts -o newinstance,ptmxmode=0666 devpts "$1/dev/pts"
@@ -73,7 +74,9 @@ class BareMachine:
 
     def processes(self) -> list[str]:
         """The command lines of everything that lives there, the holder and zombies aside."""
-        listed = self.run("for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done").stdout.splitlines()
+        listed = self.run(
+            "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done"
+        ).stdout.splitlines()
         own = ("for p in", "tr ", HOLDER.strip()[:20])
         return [line for line in listed if line.strip() and not any(mark in line for mark in own)]
 
@@ -132,7 +135,7 @@ def first_process(unshare: int) -> int:
     """The process that is number 1 there, once it has changed its root."""
     for _ in range(200):
         children = Path(f"/proc/{unshare}/task/{unshare}/children").read_text().split()
-        if children and os.readlink(f"/proc/{children[0]}/root") != "/":
+        if children and str(Path(f"/proc/{children[0]}/root").readlink()) != "/":
             return int(children[0])
         time.sleep(0.05)
     raise RuntimeError("the bare machine did not start within 10 s")
