@@ -2,11 +2,14 @@
 
 import importlib
 import pkgutil
+from typing import Any
 
 from flask import Blueprint, Flask, current_app, request
 from flask_wtf.csrf import CSRFProtect
+from werkzeug.routing import IntegerConverter, Map
 
 from cluster.services.context import Cluster
+from cluster.store.base import LARGEST_ID
 from portal import (
     api,
     errors,
@@ -72,11 +75,19 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     app.config["WTF_CSRF_CHECK_DEFAULT"] = False
     csrf = CSRFProtect(app)
     app.before_request(lambda: check_token(csrf))
+    app.url_map.converters["int"] = RowId
     for blueprint in feature_blueprints():
         app.register_blueprint(blueprint)
     api.init_app(app)
     permissions.check_table(app)
     return app
+
+
+class RowId(IntegerConverter):
+    """A number that no row can have is no address: what the database could not even compare is 404."""
+
+    def __init__(self, url_map: Map, **options: Any) -> None:
+        super().__init__(url_map, max=LARGEST_ID, **options)
 
 
 def feature_blueprints() -> list[Blueprint]:

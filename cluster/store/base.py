@@ -17,6 +17,10 @@ NAMING = {
 }
 
 
+LARGEST_ID = 2**31 - 1
+"""What an Integer column holds on PostgreSQL."""
+
+
 class UtcDateTime(TypeDecorator[datetime]):
     """Aware UTC in and out; SQLite keeps it without an offset. A naive time is a bug and says so."""
 

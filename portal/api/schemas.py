@@ -5,6 +5,10 @@ from typing import Any
 from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields, validate
 
 from cluster.domain.states import Launcher
+from cluster.store.base import LARGEST_ID
+
+
+IS_ID = validate.Range(1, LARGEST_ID)
 
 
 class Body(Schema):
@@ -40,13 +44,13 @@ class Sentence(Answer):
 
 
 class JobBody(Body):
-    training_id = fields.Integer(required=True, strict=True)
+    training_id = fields.Integer(required=True, strict=True, validate=IS_ID)
     name = fields.String(load_default="", validate=validate.Length(max=200))
     units = fields.Integer(load_default=1, strict=True)
     launcher = fields.Enum(Launcher, by_value=True, load_default=None, allow_none=True)
     command = fields.List(fields.String(), load_default=list, validate=validate.Length(max=1000))
     variables = fields.Dict(keys=fields.String(), values=VariableValue(), load_default=dict)
-    dataset_id = fields.Integer(load_default=None, allow_none=True, strict=True)
+    dataset_id = fields.Integer(load_default=None, allow_none=True, strict=True, validate=IS_ID)
     priority = fields.Integer(load_default=0, strict=True)
     time_limit_seconds = fields.Integer(load_default=None, allow_none=True, strict=True)
 
@@ -88,11 +92,13 @@ class JobAnswer(Answer):
 
 class JobQuery(Body):
     state = fields.String(load_default=None)
-    workspace_id = fields.Integer(load_default=None)
-    training_id = fields.Integer(load_default=None)
+    workspace_id = fields.Integer(load_default=None, validate=IS_ID)
+    training_id = fields.Integer(load_default=None, validate=IS_ID)
     mine = fields.Boolean(load_default=False)
     limit = fields.Integer(load_default=50, validate=validate.Range(1, 200))
-    cursor = fields.Integer(load_default=None, metadata={"description": "next_cursor of the page before"})
+    cursor = fields.Integer(
+        load_default=None, validate=IS_ID, metadata={"description": "next_cursor of the page before"}
+    )
 
 
 class JobList(Answer):
@@ -109,8 +115,8 @@ class WhyAnswer(Answer):
 class LogQuery(Body):
     source = fields.String(load_default="rank-0", validate=validate.Regexp(r"^(rank-\d{1,4}|launcher)$"))
     stream = fields.String(load_default="stdout", validate=validate.OneOf(["stdout", "stderr"]))
-    offset = fields.Integer(load_default=-65536)
-    attempt = fields.Integer(load_default=None)
+    offset = fields.Integer(load_default=-65536, validate=validate.Range(-(2**53), 2**53))
+    attempt = fields.Integer(load_default=None, validate=IS_ID)
 
 
 class WorkspaceAnswer(Answer):
@@ -132,7 +138,7 @@ class WorkspaceList(Answer):
 
 class ByName(Body):
     name = fields.String(load_default=None)
-    workspace_id = fields.Integer(load_default=None)
+    workspace_id = fields.Integer(load_default=None, validate=IS_ID)
 
 
 class TrainingAnswer(Answer):

@@ -60,6 +60,8 @@ def test_a_repeated_request_gets_the_same_job(lab: Lab) -> None:
         ({"units": 0.5}, "/units"),
         ({"units": "1; rm"}, "/units"),
         ({"training_id": "1"}, "/training_id"),
+        ({"training_id": 10**30}, "/training_id"),
+        ({"dataset_id": -1}, "/dataset_id"),
         ({"role": "administrator"}, "/role"),
         ({"variables": {"learning_rate": "NaN"}}, "/variables/learning_rate"),
         ({"variables": {"learning_rate": -1}}, "/variables/learning_rate"),
@@ -142,6 +144,12 @@ def test_foreign_things_do_not_exist(lab: Lab) -> None:
     assert lab.client.post("/api/v1/jobs", json=body, headers=stranger).status_code == 404
     for path in ("jobs", "workspaces", "trainings", "datasets"):
         assert lab.client.get(f"/api/v1/{path}", headers=stranger).json["items"] == []
+
+
+def test_a_number_that_no_row_can_have_is_no_address(lab: Lab) -> None:
+    headers = lab.headers()
+    for number in (0, 2**31, 10**30):
+        assert lab.client.get(f"/api/v1/jobs/{number}", headers=headers).status_code == 404
 
 
 def test_a_log_is_read_by_byte_offset(lab: Lab) -> None:
