@@ -41,7 +41,7 @@ def event_words(event: JobEvent) -> str:
     """One line of a job's history."""
     if event.code.startswith("waiting."):
         return why_waiting(event.code, event.data)
-    return say(f"history.{event.code}" if event.code.startswith("job.") else event.code, event.data)
+    return say(event.code, event.data)
 
 
 def state_words() -> list[tuple[str, str]]:

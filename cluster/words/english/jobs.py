@@ -40,6 +40,9 @@ SENTENCES = {
     "job.started": "Started on {node}.",
     "job.adopted": "Found running after a restart of the services; it had gone on meanwhile.",
     "job.stop_requested": "{by} asked to stop it.",
+    "job.stop_not_allowed": (
+        "Only {user}, the training's owner, the workspace's manager and administrators may stop this job."
+    ),
 }
 
 TITLES = {

@@ -1,6 +1,7 @@
 """Finds in the source every code that somebody may have to read: errors, ends, audit actions, steps, history."""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,6 +47,20 @@ def found_codes() -> list[Found]:
     return codes
 
 
+def said_in_templates() -> list[Found]:
+    """Codes and groups of words that stand in templates: say("…"), word_for("group", …)."""
+    found: list[Found] = []
+    for path in sorted((ROOT / "portal").rglob("*.html")):
+        text = path.read_text(encoding="utf-8")
+        for name, code in SAID.findall(text):
+            group = "group" if name == "word_for" else "title" if name == "title_of" else "sentence"
+            found.append(Found(code, str(path.relative_to(ROOT)), group))
+    return found
+
+
+SAID = re.compile(r"""\b(say|hint_for|title_of|word_for)\(["']([a-z_]+(?:\.[a-z_]+)+)["']""")
+
+
 def called(path: Path, call: ast.Call, errors: dict[str, int]) -> Iterator[Found]:
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     place = where(path, call)
@@ -55,6 +70,10 @@ def called(path: Path, call: ast.Call, errors: dict[str, int]) -> Iterator[Found
     elif name == "NotFound":
         for kind in texts(argument(call, 0, "kind")):
             yield Found(f"not_found.{kind}", place, data=frozenset({"id"}))
+    elif name in ("say", "word", "word_for"):
+        for code in texts(argument(call, 0, "code")):
+            if SHAPE.fullmatch(code):
+                yield Found(code, place, "group" if name.startswith("word") else "sentence")
     elif name == "write_entry":
         for code in texts(argument(call, 3, "action")):
             yield Found(code, place, "action")
@@ -100,6 +119,9 @@ def texts(node: ast.expr | None) -> list[str]:
 def data_of(call: ast.Call) -> frozenset[str] | None:
     names = [keyword.arg for keyword in call.keywords]
     return None if None in names else frozenset(name for name in names if name)
+
+
+SHAPE = re.compile(r"[a-z_]+(\.[a-z_]+)+")
 
 
 def is_travelling(value: object) -> bool:

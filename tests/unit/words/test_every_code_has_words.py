@@ -14,9 +14,9 @@ from cluster.domain.waiting import REASONS
 from cluster.words import sentences
 from cluster.words.catalogue import read_entries
 from cluster.words.english import FEATURES, HINTS, SENTENCES, TITLES, WORDS
-from tests.unit.words.scan import Found, found_codes
+from tests.unit.words.scan import Found, found_codes, said_in_templates
 
-FOUND = found_codes()
+FOUND = found_codes() + said_in_templates()
 FOLDER = Path(words.__file__).parent
 NAMES = {"Horovod", "torchrun", "GPU", "“{character}” ({codepoint})"}
 """What is the same in both languages: names of things."""
@@ -50,6 +50,10 @@ GROUPS: dict[str, type[StrEnum]] = {
 def has_words(found: Found) -> bool:
     if found.group == "sentence":
         return found.code in SENTENCES or found.code in NOT_SHOWN
+    if found.group == "group":
+        return any(code.startswith(found.code + ".") for code in WORDS)
+    if found.group == "title":
+        return found.code.split(".")[0] in TITLES
     return f"{found.group}.{found.code}" in WORDS
 
 
