@@ -1,5 +1,7 @@
 // Forms: − and +, the typed name that frees a red button, one submission per click, an upload that says how far it is.
 
+const SVG = document.querySelector("svg")?.namespaceURI;
+
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-stepper] [data-step]");
   if (!button) return;
@@ -37,31 +39,48 @@ document.addEventListener("submit", (event) => {
   }
 });
 
+// Says how far an upload is, in numbers alone. Without scripts, or where this fails, the browser sends the form itself.
 function upload(form, submitter) {
-  const place = form.querySelector("[data-upload-progress]");
+  const { place, fill, words } = progress();
   const request = new XMLHttpRequest();
-  const say = (words) => (place.querySelector("output").textContent = words);
-  const stop = () => {
-    delete form.dataset.sent;
-    say(place.dataset.wordsFailed);
-  };
+  (form.querySelector(".form-foot") || form).append(place);
   request.upload.addEventListener("progress", (event) => {
     if (!event.lengthComputable) return;
-    const part = event.loaded / event.total;
-    place.querySelector(".fill").setAttribute("width", (part * 100).toFixed(1));
-    const done = part === 1 ? place.dataset.wordsChecking : place.dataset.wordsSending;
-    say(done.replace("{percent}", Math.floor(part * 100)));
+    const percent = (event.loaded / event.total) * 100;
+    const [done, all] = [event.loaded, event.total].map((bytes) => (bytes / 1e6).toFixed(1));
+    fill.setAttribute("width", percent.toFixed(1));
+    words.value = `${Math.floor(percent)} % · ${done} / ${all} MB`;
   });
   request.addEventListener("load", () => {
-    if (request.status === 0) return stop();
-    // A refused form comes back as the whole page; a taken one as the page it led to.
+    // A taken form leads to another page; a refused one comes back whole, with its reason.
     if (request.status < 400) return location.assign(request.responseURL);
     const page = new DOMParser().parseFromString(request.responseText, "text/html");
     document.getElementById("content").replaceWith(page.getElementById("content"));
     return document.querySelector("[data-focus-first]")?.focus();
   });
-  request.addEventListener("error", stop);
+  request.addEventListener("error", () => form.submit());
   request.open("POST", form.action);
-  place.hidden = false;
   request.send(new FormData(form, submitter));
+}
+
+function progress() {
+  const place = document.createElement("div");
+  place.className = "upload-progress";
+  place.setAttribute("role", "status");
+  const drawing = document.createElementNS(SVG, "svg");
+  drawing.setAttribute("class", "meter");
+  drawing.setAttribute("viewBox", "0 0 100 6");
+  drawing.setAttribute("preserveAspectRatio", "none");
+  drawing.setAttribute("aria-hidden", "true");
+  const [ground, fill] = ["ground", "fill"].map((name) => {
+    const part = document.createElementNS(drawing.namespaceURI, "rect");
+    part.setAttribute("class", name);
+    part.setAttribute("height", 6);
+    drawing.append(part);
+    return part;
+  });
+  ground.setAttribute("width", 100);
+  const words = document.createElement("output");
+  place.append(drawing, words);
+  return { place, fill, words };
 }
