@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, wraps
 from gettext import NullTranslations
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 
 from babel.messages.pofile import read_po
 from flask import Flask, current_app, g, has_request_context, request
+from jinja2 import Undefined
 from markupsafe import Markup
 
 LANGUAGES = ("ko", "en")
@@ -206,7 +207,18 @@ def init_app(app: Flask, time_zone: str | None = None) -> None:
     app.jinja_env.add_extension("jinja2.ext.i18n")
     app.jinja_env.install_gettext_translations(_Catalogue(), newstyle=True)  # type: ignore[attr-defined]
     app.jinja_env.globals.update(language=language, now_clock=lambda: clock(now()))
-    app.jinja_env.filters.update(
-        clock=clock, day=day, moment=moment, short=short, duration=duration, ago=ago,
-        number=number, bytes=size, percent=percent, names=names,
-    )  # fmt: skip
+    filters = {
+        "clock": clock, "day": day, "moment": moment, "short": short, "duration": duration, "ago": ago,
+        "number": number, "bytes": size, "percent": percent,
+    }  # fmt: skip
+    app.jinja_env.filters.update({name: _or_dash(write) for name, write in filters.items()}, names=names)
+
+
+def _or_dash(write: Callable[..., str]) -> Callable[..., str]:
+    """A fact that a row does not have is "–", as one that is None."""
+
+    @wraps(write)
+    def written(value: Any, *arguments: Any, **options: Any) -> str:
+        return write(None if isinstance(value, Undefined) else value, *arguments, **options)
+
+    return written

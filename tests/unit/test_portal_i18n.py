@@ -115,6 +115,11 @@ def test_a_template_speaks_the_language_and_escapes_what_it_fills_in(app: Flask)
         assert render_template_string(source, word="<b>") == "line &lt;b&gt; 2 days 50 %"
 
 
+def test_a_fact_that_is_not_there_is_a_dash(app: Flask) -> None:
+    with app.test_request_context("/"):
+        assert render_template_string("{{ facts.memory|bytes }} {{ facts.at|ago }}", facts={}) == "– –"
+
+
 def test_object_names_do_not_break_at_their_hyphen(app: Flask) -> None:
     with app.test_request_context("/"):
         assert str(i18n.names("<x> waits for job-1042")) == (
