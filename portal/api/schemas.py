@@ -7,7 +7,6 @@ from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields, validat
 from cluster.domain.states import Launcher
 from cluster.store.base import LARGEST_ID
 
-
 IS_ID = validate.Range(1, LARGEST_ID)
 
 

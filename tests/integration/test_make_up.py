@@ -1,85 +1,25 @@
 """make up, status, down and reset with real processes, beside any installation of this machine."""
 
-import json
 import os
-import shutil
 import signal
 import socket
 import sqlite3
-import subprocess
-import sys
-import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 import psutil
 import pytest
 
-from worker.embedded.places import Places
-from worker.embedded.processes import end, of_installation
+from tests.installation import Installation, an_installation, free_port
+from worker.embedded.processes import of_installation
 from worker.embedded.services import Supervisor
 from worker.embedded.settings_file import read_settings
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@dataclass(frozen=True)
-class Installation:
-    """One set of services with a state directory of its own; `make` types a command for it."""
-
-    places: Places
-    port: int
-
-    def make(self, *words: str, **more: str) -> "subprocess.CompletedProcess[str]":
-        environment = {
-            **os.environ,
-            "LC_ALL": "C.UTF-8",
-            "GROUNDCREW_STATE_DIR": str(self.places.state),
-            "GROUNDCREW_CACHE_DIR": str(self.places.cache),
-            "PYTHONPATH": str(ROOT),
-            **more,
-        }
-        return subprocess.run(
-            [sys.executable, "-m", "worker", *words],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-
-    def up(self) -> str:
-        done = self.make("up", f"--port={self.port}", "--no-flight")
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    def health(self) -> str:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=5) as answer:
-            status: str = json.load(answer)["status"]
-            return status
-
-    def pids(self) -> dict[str, int]:
-        return {each.name: each.pid for each in Supervisor(self.places).processes()}
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
 def installation() -> Iterator[Installation]:
-    """The socket's path must be short, and pytest's own folders are not."""
-    folder = Path(tempfile.mkdtemp(prefix="gc-up-"))
-    installation = Installation(Places(ROOT, folder / "state", folder / "cache"), free_port())
-    yield installation
-    end(of_installation(installation.places), patience=5)
-    shutil.rmtree(folder)
+    with an_installation() as installation:
+        yield installation
 
 
 def test_the_portal_answers_and_the_terminal_says_how_to_get_in(installation: Installation) -> None:

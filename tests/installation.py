@@ -1,0 +1,89 @@
+"""An installation made by `make up`, for tests that want the real services beside any other of this machine."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from worker.embedded.places import Places, find_places
+from worker.embedded.processes import end, of_installation
+from worker.embedded.services import Supervisor
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Installation:
+    """One set of services with a state directory of its own; `make` types a command for it."""
+
+    places: Places
+    port: int
+
+    def make(self, *words: str, **more: str) -> "subprocess.CompletedProcess[str]":
+        environment = {
+            **os.environ,
+            "LC_ALL": "C.UTF-8",
+            "GROUNDCREW_STATE_DIR": str(self.places.state),
+            "GROUNDCREW_CACHE_DIR": str(self.places.cache),
+            "PYTHONPATH": str(ROOT),
+            **more,
+        }
+        return subprocess.run(
+            [sys.executable, "-m", "worker", *words],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def up(self) -> str:
+        done = self.make("up", f"--port={self.port}", "--no-flight")
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def health(self) -> str:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=5) as answer:
+            status: str = json.load(answer)["status"]
+            return status
+
+    def pids(self) -> dict[str, int]:
+        return {each.name: each.pid for each in Supervisor(self.places).processes()}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def an_installation() -> Iterator[Installation]:
+    """Its state is its own, in a short path that unix sockets can have; built environments are the machine's."""
+    folder = Path(tempfile.mkdtemp(prefix="gc-"))
+    folder.chmod(0o755)
+    installation = Installation(Places(ROOT, folder / "state", find_places().cache), free_port())
+    try:
+        yield installation
+    finally:
+        end(of_installation(installation.places), patience=5)
+        end(trainings_of(installation.places), patience=1)
+        shutil.rmtree(folder)
+
+
+def trainings_of(places: Places) -> list[psutil.Process]:
+    """Shims and ranks that a failed test has left behind: they run out of the installation's own folder."""
+    processes = psutil.process_iter(["cmdline"])
+    mine = f"{places.state}/"
+    return [each for each in processes if any(mine in word for word in each.info["cmdline"] or ())]
