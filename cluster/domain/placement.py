@@ -33,7 +33,6 @@ class Head:
     workspace_id: int
     units: int
     priority: int = 0
-    submitted_at: datetime | None = None
     blocked: Reason | None = None
 
 

@@ -163,7 +163,7 @@ def check_job(cluster: Cluster, actor: Actor, training_id: int, request: JobRequ
         dataset = session.get(Dataset, checked.dataset_id) if checked.dataset_id else None
         blocked = dataset_reason(session, dataset) or building_reason(session, default_environment(session))
         last = 1 + max((head.job_id for head in board.heads), default=0)
-        head = Head(last, training.workspace_id, checked.units, checked.priority, cluster.clock(), blocked)
+        head = Head(last, training.workspace_id, checked.units, checked.priority, blocked)
         quotas = board.quotas | read_quotas(session, {training.workspace_id: training.workspace})
     decisions = place([*board.heads, head], board.nodes, quotas, board.running)
     decision = next(decision for decision in decisions if decision.job_id == last)

@@ -64,7 +64,6 @@ def read_board(cluster: Cluster, session: Session) -> Board:
             job.workspace_id,
             job.units,
             job.priority,
-            job.submitted_at,
             term_reason(cluster, job.workspace) or dataset_reason(session, job.dataset) or building,
         )
         for job in jobs

@@ -250,9 +250,7 @@ def test_with_the_units_that_are_said_to_help_it_would_start(
     for decision in place(heads, nodes, quotas):
         if isinstance(decision, Waiting) and decision.outlook.helps_units:
             head = by_id[decision.job_id]
-            smaller = Head(
-                head.job_id, head.workspace_id, decision.outlook.helps_units, head.priority, None, None
-            )
+            smaller = Head(head.job_id, head.workspace_id, decision.outlook.helps_units, head.priority)
             others = [other for other in heads if other.job_id != head.job_id]
             again = {each.job_id: each for each in place([*others, smaller], nodes, quotas)}
             assert isinstance(again[head.job_id], Placed)
