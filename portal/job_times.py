@@ -3,28 +3,26 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from cluster.domain.states import ENDED_JOB_STATES
+from cluster.domain import accounting
+from cluster.domain.accounting import Holding, StateChange
+from cluster.domain.states import JobState
 from cluster.store.jobs import Attempt, Job
 
 
 def seconds_in_states(job: Job, now: datetime) -> list[tuple[str, float]]:
     """(state, seconds) in the order in which they first came; ended states take no time."""
-    moments = [(event.state, event.at) for event in job.events] or [(job.state.value, job.submitted_at)]
-    ends = [at for _, at in moments[1:]] + [job.ended_at or now]
-    sums: dict[str, float] = {}
-    for (state, begin), end in zip(moments, ends, strict=True):
-        if state not in ENDED_JOB_STATES:
-            sums[state] = sums.get(state, 0.0) + max(0.0, (end - begin).total_seconds())
-    return list(sums.items())
+    changes = [StateChange(event.at, JobState(event.state)) for event in job.events]
+    changes = changes or [StateChange(job.submitted_at, job.state)]
+    spent = accounting.seconds_in_states(changes, job.ended_at, now)
+    return [(state.value, seconds) for state, seconds in spent.items()]
 
 
 def unit_seconds(attempts: Sequence[Attempt], now: datetime) -> float:
     """Units times seconds that they were held, over all attempts."""
-    return sum(
-        max(0.0, ((held.ended_at or now) - held.begun_at).total_seconds())
-        for attempt in attempts
-        for held in attempt.allocations
-    )
+    holdings = [
+        Holding(1, held.begun_at, held.ended_at) for attempt in attempts for held in attempt.allocations
+    ]
+    return accounting.unit_hours(holdings, now) * 3600
 
 
 def waited_seconds(job: Job, now: datetime) -> float:
