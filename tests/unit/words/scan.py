@@ -85,6 +85,10 @@ def called(path: Path, call: ast.Call, errors: dict[str, int]) -> Iterator[Found
         for each in getattr(listed, "elts", []):
             for code in texts(each):
                 yield Found(code, place, "step")
+    elif name == "Reporter":
+        for key in getattr(argument(call, 2, "weights"), "keys", []):
+            for code in texts(key):
+                yield Found(code, place, "step")
     elif name in ("JobEvent", "note"):
         for code in texts(argument(call, 4, "code")):
             yield Found(code, place)

@@ -15,6 +15,7 @@ from cluster.words import sentences
 from cluster.words.catalogue import read_entries
 from cluster.words.english import FEATURES, HINTS, SENTENCES, TITLES, WORDS
 from tests.unit.words.scan import Found, found_codes, said_in_templates
+from worker.environments.steps import Step
 
 FOUND = found_codes() + said_in_templates()
 FOLDER = Path(words.__file__).parent
@@ -44,6 +45,7 @@ GROUPS: dict[str, type[StrEnum]] = {
     "operation": states.OperationKind,
     "queue": states.Queue,
     "relation": Relation,
+    "step": Step,
 }
 
 
