@@ -7,14 +7,18 @@ from werkzeug.wrappers import Response
 
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.people import Actor
+from cluster.domain.permissions import may
+from cluster.domain.states import LIVING_JOB_STATES
 from cluster.services import datasets, operations, storage, workspaces
 from cluster.services.context import Cluster
+from cluster.services.relations import to_dataset
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
 from portal import filters, forms, uploads
 from portal.current import current_actor, current_cluster
 from portal.i18n import _
 from portal.pieces import page_or_piece
+from portal.views.operations import shown_step
 
 WAYS = ("upload", "path", "sample")
 
@@ -88,14 +92,16 @@ def render_new(workspace_id: int, way: str, errors: dict[str, str], refusal: Ref
 def page(dataset_id: int) -> Response:
     cluster, actor = current_cluster(), current_actor()
     dataset = datasets.read_dataset(cluster, actor, dataset_id)
+    operation = read_operation(cluster, actor, dataset)
     return page_or_piece(
         "datasets/page.html",
         "datasets/_page.html",
         dataset=dataset,
         folder=storage.dataset_folder(cluster.settings, dataset),
-        operation=read_operation(cluster, actor, dataset),
+        operation=operation,
+        steps=[shown_step(step, operation) for step in operation.steps] if operation else [],
         readers=datasets.list_users_of(cluster, actor, dataset_id),
-        may_delete=may_delete(actor, dataset),
+        may_delete=may("dataset.delete", to_dataset(actor, dataset)),
     )
 
 
@@ -108,21 +114,22 @@ def read_operation(cluster: Cluster, actor: Actor, dataset: Dataset) -> Operatio
         return None
 
 
-def may_delete(actor: Actor, dataset: Dataset) -> bool:
-    return actor.is_administrator or actor.user_id in (dataset.created_by, dataset.workspace.manager_id)
-
-
 @blueprint.get("/datasets/<int:dataset_id>/delete")
 def confirm_delete(dataset_id: int) -> str:
     return render_delete(dataset_id, {})
 
 
 def render_delete(dataset_id: int, errors: dict[str, str]) -> str:
+    """While a living job reads it there is no red button: the page says which jobs they are."""
     cluster, actor = current_cluster(), current_actor()
+    dataset = datasets.read_dataset(cluster, actor, dataset_id)
+    readers = datasets.list_users_of(cluster, actor, dataset_id)
     return render_template(
         "datasets/delete.html",
-        dataset=datasets.read_dataset(cluster, actor, dataset_id),
-        readers=datasets.list_users_of(cluster, actor, dataset_id),
+        dataset=dataset,
+        readers=readers,
+        living=[job for job in readers if job.state in LIVING_JOB_STATES],
+        may_delete=may("dataset.delete", to_dataset(actor, dataset)),
         errors=errors,
     )
 

@@ -1,7 +1,7 @@
 """A job's metrics as columns for the graphs, as a table to read, and as a file to keep; checkpoints to take along."""
 
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import get_args
 
 from flask import Blueprint, jsonify, render_template, request
 from werkzeug.wrappers import Response
@@ -12,13 +12,13 @@ from portal.job_files import checkpoints
 from portal.job_files.beneath import FileMissing, FileNotPlain, open_file
 from portal.job_files.buckets import joined, thin
 from portal.job_files.metrics import Axis, Metrics
+from portal.job_files.table import lines_of, names_of
 from portal.job_page import JobView
 from portal.sending import send_file_so_far
 from portal.views.job_log import read_view
 
 STRETCHES = 250
 """Four points each: at most 1,000 of a curve, twice the pixels of a chart."""
-TABLE_STRETCHES = 50
 AXES: tuple[Axis, ...] = get_args(Axis)
 FORMATS = ("json", "csv", "table")
 
@@ -78,14 +78,14 @@ def lines(found: Metrics) -> Iterator[str]:
 
 
 def as_table(view: JobView) -> str:
-    found = view.metrics
-    names = sorted(found.series)
-    xs, columns = joined({name: thin(points(found, name, "step"), TABLE_STRETCHES) for name in names})
-    rows: list[tuple[float, list[Any]]] = [
-        (x, [columns[name][place] for name in names]) for place, x in enumerate(xs)
-    ]
+    lines_shown = lines_of(view.metrics)
     return render_template(
-        "jobs/metrics.html", job=view.job, view=view, names=names, rows=rows, total=len(found.steps)
+        "jobs/metrics.html",
+        job=view.job,
+        view=view,
+        lines=lines_shown,
+        names=names_of(lines_shown),
+        total=len(view.metrics.steps),
     )
 
 

@@ -7,9 +7,11 @@ from werkzeug.wrappers import Response
 from cluster.domain.errors import Refused
 from cluster.domain.models import MODELS
 from cluster.domain.people import Actor
+from cluster.domain.permissions import may
 from cluster.domain.states import TrainingKind, Visibility
 from cluster.services import jobs, trainings, workspaces
 from cluster.services.context import Cluster
+from cluster.services.relations import to_training
 from cluster.store.trainings import Training
 from portal import forms
 from portal.current import current_actor, current_cluster
@@ -100,7 +102,7 @@ def render_page(training_id: int, errors: dict[str, str], status: int = 200) -> 
         model=MODELS.get(training.model or ""),
         code=trainings.list_code(cluster, training),
         jobs=jobs.list_jobs(cluster, actor, training_id=training_id, limit=JOBS_SHOWN),
-        owns=actor.is_administrator or actor.user_id in (training.owner_id, training.workspace.manager_id),
+        owns=may("training.upload_code", to_training(actor, training)),
         errors=errors,
     )
 

@@ -41,9 +41,16 @@ document.addEventListener("submit", (event) => {
 
 // Says how far an upload is, in numbers alone. Without scripts, or where this fails, the browser sends the form itself.
 function upload(form, submitter) {
+  form.querySelector(".upload-progress")?.remove();
   const { place, fill, words } = progress();
   const request = new XMLHttpRequest();
   (form.querySelector(".form-foot") || form).append(place);
+  const files = [...form.querySelectorAll("[type=file]")].flatMap((input) => [...input.files]);
+  if (files.reduce((sum, file) => sum + file.size, 0) > Number(form.dataset.limit || Infinity)) {
+    delete form.dataset.sent;
+    words.value = form.dataset.wordsTooLarge;
+    return;
+  }
   request.upload.addEventListener("progress", (event) => {
     if (!event.lengthComputable) return;
     const percent = (event.loaded / event.total) * 100;
