@@ -105,7 +105,7 @@ class JobView:
 
     @property
     def unit_hours(self) -> float:
-        return job_times.unit_seconds(self.job.attempts, self.now) / 3600
+        return job_times.unit_hours(self.job.attempts, self.now)
 
     @property
     def waited(self) -> float:

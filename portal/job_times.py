@@ -17,12 +17,12 @@ def seconds_in_states(job: Job, now: datetime) -> list[tuple[str, float]]:
     return [(state.value, seconds) for state, seconds in spent.items()]
 
 
-def unit_seconds(attempts: Sequence[Attempt], now: datetime) -> float:
-    """Units times seconds that they were held, over all attempts."""
+def unit_hours(attempts: Sequence[Attempt], now: datetime) -> float:
+    """Units times hours that they were held, over all attempts."""
     holdings = [
         Holding(1, held.begun_at, held.ended_at) for attempt in attempts for held in attempt.allocations
     ]
-    return accounting.unit_hours(holdings, now) * 3600
+    return accounting.unit_hours(holdings, now)
 
 
 def waited_seconds(job: Job, now: datetime) -> float:
