@@ -105,7 +105,7 @@ def title(code: str, language: str = "en") -> str:
 
 def hint(code: str, data: Mapping[str, Any] | None = None, language: str = "en") -> str:
     """What to do next; empty where the sentence has already said it."""
-    english = HINTS.get(code)
+    english = HINTS.get(code) or HINTS.get(code.partition(".")[0])
     return fill(f"hint.{code}", english, data, language) if english else ""
 
 

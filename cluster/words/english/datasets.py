@@ -8,7 +8,6 @@ SENTENCES = {
         "{jobs:plural|1 living job reads|# living jobs read} {name}. Stop them or wait for their end, then "
         "delete it."
     ),
-    "dataset.not_ready": "Dataset {name} is not ready yet.",
     "archive.unknown_kind": "“{name}” is no archive that can be unpacked. Use one of {endings:list}.",
     "archive.unreadable": (
         "“{name}” is damaged or not what its ending says. Pack it again and upload it once more."

@@ -31,11 +31,7 @@ SENTENCES = {
     "user.not_in_workspace": "“{name}” is no member of the workspace. Add them to the workspace first.",
     "user.role_unknown": "Choose a role: administrator or user.",
     "user.unknown": "There is no user “{name}”. Check the name on the page Users.",
-    "user.itself": "You cannot do this to yourself. Ask another administrator.",
-    "link.used_or_expired": "This link has been used or has expired. Ask an administrator for a new one.",
     "preference.unknown": "“{value}” is no choice here.",
-    "token.needed": "Send an API token: Authorization: Bearer gc_…",
-    "token.scope_missing": "This token lacks the scope “{scope}”. Make one that has it on your profile page.",
     "token.days_out_of_range": "A token lives 1 to {most} days.",
     "token.name_taken": "You have a token “{name}” already. Choose another name or revoke that one.",
     "token.too_many": "You have {most} tokens, and no more are possible. Revoke one that you do not use.",
@@ -65,7 +61,6 @@ SENTENCES = {
 }
 
 HINTS = {
-    "token.needed": "Make a token on your profile page.",
     "forbidden.scope": "Make a token with that scope on your profile page.",
     "forbidden.token_reads_only": "Make a token with the scope write on your profile page.",
     "forbidden.other_site": "Open the portal's own page and do it there.",
@@ -77,7 +72,6 @@ TITLES = {
     "session": "Sign-in needed",
     "first": "First administrator",
     "user": "This cannot be done to the user",
-    "link": "This link does not work",
     "preference": "Not changed",
     "token": "API token",
     "forbidden": "Not allowed",

@@ -63,7 +63,6 @@ SENTENCES = {
         "version again."
     ),
     "database.foreign": "This database does not belong to Groundcrew. Check the setting of its address.",
-    "database.unreachable": "The database does not answer.",
 }
 
 HINTS = {

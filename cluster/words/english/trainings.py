@@ -7,7 +7,6 @@ SENTENCES = {
     "code.too_large": "The code has {bytes:bytes}; at most {limit:bytes} are taken. Put data into a dataset.",
     "code.built_in_has_none": "{name} is a built-in training: its code comes with Groundcrew.",
     "code.twice": "“{name}” is there twice. Rename one of them.",
-    "training.no_code": "{name} has no code yet. Upload a file first.",
     "variable.missing": "Fill this in; the usual value is {default}.",
     "variable.unknown": "{model} has no variable “{name}”. It has {known:list}.",
     "variable.not_a_choice": "“{given}” is no choice. Choose one of {choices:list}.",

@@ -33,6 +33,13 @@ def sources() -> Iterator[tuple[Path, ast.Module]]:
                 yield path, ast.parse(path.read_text(encoding="utf-8"))
 
 
+def whole_source() -> str:
+    """Code and templates as one text, without the tables of words themselves."""
+    files = [path for package in PACKAGES for path in (ROOT / package).rglob("*.*")]
+    kept = (path for path in files if path.suffix in (".py", ".html") and "english" not in path.parts)
+    return "".join(path.read_text(encoding="utf-8") for path in kept)
+
+
 def found_codes() -> list[Found]:
     codes: list[Found] = []
     for path, tree in sources():

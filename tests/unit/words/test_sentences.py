@@ -255,6 +255,7 @@ def test_titles_and_hints() -> None:
     assert words.title("exit.killed") == "How it ended"
     assert words.hint("exit.killed").startswith("The usual reason is too little memory.")
     assert words.hint("exit.finished") == ""
+    assert words.hint("not_found.job") == "Check the address, or ask whoever gave it to you."
 
 
 def test_one_english_may_need_two_translations() -> None:
