@@ -11,9 +11,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 CERTIFICATES = Path("/usr/local/share/ca-certificates")
 PREINSTALLED = "ca-certificates,git,make"
@@ -73,12 +75,14 @@ class BareMachine:
         )
 
     def processes(self) -> list[str]:
-        """The command lines of everything that lives there, the holder and zombies aside."""
-        listed = self.run(
-            "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done"
-        ).stdout.splitlines()
-        own = ("for p in", "tr ", HOLDER.strip()[:20])
-        return [line for line in listed if line.strip() and not any(mark in line for mark in own)]
+        """The command lines of everything that lives there, its first process aside; seen from outside."""
+        namespace = Path(f"/proc/{self.first}/ns/pid").readlink()
+        found = []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error, OSError):
+                if Path(f"/proc/{process.pid}/ns/pid").readlink() == namespace and process.pid != self.first:
+                    found.append(" ".join(process.cmdline()))
+        return [command for command in found if command]
 
 
 def image(cache: Path) -> Path:

@@ -64,6 +64,7 @@ TO_TEST = (
     Need(("fonts-noto-cjk",), files=("usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",)),
     Need(("postgresql",), files=("usr/lib/postgresql/*/bin/postgres",), service="postgresql"),
     Need(("git",), programs=("git",)),
+    Need(("debootstrap",), programs=("debootstrap",)),
 )
 
 
@@ -142,11 +143,15 @@ def restore_policy() -> None:
         POLICY_BEFORE.rename(POLICY)
 
 
+def quiet() -> dict[str, str]:
+    """An environment in which no package asks a question, and messages are in the language we look for."""
+    return {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8", "PATH": PATH}
+
+
 def apt(arguments: list[str], lock: int) -> "subprocess.CompletedProcess[str]":
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8", "PATH": PATH}
     done = subprocess.run(
         ["apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=2", *arguments],
-        env=environment,
+        env=quiet(),
         pass_fds=[lock],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -167,6 +172,8 @@ def install(names: list[str]) -> int:
     """As root: install the packages, take the second best where the first is unknown, leave services off."""
     by_name = {need.packages[0]: need for need in (*TO_RUN, *TO_TEST)}
     with no_service_starts() as lock:
+        # A killed run may have left packages unpacked and not configured; apt refuses to go on then.
+        subprocess.run(["dpkg", "--configure", "-a"], env=quiet(), stdin=subprocess.DEVNULL, check=False)
         updated = apt(["update"], lock)
         chosen = []
         for name in names:
