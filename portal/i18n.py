@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from babel.messages.pofile import read_po
 from flask import Flask, current_app, g, has_request_context, request
 from jinja2 import Undefined
 from markupsafe import Markup
+
+from cluster.words.catalogue import read_entries
 
 LANGUAGES = ("ko", "en")
 LANGUAGE_COOKIE = "gc_language"
@@ -29,15 +30,8 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
 @cache
 def catalogue(language: str) -> dict[str, str | tuple[str, ...]]:
     """English message → its translation, plural forms as a tuple; empty for English."""
-    messages: dict[str, str | tuple[str, ...]] = {}
-    for path in sorted((TRANSLATIONS / language).glob("*.po")):
-        with path.open("rb") as file:
-            for message in read_po(file, locale=language):
-                identity = message.id if isinstance(message.id, str) else message.id[0]
-                if identity and message.string:
-                    text = message.string
-                    messages[identity] = text if isinstance(text, str) else tuple(text)
-    return messages
+    entries = read_entries(TRANSLATIONS, language)
+    return {english: texts if len(texts) > 1 else texts[0] for _, (_, english), texts in entries}
 
 
 def language() -> str:
