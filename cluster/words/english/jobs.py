@@ -34,7 +34,7 @@ SENTENCES = {
     "job.has_ended": "job-{id} has ended already.",
     "job.unknown_state": "“{state}” is no state of a job. Use {states:list}.",
     "job.ended": "The job has ended already.",
-    "job.not_now": "The job is {state:word state.job} now, so this is not possible.",
+    "job.not_now": "This is not possible in the present state: {state:word state.job}.",
     "job.submitted": "Submitted.",
     "job.placed": "Got {units:units} on {node}.",
     "job.started": "Started on {node}.",

@@ -49,6 +49,11 @@ def test_a_whole_file_is_read() -> None:
     assert not truth.is_of(7, 2, 3)
 
 
+def test_a_signal_and_the_shims_own_problem_are_read() -> None:
+    truth = parse_exit(json.dumps(WHOLE | {"exit_code": 137, "signal": 9, "error": "exit.not_started"}))
+    assert (truth.exit_code, truth.signal, truth.error) == (137, 9, "exit.not_started")
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -159,3 +159,9 @@ def test_an_open_quote_is_refused() -> None:
 def test_an_estimate_without_a_reason_starts_now() -> None:
     assert jobs.Estimate(1, UnitKind.GPU).starts_now
     assert jobs.default_name("lenet", 3) == "lenet-3"
+
+
+@pytest.mark.parametrize(("units", "launcher"), [(1, Launcher.PLAIN), (2, Launcher.HOROVOD)])
+def test_several_units_are_launched_by_horovod_where_nobody_chose(units: int, launcher: Launcher) -> None:
+    assert jobs.default_launcher(units) is launcher
+    assert jobs.check_launcher(launcher, units, UnitKind.GPU) is launcher

@@ -250,6 +250,16 @@ def test_words_for_values() -> None:
     assert words.action("job.submitted") == "Job submitted"
 
 
+def test_a_word_inside_a_sentence_is_said_in_its_language_too() -> None:
+    assert (
+        words.say("job.not_now", {"state": "stopping"})
+        == "This is not possible in the present state: Stopping."
+    )
+    assert (
+        words.say("job.not_now", {"state": "stopping"}, "ko") == "지금 상태(멈추는 중)에서는 할 수 없습니다."
+    )
+
+
 def test_titles_and_hints() -> None:
     assert words.title("not_found.job", "ko") == "찾을 수 없습니다"
     assert words.title("exit.killed") == "How it ended"
