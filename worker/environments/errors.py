@@ -12,7 +12,7 @@ class NoNetwork(BuildFailed):
 
 
 class NoSpace(BuildFailed):
-    """`needed` and `free` are bytes on the file system of `path`."""
+    """`needed` (None once a build has begun) and `free` are bytes on the file system of `path`."""
 
 
 class NoMemory(BuildFailed):
@@ -20,7 +20,7 @@ class NoMemory(BuildFailed):
 
 
 class ToolsMissing(BuildFailed):
-    """`packages` are the distribution's packages to install."""
+    """`packages` are the distribution's packages to install, `names` the same in one text."""
 
 
 class PythonUnsupported(BuildFailed):

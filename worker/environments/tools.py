@@ -13,7 +13,7 @@ from worker.environments.machine import ask_python
 def check_python(description: Description, python: Path) -> None:
     """Raises ToolsMissing or PythonUnsupported."""
     if not os.access(python, os.X_OK):
-        raise ToolsMissing("environment.tools_missing", packages=["python3"], log="")
+        raise tools_missing(["python3"])
     version = ask_python(python)["version"]
     if version not in description.pythons:
         raise PythonUnsupported(
@@ -25,7 +25,7 @@ def check_download(python: Path) -> None:
     """The first pip comes out of the interpreter's own `ensurepip`. Raises ToolsMissing."""
     library = ask_python(python)["library"]
     if not Path(library, "ensurepip", "__init__.py").exists():
-        raise ToolsMissing("environment.tools_missing", packages=["python3-venv"], log="")
+        raise tools_missing(["python3-venv"])
 
 
 def check_compiler(description: Description, python: Path) -> None:
@@ -33,7 +33,12 @@ def check_compiler(description: Description, python: Path) -> None:
     include = Path(ask_python(python)["include"])
     missing = [need.package for need in description.compiled.needs if not _is_there(need, include)]
     if missing:
-        raise ToolsMissing("environment.tools_missing", packages=missing, log="")
+        raise tools_missing(missing)
+
+
+def tools_missing(packages: list[str]) -> ToolsMissing:
+    """With the packages as a list for sentences and as one text for a command to copy."""
+    return ToolsMissing("environment.tools_missing", packages=packages, names=" ".join(packages), log="")
 
 
 def check_space(folder: Path, needed: int) -> None:

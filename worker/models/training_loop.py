@@ -39,8 +39,11 @@ def run(title: str, build: Build, image_size: int) -> None:
     values = Hyperparameters.of(variables)
     ranks = join_ranks()
     tf.keras.utils.set_random_seed(values.seed)
+    folder = groundcrew_job.dataset()
+    if folder is None:
+        raise SystemExit(f"{title} needs a data set: submit the job with one.")
     try:
-        listing = list_images(Path(groundcrew_job.dataset() or "."))
+        listing = list_images(Path(folder))
     except (NoImages, OSError) as error:
         raise SystemExit(f"The data set cannot be read. {error}") from error
     training = _read(ranks, listing.training, image_size, listing.channels)

@@ -5,6 +5,7 @@ from types import ModuleType
 from cluster.words.english import (
     audit,
     datasets,
+    environments,
     exits,
     jobs,
     names,
@@ -20,6 +21,7 @@ from cluster.words.english import (
 FEATURES: tuple[ModuleType, ...] = (
     audit,
     datasets,
+    environments,
     exits,
     jobs,
     names,

@@ -1,0 +1,58 @@
+"""Each code that a build can end with, each step and each purpose has its words in both languages."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from cluster.words import LANGUAGES, has_words, hint, say, step
+from worker.environments.description import read_description
+from worker.environments.steps import PLANNED, Step
+
+PACKAGE = Path(__file__).parents[3] / "worker" / "environments"
+CODES = sorted(
+    {
+        node.value
+        for path in PACKAGE.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and node.value.startswith("environment.")
+        and node.value != "environment.toml"
+    }
+)
+
+
+def test_the_codes_were_found() -> None:
+    assert {"environment.no_network", "environment.tools_missing", "environment.no_space"} <= set(CODES)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_each_trouble_is_said_with_its_way_out(code: str) -> None:
+    assert has_words(code)
+    assert len({say(code, {}, language) for language in LANGUAGES}) == len(LANGUAGES)
+    assert len({hint(code, {}, language) for language in LANGUAGES}) == len(LANGUAGES)
+
+
+@pytest.mark.parametrize("purpose", sorted(set(read_description().purposes.values())))
+def test_each_purpose_is_said(purpose: str) -> None:
+    assert has_words(purpose)
+    assert say(purpose, {}, "ko") != say(purpose, {}, "en")
+
+
+@pytest.mark.parametrize("code", Step)
+def test_each_step_has_a_name(code: Step) -> None:
+    assert step(code, "en") not in (code, step(code, "ko"))
+
+
+def test_waiting_is_no_step_to_come() -> None:
+    assert Step.WAIT not in PLANNED
+    assert len(PLANNED) == len(Step) - 1
+
+
+def test_how_much_room_is_needed_is_said() -> None:
+    data = {"needed": 3_500_000_000, "free": 1_000_000_000, "path": "/var/cache"}
+    assert "3.5 GB" in say("environment.no_space", data, "en") or "3.3 GiB" in say(
+        "environment.no_space", data
+    )
+    assert "/var/cache" in say("environment.no_space", {**data, "needed": None}, "ko")
