@@ -47,7 +47,7 @@ class Model:
 _EPOCHS = Variable("epochs", VariableType.INTEGER, 20, minimum=1, maximum=10_000)
 _BATCH_SIZE = Variable("batch_size", VariableType.INTEGER, 32, minimum=1, maximum=65_536)
 _LEARNING_RATE = Variable(
-    "learning_rate", VariableType.NUMBER, 0.002, minimum=0, maximum=10, minimum_is_excluded=True
+    "learning_rate", VariableType.NUMBER, 0.002, minimum=0, maximum=1_000, minimum_is_excluded=True
 )
 _SCHEDULE = Variable("schedule", VariableType.CHOICE, "cosine", choices=("cosine", "constant"))
 _OPTIMIZER = Variable("optimizer", VariableType.CHOICE, "adam", choices=("adam", "sgd"))

@@ -20,9 +20,10 @@ def write_digits(environment: Path, folder: Path, report: Callable[[float], None
     """Write 1797 PNG files into one folder per digit, and a README.txt beside them; returns how many images.
 
     `environment` is a built training environment. The folder appears at once and whole; where it already
-    stands, nothing happens. The same environment writes the same bytes. What `report` raises ends it.
+    has something in it, nothing happens. The same environment writes the same bytes. What `report` raises
+    ends the writing.
     """
-    if folder.exists():
+    if folder.exists() and any(folder.iterdir()):
         return IMAGES
     folder.parent.mkdir(parents=True, exist_ok=True)
     for left in folder.parent.glob(f".{folder.name}.partial-*"):
@@ -53,7 +54,8 @@ def _run(python: Path, folder: Path, report: Callable[[float], None]) -> None:
                 said = line.strip() or said
                 if said.isdecimal():
                     report(int(said) / IMAGES)
-        finally:
+        except BaseException:
             program.kill()
-    if said != str(IMAGES):
+            raise
+    if program.returncode != 0 or said != str(IMAGES):
         raise DigitsNotWritten("dataset.digits_not_written", line=said[:300])

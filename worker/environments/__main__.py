@@ -1,13 +1,13 @@
 """Builds the default training environment by hand: ``python -m worker.environments build --uv PATH``."""
 
 import argparse
-import os
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+from worker.embedded.places import find_places
 from worker.environments.build import build
 from worker.environments.description import DEFAULT, read_description
 from worker.environments.errors import BuildFailed
@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m worker.environments", description=__doc__)
     parser.add_argument("verb", choices=("build", "path", "contents", "lock"))
     parser.add_argument("--description", type=Path, default=DEFAULT, help="folder with environment.toml")
-    parser.add_argument("--cache", type=Path, default=default_cache(), help="default: %(default)s")
+    parser.add_argument("--cache", type=Path, default=find_places().cache, help="default: %(default)s")
     parser.add_argument("--uv", default=shutil.which("uv"), help="default: the one on PATH")
     parser.add_argument("--log", type=Path, help="default: build.log in the cache")
     chosen = parser.parse_args(arguments)
@@ -46,15 +46,6 @@ def main(arguments: list[str]) -> int:
     else:
         print(path)
     return 0
-
-
-def default_cache() -> Path:
-    """Where `make up` keeps it: the machine's folder for root, else the user's own."""
-    if named := os.environ.get("GROUNDCREW_CACHE_DIR"):
-        return Path(named)
-    if os.geteuid() == 0:
-        return Path("/var/cache/groundcrew")
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "groundcrew"
 
 
 def lock(folder: Path, uv: str) -> int:

@@ -13,8 +13,9 @@ from typing import Any
 import groundcrew_job
 import numpy as np
 
+from .classes import NoImages, list_images
 from .hyperparameters import Hyperparameters
-from .images import NoImages, list_images, read_images
+from .images import read_images
 from .ranks import Ranks, digest, hvd, join_ranks, tf
 
 Build = Callable[[int, int, Mapping[str, Any]], "tf.keras.Model"]
@@ -177,7 +178,8 @@ class Trainer:
         if not self.ranks.first:
             return
         path = Path(groundcrew_job.checkpoints()) / f"epoch-{epoch:04d}.weights.h5"
-        partial = path.with_name(f".{path.name}.partial.h5")
+        # Keras chooses the file's format, when it writes and when it reads, by these last two endings.
+        partial = path.with_name(f".partial.{path.name}")
         self.model.save_weights(partial)
         with partial.open("rb") as file:
             os.fsync(file.fileno())

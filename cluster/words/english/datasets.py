@@ -1,6 +1,7 @@
 """English for datasets and archives, by code."""
 
 SENTENCES = {
+    "dataset.digits_not_written": "The sample digits could not be written: {line}",
     "dataset.path_not_absolute": "“{path}” is no full path. Write one that begins with {roots:list}.",
     "dataset.path_outside_roots": "“{path}” lies outside the folders for datasets: {roots:list}.",
     "dataset.path_missing": "There is no folder “{path}” on this machine. Check the path.",

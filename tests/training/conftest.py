@@ -1,0 +1,110 @@
+"""What real trainings share: the environment of the machine's cache, the digits, an installed runtime."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cluster.domain import launch
+from cluster.domain.models import MODELS, Value, check_variables
+from cluster.domain.states import Launcher, UnitKind
+from worker.adapters.digits import write_digits
+from worker.adapters.runtime import install_runtime
+from worker.embedded.places import find_places
+from worker.environments.build import build
+from worker.environments.description import read_description
+
+JOB_USER = 100_003
+LIMIT_SECONDS = 240
+
+
+@dataclass(frozen=True)
+class Flight:
+    """A training that has ended; `folder` is the job's `out`."""
+
+    folder: Path
+    exit_code: int
+    variables: Mapping[str, Value]
+
+    def said(self, rank: int = 0, stream: str = "stdout") -> str:
+        return (self.folder / f"rank-{rank}.{stream}").read_text()
+
+
+Fly = Callable[..., Flight]
+
+
+@pytest.fixture(scope="session")
+def environment() -> Path:
+    """Built where this machine has none yet: minutes the first time, nothing from then on."""
+    uv = shutil.which("uv")
+    if uv is None:
+        pytest.fail("uv is not on PATH: start the tests with make test")
+    cache = find_places().cache
+    return build(
+        read_description(), cache, lambda *_: None, uv=Path(uv), log=cache / "training-environment.log"
+    )
+
+
+@pytest.fixture(scope="session")
+def place() -> Iterator[Path]:
+    """A folder that the user of a job may enter, which pytest's own are not."""
+    folder = Path(tempfile.mkdtemp(prefix="groundcrew-training-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def digits(environment: Path, place: Path) -> Path:
+    write_digits(environment, place / "digits")
+    return place / "digits"
+
+
+@pytest.fixture(scope="session")
+def fly(environment: Path, place: Path, digits: Path) -> Fly:
+    """Runs a built-in model as a job is run: launcher, rank shim, installed runtime, another user."""
+    runtime = install_runtime(place / "runtime")
+    interpreter = str(environment / "bin" / "python")
+
+    def fly(
+        name: str, model: str, raw: Mapping[str, str], ranks: int = 2, dataset: Path = digits, **more: str
+    ) -> Flight:
+        out = place / name / "out"
+        out.mkdir(parents=True)
+        user = {"user": JOB_USER, "group": JOB_USER, "extra_groups": []} if os.geteuid() == 0 else {}
+        if user:
+            os.chown(out, JOB_USER, JOB_USER)
+        variables = check_variables(MODELS[model], raw)
+        plan = launch.launch_plan(
+            Launcher.HOROVOD, interpreter, str(runtime), ranks, launch.model_program(interpreter, model)
+        )
+        told = launch.job_environment(
+            1,
+            1,
+            ranks,
+            [f"cpu-slot-{number}" for number in range(ranks)],
+            UnitKind.CPU_SLOT,
+            launch.JobFolders(str(runtime), str(out), str(runtime), str(dataset)),
+            str(environment / "bin"),
+            variables,
+        )
+        with (out / "launcher.log").open("wb") as log:
+            ended = subprocess.run(
+                plan.command,
+                env={**told, **more},
+                cwd=out,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                timeout=LIMIT_SECONDS,
+                check=False,
+                **user,  # type: ignore[call-overload]
+            )
+        return Flight(out, ended.returncode, variables)
+
+    return fly

@@ -1,0 +1,157 @@
+"""Real trainings: two Horovod ranks over Gloo, real handwritten digits, on the processor's own cores."""
+
+import json
+import math
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from portal.job_files.checkpoints import list_checkpoints
+from portal.job_files.metrics_reader import MetricsReader
+from tests.training.conftest import Flight, Fly
+from worker.adapters.digits import IMAGES, write_digits
+
+CANONICAL = {
+    "loss/train",
+    "loss/validation",
+    "accuracy/train",
+    "accuracy/validation",
+    "learning_rate",
+    "images_per_second",
+    "epochs",
+}
+
+
+@pytest.fixture(scope="module")
+def flight(fly: Fly) -> Flight:
+    """LeNet with every variable at its default, as the first flight has it."""
+    return fly("first", "lenet", {})
+
+
+def read_metrics(flight: Flight) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (flight.folder / "metrics.jsonl").read_text().splitlines()]
+
+
+def weights(text: str) -> str:
+    found = re.search(r"ends with weights ([0-9a-f]{12})\.$", text, re.MULTILINE)
+    assert found, text
+    return found[1]
+
+
+def test_two_ranks_learn_the_digits(flight: Flight) -> None:
+    assert flight.exit_code == 0, flight.said(0, "stderr")
+    reached = MetricsReader().read(flight.folder).last("accuracy/validation")
+    assert reached is not None
+    assert reached >= 0.95
+
+
+def test_both_ranks_end_with_the_same_weights(flight: Flight) -> None:
+    assert weights(flight.said(0)) == weights(flight.said(1))
+
+
+def test_a_person_can_follow_it_epoch_by_epoch(flight: Flight) -> None:
+    said = flight.said().splitlines()
+    assert said[0].startswith(
+        "LeNet: 10 classes, 1438 training and 359 validation images of 32x32 grey; 2 rank(s)"
+    )
+    epochs = [line for line in said if line.startswith("Epoch ")]
+    assert len(epochs) == flight.variables["epochs"]
+    assert re.fullmatch(
+        r"Epoch 20/20: loss \d\.\d{4}, accuracy \d\.\d{4}, validation loss \d\.\d{4}, "
+        r"validation accuracy 0\.9\d{3}, \d+ images/s",
+        epochs[-1],
+    )
+    assert not [line for line in flight.said(1).splitlines() if line.startswith("Epoch ")]
+
+
+def test_only_the_first_rank_writes_metrics_under_their_names(flight: Flight) -> None:
+    metrics = read_metrics(flight)
+    assert {name for entry in metrics for name in entry["scalars"]} == CANONICAL
+    assert all(math.isfinite(value) for entry in metrics for value in entry["scalars"].values())
+    assert all(before["step"] <= after["step"] for before, after in pairwise(metrics))
+    assert all(before["time"] <= after["time"] for before, after in pairwise(metrics))
+    points = [entry["step"] for entry in metrics if "loss/train" in entry["scalars"]]
+    assert len(points) == len(set(points)) >= 3 * int(flight.variables["epochs"])
+    assert metrics[0]["scalars"] == {"epochs": flight.variables["epochs"]}
+
+
+def test_the_learning_rate_falls_as_its_schedule_says(flight: Flight) -> None:
+    rates = [
+        entry["scalars"]["learning_rate"]
+        for entry in read_metrics(flight)
+        if "learning_rate" in entry["scalars"]
+    ]
+    assert rates == sorted(rates, reverse=True)
+    assert rates[-1] < rates[0] / 100
+
+
+def test_each_epoch_leaves_a_checkpoint_that_the_page_lists(flight: Flight) -> None:
+    listed = list_checkpoints(flight.folder)
+    assert [one.epoch for one in listed] == list(range(20, 0, -1))
+    assert {"accuracy/validation", "loss/validation", "loss/train"} <= set(listed[0].scalars)
+    for one in listed:
+        assert (flight.folder / "checkpoints" / one.name).read_bytes().startswith(b"\x89HDF")
+    assert not list((flight.folder / "checkpoints").glob(".*"))
+
+
+def test_nothing_alarming_is_printed(flight: Flight) -> None:
+    for rank in (0, 1):
+        assert not re.search("error|warning|traceback", flight.said(rank, "stderr"), re.IGNORECASE)
+
+
+def test_the_data_set_is_real_and_always_the_same(environment: Path, digits: Path, place: Path) -> None:
+    assert sorted(path.name for path in digits.iterdir()) == [*"0123456789", "README.txt"]
+    write_digits(environment, place / "again")
+    first, again = (
+        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.png")}
+        for folder in (digits, place / "again")
+    )
+    assert len(first) == IMAGES
+    assert first == again
+
+
+def test_the_mlp_learns_too_and_goes_on_from_a_checkpoint(fly: Fly) -> None:
+    values = {"epochs": "4", "optimizer": "sgd", "learning_rate": "0.05", "hidden_units": "64"}
+    first = fly("mlp", "mlp", {**values, "schedule": "constant"})
+    assert first.exit_code == 0, first.said(0, "stderr")
+    second = fly("mlp-on", "mlp", {**values, "epochs": "6"}, GROUNDCREW_RESUME=str(first.folder))
+    assert second.exit_code == 0, second.said(0, "stderr")
+    assert "Goes on after epoch 4, from epoch-0004.weights.h5." in second.said()
+    assert [one.epoch for one in list_checkpoints(second.folder)] == [6, 5]
+    assert read_metrics(second)[0]["step"] == read_metrics(first)[-1]["step"]
+    assert weights(second.said(0)) == weights(second.said(1))
+    before, after = (MetricsReader().read(one.folder).last("accuracy/validation") for one in (first, second))
+    assert before is not None and after is not None
+    assert 0.8 < before < after
+
+
+def test_a_loss_that_is_no_number_ends_the_job_with_advice(fly: Fly) -> None:
+    values = {"optimizer": "sgd", "learning_rate": "1000", "schedule": "constant", "epochs": "3"}
+    flight = fly("diverged", "mlp", values)
+    assert flight.exit_code != 0
+    assert "The loss is no longer a number" in flight.said(0, "stderr") + flight.said(1, "stderr")
+    assert any(entry.get("not_finite") == ["loss/train"] for entry in read_metrics(flight))
+
+
+def test_data_without_classes_is_said_so(fly: Fly, place: Path) -> None:
+    (place / "nothing").mkdir()
+    flight = fly("no-data", "lenet", {}, ranks=1, dataset=place / "nothing")
+    assert flight.exit_code != 0
+    assert "at least two folders, one per class" in flight.said(0, "stderr")
+
+
+def test_coloured_images_of_any_size_some_of_them_broken(fly: Fly, environment: Path, place: Path) -> None:
+    for name, colour in (("red", (200, 20, 20)), ("blue", (20, 20, 200))):
+        (place / "colours" / name).mkdir(parents=True)
+        for number in range(21):
+            Image.new("RGB", (20 + number, 50), colour).save(place / "colours" / name / f"{number}.jpg")
+    (place / "colours" / "red" / "0.jpg").write_bytes(b"no image")
+    flight = fly("colours", "lenet", {"epochs": "8", "batch_size": "8"}, dataset=place / "colours")
+    assert flight.exit_code == 0, flight.said(0, "stderr")
+    assert "32x32 RGB" in flight.said()
+    assert "Left out, not a readable image: red/0.jpg" in flight.said(0, "stderr") + flight.said(1, "stderr")
+    assert MetricsReader().read(flight.folder).last("accuracy/validation") == 1.0
