@@ -20,7 +20,7 @@ class NoMemory(BuildFailed):
 
 
 class ToolsMissing(BuildFailed):
-    """`packages` are the distribution's packages to install, `names` the same in one text."""
+    """`packages` are the distribution's packages to install."""
 
 
 class PythonUnsupported(BuildFailed):

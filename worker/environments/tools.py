@@ -37,8 +37,7 @@ def check_compiler(description: Description, python: Path) -> None:
 
 
 def tools_missing(packages: list[str]) -> ToolsMissing:
-    """With the packages as a list for sentences and as one text for a command to copy."""
-    return ToolsMissing("environment.tools_missing", packages=packages, names=" ".join(packages), log="")
+    return ToolsMissing("environment.tools_missing", packages=packages, log="")
 
 
 def check_space(folder: Path, needed: int) -> None:
