@@ -17,6 +17,16 @@ LONGEST_TEXT = 100_000
 MOST_DIGITS = 12
 
 
+ALWAYS = frozenset({"csrf_token"})
+
+
+def expect(*names: str) -> None:
+    """Refuses a form that brings a field which nobody reads: a mistyped name must not pass in silence."""
+    unknown = sorted(set(request.form) - set(names) - ALWAYS)
+    if unknown:
+        raise Refused(unknown[0][:60], "value.unknown_field", name=unknown[0][:60])
+
+
 def text(name: str, default: str = "") -> str:
     """Without the blanks around it. Control characters other than line ends and tabs are refused."""
     value = request.form.get(name, default)

@@ -27,6 +27,7 @@ class Rule(Enum):
     MEMBER = "member of the workspace"
     MANAGER = "manager of the workspace"
     EXTENDS_WORKSPACE = "administrators; members see that they may not"
+    DELETES_DATASET = "maker of the dataset or manager of its workspace"
     SEES_TRAINING = "sees the training"
     """Every member; of a private training the owner, named members and the workspace's manager."""
     OWNS_TRAINING = "owner of the training or manager of its workspace"
@@ -80,7 +81,7 @@ RULES: dict[str, Rule] = {
     "datasets.create": Rule.MEMBER,
     "datasets.page": Rule.MEMBER,
     "datasets.confirm_delete": Rule.MEMBER,
-    "datasets.delete": Rule.MEMBER,
+    "datasets.delete": Rule.DELETES_DATASET,
     "trainings.overall": Rule.SIGNED_IN,
     "trainings.index": Rule.MEMBER,
     "trainings.new": Rule.MEMBER,

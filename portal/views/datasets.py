@@ -48,6 +48,7 @@ def new(workspace_id: int) -> Response:
 @blueprint.post("/workspaces/<int:workspace_id>/datasets/new")
 def create(workspace_id: int) -> Response:
     """One address for the three ways; `way` says which form was sent."""
+    workspaces.read_workspace(current_cluster(), current_actor(), workspace_id)
     way = forms.chosen("way", WAYS)
     try:
         dataset = create_by_way(current_cluster(), current_actor(), workspace_id, way)

@@ -27,6 +27,7 @@ def create() -> ResponseReturnValue:
         raise NotFound("page")
     secret, password = forms.secret("secret").strip(), forms.secret("password")
     try:
+        forms.expect("secret", "name", "password")
         user = users.create_first_administrator(cluster, secret, forms.text("name"), password, address())
     except Refused as refusal:
         page = "first_administrator/page.html"

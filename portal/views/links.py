@@ -29,6 +29,7 @@ def set_password(token: str) -> ResponseReturnValue:
     cluster, password = current_cluster(), forms.secret("password")
     try:
         user = users.read_link(cluster, token)
+        forms.expect("username", "password")
         users.use_link(cluster, token, password, address())
     except NotFound:
         return render_template("links/dead.html"), 404

@@ -8,6 +8,7 @@ from flask.typing import ResponseReturnValue
 
 from cluster.domain.states import OperationState
 from cluster.services import operations
+from cluster.store.base import LARGEST_ID
 from cluster.store.operations import Operation
 from portal.current import current_actor, current_cluster, is_fragment
 from portal.i18n import duration
@@ -26,7 +27,7 @@ def index() -> ResponseReturnValue:
     found = operations.list_operations(
         current_cluster(),
         current_actor(),
-        before_id=request.args.get("before", type=int),
+        before_id=min(request.args.get("before", LARGEST_ID, type=int), LARGEST_ID),
         limit=PAGE_LENGTH + 1,
         is_open={"open": True, "ended": False}.get(only),
     )

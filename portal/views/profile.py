@@ -69,6 +69,7 @@ def change_password() -> ResponseReturnValue:
     """All other sessions end with it."""
     cluster, actor = current_cluster(), current_actor()
     try:
+        forms.expect("username", "old", "password")
         old, new = forms.secret("old"), forms.secret("password")
         users.change_password(cluster, actor, old, new, keep_token=current_user.token)
     except Refused as refusal:
@@ -94,6 +95,7 @@ def end_others() -> ResponseReturnValue:
 def create_token() -> ResponseReturnValue:
     """Answers with the page itself, because the text of the token is shown only now."""
     try:
+        forms.expect("token_name", "scope", "days")
         scopes = SCOPES[forms.chosen("scope", tuple(SCOPES))]
         name, days = forms.text("token_name"), forms.whole_number("days")
         token, text = tokens.create_token(current_cluster(), current_actor(), name, list(scopes), days)

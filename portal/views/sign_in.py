@@ -45,6 +45,7 @@ def open_session() -> ResponseReturnValue:
     back = safe_next(request.form.get("next", "/"))
     name = request.form.get("name", "").strip()[:64]
     try:
+        forms.expect("name", "password", "next")
         token = sessions.sign_in(cluster, name, forms.secret("password"), address(), browser(), request_id())
     except Refused as refusal:
         minutes = int(refusal.data.get("minutes", 0)) if refusal.code == "sign_in.throttled" else 0

@@ -43,6 +43,7 @@ def new() -> ResponseReturnValue:
 def create() -> ResponseReturnValue:
     """Answers with the link, which is shown here and never again."""
     try:
+        forms.expect("name", "full_name", "role")
         user, secret = users.create_user(
             current_cluster(),
             current_actor(),
@@ -86,6 +87,7 @@ def show_link(user: User, secret: str, is_new: bool) -> str:
 @blueprint.post("/users/<int:user_id>/role")
 def set_role(user_id: int) -> ResponseReturnValue:
     try:
+        forms.expect("role")
         role = UserRole(forms.chosen("role", ROLES))
         users.change_role(current_cluster(), current_actor(), user_id, role)
     except Refused as refusal:

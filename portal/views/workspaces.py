@@ -25,6 +25,7 @@ blueprint = Blueprint("workspaces", __name__)
 HOLDING = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
 JOBS_SHOWN = 8
 FIRST_TERM_DAYS = 90
+FIELDS = ("name", "description", "units", "starts_on", "ends_on", "manager", "members")
 
 
 @blueprint.app_template_global("workspace_state")
@@ -116,6 +117,7 @@ def new() -> ResponseReturnValue:
 @blueprint.post("/workspaces/new")
 def create() -> ResponseReturnValue:
     try:
+        forms.expect(*FIELDS)
         made = workspaces.create_workspace(
             current_cluster(),
             current_actor(),
@@ -154,6 +156,7 @@ def save(workspace_id: int) -> ResponseReturnValue:
     workspace = permitted("workspace.edit", workspace_id)
     changes: dict[str, Any] = {}
     try:
+        forms.expect("version", *FIELDS)
         changes["description"] = forms.text("description")
         if "members" in request.form:
             changes["member_names"] = forms.names("members")
@@ -229,6 +232,7 @@ def ask_longer(workspace_id: int) -> ResponseReturnValue:
 def extend(workspace_id: int) -> ResponseReturnValue:
     workspace = permitted("workspace.extend", workspace_id)
     try:
+        forms.expect("ends_on")
         workspaces.extend_workspace(current_cluster(), current_actor(), workspace_id, forms.day("ends_on"))
     except Refused as refusal:
         errors = forms.problems(refusal)

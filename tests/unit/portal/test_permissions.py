@@ -1,0 +1,115 @@
+"""Every route × every kind of person, out of the portal's own table (S1, S2)."""
+
+import pytest
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from portal import permissions
+from portal.permissions import RULES, Rule, UndeclaredEndpoint
+from tests.unit.portal.house import KINDS, House
+from tests.unit.portal.routes import ROUTES, Route, address
+
+IN, DOOR, HIDDEN, FORBIDDEN = "in", "to the door", "hidden", "forbidden"
+
+MEMBERS = {"stranger": HIDDEN, "member": IN, "owner": IN, "manager": IN, "administrator": IN}
+NAMED = MEMBERS | {"member": HIDDEN}
+EXPECTED: dict[Rule, dict[str, str]] = {
+    Rule.ANYONE: dict.fromkeys(KINDS, IN),
+    Rule.SIGNED_IN: dict.fromkeys(KINDS, IN),
+    Rule.ADMINISTRATOR: dict.fromkeys(KINDS, FORBIDDEN) | {"administrator": IN},
+    Rule.MEMBER: MEMBERS,
+    Rule.MANAGER: MEMBERS | {"member": FORBIDDEN, "owner": FORBIDDEN},
+    Rule.EXTENDS_WORKSPACE: MEMBERS | {"member": FORBIDDEN, "owner": FORBIDDEN, "manager": FORBIDDEN},
+    Rule.DELETES_DATASET: MEMBERS | {"member": FORBIDDEN},
+    Rule.SEES_TRAINING: NAMED,
+    Rule.OWNS_TRAINING: NAMED,
+    Rule.SEES_JOB: NAMED,
+    Rule.STOPS_JOB: NAMED,
+    Rule.SEES_OPERATION: MEMBERS,
+    Rule.RETRIES_OPERATION: MEMBERS | {"member": FORBIDDEN},
+    Rule.OWN: dict.fromkeys(KINDS, HIDDEN) | {"owner": IN},
+}
+"""Of the house's private training and its job; who has not signed in is sent to the door by all but ANYONE."""
+
+
+def expected(rule: Rule, kind: str) -> str:
+    return DOOR if kind == "anonymous" and rule is not Rule.ANYONE else EXPECTED[rule][kind]
+
+
+def seen(response: TestResponse) -> str:
+    """How the portal treated the request. That an empty form is refused (422) means: it was let in."""
+    if response.status_code == 401 or "/sign-in" in response.headers.get("Location", ""):
+        return DOOR
+    return {403: FORBIDDEN, 404: HIDDEN}.get(response.status_code, IN)
+
+
+def ask(house: House, route: Route, kind: str) -> TestResponse:
+    headers = {}
+    if route.is_api and kind != "anonymous":
+        headers["Authorization"] = f"Bearer {house.tokens[kind]}"
+    client = house.app.test_client() if route.is_api else house.visitor(kind)
+    response = client.open(address(house, route), method=route.method, headers=headers)
+    response.close()
+    return response
+
+
+def test_every_rule_is_expected_of_every_kind() -> None:
+    assert set(EXPECTED) == set(Rule)
+
+
+def test_the_table_names_no_route_that_is_gone() -> None:
+    assert set(RULES) - {route.endpoint for route in ROUTES} == set()
+
+
+def test_an_undeclared_route_stops_the_start() -> None:
+    app = Flask("a portal")
+    app.add_url_rule("/secret", "secret.page", lambda: "")
+    with pytest.raises(UndeclaredEndpoint, match=r"secret\.page"):
+        permissions.check_table(app)
+
+
+DOOR_ITSELF = {
+    "sign_in.sign_in",
+    "sign_in.open_session",
+    "first_administrator.form",
+    "first_administrator.create",
+    "sign_in.sign_out",
+}
+"""Pages of the door: they lead to each other by themselves, and have tests of their own."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("route", [r for r in ROUTES if r.endpoint not in DOOR_ITSELF], ids=str)
+def test_each_route_lets_in_whom_the_table_says(house: House, route: Route, kind: str) -> None:
+    response = ask(house, route, kind)
+    assert response.status_code < 500
+    assert seen(response) == expected(RULES[route.endpoint], kind)
+
+
+@pytest.mark.parametrize(
+    "route", [r for r in ROUTES if any(name.endswith("_id") for name in r.arguments)], ids=str
+)
+def test_ids_that_nobody_has_are_not_found(house: House, route: Route) -> None:
+    """S2: also for administrators, and however large the number."""
+    for unknown in (987_654, 2**31, 2**63, 10**30):
+        names = {name: unknown for name in route.arguments if name.endswith("_id")}
+        headers = {"Authorization": f"Bearer {house.tokens['administrator']}"} if route.is_api else {}
+        client = house.visitor("anonymous" if route.is_api else "administrator")
+        response = client.open(address(house, route, **names), method=route.method, headers=headers)
+        # The router itself turns away what no row can have, as a wrong method where two routes share a path.
+        assert response.status_code in ((404,) if unknown < 2**31 else (404, 405)), (route, unknown)
+
+
+@pytest.mark.parametrize("route", [r for r in ROUTES if r.is_api and r.method != "GET"], ids=str)
+def test_rest_writes_with_a_cookie_alone_are_not_signed_in(house: House, route: Route) -> None:
+    response = house.visitor("administrator").open(address(house, route), method=route.method)
+    assert response.status_code == 401
+    assert response.content_type == "application/problem+json"
+
+
+@pytest.mark.parametrize("route", [r for r in ROUTES if r.method != "GET" and not r.is_api], ids=str)
+@pytest.mark.parametrize("site", ["same-site", "cross-site"])
+def test_other_sites_write_nothing(house: House, route: Route, site: str) -> None:
+    headers = {"Sec-Fetch-Site": site}
+    response = house.visitor("owner").open(address(house, route), method=route.method, headers=headers)
+    assert response.status_code == 403
