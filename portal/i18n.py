@@ -201,7 +201,7 @@ def init_app(app: Flask, time_zone: str | None = None) -> None:
     app.jinja_env.add_extension("jinja2.ext.i18n")
     app.jinja_env.install_gettext_translations(_Catalogue(), newstyle=True)  # type: ignore[attr-defined]
     app.jinja_env.globals.update(language=language, now_clock=lambda: clock(now()))
-    filters = {
+    filters: dict[str, Callable[..., str]] = {
         "clock": clock, "day": day, "moment": moment, "short": short, "duration": duration, "ago": ago,
         "number": number, "bytes": size, "percent": percent,
     }  # fmt: skip

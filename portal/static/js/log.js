@@ -66,6 +66,7 @@ class Log {
     this.followButton = root.querySelector("[data-follow]");
     this.newButton = root.querySelector("[data-new]");
     this.follows = true;
+    this.touched = 0; // when a person last moved the lines
     this.listen();
     this.restart();
   }
@@ -77,6 +78,9 @@ class Log {
   listen() {
     const { root, lines } = this;
     lines.addEventListener("scroll", () => this.scrolled(), { passive: true });
+    for (const name of ["wheel", "touchmove", "keydown", "pointerdown", "pointermove"]) {
+      lines.addEventListener(name, (event) => this.touch(name !== "pointermove" || event.buttons > 0), { passive: true });
+    }
     lines.addEventListener("click", (event) => event.target.matches(".log-line > i") && this.point(event.target));
     this.followButton.addEventListener("click", () => this.setFollow(!this.follows));
     this.newButton.addEventListener("click", () => this.setFollow(true));
@@ -92,7 +96,7 @@ class Log {
     });
     root.querySelector("[data-next]").addEventListener("click", () => this.go(1));
     root.querySelector("[data-previous]").addEventListener("click", () => this.go(-1));
-    new ResizeObserver(() => this.follows && (lines.scrollTop = lines.scrollHeight)).observe(lines);
+    new ResizeObserver(() => requestAnimationFrame(() => this.stick())).observe(lines);
     addEventListener("hashchange", () => this.toHash());
     if (root.dataset.topic) {
       document.body.addEventListener("gc:log", () => this.newer());
@@ -178,6 +182,7 @@ class Log {
         if (piece.bytes.length) this.append(piece.bytes);
         more = !piece.isEnd && piece.bytes.length > 0 && this.follows;
       }
+      this.stick();
     });
   }
 
@@ -299,8 +304,8 @@ class Log {
   }
 
   appended(lines) {
-    if (this.follows) this.lines.scrollTop = this.lines.scrollHeight;
-    else {
+    this.stick();
+    if (!this.follows) {
       this.fresh += lines;
       this.newButton.hidden = this.fresh === 0;
       this.newButton.textContent = `${this.words("wordsNew", this.fresh)} ↓`;
@@ -321,15 +326,26 @@ class Log {
     if (!on) return;
     this.fresh = 0;
     this.newButton.hidden = true;
-    this.lines.scrollTop = this.lines.scrollHeight;
+    this.stick();
     this.newer();
+  }
+
+  touch(isMoving) {
+    if (isMoving) this.touched = Date.now();
+  }
+
+  stick() {
+    if (this.follows) this.lines.scrollTop = this.lines.scrollHeight;
   }
 
   scrolled() {
     const { scrollTop, scrollHeight, clientHeight } = this.lines;
     const below = scrollHeight - scrollTop - clientHeight;
-    if (this.follows && below > NEAR && scrollTop < (this.lastTop ?? 0)) this.setFollow(false);
-    this.lastTop = scrollTop;
+    if (this.follows && below > NEAR) {
+      // Only a person ends following; the browser moves the view too when it lays lines out anew.
+      if (Date.now() - this.touched < 1_000) this.setFollow(false);
+      else this.stick();
+    }
     if (scrollTop < NEAR && this.start > 0) this.older();
     if (below < NEAR && !this.follows) {
       this.fresh = 0;
