@@ -1,0 +1,56 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from cluster.settings import PREFIX, MissingSettings, Settings
+
+ROOT = Path(__file__).parents[2]
+ENOUGH = {
+    f"{PREFIX}STATE_DIR": "/state",
+    f"{PREFIX}CACHE_DIR": "/cache",
+    f"{PREFIX}DATABASE_URL": "sqlite:////state/g.db",
+    f"{PREFIX}REDIS_URL": "unix:///state/r.sock",
+    f"{PREFIX}SECRET_KEY": "secret",
+}
+
+
+def test_every_setting_that_is_read_is_documented_and_the_other_way_round() -> None:
+    source = (ROOT / "cluster" / "settings.py").read_text()
+    read = set(re.findall(r'(?:need|number|choice)\("([A-Z_]+)"', source))
+    read |= set(re.findall(r'PREFIX \+ "([A-Z_]+)"', source))
+    documented = set(
+        re.findall(r"^\| `GROUNDCREW_([A-Z_]+)`", (ROOT / "docs/topic/settings.md").read_text(), re.M)
+    )
+    assert read == documented
+
+
+def test_everything_that_is_missing_is_named_at_once() -> None:
+    with pytest.raises(MissingSettings) as missing:
+        Settings.from_environment({f"{PREFIX}PORT": "http", f"{PREFIX}TIME_ZONE": "Mars/Base"})
+    named = set(missing.value.data["names"])
+    assert named == {*ENOUGH, f"{PREFIX}PORT", f"{PREFIX}TIME_ZONE"}
+
+
+def test_no_secret_has_a_default() -> None:
+    with pytest.raises(MissingSettings):
+        Settings.from_environment({key: value for key, value in ENOUGH.items() if "SECRET" not in key})
+
+
+def test_what_is_said_is_used_and_the_rest_has_its_default() -> None:
+    more = {f"{PREFIX}PORT": "8471", f"{PREFIX}UNICODE_FILE_NAMES": "yes", f"{PREFIX}DATASET_ROOTS": "/a::/b"}
+    settings = Settings.from_environment(ENOUGH | more)
+    assert settings.public_url == "http://127.0.0.1:8471"
+    assert settings.unicode_file_names is True
+    assert settings.dataset_roots == (Path("/a"), Path("/b"))
+    assert (settings.executor, settings.password_policy, settings.cpu_slots) == ("process", "asvs", 2)
+    assert settings.storage_dir == Path("/state/storage")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("EXECUTOR", "magic"), ("PASSWORD_POLICY", "none"), ("CPU_SLOTS", "-1")]
+)
+def test_a_value_that_cannot_be_used_is_named(name: str, value: str) -> None:
+    with pytest.raises(MissingSettings) as missing:
+        Settings.from_environment(ENOUGH | {PREFIX + name: value})
+    assert missing.value.data["names"] == [PREFIX + name]
