@@ -45,6 +45,8 @@ KINDS = ("anonymous", "stranger", "member", "owner", "manager", "administrator")
 class House:
     cluster: Cluster
     app: Flask
+    strict_app: Flask
+    """The same with its CSRF check on."""
     people: dict[str, User]
     sessions: dict[str, str]
     tokens: dict[str, str]
@@ -53,9 +55,9 @@ class House:
     file: Path
     snapshot: Path
 
-    def visitor(self, kind: str) -> FlaskClient:
+    def visitor(self, kind: str, is_strict: bool = False) -> FlaskClient:
         """A browser in which this person is signed in."""
-        client = self.app.test_client()
+        client = (self.strict_app if is_strict else self.app).test_client()
         if kind != "anonymous":
             client.set_cookie(f"gc_session_{self.cluster.settings.port}", self.sessions[kind])
         return client
@@ -145,4 +147,5 @@ def build(cluster: Cluster, file: Path) -> House:
         rows.connection().exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
     shutil.copy(file, snapshot)
     app = create_app(cluster, testing=True)
-    return House(cluster, app, people, cookies, bearer, ids, link, file, snapshot)
+    strict = create_app(cluster)
+    return House(cluster, app, strict, people, cookies, bearer, ids, link, file, snapshot)

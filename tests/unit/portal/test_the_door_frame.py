@@ -18,9 +18,7 @@ WRITES = [route for route in ROUTES if route.method != "GET" and not route.is_ap
 @pytest.mark.parametrize("route", [r for r in WRITES if r.endpoint != "health.csp_report"], ids=str)
 @pytest.mark.parametrize("token", [None, "", "forged"])
 def test_no_page_is_written_to_without_its_token(house: House, route: Route, token: str | None) -> None:
-    app = create_app(house.cluster)
-    client = app.test_client()
-    client.set_cookie(f"gc_session_{house.cluster.settings.port}", house.sessions["administrator"])
+    client = house.visitor("administrator", is_strict=True)
     client.get("/profile")
     answer = client.open(
         address(house, route), method=route.method, data={} if token is None else {"csrf_token": token}
@@ -30,8 +28,7 @@ def test_no_page_is_written_to_without_its_token(house: House, route: Route, tok
 
 
 def test_htmx_sends_the_token_in_a_header(house: House) -> None:
-    client = create_app(house.cluster).test_client()
-    client.set_cookie(f"gc_session_{house.cluster.settings.port}", house.sessions["owner"])
+    client = house.visitor("owner", is_strict=True)
     headers = {"X-CSRFToken": token_of(client, "/profile")}
     answer = client.post("/profile/sessions/end-others", headers=headers)
     assert answer.status_code == 303
