@@ -158,6 +158,15 @@ def test_a_long_log_is_read_backwards_in_pieces(page_in: PageIn, tape: Tape) -> 
     expect(page.locator(".log-line > span").first).to_have_text(f"line {number - 401}")
 
 
+def test_a_line_without_end_is_cut_and_the_next_one_is_right(page_in: PageIn, tape: Tape) -> None:
+    page = page_in("en")
+    settled(page, "/job?tab=log")
+    tape.log += b"x" * 700_000
+    expect(page.locator("#L401 > span")).to_have_text(re.compile(r"^x{4000} … cut here"))
+    tape.log += b"\nnext\n"
+    expect(page.locator("#L402 > span")).to_have_text("next")
+
+
 def test_keys_can_be_switched_off(page_in: PageIn) -> None:
     page = page_in("en")
     page.goto("/components")

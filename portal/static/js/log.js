@@ -5,58 +5,27 @@
 const PIECE = 65_536;
 const BLOCK_LINES = 500;
 const KEPT_LINES = 20_000;
-const LONGEST_SHOWN = 4_000;
+const KEPT_OF_A_LINE = 65_536;
+const MANY_PIECES = 40;
 const CHECK_MS = 2_000;
 const LINE_HEIGHT = 20;
 const NEAR = 40; // px from an end that count as being there
-const ERROR = /\b(ERROR|FATAL|CRITICAL|Traceback|[A-Z]\w*(Error|Exception):)|\berror:/;
-const WARNING = /\bWARN(ING)?\b|\bwarning:|[A-Z]\w*Warning:/;
-const COLOURS = ["", "red", "green", "yellow", "blue", "magenta", "cyan", ""];
-const decoder = new TextDecoder("utf-8");
+let level;
+let shown;
+let write;
+let Finder;
 
-// Colours become classes; every other escape sequence and control character is dropped.
-const ESCAPES = /\x1b\[([0-9;]*)m|\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.|[\x00-\x08\x0b-\x1f\x7f]/g;
-
-function style(codes, current) {
-  const next = new Set(current);
-  for (const text of codes.split(";")) {
-    const code = Number(text);
-    if (code === 0) next.clear();
-    else if (code === 1) next.add("a-bold");
-    else if (code === 2) next.add("a-faint");
-    else if (code === 22) ["a-bold", "a-faint"].forEach((name) => next.delete(name));
-    else if ((code >= 30 && code <= 39) || (code >= 90 && code <= 97)) {
-      COLOURS.forEach((name) => next.delete(`a-${name}`));
-      const name = COLOURS[code % 10];
-      if (name) next.add(`a-${name}`);
-    }
+// The begun line with what was written since. Of one that never ends only what can be shown is kept: what
+// follows the last \r, else its beginning; `size` is the bytes it really has.
+function join(begun, end) {
+  let bytes = new Uint8Array(begun.bytes.length + end.length);
+  bytes.set(begun.bytes);
+  bytes.set(end, begun.bytes.length);
+  if (bytes.length > KEPT_OF_A_LINE) {
+    const last = bytes.lastIndexOf(13, bytes.length - 2) + 1;
+    bytes = bytes.slice(last, last + KEPT_OF_A_LINE);
   }
-  return next;
-}
-
-function write(text, place) {
-  let from = 0;
-  let classes = new Set();
-  const put = (piece) => {
-    if (!piece) return;
-    if (!classes.size) return place.append(piece);
-    const span = document.createElement("span");
-    span.className = [...classes].join(" ");
-    span.textContent = piece;
-    place.append(span);
-  };
-  for (const match of text.matchAll(ESCAPES)) {
-    put(text.slice(from, match.index));
-    from = match.index + match[0].length;
-    if (match[1] !== undefined) classes = style(match[1], classes);
-  }
-  put(text.slice(from));
-}
-
-// A progress bar overwrites its line with \r: the last state is what a terminal would show.
-function lastState(text) {
-  const parts = text.replace(/\r+$/, "").split("\r");
-  return parts[parts.length - 1];
+  return { bytes, size: begun.size + end.length };
 }
 
 class Log {
@@ -86,16 +55,7 @@ class Log {
     this.newButton.addEventListener("click", () => this.setFollow(true));
     for (const select of root.querySelectorAll("select")) select.addEventListener("change", () => this.choose());
     root.querySelector("[data-wrap]").addEventListener("change", (event) => lines.classList.toggle("wrap", event.target.checked));
-    const field = root.querySelector("[data-find]");
-    field.addEventListener("input", () => this.find(field.value));
-    field.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") {
-        event.preventDefault();
-        this.go(event.shiftKey ? -1 : 1);
-      } else if (event.key === "Escape") lines.focus();
-    });
-    root.querySelector("[data-next]").addEventListener("click", () => this.go(1));
-    root.querySelector("[data-previous]").addEventListener("click", () => this.go(-1));
+    this.finder = new Finder(root, lines, () => this.setFollow(false));
     new ResizeObserver(() => requestAnimationFrame(() => this.stick())).observe(lines);
     addEventListener("hashchange", () => this.toHash());
     if (root.dataset.topic) {
@@ -119,7 +79,7 @@ class Log {
     this.fresh = 0;
     this.open = null; // the last line, while its end has not been written
     this.busy = null;
-    this.hits = [];
+    this.finder.forget();
     this.lines.replaceChildren();
     this.newButton.hidden = true;
     const wanted = Number(location.hash.match(/^#L(\d+)/)?.[1] || 0);
@@ -174,13 +134,14 @@ class Log {
 
   newer() {
     return this.once(async (isMine) => {
-      for (let more = true; more; ) {
+      for (let more = 1; more; ) {
+        if (more > MANY_PIECES) return this.restart(); // it is written faster than shown: on at its end
         const piece = await this.ask(this.next);
         if (!isMine()) return;
         if (piece.start < this.next) return this.restart(); // the file is shorter than it was: another one
         this.next = piece.next;
         if (piece.bytes.length) this.append(piece.bytes);
-        more = !piece.isEnd && piece.bytes.length > 0 && this.follows;
+        more = !piece.isEnd && piece.bytes.length > 0 && this.follows ? more + 1 : 0;
       }
       this.stick();
     });
@@ -219,13 +180,11 @@ class Log {
   append(bytes) {
     const { whole, rest } = this.split(bytes);
     if (this.open) {
-      const begun = this.open;
       const end = whole.length ? whole.shift() : rest;
-      const joined = new Uint8Array(begun.bytes.length + end.length);
-      joined.set(begun.bytes);
-      joined.set(end, begun.bytes.length);
-      this.fill(begun.element, joined);
-      this.open = bytes.includes(10) ? null : { element: begun.element, bytes: joined };
+      const joined = { element: this.open.element, ...join(this.open, end) };
+      this.fill(joined.element, joined.bytes);
+      joined.element.dataset.bytes = joined.size + 1;
+      this.open = bytes.includes(10) ? null : joined;
       if (this.open) return this.appended(0);
     }
     let block = this.lines.lastElementChild;
@@ -240,7 +199,7 @@ class Log {
       return element;
     };
     whole.forEach(add);
-    if (rest.length) this.open = { element: add(rest), bytes: rest.slice() };
+    if (rest.length) this.open = { element: add(rest), bytes: rest.slice(), size: rest.length };
     this.trim();
     return this.appended(whole.length);
   }
@@ -295,9 +254,8 @@ class Log {
   }
 
   fill(line, bytes) {
-    const whole = lastState(decoder.decode(bytes));
-    const text = whole.length > LONGEST_SHOWN ? `${whole.slice(0, LONGEST_SHOWN)} … ${this.root.dataset.wordsCut}` : whole;
-    line.className = ERROR.test(text) ? "log-line error" : WARNING.test(text) ? "log-line warning" : "log-line";
+    const text = shown(bytes, this.root.dataset.wordsCut);
+    line.className = ["log-line", level(text)].join(" ").trim();
     line.dataset.bytes = bytes.length + 1;
     line.lastElementChild.replaceChildren();
     write(text, line.lastElementChild);
@@ -388,42 +346,14 @@ class Log {
     else this.setFollow(true);
   }
 
-  find(text) {
-    const needle = text.toLowerCase();
-    this.hits = [];
-    this.here = -1;
-    if (needle.length > 1) {
-      const walker = document.createTreeWalker(this.lines, NodeFilter.SHOW_TEXT);
-      for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-        if (node.parentElement.localName === "i") continue;
-        const hay = node.data.toLowerCase();
-        for (let at = hay.indexOf(needle); at >= 0; at = hay.indexOf(needle, at + needle.length)) {
-          const range = new Range();
-          range.setStart(node, at);
-          range.setEnd(node, at + needle.length);
-          this.hits.push(range);
-        }
-      }
-    }
-    this.paint();
-    if (this.hits.length) this.go(1);
-  }
-
-  go(step) {
-    if (!this.hits.length) return;
-    this.here = (this.here + step + this.hits.length) % this.hits.length;
-    this.setFollow(false);
-    this.hits[this.here].startContainer.parentElement.closest(".log-line").scrollIntoView({ block: "center" });
-    this.paint();
-  }
-
-  paint() {
-    const field = this.root.querySelector("[data-find]");
-    this.root.querySelector("[data-found]").textContent = field.value.length > 1 ? `${this.here + 1} / ${this.hits.length}` : "";
-    if (!CSS.highlights) return;
-    CSS.highlights.set("found", new Highlight(...this.hits.slice(0, 5_000)));
-    CSS.highlights.set("found-here", new Highlight(...this.hits.slice(this.here, this.here + 1)));
-  }
 }
 
-for (const root of document.querySelectorAll("[data-log]")) new Log(root);
+const roots = document.querySelectorAll("[data-log]");
+if (roots.length) {
+  // The version in this module's own address goes on to the ones it needs, so that an update reaches all of them.
+  const { search } = new URL(import.meta.url);
+  const [text, finding] = await Promise.all([import(`./log_text.js${search}`), import(`./log_find.js${search}`)]);
+  ({ level, shown, write } = text);
+  ({ Finder } = finding);
+  for (const root of roots) new Log(root);
+}
