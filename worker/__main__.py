@@ -7,7 +7,7 @@ import structlog
 
 SERVICES = {
     "scheduler": "worker.scheduler:main",
-    "tasks": "worker.tasks.run:main",
+    "tasks": "worker.tasks.guard:main",
     "agent": "worker.agent:main",
 }
 FOR_A_PERSON = {

@@ -14,6 +14,7 @@ from cluster.services.environments import default_environment
 from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Unit
+from worker.environments.ready import read_variables
 from worker.executors.contract import StartPlan
 
 WE_ARE_ROOT = os.geteuid() == 0
@@ -63,7 +64,7 @@ def read_start_plan(cluster: Cluster, runtime: Path, attempt_id: int) -> StartPl
         attempt=attempt.number,
         folder=folder,
         argv=plan.command,
-        environment=variables,
+        environment=variables | read_variables(environment_folder),
         ranks=plan.ranks,
         code=code,
         uid=settings.uid_base + job.user_id if WE_ARE_ROOT else None,

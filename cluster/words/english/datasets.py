@@ -9,6 +9,8 @@ SENTENCES = {
         "{jobs:plural|1 living job reads|# living jobs read} {name}. Stop them or wait for their end, then "
         "delete it."
     ),
+    "dataset.no_space": "The storage is full: {free:bytes} are free.",
+    "dataset.sample_failed": "The sample could not be written: {line}",
     "archive.unknown_kind": "“{name}” is no archive that can be unpacked. Use one of {endings:list}.",
     "archive.unreadable": (
         "“{name}” is damaged or not what its ending says. Pack it again and upload it once more."

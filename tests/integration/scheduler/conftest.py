@@ -17,6 +17,7 @@ from cluster.domain.states import ENDED_JOB_STATES, EnvironmentState, JobState, 
 from cluster.services import jobs, storage
 from cluster.services.attempts import list_living
 from cluster.services.context import Cluster
+from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job, JobEvent
 from cluster.store.leases import Fact
 from cluster.store.nodes import Node
@@ -29,6 +30,18 @@ from worker.adapters.runtime import install_runtime
 from worker.executors.process import ProcessExecutor
 
 REPOSITORY = Path(__file__).parents[3]
+
+
+def variables_for(settings: Settings) -> dict[str, str]:
+    """The environment of a service process."""
+    return {
+        "PATH": os.environ["PATH"],
+        "GROUNDCREW_STATE_DIR": str(settings.state_dir),
+        "GROUNDCREW_CACHE_DIR": str(settings.cache_dir),
+        "GROUNDCREW_DATABASE_URL": settings.database_url,
+        "GROUNDCREW_REDIS_URL": settings.redis_url,
+        "GROUNDCREW_SECRET_KEY": settings.secret_key,
+    }
 
 
 @dataclass
@@ -99,18 +112,10 @@ class Field:
     def start_scheduler(self, **variables: str) -> "subprocess.Popen[bytes]":
         """`GC_CRASH="placed:1"` makes it kill itself there."""
         settings = self.cluster.settings
-        environment = {
-            "PATH": os.environ["PATH"],
-            "GROUNDCREW_STATE_DIR": str(settings.state_dir),
-            "GROUNDCREW_CACHE_DIR": str(settings.cache_dir),
-            "GROUNDCREW_DATABASE_URL": settings.database_url,
-            "GROUNDCREW_REDIS_URL": settings.redis_url,
-            "GROUNDCREW_SECRET_KEY": settings.secret_key,
-        }
         command = [sys.executable, "-c", "import worker.scheduler as s; s.main([])"]
         log = (settings.state_dir / "scheduler.log").open("ab")
         process = subprocess.Popen(
-            command, cwd=REPOSITORY, env=environment | variables, stdout=log, stderr=log
+            command, cwd=REPOSITORY, env=variables_for(settings) | variables, stdout=log, stderr=log
         )
         log.close()
         self.schedulers.append(process)

@@ -1,0 +1,103 @@
+"""Looks through a dataset's folder: how many files, how large, and whether it is images by class."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+
+IMAGE_ENDINGS = (
+    ".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm",
+)  # fmt: skip
+FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
+VALIDATION_FOLDERS = ("validation", "val", "test")
+LOOKED_AT_PER_CLASS = 20
+LARGEST_IMAGE = 200_000_000
+"""Pixels; what says that it is larger is taken for no image."""
+MOST_CLASSES = 10_000
+
+
+@dataclass(frozen=True)
+class Found:
+    """`size` in bytes; `classes` as (label, images), None where it is no folder per class."""
+
+    files: int
+    size: int
+    classes: list[tuple[str, int]] | None
+
+
+def look_through(folder: Path, told: Callable[[int], None] = lambda files: None) -> Found:
+    """Follows no link. `told` is called with the number of files so far. Raises OSError."""
+    files = size = 0
+    for entry in walk(folder):
+        files += 1
+        size += entry.stat(follow_symlinks=False).st_size
+        if files % 1000 == 0:
+            told(files)
+    return Found(files, size, find_classes(folder))
+
+
+def walk(folder: str | Path) -> Iterator["os.DirEntry[str]"]:
+    """Every regular file below, depth first; what vanishes meanwhile is passed over."""
+    to_visit = [str(folder)]
+    while to_visit:
+        with os.scandir(to_visit.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    to_visit.append(entry.path)
+                elif entry.is_file(follow_symlinks=False):
+                    yield entry
+
+
+def find_classes(folder: Path) -> list[tuple[str, int]] | None:
+    """The layouts that the built-in models read: classes at the top, inside one single folder, or `train`
+    beside `validation`. At least two classes with an image that can be opened in each."""
+    top = inside_single_folder(folder)
+    if (top / "train").is_dir() and any((top / name).is_dir() for name in VALIDATION_FOLDERS):
+        own_split = next(name for name in VALIDATION_FOLDERS if (top / name).is_dir())
+        counts: dict[str, int] = {}
+        for part in ("train", own_split):
+            for label, count in count_images(top / part):
+                counts[label] = counts.get(label, 0) + count
+        classes = sorted(counts.items())
+    else:
+        classes = count_images(top)
+    return classes if 2 <= len(classes) <= MOST_CLASSES else None
+
+
+def inside_single_folder(folder: Path) -> Path:
+    while True:
+        inside = folders_in(folder)
+        if len(inside) != 1 or any(is_image_name(each.name) for each in inside[0].iterdir()):
+            return folder
+        folder = inside[0]
+
+
+def folders_in(folder: Path) -> list[Path]:
+    with os.scandir(folder) as entries:
+        found = [e.name for e in entries if e.is_dir(follow_symlinks=False) and not e.name.startswith(".")]
+    return [folder / name for name in sorted(found)]
+
+
+def count_images(folder: Path) -> list[tuple[str, int]]:
+    counted = []
+    for inside in folders_in(folder):
+        images = [entry.path for entry in walk(inside) if is_image_name(entry.name)]
+        if any(is_image(path) for path in sorted(images)[:LOOKED_AT_PER_CLASS]):
+            counted.append((inside.name, len(images)))
+    return counted
+
+
+def is_image_name(name: str) -> bool:
+    return name.lower().endswith(IMAGE_ENDINGS)
+
+
+def is_image(path: str) -> bool:
+    """By its header alone, nothing is decoded: the file comes from a stranger."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as file, Image.open(file, formats=FORMATS) as image:
+            return 0 < image.width * image.height <= LARGEST_IMAGE
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return False

@@ -1,0 +1,145 @@
+"""Brings datasets in: unpacks an upload, looks through a registered path, writes the sample digits."""
+
+import errno
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from cluster.domain.archives import Verdict
+from cluster.domain.errors import Unavailable
+from cluster.domain.states import EnvironmentState
+from cluster.services import datasets, storage
+from cluster.services.context import Cluster
+from cluster.services.environments import read_default_environment
+from cluster.store.datasets import Dataset
+from cluster.store.operations import Operation
+from worker.adapters.archives import unpack
+from worker.adapters.dataset_files import look_through
+from worker.adapters.runtime import install_runtime
+from worker.tasks.reports import Reporter
+
+DIGITS = 1797
+
+
+class NoSpace(Unavailable):
+    """The storage has no room for what is to be written."""
+
+
+class NotWritten(Unavailable):
+    """The program that writes the sample ended badly; `line` is the last thing that it said."""
+
+
+def run_import(cluster: Cluster, operation: Operation) -> None:
+    """May run twice: what stands whole in its place is kept, a part is thrown away."""
+    dataset = datasets.read_subject(cluster, operation)
+    if dataset.path:
+        reporter = Reporter(cluster, operation, {"look_through": 1.0})
+        reporter.begin()
+        folder = datasets.check_registered_path(cluster, dataset.path)
+    else:
+        reporter = Reporter(cluster, operation, {"unpack": 9.0, "look_through": 1.0})
+        reporter.begin()
+        folder = unpack_upload(cluster, dataset, reporter)
+    finish(cluster, operation, folder, reporter)
+
+
+def unpack_upload(cluster: Cluster, dataset: Dataset, reporter: Reporter) -> Path:
+    settings = cluster.settings
+    archive = storage.incoming_archive(settings, dataset.id)
+    with new_folder(cluster, dataset) as (staging, is_done):
+        if not is_done:
+            verdict = Verdict(archive.stat().st_size, unicode_names=settings.unicode_file_names)
+            unpack(archive, dataset.archive, staging, verdict, lambda share: reporter.tell("unpack", share))
+    archive.unlink(missing_ok=True)
+    return storage.dataset_folder(settings, dataset)
+
+
+def run_sample(cluster: Cluster, operation: Operation) -> None:
+    """By the training environment's interpreter, which has scikit-learn; asked for only once it is ready."""
+    dataset = datasets.read_subject(cluster, operation)
+    reporter = Reporter(cluster, operation, {"write_digits": 9.0, "look_through": 1.0})
+    reporter.begin()
+    environment = read_default_environment(cluster)
+    with new_folder(cluster, dataset) as (staging, is_done):
+        if not is_done and environment is not None:
+            write_digits(cluster, Path(environment.path), staging, reporter)
+    finish(cluster, operation, storage.dataset_folder(cluster.settings, dataset), reporter)
+
+
+def can_write_samples(cluster: Cluster) -> bool:
+    environment = read_default_environment(cluster)
+    return environment is not None and environment.state is EnvironmentState.READY
+
+
+def write_digits(cluster: Cluster, environment: Path, folder: Path, reporter: Reporter) -> None:
+    """The writer prints one number of finished images a line."""
+    command = [str(environment / "bin" / "python"), "-m", "groundcrew_models.digits", str(folder)]
+    runtime = install_runtime(cluster.settings.runtime_dir)
+    variables = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(runtime), "PYTHONDONTWRITEBYTECODE": "1"}
+    last = ""
+    with subprocess.Popen(
+        command, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, errors="replace",
+    ) as writer:  # fmt: skip
+        for line in writer.stdout or ():
+            last = line.strip() or last
+            if last.isdigit():
+                reporter.tell("write_digits", min(1.0, int(last) / DIGITS))
+    if writer.returncode != 0:
+        raise NotWritten("dataset.sample_failed", exit_code=writer.returncode, line=last[:500])
+
+
+@contextmanager
+def new_folder(cluster: Cluster, dataset: Dataset) -> Iterator[tuple[Path, bool]]:
+    """A staging folder that becomes the dataset's when the body ends well; True: it has become so before.
+
+    The dataset's group may read it then, nobody may write. A full disk is said as such.
+    """
+    settings = cluster.settings
+    storage.ensure_workspace_folder(settings, dataset.workspace_id)
+    folder = storage.dataset_folder(settings, dataset)
+    if folder.exists():
+        yield folder, True
+        return
+    staging = folder.with_name(f".{folder.name}.new")
+    shutil.rmtree(staging, ignore_errors=True)
+    staging.mkdir(mode=0o700)
+    try:
+        yield staging, False
+        storage.hand_tree_to_group(settings, staging, dataset.workspace_id)
+        os.sync()
+        staging.rename(folder)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise NoSpace("dataset.no_space", free=shutil.disk_usage(folder.parent).free) from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def finish(cluster: Cluster, operation: Operation, folder: Path, reporter: Reporter) -> None:
+    reporter.tell("look_through", 0.0)
+    found = look_through(folder, lambda files: reporter.tell("look_through", 0.5, str(files)))
+    datasets.finish_import(cluster, operation.id, operation.fence, found.files, found.size, found.classes)
+
+
+def run_delete(cluster: Cluster, operation: Operation) -> None:
+    """Only what lies in our own storage; may run twice."""
+    dataset = datasets.read_subject(cluster, operation)
+    Reporter(cluster, operation, {"delete_files": 1.0}).tell("delete_files", 0.0)
+    if not dataset.path:
+        folder = storage.dataset_folder(cluster.settings, dataset)
+        if folder.exists():
+            doomed = folder.with_name(f".{folder.name}.deleted")
+            folder.rename(doomed)
+            shutil.rmtree(doomed)
+        storage.incoming_archive(cluster.settings, dataset.id).unlink(missing_ok=True)
+    datasets.finish_delete(cluster, operation.id, operation.fence)
+
+
+def record_failure(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
+    datasets.fail_import(cluster, operation.id, operation.fence, code, data)

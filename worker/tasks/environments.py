@@ -1,0 +1,65 @@
+"""Builds the default training environment as an operation."""
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+
+from cluster.domain.states import OperationKind, OperationState
+from cluster.services.context import Cluster
+from cluster.services.environments import fail_build, finish_build
+from cluster.services.operations import ring_operation
+from cluster.store.operations import Operation
+from worker.environments.build import build
+from worker.environments.description import read_description
+from worker.environments.ready import read_contents
+from worker.environments.steps import Step
+from worker.tasks.reports import Reporter
+
+WEIGHTS = {
+    Step.CHECK_TOOLS: 1.0,
+    Step.DOWNLOAD: 25.0,
+    Step.INSTALL: 15.0,
+    Step.COMPILE: 50.0,
+    Step.VERIFY: 8.0,
+    Step.CONTENTS: 1.0,
+}
+"""By the time that they take on a machine without wheels."""
+
+
+def run_build(cluster: Cluster, operation: Operation) -> None:
+    """May run twice: the builder resumes what is there. Raises BuildFailed, Conflict."""
+    reporter = Reporter(cluster, operation, {step.value: weight for step, weight in WEIGHTS.items()})
+    reporter.begin()
+    path = build(
+        read_description(),
+        cluster.settings.cache_dir,
+        reporter.tell,
+        uv=find_uv(),
+        log=cluster.settings.state_dir / "log" / f"operation-{operation.id}.log",
+    )
+    finish_build(cluster, operation.id, operation.fence, [list(line) for line in read_contents(path)])
+    ring_those_that_wait(cluster)
+
+
+def record_failure(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
+    fail_build(cluster, operation.id, operation.fence, code, data)
+
+
+def find_uv() -> Path:
+    """The one that is installed beside this interpreter."""
+    beside = Path(sys.executable).parent / "uv"
+    return beside if beside.exists() else Path(shutil.which("uv") or beside)
+
+
+def ring_those_that_wait(cluster: Cluster) -> None:
+    """Samples are written by the environment's own libraries: now they can be."""
+    query = select(Operation).where(
+        Operation.kind == OperationKind.DATASET_SAMPLE, Operation.state == OperationState.REQUESTED
+    )
+    with cluster.store.read() as session:
+        waiting = list(session.scalars(query))
+    for operation in waiting:
+        ring_operation(cluster, operation)

@@ -1,0 +1,104 @@
+"""The one function that RQ may call: claims an operation, does it, and records how it went."""
+
+import json
+import os
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+
+from cluster.domain.errors import Conflict, GroundcrewError
+from cluster.domain.states import OperationKind
+from cluster.services.context import Cluster
+from cluster.services.operations import claim_operation
+from cluster.settings import Settings
+from cluster.store.operations import Operation
+from worker.crash_points import reach
+from worker.tasks import datasets, environments
+from worker.tasks.lease import renewing
+from worker.wiring import open_cluster
+
+log = structlog.get_logger()
+
+Body = Callable[[Cluster, Operation], None]
+Failure = Callable[[Cluster, Operation, str, dict[str, Any]], None]
+
+BODIES: dict[str, tuple[Body, Failure]] = {
+    OperationKind.ENVIRONMENT_BUILD: (environments.run_build, environments.record_failure),
+    OperationKind.DATASET_IMPORT: (datasets.run_import, datasets.record_failure),
+    OperationKind.DATASET_SAMPLE: (datasets.run_sample, datasets.record_failure),
+    OperationKind.DATASET_DELETE: (datasets.run_delete, datasets.record_failure),
+}
+CAN_BEGIN: dict[str, Callable[[Cluster], bool]] = {OperationKind.DATASET_SAMPLE: datasets.can_write_samples}
+"""Where it says no the row stays as it is, and is rung again."""
+
+
+def run_operation(operation_id: int) -> None:
+    """Harmless when called twice or late: only who claims the row works on it.
+
+    Opens the database itself: no connection crosses the fork of RQ's work horse.
+    """
+    cluster = open_cluster(Settings.from_environment())
+    try:
+        with structlog.contextvars.bound_contextvars(operation=operation_id):
+            run_claimed(cluster, operation_id)
+    finally:
+        cluster.store.close()
+
+
+def run_claimed(cluster: Cluster, operation_id: int) -> None:
+    kind = read_kind(cluster, operation_id)
+    if kind not in BODIES or not can_begin(cluster, kind):
+        log.info("not now", kind=kind)
+        return
+    operation = claim_operation(cluster, operation_id, f"{socket.gethostname()}:{os.getpid()}")
+    if operation is None:
+        return
+    reach("operation claimed")
+    log.info("begun", kind=kind, fence=operation.fence)
+    body, record_failure = BODIES[kind]
+    with renewing(cluster, operation):
+        failure = attempt(body, cluster, operation)
+    if failure is not None:
+        try:
+            record_failure(cluster, operation, *failure)
+        except Conflict:
+            log.warning("somebody else has taken it over")
+
+
+def attempt(body: Body, cluster: Cluster, operation: Operation) -> tuple[str, dict[str, Any]] | None:
+    """None where it went well or is no longer ours, else code and data of the reason.
+
+    The one place of the tasks that catches everything: whatever went wrong, the row says it.
+    """
+    try:
+        body(cluster, operation)
+        reach("operation done")
+    except Conflict as stale:
+        log.warning("stopped: no longer ours", code=stale.code)
+        return None
+    except GroundcrewError as error:
+        log.warning("failed", code=error.code, **plain(error.data))
+        return error.code, plain(error.data)
+    except Exception as error:
+        log.exception("broken")
+        return "operation.broken", {"error": f"{type(error).__name__}: {error}"[:500]}
+    log.info("done")
+    return None
+
+
+def can_begin(cluster: Cluster, kind: str) -> bool:
+    return kind not in CAN_BEGIN or CAN_BEGIN[kind](cluster)
+
+
+def read_kind(cluster: Cluster, operation_id: int) -> str:
+    with cluster.store.read() as session:
+        operation = session.get(Operation, operation_id)
+    return operation.kind if operation else ""
+
+
+def plain(data: dict[str, Any]) -> dict[str, Any]:
+    """What a row can keep: paths and other values as text."""
+    found: dict[str, Any] = json.loads(json.dumps(data, default=str))
+    return found
