@@ -75,10 +75,10 @@ class Grounded(Exception):
 
 
 def follow(cluster: Cluster, pilot: Actor, workspace: Workspace, board: FlightBoard) -> Job:
-    """From the environment to the job's end. Raises Grounded."""
-    wait_for_environment(cluster, pilot, board)
+    """The job is there at once and waits, as anybody's would; raises Grounded."""
     dataset = ensure_digits(cluster, pilot, workspace)
     job = ensure_job(cluster, pilot, workspace, dataset)
+    wait_for_environment(cluster, pilot, board)
     wait_for_digits(cluster, pilot, dataset, board)
     return wait_for_job(cluster, pilot, job, board)
 
