@@ -7,10 +7,8 @@ from typing import Any
 from flask import Blueprint, Flask, current_app, request
 from flask_wtf.csrf import CSRFProtect
 from werkzeug.routing import IntegerConverter, Map
-from werkzeug.routing import IntegerConverter, Map
 
 from cluster.services.context import Cluster
-from cluster.store.base import LARGEST_ID
 from cluster.store.base import LARGEST_ID
 from portal import (
     api,
@@ -36,13 +34,6 @@ from portal.live import Places
 YEAR_SECONDS = 365 * 24 * 3600
 
 
-class RowId(IntegerConverter):
-    """`<int:…>` in a route: a number that no row can have is an address that does not exist."""
-
-    def __init__(self, url_map: Map) -> None:
-        super().__init__(url_map, max=LARGEST_ID)
-
-
 def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     """Raises permissions.UndeclaredEndpoint where a route has no rule."""
     settings = cluster.settings
@@ -64,7 +55,6 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
         SEND_FILE_MAX_AGE_DEFAULT=YEAR_SECONDS,
     )
     app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
-    app.url_map.converters["int"] = RowId
     app.extensions["cluster"] = cluster
     app.extensions["doorbell"] = Doorbell(settings.redis_url)
     app.extensions["stream_places"] = Places()

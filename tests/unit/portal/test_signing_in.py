@@ -1,6 +1,7 @@
 """From the first secret to signing out: the door, and everything that closes it."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from flask.testing import FlaskClient
@@ -100,8 +101,6 @@ def test_the_session_cookie_is_out_of_reach_of_scripts_and_other_sites(
 
 
 def test_the_session_cookie_of_an_https_installation_is_secure(light_cluster: Cluster) -> None:
-    from dataclasses import replace
-
     settings = replace(light_cluster.settings, public_url="https://gpu.example.ac.kr")
     secured = replace(light_cluster, settings=settings)
     known(secured)
