@@ -160,10 +160,12 @@ class Chart {
     this.panel.sayCursor(place);
   }
 
-  // A learning rate that jumps says by how much.
+  // A learning rate that jumps says by how much; one that falls all the time has nothing to mark.
   markSteps(plot) {
     if (this.element.dataset.scale !== "log") return;
     const [x, values] = [plot.data[0], plot.data[1]];
+    const known = values.filter((value) => value !== null);
+    if (known.filter((value, place) => place && value !== known[place - 1]).length > 6) return;
     const { ctx, bbox } = plot;
     ctx.save();
     ctx.strokeStyle = ctx.fillStyle = css("--gc-axis");
@@ -172,11 +174,10 @@ class Chart {
     ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
     ctx.font = `${11 * devicePixelRatio}px ${css("--gc-sans")}`;
     let previous = null;
-    let marks = 0;
     values.forEach((value, place) => {
       if (value === null) return;
       const jump = previous === null || previous === 0 ? 1 : value / previous;
-      if (jump > 0 && (jump <= 0.55 || jump >= 1.9) && marks++ < 6) {
+      if (jump > 0 && (jump <= 0.55 || jump >= 1.9)) {
         const at = plot.valToPos(x[place], "x", true);
         ctx.beginPath();
         ctx.moveTo(at, bbox.top);
