@@ -37,7 +37,7 @@ def read_request(training: Training) -> JobRequest:
         units=forms.whole_number("units"),
         launcher=Launcher(forms.chosen("launcher", LAUNCHERS)) if is_own_code else Launcher.HOROVOD,
         command=read_command() if is_own_code else (),
-        variables={} if is_own_code else read_variables(),
+        variables=read_variables(),
         dataset_id=forms.whole_number("dataset") if forms.text("dataset") else None,
         priority=forms.whole_number("priority") if forms.text("priority") else 0,
         time_limit_seconds=read_duration("time_limit"),

@@ -22,8 +22,9 @@ def send_file_so_far(file: BinaryIO, mimetype: str = "text/plain") -> Response:
 
 
 def pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
-    """The first `size` bytes; fewer where the file was cut meanwhile."""
-    file.seek(0)
-    while size > 0 and (part := file.read(min(PIECE, size))):
-        size -= len(part)
-        yield part
+    """The first `size` bytes; fewer where the file was cut meanwhile. Closes the file."""
+    with file:
+        file.seek(0)
+        while size > 0 and (part := file.read(min(PIECE, size))):
+            size -= len(part)
+            yield part

@@ -48,9 +48,9 @@ class PortalRequest(Request):
         workspaces.read_workspace(current_cluster(), current_actor(), values["workspace_id"])
         folder = storage.incoming_folder(current_cluster().settings)
         sweep(folder)
-        path = folder / f"upload-{secrets.token_hex(8)}"
-        g.setdefault("arriving", []).append(path)
-        return path.open("xb+")
+        file = (folder / f"upload-{secrets.token_hex(8)}").open("xb+")
+        g.setdefault("arriving", []).append(file)
+        return file
 
 
 def init_app(app: Any) -> None:
@@ -69,8 +69,9 @@ def forget_arrived(error: BaseException | None) -> None:
     """What nobody took in (refused, broken off) goes at the end of its request."""
     if not current_app:
         return
-    for path in g.pop("arriving", []):
-        path.unlink(missing_ok=True)
+    for file in g.pop("arriving", []):
+        file.close()
+        Path(file.name).unlink(missing_ok=True)
 
 
 def sweep(folder: Path) -> None:

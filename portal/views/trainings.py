@@ -72,7 +72,12 @@ def create_from_form(cluster: Cluster, actor: Actor, workspace_id: int) -> Train
 
 def read_code(files: list[FileStorage]) -> list[tuple[str, bytes]]:
     """A browser sends one empty part where no file was chosen."""
-    return [(file.filename, file.read()) for file in files if file.filename]
+    code = []
+    for file in files:
+        with file.stream as stream:
+            if file.filename:
+                code.append((file.filename, stream.read()))
+    return code
 
 
 def render_new(workspace_id: int, errors: dict[str, str]) -> str:

@@ -1,0 +1,230 @@
+"""The form of a new job: what it refuses and how it says so, the estimate beside it, duplicates."""
+
+import re
+
+import pytest
+
+from cluster.services import jobs
+from cluster.store.jobs import Job
+from tests.builders import a_dataset, a_workspace, actor_of
+from tests.unit.pages.conftest import Lab
+
+LENET = {
+    "name": "lenet-1",
+    "dataset": "1",
+    "units": "1",
+    "priority": "0",
+    "time_limit": "",
+    "variables.epochs": "3",
+    "variables.learning_rate": "0.01",
+}
+OWN = {
+    "name": "own-1",
+    "dataset": "",
+    "units": "1",
+    "launcher": "plain",
+    "script": "train.py",
+    "arguments": "--epochs 3 --note 'two words'",
+}
+
+
+def problem_of(html: str, field: str) -> str:
+    """The sentence beside a field."""
+    found = re.search(rf'id="{re.escape(field)}-problem".*?<span>(.*?)</span>', html, re.DOTALL)
+    return found[1] if found else ""
+
+
+def all_jobs(lab: Lab) -> list[Job]:
+    return jobs.list_jobs(lab.cluster, actor_of(lab.administrator))
+
+
+def test_a_job_is_made_of_the_models_variables(lab: Lab) -> None:
+    answer = lab.browser(lab.minjun).post(f"/trainings/{lab.lenet.id}/jobs/new", data=LENET)
+    assert answer.status_code == 303
+    (job,) = all_jobs(lab)
+    assert answer.location.endswith(f"/jobs/{job.id}")
+    assert (job.name, job.units, job.dataset_id) == ("lenet-1", 1, lab.dataset.id)
+    assert job.variables["epochs"] == 3
+    assert job.variables["learning_rate"] == 0.01
+    assert job.variables["batch_size"] == 32
+
+
+def test_own_code_gets_its_arguments_as_a_shell_would_split_them(lab: Lab) -> None:
+    data = OWN | {"time_limit": "2h", "priority": "-3"}
+    answer = lab.browser(lab.seoyeon).post(f"/trainings/{lab.own_code.id}/jobs/new", data=data)
+    assert answer.status_code == 303
+    (job,) = all_jobs(lab)
+    assert job.command == ["train.py", "--epochs", "3", "--note", "two words"]
+    assert (job.time_limit_seconds, job.priority, job.launcher.value) == (7200, -3, "plain")
+
+
+BAD_LENET = [
+    ("name", "Has Capitals"),
+    ("name", "x" * 61),
+    ("name", "naïve"),
+    ("dataset", ""),
+    ("dataset", "999"),
+    ("dataset", "-1"),
+    ("dataset", "1; DROP TABLE jobs"),
+    ("dataset", "9" * 30),
+    ("units", ""),
+    ("units", "0"),
+    ("units", "-1"),
+    ("units", "1.5"),
+    ("units", "NaN"),
+    ("units", "3"),
+    ("units", "1e3"),
+    ("units", "２"),
+    ("priority", "101"),
+    ("priority", "high"),
+    ("time_limit", "-5"),
+    ("time_limit", "NaN"),
+    ("time_limit", "1s"),
+    ("time_limit", "9999999d"),
+    ("time_limit", "two hours"),
+    ("variables.epochs", "NaN"),
+    ("variables.epochs", "-1"),
+    ("variables.epochs", "1.5"),
+    ("variables.epochs", ""),
+    ("variables.epochs", "9" * 400),
+    ("variables.learning_rate", "inf"),
+    ("variables.learning_rate", "0"),
+    ("variables.learning_rate", "a lot"),
+    ("variables.dropout", "1"),
+    ("variables.optimizer", "lamb"),
+    ("variables.schedule", "<script>"),
+]
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize(("field", "value"), BAD_LENET, ids=[f"{f}={v[:20]}" for f, v in BAD_LENET])
+def test_bad_input_is_said_beside_its_field_and_the_rest_is_kept(
+    lab: Lab, field: str, value: str, language: str
+) -> None:
+    data = LENET | {"variables.momentum": "0.55", field: value}
+    answer = lab.browser(lab.seoyeon, language).post(f"/trainings/{lab.lenet.id}/jobs/new", data=data)
+    html = answer.get_data(as_text=True)
+    assert answer.status_code == 422
+    sentence = problem_of(html, field)
+    assert sentence and not re.fullmatch(r"[a-z_.]+", sentence), "a code is no sentence"
+    assert bool(re.search("[가-힣]", sentence)) == (language == "ko")
+    assert 'value="0.55"' in html
+    assert "<script>" not in sentence
+    assert all_jobs(lab) == []
+
+
+BAD_OWN = [
+    ("script", "", "script"),
+    ("script", "   ", "script"),
+    ("script", "train\x00.py", "script"),
+    ("arguments", "'open", "arguments"),
+    ("arguments", "x\x1b[31m", "arguments"),
+    ("arguments", "a " * 1001, "arguments"),
+    ("launcher", "mpirun", "launcher"),
+    ("launcher", "", "launcher"),
+    ("units", "2", "launcher"),
+]
+
+
+@pytest.mark.parametrize(("field", "value", "named"), BAD_OWN, ids=range(len(BAD_OWN)))
+def test_a_bad_command_is_said_beside_its_part(lab: Lab, field: str, value: str, named: str) -> None:
+    answer = lab.browser(lab.seoyeon).post(
+        f"/trainings/{lab.own_code.id}/jobs/new", data=OWN | {field: value}
+    )
+    assert answer.status_code == 422
+    assert problem_of(answer.get_data(as_text=True), named)
+
+
+@pytest.mark.parametrize(
+    ("training", "field"),
+    [("lenet", "gpus"), ("lenet", "script"), ("lenet", "variables.beta"), ("own_code", "variables.epochs")],
+)
+def test_an_unknown_field_is_refused_by_name(lab: Lab, training: str, field: str) -> None:
+    row = getattr(lab, training)
+    data = (LENET if training == "lenet" else OWN) | {field: "1"}
+    answer = lab.browser(lab.seoyeon).post(f"/trainings/{row.id}/jobs/new", data=data)
+    assert answer.status_code == 422
+    assert field.rpartition(".")[2] in answer.get_data(as_text=True)
+    assert all_jobs(lab) == []
+
+
+def test_another_workspaces_dataset_is_unknown_here(lab: Lab) -> None:
+    foreign = a_dataset(lab.cluster, a_workspace(lab.cluster), name="foreign")
+    data = LENET | {"dataset": str(foreign.id)}
+    for path in ("new", "check"):
+        answer = lab.browser(lab.administrator).post(f"/trainings/{lab.lenet.id}/jobs/{path}", data=data)
+        assert answer.status_code == (422 if path == "new" else 200)
+        assert "no such dataset" in answer.get_data(as_text=True)
+
+
+def test_the_estimate_says_that_it_starts_now_and_how_to_ask_for_the_same(lab: Lab) -> None:
+    answer = lab.browser(lab.seoyeon).post(f"/trainings/{lab.lenet.id}/jobs/check", data=LENET)
+    html = answer.get_data(as_text=True)
+    assert answer.status_code == 200
+    assert "cpu01 has room." in html
+    assert "--training vision/digits-lenet" in html
+    assert "--var epochs=3" in html
+    assert "batch_size" not in html, "defaults need not be said"
+    assert "/api/v1/jobs" in html
+    assert "<html" not in html
+    assert all_jobs(lab) == []
+
+
+def test_the_estimate_says_why_it_would_wait_and_what_helps(lab: Lab) -> None:
+    lab.a_running_job(units=1)
+    answer = lab.browser(lab.seoyeon).post(
+        f"/trainings/{lab.lenet.id}/jobs/check", data=LENET | {"units": "2"}
+    )
+    html = answer.get_data(as_text=True)
+    assert "Would wait" in html
+    assert "With 1 CPU slot it starts now." in html
+
+
+def test_the_estimate_names_the_field_that_is_in_the_way(lab: Lab) -> None:
+    answer = lab.browser(lab.seoyeon).post(
+        f"/trainings/{lab.lenet.id}/jobs/check", data=LENET | {"variables.epochs": "0"}
+    )
+    html = answer.get_data(as_text=True)
+    assert answer.status_code == 200
+    assert 'href="#variables.epochs"' in html
+    assert re.search(r"<button[^>]*disabled[^>]*>Make 1 job", html)
+
+
+def test_without_scripts_a_button_checks_and_the_other_stays_on(lab: Lab) -> None:
+    data = LENET | {"check": "1", "variables.epochs": "0"}
+    html = lab.browser(lab.seoyeon).post(f"/trainings/{lab.lenet.id}/jobs/new", data=data).text
+    assert problem_of(html, "variables.epochs")
+    assert not re.search(r"<button[^>]*disabled[^>]*>Make 1 job", html)
+    assert all_jobs(lab) == []
+
+
+def test_relative_paths_are_warned_about_and_the_words_are_shown_one_by_one(lab: Lab) -> None:
+    data = OWN | {"arguments": "--data ./images --out 'a b'"}
+    html = lab.browser(lab.seoyeon).post(f"/trainings/{lab.own_code.id}/jobs/check", data=data).text
+    assert "“./images” is a relative path" in html
+    assert "<li><code>a b</code></li>" in html
+
+
+def test_a_duplicate_starts_from_the_job_as_it_was(lab: Lab) -> None:
+    browser = lab.browser(lab.seoyeon)
+    browser.post(f"/trainings/{lab.own_code.id}/jobs/new", data=OWN | {"time_limit": "90m"})
+    (job,) = all_jobs(lab)
+    html = browser.get(f"/jobs/{job.id}/duplicate?units=2", follow_redirects=True).text
+    assert 'value="own-1"' in html
+    assert 'value="train.py"' in html
+    assert "--epochs 3 --note &#39;two words&#39;" in html
+    assert 'name="units" value="2"' in html
+    assert 'value="90m"' in html
+
+
+def test_a_private_training_takes_no_job_from_who_may_not_see_it(lab: Lab) -> None:
+    for user, status in ((lab.minjun, 404), (lab.stranger, 404), (lab.manager, 303)):
+        answer = lab.browser(user).post(f"/trainings/{lab.private.id}/jobs/new", data=LENET)
+        assert answer.status_code == status
+
+
+def test_a_workspace_whose_term_is_over_takes_no_job(lab: Lab) -> None:
+    lab.cluster.clock.move(days=60)  # type: ignore[attr-defined]
+    answer = lab.browser(lab.seoyeon).post(f"/trainings/{lab.lenet.id}/jobs/new", data=LENET)
+    assert answer.status_code == 422
+    assert "vision" in answer.text
