@@ -4,6 +4,8 @@ Threads, because a stream (one per open tab) holds one for as long as the tab is
 streams at 1 ms for an ordinary request. One process, so that one Redis reader serves all of them.
 """
 
+from typing import Any
+
 from cluster.settings import Settings
 from portal.request_log import configure_logging
 
@@ -26,6 +28,9 @@ proc_name = "groundcrew-portal"
 limit_request_line = 8190
 # Never trust X-Forwarded-* of a stranger; nginx on this machine may say that the browser came by https.
 forwarded_allow_ips = "127.0.0.1,::1"
-# A request's body is read from disk where it is large, and the state directory is not on tmpfs.
-worker_tmp_dir = "/dev/shm"
 control_socket_disable = True
+
+
+def post_worker_init(worker: Any) -> None:
+    """Streams end by themselves when this process is told to stop."""
+    worker.wsgi.extensions["stream_places"].is_closing = lambda: not worker.alive

@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from portal.job_files.beneath import FileMissing, FileNotPlain, open_file, size_
 from portal.job_files.log import list_streams
 
 FILES_SECONDS = 0.5
+IDLE_SECONDS = 1.0
 BEAT_SECONDS = 5.0
 """A written beat is also how the server learns that the tab is gone."""
 CHECK_SECONDS = 3.0
@@ -31,9 +32,13 @@ RING_ID = re.compile(r"\d{1,16}-\d{1,10}")
 
 
 class Places:
-    """How many streams there are, per session and together: each holds a thread."""
+    """How many streams there are, per session and together: each holds a thread.
 
-    def __init__(self) -> None:
+    `is_closing` is asked by every stream each second, so that a stop need not wait for tabs to close.
+    """
+
+    def __init__(self, is_closing: Callable[[], bool] = lambda: False) -> None:
+        self.is_closing = is_closing
         self.taken: Counter[str] = Counter()
         self.lock = threading.Lock()
 
@@ -80,14 +85,14 @@ class Tab:
                 yield f"retry: {RETRY_MS}\n\n"
                 if RING_ID.fullmatch(self.last_id):
                     yield from self.told_once(self.doorbell.missed_since(self.last_id))
-                yield from self.listen(listener)
+                yield from self.listen(listener, places)
         finally:
             places.leave(self.token)
 
-    def listen(self, listener: Listener) -> Iterator[str]:
+    def listen(self, listener: Listener, places: Places) -> Iterator[str]:
         watched = [WatchedJob(job_id) for job_id in self.job_ids]
         beat_at = check_at = 0.0
-        while not listener.is_lost:
+        while not (listener.is_lost or places.is_closing()):
             now = time.monotonic()
             if now >= check_at:
                 check_at = now + CHECK_SECONDS
@@ -100,8 +105,7 @@ class Tab:
                 yield event("beat", {})
             for watch in watched:
                 yield from self.grown(watch)
-            pause = FILES_SECONDS if watched else min(beat_at, check_at) - now
-            rings = collect(listener, max(0.05, pause))
+            rings = collect(listener, FILES_SECONDS if watched else IDLE_SECONDS)
             if any(ring.topic == "jobs" for ring in rings):
                 check_at = 0.0
             yield from self.told_once(rings)

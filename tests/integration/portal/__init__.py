@@ -1,0 +1,1 @@
+"""The portal as gunicorn serves it, with a real doorbell."""

@@ -1,0 +1,235 @@
+"""One stream per tab: rings, growing files and beats come through; ended sessions and closed tabs leave."""
+
+import http.client
+import json
+import socket
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from cluster.bell import connect
+from cluster.domain.states import JobState, TrainingKind, Visibility
+from cluster.services import sessions, storage, users
+from portal.live import STREAMS_PER_SESSION
+from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, an_administrator, holding
+from tests.integration.portal.conftest import Portal
+
+
+class Tab:
+    """A browser's EventSource, as far as the server can tell."""
+
+    def __init__(self, portal: Portal, token: str, topics: str, last_id: str = "") -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", portal.port, timeout=15)
+        headers = {"Cookie": f"gc_session_{portal.port}={token}", "Accept": "text/event-stream"}
+        if last_id:
+            headers["Last-Event-ID"] = last_id
+        self.connection.request("GET", f"/stream?topics={topics}", headers=headers)
+        self.answer = self.connection.getresponse()
+        self.status = self.answer.status
+
+    def next(self, *names: str, within: float = 12) -> tuple[str, dict[str, Any], str]:
+        """The next event of these names: name, data, id."""
+        deadline = time.monotonic() + within
+        found: dict[str, str] = {}
+        while time.monotonic() < deadline:
+            line = self.answer.readline().decode().rstrip("\n")
+            if line:
+                key, _, value = line.partition(": ")
+                found[key] = value
+            elif found.get("event") in names:
+                return found["event"], json.loads(found["data"]), found.get("id", "")
+            else:
+                found = {}
+        raise AssertionError(f"no {names} within {within} s")
+
+    def close(self) -> None:
+        if self.connection.sock:
+            self.connection.sock.shutdown(socket.SHUT_RDWR)
+        self.answer.close()
+        self.connection.close()
+
+
+def status_of(portal: Portal, token: str, topics: str) -> int:
+    tab = Tab(portal, token, topics)
+    tab.close()
+    return tab.status
+
+
+def doorbell_connections(portal: Portal) -> int:
+    clients = connect(portal.cluster.settings.redis_url).client_list()
+    return sum(client["cmd"] == "xread" for client in clients)
+
+
+def test_every_tab_hears_what_rings_through_one_connection(portal: Portal) -> None:
+    token = portal.token_for(a_user(portal.cluster))
+    tabs = [Tab(portal, token, "jobs,queue") for _ in range(5)]
+    for tab in tabs:
+        tab.next("beat")
+    time.sleep(0.3)
+    portal.cluster.bell.ring("nodes", 1)
+    portal.cluster.bell.ring("jobs", 42)
+    portal.cluster.bell.ring("jobs", 42)
+    assert [tab.next("jobs", "queue", "nodes", within=3)[:2] for tab in tabs] == [("jobs", {"id": 42})] * 5
+    assert doorbell_connections(portal) == 1
+    for tab in tabs:
+        tab.close()
+
+
+def test_a_tab_that_comes_back_hears_what_it_missed(portal: Portal) -> None:
+    token = portal.token_for(a_user(portal.cluster))
+    tab = Tab(portal, token, "jobs")
+    tab.next("beat")
+    time.sleep(0.3)
+    portal.cluster.bell.ring("jobs", 1)
+    *_, last = tab.next("jobs", within=3)
+    tab.close()
+    portal.cluster.bell.ring("jobs", 2)
+    portal.cluster.bell.ring("nodes", 3)
+    again = Tab(portal, token, "jobs", last_id=last)
+    assert again.next("jobs", within=3)[1] == {"id": 2}
+    again.close()
+    nonsense = Tab(portal, token, "jobs", last_id="; DROP")
+    nonsense.next("beat")
+    nonsense.close()
+
+
+def test_a_beat_comes_at_least_every_ten_seconds(portal: Portal) -> None:
+    tab = Tab(portal, portal.token_for(a_user(portal.cluster)), "jobs")
+    tab.next("beat", within=2)
+    tab.next("beat", within=10)
+    tab.close()
+
+
+def a_running_job(portal: Portal) -> tuple[Any, Any, Path]:
+    cluster = portal.cluster
+    owner = a_user(cluster)
+    workspace = a_workspace(cluster, members=(owner,))
+    training = a_training(cluster, workspace, owner, None, TrainingKind.ADVANCED, Visibility.PRIVATE)
+    job = a_job(cluster, training, owner, 1, JobState.RUNNING)
+    holding(cluster, job, a_node(cluster).units[:1])
+    out = storage.attempt_folder(cluster.settings, workspace.id, job.id, 1) / "out"
+    out.mkdir(parents=True)
+    return owner, job, out
+
+
+def test_a_jobs_files_are_told_as_they_grow(portal: Portal) -> None:
+    owner, job, out = a_running_job(portal)
+    log, metrics = out / "rank-0.stdout", out / "metrics.jsonl"
+    log.write_bytes(b"hello\n")
+    tab = Tab(portal, portal.token_for(owner), f"jobs,log,metrics,job:{job.id}")
+    about = {"job": job.id, "attempt": 1}
+    assert tab.next("log", within=3)[1] == {**about, "sizes": {"rank-0.stdout": 6}}
+    with log.open("ab") as file:
+        file.write(b"world\n")
+    assert tab.next("log", within=3)[1] == {**about, "sizes": {"rank-0.stdout": 12}}
+    metrics.write_text('{"step": 1}\n')
+    assert tab.next("metrics", within=3)[1] == {**about, "size": 12}
+    metrics.unlink()
+    metrics.symlink_to(portal.cluster.settings.state_dir / "database" / "groundcrew.db")
+    with pytest.raises(AssertionError):
+        tab.next("metrics", within=2)
+    tab.close()
+
+
+def test_nobody_watches_a_job_that_they_may_not_see(portal: Portal) -> None:
+    owner, job, _ = a_running_job(portal)
+    assert status_of(portal, portal.token_for(a_user(portal.cluster)), f"job:{job.id}") == 404
+    assert status_of(portal, portal.token_for(owner), "job:999999") == 404
+    assert status_of(portal, portal.token_for(owner), "secrets") == 422
+    assert status_of(portal, "no session", "jobs") == 401
+
+
+@pytest.mark.parametrize("how", ["sign out", "disable"])
+def test_the_stream_ends_with_the_session(portal: Portal, how: str) -> None:
+    user = a_user(portal.cluster)
+    token = portal.token_for(user)
+    tab = Tab(portal, token, "jobs")
+    tab.next("beat")
+    if how == "sign out":
+        sessions.sign_out(portal.cluster, token)
+    else:
+        users.disable_user(portal.cluster, actor_of(an_administrator(portal.cluster)), user.id)
+    tab.next("end", within=6)
+    assert tab.answer.read() == b""
+    tab.close()
+
+
+def test_a_session_has_so_many_streams_and_gets_them_back(portal: Portal) -> None:
+    token = portal.token_for(a_user(portal.cluster))
+    tabs = [Tab(portal, token, "jobs") for _ in range(STREAMS_PER_SESSION)]
+    for tab in tabs:
+        tab.next("beat")
+    assert status_of(portal, token, "jobs") == 503
+    other = portal.token_for(a_user(portal.cluster))
+    assert status_of(portal, other, "jobs") == 200, "another session has places of its own"
+    for tab in tabs:
+        tab.close()
+    deadline = time.monotonic() + 15
+    while status_of(portal, token, "jobs") != 200:
+        assert time.monotonic() < deadline, "tabs that left still hold their places"
+        time.sleep(0.5)
+
+
+def test_without_redis_files_and_beats_still_come_and_rings_come_back(portal: Portal) -> None:
+    owner, job, out = a_running_job(portal)
+    client = connect(portal.cluster.settings.redis_url)
+    path = portal.cluster.settings.redis_url.removeprefix("unix://")
+    with pytest.raises(redis.RedisError):
+        client.execute_command("SHUTDOWN", "NOSAVE")
+        client.ping()
+    tab = Tab(portal, portal.token_for(owner), f"jobs,job:{job.id}")
+    tab.next("beat", within=3)
+    (out / "rank-0.stdout").write_bytes(b"alone\n")
+    assert tab.next("log", within=3)[1]["sizes"] == {"rank-0.stdout": 6}
+    switches = ["--port", "0", "--unixsocket", path, "--save", "", "--dir", str(Path(path).parent)]
+    server = subprocess.Popen(["redis-server", *switches], stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 15
+        while time.monotonic() < deadline:
+            portal.cluster.bell.ring("jobs", 7)
+            try:
+                assert tab.next("jobs", within=1)[1] == {"id": 7}
+                break
+            except (AssertionError, TimeoutError):
+                continue
+        else:
+            raise AssertionError("the doorbell did not come back")
+    finally:
+        tab.close()
+        server.kill()
+        server.wait()
+
+
+def test_ordinary_requests_are_answered_while_many_tabs_listen(portal: Portal) -> None:
+    tabs = []
+    for _ in range(8):
+        token = portal.token_for(a_user(portal.cluster))
+        tabs += [Tab(portal, token, "jobs,queue") for _ in range(10)]
+    for tab in tabs:
+        tab.next("beat")
+    started = time.monotonic()
+    connection = http.client.HTTPConnection("127.0.0.1", portal.port, timeout=5)
+    connection.request("GET", "/health")
+    assert connection.getresponse().status == 200
+    assert time.monotonic() - started < 2
+    connection.close()
+    for tab in tabs:
+        tab.close()
+
+
+def test_the_portal_logs_json_without_secrets_and_stops_in_time(portal: Portal) -> None:
+    token = portal.token_for(a_user(portal.cluster))
+    tab = Tab(portal, token, "jobs")
+    tab.next("beat")
+    started = time.monotonic()
+    portal.process.terminate()
+    portal.process.wait(15)
+    assert time.monotonic() - started < 12
+    tab.close()
+    lines = [json.loads(line) for line in portal.log.read_text().splitlines() if line.startswith("{")]
+    assert any(line.get("route") == "/health" for line in lines)
+    assert token not in portal.log.read_text()
