@@ -27,7 +27,7 @@ SENTENCES = {
     "http.409": "Somebody else changed it first. Load the page again.",
     "http.411": "The request does not say how long it is.",
     "http.412": "It has changed since you read it. Read it again.",
-    "http.413": "This is more than the server takes at once.",
+    "http.413": "This is more than is taken at once here: at most {limit:bytes}.",
     "http.414": "The address is too long.",
     "http.415": "Send JSON with Content-Type: application/json.",
     "http.416": "That part of the file does not exist.",
