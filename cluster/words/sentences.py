@@ -89,6 +89,7 @@ VARIANTS: dict[str, tuple[tuple[str, str, bool], ...]] = {
     "waiting.environment_not_ready": (("step", ".step", True),),
     "waiting.start.freed": (("starts_on_node", ".anywhere", False),),
     "waiting.start.freed_at": (("starts_on_node", ".anywhere", False),),
+    "archive.unreadable": (("name", ".unnamed", False),),
     "exit.stopped": (("by", ".by", True),),
     "exit.out_of_memory": (("max_rss_bytes", ".unknown", False),),
     "environment.no_space": (("needed", ".needed", True), ("path", ".unknown", False)),

@@ -36,6 +36,7 @@ SENTENCES = {
         "with less compression."
     ),
     "archive.size_lies": "“{entry}” unpacks to more than the archive says. Pack it again.",
+    "archive.unreadable.unnamed": "The archive is damaged. Pack it again and upload it once more.",
 }
 
 TITLES = {

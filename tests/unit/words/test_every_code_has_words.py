@@ -14,7 +14,7 @@ from cluster.domain.waiting import REASONS
 from cluster.words import sentences
 from cluster.words.catalogue import read_entries
 from cluster.words.english import FEATURES, HINTS, SENTENCES, TITLES, WORDS
-from tests.unit.words.scan import Found, found_codes, said_in_templates
+from tests.unit.words.scan import Found, found_codes, said_in_templates, whole_source
 from worker.environments.steps import Step
 
 FOUND = found_codes() + said_in_templates()
@@ -107,6 +107,20 @@ def test_every_value_of_an_enumeration_has_a_word(group: str) -> None:
 def test_every_sentence_belongs_to_a_family_with_a_title() -> None:
     families = {code.split(".")[0] for code in SENTENCES} - {"phrase"}
     assert families <= set(TITLES), families - set(TITLES)
+
+
+MADE = ("not_found.", "forbidden.", "http.", "phrase.", "password.needs_")
+"""Codes that the source puts together from parts."""
+
+
+def test_no_sentence_is_left_over() -> None:
+    source = whole_source()
+    variants = {code + suffix for code, many in sentences.VARIANTS.items() for _, suffix, _ in many}
+    variants.add("waiting.not_enough_units.one_node")
+    whole = [code for code in SENTENCES if not code.startswith(MADE) and code not in variants]
+    left = [code for code in whole if f'"{code}"' not in source]
+    left += [code for code in WORDS if code.startswith("action.") and f'"{code[7:]}"' not in source]
+    assert not left, "\n".join(left)
 
 
 def test_every_variant_has_its_sentence() -> None:
