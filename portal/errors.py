@@ -41,7 +41,7 @@ def answer(error: Exception) -> ResponseReturnValue:
             return error.get_response()
         status = error.code if error.code in KNOWN_STATUS else 400
         if status < 500:
-            data = {"limit": request.max_content_length} if status == 413 else {}
+            data: dict[str, object] = {"limit": request.max_content_length} if status == 413 else {}
             return problem(status, f"http.{status}", data, shapes=wrong_shapes(error))
     log.error("bug", exc_info=error, route=str(request.url_rule))
     # The page about a bug reads no rows: the database may be what is wrong.
