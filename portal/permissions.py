@@ -104,6 +104,7 @@ RULES: dict[str, Rule] = {
     "queue.page": Rule.SIGNED_IN,
     "operations.index": Rule.SIGNED_IN,
     "operations.page": Rule.SEES_OPERATION,
+    "operations.log": Rule.SEES_OPERATION,
     "operations.retry": Rule.RETRIES_OPERATION,
     "profile.page": Rule.SIGNED_IN,
     "profile.change_password": Rule.SIGNED_IN,

@@ -6,17 +6,22 @@ from typing import Any
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
+from cluster.domain.errors import NotFound
 from cluster.domain.states import OperationState
 from cluster.services import operations
 from cluster.store.base import LARGEST_ID
 from cluster.store.operations import Operation
 from portal.current import current_actor, current_cluster, is_fragment
 from portal.i18n import duration
+from portal.job_files.beneath import FileMissing, FileNotPlain, open_file
+from portal.job_files.log import read_piece
 from portal.saying import step_word
+from portal.sending import send_file_so_far
 
 blueprint = Blueprint("operations", __name__)
 
 PAGE_LENGTH = 50
+TAIL_BYTES = 8 * 1024
 OPEN_STATES = (OperationState.REQUESTED, OperationState.RUNNING)
 
 
@@ -45,6 +50,7 @@ def page(operation_id: int) -> ResponseReturnValue:
         operation=operation,
         steps=[shown_step(step, operation) for step in operation.steps],
         is_open=operation.state in OPEN_STATES,
+        log_tail=log_tail(operation_id),
         may_retry=operation.state in (OperationState.FAILED, OperationState.INTERRUPTED)
         and operations.may_retry(current_cluster(), current_actor(), operation),
     )
@@ -63,6 +69,31 @@ def shown_step(step: dict[str, Any], operation: Operation) -> dict[str, str]:
 
 def seconds_between(one: str, other: str) -> float:
     return (datetime.fromisoformat(other) - datetime.fromisoformat(one)).total_seconds()
+
+
+def log_name(operation_id: int) -> tuple[str, str]:
+    """Where the task worker wrote what it did, beneath the state directory."""
+    return "log", f"operation-{operation_id}.log"
+
+
+def log_tail(operation_id: int) -> str:
+    """The last lines; empty where the operation writes no log."""
+    try:
+        with open_file(current_cluster().settings.state_dir, *log_name(operation_id)) as file:
+            return read_piece(file, -TAIL_BYTES).text
+    except (FileMissing, FileNotPlain):
+        return ""
+
+
+@blueprint.get("/operations/<int:operation_id>/log")
+def log(operation_id: int) -> ResponseReturnValue:
+    """The whole of it as text; raises NotFound where there is none."""
+    operation = operations.read_operation(current_cluster(), current_actor(), operation_id)
+    try:
+        with open_file(current_cluster().settings.state_dir, *log_name(operation.id)) as file:
+            return send_file_so_far(file)
+    except (FileMissing, FileNotPlain) as error:
+        raise NotFound("log", operation_id) from error
 
 
 @blueprint.post("/operations/<int:operation_id>/retry")

@@ -118,6 +118,9 @@ def build(cluster: Cluster, file: Path) -> House:
         error_data={"times": 5},
     )
     add(cluster, operation)
+    log = cluster.settings.state_dir / "log"
+    log.mkdir()
+    (log / f"operation-{operation.id}.log").write_text("first line\nthe disk is full\n")
     made, _ = tokens.create_token(cluster, actor_of(people["owner"]), "laptop", ["read"], 30)
     cookies = {
         kind: sessions.begin_session(cluster, user.id, "127.0.0.1", "Firefox/140")
