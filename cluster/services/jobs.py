@@ -227,6 +227,8 @@ def stop_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
     """
     now = cluster.clock()
     with cluster.store.write() as session:
+        # Held against the scheduler, which may be writing this job's end at the same moment.
+        session.execute(select(Job.id).where(Job.id == job_id).with_for_update())
         job = load_job(session, actor, job_id)
         require("job.stop", to_job(actor, job), job_id)
         if job.state in ENDED_JOB_STATES:

@@ -6,18 +6,21 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
+from cluster.domain.errors import Conflict
 from cluster.domain.exits import ExitTruth, Outcome
 from cluster.domain.states import AttemptState, DatasetState, Desired, EnvironmentState, JobState
 from cluster.services import attempts
 from cluster.services.attempts import list_living, place_waiting
 from cluster.services.context import Cluster
+from cluster.services.jobs import stop_job
 from cluster.services.leases import Held, LeaseLost, hold_lease, release_lease
 from cluster.store.jobs import Attempt, Job, JobEvent
 from cluster.store.leases import Fact
 from cluster.store.nodes import Allocation
 from cluster.store.operations import Environment
-from tests.builders import a_dataset, a_job, a_node, a_training, a_user, a_workspace, add
+from tests.builders import a_dataset, a_job, a_node, a_training, a_user, a_workspace, actor_of, add
 from tests.conftest import Clock, RecordingBell
+from tests.races import at_once
 
 LASTS = timedelta(seconds=10)
 FINISHED = Outcome(JobState.FINISHED, "exit.finished", {"exit_code": 0}, 0)
@@ -227,3 +230,23 @@ def test_a_dead_holder_is_not_waited_for(cluster: Cluster) -> None:
     assert hold_lease(cluster, "x", "two", LASTS, is_dead=lambda holder: holder == "one") == Held(
         "x", "two", 2
     )
+
+
+def test_a_stop_and_an_end_at_the_same_moment_leave_one_final_state(cluster: Cluster, held: Held) -> None:
+    manager = a_user(cluster)
+    workspace = a_workspace(cluster, manager=manager)
+    training = a_training(cluster, workspace)
+    a_node(cluster, units=2)
+    for _ in range(8):
+        job = a_job(cluster, training)
+        (attempt_id,) = place_waiting(cluster, held)
+        attempts.record_running(cluster, held, attempt_id, {})
+        stopped, ended = at_once(
+            lambda job=job: stop_job(cluster, actor_of(manager), job.id),
+            lambda attempt_id=attempt_id: attempts.record_end(cluster, held, attempt_id, FINISHED),
+        )
+        assert ended is True
+        assert isinstance(stopped, Job | Conflict)
+        row = job_of(cluster, job)
+        assert (row.state, row.end_code) == (JobState.FINISHED, "exit.finished")
+        assert held_units(cluster) == 0
