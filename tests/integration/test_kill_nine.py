@@ -165,19 +165,6 @@ def test_a_training_and_operations_survive_the_death_of_each_service_in_turn(hou
 
 
 def check_operation_survives(house: House, service: str) -> None:
-    """Killed while a task worker holds the import of many files."""
-    dataset_id = an_upload(house, f"many-{service}")
-    wait_until(lambda: has_begun(house, dataset_id), 15, "the import has begun")
-    kill(house.installation.pids()[service])
-    killed = time.monotonic()
-    wait_until(lambda: house.installation.pids()[service] > 0, RIGHT_WITHIN, f"{service} is started again")
-    wait_until(lambda: is_held_or_ended(house, dataset_id), RIGHT_WITHIN, "somebody works at the import")
-    wait_until(lambda: is_ready(house, dataset_id), 60, "the import has ended well")
-    check_unpacked(house, dataset_id)
-    print(f"{service}: all is right {time.monotonic() - killed:.1f} s after its death")
-
-
-def check_operation_survives(house: House, service: str) -> None:
     """The service is killed while a task worker holds the import of many files."""
     dataset_id = an_upload(house, f"many-{service}")
     wait_until(lambda: has_begun(house, dataset_id), 15, "the import has begun")
