@@ -22,6 +22,8 @@ CHECKS = {
     "imports": ["lint-imports"],
 }
 ALL = ("sure", "unit", "store", "integration", "browser", "training")
+SIDE_BY_SIDE = ("unit", "store")
+"""Parts whose tests share nothing, so that both cores can work."""
 MEASURED = ("unit", "store", "integration")
 """The parts whose lines of cluster/ count for coverage, once all of them have run."""
 
@@ -78,6 +80,8 @@ def run_pytest(part: str, folder: Path) -> Result:
     report = OUTPUT / f"{part}.xml"
     report.unlink(missing_ok=True)
     command = ["pytest", "-q", str(folder), f"--junitxml={report}", "--durations=8", "--durations-min=3"]
+    if part in SIDE_BY_SIDE:
+        command += ["--numprocesses=2"]
     if part in MEASURED:
         command += ["--cov=cluster", "--cov-report="]
     environment = {**os.environ, "COVERAGE_FILE": str(OUTPUT / f"coverage.{part}")}
