@@ -19,7 +19,7 @@ from worker.embedded.places import Places, find_places
 from worker.embedded.processes import end, of_installation
 from worker.embedded.services import Supervisor
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)

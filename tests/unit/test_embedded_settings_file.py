@@ -38,6 +38,18 @@ def test_what_a_person_wrote_stays(places: Places) -> None:
     assert read_settings(places.environment_file)["GROUNDCREW_PORT"] == "9001"
 
 
+def test_another_database_and_another_public_address_stay(places: Places) -> None:
+    ours = "postgresql+psycopg://groundcrew@/groundcrew"
+    ensure_settings(places, None)
+    write_settings(
+        places.environment_file,
+        {"GROUNDCREW_DATABASE_URL": ours, "GROUNDCREW_PUBLIC_URL": "https://gpu.example"},
+    )
+    settings = ensure_settings(places, 9001)
+    assert settings["GROUNDCREW_DATABASE_URL"] == ours
+    assert settings["GROUNDCREW_PUBLIC_URL"] == "https://gpu.example"
+
+
 def test_a_value_may_hold_an_equals_sign(tmp_path: Path) -> None:
     write_settings(tmp_path / "groundcrew.env", {"GROUNDCREW_SECRET_KEY": "a=b=="})
     assert read_settings(tmp_path / "groundcrew.env") == {"GROUNDCREW_SECRET_KEY": "a=b=="}

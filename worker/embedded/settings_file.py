@@ -28,24 +28,31 @@ def ensure_settings(places: Places, port: int | None) -> dict[str, str]:
     """Add what is missing, change the port where one was asked for, leave every other line as it is."""
     file = places.environment_file
     settings = read_settings(file)
-    wanted_port = str(port or settings.get("GROUNDCREW_PORT", DEFAULT_PORT))
-    address = {
+    old_port = settings.get("GROUNDCREW_PORT", str(DEFAULT_PORT))
+    new_port = str(port or old_port)
+    fixed = {
         "GROUNDCREW_STATE_DIR": str(places.state),
         "GROUNDCREW_CACHE_DIR": str(places.cache),
-        "GROUNDCREW_DATABASE_URL": f"sqlite:///{places.database_file}",
         "GROUNDCREW_REDIS_URL": f"unix://{places.redis_socket}",
         "GROUNDCREW_HOST": "127.0.0.1",
-        "GROUNDCREW_PORT": wanted_port,
-        "GROUNDCREW_PUBLIC_URL": f"http://127.0.0.1:{wanted_port}",
+        "GROUNDCREW_PORT": new_port,
     }
-    changed = {name: value for name, value in address.items() if settings.get(name) != value}
-    if "GROUNDCREW_SECRET_KEY" not in settings:
-        changed["GROUNDCREW_SECRET_KEY"] = secrets.token_urlsafe(48)
-    if "GROUNDCREW_TIME_ZONE" not in settings:
-        changed["GROUNDCREW_TIME_ZONE"] = machine_time_zone()
+    if settings.get("GROUNDCREW_PUBLIC_URL", address(old_port)) == address(old_port):
+        fixed["GROUNDCREW_PUBLIC_URL"] = address(new_port)
+    first = {
+        "GROUNDCREW_DATABASE_URL": f"sqlite:///{places.database_file}",
+        "GROUNDCREW_SECRET_KEY": secrets.token_urlsafe(48),
+        "GROUNDCREW_TIME_ZONE": machine_time_zone(),
+    }
+    changed = {name: value for name, value in fixed.items() if settings.get(name) != value}
+    changed.update({name: value for name, value in first.items() if name not in settings})
     if changed:
         write_settings(file, changed)
     return {**settings, **changed}
+
+
+def address(port: str) -> str:
+    return f"http://127.0.0.1:{port}"
 
 
 def write_settings(file: Path, changed: Mapping[str, str]) -> None:
