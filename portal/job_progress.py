@@ -10,6 +10,7 @@ ACCURACY = "accuracy/validation"
 LOSS = "loss/validation"
 SPEED = "images_per_second"
 EPOCHS = "epochs"
+MANY_ROWS = 8
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Progress:
 
 
 def progress_of(metrics: Metrics, now: datetime, is_running: bool) -> Progress:
-    """The end is expected at the pace since the first row, and never in the past."""
+    """The end is expected at the pace of the newer half of the rows (the first epoch may have compiled)."""
     told = [
         (epoch, time)
         for epoch, time in zip(metrics.epochs, metrics.times, strict=True)
@@ -37,7 +38,7 @@ def progress_of(metrics: Metrics, now: datetime, is_running: bool) -> Progress:
     if not told:
         return Progress(None, metrics.last(EPOCHS))
     epochs = metrics.last(EPOCHS)
-    first, last = told[0], told[-1]
+    first, last = told[len(told) // 2 if len(told) > MANY_ROWS else 0], told[-1]
     pace = (last[1] - first[1]) / (last[0] - first[0]) if last[0] > first[0] else math.nan
     if not is_running or not epochs or not math.isfinite(pace) or pace <= 0:
         return Progress(last[0], epochs)
