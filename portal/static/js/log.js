@@ -66,7 +66,16 @@ class Log {
 
   choose() {
     const address = new URL(location.href);
-    for (const select of this.root.querySelectorAll("select")) address.searchParams.set(select.name, select.value);
+    for (const select of this.root.querySelectorAll("select")) {
+      address.searchParams.set(select.name, select.value);
+      // Whatever else on the page is about the chosen file: download, raw, search.
+      for (const link of document.querySelectorAll("a[data-log-file]")) {
+        const target = new URL(link.href);
+        target.searchParams.set(select.name, select.value);
+        link.href = target;
+      }
+      for (const input of document.querySelectorAll(`input[data-log-file][name="${select.name}"]`)) input.value = select.value;
+    }
     address.hash = "";
     history.replaceState(null, "", address);
     this.restart();
