@@ -90,7 +90,7 @@ def count_images(folder: Path) -> list[tuple[str, int]]:
 
 
 def is_image_name(name: str) -> bool:
-    return name.lower().endswith(IMAGE_ENDINGS)
+    return name.lower().endswith(IMAGE_ENDINGS) and not name.startswith(".")
 
 
 def is_image(path: str) -> bool:

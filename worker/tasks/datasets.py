@@ -3,7 +3,6 @@
 import errno
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,18 +18,12 @@ from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
 from worker.adapters.archives import unpack
 from worker.adapters.dataset_files import look_through
-from worker.adapters.runtime import install_runtime
+from worker.adapters.digits import write_digits
 from worker.tasks.reports import Reporter
-
-DIGITS = 1797
 
 
 class NoSpace(Unavailable):
     """The storage has no room for what is to be written."""
-
-
-class NotWritten(Unavailable):
-    """The program that writes the sample ended badly; `line` is the last thing that it said."""
 
 
 def run_import(cluster: Cluster, operation: Operation) -> None:
@@ -66,31 +59,13 @@ def run_sample(cluster: Cluster, operation: Operation) -> None:
     environment = read_default_environment(cluster)
     with new_folder(cluster, dataset) as (staging, is_done):
         if not is_done and environment is not None:
-            write_digits(cluster, Path(environment.path), staging, reporter)
+            write_digits(Path(environment.path), staging, lambda share: reporter.tell("write_digits", share))
     finish(cluster, operation, storage.dataset_folder(cluster.settings, dataset), reporter)
 
 
 def can_write_samples(cluster: Cluster) -> bool:
     environment = read_default_environment(cluster)
     return environment is not None and environment.state is EnvironmentState.READY
-
-
-def write_digits(cluster: Cluster, environment: Path, folder: Path, reporter: Reporter) -> None:
-    """The writer prints one number of finished images a line."""
-    command = [str(environment / "bin" / "python"), "-m", "groundcrew_models.digits", str(folder)]
-    runtime = install_runtime(cluster.settings.runtime_dir)
-    variables = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(runtime), "PYTHONDONTWRITEBYTECODE": "1"}
-    last = ""
-    with subprocess.Popen(
-        command, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, errors="replace",
-    ) as writer:  # fmt: skip
-        for line in writer.stdout or ():
-            last = line.strip() or last
-            if last.isdigit():
-                reporter.tell("write_digits", min(1.0, int(last) / DIGITS))
-    if writer.returncode != 0:
-        raise NotWritten("dataset.sample_failed", exit_code=writer.returncode, line=last[:500])
 
 
 @contextmanager

@@ -10,7 +10,6 @@ SENTENCES = {
         "delete it."
     ),
     "dataset.no_space": "The storage is full: {free:bytes} are free.",
-    "dataset.sample_failed": "The sample could not be written: {line}",
     "archive.unknown_kind": "“{name}” is no archive that can be unpacked. Use one of {endings:list}.",
     "archive.unreadable": (
         "“{name}” is damaged or not what its ending says. Pack it again and upload it once more."
