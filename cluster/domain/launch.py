@@ -28,7 +28,7 @@ def launch_plan(
     """`interpreter` is the training environment's Python, `runtime` the folder with the rank shim.
 
     The interpreter is named by its full path for every rank: `python` on PATH may be another one. Ranks on
-    the launcher's own host need no host list and no interface (research: horovodrun 0.28.1). Horovod's
+    the launcher's own host need no host list and no interface (measured with Horovod 0.28.1). Horovod's
     --verbose is never used, because it prints the whole environment of the job.
     """
     rank = (interpreter, f"{runtime}/{RANK_SHIM}", "--", *program)
