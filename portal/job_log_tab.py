@@ -24,6 +24,7 @@ class LogTab:
     rank: str
     kind: str
     tail: str
+    first_problem: log_search.Problem | None
     wanted: str
     found: log_search.Found | None
 
@@ -43,14 +44,15 @@ def file_name(rank: str, kind: str) -> str:
 def read_log_tab(view: JobView) -> LogTab:
     """An unknown rank shows an empty log: it may still come."""
     rank, kind, wanted = chosen_rank(), chosen_kind(), request.args.get("find", "")[:LONGEST_WANTED]
-    tail, found = "", None
+    tail, problem, found = "", None, None
     try:
         with open_file(view.root, *view.out, file_name(rank, kind)) as file:
             tail = log.read_piece(file, -TAIL, TAIL).text
+            problem = log_search.first_problem(file)
             found = log_search.find(file, wanted) if wanted else None
     except (FileMissing, FileNotPlain):
         found = log_search.Found(0, [], True) if wanted else None
-    return LogTab(ranks_of(view), rank, kind, tail, wanted, found)
+    return LogTab(ranks_of(view), rank, kind, tail, problem, wanted, found)
 
 
 def ranks_of(view: JobView) -> list[tuple[str, str]]:

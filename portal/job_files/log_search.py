@@ -1,6 +1,7 @@
 """Finds text in a log on the server, so that a browser need not hold the whole file."""
 
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -8,6 +9,10 @@ from typing import BinaryIO
 from portal.job_files.beneath import size_of
 
 SEARCHED_BYTES = 64 * 1024 * 1024
+LOOKED_AT_BYTES = 4 * 1024 * 1024
+ERROR = re.compile(rb"\b(ERROR|FATAL|CRITICAL|Traceback|[A-Z]\w*(Error|Exception):)|\berror:")
+WARNING = re.compile(rb"\bWARN(ING)?\b|\bwarning:|[A-Z]\w*Warning:")
+"""What the viewer tints, see static/js/log.js."""
 LISTED_HITS = 500
 LINE_BYTES = 256 * 1024
 EXCERPT = 160
@@ -29,6 +34,28 @@ class Found:
     count: int
     hits: list[Hit]
     is_whole: bool
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The first line that speaks of an error, or of a warning where none does."""
+
+    kind: str
+    line: int
+    text: str
+
+
+def first_problem(file: BinaryIO) -> Problem | None:
+    """In the first 4 MiB."""
+    warning: Problem | None = None
+    for line, offset, text in numbered_lines(file):
+        if ERROR.search(text):
+            return Problem("error", line, excerpt(text, 0))
+        if warning is None and WARNING.search(text):
+            warning = Problem("warning", line, excerpt(text, 0))
+        if offset > LOOKED_AT_BYTES:
+            break
+    return warning
 
 
 def find(file: BinaryIO, wanted: str) -> Found:

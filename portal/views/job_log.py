@@ -1,9 +1,5 @@
 """A job's log by byte offset, whole, and searched; every answer is a piece of a file, never of the database."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import BinaryIO
-
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
@@ -36,16 +32,6 @@ def chosen_stream() -> str:
     return name
 
 
-@contextmanager
-def open_stream(view: JobView, name: str) -> Iterator[BinaryIO]:
-    """Raises FileMissing where nothing was written yet, NotFound where it is no plain file."""
-    try:
-        with open_file(view.root, *view.out, name) as file:
-            yield file
-    except FileNotPlain as error:
-        raise NotFound("log", name) from error
-
-
 def read_offset() -> int:
     text = request.args.get("offset", "0")
     digits = text.removeprefix("-")
@@ -60,15 +46,15 @@ def piece(job_id: int) -> Response:
 
     X-Log-Start and X-Log-Next are the bytes' place, X-Log-EOF is 1 where the file ends there, X-Log-Line is
     the number of the first line where it is quick to count. What is no UTF-8 the reader's decoder replaces:
-    changed bytes would no longer fit their offsets.
+    changed bytes would no longer fit their offsets. What is no plain file is empty: the page says so beside it.
     """
     view, name, offset = read_view(job_id), chosen_stream(), read_offset()
     limit = filters.number("limit")
     try:
-        with open_stream(view, name) as file:
+        with open_file(view.root, *view.out, name) as file:
             found = log.read_piece(file, offset, log.PIECE if limit is None else limit)
             line = count_lines(file, found.start)
-    except FileMissing:
+    except (FileMissing, FileNotPlain):
         found, line = log.Piece(0, 0, 0, b""), 0
     response = Response(found.data, mimetype="text/plain")
     response.headers["X-Log-Start"] = str(found.start)
@@ -93,9 +79,9 @@ def download(job_id: int) -> Response:
 def whole(job_id: int, *, is_attachment: bool) -> Response:
     view, name = read_view(job_id), chosen_stream()
     try:
-        with open_stream(view, name) as file:
+        with open_file(view.root, *view.out, name) as file:
             response = send_file_so_far(file)
-    except FileMissing as error:
+    except (FileMissing, FileNotPlain) as error:
         raise NotFound("log", name) from error
     if is_attachment:
         said = f"job-{job_id}-attempt-{view.number}-{name}.log"

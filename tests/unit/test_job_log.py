@@ -8,7 +8,7 @@ import pytest
 
 from portal.job_files.beneath import FileMissing, FileNotPlain, open_file, read_small
 from portal.job_files.log import PIECE, list_streams, read_piece
-from portal.job_files.log_search import count_lines, find
+from portal.job_files.log_search import count_lines, find, first_problem
 
 
 def written(folder: Path, data: bytes, name: str = "rank-0.stdout") -> Path:
@@ -168,6 +168,18 @@ def test_search_survives_binary_and_long_lines(tmp_path: Path) -> None:
         found = find(file, "NEEDLE")
     assert [hit.line for hit in found.hits] == [1, 2]
     assert all(len(hit.text) <= 160 for hit in found.hits)
+
+
+def test_the_first_error_goes_before_the_first_warning(tmp_path: Path) -> None:
+    data = b"fine\nUserWarning: old\nstep 1\nValueError: shapes\nERROR again\n"
+    with open_file(written(tmp_path, data), "rank-0.stdout") as file:
+        problem = first_problem(file)
+    assert problem is not None
+    assert (problem.kind, problem.line, problem.text) == ("error", 4, "ValueError: shapes")
+    with open_file(written(tmp_path, b"fine\nWARN: low disk\n"), "rank-0.stdout") as file:
+        problem = first_problem(file)
+    assert problem is not None
+    assert (problem.kind, problem.line) == ("warning", 2)
 
 
 def test_lines_are_counted_up_to_an_offset(tmp_path: Path) -> None:
