@@ -76,6 +76,7 @@ class Log {
       }
       for (const input of document.querySelectorAll(`input[data-log-file][name="${select.name}"]`)) input.value = select.value;
     }
+    this.root.querySelector(".log-pin")?.remove(); // it was the other file's
     address.hash = "";
     history.replaceState(null, "", address);
     this.restart();
