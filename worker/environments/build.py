@@ -77,7 +77,9 @@ def _build_new(shop: install.Workshop, target: Path, digest: str, report: Report
     shop.folder.mkdir(mode=0o755)
     progress = Progress(report, Step.DOWNLOAD)
     progress.tell(0.0)
-    if not has_wheels:
+    if has_wheels:
+        shutil.rmtree(shop.wheels.partial, ignore_errors=True)
+    else:
         download(shop.description, shop.wheels, shop.python, shop.commands, progress)
     progress.tell(1.0)
     progress = Progress(report, Step.INSTALL)

@@ -14,7 +14,6 @@ from worker.environments.description import Description, pins_of
 from worker.environments.steps import DownloadLines, Progress
 
 SUMS = "SHA256SUMS.json"
-PARTIAL = ".partial"
 
 
 @dataclass(frozen=True)
@@ -22,6 +21,11 @@ class Wheels:
     """`path` has the files, and their sums in `SHA256SUMS.json`, which is written last."""
 
     path: Path
+
+    @property
+    def partial(self) -> Path:
+        """What an interrupted download has fetched so far."""
+        return self.path.with_name(f"{self.path.name}.partial")
 
     def are_whole(self) -> bool:
         """Every file that was fetched is there, as it was; reads them all (a second for 350 MB)."""
@@ -54,7 +58,7 @@ def download(
     description: Description, wheels: Wheels, python: Path, commands: Commands, progress: Progress
 ) -> None:
     """Fetch what is pinned; interrupted, the next one goes on with the files that are already there."""
-    partial = wheels.path.with_name(wheels.path.name + PARTIAL)
+    partial = wheels.partial
     shutil.rmtree(partial / "tools", ignore_errors=True)
     files = partial / "files"
     files.mkdir(parents=True, exist_ok=True)

@@ -53,7 +53,7 @@ def test_the_steps_come_in_their_order_and_never_go_back(site: Site) -> None:
         shares = [share for name, share, _ in site.reports if name == step]
         assert shares == sorted(shares)
         assert shares[-1] == 1.0
-    assert ("compile_horovod", 0.49, "mpi_ops.cc") in site.reports
+    assert any(step == "compile_horovod" and detail == "mpi_ops.cc" for step, _, detail in site.reports)
     assert any("six-1.17.0" in detail for _, _, detail in site.reports)
 
 
