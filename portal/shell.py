@@ -70,7 +70,7 @@ class Shell:
 def administrator_rail(
     path: str, counts: Mapping[str, int] | None = None, calls: Mapping[str, int] | None = None
 ) -> tuple[Group, ...]:
-    """Three groups: the cluster now, research, operations. Counts and calls by path, as {"/queue": 45}."""
+    """Three groups: the cluster now, research, administration. Counts and calls by path, as {"/queue": 45}."""
     return _marked(
         path,
         counts or {},
@@ -92,9 +92,9 @@ def administrator_rail(
                 ),
             ),
             Group(
-                _("Operations"),
+                _("Administration"),
                 (
-                    Entry("tool", _("Long work"), "/operations"),
+                    Entry("tool", _("Operations"), "/operations"),
                     Entry("users", _("Users"), "/users"),
                 ),
             ),
