@@ -4,9 +4,11 @@ A view that offers a form reads the fields and calls the service in one `try`; a
 it renders the page again with `values=request.form, errors=problems(refusal)` and status 422.
 """
 
+from collections.abc import Collection
 from datetime import date
 
-from flask import request
+from flask import request, url_for
+from markupsafe import Markup
 
 from cluster.domain.errors import GroundcrewError, Refused
 from portal.current import current_cluster
@@ -74,6 +76,25 @@ def day(name: str) -> date:
 def names(name: str) -> list[str]:
     """Names apart by commas, blanks or lines, or the same field several times."""
     return " ".join(request.form.getlist(name)).replace(",", " ").split()
+
+
+def problems_with_repair(refusal: Refused, endpoint: str) -> dict[str, str]:
+    """As `problems`; where the domain offers a repaired value, a link opens the form again with it filled in."""
+    found = problems(refusal)
+    repaired = refusal.data.get("repaired")
+    if repaired:
+        typed = {name: value[:500] for name, value in request.form.items() if name not in ALWAYS}
+        again = url_for(endpoint, **{**typed, refusal.field: repaired})
+        link = Markup('{} <a href="{}">{}</a>').format(
+            found[refusal.field], again, _("Use %(value)s", value=repaired)
+        )
+        return {refusal.field: link}
+    return found
+
+
+def filled_in(fields: Collection[str]) -> dict[str, str]:
+    """What a link to a form wants filled in."""
+    return {name: request.args[name] for name in fields if name in request.args}
 
 
 def password_help() -> str:

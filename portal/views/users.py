@@ -13,6 +13,7 @@ from portal.i18n import _
 
 blueprint = Blueprint("users", __name__)
 
+FIELDS = ("name", "full_name", "role")
 ROLES = tuple(role.value for role in UserRole)
 STATES = (UserState.ACTIVE.value, UserState.DISABLED.value)
 
@@ -36,14 +37,15 @@ def index() -> ResponseReturnValue:
 
 @blueprint.get("/users/new")
 def new() -> ResponseReturnValue:
-    return render_template("users/new.html", values={"role": UserRole.USER.value}, errors={})
+    values = {"role": UserRole.USER.value} | forms.filled_in(FIELDS)
+    return render_template("users/new.html", values=values, errors={})
 
 
 @blueprint.post("/users/new")
 def create() -> ResponseReturnValue:
     """Answers with the link, which is shown here and never again."""
     try:
-        forms.expect("name", "full_name", "role")
+        forms.expect(*FIELDS)
         user, secret = users.create_user(
             current_cluster(),
             current_actor(),
@@ -52,7 +54,8 @@ def create() -> ResponseReturnValue:
             UserRole(forms.chosen("role", ROLES)),
         )
     except Refused as refusal:
-        return render_template("users/new.html", values=request.form, errors=forms.problems(refusal)), 422
+        errors = forms.problems_with_repair(refusal, "users.new")
+        return render_template("users/new.html", values=request.form, errors=errors), 422
     return show_link(user, secret, is_new=True)
 
 

@@ -111,7 +111,7 @@ def new() -> ResponseReturnValue:
         "ends_on": (first + timedelta(days=FIRST_TERM_DAYS)).isoformat(),
         "manager": current_actor().name,
     }
-    return render_form("workspaces/new.html", values, {})
+    return render_form("workspaces/new.html", values | forms.filled_in(FIELDS), {})
 
 
 @blueprint.post("/workspaces/new")
@@ -130,7 +130,8 @@ def create() -> ResponseReturnValue:
             forms.names("members"),
         )
     except Refused as refusal:
-        return render_form("workspaces/new.html", request.form, forms.problems(refusal)), 422
+        errors = forms.problems_with_repair(refusal, "workspaces.new")
+        return render_form("workspaces/new.html", request.form, errors), 422
     return redirect(url_for("workspaces.home", workspace_id=made.id), 303)
 
 

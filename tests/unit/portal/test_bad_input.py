@@ -123,6 +123,21 @@ def test_a_refused_workspace_says_what_to_type_instead(
         assert value in answer.text, "the typed value is still there"
 
 
+@pytest.mark.parametrize(
+    ("path", "typed", "repaired"),
+    [("/workspaces/new", "Vision 2", "vision-2"), ("/users/new", "Kim_Min", "kim-min")],
+)
+def test_a_repaired_name_is_one_click_away(house: House, path: str, typed: str, repaired: str) -> None:
+    answer = send(house, path, {**FORMS[path][1], "name": typed})
+    told = answer.text.split('id="name-problem"')[1].split("</p>")[0]
+    link = told.split('<a href="')[1].split('"')[0].replace("&amp;", "&")
+    page = house.visitor("administrator").get(link).text
+    assert f'value="{repaired}"' in page
+    assert all(
+        value in page for name, value in FORMS[path][1].items() if name in ("units", "ends_on", "full_name")
+    )
+
+
 def test_a_workspace_that_somebody_else_changed_is_not_overwritten(house: House) -> None:
     first = send(house, "/workspaces/1/edit", {**FORMS["/workspaces/1/edit"][1], "description": "first"})
     assert first.status_code == 303

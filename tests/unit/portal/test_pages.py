@@ -97,7 +97,7 @@ def test_a_cluster_without_gpus_never_says_gpu(house: House) -> None:
 def test_users_are_made_disabled_and_enabled(house: House) -> None:
     admin = house.visitor("administrator")
     made = admin.post("/users/new", data={"name": "newcomer", "full_name": "새 사람", "role": "user"})
-    link = made.text.split('class="secret"')[1].split(">")[1].split("<")[0]
+    link = made.text.split('id="secret-text">')[1].split("<")[0]
     assert link.startswith("http://127.0.0.1:8470/link/")
     assert link not in admin.get("/users").text, "the link is shown once"
     path = link.removeprefix("http://127.0.0.1:8470")
@@ -127,7 +127,7 @@ def test_the_last_administrator_stays(house: House) -> None:
 def test_a_token_is_shown_once_and_works_until_it_is_revoked(house: House) -> None:
     browser = house.visitor("member")
     made = browser.post("/profile/tokens", data={"token_name": "laptop", "scope": "read", "days": "30"})
-    text = made.text.split('class="secret"')[1].split(">")[1].split("<")[0]
+    text = made.text.split('id="secret-text">')[1].split("<")[0]
     assert text.startswith("gc_") and text not in browser.get("/profile").text
     rest = house.app.test_client()
     headers = {"Authorization": f"Bearer {text}"}
