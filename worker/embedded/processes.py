@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 
 import psutil
 
@@ -19,7 +20,7 @@ def of_installation(places: Places) -> list[psutil.Process]:
             if process.pid != os.getpid() and is_service(process, places):
                 for each in (process, *process.children(recursive=True)):
                     found[each.pid] = each
-        except psutil.Error:
+        except (psutil.Error, OSError):
             continue
     return list(found.values())
 
@@ -27,12 +28,17 @@ def of_installation(places: Places) -> list[psutil.Process]:
 def is_service(process: psutil.Process, places: Places) -> bool:
     command = process.cmdline()
     if any(str(places.state / "run" / "redis") in word for word in command):
-        return True
+        return sees_our_files(process)
     if len(command) < 3 or command[1] != "-m" or command[2] not in MODULES:
         return False
     if command[2] == "worker" and command[3:4] and command[3] in PERSONS_COMMANDS:
         return False
-    return process.environ().get("GROUNDCREW_STATE_DIR") == str(places.state)
+    return process.environ().get("GROUNDCREW_STATE_DIR") == str(places.state) and sees_our_files(process)
+
+
+def sees_our_files(process: psutil.Process) -> bool:
+    """A container's processes are seen from outside, and its paths may be the same as ours."""
+    return Path(f"/proc/{process.pid}/root").samefile("/")
 
 
 def end(processes: Iterable[psutil.Process], patience: float) -> None:

@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -57,9 +58,14 @@ def build(
 
 @contextmanager
 def only_one(cache: Path, report: Report) -> Iterator[str]:
-    """Waits for another build of this cache and ends what a killed one left running. Yields the mark."""
-    mark = str(cache / LOCK)
+    """Waits for another build of this cache and ends what a killed one left running. Yields the mark.
+
+    The mark is that of the very file: a container has another cache under the same path, and its processes
+    are seen from outside.
+    """
     with (cache / LOCK).open("w") as lock:
+        itself = os.fstat(lock.fileno())
+        mark = f"{cache / LOCK}:{itself.st_dev}:{itself.st_ino}"
         while not _try_lock(lock.fileno()):
             report(Step.WAIT, 0.0, "")
             time.sleep(TICK_SECONDS)

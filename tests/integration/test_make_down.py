@@ -1,0 +1,116 @@
+"""make down while a job runs: it is named, kept or put back in the queue, and goes on after the next make up."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from cluster.domain.jobs import JobRequest
+from cluster.domain.people import Actor
+from cluster.domain.states import EnvironmentState, JobState, TrainingKind, Visibility
+from cluster.services import jobs, nodes, trainings
+from cluster.services.context import Cluster
+from cluster.services.environments import read_default_environment
+from cluster.settings import Settings
+from cluster.store.jobs import Job
+from tests.builders import a_user, a_workspace, actor_of
+from tests.installation import Installation, an_installation, trainings_of
+from worker.embedded.processes import of_installation
+from worker.embedded.settings_file import read_settings
+from worker.wiring import open_cluster
+
+SLEEPING = "import time\nfor second in range(600):\n    print(second, flush=True)\n    time.sleep(1)\n"
+
+
+@dataclass
+class Sleeper:
+    """An installation in which one job runs for ten minutes, unless it is stopped."""
+
+    installation: Installation
+    cluster: Cluster
+    actor: Actor
+    job_id: int
+
+    @property
+    def job(self) -> Job:
+        return jobs.read_job(self.cluster, self.actor, self.job_id)
+
+    def wait_until_running(self) -> None:
+        wait_until(lambda: self.job.state is JobState.RUNNING, 30, "the job runs")
+
+
+def wait_until(is_so: Callable[[], object], seconds: float, what: str) -> None:
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end, f"not within {seconds:.0f} s: {what}"
+        time.sleep(0.1)
+
+
+def is_ready(cluster: Cluster) -> bool:
+    environment = read_default_environment(cluster)
+    return environment is not None and environment.state is EnvironmentState.READY
+
+
+@pytest.fixture(scope="module")
+def sleeper() -> Iterator[Sleeper]:
+    with an_installation() as installation:
+        installation.up()
+        settings = Settings.from_environment(read_settings(installation.places.environment_file))
+        cluster = open_cluster(settings)
+        wait_until(lambda: is_ready(cluster), 900, "the training environment")
+        wait_until(lambda: nodes.capacity(cluster) == 2, 15, "two CPU slots")
+        user = a_user(cluster, "minji")
+        workspace = a_workspace(cluster, user, units=2, name="night")
+        actor, code = actor_of(user), [("sleep.py", SLEEPING.encode())]
+        advanced, public = TrainingKind.ADVANCED, Visibility.PUBLIC
+        training = trainings.create_training(
+            cluster, actor, workspace.id, "sleeping", "", advanced, None, public, code
+        )
+        request = JobRequest(name="sleeping-1", units=1, command=("sleep.py",))
+        job = jobs.submit_job(cluster, actor, training.id, request)
+        yield Sleeper(installation, cluster, actor, job.id)
+        cluster.store.close()
+
+
+def test_without_a_terminal_it_names_the_job_and_stops_nothing(sleeper: Sleeper) -> None:
+    sleeper.wait_until_running()
+    done = sleeper.installation.make("down")
+    assert done.returncode == 1
+    assert f"job-{sleeper.job_id} sleeping-1 (workspace night, started by minji)" in done.stdout
+    assert "make down YES=1" in done.stderr and "make down KEEP=1" in done.stderr
+    assert sleeper.installation.health() == "ok"
+    assert sleeper.job.state is JobState.RUNNING
+
+
+def test_kept_it_runs_on_alone_and_is_adopted(sleeper: Sleeper) -> None:
+    sleeper.installation.up()
+    sleeper.wait_until_running()
+    done = sleeper.installation.make("down", "--keep")
+    assert done.returncode == 0, done.stderr
+    assert f"still running: job-{sleeper.job_id}" in done.stdout
+    assert of_installation(sleeper.installation.places) == []
+    alone = {each.pid for each in trainings_of(sleeper.installation.places)}
+    assert alone
+    sleeper.installation.up()
+    time_to_look = time.monotonic() + 3
+    while time.monotonic() < time_to_look:
+        assert sleeper.job.state is JobState.RUNNING
+        time.sleep(0.2)
+    assert alone <= {each.pid for each in trainings_of(sleeper.installation.places)}
+    assert len(sleeper.job.attempts) == 1
+
+
+def test_told_yes_it_goes_back_to_the_queue_and_starts_again(sleeper: Sleeper) -> None:
+    sleeper.installation.up()
+    sleeper.wait_until_running()
+    attempts = len(sleeper.job.attempts)
+    done = sleeper.installation.make("down", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert f"back in the queue, interrupted: job-{sleeper.job_id}" in done.stdout
+    assert trainings_of(sleeper.installation.places) == of_installation(sleeper.installation.places) == []
+    assert sleeper.job.state is JobState.WAITING
+    assert sleeper.job.attempts[-1].end_code == "interrupted.services_stopped"
+    sleeper.installation.up()
+    sleeper.wait_until_running()
+    assert len(sleeper.job.attempts) == attempts + 1
