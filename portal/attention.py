@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from flask import g, url_for
 from markupsafe import Markup
+from sqlalchemy import select
 
 from cluster.domain.states import (
     DatasetState,
@@ -16,10 +17,12 @@ from cluster.domain.states import (
     WorkspaceState,
 )
 from cluster.domain.terms import days_left, workspace_state
-from cluster.services import datasets, environments, jobs, nodes, operations, workspaces
+from cluster.services import environments, nodes, operations, workspaces
 from cluster.services.nodes import NodeView
+from cluster.store.datasets import Dataset
+from cluster.store.jobs import Job
 from cluster.store.workspaces import Workspace
-from portal.current import current_actor, current_cluster
+from portal.current import current_actor, current_cluster, read_once
 from portal.i18n import _, ago, ngettext, percent
 from portal.saying import operation_word, say
 from portal.units import units
@@ -66,13 +69,16 @@ def strong(template: str, **values: object) -> Markup:
 def stuck_jobs() -> Iterator[Line]:
     """Waiting jobs that this person can help, and for which waiting alone does not."""
     cluster, actor = current_cluster(), current_actor()
-    mine = None if actor.is_administrator else actor.user_id
-    waiting = jobs.list_jobs(cluster, actor, states=[JobState.WAITING], user_id=mine, limit=200)
-    stuck = [job for job in waiting if job.waiting_code in STUCK_CODES]
-    for job in stuck[:STUCK_SHOWN]:
-        what = strong(_("%(job)s cannot start"), job=f"job-{job.id}")
-        told = say(job.waiting_code or "", job.waiting_data)
-        yield Line("waiting", what, told, f"/jobs/{job.id}", _("See job"), place="/jobs")
+    stuck = select(Job.id, Job.waiting_code, Job.waiting_data).where(
+        Job.state == JobState.WAITING, Job.waiting_code.in_(STUCK_CODES)
+    )
+    if not actor.is_administrator:
+        stuck = stuck.where(Job.user_id == actor.user_id)
+    with cluster.store.read() as session:
+        rows = session.execute(stuck.order_by(Job.id).limit(STUCK_SHOWN)).all()
+    for job_id, code, data in rows:
+        what = strong(_("%(job)s cannot start"), job=f"job-{job_id}")
+        yield Line("waiting", what, say(code, data), f"/jobs/{job_id}", _("See job"), place="/jobs")
 
 
 def environment_lines() -> Iterator[Line]:
@@ -92,7 +98,7 @@ def node_lines() -> Iterator[Line]:
     """For administrators: others cannot do anything about a node."""
     if not current_actor().is_administrator:
         return
-    for node in nodes.unit_map(current_cluster(), current_actor()):
+    for node in read_once(nodes.unit_map):
         href = url_for("nodes.page", node_id=node.id)
         if node.state is NodeState.UNREACHABLE:
             what = strong(_("%(node)s does not answer"), node=node.name)
@@ -128,15 +134,20 @@ def disk_share(node: NodeView) -> float | None:
 def failed_lines() -> Iterator[Line]:
     """Long work that stopped and that this person may ask for again; a dataset that could not be made."""
     cluster, actor = current_cluster(), current_actor()
-    for operation in operations.list_operations(cluster, actor, limit=20):
+    for operation in read_once(operations.list_operations):
         if operation.state is OperationState.INTERRUPTED and operations.may_retry(cluster, actor, operation):
             href = url_for("operations.page", operation_id=operation.id)
             detail = say(operation.error_code or "", operation.error_data)
             yield Line(
                 "interrupted", operation_word(operation.kind), detail, href, _("See it"), place="/operations"
             )
-    for dataset in datasets.list_datasets(cluster, actor):
-        if dataset.state is DatasetState.FAILED and dataset.created_by == actor.user_id:
+    failed = select(Dataset).where(
+        Dataset.state == DatasetState.FAILED,
+        Dataset.created_by == actor.user_id,
+        Dataset.deleted_at.is_(None),
+    )
+    with cluster.store.read() as session:
+        for dataset in session.scalars(failed.limit(STUCK_SHOWN)):
             what = strong(_("Dataset %(name)s could not be made"), name=dataset.name)
             detail = say(dataset.error_code, dataset.error_data) if dataset.error_code else ""
             yield Line("failed", what, detail, f"/datasets/{dataset.id}", _("See dataset"))
@@ -144,8 +155,8 @@ def failed_lines() -> Iterator[Line]:
 
 def term_lines() -> Iterator[Line]:
     """Workspaces in their last days, for who manages or administers them."""
-    cluster, actor = current_cluster(), current_actor()
-    for workspace in workspaces.list_workspaces(cluster, actor):
+    actor = current_actor()
+    for workspace in read_once(workspaces.list_workspaces):
         if not (actor.is_administrator or workspace.manager_id == actor.user_id):
             continue
         left = soon_over(workspace)

@@ -1,11 +1,16 @@
 """What belongs to this request: the cluster behind the portal, and who is asking."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from flask import current_app, g, request
 from flask_login import current_user
 
 from cluster.domain.people import Actor
 from cluster.services.context import Cluster
 from cluster.store.users import User
+
+Shown = TypeVar("Shown")
 
 
 def current_cluster() -> Cluster:
@@ -28,6 +33,14 @@ def current_actor() -> Actor:
         request_id=request_id(),
     )
     return actor
+
+
+def read_once(read: Callable[[Cluster, Actor], Shown]) -> Shown:
+    """A service's list as this person sees it, read once per request: page, sign and rail show the same."""
+    known: dict[object, Shown] = g.setdefault("read", {})
+    if read not in known:
+        known[read] = read(current_cluster(), current_actor())
+    return known[read]
 
 
 def nobody(name: str = "") -> Actor:

@@ -11,7 +11,7 @@ from cluster.domain.states import JobState, WorkspaceState
 from cluster.domain.terms import workspace_state
 from cluster.services import jobs, users, workspaces
 from portal.attention import attention
-from portal.current import current_actor, current_cluster, is_fragment
+from portal.current import current_actor, current_cluster, is_fragment, read_once
 from portal.shell import Person, Shell, administrator_rail, workspace_rail
 
 
@@ -52,7 +52,7 @@ def counts() -> dict[str, int]:
 def workspace_of_page() -> tuple[int, str] | None:
     """The one that the page is about, else the person's first active one."""
     cluster = current_cluster()
-    mine = workspaces.list_workspaces(cluster, current_actor())
+    mine = list(read_once(workspaces.list_workspaces))
     asked = (request.view_args or {}).get("workspace_id")
     now, zone = cluster.clock(), cluster.settings.zone
     mine.sort(key=lambda row: (row.id != asked, workspace_state(row, now, zone) is not WorkspaceState.ACTIVE))

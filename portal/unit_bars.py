@@ -4,13 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from cluster.domain.people import Actor
 from cluster.domain.states import NodeState, UnitState
 from cluster.services import nodes
-from cluster.services.context import Cluster
 from cluster.services.nodes import NodeView, UnitView
 from cluster.store.jobs import Job
 from cluster.store.workspaces import Workspace
+from portal.current import read_once
 from portal.i18n import _
 from portal.units import unit_word, units
 
@@ -113,9 +112,9 @@ class LargestFree:
     node: str
 
 
-def largest_free(cluster: Cluster, actor: Actor, quota_left: int) -> LargestFree:
+def largest_free(quota_left: int) -> LargestFree:
     """The largest job that could start now on one node within the quota."""
-    ready = [node for node in nodes.unit_map(cluster, actor) if node.state is NodeState.READY]
+    ready = [node for node in read_once(nodes.unit_map) if node.state is NodeState.READY]
     best = max(ready, key=lambda node: sum(unit.is_free for unit in node.units), default=None)
     free = min(quota_left, sum(unit.is_free for unit in best.units)) if best else 0
     return LargestFree(max(0, free), best.name if best and free > 0 else "")

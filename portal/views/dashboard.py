@@ -3,19 +3,20 @@
 import shutil
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import timedelta
 
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
+from sqlalchemy import func, select
 
-from cluster.domain.states import NodeState, WorkspaceState
+from cluster.domain.states import Desired, JobState, NodeState, WorkspaceState
 from cluster.domain.terms import days_left, workspace_state
-from cluster.services import jobs, nodes, operations, queue, workspaces
+from cluster.services import jobs, nodes, operations, workspaces
 from cluster.services.nodes import NodeView
-from cluster.services.queue import QueueView
+from cluster.store.jobs import Job
 from cluster.store.workspaces import Workspace
 from portal.attention import attention
-from portal.current import current_actor, current_cluster, is_fragment
+from portal.current import current_actor, current_cluster, is_fragment, read_once
 from portal.i18n import _, now
 from portal.saying import reason_word
 from portal.unit_bars import kind_of
@@ -30,8 +31,8 @@ JOBS_SHOWN = 8
 @blueprint.get("/")
 def home() -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
-    views = nodes.unit_map(cluster, actor)
-    places = workspaces.list_workspaces(cluster, actor)
+    views = read_once(nodes.unit_map)
+    places = read_once(workspaces.list_workspaces)
     return render_template(
         "dashboard/_dashboard.html" if is_fragment() else "dashboard/page.html",
         lines=attention(),
@@ -41,8 +42,8 @@ def home() -> ResponseReturnValue:
         shares=shares(views),
         legend=legend(views),
         living=jobs.count_living(cluster, actor),
-        line=waiting_line(queue.read_queue(cluster, actor), cluster.clock()),
-        operations=operations.list_operations(cluster, actor, limit=OPERATIONS_SHOWN),
+        line=waiting_line(),
+        operations=read_once(operations.list_operations)[:OPERATIONS_SHOWN],
         disk=shutil.disk_usage(cluster.settings.state_dir) if actor.is_administrator else None,
         ending=ending(places),
         workspaces=active(places),
@@ -61,11 +62,19 @@ class WaitingLine:
     reasons: list[tuple[str, int]]
 
 
-def waiting_line(view: QueueView, at: datetime) -> WaitingLine:
-    waits = [(at - row.job.submitted_at).total_seconds() for row in view.waiting if row.job is not None]
-    codes = Counter(row.decision.reason.code for row in view.waiting if row.decision is not None)
-    reasons = [(reason_word(code), count) for code, count in codes.most_common(4)]
-    return WaitingLine(len(view.waiting), max(waits, default=0.0), reasons)
+def waiting_line() -> WaitingLine:
+    """Everybody's jobs; the reasons are those that the scheduler wrote when it looked at them last."""
+    cluster = current_cluster()
+    waiting = (
+        select(Job.waiting_code, func.count(), func.min(Job.submitted_at))
+        .where(Job.state == JobState.WAITING, Job.desired == Desired.RUN)
+        .group_by(Job.waiting_code)
+    )
+    with cluster.store.read() as session:
+        rows = session.execute(waiting.order_by(func.count().desc())).all()
+    longest = max((cluster.clock() - first for _code, _count, first in rows), default=timedelta())
+    reasons = [(reason_word(code), count) for code, count, _first in rows if code]
+    return WaitingLine(sum(count for _code, count, _first in rows), longest.total_seconds(), reasons[:4])
 
 
 def shares(views: list[NodeView]) -> Counter[str]:

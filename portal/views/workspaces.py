@@ -76,7 +76,7 @@ def home(workspace_id: int) -> ResponseReturnValue:
         mine=sum(job.units for job in holding if job.user_id == actor.user_id),
         my_jobs=sum(job.user_id == actor.user_id for job in holding),
         legend=mine_and_others(holding, actor.user_id),
-        free_now=largest_free(cluster, actor, workspace.units - used),
+        free_now=largest_free(workspace.units - used),
         bars=home_bars(holding, workspace, used, actor.user_id),
         by_person=units_by_person(holding),
         recent=jobs.list_jobs(cluster, actor, workspace_id=workspace_id, limit=JOBS_SHOWN),
