@@ -58,7 +58,7 @@ class ProcessExecutor:
                 os.chown(folder, -1, plan.gid)
         control.mkdir(exist_ok=True)
         control.chmod(0o700)
-        shim_files.write_whole(str(control / "plan.json"), plan.to_json(), durable=True)
+        shim_files.write_whole(str(control / "plan.json"), plan.to_json())
 
     def _spawn_shim(self, folder: Path) -> dict[str, Any]:
         """The process that we start ends at once; the shim is its grandchild and answers in one line."""

@@ -23,11 +23,13 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 def reserve(path: str) -> None:
-    """Takes the room for a later `write_reserved` now, so that a full disk cannot eat the result."""
+    """Takes the room for a later `write_reserved` now, so that a full disk cannot eat the result.
+
+    Not synced: file systems count what was written as taken before it is on the disk.
+    """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     try:
         write_all(descriptor, RESERVE)
-        os.fsync(descriptor)
     except OSError:
         os.unlink(path)
         raise
@@ -49,17 +51,12 @@ def write_reserved(reserved: str, path: str, value: Dict[str, Any]) -> None:
     sync_folder(os.path.dirname(path))
 
 
-def write_whole(path: str, value: Dict[str, Any], durable: bool = False) -> None:
-    """Readers see the old or the new, never a half."""
+def write_whole(path: str, value: Dict[str, Any]) -> None:
+    """Readers see the old or the new, never a half. Not synced: after a power cut nobody needs these."""
     temporary = "%s.%d.tmp" % (path, os.getpid())
     with open(temporary, "w") as file:
         json.dump(value, file, sort_keys=True)
-        if durable:
-            file.flush()
-            os.fsync(file.fileno())
     os.rename(temporary, path)
-    if durable:
-        sync_folder(os.path.dirname(path))
 
 
 def create_once(path: str, value: Dict[str, Any]) -> bool:

@@ -5,13 +5,13 @@ import errno
 import json
 import os
 import resource
-import shutil
 import signal
 import stat
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
+COPY_BYTES = 1024 * 1024
 OOM_SCORE = b"500"  # The kernel takes a training before it takes the portal or the database.
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -39,7 +39,6 @@ def prepare_out(plan):
     give(out, plan)
     if plan.get("code"):
         work = os.path.join(out, "work")
-        shutil.rmtree(work, ignore_errors=True)
         copy_code(plan["code"], work, plan)
 
 
@@ -56,10 +55,17 @@ def copy_code(source, target, plan):
         if entry.is_dir(follow_symlinks=False):
             copy_code(entry.path, path, plan)
         elif stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
-            shutil.copyfile(entry.path, path)
+            copy_file(entry.path, path)
             os.chmod(path, 0o700 if os.access(entry.path, os.X_OK) else 0o600)
             give(path, plan)
     give(target, plan)
+
+
+def copy_file(source, target):
+    """By hand, because importing shutil costs more than starting the rest of the shim."""
+    with open(source, "rb") as reader, open(target, "xb") as writer:
+        for piece in iter(lambda: reader.read(COPY_BYTES), b""):
+            writer.write(piece)
 
 
 def start(plan):
