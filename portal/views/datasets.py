@@ -20,7 +20,12 @@ from portal.i18n import _
 from portal.pieces import page_or_piece
 from portal.views.operations import shown_step
 
-WAYS = ("upload", "path", "sample")
+FIELDS = {
+    "upload": ("way", "name", "archive_name"),
+    "path": ("way", "name", "path"),
+    "sample": ("way",),
+}
+WAYS = tuple(FIELDS)
 
 blueprint = Blueprint("datasets", __name__)
 
@@ -59,6 +64,7 @@ def create(workspace_id: int) -> Response:
 
 
 def create_by_way(cluster: Cluster, actor: Actor, workspace_id: int, way: str) -> Dataset:
+    forms.expect(*FIELDS[way])
     if way == "sample":
         return datasets.create_sample(cluster, actor, workspace_id)
     if way == "path":

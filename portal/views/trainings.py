@@ -55,6 +55,7 @@ def create(workspace_id: int) -> Response:
 
 
 def create_from_form(cluster: Cluster, actor: Actor, workspace_id: int) -> Training:
+    forms.expect("kind", "name", "description", "model", "visibility", "members")
     kind = TrainingKind(forms.chosen("kind", KINDS))
     return trainings.create_training(
         cluster,

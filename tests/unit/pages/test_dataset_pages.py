@@ -76,19 +76,26 @@ BAD_UPLOADS = [
 ]
 
 
-@pytest.mark.parametrize(("data", "field"), BAD_UPLOADS, ids=range(len(BAD_UPLOADS)))
-def test_bad_input_is_said_beside_its_field_and_leaves_nothing(
-    lab: Lab, data: dict[str, object], field: str
-) -> None:
-    sent = {
-        key: (io.BytesIO(b"PK"), value[1]) if isinstance(value, tuple) else value
-        for key, value in data.items()
-    }
-    answer = lab.browser(lab.manager).post(f"/workspaces/{lab.workspace.id}/datasets/new", data=sent)
-    assert answer.status_code == 422
-    assert problem_of(answer.text, field)
-    assert incoming(lab) == []
+def test_bad_input_is_said_beside_its_field_and_leaves_nothing(lab: Lab) -> None:
+    browser, path = lab.browser(lab.manager), f"/workspaces/{lab.workspace.id}/datasets/new"
+    for data, field in BAD_UPLOADS:
+        sent = {
+            key: (io.BytesIO(b"PK"), value[1]) if isinstance(value, tuple) else value
+            for key, value in data.items()
+        }
+        answer = browser.post(path, data=sent)
+        assert answer.status_code == 422, (field, data)
+        assert problem_of(answer.text, field), (field, data)
+        assert incoming(lab) == [], (field, data)
     assert newest(lab).name == "digits"
+
+
+def test_an_unknown_field_is_refused_by_name(lab: Lab) -> None:
+    path = f"/workspaces/{lab.workspace.id}/datasets/new"
+    answer = lab.browser(lab.manager).post(path, data=upload(overwrite="1"))
+    assert answer.status_code == 422
+    assert "“overwrite” is no field of this form." in answer.text
+    assert incoming(lab) == []
 
 
 @pytest.mark.parametrize("way", ["", "nonsense"])

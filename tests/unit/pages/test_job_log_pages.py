@@ -66,19 +66,20 @@ def test_nothing_written_yet_is_an_empty_log(lab: Lab) -> None:
         assert (data, headers["X-Log-Next"], headers["X-Log-EOF"]) == (b"", "0", "1")
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "rank=-1", "rank=01", "rank=99999", "rank=..", "rank=0%00", "rank=../../control/exit.json",
-        "stream=metrics", "stream=", "offset=x", "offset=1e9", "offset=" + "9" * 40, "offset=--1", "limit=-1",
-        "limit=x", "attempt=x", "attempt=7",
-    ],
-)  # fmt: skip
-def test_a_bad_question_about_a_log_is_refused(lab: Lab, query: str) -> None:
+BAD_QUESTIONS = [
+    "rank=-1", "rank=01", "rank=99999", "rank=..", "rank=0%00", "rank=../../control/exit.json", "stream=metrics",
+    "offset=x", "offset=1e9", "offset=" + "9" * 40, "offset=--1", "limit=-1", "limit=x", "attempt=x", "attempt=7",
+]  # fmt: skip
+
+
+def test_a_bad_question_about_a_log_is_refused(lab: Lab) -> None:
     job = lab.a_running_job()
     (lab.out(job) / "rank-0.stdout").write_text("fine\n")
-    answer = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}/log?{query}")
-    assert answer.status_code in (404, 422) or query == "stream="
+    browser = lab.browser(lab.seoyeon)
+    for query in BAD_QUESTIONS:
+        answer = browser.get(f"/jobs/{job.id}/log?{query}")
+        assert answer.status_code in (404, 422), query
+        assert b"fine" not in answer.data, query
 
 
 def plant(kind: str, place: Path, secret: Path) -> None:

@@ -1,5 +1,6 @@
 """A job's page in each of its states, its numbers, stopping it, and the list."""
 
+import itertools
 import json
 import re
 
@@ -23,9 +24,8 @@ def write_metrics(lab: Lab, job: jobs.Job, epochs: int, total: int = 10) -> None
             file.write(metric_row(epoch * 10, epoch, time, accuracy__validation=1 - 0.5 / epoch))
 
 
-@pytest.mark.parametrize("tab", TABS)
 @pytest.mark.parametrize("language", ["en", "ko"])
-def test_every_tab_of_a_job_that_waits_runs_or_ended(lab: Lab, tab: str, language: str) -> None:
+def test_every_tab_of_a_job_that_waits_runs_or_ended(lab: Lab, language: str) -> None:
     waiting = a_job(lab.cluster, lab.lenet, waiting_code="waiting.quota_used",
                     waiting_data={"quota": 2, "used": 2, "needed": 1, "kind": "cpu_slot"})  # fmt: skip
     running = lab.a_running_job()
@@ -33,7 +33,7 @@ def test_every_tab_of_a_job_that_waits_runs_or_ended(lab: Lab, tab: str, languag
     ended = lab.a_running_job()
     lab.ended(ended, "exit.command_not_found", exit_code=127)
     browser = lab.browser(lab.seoyeon, language)
-    for job in (waiting, running, ended):
+    for job, tab in itertools.product((waiting, running, ended), TABS):
         answer = browser.get(f"/jobs/{job.id}?tab={tab}")
         assert answer.status_code == 200
         assert "exit.command" not in answer.text and "waiting.quota" not in answer.text

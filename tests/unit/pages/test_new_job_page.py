@@ -97,19 +97,16 @@ BAD_LENET = [
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
-@pytest.mark.parametrize(("field", "value"), BAD_LENET, ids=[f"{f}={v[:20]}" for f, v in BAD_LENET])
-def test_bad_input_is_said_beside_its_field_and_the_rest_is_kept(
-    lab: Lab, field: str, value: str, language: str
-) -> None:
-    data = LENET | {"variables.momentum": "0.55", field: value}
-    answer = lab.browser(lab.seoyeon, language).post(f"/trainings/{lab.lenet.id}/jobs/new", data=data)
-    html = answer.get_data(as_text=True)
-    assert answer.status_code == 422
-    sentence = problem_of(html, field)
-    assert sentence and not re.fullmatch(r"[a-z_.]+", sentence), "a code is no sentence"
-    assert bool(re.search("[가-힣]", sentence)) == (language == "ko")
-    assert 'value="0.55"' in html
-    assert "<script>" not in sentence
+def test_bad_input_is_said_beside_its_field_and_the_rest_is_kept(lab: Lab, language: str) -> None:
+    browser, path = lab.browser(lab.seoyeon, language), f"/trainings/{lab.lenet.id}/jobs/new"
+    for field, value in BAD_LENET:
+        answer = browser.post(path, data=LENET | {"variables.momentum": "0.55", field: value})
+        sentence, case = problem_of(answer.text, field), f"{field}={value[:40]!r}"
+        assert answer.status_code == 422, case
+        assert sentence and not re.fullmatch(r"[a-z_.]+", sentence), f"{case}: {sentence!r} is no sentence"
+        assert bool(re.search("[가-힣]", sentence)) == (language == "ko"), f"{case}: {sentence}"
+        assert 'value="0.55"' in answer.text, case
+        assert "<script>" not in sentence, case
     assert all_jobs(lab) == []
 
 
@@ -126,13 +123,13 @@ BAD_OWN = [
 ]
 
 
-@pytest.mark.parametrize(("field", "value", "named"), BAD_OWN, ids=range(len(BAD_OWN)))
-def test_a_bad_command_is_said_beside_its_part(lab: Lab, field: str, value: str, named: str) -> None:
-    answer = lab.browser(lab.seoyeon).post(
-        f"/trainings/{lab.own_code.id}/jobs/new", data=OWN | {field: value}
-    )
-    assert answer.status_code == 422
-    assert problem_of(answer.get_data(as_text=True), named)
+def test_a_bad_command_is_said_beside_its_part(lab: Lab) -> None:
+    browser, path = lab.browser(lab.seoyeon), f"/trainings/{lab.own_code.id}/jobs/new"
+    for field, value, named in BAD_OWN:
+        answer = browser.post(path, data=OWN | {field: value})
+        assert answer.status_code == 422, (field, value[:40])
+        assert problem_of(answer.text, named), (field, value[:40])
+    assert all_jobs(lab) == []
 
 
 @pytest.mark.parametrize(

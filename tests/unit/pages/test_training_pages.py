@@ -74,17 +74,13 @@ BAD = [
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
-@pytest.mark.parametrize(("data", "field"), BAD, ids=range(len(BAD)))
-def test_bad_input_is_said_beside_its_field(
-    lab: Lab, data: dict[str, object], field: str, language: str
-) -> None:
-    files = [(io.BytesIO(b"x"), name) for _, name in data.get("code", [])]  # type: ignore[attr-defined]
-    sent = data | ({"code": files} if "code" in data else {})
-    answer = lab.browser(lab.minjun, language).post(
-        f"/workspaces/{lab.workspace.id}/trainings/new", data=sent
-    )
-    assert answer.status_code == 422
-    assert problem_of(answer.text, field)
+def test_bad_input_is_said_beside_its_field(lab: Lab, language: str) -> None:
+    browser, path = lab.browser(lab.minjun, language), f"/workspaces/{lab.workspace.id}/trainings/new"
+    for data, field in BAD:
+        files = [(io.BytesIO(b"x"), name) for _, name in data.get("code", [])]  # type: ignore[attr-defined]
+        answer = browser.post(path, data=data | ({"code": files} if "code" in data else {}))
+        assert answer.status_code == 422, (field, data)
+        assert problem_of(answer.text, field), (field, data)
     assert newest(lab).name == "private-idea"
 
 
