@@ -5,6 +5,7 @@ Made by debootstrap, entered by namespaces (needs root, no container engine). It
 """
 
 import shutil
+import socket
 import signal
 import subprocess
 import sys
@@ -123,6 +124,8 @@ def bare_machine(cache: Path, folder: Path) -> Iterator[BareMachine]:
     root = folder / "root"
     subprocess.run(["cp", "-a", "--reflink=auto", str(image(cache)), str(root)], check=True)
     shutil.copy("/etc/resolv.conf", root / "etc" / "resolv.conf")
+    # As the distribution's own installer writes it.
+    (root / "etc" / "hosts").write_text(f"127.0.0.1 localhost\n127.0.1.1 {socket.gethostname()}\n")
     holder = subprocess.Popen(
         ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--"]
         + ["/bin/sh", "-c", MOUNTS, "sh", str(root), "/usr/bin/python3", HOLDER],

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from worker.embedded import machine
-from worker.embedded.machine import check_disk, check_python, check_writable, short_of_space
+from worker.embedded.machine import check_disk, check_own_name, check_python, check_writable, short_of_space
 from worker.embedded.places import Places
 
 
@@ -59,3 +59,12 @@ def test_a_folder_that_may_not_be_written_is_named(
     with pytest.raises(SystemExit):
         check_writable(places)
     assert str(tmp_path) in capsys.readouterr().err
+
+
+def test_a_machine_that_does_not_know_its_own_name_is_told_the_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(machine.socket, "gethostname", lambda: "no-such-name.invalid")
+    with pytest.raises(SystemExit):
+        check_own_name()
+    assert "127.0.1.1 no-such-name.invalid" in capsys.readouterr().err

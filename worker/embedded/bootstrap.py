@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from worker.embedded.environment import ensure_environment, environment_path, is_built
-from worker.embedded.machine import check_disk, check_python, check_writable
+from worker.embedded.machine import check_disk, check_own_name, check_python, check_writable
 from worker.embedded.packages import TO_RUN, TO_TEST, ensure_packages
 from worker.embedded.places import Places, find_places
 from worker.embedded.say import stop
@@ -26,6 +26,7 @@ def main(arguments: list[str]) -> NoReturn:
     command, rest = arguments[0], arguments[1:]
     places = find_places()
     if command == "up":
+        check_own_name()
         check_writable(places)
         check_disk(places)
         ensure_packages(TO_RUN, places.log / "install.log")

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import sys
 from pathlib import Path
 
@@ -25,6 +26,19 @@ def check_python() -> None:
             "This machine's /usr/bin/python3 is Python {version}. Groundcrew runs on 3.11 and 3.12, "
             "the ones of Debian 12 and Ubuntu 24.04.",
             version="{}.{}".format(*sys.version_info),
+        )
+
+
+def check_own_name() -> None:
+    """Gloo looks it up before ranks can meet; an installed system knows it, a bare image may not."""
+    name = socket.gethostname()
+    try:
+        socket.getaddrinfo(name, None)
+    except OSError:
+        stop(
+            "This machine cannot find the address of its own name, {name}, and several ranks meet by it. "
+            "Add this line to /etc/hosts, then run the command again:\n  127.0.1.1 {name}",
+            name=name,
         )
 
 
