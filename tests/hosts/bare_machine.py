@@ -5,8 +5,8 @@ Made by debootstrap, entered by namespaces (needs root, no container engine). It
 """
 
 import shutil
-import socket
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
