@@ -78,7 +78,9 @@ def stuck_jobs() -> Iterator[Line]:
         rows = session.execute(stuck.order_by(Job.id).limit(STUCK_SHOWN)).all()
     for job_id, code, data in rows:
         what = strong(_("%(job)s cannot start"), job=f"job-{job_id}")
-        yield Line("waiting", what, say(code, data), f"/jobs/{job_id}", _("See job"), place="/jobs")
+        yield Line(
+            "waiting", what, say(code, data), url_for("jobs.page", job_id=job_id), _("See job"), place="/jobs"
+        )
 
 
 def environment_lines() -> Iterator[Line]:
@@ -150,7 +152,9 @@ def failed_lines() -> Iterator[Line]:
         for dataset in session.scalars(failed.limit(STUCK_SHOWN)):
             what = strong(_("Dataset %(name)s could not be made"), name=dataset.name)
             detail = say(dataset.error_code, dataset.error_data) if dataset.error_code else ""
-            yield Line("failed", what, detail, f"/datasets/{dataset.id}", _("See dataset"))
+            yield Line(
+                "failed", what, detail, url_for("datasets.page", dataset_id=dataset.id), _("See dataset")
+            )
 
 
 def term_lines() -> Iterator[Line]:

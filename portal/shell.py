@@ -88,7 +88,9 @@ def administrator_rail(
                 _("Research"),
                 (
                     Entry("briefcase", _("Workspaces"), "/workspaces"),
+                    Entry("school", _("Trainings"), "/trainings"),
                     Entry("player-play", _("Jobs"), "/jobs"),
+                    Entry("database", _("Datasets"), "/datasets"),
                 ),
             ),
             Group(

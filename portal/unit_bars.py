@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from flask import url_for
+
 from cluster.domain.states import NodeState, UnitState
 from cluster.services import nodes
 from cluster.services.nodes import NodeView, UnitView
@@ -67,13 +69,13 @@ def bar_of(node: NodeView, kind: str, run: Sequence[UnitView]) -> Bar:
             "closed": _("closed: no executor on this node"),
             "unreachable": _("unreachable"),
         }[kind]
-        return Bar(len(run), kind, f"{word} · {where}", href=f"/nodes/{node.id}")
+        return Bar(len(run), kind, f"{word} · {where}", href=url_for("nodes.page", node_id=node.id))
     label = f"job-{first.job_id}"
     job = first.job
     parts = [label, *((job.name, job.user.name, job.workspace.name) if job else ()), where]
     if kind != "work":
         parts.append(_("unreachable") if kind == "unreachable" else _("broken"))
-    href = f"/jobs/{job.id}" if job else f"/nodes/{node.id}"
+    href = url_for("jobs.page", job_id=job.id) if job else url_for("nodes.page", node_id=node.id)
     fill = job.workspace.colour if job else None
     return Bar(len(run), kind, " · ".join(parts), fill, str(first.job_id), href, first.job_id)
 
@@ -90,7 +92,9 @@ def home_bars(holding: Sequence[Job], workspace: Workspace, used: int, user_id: 
     for job in sorted(holding, key=lambda job: (job.user_id != user_id, job.id)):
         fill = 1 if job.user_id == user_id else 2
         name = f"job-{job.id} · {job.name} · {job.user.name} · {units(job.units)}"
-        bars += cut(job.units, "work", name, fill=fill, label=str(job.id), href=f"/jobs/{job.id}")
+        bars += cut(
+            job.units, "work", name, fill=fill, label=str(job.id), href=url_for("jobs.page", job_id=job.id)
+        )
     hidden = used - sum(job.units for job in holding)
     if hidden > 0:
         bars += cut(hidden, "closed", f"{units(hidden)} · " + _("jobs of a private training"))

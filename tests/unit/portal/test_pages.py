@@ -1,6 +1,8 @@
 """What the pages say: rows and nothing else, in both languages, for each kind of person."""
 
+import re
 from datetime import timedelta
+from html import unescape
 
 import pytest
 from sqlalchemy import update
@@ -16,6 +18,7 @@ from tests.entries import actions, entries
 from tests.unit.portal.house import House
 from tests.unit.portal.routes import ROUTES, Route, address
 
+LINK = re.compile(r'(?:href|hx-get)="(/[^"]*)"')
 PAGES = [
     route
     for route in ROUTES
@@ -228,3 +231,22 @@ def test_many_workspaces_are_listed_by_state_then_name(house: House) -> None:
     page = house.visitor("manager").get("/workspaces").text
     table = page.split('id="workspaces"')[1]
     assert table.index(">vision-lab<") < table.index(">zzz<") < table.index(">aaa<")
+
+
+@pytest.mark.parametrize("kind", ["administrator", "owner", "member"])
+def test_no_link_leads_to_a_dead_end(house: House, kind: str) -> None:
+    """Every address that a page names, followed from the first page on, by whoever sees it."""
+    browser = house.visitor(kind)
+    seen, ahead = set[str](), ["/"]
+    while ahead:
+        path = ahead.pop()
+        answer = browser.get(path)
+        assert answer.status_code < 400, path
+        text = answer.text if answer.mimetype == "text/html" else ""
+        answer.close()
+        found = {unescape(link).split("#")[0] for link in LINK.findall(text)}
+        new = {link for link in found if link and not link.startswith(("/static/", "/api/"))} - seen
+        seen |= new
+        ahead += sorted(new)
+        assert len(seen) < 400
+    assert len(seen) > 15
