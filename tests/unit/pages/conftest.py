@@ -32,6 +32,7 @@ from tests.builders import (
     an_administrator,
     holding,
 )
+from tests.conftest import sqlite_cluster
 
 
 @dataclass
@@ -107,9 +108,18 @@ class Lab:
                     held.ended_at = now
 
 
+@pytest.fixture(scope="session")
+def one_portal(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path) -> Iterator[Flask]:
+    """Its templates are compiled once; each test puts its own cluster behind it."""
+    with sqlite_cluster(tmp_path_factory.mktemp("portal"), migrated_file) as cluster:
+        yield create_app(cluster, testing=True)
+
+
 @pytest.fixture
-def lab(light_cluster: Cluster) -> Iterator[Lab]:
+def lab(light_cluster: Cluster, one_portal: Flask) -> Iterator[Lab]:
     cluster = light_cluster
+    one_portal.extensions["cluster"] = cluster
+    one_portal.config["groundcrew_clock"] = cluster.clock
     administrator, manager = an_administrator(cluster, "hjkim"), a_user(cluster, "jisoo")
     seoyeon, minjun, stranger = (a_user(cluster, name) for name in ("seoyeon", "minjun", "stranger"))
     workspace = a_workspace(cluster, manager, members=(seoyeon, minjun), name="vision", units=2)
@@ -120,7 +130,7 @@ def lab(light_cluster: Cluster) -> Iterator[Lab]:
     assert seoyeon.role is UserRole.USER
     yield Lab(
         cluster,
-        create_app(cluster, testing=True),
+        one_portal,
         administrator,
         manager,
         seoyeon,
