@@ -24,6 +24,8 @@ CHECKS = {
 ALL = ("sure", "unit", "store", "integration", "browser", "training")
 SIDE_BY_SIDE = ("unit", "store")
 """Parts whose tests share nothing, so that both cores can work."""
+TRAINS = {"integration", "browser", "training"}
+"""The parts with real trainings: their environment is built before, so that no test waits for a compiler."""
 MEASURED = ("unit", "store", "integration")
 """The parts whose lines of cluster/ count for coverage, once all of them have run."""
 
@@ -48,7 +50,8 @@ def main(arguments: list[str]) -> int:
     OUTPUT.mkdir(exist_ok=True)
     for old in OUTPUT.glob("coverage.*"):
         old.unlink()
-    results = [run_part(part) for part in parts]
+    results: list[Result | None] = [prepare_environment()] if TRAINS & set(parts) else []
+    results += [run_part(part) for part in parts]
     if set(MEASURED) <= set(parts):
         results.append(check_coverage())
     return close([result for result in results if result is not None])
@@ -63,6 +66,15 @@ def run_part(part: str) -> Result | None:
         print(f"no tests in tests/{part} yet")
         return None
     return run_pytest(part, folder)
+
+
+def prepare_environment() -> Result:
+    """Minutes on a machine that has none, nothing from then on."""
+    print("\n=== environment: the training environment of this machine", flush=True)
+    started = time.monotonic()
+    command = [sys.executable, "-m", "worker.environments", "build"]
+    green = subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+    return Result("environment", int(green), int(not green), 0, time.monotonic() - started)
 
 
 def run_checks() -> Result:
