@@ -22,8 +22,8 @@ CHECKS = {
     "imports": ["lint-imports"],
 }
 ALL = ("sure", "unit", "store", "integration", "browser", "training")
-SIDE_BY_SIDE = ("unit", "store")
-"""Parts whose tests share nothing, so that both cores can work."""
+SIDE_BY_SIDE = {"unit": "load", "store": "load", "integration": "loadfile", "browser": "loadfile"}
+"""Parts for both cores, and how their tests are dealt out: files with an installation of their own stay whole."""
 TRAINS = {"integration", "browser", "training"}
 """The parts with real trainings: their environment is built before, so that no test waits for a compiler."""
 MEASURED = ("unit", "store", "integration")
@@ -93,7 +93,7 @@ def run_pytest(part: str, folder: Path) -> Result:
     report.unlink(missing_ok=True)
     command = ["pytest", "-q", str(folder), f"--junitxml={report}", "--durations=8", "--durations-min=3"]
     if part in SIDE_BY_SIDE:
-        command += ["--numprocesses=2"]
+        command += ["--numprocesses=2", f"--dist={SIDE_BY_SIDE[part]}"]
     if part in MEASURED:
         command += ["--cov=cluster", "--cov-report="]
     environment = {**os.environ, "COVERAGE_FILE": str(OUTPUT / f"coverage.{part}")}
