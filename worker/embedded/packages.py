@@ -38,7 +38,7 @@ class Need:
     packages: tuple[str, ...]
     programs: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
-    service: str | None = None
+    has_service: bool = False
 
     def is_there(self) -> bool:
         if any(shutil.which(program, path=PATH) for program in self.programs):
@@ -50,9 +50,7 @@ PYTHON_HEADER = "usr/include/python{}.{}/Python.h".format(*sys.version_info)
 PYTHON_VENV = "usr/lib/python{}.{}/ensurepip/__init__.py".format(*sys.version_info)
 
 TO_RUN = (
-    Need(
-        ("redis-server", "valkey-server"), programs=("redis-server", "valkey-server"), service="redis-server"
-    ),
+    Need(("redis-server", "valkey-server"), programs=("redis-server", "valkey-server"), has_service=True),
     Need(("g++",), programs=("g++",)),
     Need(("make",), programs=("make",)),
     Need(("cmake",), programs=("cmake",)),
@@ -62,7 +60,7 @@ TO_RUN = (
 TO_TEST = (
     Need(("chromium",), programs=("chromium",)),
     Need(("fonts-noto-cjk",), files=("usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",)),
-    Need(("postgresql",), files=("usr/lib/postgresql/*/bin/postgres",), service="postgresql"),
+    Need(("postgresql",), files=("usr/lib/postgresql/*/bin/postgres",), has_service=True),
     Need(("git",), programs=("git",)),
     Need(("debootstrap",), programs=("debootstrap",)),
 )
@@ -168,6 +166,18 @@ def has_candidate(name: str) -> bool:
     return shown.returncode == 0
 
 
+def leave_off(service: str) -> None:
+    """Not at the next boot either: it would run beside the one that Groundcrew starts itself.
+
+    Both helpers belong to every Debian, also where systemd is not installed.
+    """
+    for command in (
+        ["deb-systemd-helper", "disable", f"{service}.service"],
+        ["update-rc.d", service, "disable"],
+    ):
+        subprocess.run(command, env=quiet(), capture_output=True, check=False)
+
+
 def install(names: list[str]) -> int:
     """As root: install the packages, take the second best where the first is unknown, leave services off."""
     by_name = {need.packages[0]: need for need in (*TO_RUN, *TO_TEST)}
@@ -180,11 +190,10 @@ def install(names: list[str]) -> int:
             known = [each for each in by_name[name].packages if has_candidate(each)]
             chosen.append(known[0] if known else name)
         done = apt(["install", "--no-install-recommends", *chosen], lock)
-        services = [by_name[name].service for name in names]
-        if done.returncode == 0 and shutil.which("systemctl", path=PATH):
-            for service in filter(None, services):
-                # apt would start them at the next boot, beside the ones that Groundcrew starts itself.
-                subprocess.run(["systemctl", "disable", service], capture_output=True, check=False)
+        if done.returncode == 0:
+            for name, package in zip(names, chosen, strict=True):
+                if by_name[name].has_service:
+                    leave_off(package)
     if done.returncode == 0:
         return 0
     words = (updated.stdout + done.stdout).lower()
