@@ -3,8 +3,10 @@
 import json
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import structlog
@@ -135,7 +137,10 @@ def test_waiting_for_a_job_returns_its_result(lab: Lab, run: Run, monkeypatch: p
         end(lab, newest[0], *outcome[len(made)])
         made.append(newest[0])
 
-    monkeypatch.setattr("portal.cli.jobs.time.sleep", end_the_newest)
+    # The command's own clock only: the server's threads sleep in this process too.
+    monkeypatch.setattr(
+        "portal.cli.jobs.time", SimpleNamespace(sleep=end_the_newest, monotonic=time.monotonic)
+    )
     submit_and_wait = ("job", "submit", "-t", "digits-lenet", "-d", "digits", "--wait")
     run(*submit_and_wait)
     run(*submit_and_wait, expected=1)
