@@ -76,7 +76,7 @@ class Tab:
     topics: frozenset[str]
     job_ids: tuple[int, ...]
     last_id: str = ""
-    """The ring that the browser heard last, where it comes back."""
+    """The ring that the browser heard last, or where its page was rendered."""
 
     def events(self, places: Places) -> Iterator[str]:
         """Text of the stream. Ends when the session does, or when the tab cannot keep up (it comes back)."""

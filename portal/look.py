@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +39,14 @@ def remember(name: str, value: str) -> None:
         keep(name, value)
 
 
+def rings_since() -> str:
+    """Where the stream of a page that is rendered now begins: what rings until it is open is told then.
+
+    Redis makes the ids of its entries of milliseconds; one second is for clocks that differ a little.
+    """
+    return f"{int(time.time() - 1) * 1000}-0"
+
+
 def init_app(
     app: Flask,
     *,
@@ -50,7 +59,7 @@ def init_app(
     `shell` makes the rail of the current request; `remember(name, value)` keeps a choice in the user's row.
     """
     app.config.update({VERSION: version, REMEMBER: remember})
-    app.jinja_env.globals.update(theme=theme, theme_follows=theme_follows)
+    app.jinja_env.globals.update(theme=theme, theme_follows=theme_follows, rings_since=rings_since)
     app.context_processor(lambda: {"shell": shell()})
     app.url_defaults(_static_version)
 

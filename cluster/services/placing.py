@@ -68,7 +68,9 @@ def read_board(cluster: Cluster, session: Session) -> Board:
         )
         for job in jobs
     ]
-    return Board(heads, read_nodes(session, now), read_quotas(session, workspaces), read_running(session))
+    return Board(
+        heads, read_nodes(session, now), read_quotas(session, workspaces), read_running(session, now)
+    )
 
 
 def read_waiting(session: Session) -> list[Job]:
@@ -151,7 +153,7 @@ def read_use(session: Session) -> dict[int, int]:
     return {row[0]: row[1] for row in session.execute(query)}
 
 
-def read_running(session: Session) -> list[Running]:
+def read_running(session: Session, now: datetime) -> list[Running]:
     """Living attempts, with the expected end where the time limit or an earlier job tells it."""
     attempts = session.scalars(
         select(Attempt).where(Attempt.state != AttemptState.ENDED).options(joinedload(Attempt.job))
@@ -163,23 +165,18 @@ def read_running(session: Session) -> list[Running]:
             attempt.job.workspace_id,
             attempt.node_id,
             attempt.job.units,
-            ends_at(attempt, usual),
+            ends_at(attempt, usual, now),
         )
         for attempt in attempts
     ]
 
 
-def ends_at(attempt: Attempt, usual: dict[tuple[int, int], float]) -> datetime | None:
+def ends_at(attempt: Attempt, usual: dict[tuple[int, int], float], now: datetime) -> datetime | None:
     """None where nothing is known. An estimate that has passed is no longer one."""
-    seconds = usual.get((attempt.job.training_id, attempt.job.units))
-    limit = attempt.job.time_limit_seconds
-    if limit is not None:
-        seconds = min(seconds, limit) if seconds is not None else limit
-    return (
-        (attempt.started_at or attempt.created_at) + timedelta(seconds=seconds)
-        if seconds is not None
-        else None
-    )
+    begun = attempt.started_at or attempt.created_at
+    told = (usual.get((attempt.job.training_id, attempt.job.units)), attempt.job.time_limit_seconds)
+    ends = [begun + timedelta(seconds=seconds) for seconds in told if seconds is not None]
+    return min((end for end in ends if end > now), default=None)
 
 
 def read_usual_seconds(session: Session, training_ids: set[int]) -> dict[tuple[int, int], float]:

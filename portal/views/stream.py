@@ -26,7 +26,10 @@ MOST_TOPICS = 20
 
 @blueprint.get("/stream")
 def stream() -> ResponseReturnValue:
-    """`topics` is a list with commas: names, and `job:<id>` for the files of a job that is seen."""
+    """`topics` is a list with commas: names, and `job:<id>` for the files of a job that is seen.
+
+    `since` is where a page was rendered; a browser that comes back by itself names the last ring it heard.
+    """
     cluster, actor = current_cluster(), current_actor()
     asked = [topic for topic in request.args.get("topics", "").split(",") if topic]
     watched = [int(topic[4:]) for topic in asked if is_job_topic(topic)]
@@ -43,7 +46,7 @@ def stream() -> ResponseReturnValue:
         doorbell=current_app.extensions["doorbell"],
         topics=topics,
         job_ids=tuple(watched),
-        last_id=request.headers.get("Last-Event-ID", ""),
+        last_id=request.headers.get("Last-Event-ID") or request.args.get("since", ""),
     )
     if not places.take(tab.token):
         raise Unavailable("stream.too_many")

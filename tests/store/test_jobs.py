@@ -341,3 +341,17 @@ def test_the_time_limit_is_the_expected_end_where_nothing_else_is_known(
     assert ends[unlimited.id] is None
     limit = ends[limited.id]
     assert limit is not None and (limit - clock()).total_seconds() == 90
+
+
+def test_an_end_that_has_passed_is_expected_no_more(cluster: Cluster, lab: Lab, clock: Clock) -> None:
+    quick = {"started_at": clock() - timedelta(seconds=20), "ended_at": clock()}
+    a_job(cluster, lab.training, state=JobState.FINISHED, **quick)
+    endless = a_job(cluster, lab.training, lab.member, state=JobState.RUNNING)
+    holding(cluster, endless, lab.node.units[:1])
+    limited = a_job(cluster, lab.training, lab.member, state=JobState.RUNNING, time_limit_seconds=90)
+    holding(cluster, limited, lab.node.units[1:])
+    clock.move(seconds=30)
+    ends = {run.job.id: run.ends_at for run in read_queue(cluster, lab.actor).running if run.job}
+    assert ends[endless.id] is None
+    limit = ends[limited.id]
+    assert limit is not None and (limit - clock()).total_seconds() == 60

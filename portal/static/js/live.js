@@ -37,7 +37,9 @@ function open(again) {
   clearTimeout(retry);
   if (source || document.hidden) return;
   const wanted = topics();
-  const opened = new EventSource(`${address}?topics=${encodeURIComponent(wanted.join(","))}`);
+  // What rang between the page and its stream is told on the first opening.
+  const since = again ? "" : `&since=${body.dataset.since}`;
+  const opened = new EventSource(`${address}?topics=${encodeURIComponent(wanted.join(","))}${since}`);
   source = opened;
   opened.addEventListener("open", () => {
     heard();

@@ -15,6 +15,7 @@ from cluster.bell import connect
 from cluster.domain.states import JobState, TrainingKind, Visibility
 from cluster.services import sessions, storage, users
 from portal.live import STREAMS_PER_SESSION
+from portal.look import rings_since
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, an_administrator, holding
 from tests.integration.portal.conftest import Portal
 
@@ -95,6 +96,15 @@ def test_a_tab_that_comes_back_hears_what_it_missed(portal: Portal) -> None:
     nonsense = Tab(portal, token, "jobs", last_id="; DROP")
     nonsense.next("beat")
     nonsense.close()
+
+
+def test_a_page_hears_what_rang_before_its_stream_was_open(portal: Portal) -> None:
+    token = portal.token_for(a_user(portal.cluster))
+    since = rings_since()
+    portal.cluster.bell.ring("jobs", 7)
+    tab = Tab(portal, token, f"jobs&since={since}")
+    assert tab.next("jobs", within=3)[1] == {"id": 7}
+    tab.close()
 
 
 def test_a_beat_comes_at_least_every_ten_seconds(portal: Portal) -> None:
