@@ -11,9 +11,10 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, StorageState, sync_playwright
 from werkzeug.serving import make_server
 
 from tests.browser import gallery
@@ -40,10 +41,16 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page_in(browser: Browser, base_url: str) -> Iterator[PageIn]:
-    """`page_in("ko", "dark", javascript=True, width=1440)` opens an empty page of the site at `base_url`.
+    """`page_in("ko", "dark", javascript=True, width=1440)` opens an empty page of the site at `base_url`."""
+    with pages_of(browser, base_url) as open_page:
+        yield open_page
 
-    Each call is another browser with its own cookies. At the end of the test nothing may have left the site,
-    broken the policy, or been written into the console.
+
+@contextmanager
+def pages_of(browser: Browser, base_url: str) -> Iterator[PageIn]:
+    """Each call of what this gives is another browser with its own cookies, or with those of `state`.
+
+    At the end nothing may have left the site, broken the policy, or been written into the console.
     """
     watches: list[Watch] = []
     contexts = []
@@ -55,6 +62,7 @@ def page_in(browser: Browser, base_url: str) -> Iterator[PageIn]:
         javascript: bool = True,
         width: int = 1440,
         height: int = 900,
+        state: StorageState | None = None,
     ) -> Page:
         context = browser.new_context(
             base_url=base_url,
@@ -64,6 +72,7 @@ def page_in(browser: Browser, base_url: str) -> Iterator[PageIn]:
             reduced_motion="reduce",
             java_script_enabled=javascript,
             viewport={"width": width, "height": height},
+            storage_state=state,
         )
         context.set_default_timeout(10_000)
         watch = Watch(base_url)

@@ -1,0 +1,253 @@
+"""The whole way through one real installation in a real browser, then every page in every dress.
+
+The tests are steps of one journey: each goes on from what the ones before it have made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from cluster.services.context import Cluster
+from portal import create_app
+from tests.browser.conftest import PageIn
+from tests.browser.journey import (
+    OWN_CODE,
+    PASSWORD,
+    SHAPES,
+    Journey,
+    archive_of_shapes,
+    fill,
+    make_job,
+    make_user,
+    sign_in,
+    type_secret,
+)
+from tests.browser.pages import NO_PAGES, PAGES, SHOWN_ONCE, look_at, open_settled, show
+from tests.browser.watch import assert_accessible, assert_fits
+from tests.installation import an_installation
+
+LONG_MS = 60_000
+"""For what real processes do: a Python that imports TensorFlow on a busy machine."""
+
+
+@pytest.fixture(scope="module")
+def journey() -> Iterator[Journey]:
+    with an_installation() as installation:
+        said = installation.up()
+        secret = re.search(r"One-time secret: +(\S+)", said)
+        assert secret, said
+        yield Journey(installation, secret[1])
+
+
+@pytest.fixture
+def base_url(journey: Journey) -> str:
+    return journey.url
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_the_first_page_of_an_installation(page_in: PageIn, language: str) -> None:
+    page = page_in(language)
+    look_at(page, "first-administrator", "/first-administrator", language)
+
+
+def test_the_secret_of_the_terminal_makes_the_first_administrator(page_in: PageIn, journey: Journey) -> None:
+    page = page_in()
+    type_secret(page, "0000-0000-0000-0000", "hjkim")
+    expect(page.get_by_role("alert").or_(page.locator(".problem")).first).to_be_visible()
+    type_secret(page, journey.secret, "hjkim")
+    expect(page.get_by_role("link", name="hjkim")).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    sign_in(page, "hjkim")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Dashboard")
+    journey.states["hjkim"] = page.context.storage_state()
+
+
+def test_a_user_comes_in_by_a_link_that_works_once(page_in: PageIn, journey: Journey) -> None:
+    page = page_in(state=journey.state("hjkim"))
+    journey.made["link"] = make_user(page, "jiwoo", "Jiwoo Park").removeprefix(f"{journey.url}/link/")
+    link = make_user(page, "minji", "Minji Lee")
+    show(page, "user-link", "en")
+    page.get_by_role("link", name="Done").click()
+    journey.keep("user", page)
+    hers = page_in()
+    hers.goto(link)
+    fill(hers, {"password": PASSWORD})
+    hers.get_by_role("button", name="Set password and sign in").click()
+    expect(hers.get_by_role("link", name="minji")).to_be_visible()
+    journey.states["minji"] = hers.context.storage_state()
+    stranger = page_in()
+    again = stranger.goto(link)
+    assert again and again.status == 404
+
+
+def test_a_workspace_gets_both_units(page_in: PageIn, journey: Journey) -> None:
+    page = page_in(state=journey.state("hjkim"))
+    page.goto("/workspaces/new")
+    fill(page, {"name": "vision-lab", "units": "2", "manager": "minji"})
+    page.get_by_role("button", name="Make workspace").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("vision-lab")
+    journey.keep("workspace", page)
+
+
+def test_an_uploaded_archive_becomes_a_dataset(page_in: PageIn, journey: Journey) -> None:
+    page = page_in(state=journey.state("minji"))
+    page.goto(journey.path("/workspaces/{workspace}/datasets/new"))
+    page.locator("#archive").set_input_files(
+        {"name": "shapes.zip", "mimeType": "application/zip", "buffer": archive_of_shapes()}
+    )
+    fill(page, {"name": "shapes"})
+    page.get_by_role("button", name="Upload").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("shapes")
+    journey.keep("dataset", page)
+    # The page follows the import by itself.
+    expect(page.get_by_text("300 images")).to_be_visible(timeout=LONG_MS)
+    for shape in SHAPES:
+        expect(page.get_by_role("region", name="Images by class")).to_contain_text(shape)
+
+
+def test_trainings_of_both_kinds_are_made(page_in: PageIn, journey: Journey) -> None:
+    page = page_in(state=journey.state("minji"))
+    page.goto(journey.path("/workspaces/{workspace}/trainings/new"))
+    fill(page, {"name": "shapes-lenet"})
+    page.get_by_role("button", name="Make training").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("shapes-lenet")
+    journey.keep("lenet", page)
+    page.goto(journey.path("/workspaces/{workspace}/trainings/new?kind=advanced"))
+    page.locator("#code").set_input_files(OWN_CODE)
+    fill(page, {"name": "noisy-descent"})
+    page.get_by_role("button", name="Make training").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("noisy-descent")
+    journey.keep("own", page)
+
+
+def test_two_jobs_run_and_the_third_starts_by_itself_when_one_ends(page_in: PageIn, journey: Journey) -> None:
+    page = page_in(state=journey.state("minji"))
+    own, lenet = int(journey.path("{own}")), int(journey.path("{lenet}"))
+    script = {"script": OWN_CODE.name, "launcher": "plain", "units": "1"}
+    make_job(page, own, {"name": "descent-long", "arguments": "6000", **script})
+    journey.keep("running", page)
+    expect(page.locator(".pill")).to_have_text("Running", timeout=LONG_MS)
+    make_job(page, own, {"name": "descent-short", "arguments": "100", "time_limit": "5m", **script})
+    journey.keep("short", page)
+    expect(page.locator(".pill")).to_have_text("Running", timeout=LONG_MS)
+    third = page_in(state=journey.state("minji"))
+    make_job(third, lenet, {"name": "shapes-1", "units": "1", "variables.epochs": "4"})
+    journey.keep("finished", third)
+    third.evaluate("() => window.neverLeft = true")
+
+    expect(third.locator(".pill")).to_have_text("Waiting")
+    reason = third.get_by_role("region", name="Why it waits")
+    expect(reason).to_contain_text(re.compile(r"Needs 1 CPU slot; 0 are free|uses 2 of its 2 CPU slots"))
+    # Of the two only the short one says when it will end at the latest.
+    expect(reason).to_contain_text(re.compile(journey.path("when job-{short} ends, about ") + r"\d\d:\d\d"))
+    queue = page_in("ko", state=journey.state("hjkim"))
+    queue.goto("/queue")
+    line = queue.get_by_role("row").filter(has_text=journey.path("job-{finished}"))
+    expect(line).to_contain_text(re.compile("CPU 슬롯 1개가 필요한데|할당량 CPU 슬롯 2개 가운데"))
+    queue.close()
+
+    log_and_graph_grow(page, journey)
+
+    expect(third.locator(".pill")).to_have_text("Running", timeout=LONG_MS)
+    expect(page.locator(".pill")).to_have_text("Finished")
+    expect(third.locator(".pill")).to_have_text("Finished", timeout=LONG_MS)
+    expect(third.locator("#job-head")).to_contain_text(re.compile(r"Best validation\s*\d+(\.\d)? %"))
+    expect(
+        third.get_by_role("img", name=re.compile(r"^Accuracy: train [\d.]+ %, validation"))
+    ).to_be_visible()
+    assert third.evaluate("() => window.neverLeft")
+
+
+def log_and_graph_grow(page: Page, journey: Journey) -> None:
+    """Between two looks, without anybody loading the page again."""
+    graph = page.get_by_role("img", name=re.compile(r"^Loss: train [\d.]+, validation [\d.]+$"))
+    expect(graph).to_be_visible()
+    before = graph.get_attribute("aria-label") or ""
+    page.evaluate("() => window.neverLeft = true")
+    expect(graph).not_to_have_attribute("aria-label", before)
+    assert page.evaluate("() => window.neverLeft")
+    page.goto(journey.path("/jobs/{running}?tab=log"))
+    lines = page.locator(".log-line")
+    expect(lines.first).to_be_attached()
+    page.evaluate("() => window.neverLeft = true")
+    last = lines.last.inner_text()
+    expect(lines.last).not_to_have_text(last)
+    expect(lines.last).to_have_text(re.compile(r"step \d+ of 6000: loss "))
+    assert page.evaluate("() => window.neverLeft")
+    page.goto(journey.path("/jobs/{short}"))
+
+
+def test_every_form_works_without_scripts(page_in: PageIn, journey: Journey) -> None:
+    """Sign in, a workspace, a dataset, a training, a job, and stopping it."""
+    page = page_in(javascript=False)
+    sign_in(page, "hjkim")
+    page.goto("/workspaces/new")
+    fill(page, {"name": "next-year", "units": "2", "starts_on": "2099-01-01", "ends_on": "2099-12-31"})
+    page.get_by_role("button", name="Make workspace").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("next-year")
+
+    page.goto(journey.path("/workspaces/{workspace}/datasets/new?way=sample"))
+    page.get_by_role("button", name="Make sample digits").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("digits")
+    page.goto(journey.path("/workspaces/{workspace}/datasets/new"))
+    page.locator("#archive").set_input_files(
+        {"name": "again.zip", "mimeType": "application/zip", "buffer": archive_of_shapes()}
+    )
+    fill(page, {"name": "shapes-again"})
+    page.get_by_role("button", name="Upload").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("shapes-again")
+
+    page.goto(journey.path("/workspaces/{workspace}/trainings/new"))
+    fill(page, {"name": "without-scripts"})
+    page.get_by_role("button", name="Make training").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("without-scripts")
+
+    page.goto(journey.path("/trainings/{own}/jobs/new"))
+    fill(page, {"script": OWN_CODE.name, "arguments": "6000", "units": "3"})
+    page.get_by_role("button", name="Check").click()
+    expect(page.get_by_role("alert")).to_contain_text("2")
+    fill(page, {"units": "2"})
+    page.get_by_role("button", name="Make 1 job").click()
+    expect(page.locator(".pill")).to_have_text("Waiting")
+    journey.keep("waiting", page)
+
+    page.goto(journey.path("/trainings/{own}/jobs/new?before={running}"))
+    fill(page, {"arguments": "5000"})
+    page.get_by_role("button", name="Make 1 job").click()
+    expect(page.locator(".pill")).to_have_text(re.compile("Waiting|Starting|Running"))
+    journey.keep("stopped", page)
+    page.get_by_role("link", name="Stop").click()
+    page.get_by_role("button", name=journey.path("Stop job-{stopped}")).click()
+    page.goto(journey.path("/jobs/{stopped}"))
+    expect(page.locator(".pill")).to_have_text(re.compile("Stopp(ing|ed)"))
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_everybody_can_use_every_page(page_in: PageIn, journey: Journey, language: str, name: str) -> None:
+    """In the light, and after dusk: the system turns dark while the page is open."""
+    page = page_in(language, state=journey.state(PAGES[name].who))
+    look_at(page, name, journey.path(PAGES[name].path), language, PAGES[name].status)
+
+
+@pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page.is_main])
+def test_a_phone_needs_no_sideways_scrolling(page_in: PageIn, journey: Journey, name: str) -> None:
+    page = page_in("ko", width=390, height=844, state=journey.state(PAGES[name].who))
+    open_settled(page, journey.path(PAGES[name].path), PAGES[name].status)
+    assert_fits(page)
+    assert_accessible(page)
+
+
+def test_no_page_is_forgotten(light_cluster: Cluster) -> None:
+    """Whoever adds a page adds it to PAGES, or says here that it is none."""
+    app = create_app(light_cluster)
+    addresses = app.url_map.bind("127.0.0.1")
+    paths = [page.path for page in PAGES.values()] + list(SHOWN_ONCE.values())
+    seen = {addresses.match(re.sub(r"\{\w+\}", "1", path).partition("?")[0])[0] for path in paths}
+    all_of_them = {rule.endpoint for rule in app.url_map.iter_rules() if "GET" in (rule.methods or ())}
+    assert seen | NO_PAGES == all_of_them
+    assert not seen & NO_PAGES
