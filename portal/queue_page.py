@@ -78,10 +78,14 @@ def shorts_of(nodes: list[NodeUnits], units: int) -> list[Short]:
 
 
 def runs_of(cluster: Cluster, view: QueueView, moment: datetime) -> list[Run]:
-    return [run_of(cluster, run, moment) for run in view.running]
+    """The soonest end first, those without one after them in the order in which they started."""
+    runs = [run_of(cluster, run, moment) for run in view.running]
+    return sorted(runs, key=lambda run: (run.ends_at is None, run.ends_at or moment, -(run.ran or 0.0)))
 
 
 def run_of(cluster: Cluster, run: RunningJob, moment: datetime) -> Run:
-    part = look_at(cluster, run.job, None).progress.part if run.job else None
+    """What the job itself has measured tells its end better than an earlier job or a time limit does."""
+    progress = look_at(cluster, run.job, None).progress if run.job else None
+    ends_at = (progress.ends_at if progress else None) or run.ends_at
     ran = (moment - run.started_at).total_seconds() if run.started_at else None
-    return Run(run.job, run.units, run.node, run.ends_at, ran, part)
+    return Run(run.job, run.units, run.node, ends_at, ran, progress.part if progress else None)

@@ -236,3 +236,12 @@ def test_the_queue_tells_the_order_the_reason_and_what_would_help(lab: Lab) -> N
     assert "With 1 CPU slot it starts now" in opened
     assert browser.get("/queue?open=999").status_code == 200
     assert browser.get("/queue?open=x").status_code == 422
+
+
+def test_the_queue_and_the_job_page_expect_the_same_end(lab: Lab) -> None:
+    job = lab.a_running_job(time_limit_seconds=7200)
+    write_metrics(lab, job, 4)
+    browser = lab.browser(lab.seoyeon)
+    assert "about 14:06" in browser.get(f"/jobs/{job.id}").text
+    queue = browser.get("/queue").text
+    assert "14:06" in queue and "15:53" not in queue
