@@ -8,6 +8,7 @@ import pytest
 
 from cluster.domain.states import JobState
 from cluster.services import jobs
+from cluster.store.workspaces import Workspace
 from tests.builders import a_job, actor_of
 from tests.unit.pages.conftest import Lab, metric_row
 
@@ -245,3 +246,12 @@ def test_the_queue_and_the_job_page_expect_the_same_end(lab: Lab) -> None:
     assert "about 14:06" in browser.get(f"/jobs/{job.id}").text
     queue = browser.get("/queue").text
     assert "14:06" in queue and "15:53" not in queue
+
+
+def test_when_no_workspace_holds_units_the_dashboard_offers_to_make_one(lab: Lab) -> None:
+    browser = lab.browser(lab.administrator)
+    assert "No workspace holds units now" not in browser.get("/").text
+    with lab.cluster.store.write() as session:
+        for workspace in session.query(Workspace):
+            workspace.ended_at = lab.cluster.clock()
+    assert "No workspace holds units now" in browser.get("/").text
