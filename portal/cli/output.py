@@ -20,7 +20,8 @@ def show_table(rows: list[dict[str, Any]], columns: dict[str, Any], output: str)
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in columns:
-        table.add_column(say(title), overflow="fold")
+        # Only the sentence at the end of a row may break; a name that does is no name any more.
+        table.add_column(say(title), overflow="fold", no_wrap=title != "Why")
     for row in rows:
         table.add_row(*(str(read(row)) for read in columns.values()))
     Console(soft_wrap=False).print(table)
