@@ -97,3 +97,37 @@ def test_a_program_that_inherited_the_lock_keeps_services_off(policy: Path) -> N
         finally:
             apt.kill()
             apt.wait()
+
+
+@pytest.fixture
+def dpkg(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Stands in for dpkg: says what the test writes into `query` and `audit`, notes what it was called for."""
+    for program, says in (("dpkg-query", "query"), ("dpkg", "audit")):
+        script = tmp_path / program
+        script.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path}/calls\ncat {tmp_path}/{says}\n')
+        script.chmod(0o755)
+        (tmp_path / says).write_text("")
+    monkeypatch.setattr(packages, "PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("state", "is_missing"),
+    [("installed", False), ("unpacked", True), ("half-configured", True), ("triggers-pending", True)],
+)
+def test_a_package_whose_installation_was_killed_is_not_there_yet(
+    dpkg: Path, state: str, is_missing: bool
+) -> None:
+    (dpkg / "query").write_text(f"dash {state}\n")
+    assert missing([PRESENT]) == ([PRESENT] if is_missing else [])
+
+
+def test_what_a_killed_installation_has_left_is_finished(
+    dpkg: Path, policy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (dpkg / "audit").write_text("The following packages are only half configured: libjs-underscore\n")
+    ensure_packages([PRESENT], dpkg / "install.log")
+    assert "interrupted" in capsys.readouterr().out
+    assert (dpkg / "calls").read_text().split() == ["--show", "--audit", "--configure"]
+    assert not policy.exists()

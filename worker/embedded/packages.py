@@ -21,6 +21,7 @@ POLICY_BEFORE = Path("/usr/sbin/policy-rc.d.before-groundcrew")
 LOCK = Path("/run/lock/groundcrew-apt.lock")
 MARK = "# Written by Groundcrew while it installs packages."
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
+SETTLED = frozenset({"installed", "not-installed", "config-files"})
 NO_NETWORK = (
     "resolving",
     "resolve",
@@ -67,14 +68,40 @@ TO_TEST = (
 
 
 def missing(needs: Sequence[Need]) -> list[Need]:
-    """The needs that this machine does not meet yet."""
-    return [need for need in needs if not need.is_there()]
+    """The needs that this machine does not meet yet.
+
+    A package whose installation was killed has its files already, but is not ready to use.
+    """
+    halves = half_installed([package for need in needs for package in need.packages])
+    return [need for need in needs if not need.is_there() or halves.intersection(need.packages)]
+
+
+def half_installed(names: Sequence[str]) -> set[str]:
+    """Those of the packages with which dpkg has begun and not ended."""
+    if not shutil.which("dpkg-query", path=PATH):
+        return set()
+    query = ["dpkg-query", "--show", "--showformat", "${Package} ${db:Status-Status}\n", *names]
+    shown = subprocess.run(query, env=quiet(), capture_output=True, text=True, check=False).stdout
+    states = dict(line.split() for line in shown.splitlines())
+    return {name for name, state in states.items() if state not in SETTLED}
+
+
+def is_interrupted() -> bool:
+    """Whether dpkg was killed in the middle of anything; only root can mend that, so only root asks."""
+    if os.geteuid() != 0 or not shutil.which("dpkg", path=PATH):
+        return False
+    audit = subprocess.run(["dpkg", "--audit"], env=quiet(), capture_output=True, text=True, check=False)
+    return bool(audit.stdout.strip())
 
 
 def ensure_packages(needs: Sequence[Need], log: Path) -> None:
     """Install what is missing; say before what will be installed, and without the right what to type."""
     wanted = missing(needs)
     if not wanted:
+        if is_interrupted():
+            say("Finishing an installation of system packages that was interrupted.")
+            with no_service_starts():
+                configure_what_is_unpacked()
         return
     names = " ".join(need.packages[0] for need in wanted)
     if not shutil.which("apt-get", path=PATH):
@@ -161,6 +188,12 @@ def apt(arguments: list[str], lock: int) -> "subprocess.CompletedProcess[str]":
     return done
 
 
+def configure_what_is_unpacked() -> None:
+    """A killed run may have left packages unpacked and not configured; apt refuses to go on then."""
+    configure = ["dpkg", "--configure", "-a"]
+    subprocess.run(configure, env=quiet(), stdin=subprocess.DEVNULL, capture_output=True, check=False)
+
+
 def has_candidate(name: str) -> bool:
     shown = subprocess.run(["apt-cache", "show", "--no-all-versions", name], capture_output=True, check=False)
     return shown.returncode == 0
@@ -182,8 +215,7 @@ def install(names: list[str]) -> int:
     """As root: install the packages, take the second best where the first is unknown, leave services off."""
     by_name = {need.packages[0]: need for need in (*TO_RUN, *TO_TEST)}
     with no_service_starts() as lock:
-        # A killed run may have left packages unpacked and not configured; apt refuses to go on then.
-        subprocess.run(["dpkg", "--configure", "-a"], env=quiet(), stdin=subprocess.DEVNULL, check=False)
+        configure_what_is_unpacked()
         updated = apt(["update"], lock)
         chosen = []
         for name in names:
