@@ -65,6 +65,7 @@ TO_TEST = (
     Need(("git",), programs=("git",)),
     Need(("debootstrap",), programs=("debootstrap",)),
 )
+TO_RUN_CONTAINERS = (Need(("docker.io",), programs=("dockerd",)),)
 
 
 def missing(needs: Sequence[Need]) -> list[Need]:
@@ -213,7 +214,7 @@ def leave_off(service: str) -> None:
 
 def install(names: list[str]) -> int:
     """As root: install the packages, take the second best where the first is unknown, leave services off."""
-    by_name = {need.packages[0]: need for need in (*TO_RUN, *TO_TEST)}
+    by_name = {need.packages[0]: need for need in (*TO_RUN, *TO_TEST, *TO_RUN_CONTAINERS)}
     with no_service_starts() as lock:
         configure_what_is_unpacked()
         updated = apt(["update"], lock)
