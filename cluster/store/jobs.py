@@ -14,6 +14,9 @@ from cluster.store.trainings import Training
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
 
+POSITION_STEP = 1 << 20
+"""Room between two jobs' positions, so that one can be moved between them without touching the others."""
+
 LIVING = text("state IN ('waiting', 'starting', 'running', 'stopping')")
 
 
@@ -22,13 +25,18 @@ class Job(Row):
     __table_args__ = (
         CheckConstraint("units > 0", name="units_positive"),
         Index("ix_jobs_living", "state", "priority", "id", sqlite_where=LIVING, postgresql_where=LIVING),
+        CheckConstraint("retries >= 0 AND retries_used >= 0", name="retries_not_negative"),
         Index(None, "workspace_id", "id"),
+        Index("ix_jobs_sweep", "sweep_id", "state", "id"),
         {"sqlite_autoincrement": True},
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     workspace_id: Mapped[int] = mapped_column(ForeignKey("workspaces.id"))
     training_id: Mapped[int] = mapped_column(ForeignKey("trainings.id"), index=True)
+    sweep_id: Mapped[int | None] = mapped_column(ForeignKey("sweeps.id"))
+    sweep_number: Mapped[int | None]
+    """Its place in the sweep's list, from 1."""
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
     name: Mapped[str] = mapped_column(String(60))
     state: Mapped[JobState] = mapped_column(by_value(JobState), default=JobState.WAITING)
@@ -45,7 +53,19 @@ class Job(Row):
     dataset_id: Mapped[int | None] = mapped_column(ForeignKey("datasets.id"), index=True)
     priority: Mapped[int] = mapped_column(default=0)
     """Higher goes first within the workspace."""
+    position: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
+    """Its place among equal priorities of the workspace: id * POSITION_STEP until somebody moves it."""
+    held_at: Mapped[datetime | None]
+    """Set: it does not start until the manager lets it go, and stands in nobody's way."""
+    held_by: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
     time_limit_seconds: Mapped[int | None]
+    grace_seconds: Mapped[int] = mapped_column(default=30, server_default="30")
+    """Between SIGTERM and SIGKILL once the time limit has passed."""
+    retries: Mapped[int] = mapped_column(default=0, server_default="0")
+    """How often a failed attempt is followed by another; interruptions do not count."""
+    retries_used: Mapped[int] = mapped_column(default=0, server_default="0")
+    resume_from: Mapped[str | None] = mapped_column(String(200))
+    """The checkpoint that the next attempt begins with: `<attempt number>/<file name>`."""
     submitted_at: Mapped[datetime]
     dispatched_at: Mapped[datetime | None]
     """Units were given for the first time."""
@@ -59,6 +79,9 @@ class Job(Row):
     end_data: Mapped[dict[str, Any] | None]
     cpu_seconds: Mapped[float | None]
     max_memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    average_memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    unit_seconds_used: Mapped[float | None]
+    """Seconds in which its units worked, summed (GPU utilisation, CPU time on slots)."""
     stopped_by: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
     workspace: Mapped[Workspace] = relationship()
     training: Mapped[Training] = relationship()
@@ -89,17 +112,57 @@ class Attempt(Row):
     """Also the fence under which it may change the job."""
     state: Mapped[AttemptState] = mapped_column(by_value(AttemptState), default=AttemptState.PLACED)
     node_id: Mapped[int] = mapped_column(ForeignKey("nodes.id"))
+    """Where it runs; of a gang over several nodes the first one, the allocations know the others."""
     handle: Mapped[dict[str, Any] | None]
     """How the executor finds it again: boot id, pid and start ticks of the shim."""
     created_at: Mapped[datetime]
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
+    resumed_from: Mapped[str | None] = mapped_column(String(200))
+    """The checkpoint with which it began; None: from the beginning."""
     exit_code: Mapped[int | None]
     end_code: Mapped[str | None] = mapped_column(String(60))
     end_data: Mapped[dict[str, Any] | None]
+    cpu_seconds: Mapped[float | None]
+    max_memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    average_memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    unit_seconds_used: Mapped[float | None]
     job: Mapped[Job] = relationship(back_populates="attempts")
     node: Mapped[Node] = relationship()
     allocations: Mapped[list[Allocation]] = relationship(order_by="Allocation.id")
+
+
+class Sweep(Row):
+    """Many jobs made at once from several values per parameter; the jobs know it by `sweep_id`."""
+
+    __tablename__ = "sweeps"
+    __table_args__ = (
+        CheckConstraint("jobs > 0", name="jobs_positive"),
+        CheckConstraint("most_at_once IS NULL OR most_at_once > 0", name="most_at_once_positive"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    workspace_id: Mapped[int] = mapped_column(ForeignKey("workspaces.id"), index=True)
+    training_id: Mapped[int] = mapped_column(ForeignKey("trainings.id"), index=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    name: Mapped[str] = mapped_column(String(60))
+    plan: Mapped[dict[str, Any]]
+    """What was asked for: {"kind": "grid"|"list", "values": {parameter: [value, …]}}."""
+    jobs: Mapped[int]
+    """How many jobs it made."""
+    most_at_once: Mapped[int | None]
+    """At most so many of its jobs run at the same time; None: as units allow."""
+    stop_on_trouble: Mapped[bool] = mapped_column(default=False)
+    """The first crash or NaN stops the jobs that have not ended."""
+    submitted_at: Mapped[datetime]
+    stopped_at: Mapped[datetime | None]
+    stop_code: Mapped[str | None] = mapped_column(String(60))
+    """Why it was stopped: `sweep.crash`, `sweep.nan`, `sweep.stopped_by`."""
+    stop_data: Mapped[dict[str, Any] | None]
+    workspace: Mapped[Workspace] = relationship()
+    training: Mapped[Training] = relationship()
+    user: Mapped[User] = relationship()
 
 
 class JobEvent(Row):

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey, Index, String, UniqueConstraint, func, select, text
+from sqlalchemy import BigInteger, ForeignKey, Index, String, UniqueConstraint, false, func, select, text
 from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
 from cluster.domain.states import UnitKind, UnitState
@@ -20,6 +20,15 @@ class Node(Row):
     heartbeat_at: Mapped[datetime | None]
     facts: Mapped[dict[str, Any]] = mapped_column(default=dict)
     """What the agent saw: system, cpus, memory_bytes, disk_bytes, disk_free_bytes, driver, interfaces."""
+    fabric: Mapped[str | None] = mapped_column(String(64))
+    """Nodes with the same word reach each other over one InfiniBand fabric."""
+    simulated: Mapped[bool] = mapped_column(default=False, server_default=false())
+    draining_since: Mapped[datetime | None]
+    """Nothing new starts there; what runs goes on to its end."""
+    drained_by: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
+    drain_reason: Mapped[str] = mapped_column(String(200), default="", server_default="")
+    lost_at: Mapped[datetime | None]
+    """Silent for longer than the grace time: its attempts were fenced then. Cleared by a heartbeat."""
     created_at: Mapped[datetime]
     units: Mapped[list["Unit"]] = relationship(back_populates="node", order_by="Unit.position")
 
@@ -40,6 +49,8 @@ class Unit(Row):
     state: Mapped[UnitState] = mapped_column(by_value(UnitState), default=UnitState.OK)
     model: Mapped[str] = mapped_column(String(100), default="")
     memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    island: Mapped[str | None] = mapped_column(String(64))
+    """Units of a node with the same word reach each other over one NVLink or PCIe switch."""
     simulated: Mapped[bool] = mapped_column(default=False)
     node: Mapped[Node] = relationship(back_populates="units")
 

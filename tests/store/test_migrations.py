@@ -49,10 +49,22 @@ def describe(connection: Connection) -> set[tuple[str, ...]]:
     for kind, name, sql in lines:
         if name == "alembic_version":
             continue
-        # Constraints of a table stand in any order: each counts by itself.
-        clauses = re.split(r",\s*\n", sql.removesuffix(")")) if kind == "table" else [sql]
-        parts |= {(kind, name, " ".join(clause.replace("\n)", "").split())) for clause in clauses}
+        # Columns and constraints of a table stand in any order: each counts by itself.
+        clauses = clauses_of(sql) if kind == "table" else [sql]
+        parts |= {(kind, name, " ".join(clause.split())) for clause in clauses}
     return parts
+
+
+def clauses_of(sql: str) -> list[str]:
+    """The columns and constraints between a table's outer brackets, whoever broke its lines."""
+    clauses, depth = [""], 0
+    for character in sql[sql.index("(") + 1 : sql.rindex(")")]:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            clauses.append("")
+        else:
+            clauses[-1] += character
+    return clauses
 
 
 def test_the_migrated_schema_is_what_the_rows_say(

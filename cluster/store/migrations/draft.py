@@ -24,4 +24,5 @@ def draft(message: str, revision: str) -> Path:
 
 if __name__ == "__main__":
     versions = Path(__file__).parent / "versions"
-    draft(sys.argv[1], f"{len(list(versions.glob('*.py'))) + 1:04}")
+    number = len(list(versions.glob("[0-9]*.py"))) + 1
+    draft(sys.argv[1], f"{number:04}")
