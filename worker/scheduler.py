@@ -11,8 +11,8 @@ import structlog
 from sqlalchemy.exc import DBAPIError
 
 from cluster.bell import connect
-from cluster.services.attempts import place_waiting
 from cluster.services.context import Cluster
+from cluster.services.dispatch import place_waiting
 from cluster.services.leases import Held, LeaseLost, hold_lease, release_lease
 from cluster.services.operations import sweep_operations
 from cluster.settings import Settings

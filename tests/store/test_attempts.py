@@ -10,8 +10,9 @@ from cluster.domain.errors import Conflict
 from cluster.domain.exits import ExitTruth, Outcome
 from cluster.domain.states import AttemptState, DatasetState, Desired, EnvironmentState, JobState
 from cluster.services import attempts
-from cluster.services.attempts import list_living, place_waiting
+from cluster.services.attempts import list_living
 from cluster.services.context import Cluster
+from cluster.services.dispatch import place_waiting
 from cluster.services.jobs import stop_job
 from cluster.services.leases import Held, LeaseLost, hold_lease, release_lease
 from cluster.store.jobs import Attempt, Job, JobEvent
