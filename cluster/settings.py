@@ -94,7 +94,7 @@ class Settings:
             database_url=need("DATABASE_URL"),
             redis_url=need("REDIS_URL"),
             secret_key=need("SECRET_KEY"),
-            executor=choice("EXECUTOR", "process", ("process",)),
+            executor=choice("EXECUTOR", "process", ("process", "simulated")),
             host=host,
             port=port,
             public_url=environment.get(PREFIX + "PUBLIC_URL", f"http://{host}:{port}"),

@@ -28,7 +28,7 @@ from cluster.services.attempts import LivingAttempt
 from cluster.services.context import Cluster
 from cluster.services.leases import Held
 from worker.crash_points import reach
-from worker.executors.contract import Executor, NotStarted, Sight
+from worker.executors.contract import CannotTell, Executor, NotStarted, Sight
 from worker.start_plans import read_start_plan
 
 log = structlog.get_logger()
@@ -61,8 +61,12 @@ class Reconciler:
 
     def reconcile_one(self, held: Held, attempt: LivingAttempt, requeue: bool = False) -> None:
         folder = self.folder_of(attempt)
-        sight = self.executor.look(folder)
-        truth = self.executor.read_end(folder) if sight.seen is Seen.GONE else None
+        try:
+            sight = self.executor.look(folder)
+            truth = self.executor.read_end(folder) if sight.seen is Seen.GONE else None
+        except CannotTell as silence:
+            log.warning("the executor does not answer", code=silence.code, **silence.data)
+            return
         action = decide(self.facts_of(attempt, sight, truth, requeue))
         with structlog.contextvars.bound_contextvars(job=attempt.job_id, attempt=attempt.number):
             self.act(held, attempt, sight, truth, action, requeue)
@@ -169,7 +173,11 @@ class Reconciler:
     def end_strays(self) -> None:
         """Runs that no living attempt stands for: a database that was put back, a fence that was passed."""
         known = {(attempt.job_id, attempt.number) for attempt in attempts.list_living(self.cluster)}
-        for run in self.executor.list_running():
-            if (run.job, run.attempt) not in known:
-                log.warning("a stray run is ended", job=run.job, attempt=run.attempt)
-                self.executor.force_stop(run.handle)
+        try:
+            for run in self.executor.list_running():
+                if (run.job, run.attempt) not in known:
+                    log.warning("a stray run is ended", job=run.job, attempt=run.attempt)
+                    self.executor.force_stop(run.handle)
+            self.executor.forget_all_but(known)
+        except CannotTell as silence:
+            log.warning("the executor does not answer", code=silence.code, **silence.data)

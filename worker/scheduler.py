@@ -19,8 +19,8 @@ from cluster.settings import Settings
 from worker.adapters.runtime import install_runtime
 from worker.crash_points import reach
 from worker.ears import Ears
+from worker.executors.chosen import open_executor
 from worker.executors.contract import Executor
-from worker.executors.process import ProcessExecutor
 from worker.inside.shim_tree import read_boot_id, read_process
 from worker.reconciler import Reconciler
 from worker.wiring import open_cluster
@@ -130,7 +130,7 @@ def run(settings: Settings) -> None:
     """Until SIGTERM; runs go on without it."""
     cluster = open_cluster(settings)
     runtime = install_runtime(settings.runtime_dir)
-    executor = ProcessExecutor(runtime, settings.storage_dir)
+    executor = open_executor(settings, runtime)
     ears = Ears(connect(settings.redis_url), TOPICS)
     scheduler = Scheduler(cluster, executor, runtime, ears)
     for number in (signal.SIGTERM, signal.SIGINT):

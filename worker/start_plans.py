@@ -29,7 +29,8 @@ def read_start_plan(cluster: Cluster, runtime: Path, attempt_id: int) -> StartPl
         .options(
             joinedload(Attempt.job).joinedload(Job.training),
             joinedload(Attempt.job).joinedload(Job.dataset),
-            selectinload(Attempt.allocations).joinedload(Allocation.unit),
+            joinedload(Attempt.node),
+            selectinload(Attempt.allocations).joinedload(Allocation.unit).joinedload(Unit.node),
         )
     )
     with cluster.store.read() as session:
@@ -70,7 +71,14 @@ def read_start_plan(cluster: Cluster, runtime: Path, attempt_id: int) -> StartPl
         uid=settings.uid_base + job.user_id if WE_ARE_ROOT else None,
         gid=settings.gid_base + job.workspace_id if WE_ARE_ROOT else None,
         time_limit_seconds=job.time_limit_seconds,
+        nodes=nodes_of(attempt),
     )
+
+
+def nodes_of(attempt: Attempt) -> tuple[str, ...]:
+    """Names, each once, the one with the launcher first."""
+    names = [allocation.unit.node.name for allocation in attempt.allocations]
+    return tuple(dict.fromkeys([attempt.node.name, *names]))
 
 
 def kind_of(units: list[Unit]) -> UnitKind:

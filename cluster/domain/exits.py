@@ -87,6 +87,8 @@ class ExitTruth:
     left_behind: int = 0
     """Processes that the program had left running; they were ended."""
     error: str | None = None
+    executor_exit_code: int | None = None
+    """Not in the file: what ran it has an exit code of its own."""
 
     def is_of(self, job: int, attempt: int, fence: int) -> bool:
         """Whether it speaks of this attempt: a copied file of another one does not count."""
@@ -163,6 +165,9 @@ def outcome(truth: ExitTruth, desired: Desired = Desired.RUN) -> Outcome:
         data["exit_code"] = shown
     if truth.error:
         return Outcome(_bad_end(desired), truth.error, data, shown)
+    if truth.executor_exit_code is not None and _contradicts(truth):
+        both = data | {"exit_code": truth.exit_code, "executor_exit_code": truth.executor_exit_code}
+        return Outcome(_bad_end(desired), "exit.executor_disagrees", both, truth.executor_exit_code)
     if truth.stopped:
         return Outcome(JobState.STOPPED, "exit.stopped", data, shown)
     if truth.timed_out:
@@ -216,6 +221,11 @@ def _first_cause(truth: ExitTruth) -> tuple[int | None, int | None, int | None]:
     first = truth.first_failed_rank
     cause = bad[first] if first is not None and first in bad else bad[min(bad)]
     return cause.exit_code, cause.signal, cause.rank if len(truth.ranks) > 1 else None
+
+
+def _contradicts(truth: ExitTruth) -> bool:
+    """The shim ends with the exit code that it writes down; where it wrote none, nothing can contradict it."""
+    return truth.exit_code is not None and truth.executor_exit_code != truth.exit_code
 
 
 def _bad_end(desired: Desired) -> JobState:

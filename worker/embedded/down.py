@@ -14,7 +14,7 @@ from worker.embedded.say import complain, say, stop, text
 from worker.embedded.services import Supervisor
 from worker.embedded.settings_file import read_settings
 from worker.embedded.start import only_one
-from worker.executors.process import ProcessExecutor
+from worker.executors.chosen import open_executor
 from worker.scheduler import interrupt_all
 from worker.wiring import open_cluster
 
@@ -76,7 +76,7 @@ def stop_trainings(settings: Settings) -> None:
     if not is_current(settings):
         return
     runtime = install_runtime(settings.runtime_dir)
-    left = interrupt_all(open_cluster(settings), ProcessExecutor(runtime, settings.storage_dir), runtime)
+    left = interrupt_all(open_cluster(settings), open_executor(settings, runtime), runtime)
     if left:
         complain("{count} trainings did not end; make down again looks at them once more.", count=left)
 

@@ -1,6 +1,6 @@
 """What every executor promises the scheduler: start once, list, look, stop, and the truth about an end."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,6 +16,18 @@ start ticks of the shim; the scheduler never looks inside."""
 
 class NotStarted(Unavailable):
     """The executor could not start it now; nothing runs, and asking again is safe."""
+
+
+class CannotTell(Unavailable):
+    """What the executor asks does not answer: nothing is known, and nothing may be concluded from it."""
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A file or folder of this machine that a container sees read-only."""
+
+    source: Path
+    target: Path
 
 
 @dataclass(frozen=True)
@@ -37,12 +49,25 @@ class StartPlan:
     gid: int | None = None
     time_limit_seconds: int | None = None
     most_open_files: int = 65_536
+    nodes: tuple[str, ...] = ()
+    """Of a gang, the first one with the launcher. Empty: the scheduler's own machine."""
+    gpus: tuple[str, ...] = ()
+    """UUIDs; empty: every GPU is hidden."""
+    image: str | None = None
+    mounts: tuple[Mount, ...] = ()
+    """What a container needs besides the attempt's own folders. A process sees the machine as it is."""
+    folder_inside: Path | None = None
+    """Where the program sees `folder`; None: where it is. `argv`, `environment` and `code` speak so, too."""
+    memory_bytes: int | None = None
+    cpus: float | None = None
+    most_processes: int | None = None
 
     @property
     def out(self) -> Path:
         return self.folder / "out"
 
     def to_json(self) -> dict[str, Any]:
+        out = (self.folder_inside or self.folder) / "out"
         return {
             "job": self.job,
             "attempt": self.attempt,
@@ -50,8 +75,8 @@ class StartPlan:
             "argv": list(self.argv),
             "environment": dict(self.environment),
             "ranks": self.ranks,
-            "out": str(self.out),
-            "cwd": str(self.out / "work" if self.code else self.out),
+            "out": str(out),
+            "cwd": str(out / "work" if self.code else out),
             "code": str(self.code) if self.code else None,
             "uid": self.uid,
             "gid": self.gid,
@@ -81,7 +106,10 @@ class Running:
 
 
 class Executor(Protocol):
-    """Every call is safe to repeat; none keeps anything in memory that a restart would lose."""
+    """Every call is safe to repeat; none keeps anything in memory that a restart would lose.
+
+    Where the executor itself does not answer, `look` says UNKNOWN and the other questions raise CannotTell.
+    """
 
     def start(self, plan: StartPlan) -> Handle:
         """Starts it, or returns the handle of the run that already stands there. Raises NotStarted."""
@@ -98,7 +126,10 @@ class Executor(Protocol):
         ...
 
     def read_end(self, folder: Path) -> ExitTruth | None:
-        """What the shim wrote last; counts only once `look` says that it is gone."""
+        """What the shim wrote last, and the executor's own exit code where it has one.
+
+        Counts only once `look` says that it is gone.
+        """
         ...
 
     def stop(self, handle: Handle) -> None:
@@ -111,4 +142,8 @@ class Executor(Protocol):
 
     def clear(self, folder: Path) -> int:
         """Ends what a killed shim has left behind; how many processes that were."""
+        ...
+
+    def forget_all_but(self, known: Collection[tuple[int, int]]) -> None:
+        """Removes what ended runs have left with the executor, except of these (job, attempt) numbers."""
         ...

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -157,6 +157,9 @@ class ProcessExecutor:
             except OSError:
                 continue  # Gone meanwhile, or not ours to look at.
         return ended
+
+    def forget_all_but(self, known: Collection[tuple[int, int]]) -> None:
+        """A process that has ended leaves nothing but its attempt's folder."""
 
 
 def to_handle(started: dict[str, Any]) -> Handle:

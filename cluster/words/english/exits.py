@@ -25,6 +25,10 @@ SENTENCES = {
     "exit.lost": "Its end was not recorded: the process that watched it disappeared.",
     "exit.truth_unreadable": "The record of its end cannot be read, so it counts as failed.",
     "exit.truth_foreign": "The record of its end belongs to another attempt, so it counts as failed.",
+    "exit.executor_disagrees": (
+        "Exit code {exit_code} by its own record and {executor_exit_code} by what ran it: the two "
+        "contradict each other, so it counts as failed."
+    ),
     "exit.left_behind": (
         "{left_behind:plural|One process that it had left running was|# processes that it had left running "
         "were} ended."
@@ -54,6 +58,9 @@ HINTS = {
     ),
     "exit.timed_out": "Duplicate the job with a longer limit, or from a checkpoint.",
     "exit.not_started": "Duplicate the job to try again; the node's log has the reason.",
+    "exit.executor_disagrees": (
+        "Either the program has written that record itself, or something outside ended it in its last moment."
+    ),
     "exit.lost": "It was killed from outside, or the disk was full. Duplicate the job to try again.",
 }
 

@@ -1,0 +1,167 @@
+"""What one simulated run does as time passes: the files that a real shim and its program would write."""
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from worker.inside.shim_files import create_once, write_whole
+
+GRACE_SECONDS = 5.0
+"""As long as a real shim waits before it ends a program that does not listen."""
+MOST_LOG_BYTES = 4 * 1024**2
+CUT_MARK = b"\ngroundcrew: simulated: the log is longer, the rest was not kept\n"
+LABEL = "simulated: no program runs\n"
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """What a simulated program does, and which fault befalls it. Times are seconds."""
+
+    seconds: float = 60.0
+    says: str = ""
+    """The standard output of each rank."""
+    exit_code: int = 0
+    last_words: str = ""
+    """Written once it is asked to stop."""
+    ignores_stop: bool = False
+    executor_exit_code: int | None = None
+    """Set: the executor has an exit code of its own, which may contradict the shim's."""
+    loses_shim_after: float | None = None
+    log_bytes_per_second: int = 0
+
+
+@dataclass(frozen=True)
+class Run:
+    """One attempt that was started and is not over; `alive` are the nodes whose part of it still runs."""
+
+    job: int
+    attempt: int
+    folder: str
+    nodes: tuple[str, ...]
+    """The launcher and its shim are on the first."""
+    boots: dict[str, str]
+    ranks: int
+    behaviour: Behaviour
+    ready_at: float
+    time_limit: float | None = None
+    began_at: float | None = None
+    stop_at: float | None = None
+    alive: tuple[str, ...] = field(default=())
+    said_bytes: int = 0
+
+    @property
+    def key(self) -> str:
+        return f"{self.job}-{self.attempt}"
+
+    @property
+    def has_lost_a_part(self) -> bool:
+        return set(self.alive) != set(self.nodes)
+
+
+def marker_of(run: Run) -> dict[str, Any]:
+    """What `started` says, and the handle."""
+    return {"simulated": True, "job": run.job, "attempt": run.attempt, "boots": run.boots}
+
+
+def live(run: Run, now: float) -> Run | None:
+    """The run as it is at this moment, its files written so far; None: it is over."""
+    if not run.alive:
+        return None
+    if run.began_at is None:
+        return run if now < run.ready_at else begin(run)
+    end = moment_of_end(run)
+    run = talk(run, min(now, end))
+    if end > now:
+        return run
+    if end < moment_of_loss(run) and run.nodes[0] in run.alive:
+        finish(run, end)
+    return None
+
+
+def begin(run: Run) -> Run | None:
+    """None where the start was forestalled or another shim was first."""
+    folder = Path(run.folder)
+    if not create_once(str(folder / "control" / "started"), marker_of(run)):
+        return None
+    out = folder / "out"
+    out.mkdir(exist_ok=True)
+    (out / "launcher.stdout").write_text(LABEL)
+    (out / "launcher.stderr").touch()
+    for rank in range(run.ranks):
+        (out / f"rank-{rank}.stdout").write_text(run.behaviour.says)
+        (out / f"rank-{rank}.stderr").touch()
+    return replace(run, began_at=run.ready_at)
+
+
+def moment_of_end(run: Run) -> float:
+    """When it ends if nothing else happens; a gang that has lost a part waits for it for ever."""
+    assert run.began_at is not None
+    behaviour = run.behaviour
+    moments = [] if run.has_lost_a_part else [run.began_at + behaviour.seconds]
+    if run.stop_at is not None:
+        moments.append(run.stop_at + (GRACE_SECONDS if behaviour.ignores_stop else 0.0))
+    if run.time_limit is not None:
+        moments.append(run.began_at + run.time_limit)
+    return min([*moments, moment_of_loss(run)])
+
+
+def moment_of_loss(run: Run) -> float:
+    """When its shim is killed."""
+    after = run.behaviour.loses_shim_after
+    return float("inf") if after is None or run.began_at is None else run.began_at + after
+
+
+def talk(run: Run, until: float) -> Run:
+    """A flood of log up to this moment, cut at a limit with a mark."""
+    assert run.began_at is not None
+    due = min(int((until - run.began_at) * run.behaviour.log_bytes_per_second), MOST_LOG_BYTES)
+    if due <= run.said_bytes:
+        return run
+    with (Path(run.folder) / "out" / "rank-0.stdout").open("ab") as log:
+        log.write(b"x" * (due - run.said_bytes))
+        if due == MOST_LOG_BYTES:
+            log.write(CUT_MARK)
+    return replace(run, said_bytes=due)
+
+
+def finish(run: Run, end: float) -> None:
+    """The shim's last act."""
+    assert run.began_at is not None
+    behaviour, out = run.behaviour, Path(run.folder) / "out"
+    stopped = run.stop_at is not None and run.stop_at <= end
+    timed_out = not stopped and run.time_limit is not None and end >= run.began_at + run.time_limit
+    if stopped and behaviour.last_words and not behaviour.ignores_stop:
+        for rank in range(run.ranks):
+            with (out / f"rank-{rank}.stdout").open("a") as log:
+                log.write(behaviour.last_words)
+    signal = (9 if behaviour.ignores_stop else 15) if stopped or timed_out else None
+    exit_code = behaviour.exit_code if signal is None else 128 + signal
+    ranks = [{"rank": rank, "exit_code": exit_code, "signal": signal} for rank in range(run.ranks)]
+    truth = {
+        "simulated": True,
+        "job": run.job,
+        "attempt": run.attempt,
+        "fence": run.attempt,
+        "exit_code": exit_code,
+        "signal": signal,
+        "ranks": ranks,
+        "first_failed_rank": 0 if exit_code else None,
+        "stopped": stopped,
+        "timed_out": timed_out,
+        "out_of_memory": False,
+        "started_at": moment(run.began_at),
+        "ended_at": moment(end),
+        "cpu_seconds": (end - run.began_at) * run.ranks,
+        "max_rss_bytes": 0,
+        "left_behind": 0,
+        "error": None,
+    }
+    control = Path(run.folder) / "control"
+    if behaviour.executor_exit_code is not None:
+        write_whole(str(control / "executor.json"), {"exit_code": behaviour.executor_exit_code})
+    write_whole(str(control / "exit.json"), truth)
+
+
+def moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
