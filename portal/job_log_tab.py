@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from flask import request
 
+from cluster.files.beneath import FileMissing, FileNotPlain, open_file
 from portal import filters
 from portal.i18n import _
 from portal.job_files import log, log_search
-from portal.job_files.beneath import FileMissing, FileNotPlain, open_file
 from portal.job_page import JobView
 
 KINDS = ("stdout", "stderr")

@@ -11,12 +11,12 @@ from flask import current_app
 
 from cluster.domain.errors import NotFound
 from cluster.domain.states import LIVING_JOB_STATES, JobState
+from cluster.files.checkpoints import Checkpoint, list_checkpoints
+from cluster.files.checkpoints import best as best_checkpoint
 from cluster.services.context import Cluster
 from cluster.store.jobs import Attempt, Job
 from portal import job_progress, job_times
 from portal.job_files.attempt import control_folder, out_folder
-from portal.job_files.checkpoints import Checkpoint, list_checkpoints
-from portal.job_files.checkpoints import best as best_checkpoint
 from portal.job_files.log import Stream, list_streams
 from portal.job_files.metrics import Metrics
 from portal.job_files.metrics_reader import MetricsReader

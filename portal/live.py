@@ -12,11 +12,11 @@ from typing import Any
 
 from cluster.domain.errors import NotFound
 from cluster.domain.people import Actor
+from cluster.files.beneath import FileMissing, FileNotPlain, open_file, size_of
 from cluster.services import jobs, sessions
 from cluster.services.context import Cluster
 from portal.doorbell import Doorbell, Listener, Ring
 from portal.job_files.attempt import out_folder
-from portal.job_files.beneath import FileMissing, FileNotPlain, open_file, size_of
 from portal.job_files.log import list_streams
 
 FILES_SECONDS = 0.5

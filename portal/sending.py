@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 from werkzeug.wrappers import Response
 
-from portal.job_files.beneath import size_of
+from cluster.files.beneath import size_of
 
 PIECE = 256 * 1024
 

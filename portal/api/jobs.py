@@ -11,6 +11,7 @@ from cluster.domain.errors import NotFound, Refused
 from cluster.domain.jobs import JobRequest, default_launcher
 from cluster.domain.states import JobState
 from cluster.domain.waiting import to_data
+from cluster.files.beneath import FileMissing, FileNotPlain, open_file
 from cluster.services import jobs
 from cluster.store.jobs import Job
 from portal.api.blueprint import ApiBlueprint, named, sentence
@@ -18,7 +19,6 @@ from portal.api.schemas import DryRunQuery, JobAnswer, JobBody, JobList, JobQuer
 from portal.current import current_actor, current_cluster
 from portal.i18n import language
 from portal.job_files.attempt import out_folder
-from portal.job_files.beneath import FileMissing, FileNotPlain, open_file
 from portal.job_files.log import read_piece
 from portal.units import unit_kind
 

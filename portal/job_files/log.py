@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from portal.job_files.beneath import FileMissing, FileNotPlain, open_folder, open_plain, size_of
+from cluster.files.beneath import FileMissing, FileNotPlain, open_folder, open_plain, size_of
 
 PIECE = 256 * 1024
 STREAM = re.compile(r"rank-(0|[1-9][0-9]{0,3})\.(stdout|stderr)|launcher\.(stdout|stderr)")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from portal.job_files.beneath import size_of
+from cluster.files.beneath import size_of
 
 SEARCHED_BYTES = 64 * 1024 * 1024
 LOOKED_AT_BYTES = 4 * 1024 * 1024

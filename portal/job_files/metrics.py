@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO, Literal
 
-from portal.job_files.numbers import finite, whole
+from cluster.files.numbers import finite, whole
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./ -]{0,63}")
 LARGEST_FILE = 32 * 1024 * 1024

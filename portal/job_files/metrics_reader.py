@@ -7,7 +7,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import BinaryIO
 
-from portal.job_files.beneath import FileMissing, FileNotPlain, open_file
+from cluster.files.beneath import FileMissing, FileNotPlain, open_file
 from portal.job_files.metrics import Metrics
 
 FILE = "metrics.jsonl"

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from portal.job_files.beneath import read_small
-from portal.job_files.numbers import whole
+from cluster.files.beneath import read_small
+from cluster.files.numbers import whole
 
 LARGEST_PLAN = 1024 * 1024
 

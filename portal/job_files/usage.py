@@ -4,8 +4,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from portal.job_files.beneath import read_small
-from portal.job_files.numbers import finite, whole
+from cluster.files.beneath import read_small
+from cluster.files.numbers import finite, whole
 
 
 @dataclass(frozen=True)

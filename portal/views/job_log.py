@@ -4,11 +4,11 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from cluster.domain.errors import NotFound, Refused
+from cluster.files.beneath import FileMissing, FileNotPlain, open_file
 from cluster.services import jobs
 from portal import filters
 from portal.current import current_actor, current_cluster
 from portal.job_files import log
-from portal.job_files.beneath import FileMissing, FileNotPlain, open_file
 from portal.job_files.log_search import count_lines
 from portal.job_log_tab import chosen_kind, chosen_rank, file_name
 from portal.job_page import JobView, look_at

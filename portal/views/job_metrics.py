@@ -7,9 +7,9 @@ from flask import Blueprint, jsonify, render_template, request
 from werkzeug.wrappers import Response
 
 from cluster.domain.errors import NotFound
+from cluster.files import checkpoints
+from cluster.files.beneath import FileMissing, FileNotPlain, open_file
 from portal import filters
-from portal.job_files import checkpoints
-from portal.job_files.beneath import FileMissing, FileNotPlain, open_file
 from portal.job_files.buckets import joined, thin
 from portal.job_files.metrics import Axis, Metrics
 from portal.job_files.table import lines_of, names_of

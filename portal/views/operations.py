@@ -8,12 +8,12 @@ from flask.typing import ResponseReturnValue
 
 from cluster.domain.errors import NotFound
 from cluster.domain.states import OperationState
+from cluster.files.beneath import FileMissing, FileNotPlain, open_file
 from cluster.services import operations
 from cluster.store.base import LARGEST_ID
 from cluster.store.operations import Operation
 from portal.current import current_actor, current_cluster, is_fragment
 from portal.i18n import duration
-from portal.job_files.beneath import FileMissing, FileNotPlain, open_file
 from portal.job_files.log import read_piece
 from portal.saying import step_word
 from portal.sending import send_file_so_far

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from portal.job_files.checkpoints import list_checkpoints
+from cluster.files.checkpoints import list_checkpoints
 from portal.job_files.metrics_reader import MetricsReader
 from tests.training.conftest import Flight, Fly
 from worker.adapters.digits import IMAGES, write_digits

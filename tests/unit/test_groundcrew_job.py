@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from portal.job_files.checkpoints import list_checkpoints
+from cluster.files.checkpoints import list_checkpoints
 
 INSIDE = Path(__file__).parents[2] / "worker" / "inside"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.job_files.beneath import FileMissing, FileNotPlain, open_file, read_small
+from cluster.files.beneath import FileMissing, FileNotPlain, open_file, read_small
 from portal.job_files.log import PIECE, list_streams, read_piece
 from portal.job_files.log_search import count_lines, find, first_problem
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.job_files.checkpoints import best, list_checkpoints
+from cluster.files.checkpoints import best, list_checkpoints
 from portal.job_files.metrics import LONGEST_LINE, Metrics
 from portal.job_files.metrics_reader import MetricsReader
 from portal.job_files.usage import read_usage

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from portal.job_files.beneath import FileMissing, FileNotPlain, open_folder, open_plain
-from portal.job_files.numbers import finite, whole
+from cluster.files.beneath import FileMissing, FileNotPlain, open_folder, open_plain
+from cluster.files.numbers import finite, whole
 
 FOLDER = "checkpoints"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
