@@ -7,6 +7,8 @@ import structlog
 from rq import Queue
 from rq.serializers import JSONSerializer
 
+from cluster.crash_points import outside
+
 log = structlog.get_logger()
 
 STREAM = "ev"
@@ -29,21 +31,23 @@ class RedisBell:
         self.connection = connection
 
     def ring(self, topic: str, row_id: int) -> None:
-        try:
-            self.connection.xadd(
-                STREAM, {"topic": topic, "id": row_id}, maxlen=STREAM_LENGTH, approximate=True
-            )
-        except redis.RedisError as error:
-            log.warning("bell is silent", topic=topic, row=row_id, error=str(error))
+        with outside("bell.ring"):
+            try:
+                self.connection.xadd(
+                    STREAM, {"topic": topic, "id": row_id}, maxlen=STREAM_LENGTH, approximate=True
+                )
+            except redis.RedisError as error:
+                log.warning("bell is silent", topic=topic, row=row_id, error=str(error))
 
     def enqueue(self, queue: str, operation_id: int) -> None:
         """RQ's own time limits, retries and results are off: the operation's row holds all of that."""
-        try:
-            Queue(queue, connection=self.connection, serializer=JSONSerializer).enqueue(
-                RUN_OPERATION, operation_id, job_timeout=-1, result_ttl=0, failure_ttl=60
-            )
-        except redis.RedisError as error:
-            log.warning("bell is silent", queue=queue, row=operation_id, error=str(error))
+        with outside("bell.enqueue"):
+            try:
+                Queue(queue, connection=self.connection, serializer=JSONSerializer).enqueue(
+                    RUN_OPERATION, operation_id, job_timeout=-1, result_ttl=0, failure_ttl=60
+                )
+            except redis.RedisError as error:
+                log.warning("bell is silent", queue=queue, row=operation_id, error=str(error))
 
 
 class SilentBell:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import structlog
 
+from cluster.crash_points import around
 from cluster.domain.attempts import (
     Action,
     AttemptFacts,
@@ -27,7 +28,6 @@ from cluster.services import attempts, storage
 from cluster.services.attempts import LivingAttempt
 from cluster.services.context import Cluster
 from cluster.services.leases import Held
-from worker.crash_points import reach
 from worker.executors.contract import CannotTell, Executor, NotStarted, Sight
 from worker.start_plans import read_start_plan
 
@@ -42,7 +42,7 @@ class Reconciler:
 
     def __init__(self, cluster: Cluster, executor: Executor, runtime: Path) -> None:
         self.cluster = cluster
-        self.executor = executor
+        self.executor = around(executor, "executor")
         self.runtime = runtime
         self.asked_to_stop: dict[int, float] = {}
 
@@ -108,29 +108,22 @@ class Reconciler:
             case RecordRunning(adopted=adopted) if sight.handle is not None:
                 log.info("found running", adopted=adopted)
                 attempts.record_running(self.cluster, held, attempt.attempt_id, sight.handle, adopted)
-                reach("running recorded")
             case RecordEnd(outcome=outcome):
                 self.clear(attempt, truth)
-                reach("end seen")
                 attempts.record_end(self.cluster, held, attempt.attempt_id, outcome, truth)
                 log.info("ended", code=outcome.code, exit_code=outcome.exit_code)
-                reach("end recorded")
             case Interrupt(code=code, data=data):
                 self.clear(attempt, truth)
-                reach("interruption seen")
                 attempts.interrupt_attempt(self.cluster, held, attempt.attempt_id, code, data)
                 log.info("interrupted", code=code)
-                reach("interruption recorded")
             case Forestall():
                 self.forestall(held, attempt, requeue)
             case Stop() if sight.handle is not None:
                 self.asked_to_stop.setdefault(attempt.attempt_id, time.monotonic())
                 self.executor.stop(sight.handle)
-                reach("stop asked")
             case ForceStop() if sight.handle is not None:
                 log.warning("did not stop in time: ending its whole tree")
                 self.executor.force_stop(sight.handle)
-                reach("stop forced")
             case _:
                 pass
 
@@ -138,22 +131,18 @@ class Reconciler:
         plan = read_start_plan(self.cluster, self.runtime, attempt.attempt_id)
         storage.ensure_workspace_folder(self.cluster.settings, attempt.workspace_id)
         attempts.record_starting(self.cluster, held, attempt.attempt_id)
-        reach("start intended")
         try:
             handle = self.executor.start(plan)
         except NotStarted as problem:
             log.warning("not started, tried again later", code=problem.code, **problem.data)
             return
-        reach("started")
         attempts.record_running(self.cluster, held, attempt.attempt_id, handle)
         log.info("started", **handle)
-        reach("start recorded")
 
     def forestall(self, held: Held, attempt: LivingAttempt, requeue: bool) -> None:
         """Where the shim was faster, the next look sees it alive and stops it."""
         if not self.executor.forestall(self.folder_of(attempt)):
             return
-        reach("forestalled")
         if requeue:
             attempts.interrupt_attempt(
                 self.cluster, held, attempt.attempt_id, "interrupted.services_stopped", {}

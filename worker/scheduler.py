@@ -17,7 +17,6 @@ from cluster.services.leases import Held, LeaseLost, hold_lease, release_lease
 from cluster.services.operations import sweep_operations
 from cluster.settings import Settings
 from worker.adapters.runtime import install_runtime
-from worker.crash_points import reach
 from worker.ears import Ears
 from worker.executors.chosen import open_executor
 from worker.executors.contract import Executor
@@ -73,7 +72,6 @@ class Scheduler:
             had = self.held
             self.held = hold_lease(self.cluster, LEASE, self.holder, LEASE_LASTS, is_dead_process)
             self.renewed_at = time.monotonic()
-            reach("lease held")
             if self.held and not had:
                 log.info("scheduling", fence=self.held.fence)
         return self.held
@@ -83,7 +81,6 @@ class Scheduler:
         assert self.held, "tick() needs the lease"
         living = self.reconciler.reconcile(self.held, self.renew)
         if place_waiting(self.cluster, self.held):
-            reach("placed")
             living = self.reconciler.reconcile(self.held, self.renew)
         if time.monotonic() - self.swept_at >= SWEEP_SECONDS:
             sweep_operations(self.cluster)

@@ -4,6 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
+from cluster.crash_points import outside
 from cluster.settings import Settings
 from cluster.store.datasets import Dataset
 
@@ -14,6 +15,7 @@ def workspace_folder(settings: Settings, workspace_id: int) -> Path:
     return settings.storage_dir / "workspaces" / str(workspace_id)
 
 
+@outside("storage.ensure_workspace_folder")
 def ensure_workspace_folder(settings: Settings, workspace_id: int) -> Path:
     """Readable by the workspace's group alone; other workspaces' jobs cannot even list it."""
     folder = workspace_folder(settings, workspace_id)
@@ -69,6 +71,7 @@ def incoming_archive(settings: Settings, dataset_id: int) -> Path:
     return incoming_folder(settings) / f"dataset-{dataset_id}"
 
 
+@outside("storage.write_code")
 def write_code(settings: Settings, folder: Path, files: list[tuple[str, bytes]], workspace_id: int) -> None:
     """Writes a code version whole or not at all; a leftover of an interrupted try is replaced."""
     ensure_workspace_folder(settings, workspace_id)
@@ -85,4 +88,5 @@ def write_code(settings: Settings, folder: Path, files: list[tuple[str, bytes]],
             target.flush()
             os.fsync(target.fileno())
     hand_tree_to_group(settings, staging, workspace_id)
-    staging.rename(folder)
+    with outside("storage.code_in_its_place"):
+        staging.rename(folder)

@@ -11,6 +11,8 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import NullPool
 
+from cluster import crash_points
+
 BUSY_TIMEOUT_MS = 10_000
 
 
@@ -19,6 +21,7 @@ class Store:
 
     On SQLite every `write()` is BEGIN IMMEDIATE, so writers queue up instead of failing half-way.
     On PostgreSQL a named `lock` orders the writers that check a sum before they add to it.
+    Both sides of every commit are crash points (cluster/crash_points.py).
     """
 
     def __init__(self, url: str) -> None:
@@ -35,10 +38,13 @@ class Store:
 
     @contextmanager
     def write(self, lock: str | None = None) -> Iterator[Session]:
+        writer = crash_points.name_of_writer()
         with self._writing.begin() as session:
             if lock and not self.is_sqlite:
                 session.execute(text("SELECT pg_advisory_xact_lock(hashtext(:lock))"), {"lock": lock})
             yield session
+            crash_points.reach(f"{writer} committing")
+        crash_points.reach(f"{writer} committed")
 
     def close(self) -> None:
         self.engine.dispose()

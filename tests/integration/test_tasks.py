@@ -182,12 +182,14 @@ def test_an_entry_rung_three_times_is_worked_on_once(shop: Shop) -> None:
     assert shop.operation(dataset).fence == 1
 
 
-@pytest.mark.parametrize("point", ["operation claimed", "operation done"])
+@pytest.mark.parametrize(
+    "point", ["operations.claim_operation committed", "datasets.finish_import committed"]
+)
 def test_a_killed_operation_is_taken_up_again_within_fifteen_seconds(shop: Shop, point: str) -> None:
     """The work horse kills itself with its worker's whole group; the next worker finds the row."""
     first = shop.start(GC_CRASH=f"{point}:1")
     dataset = shop.upload(digits_zip())
-    if point == "operation claimed":
+    if point.startswith("operations"):
         until(lambda: shop.operation(dataset).state is OperationState.RUNNING)
     else:
         shop.wait(dataset, DatasetState.READY)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from cluster.crash_points import outside
 from cluster.domain.archives import Verdict
 from cluster.domain.errors import Unavailable
 from cluster.domain.states import EnvironmentState
@@ -46,8 +47,12 @@ def unpack_upload(cluster: Cluster, dataset: Dataset, reporter: Reporter) -> Pat
     with new_folder(cluster, dataset) as (staging, is_done):
         if not is_done:
             verdict = Verdict(archive.stat().st_size, unicode_names=settings.unicode_file_names)
-            unpack(archive, dataset.archive, staging, verdict, lambda share: reporter.tell("unpack", share))
-    archive.unlink(missing_ok=True)
+            with outside("archives.unpack"):
+                unpack(
+                    archive, dataset.archive, staging, verdict, lambda share: reporter.tell("unpack", share)
+                )
+    with outside("datasets.archive_removed"):
+        archive.unlink(missing_ok=True)
     return storage.dataset_folder(settings, dataset)
 
 
@@ -59,7 +64,10 @@ def run_sample(cluster: Cluster, operation: Operation) -> None:
     environment = read_default_environment(cluster)
     with new_folder(cluster, dataset) as (staging, is_done):
         if not is_done and environment is not None:
-            write_digits(Path(environment.path), staging, lambda share: reporter.tell("write_digits", share))
+            with outside("digits.write_digits"):
+                write_digits(
+                    Path(environment.path), staging, lambda share: reporter.tell("write_digits", share)
+                )
     finish(cluster, operation, storage.dataset_folder(cluster.settings, dataset), reporter)
 
 
@@ -87,7 +95,8 @@ def new_folder(cluster: Cluster, dataset: Dataset) -> Iterator[tuple[Path, bool]
         yield staging, False
         storage.hand_tree_to_group(settings, staging, dataset.workspace_id)
         os.sync()
-        staging.rename(folder)
+        with outside("datasets.folder_in_its_place"):
+            staging.rename(folder)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
@@ -108,11 +117,14 @@ def run_delete(cluster: Cluster, operation: Operation) -> None:
     Reporter(cluster, operation, {"delete_files": 1.0}).tell("delete_files", 0.0)
     if not dataset.path:
         folder = storage.dataset_folder(cluster.settings, dataset)
+        doomed = folder.with_name(f".{folder.name}.deleted")
         if folder.exists():
-            doomed = folder.with_name(f".{folder.name}.deleted")
-            folder.rename(doomed)
-            shutil.rmtree(doomed)
-        storage.incoming_archive(cluster.settings, dataset.id).unlink(missing_ok=True)
+            with outside("datasets.folder_set_aside"):
+                folder.rename(doomed)
+        with outside("datasets.files_deleted"):
+            if doomed.exists():
+                shutil.rmtree(doomed)
+            storage.incoming_archive(cluster.settings, dataset.id).unlink(missing_ok=True)
     datasets.finish_delete(cluster, operation.id, operation.fence)
 
 

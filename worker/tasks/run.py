@@ -14,7 +14,6 @@ from cluster.services.context import Cluster
 from cluster.services.operations import claim_operation
 from cluster.settings import Settings
 from cluster.store.operations import Operation
-from worker.crash_points import reach
 from worker.tasks import datasets, environments
 from worker.tasks.lease import renewing
 from worker.wiring import open_cluster
@@ -55,7 +54,6 @@ def run_claimed(cluster: Cluster, operation_id: int) -> None:
     operation = claim_operation(cluster, operation_id, f"{socket.gethostname()}:{os.getpid()}")
     if operation is None:
         return
-    reach("operation claimed")
     log.info("begun", kind=kind, fence=operation.fence)
     body, record_failure = BODIES[kind]
     with renewing(cluster, operation):
@@ -74,7 +72,6 @@ def attempt(body: Body, cluster: Cluster, operation: Operation) -> tuple[str, di
     """
     try:
         body(cluster, operation)
-        reach("operation done")
     except Conflict as stale:
         log.warning("stopped: no longer ours", code=stale.code)
         return None

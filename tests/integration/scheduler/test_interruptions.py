@@ -50,7 +50,9 @@ def test_runs_that_were_stopped_while_the_services_were_down_start_anew(field_: 
     assert field_.attempts(job)[0].end_code == "interrupted.services_stopped"
 
 
-@pytest.mark.parametrize("crash", ["", "placed:1", "start intended:1"])
+@pytest.mark.parametrize(
+    "crash", ["", "dispatch.place_waiting committed:1", "attempts.record_starting committed:1"]
+)
 def test_everything_can_be_put_back_into_the_queue(field_: Field, crash: str) -> None:
     scheduler = field_.start_scheduler(**({"GC_CRASH": crash} if crash else {}))
     job = field_.submit(COUNTS)

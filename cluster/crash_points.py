@@ -1,0 +1,81 @@
+"""Named places where a test makes a process die as `kill -9` would; without a listener they do nothing.
+
+Every commit has two (`attempts.record_end committing`, `… committed`) because the store itself names them after
+the verb that writes; every call to something outside has two (`bell.ring asking`, `… answered`).
+`GC_CRASH="bell.ring asking:2"` kills the process the second time; `any` counts every point, so that a test
+can kill at the n-th of all, for every n until none is left.
+"""
+
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import PurePath
+from typing import Any, TypeVar, cast
+
+VARIABLE = "GC_CRASH"
+Listener = Callable[[str], None]
+Thing = TypeVar("Thing")
+
+
+class Killer:
+    """Kills this very process when it comes to the point for the given time."""
+
+    def __init__(self, wanted: str) -> None:
+        self.point, _, number = wanted.partition(":")
+        self.number = int(number or 1)
+        self.passed: Counter[str] = Counter()
+
+    def __call__(self, point: str) -> None:
+        self.passed.update((point, "any"))
+        if self.point in (point, "any") and self.passed[self.point] == self.number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+listener: Listener | None = Killer(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None
+"""Set by the variable when a service starts, or by a test in a process of its own."""
+
+
+def reach(point: str) -> None:
+    if listener is not None:
+        listener(point)
+
+
+@contextmanager
+def outside(call: str) -> Iterator[None]:
+    """Around whatever leaves a trace outside the database: an executor, a bell, a file that counts."""
+    reach(f"{call} asking")
+    yield
+    reach(f"{call} answered")
+
+
+def around(thing: Thing, name: str) -> Thing:
+    """The thing itself; while a listener is set, one whose every method is a call to the outside."""
+    return thing if listener is None else cast(Thing, _Around(thing, name))
+
+
+class _Around:
+    def __init__(self, thing: object, name: str) -> None:
+        self._thing, self._name = thing, name
+
+    def __getattr__(self, verb: str) -> Any:
+        found = getattr(self._thing, verb)
+        if not callable(found):
+            return found
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            with outside(f"{self._name}.{verb}"):
+                return found(*arguments, **named)
+
+        return call
+
+
+def name_of_writer() -> str:
+    """`attempts.record_end` for the function whose `with store.write()` this is; empty without a listener."""
+    if listener is None:
+        return ""
+    # From here: the store's write(), contextlib's __enter__, and the verb itself.
+    code = sys._getframe(3).f_code
+    return f"{PurePath(code.co_filename).stem}.{code.co_name}"
