@@ -3,10 +3,11 @@
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
+from cluster.domain.results import Results, check_metric, parse_results
 from cluster.domain.states import Desired, JobState
 
 Value = TypeVar("Value")
@@ -89,6 +90,9 @@ class ExitTruth:
     error: str | None = None
     executor_exit_code: int | None = None
     """Not in the file: what ran it has an exit code of its own."""
+    results: Results = field(default_factory=dict)
+    not_finite: str | None = None
+    """The first loss that was NaN or infinite; without root the program could have said so itself."""
 
     def is_of(self, job: int, attempt: int, fence: int) -> bool:
         """Whether it speaks of this attempt: a copied file of another one does not count."""
@@ -150,6 +154,8 @@ def _read_truth(found: Any) -> ExitTruth:
         max_rss_bytes=_maybe(found.get("max_rss_bytes"), _whole),
         left_behind=_whole(found.get("left_behind", 0)),
         error=_maybe(found.get("error"), _code),
+        results=parse_results(found.get("results") or {}),
+        not_finite=_maybe(found.get("not_finite"), check_metric),
     )
 
 
@@ -163,6 +169,8 @@ def outcome(truth: ExitTruth, desired: Desired = Desired.RUN) -> Outcome:
     data: dict[str, Any] = {} if rank is None else {"rank": rank, "ranks": len(truth.ranks)}
     if shown is not None:
         data["exit_code"] = shown
+    if truth.not_finite:
+        data["not_finite"] = truth.not_finite
     if truth.error:
         return Outcome(_bad_end(desired), truth.error, data, shown)
     if truth.executor_exit_code is not None and _contradicts(truth):

@@ -120,6 +120,7 @@ def record_end(
         job.exit_code, job.end_code, job.end_data = outcome.exit_code, outcome.code, outcome.data
         if truth is not None:
             job.cpu_seconds, job.max_memory_bytes = truth.cpu_seconds, truth.max_rss_bytes
+            job.results = {name: list(three) for name, three in truth.results.items()} or None
         left = {"left_behind": truth.left_behind} if truth and truth.left_behind else {}
         note(session, job, now, job.state, outcome.code, outcome.data | left | {"attempt": attempt.number})
     ring(cluster, attempt.job_id)

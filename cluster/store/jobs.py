@@ -82,6 +82,8 @@ class Job(Row):
     average_memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
     unit_seconds_used: Mapped[float | None]
     """Seconds in which its units worked, summed (GPU utilisation, CPU time on slots)."""
+    results: Mapped[dict[str, Any] | None]
+    """What it measured, once it has ended: {metric: [lowest, highest, last]}, numbers alone."""
     stopped_by: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
     workspace: Mapped[Workspace] = relationship()
     training: Mapped[Training] = relationship()
@@ -104,6 +106,8 @@ class Attempt(Row):
             sqlite_where=text("ended_at IS NULL"),
             postgresql_where=text("ended_at IS NULL"),
         ),
+        # Accounting asks what ended in a month.
+        Index(None, "ended_at"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)

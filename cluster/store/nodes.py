@@ -67,6 +67,8 @@ class Allocation(Row):
             sqlite_where=text("ended_at IS NULL"),
             postgresql_where=text("ended_at IS NULL"),
         ),
+        # Accounting asks who held units in a month.
+        Index(None, "ended_at", "begun_at"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)

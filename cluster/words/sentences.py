@@ -69,6 +69,7 @@ def say(
     if code.startswith("exit."):
         more = ["exit.rank"] if known.get("rank") is not None else []
         more += ["exit.left_behind"] if known.get("left_behind") else []
+        more += ["exit.not_finite"] if known.get("not_finite") else []
         text = " ".join([text, *(fill(part, SENTENCES[part], known, language) for part in more)])
     return text
 

@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import shim_files  # noqa: E402
 import shim_memory  # noqa: E402
+import shim_metrics  # noqa: E402
 import shim_program  # noqa: E402
 import shim_result  # noqa: E402
 import shim_tree  # noqa: E402
@@ -84,6 +85,7 @@ class Shim:
         self.max_rss_bytes = 0
         self.cpu_seconds = 0.0
         self.pids = set()
+        self.results = shim_metrics.Results()
         self.kernel_log = shim_memory.KernelLog()
 
     def run(self):
@@ -158,12 +160,19 @@ class Shim:
             "pid": self.launcher,
             "processes": len(living),
         }
+        self.results.read_on(self.plan["out"])
+        usage.update(self.said_results())
         try:
             shim_files.write_whole(os.path.join(self.control, "usage.json"), usage)
         except OSError as error:
             note("usage not written: %s" % error)
 
+    def said_results(self):
+        return {"results": self.results.by_name, "not_finite": self.results.not_finite}
+
     def result(self):
+        while self.results.read_on(self.plan["out"]):
+            pass
         ranks = shim_result.read_ranks(self.plan)
         result = {key: self.plan[key] for key in ("job", "attempt", "fence")}
         result.update(shim_result.how_it_ended(self.status, self.problem, ranks))
@@ -177,6 +186,7 @@ class Shim:
             cpu_seconds=round(max(self.cpu_seconds, shim_result.cpu_of_reaped()), 2),
             max_rss_bytes=max(self.max_rss_bytes, shim_result.biggest_of_reaped()),
         )
+        result.update(self.said_results())
         return result
 
     def was_out_of_memory(self, ranks):

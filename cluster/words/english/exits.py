@@ -33,6 +33,7 @@ SENTENCES = {
         "{left_behind:plural|One process that it had left running was|# processes that it had left running "
         "were} ended."
     ),
+    "exit.not_finite": "Its {not_finite} became NaN or infinite.",
     "exit.rank": "Rank {rank} was the first to fail.",
 }
 

@@ -54,9 +54,19 @@ def test_a_signal_and_the_shims_own_problem_are_read() -> None:
     assert (truth.exit_code, truth.signal, truth.error) == (137, 9, "exit.not_started")
 
 
+def test_what_it_measured_and_a_lost_loss_are_read() -> None:
+    measured = {"results": {"loss/train": [0.5, 2, 1]}, "not_finite": "loss/train"}
+    truth = parse_exit(json.dumps(WHOLE | measured))
+    assert truth.results == {"loss/train": (0.5, 2.0, 1.0)}
+    assert outcome(truth).state is JobState.FINISHED
+    assert outcome(truth).data["not_finite"] == "loss/train"
+
+
 @pytest.mark.parametrize(
     "changes",
     [
+        {"results": [1]},
+        {"not_finite": 1},
         {"job": "7"},
         {"job": True},
         {"job": -1},

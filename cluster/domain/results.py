@@ -1,0 +1,46 @@
+"""What a job measured, in three numbers a metric, and which of them counts when jobs are compared (T8)."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+MOST_METRICS = 64
+LONGEST_METRIC = 64
+LOW_IS_GOOD = ("loss", "error", "perplexity", "seconds")
+
+Results = Mapping[str, tuple[float, float, float]]
+"""Lowest, highest and last value of each metric."""
+
+
+def parse_results(found: Any) -> dict[str, tuple[float, float, float]]:
+    """Raises TypeError or ValueError for what is no table of finite numbers."""
+    if not isinstance(found, dict) or len(found) > MOST_METRICS:
+        raise TypeError("results")
+    return {check_metric(name): _three(values) for name, values in found.items()}
+
+
+def check_metric(found: Any) -> str:
+    if not isinstance(found, str) or not 1 <= len(found) <= LONGEST_METRIC or not found.isprintable():
+        raise TypeError(found)
+    return found
+
+
+def _three(found: Any) -> tuple[float, float, float]:
+    low, high, last = found
+    if not all(type(value) in (int, float) and abs(value) < math.inf for value in (low, high, last)):
+        raise TypeError(found)
+    return float(low), float(high), float(last)
+
+
+def is_best_low(metric: str) -> bool:
+    """A loss is best at its lowest, an accuracy and everything that we do not know at its highest."""
+    words = metric.lower().replace("/", "_").split("_")
+    return any(word in LOW_IS_GOOD for word in words)
+
+
+def best_of(results: Results, metric: str) -> float | None:
+    """The value by which jobs are compared; None where it was not measured."""
+    three = results.get(metric)
+    if three is None:
+        return None
+    return three[0] if is_best_low(metric) else three[1]

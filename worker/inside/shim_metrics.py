@@ -1,0 +1,104 @@
+"""What a program has measured so far, followed in out/metrics.jsonl: lowest, highest and last of each metric.
+
+The file was written by a stranger: nothing is followed, only plain numbers under plain names are taken in.
+"""
+
+import json
+import math
+import os
+import re
+import stat
+from typing import Any, Dict, List, Optional
+
+FILE = "metrics.jsonl"
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./ -]{0,63}\Z")
+MOST_NAMES = 24
+PIECE = 1024 * 1024
+LARGEST_FILE = 32 * PIECE
+"""As much as the job's page reads: what comes after is in neither."""
+LONGEST_LINE = 64 * 1024
+
+
+class Results:
+    """`by_name` is {metric: [lowest, highest, last]}; `not_finite` names the first loss that was NaN."""
+
+    def __init__(self) -> None:
+        self.by_name = {}  # type: Dict[str, List[float]]
+        self.not_finite = None  # type: Optional[str]
+        self.read_bytes = 0
+
+    def read_on(self, out: str) -> bool:
+        """Takes in the whole lines of the next piece; whether there may be more."""
+        piece = read_piece(out, self.read_bytes)
+        end = piece.rfind(b"\n") + 1
+        if not end:
+            # No row is that long: its beginning is passed over.
+            self.read_bytes += len(piece) if len(piece) > LONGEST_LINE else 0
+            return len(piece) > LONGEST_LINE
+        for line in piece[:end].splitlines():
+            if len(line) <= LONGEST_LINE:
+                self.add(line)
+        self.read_bytes += end
+        return len(piece) == PIECE
+
+    def add(self, line: bytes) -> None:
+        try:
+            row = json.loads(line.decode())
+        except (ValueError, RecursionError):
+            return
+        scalars = row.get("scalars") if isinstance(row, dict) else None
+        if not isinstance(scalars, dict):
+            return
+        said = row.get("not_finite")
+        for name, value in scalars.items():
+            if not NAME.match(name):
+                continue
+            if is_number(value):
+                self.take(name, float(value))
+            elif isinstance(value, float) or (isinstance(said, list) and name in said):
+                # JSON has no NaN: our own helper writes null and says so beside, others write NaN.
+                self.note_not_finite(name)
+
+    def take(self, name: str, value: float) -> None:
+        known = self.by_name.get(name)
+        if known is not None:
+            known[:] = [min(known[0], value), max(known[1], value), value]
+        elif len(self.by_name) < MOST_NAMES:
+            self.by_name[name] = [value, value, value]
+
+    def note_not_finite(self, name: str) -> None:
+        """Only a loss tells that a training is lost; other numbers may be missing for a while."""
+        if name.split("/")[0] == "loss":
+            self.not_finite = self.not_finite or name
+
+
+def is_number(value: Any) -> bool:
+    """Finite, and no whole number with hundreds of digits, at which float() gives up."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
+
+
+def read_piece(out: str, offset: int) -> bytes:
+    """At most one piece from `offset`; empty where there is no such plain file, or not that much of it."""
+    size = min(PIECE, LARGEST_FILE - offset)
+    if size <= 0:
+        return b""
+    try:
+        folder = os.open(out, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(FILE, flags, dir_fd=folder)
+    except OSError:
+        return b""
+    finally:
+        os.close(folder)
+    try:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > 1:
+            return b""
+        return os.pread(descriptor, size, offset)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
