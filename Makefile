@@ -1,7 +1,7 @@
 # What a person types. Everything begins with the distribution's own Python; see docs/install/one-machine.md.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help up down status reset test test-all sure lock python
+.PHONY: help up down status reset ansible test test-all test-hosts sure lock python
 
 CLEAN := env -u PYTHONPATH -u PYTHONHOME -u VIRTUAL_ENV
 BOOTSTRAP := $(CLEAN) /usr/bin/python3 -B -m worker.embedded.bootstrap
@@ -29,11 +29,17 @@ status: python  ## processes, address, versions, running jobs
 reset: python  ## delete the state of this clone, after asking
 	@$(BOOTSTRAP) reset $(ARGUMENTS)
 
+ansible: python  ## the environment that installs machines by site.yml; prints where it is
+	@$(BOOTSTRAP) ansible $(if $(filter 1 yes,$(QUIET)),--path)
+
 test: python  ## everything that a change must pass
 	@$(BOOTSTRAP) with-test-machine python -m tests.run all
 
 test-all: python  ## make test, and the whole way of a newcomer on a bare machine
 	@$(BOOTSTRAP) with-test-machine python -m tests.run all hosts
+
+test-hosts: python  ## site.yml on bare systemd hosts (containers; needs root)
+	@$(BOOTSTRAP) with-test-machine python -m tests.run hosts/appliance
 
 sure: python  ## what to run before a push: ruff, mypy, import contracts, unit tests
 	@$(BOOTSTRAP) with-tools python -m tests.run sure unit

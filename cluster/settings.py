@@ -41,6 +41,12 @@ class Settings:
     cpu_slots: int = 2
     dataset_roots: tuple[Path, ...] = (Path("/data"), Path("/mnt"), Path("/srv"))
     """Folders beneath which a path may be registered as a dataset."""
+    is_behind_proxy: bool = False
+    """Requests come through our own proxy alone, which says whose they are."""
+    launcher: str = "detached"
+    """How the process executor starts a shim: `detached`, or `systemd` for a transient unit of its own."""
+    service_gid: int | None = None
+    """The group that services without root have in common; they read through it what jobs write."""
     version: str = VERSION
 
     @property
@@ -110,6 +116,9 @@ class Settings:
                 for root in environment.get(PREFIX + "DATASET_ROOTS", "/data:/mnt:/srv").split(":")
                 if root
             ),
+            is_behind_proxy=choice("BEHIND_PROXY", "no", ("yes", "no")) == "yes",
+            launcher=choice("LAUNCHER", "detached", ("detached", "systemd")),
+            service_gid=number("SERVICE_GID", 0) or None,
         )
         if wrong:
             raise MissingSettings(wrong)

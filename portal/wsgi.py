@@ -1,5 +1,7 @@
 """What gunicorn serves: `portal.wsgi:app`, configured from the environment."""
 
+from werkzeug.middleware.proxy_fix import ProxyFix
+
 from cluster.bell import RedisBell, connect
 from cluster.services.context import Cluster
 from cluster.settings import Settings
@@ -8,3 +10,6 @@ from portal import create_app
 
 settings = Settings.from_environment()
 app = create_app(Cluster(Store(settings.database_url), RedisBell(connect(settings.redis_url)), settings))
+if settings.is_behind_proxy:
+    # The sockets of such an installation are open to the proxy alone, so that its word may be taken.
+    app.wsgi_app = ProxyFix(app.wsgi_app, x_for=1, x_proto=1, x_host=1)  # type: ignore[method-assign]

@@ -5,15 +5,16 @@ import sys
 
 COMPILE = [
     *("uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11", "--generate-hashes"),
-    *("--no-emit-index-url", "--no-annotate", "--no-header", "--upgrade", "pyproject.toml"),
+    *("--no-emit-index-url", "--no-annotate", "--no-header", "--upgrade"),
 ]
 
 
 def main() -> None:
-    """Rewrite portal.txt, then test.txt with the same versions and the developers' tools."""
-    portal, test = "requirements/portal.txt", "requirements/test.txt"
-    subprocess.run([*COMPILE, "-o", portal], check=True)
-    subprocess.run([*COMPILE, "-c", portal, "--group", "dev", "-o", test], check=True)
+    """Rewrite portal.txt, test.txt with the same versions and the developers' tools, and Ansible's own."""
+    portal, test, ansible = (f"requirements/{name}.txt" for name in ("portal", "test", "ansible"))
+    subprocess.run([*COMPILE, "pyproject.toml", "-o", portal], check=True)
+    subprocess.run([*COMPILE, "pyproject.toml", "-c", portal, "--group", "dev", "-o", test], check=True)
+    subprocess.run([*COMPILE, "-c", test, "--group", "ansible", "-o", ansible], check=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""``python -m worker scheduler | tasks QUEUE | agent | up | down | status | reset``."""
+"""``python -m worker scheduler | tasks QUEUE | agent | appliance … | up | down | status | reset``."""
 
 import sys
 from pkgutil import resolve_name
@@ -15,6 +15,7 @@ FOR_A_PERSON = {
     "down": "worker.embedded.down:main",
     "status": "worker.embedded.status:main",
     "reset": "worker.embedded.reset:main",
+    "appliance": "worker.appliance:main",
 }
 """Each command loads only what it needs: ``make status`` does not wait for the scheduler's imports."""
 

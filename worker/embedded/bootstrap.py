@@ -11,11 +11,11 @@ from typing import NoReturn
 
 from worker.embedded.environment import ensure_environment, environment_path, is_built
 from worker.embedded.machine import check_disk, check_own_name, check_python, check_writable
-from worker.embedded.packages import TO_RUN, TO_TEST, ensure_packages
+from worker.embedded.packages import TO_RUN, TO_RUN_ANSIBLE, TO_TEST, ensure_packages
 from worker.embedded.places import Places, find_places
-from worker.embedded.say import stop
+from worker.embedded.say import say, stop
 
-USAGE = "python3 -m worker.embedded.bootstrap up|down|status|reset|with-tools|with-test-machine ..."
+USAGE = "python3 -m worker.embedded.bootstrap up|down|status|reset|ansible|with-tools|with-test-machine ..."
 
 
 def main(arguments: list[str]) -> NoReturn:
@@ -33,6 +33,9 @@ def main(arguments: list[str]) -> NoReturn:
         become_worker(places, ensure(places, "portal"), arguments)
     if command in {"down", "status", "reset"}:
         become_worker(places, environment_of_the_last_up(places), arguments)
+    if command == "ansible":
+        ensure_packages(TO_RUN_ANSIBLE, places.log / "install.log")
+        name_ansible(ensure(places, "ansible"), rest)
     if command in {"with-tools", "with-test-machine"} and rest:
         if command == "with-test-machine":
             ensure_packages((*TO_RUN, *TO_TEST), places.cache / "log" / "install.log")
@@ -43,6 +46,18 @@ def main(arguments: list[str]) -> NoReturn:
 def ensure(places: Places, name: str) -> Path:
     requirements = places.clone / "requirements" / f"{name}.txt"
     return ensure_environment(places.cache, name, requirements, places.cache / "log" / f"{name}.log")
+
+
+def name_ansible(environment: Path, words: list[str]) -> NoReturn:
+    """Say where it is and how to use it; with --path only its folder of programs, for scripts."""
+    programs = environment / "bin"
+    if words == ["--path"]:
+        print(programs)
+    else:
+        say("Ansible is in {programs}", programs=programs)
+        say("  For this terminal:  export PATH={programs}:$PATH", programs=programs)
+        say("  Then:               ansible-playbook site.yml")
+    raise SystemExit(0)
 
 
 def environment_of_the_last_up(places: Places) -> Path:

@@ -65,7 +65,12 @@ TO_TEST = (
     Need(("git",), programs=("git",)),
     Need(("debootstrap",), programs=("debootstrap",)),
 )
+TO_RUN_ANSIBLE = (
+    Need(("python3-venv",), files=(PYTHON_VENV,)),
+    Need(("openssh-client",), programs=("ssh",)),
+)
 TO_RUN_CONTAINERS = (Need(("docker.io",), programs=("dockerd",)),)
+EVERY_NEED = (*TO_RUN, *TO_RUN_ANSIBLE, *TO_TEST, *TO_RUN_CONTAINERS)
 
 
 def missing(needs: Sequence[Need]) -> list[Need]:
@@ -214,7 +219,7 @@ def leave_off(service: str) -> None:
 
 def install(names: list[str]) -> int:
     """As root: install the packages, take the second best where the first is unknown, leave services off."""
-    by_name = {need.packages[0]: need for need in (*TO_RUN, *TO_TEST, *TO_RUN_CONTAINERS)}
+    by_name = {need.packages[0]: need for need in EVERY_NEED}
     with no_service_starts() as lock:
         configure_what_is_unpacked()
         updated = apt(["update"], lock)

@@ -1,0 +1,180 @@
+"""Hosts for the installer: containers in which systemd is process 1 and sshd answers, on a network of their own.
+
+What a container may do is spelled out and never widened: its own cgroup namespace (else its systemd changes
+the mounts of the machine below) and no right to set the clock (which has no namespace). Run trusted plays only.
+"""
+
+import json
+import os
+import shlex
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.engine import read_mtu
+from tests.hosts.appliance.host_image import docker
+
+BOOTS_WITHIN = 120
+"""Seconds."""
+RIGHTS = (
+    *("--cgroupns", "private", "--cap-add", "ALL", "--cap-drop", "SYS_RESOURCE", "--cap-drop", "SYS_TIME"),
+    *("--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined"),
+    *("--security-opt", "systempaths=unconfined", "--device-cgroup-rule", "a *:* rwm"),
+    *("--device", "/dev/kmsg", "--device", "/dev/fuse", "--device", "/dev/net/tun"),
+    *("--shm-size", "512m", "--sysctl", "net.ipv6.conf.all.disable_ipv6=0"),
+    *("--tmpfs", "/run", "--tmpfs", "/run/lock", "--tmpfs", "/tmp:exec"),
+)
+
+
+@dataclass(frozen=True)
+class Host:
+    """One machine of the testbed, reached as root by the engine and as its administrator by ssh."""
+
+    name: str
+    address: str
+
+    def run(self, command: str) -> "subprocess.CompletedProcess[str]":
+        """Types a command there as root; output and errors come back together."""
+        return docker("exec", self.name, "/bin/sh", "-c", f"({command}) 2>&1", check=False)
+
+    def ask(self, command: str) -> str:
+        """What a command prints that must succeed."""
+        done = self.run(command)
+        assert done.returncode == 0, f"{self.name}: {command} ended with {done.returncode}: {done.stdout}"
+        return done.stdout.strip()
+
+    def wait_until(self, command: str, seconds: float = 60) -> None:
+        """Until the command succeeds. Raises AssertionError with its last words."""
+        deadline = time.monotonic() + seconds
+        while (done := self.run(command)).returncode != 0:
+            assert time.monotonic() < deadline, f"{self.name}: {command}: {done.stdout[-2000:]}"
+            time.sleep(0.5)
+
+    def wait_for_boot(self) -> None:
+        self.wait_until("systemctl is-system-running | grep -qE '^(running|degraded)$'", BOOTS_WITHIN)
+
+
+@dataclass
+class Testbed:
+    """`name` begins every container and network of this one, so that several may live side by side."""
+
+    name: str
+    image: str
+    folder: Path
+    cache: Path
+    hosts: dict[str, Host] = field(default_factory=dict)
+
+    __test__ = False
+
+    @property
+    def key(self) -> Path:
+        return self.folder / "key"
+
+    @property
+    def network(self) -> str:
+        return f"{self.name}-net"
+
+    def open(self) -> None:
+        self.close()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if not self.key.exists():
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.key)], check=True)
+        mtu = f"com.docker.network.driver.mtu={read_mtu()}"
+        docker("network", "create", "--label", self.name, "-o", mtu, self.network)
+
+    def close(self) -> None:
+        """Removes every host and the network of this testbed; also what a killed run has left."""
+        names = docker("ps", "-aq", "--filter", f"label={self.name}").stdout.split()
+        if names:
+            docker("rm", "-fv", *names)
+        if docker("network", "ls", "-q", "--filter", f"label={self.name}").stdout.strip():
+            docker("network", "rm", self.network)
+        self.hosts.clear()
+
+    def add(self, *names: str) -> list[Host]:
+        """Fresh hosts, booted and answering by ssh. Their names begin with the testbed's."""
+        for name in names:
+            full = f"{self.name}-{name}"
+            docker("run", "-d", "--name", full, *self.options(full), self.image)
+            self.hosts[name] = Host(full, address_of(full))
+        fresh = [self.hosts[name] for name in names]
+        for host in fresh:
+            host.wait_for_boot()
+            host.wait_until("systemctl is-active ssh")
+        return fresh
+
+    def options(self, full: str) -> list[str]:
+        """What the machine keeps of compiled wheels is lent to each host, so that none of them compiles."""
+        lent = [
+            word
+            for folder in sorted(self.cache.glob("wheels-*"))
+            for word in ("-v", f"{folder}:/var/cache/groundcrew/{folder.name}:ro")
+        ]
+        return [
+            *("--hostname", full, "--network", self.network, "--label", self.name, *RIGHTS, *lent),
+            *("--restart", "unless-stopped", "-e", f"HOST_DNS={nameserver()}"),
+            *("-e", f"HOST_KEY={self.key.with_suffix('.pub').read_text().strip()}"),
+        ]
+
+    def inventory(self, masters: Sequence[str], workers: Sequence[str], more: dict[str, object]) -> Path:
+        """An inventory file of these hosts, as a person writes one (JSON is YAML)."""
+
+        def group(names: Sequence[str]) -> dict[str, object]:
+            return {"hosts": {f"{self.name}-{name}": {} for name in names}}
+
+        hosts = {
+            host.name: {"ansible_host": host.address, "base_address": host.address}
+            for host in self.hosts.values()
+        }
+        common = f"-o StrictHostKeyChecking=accept-new -o UserKnownHostsFile={self.folder / 'known_hosts'}"
+        content = {
+            "groundcrew": {
+                "children": {"master": group(masters), "worker": group(workers)},
+                "vars": {
+                    "ansible_user": "ops",
+                    "ansible_ssh_private_key_file": str(self.key),
+                    "ansible_ssh_common_args": common,
+                    **more,
+                },
+            },
+            "ungrouped": {"hosts": {}},
+        }
+        for name, values in hosts.items():
+            for one in ("master", "worker"):
+                known = content["groundcrew"]["children"][one]["hosts"]  # type: ignore[index]
+                if name in known:
+                    known[name] = values
+        path = self.folder / "inventory.yml"
+        path.write_text(json.dumps(content, indent=1))
+        return path
+
+
+def address_of(name: str) -> str:
+    form = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
+    return docker("inspect", "-f", form, name).stdout.strip()
+
+
+def nameserver() -> str:
+    for line in Path("/etc/resolv.conf").read_text().splitlines():
+        if line.startswith("nameserver "):
+            return line.split()[1]
+    return ""
+
+
+@contextmanager
+def testbed(name: str, image: str, folder: Path, cache: Path) -> Iterator[Testbed]:
+    """GROUNDCREW_KEEP_HOSTS=1 leaves the hosts, to look at them after a failure."""
+    bed = Testbed(name, image, folder, cache)
+    bed.open()
+    try:
+        yield bed
+    finally:
+        if os.environ.get("GROUNDCREW_KEEP_HOSTS") != "1":
+            bed.close()
+
+
+def quoted(*words: str) -> str:
+    return " ".join(shlex.quote(word) for word in words)

@@ -1,0 +1,119 @@
+"""The installation's own certificate authority and the portal's certificate, made by the machine's openssl.
+
+A browser that has been given the authority once trusts every certificate that it signs from then on.
+"""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from datetime import timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+AUTHORITY_LASTS = timedelta(days=3650)
+LASTS = timedelta(days=397)
+"""The longest that browsers accept of a server's certificate."""
+RENEW_BEFORE = timedelta(days=60)
+CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+
+
+class CertificateFailed(OSError):
+    """openssl's own last words."""
+
+
+def ensure_authority(folder: Path, name: str) -> bool:
+    """`authority.pem` and `authority.key` in the folder; whether they had to be made."""
+    certificate, key = folder / "authority.pem", folder / "authority.key"
+    if certificate.exists() and key.exists() and lasts(certificate, timedelta()):
+        return False
+    extensions = [
+        *("-addext", "basicConstraints=critical,CA:TRUE,pathlen:0"),
+        *("-addext", "keyUsage=critical,keyCertSign,cRLSign"),
+    ]
+    openssl(
+        ["req", "-x509", *CURVE, "-keyout", unfinished(key), "-out", unfinished(certificate)]
+        + ["-subj", f"/CN={name}", "-days", str(AUTHORITY_LASTS.days), *extensions]
+    )
+    put_in_place(key, 0o600)
+    put_in_place(certificate, 0o644)
+    return True
+
+
+def ensure_certificate(folder: Path, names: Sequence[str]) -> bool:
+    """`portal.pem` (with the authority behind it) and `portal.key` for exactly these names and addresses.
+
+    Made anew two months before its end, when a name has changed, and when the authority is another one.
+    """
+    certificate, key = folder / "portal.pem", folder / "portal.key"
+    if key.exists() and certificate.exists() and is_good(folder, certificate, names):
+        return False
+    openssl(
+        [
+            "req",
+            "-x509",
+            *CURVE,
+            "-CA",
+            str(folder / "authority.pem"),
+            "-CAkey",
+            str(folder / "authority.key"),
+        ]
+        + ["-keyout", unfinished(key), "-out", unfinished(certificate)]
+        + ["-subj", f"/CN={names[0]}", "-days", str(LASTS.days), "-addext", f"subjectAltName={to_san(names)}"]
+        + ["-addext", "basicConstraints=critical,CA:FALSE", "-addext", "extendedKeyUsage=serverAuth"]
+    )
+    with Path(unfinished(certificate)).open("ab") as chain:
+        chain.write((folder / "authority.pem").read_bytes())
+    put_in_place(key, 0o600)
+    put_in_place(certificate, 0o644)
+    return True
+
+
+def is_good(folder: Path, certificate: Path, names: Sequence[str]) -> bool:
+    authority = str(folder / "authority.pem")
+    trusted = ["verify", "-CAfile", authority, "-x509_strict", str(certificate)]
+    shown = openssl(["x509", "-in", str(certificate), "-noout", "-ext", "subjectAltName"], must=False)
+    found = {word.strip() for word in shown.stdout.partition("\n")[2].split(",")}
+    wanted = {word.replace("IP:", "IP Address:") for word in to_san(names).split(",")}
+    return (
+        lasts(certificate, RENEW_BEFORE) and found == wanted and openssl(trusted, must=False).returncode == 0
+    )
+
+
+def to_san(names: Sequence[str]) -> str:
+    return ",".join(f"{'IP' if is_address(name) else 'DNS'}:{name}" for name in names)
+
+
+def is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def lasts(certificate: Path, longer: timedelta) -> bool:
+    seconds = str(int(longer.total_seconds()))
+    return (
+        openssl(["x509", "-in", str(certificate), "-noout", "-checkend", seconds], must=False).returncode == 0
+    )
+
+
+def unfinished(path: Path) -> str:
+    return f"{path}.unfinished"
+
+
+def put_in_place(path: Path, mode: int) -> None:
+    Path(unfinished(path)).chmod(mode)
+    Path(unfinished(path)).rename(path)
+
+
+def openssl(words: Sequence[str], must: bool = True) -> "subprocess.CompletedProcess[str]":
+    """Raises CertificateFailed where `must` and it fails. Files are made for nobody else to read."""
+    before = os.umask(0o077)
+    try:
+        done = subprocess.run(["openssl", *words], capture_output=True, text=True, check=False)
+    finally:
+        os.umask(before)
+    if must and done.returncode != 0:
+        raise CertificateFailed(f"openssl {words[0]}: {done.stderr.strip()[-500:]}")
+    return done

@@ -1,0 +1,96 @@
+"""What the installer asks of the application on the master: ``python -m worker appliance database|…``.
+
+Each command is safe to repeat and answers with one line of JSON in which `changed` says whether it did anything.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from cluster import words
+from cluster.domain.errors import GroundcrewError
+from cluster.domain.states import EnvironmentState
+from cluster.services.environments import read_default_environment
+from cluster.services.users import issue_first_administrator_secret, needs_first_administrator
+from cluster.settings import Settings
+from cluster.store.migrate import upgrade
+from worker.adapters.certificates import ensure_authority, ensure_certificate
+from worker.adapters.runtime import digest_of_sources, install_runtime
+from worker.embedded.training_environment import ensure_training_environment
+from worker.wiring import open_cluster
+
+Answer = dict[str, Any]
+
+
+def ensure_database(settings: Settings, chosen: argparse.Namespace) -> Answer:
+    """Migrated to this code; a newer or a foreign database is left alone and named."""
+    done = upgrade(settings)
+    return {"changed": done.has_changed, "before": done.before, "after": done.after}
+
+
+def ensure_runtime(settings: Settings, chosen: argparse.Namespace) -> Answer:
+    """What a job imports, installed where jobs may read it."""
+    known = (settings.runtime_dir / digest_of_sources()).exists()
+    return {"changed": not known, "path": str(install_runtime(settings.runtime_dir))}
+
+
+def ensure_environment(settings: Settings, chosen: argparse.Namespace) -> Answer:
+    """The rows know the training environment that stands in the cache, or ask for its building."""
+    cluster = open_cluster(settings)
+    before = read_default_environment(cluster)
+    ensure_training_environment(cluster)
+    after = read_default_environment(cluster)
+    is_known = before is not None and after is not None and before.digest == after.digest
+    return {
+        "changed": not is_known or before is None or before.state is not EnvironmentState.READY,
+        "state": after.state.value if after else "",
+    }
+
+
+def issue_secret(settings: Settings, chosen: argparse.Namespace) -> Answer:
+    """The first administrator's one-time secret; with --known none, where an earlier one may be in use."""
+    cluster = open_cluster(settings)
+    if not needs_first_administrator(cluster):
+        return {"changed": False, "needed": False, "secret": None}
+    if chosen.known:
+        return {"changed": False, "needed": True, "secret": None}
+    return {"changed": True, "needed": True, "secret": issue_first_administrator_secret(cluster)}
+
+
+def ensure_certificates(settings: Settings, chosen: argparse.Namespace) -> Answer:
+    folder = Path(chosen.folder)
+    made = ensure_authority(folder, f"Groundcrew on {chosen.names[0]}")
+    return {"changed": ensure_certificate(folder, chosen.names) or made}
+
+
+COMMANDS = {
+    "database": ensure_database,
+    "runtime": ensure_runtime,
+    "environment": ensure_environment,
+    "first-administrator": issue_secret,
+    "certificates": ensure_certificates,
+}
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m worker appliance", description=__doc__)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    for verb in COMMANDS:
+        each = verbs.add_parser(verb)
+        if verb == "first-administrator":
+            each.add_argument("--known", action="store_true", help="a secret was issued before")
+        if verb == "certificates":
+            each.add_argument("--folder", required=True)
+            each.add_argument("names", nargs="+", help="names and addresses, the public one first")
+    chosen = parser.parse_args(arguments)
+    try:
+        answer = COMMANDS[chosen.verb](Settings.from_environment(), chosen)
+    except GroundcrewError as error:
+        sys.stderr.write(
+            f"{words.say(error.code, error.data, 'en')} {words.hint(error.code, error.data, 'en')}\n"
+        )
+        return 1
+    sys.stdout.write(json.dumps(answer) + "\n")
+    return 0
