@@ -22,7 +22,7 @@ from worker.executors.chosen import open_executor
 from worker.executors.contract import Executor
 from worker.inside.shim_tree import read_boot_id, read_process
 from worker.reconciler import Reconciler
-from worker.wiring import open_cluster
+from worker.wiring import open_cluster, open_launcher
 
 log = structlog.get_logger()
 
@@ -127,7 +127,7 @@ def run(settings: Settings) -> None:
     """Until SIGTERM; runs go on without it."""
     cluster = open_cluster(settings)
     runtime = install_runtime(settings.runtime_dir)
-    executor = open_executor(settings, runtime)
+    executor = open_executor(settings, runtime, open_launcher(settings))
     ears = Ears(connect(settings.redis_url), TOPICS)
     scheduler = Scheduler(cluster, executor, runtime, ears)
     for number in (signal.SIGTERM, signal.SIGINT):

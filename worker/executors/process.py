@@ -1,6 +1,5 @@
 """Runs attempts as detached processes of this machine, each under a shim that is nobody's child."""
 
-import json
 import os
 import signal
 import subprocess
@@ -13,11 +12,9 @@ from typing import Any
 from cluster.domain.attempts import Seen
 from cluster.domain.exits import ExitTruth, parse_exit
 from worker.executors.contract import Handle, NotStarted, Running, Sight, StartPlan
+from worker.executors.launchers import START_SECONDS, DetachedLauncher, Launcher
 from worker.inside import shim_files, shim_tree
 
-SHIM_PYTHON = "/usr/bin/python3"
-"""The distribution's own: root runs it, so it is never one that a PATH names."""
-START_SECONDS = 20
 FORCE_SECONDS = 1.0
 PAUSE_SECONDS = 0.02
 
@@ -25,14 +22,15 @@ PAUSE_SECONDS = 0.02
 class ProcessExecutor:
     """`runtime` is the installed copy of worker/inside, `storage` the root of all attempt folders."""
 
-    def __init__(self, runtime: Path, storage: Path) -> None:
+    def __init__(self, runtime: Path, storage: Path, launcher: Launcher | None = None) -> None:
         self.shim = runtime / "shim.py"
         self.storage = storage
+        self.launcher = launcher or DetachedLauncher()
 
     def start(self, plan: StartPlan) -> Handle:
         try:
             self._write_plan(plan)
-            answer = self._spawn_shim(plan.folder)
+            answer = self.launcher.launch(self.shim, plan.folder)
         except OSError as error:
             raise NotStarted("start.failed", reason=str(error)) from error
         except subprocess.TimeoutExpired as error:
@@ -59,24 +57,6 @@ class ProcessExecutor:
         control.mkdir(exist_ok=True)
         control.chmod(0o700)
         shim_files.write_whole(str(control / "plan.json"), plan.to_json())
-
-    def _spawn_shim(self, folder: Path) -> dict[str, Any]:
-        """The process that we start ends at once; the shim is its grandchild and answers in one line."""
-        command = [SHIM_PYTHON, "-I", "-S", str(self.shim), str(folder)]
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
-            start_new_session=True,
-            timeout=START_SECONDS,
-            check=False,
-        )
-        try:
-            answer = json.loads(done.stdout)
-        except ValueError:
-            return {"text": f"the shim ended with {done.returncode}"}
-        return answer if isinstance(answer, dict) else {}
 
     def forestall(self, folder: Path) -> bool:
         control = folder / "control"

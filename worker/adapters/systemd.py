@@ -1,0 +1,92 @@
+"""Begins a shim as a transient unit of its own: a child of our service would die with the service's cgroup."""
+
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from worker.inside import shim_files
+
+PYTHON = "/usr/bin/python3"
+SLICE = "groundcrew-jobs.slice"
+START_SECONDS = 20
+PAUSE_SECONDS = 0.02
+PROPERTIES = (
+    # The shim leaves its parent by forking twice: the unit lives for as long as anything of it does.
+    "Type=exec",
+    "ExitType=cgroup",
+    # The shim itself says how a training ended that the kernel took for its memory.
+    "OOMPolicy=continue",
+    "KillMode=control-group",
+    "TimeoutStopSec=20",
+    "IgnoreSIGPIPE=no",
+    "LimitMEMLOCK=infinity",
+    "LimitNOFILE=65536",
+    "TasksMax=infinity",
+    "UMask=0022",
+)
+
+
+class SystemdLauncher:
+    """`gc-<job>-<attempt>`, by the numbers in the attempt's folder; systemd refuses a second one of a name."""
+
+    def launch(self, shim: Path, folder: Path) -> dict[str, Any]:
+        """Waits for the shim's word in `control/started`, as its output goes to the journal."""
+        unit = unit_of(folder)
+        begun = systemctl_like(run_command(unit, [PYTHON, "-I", "-S", str(shim), str(folder)]))
+        deadline = time.monotonic() + START_SECONDS
+        while (started := read_started(folder)) is None:
+            if begun.returncode != 0:
+                return {"text": f"{unit}: {begun.stderr.strip()[-300:]}"}
+            if not is_active(unit):
+                started = read_started(folder)
+                return started or {"text": f"{unit} ended at once; see: journalctl --unit {unit}"}
+            if time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired(["systemd-run", unit], START_SECONDS)
+            time.sleep(PAUSE_SECONDS)
+        return started
+
+
+def unit_of(folder: Path) -> str:
+    return f"gc-{folder.parent.name}-{folder.name}.service"
+
+
+def run_command(unit: str, program: Sequence[str]) -> list[str]:
+    properties = [f"--property={each}" for each in (*PROPERTIES, f"Description=Groundcrew job {unit[3:-8]}")]
+    kept = ["--setenv=PATH=/usr/bin:/bin", "--setenv=LANG=C.UTF-8"]
+    return [
+        "systemd-run",
+        "--quiet",
+        "--collect",
+        f"--unit={unit}",
+        f"--slice={SLICE}",
+        *properties,
+        *kept,
+        "--",
+    ] + [*program]
+
+
+def read_started(folder: Path) -> dict[str, Any] | None:
+    """What the shim that won has written, or that the start was forestalled; the caller tells them apart."""
+    started = shim_files.read_object(str(folder / "control"), "started")
+    if started is None:
+        return None
+    return started if "pid" in started else {"refused": "already_started"}
+
+
+def is_active(unit: str) -> bool:
+    state = systemctl_like(["systemctl", "is-active", unit]).stdout.strip()
+    return state in {"active", "activating", "reloading"}
+
+
+def systemctl_like(command: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=START_SECONDS,
+        env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+        check=False,
+    )

@@ -1,0 +1,36 @@
+"""How the process executor begins a shim so that it is nobody's child and no service's."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any, Protocol
+
+SHIM_PYTHON = "/usr/bin/python3"
+"""The distribution's own: root runs it, so it is never one that a PATH names."""
+START_SECONDS = 20
+
+
+class Launcher(Protocol):
+    """The shim's answer: its handle, or `refused` or `text` with the reason. Raises OSError, TimeoutExpired."""
+
+    def launch(self, shim: Path, folder: Path) -> dict[str, Any]: ...
+
+
+class DetachedLauncher:
+    """The process that we start ends at once; the shim is its grandchild and answers in one line."""
+
+    def launch(self, shim: Path, folder: Path) -> dict[str, Any]:
+        done = subprocess.run(
+            [SHIM_PYTHON, "-I", "-S", str(shim), str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+            start_new_session=True,
+            timeout=START_SECONDS,
+            check=False,
+        )
+        try:
+            answer = json.loads(done.stdout)
+        except ValueError:
+            return {"text": f"the shim ended with {done.returncode}"}
+        return answer if isinstance(answer, dict) else {}
