@@ -39,6 +39,7 @@ def list_units(gpus: Gpus, cpu_slots: int) -> list[SeenUnit]:
                 memory_bytes=gpu.memory_bytes,
                 state=UnitState.BROKEN if gpu.is_broken else UnitState.OK,
                 simulated=gpus.is_simulated,
+                island=gpu.island,
             )
             for gpu in gpus.gpus
         ]
@@ -52,7 +53,7 @@ def beat(cluster: Cluster) -> None:
     settings = cluster.settings
     gpus = read_gpus()
     facts = host.read_facts(settings.storage_dir) | {
-        key: value for key, value in (("driver", gpus.driver),) if value
+        key: value for key, value in (("driver", gpus.driver), ("fabric", host.read_fabric())) if value
     }
     if gpus.is_hardware_there and gpus.problem:
         facts["driver_problem"] = gpus.problem

@@ -29,6 +29,7 @@ class SeenUnit:
     memory_bytes: int | None = None
     state: UnitState = UnitState.OK
     simulated: bool = False
+    island: str | None = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ def record_heartbeat(
         node.has_executor = has_executor
         node.heartbeat_at = now
         node.facts = dict(facts)
+        node.fabric = facts.get("fabric")
         is_news = record_units(node, units) or is_news
         session.flush()
     if is_news:
@@ -116,6 +118,7 @@ def record_units(node: Node, seen: Sequence[SeenUnit]) -> bool:
         changed = changed or unit.state is not one.state
         unit.kind, unit.position, unit.model = one.kind, one.position, one.model
         unit.memory_bytes, unit.state, unit.simulated = one.memory_bytes, one.state, one.simulated
+        unit.island = one.island
     for unit in known.values():
         changed = changed or unit.state is not UnitState.GONE
         unit.state = UnitState.GONE

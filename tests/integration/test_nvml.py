@@ -45,6 +45,12 @@ def test_gpus_are_known_by_uuid_and_told_to_be_simulated(library: Path) -> None:
     assert found["driver"] == "580.1 simulated" and found["is_simulated"]
 
 
+@pytest.mark.parametrize(("variables", "kind"), [({"NVML_STAND_IN_NVLINK": "yes"}, "nvlink"), ({}, "pcie")])
+def test_gpus_know_their_island(library: Path, variables: dict[str, str], kind: str) -> None:
+    found = look(library, NVML_STAND_IN_COUNT="4", **variables)
+    assert [gpu["island"] for gpu in found["gpus"]] == [f"{kind}-0", f"{kind}-0", f"{kind}-1", f"{kind}-1"]
+
+
 def test_without_the_driver_there_are_none_and_the_problem_is_told(library: Path) -> None:
     found = look(library, NVML_STAND_IN_FAILS="yes")
     assert found["gpus"] == [] and found["problem"]

@@ -9,6 +9,7 @@ from typing import Any
 import psutil
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+INFINIBAND = Path("/sys/class/infiniband")
 
 
 def read_name() -> str:
@@ -70,6 +71,23 @@ def kind_of(name: str) -> str:
         return "infiniband" if Path(f"/sys/class/net/{name}/type").read_text().strip() == "32" else "ethernet"
     except OSError:
         return "ethernet"
+
+
+def read_fabric(devices: Path = INFINIBAND) -> str | None:
+    """The InfiniBand fabric by its subnet prefix, the upper half of any address on it; None without one.
+
+    Separate fabrics that all keep the standard's default prefix look like one: a preference, not a promise.
+    """
+    for port in sorted(devices.glob("*/ports/*")):
+        try:
+            is_infiniband = (port / "link_layer").read_text().strip() == "InfiniBand"
+            is_active = (port / "state").read_text().strip().endswith("ACTIVE")
+            prefix = ":".join((port / "gids" / "0").read_text().strip().split(":")[:4])
+        except OSError:
+            continue
+        if is_infiniband and is_active:
+            return f"ib-{prefix}"
+    return None
 
 
 def read_load() -> dict[str, Any]:

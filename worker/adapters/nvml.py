@@ -1,12 +1,15 @@
 """What NVML says about this node's GPUs; without the driver there simply are none."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pynvml
+
+from cluster.domain.topology import Pair, find_islands
 
 PCI_DEVICES = Path("/sys/bus/pci/devices")
 NVIDIA, DISPLAY_CLASSES = "0x10de", ("0x0300", "0x0302")
@@ -26,6 +29,8 @@ class Gpu:
     utilisation: int | None = None
     temperature: int | None = None
     power: float | None = None
+    island: str | None = None
+    """GPUs with the same word reach each other over NVLink or one PCIe switch."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ def read_gpus() -> Gpus:
         with nvml():
             driver = text(pynvml.nvmlSystemGetDriverVersion())
             count = pynvml.nvmlDeviceGetCount()
-            gpus = tuple(gpu for gpu in map(read_gpu, range(count)) if gpu is not None)
+            gpus = on_islands([gpu for gpu in map(read_gpu, range(count)) if gpu is not None])
             return Gpus(gpus, driver, None, hardware, "simulated" in driver.lower())
     except pynvml.NVMLError as error:
         return Gpus(problem=str(error), is_hardware_there=hardware)
@@ -83,6 +88,21 @@ def read_gpu(index: int) -> Gpu | None:
         temperature=ask(pynvml.nvmlDeviceGetTemperature, handle, pynvml.NVML_TEMPERATURE_GPU),
         power=power / 1000 if power is not None else None,
     )
+
+
+def on_islands(gpus: Sequence[Gpu]) -> tuple[Gpu, ...]:
+    nvlinks: list[Pair] = []
+    switches: list[Pair] = []
+    handles = {gpu.uuid: ask(pynvml.nvmlDeviceGetHandleByIndex, gpu.position) for gpu in gpus}
+    for one, other in combinations(handles, 2):
+        ends = handles[one], handles[other]
+        if ask(pynvml.nvmlDeviceGetP2PStatus, *ends, pynvml.NVML_P2P_CAPS_INDEX_NVLINK) == 0:
+            nvlinks.append((one, other))
+        level = ask(pynvml.nvmlDeviceGetTopologyCommonAncestor, *ends)
+        if level is not None and level <= pynvml.NVML_TOPOLOGY_MULTIPLE:
+            switches.append((one, other))
+    islands = find_islands(list(handles), nvlinks, switches)
+    return tuple(replace(gpu, island=islands.get(gpu.uuid)) for gpu in gpus)
 
 
 def ask(question: Any, *arguments: Any) -> Any:

@@ -1,5 +1,6 @@
 /* A stand-in for libnvidia-ml.so.1: two simulated GPUs, so that the real pynvml can be tried without one.
- * NVML_STAND_IN_COUNT sets how many there are; NVML_STAND_IN_FAILS makes nvmlInit fail as without a driver. */
+ * NVML_STAND_IN_COUNT sets how many there are; NVML_STAND_IN_FAILS makes nvmlInit fail as without a driver.
+ * GPUs 1-2, 3-4 … are joined by NVLink with NVML_STAND_IN_NVLINK, and sit on one PCIe switch in any case. */
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,4 +37,11 @@ nvmlReturn_t nvmlDeviceGetUtilizationRates(void *handle, nvmlUtilization_t *rate
 nvmlReturn_t nvmlDeviceGetPowerUsage(void *handle, unsigned int *milliwatts) { (void)handle; *milliwatts = 71500; return 0; }
 nvmlReturn_t nvmlDeviceGetTemperature(void *handle, int sensor, unsigned int *degrees) {
   (void)handle; (void)sensor; *degrees = 41; return 0;
+}
+static int is_pair(void *one, void *other) { return ((size_t)one - 1) / 2 == ((size_t)other - 1) / 2; }
+nvmlReturn_t nvmlDeviceGetP2PStatus(void *one, void *other, int caps, int *status) {
+  *status = caps == 2 && getenv("NVML_STAND_IN_NVLINK") && is_pair(one, other) ? 0 : 5; return 0;
+}
+nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(void *one, void *other, int *level) {
+  *level = is_pair(one, other) ? 10 : 50; return 0;
 }

@@ -1,0 +1,36 @@
+"""Which GPUs of a node reach each other without passing its processors."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+Pair = tuple[str, str]
+
+
+def find_islands(
+    identities: Sequence[str], nvlinks: Iterable[Pair], switches: Iterable[Pair]
+) -> Mapping[str, str]:
+    """Island by identity: `nvlink-0`, `pcie-1` …, numbered in the order of the GPUs.
+
+    NVLink counts where a GPU has any; PCIe switches join the others. A GPU on its own is on no island.
+    """
+    by_nvlink = _groups(identities, nvlinks)
+    linked = {identity for group in by_nvlink for identity in group}
+    rest = [identity for identity in identities if identity not in linked]
+    by_switch = _groups(rest, (pair for pair in switches if not linked & set(pair)))
+    return {
+        identity: f"{kind}-{number}"
+        for kind, groups in (("nvlink", by_nvlink), ("pcie", by_switch))
+        for number, group in enumerate(groups)
+        for identity in group
+    }
+
+
+def _groups(identities: Sequence[str], pairs: Iterable[Pair]) -> list[list[str]]:
+    """Connected ones together, those without any connection left out."""
+    leader = {identity: identity for identity in identities}
+    for one, other in pairs:
+        old, new = leader[other], leader[one]
+        leader = {identity: new if now == old else now for identity, now in leader.items()}
+    groups: dict[str, list[str]] = {}
+    for identity in identities:
+        groups.setdefault(leader[identity], []).append(identity)
+    return [group for group in groups.values() if len(group) > 1]
