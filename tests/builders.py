@@ -21,7 +21,7 @@ from cluster.domain.states import (
 from cluster.services.context import Cluster
 from cluster.store.base import Row
 from cluster.store.datasets import Dataset
-from cluster.store.jobs import Attempt, Job
+from cluster.store.jobs import Attempt, Job, first_position
 from cluster.store.nodes import Allocation, Node, Unit
 from cluster.store.trainings import Training
 from cluster.store.users import User
@@ -184,7 +184,11 @@ def a_job(
         submitted_at=columns.pop("submitted_at", cluster.clock()),
         **columns,
     )
-    add(cluster, job)
+    with cluster.store.write() as session:
+        session.add(job)
+        session.flush()
+        if "position" not in columns:
+            job.position = first_position(job.id, job.priority)
     return job
 
 

@@ -31,7 +31,7 @@ from cluster.services.relations import require_active, to_job, to_training
 from cluster.services.trainings import load_training
 from cluster.store.audit import write_entry
 from cluster.store.datasets import Dataset
-from cluster.store.jobs import Attempt, Job, JobEvent
+from cluster.store.jobs import Attempt, Job, JobEvent, first_position
 from cluster.store.leases import IdempotentAnswer
 from cluster.store.nodes import Allocation, Node, Unit
 from cluster.store.trainings import Training
@@ -79,6 +79,7 @@ def submit_job(
         )
         session.add(job)
         session.flush()
+        job.position = first_position(job.id, job.priority)
         session.add(
             JobEvent(job_id=job.id, at=now, state=JobState.WAITING.value, code="job.submitted", data={})
         )

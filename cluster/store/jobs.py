@@ -3,7 +3,19 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, UniqueConstraint, text
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    String,
+    UniqueConstraint,
+    cast,
+    literal,
+    text,
+)
+from sqlalchemy.engine.default import DefaultExecutionContext
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from cluster.domain.states import AttemptState, Desired, JobState, Launcher
@@ -16,15 +28,80 @@ from cluster.store.workspaces import Workspace
 
 POSITION_STEP = 1 << 20
 """Room between two jobs' positions, so that one can be moved between them without touching the others."""
+PRIORITY_STEP = 1 << 52
+"""A higher priority stands before everything of a lower one: more than the largest id's position."""
 
 LIVING = text("state IN ('waiting', 'starting', 'running', 'stopping')")
+QUEUED = text("state = 'waiting'")
+IN_LINE = text("state = 'waiting' AND held_at IS NULL")
+HELD = text("state = 'waiting' AND held_at IS NOT NULL")
+
+
+def first_position(job_id: int, priority: int) -> int:
+    """Where a new job stands in its workspace's line: by priority, then first come."""
+    return job_id * POSITION_STEP - priority * PRIORITY_STEP
+
+
+def first_positions() -> ColumnElement[int]:
+    """The same, computed by the database: for many new rows at once."""
+    number = cast(Job.id, BigInteger) * literal(POSITION_STEP, BigInteger)
+    return number - cast(Job.priority, BigInteger) * literal(PRIORITY_STEP, BigInteger)
+
+
+def shape_of(units: int, time_limit_seconds: int | None, dataset_id: int | None, sweep_id: int | None) -> str:
+    """What placement has to look at once for all jobs that have it in common; sorts by units.
+
+    Time limits count by powers of two: what slips past a promised start by one slips past by the other.
+    """
+    limit = time_limit_seconds.bit_length() if time_limit_seconds else "-"
+    return f"{units:05}:{limit}:{dataset_id or '-'}:{sweep_id or '-'}"
+
+
+def _shape_of_row(context: DefaultExecutionContext) -> str:
+    row = context.get_current_parameters()
+    return shape_of(row["units"], row.get("time_limit_seconds"), row.get("dataset_id"), row.get("sweep_id"))
 
 
 class Job(Row):
     __tablename__ = "jobs"
     __table_args__ = (
         CheckConstraint("units > 0", name="units_positive"),
-        Index("ix_jobs_living", "state", "priority", "id", sqlite_where=LIVING, postgresql_where=LIVING),
+        Index("ix_jobs_living", "state", "id", sqlite_where=LIVING, postgresql_where=LIVING),
+        # The queue's hot path: the line of a workspace, its shapes, the line of all, a person's, who is held.
+        Index(
+            "ix_jobs_line", "workspace_id", "position", "id", sqlite_where=IN_LINE, postgresql_where=IN_LINE
+        ),
+        Index(
+            "ix_jobs_shapes",
+            "workspace_id",
+            "shape",
+            "position",
+            "id",
+            sqlite_where=IN_LINE,
+            postgresql_where=IN_LINE,
+        ),
+        Index("ix_jobs_queued", "position", "id", sqlite_where=QUEUED, postgresql_where=QUEUED),
+        Index(
+            "ix_jobs_queued_user", "user_id", "position", "id", sqlite_where=QUEUED, postgresql_where=QUEUED
+        ),
+        Index("ix_jobs_held", "workspace_id", "position", "id", sqlite_where=HELD, postgresql_where=HELD),
+        Index(
+            "ix_jobs_reasons",
+            "waiting_code",
+            "id",
+            sqlite_where=text("waiting_code IS NOT NULL"),
+            postgresql_where=text("waiting_code IS NOT NULL"),
+        ),
+        # How long a job of the kind usually takes, by the newest that finished.
+        Index(
+            "ix_jobs_finished",
+            "training_id",
+            "units",
+            "id",
+            sqlite_where=text("state = 'finished'"),
+            postgresql_where=text("state = 'finished'"),
+        ),
+        Index(None, "user_id", "id"),
         CheckConstraint("retries >= 0 AND retries_used >= 0", name="retries_not_negative"),
         Index(None, "workspace_id", "id"),
         Index("ix_jobs_sweep", "sweep_id", "state", "id"),
@@ -54,7 +131,9 @@ class Job(Row):
     priority: Mapped[int] = mapped_column(default=0)
     """Higher goes first within the workspace."""
     position: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
-    """Its place among equal priorities of the workspace: id * POSITION_STEP until somebody moves it."""
+    """Its place in the workspace's line, the lowest first: `first_position` until somebody moves it."""
+    shape: Mapped[str] = mapped_column(String(40), default=_shape_of_row, server_default="")
+    """`shape_of` this job."""
     held_at: Mapped[datetime | None]
     """Set: it does not start until the manager lets it go, and stands in nobody's way."""
     held_by: Mapped[int | None] = mapped_column(ForeignKey("users.id"))

@@ -1,6 +1,17 @@
 """Every table by name, so that migrations and tests see the whole schema through one import."""
 
-from cluster.store import audit, datasets, jobs, leases, nodes, operations, trainings, users, workspaces
+from cluster.store import (
+    audit,
+    datasets,
+    jobs,
+    leases,
+    nodes,
+    operations,
+    queue,
+    trainings,
+    users,
+    workspaces,
+)
 from cluster.store.base import Row
 
 __all__ = [
@@ -11,6 +22,7 @@ __all__ = [
     "metadata",
     "nodes",
     "operations",
+    "queue",
     "trainings",
     "users",
     "workspaces",

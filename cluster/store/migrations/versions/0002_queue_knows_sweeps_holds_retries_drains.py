@@ -66,7 +66,7 @@ def upgrade() -> None:
         batch_op.create_foreign_key(op.f("fk_jobs_sweep_id_sweeps"), "sweeps", ["sweep_id"], ["id"])
         batch_op.create_foreign_key(op.f("fk_jobs_held_by_users"), "users", ["held_by"], ["id"])
 
-    op.execute("UPDATE jobs SET position = id * 1048576")
+    op.execute("UPDATE jobs SET position = CAST(id AS BIGINT) * 1048576")
 
     with op.batch_alter_table("nodes") as batch_op:
         batch_op.add_column(sa.Column("fabric", sa.String(length=64), nullable=True))
