@@ -58,7 +58,7 @@ def shape_of(units: int, time_limit_seconds: int | None, dataset_id: int | None,
 
 
 def _shape_of_row(context: DefaultExecutionContext) -> str:
-    row = context.get_current_parameters()
+    row = context.get_current_parameters()  # type: ignore[no-untyped-call]
     return shape_of(row["units"], row.get("time_limit_seconds"), row.get("dataset_id"), row.get("sweep_id"))
 
 
