@@ -29,6 +29,11 @@ class Settings:
     redis_url: str
     secret_key: str
     executor: str = "process"
+    docker_image: str = ""
+    """What containers are made from; nothing here pulls it."""
+    docker_socket: str = "/var/run/docker.sock"
+    docker_gpus: str = "nvidia"
+    docker_network: str = "none"
     host: str = "127.0.0.1"
     port: int = 8470
     public_url: str = "http://127.0.0.1:8470"
@@ -92,6 +97,9 @@ class Settings:
             ZoneInfo(zone)
         except (ZoneInfoNotFoundError, ValueError):
             wrong.append(PREFIX + "TIME_ZONE")
+        image = environment.get(PREFIX + "DOCKER_IMAGE", "")
+        if environment.get(PREFIX + "EXECUTOR") == "docker" and not image:
+            wrong.append(PREFIX + "DOCKER_IMAGE")
         port = number("PORT", 8470)
         host = environment.get(PREFIX + "HOST", "127.0.0.1")
         settings = cls(
@@ -100,7 +108,11 @@ class Settings:
             database_url=need("DATABASE_URL"),
             redis_url=need("REDIS_URL"),
             secret_key=need("SECRET_KEY"),
-            executor=choice("EXECUTOR", "process", ("process", "simulated")),
+            executor=choice("EXECUTOR", "process", ("process", "docker", "simulated")),
+            docker_image=image,
+            docker_socket=environment.get(PREFIX + "DOCKER_SOCKET", "/var/run/docker.sock"),
+            docker_gpus=choice("DOCKER_GPUS", "nvidia", ("nvidia", "cdi")),
+            docker_network=choice("DOCKER_NETWORK", "none", ("none", "own")),
             host=host,
             port=port,
             public_url=environment.get(PREFIX + "PUBLIC_URL", f"http://{host}:{port}"),

@@ -120,6 +120,11 @@ class JobView:
         return job_times.seconds_in_states(self.job, self.now)
 
     @property
+    def image(self) -> str | None:
+        """Of the container that it ran in; None for a process."""
+        return None if self.plan is None else self.plan.container
+
+    @property
     def shares_our_user(self) -> bool | None:
         """Whether the program ran as the portal's own user; None before anything ran."""
         return None if self.plan is None else self.plan.uid is None

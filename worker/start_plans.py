@@ -2,22 +2,31 @@
 
 import os
 from pathlib import Path
+from typing import TypedDict
 
 from sqlalchemy import select
 from sqlalchemy.orm import joinedload, selectinload
 
 from cluster.domain import launch
-from cluster.domain.states import TrainingKind, UnitKind
+from cluster.domain.states import TrainingKind, UnitKind, UnitState
 from cluster.services import storage
 from cluster.services.context import Cluster
 from cluster.services.environments import default_environment
 from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job
-from cluster.store.nodes import Allocation, Unit
+from cluster.store.nodes import Allocation, Node, Unit
 from worker.environments.ready import read_variables
 from worker.executors.contract import StartPlan
+from worker.views import view_of
 
 WE_ARE_ROOT = os.geteuid() == 0
+FOR_JOBS = 0.9
+"""Of a node's memory; the rest is for its services."""
+
+
+class Share(TypedDict, total=False):
+    cpus: float
+    memory_bytes: int
 
 
 def read_start_plan(cluster: Cluster, runtime: Path, attempt_id: int) -> StartPlan:
@@ -29,7 +38,7 @@ def read_start_plan(cluster: Cluster, runtime: Path, attempt_id: int) -> StartPl
         .options(
             joinedload(Attempt.job).joinedload(Job.training),
             joinedload(Attempt.job).joinedload(Job.dataset),
-            joinedload(Attempt.node),
+            joinedload(Attempt.node).selectinload(Node.units),
             selectinload(Attempt.allocations).joinedload(Allocation.unit).joinedload(Unit.node),
         )
     )
@@ -39,8 +48,11 @@ def read_start_plan(cluster: Cluster, runtime: Path, attempt_id: int) -> StartPl
     job = attempt.job
     units = [allocation.unit for allocation in attempt.allocations]
     folder = storage.attempt_folder(settings, job.workspace_id, job.id, attempt.number)
+    view = view_of(settings.executor)
+    inside = view.show_attempt(folder)
+    runtime = view.show_runtime(runtime)
     environment_folder = Path(environment.path) if environment else Path("/nonexistent")
-    interpreter = str(environment_folder / "bin" / "python")
+    interpreter = str(view.show_environment(environment_folder) / "bin" / "python")
     code = code_of(settings, job)
     plan = launch.launch_plan(
         job.launcher, interpreter, str(runtime), job.units, program_of(job, interpreter)
@@ -53,9 +65,11 @@ def read_start_plan(cluster: Cluster, runtime: Path, attempt_id: int) -> StartPl
         kind_of(units),
         launch.JobFolders(
             runtime=str(runtime),
-            out=str(folder / "out"),
-            code=str(folder / "out" / "work") if code else str(runtime),
-            dataset=str(storage.dataset_folder(settings, job.dataset)) if job.dataset else "",
+            out=str(inside / "out"),
+            code=str(inside / "out" / "work") if code else str(runtime),
+            dataset=str(view.show(storage.dataset_folder(settings, job.dataset), "dataset"))
+            if job.dataset
+            else "",
         ),
         str(environment_folder / "bin"),
         job.variables,
@@ -67,12 +81,27 @@ def read_start_plan(cluster: Cluster, runtime: Path, attempt_id: int) -> StartPl
         argv=plan.command,
         environment=variables | read_variables(environment_folder),
         ranks=plan.ranks,
-        code=code,
+        code=view.show(code, "code") if code else None,
         uid=settings.uid_base + job.user_id if WE_ARE_ROOT else None,
         gid=settings.gid_base + job.workspace_id if WE_ARE_ROOT else None,
         time_limit_seconds=job.time_limit_seconds,
         nodes=nodes_of(attempt),
+        gpus=tuple(unit.identity for unit in units if unit.kind is UnitKind.GPU),
+        image=settings.docker_image or None,
+        mounts=tuple(view.mounts),
+        folder_inside=inside,
+        **share_of(attempt.node, job.units),
     )
+
+
+def share_of(node: Node, units: int) -> Share:
+    """Of the node's processors and memory as large a part as of its units; empty where nothing is known."""
+    there = sum(unit.state is not UnitState.GONE for unit in node.units)
+    cpus, memory = node.facts.get("cpus"), node.facts.get("memory_bytes")
+    if not there or not isinstance(cpus, int) or not isinstance(memory, int):
+        return {}
+    part = min(units / there, 1.0)
+    return {"cpus": cpus * part, "memory_bytes": int(memory * part * FOR_JOBS)}
 
 
 def nodes_of(attempt: Attempt) -> tuple[str, ...]:

@@ -162,7 +162,9 @@ def _decide_gone(facts: AttemptFacts) -> Action:
     if facts.truth is not None:
         truth = of_attempt(facts.truth, facts.job, facts.number, facts.number)
         if truth.stopped and facts.desired is Desired.RUN:
-            return Interrupt("interrupted.services_stopped", {"attempt": facts.number})
+            by_engine = truth.executor_exit_code is not None and not facts.requeue
+            code = "interrupted.engine_stopped" if by_engine else "interrupted.services_stopped"
+            return Interrupt(code, {"attempt": facts.number})
         return RecordEnd(outcome(truth, facts.desired))
     if facts.node is NodeFate.REBOOTED:
         return Interrupt("interrupted.node_rebooted", {"attempt": facts.number})

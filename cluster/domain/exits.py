@@ -88,6 +88,7 @@ class ExitTruth:
     left_behind: int = 0
     """Processes that the program had left running; they were ended."""
     error: str | None = None
+    memory_limit_bytes: int | None = None
     executor_exit_code: int | None = None
     """Not in the file: what ran it has an exit code of its own."""
     results: Results = field(default_factory=dict)
@@ -156,6 +157,7 @@ def _read_truth(found: Any) -> ExitTruth:
         error=_maybe(found.get("error"), _code),
         results=parse_results(found.get("results") or {}),
         not_finite=_maybe(found.get("not_finite"), check_metric),
+        memory_limit_bytes=_maybe(found.get("memory_limit_bytes"), _whole),
     )
 
 
@@ -182,6 +184,8 @@ def outcome(truth: ExitTruth, desired: Desired = Desired.RUN) -> Outcome:
         return Outcome(JobState.FAILED, "exit.timed_out", data, shown)
     if truth.out_of_memory:
         most = {"max_rss_bytes": truth.max_rss_bytes} if truth.max_rss_bytes else {}
+        if truth.memory_limit_bytes:
+            most["memory_limit_bytes"] = truth.memory_limit_bytes
         return Outcome(JobState.FAILED, "exit.out_of_memory", data | most, shown)
     code, more = meaning(exit_code, signal)
     state = JobState.FINISHED if code == "exit.finished" else JobState.FAILED

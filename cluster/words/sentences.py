@@ -92,7 +92,10 @@ VARIANTS: dict[str, tuple[tuple[str, str, bool], ...]] = {
     "waiting.start.freed_at": (("starts_on_node", ".anywhere", False),),
     "archive.unreadable": (("name", ".unnamed", False),),
     "exit.stopped": (("by", ".by", True),),
-    "exit.out_of_memory": (("max_rss_bytes", ".unknown", False),),
+    "exit.out_of_memory": (
+        ("memory_limit_bytes", ".limit", True),
+        ("max_rss_bytes", ".unknown", False),
+    ),
     "environment.no_space": (("needed", ".needed", True), ("path", ".unknown", False)),
 }
 """By code: (data, what to append to the code, whether it has to be there)."""

@@ -13,7 +13,7 @@ LARGEST_PLAN = 1024 * 1024
 
 @dataclass(frozen=True)
 class Plan:
-    """`uid` None: the program ran as the portal's own user and could have written its own result."""
+    """`uid` None: the program ran as its shim's own user and could have written its own result."""
 
     argv: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -21,6 +21,8 @@ class Plan:
     folder: str = ""
     uid: int | None = None
     gid: int | None = None
+    container: str | None = None
+    """The image, where it ran in a container: there shim and program are one user."""
 
 
 def read_plan(root: Path, *control: str) -> Plan | None:
@@ -42,4 +44,5 @@ def read_plan(root: Path, *control: str) -> Plan | None:
         str(said.get("cwd") or ""),
         whole(said.get("uid")),
         whole(said.get("gid")),
+        str(said["container"]) if said.get("container") else None,
     )

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from cluster.settings import Settings
+from worker.adapters.engine import Engine
 from worker.executors.contract import Executor
+from worker.executors.docker import DockerExecutor
 from worker.executors.launchers import Launcher
 from worker.executors.process import ProcessExecutor
 from worker.executors.simulated import SimulatedExecutor, World
@@ -11,6 +13,9 @@ from worker.executors.simulated import SimulatedExecutor, World
 
 def open_executor(settings: Settings, runtime: Path, launcher: Launcher | None = None) -> Executor:
     """`runtime` is the installed copy of worker/inside."""
+    if settings.executor == "docker":
+        engine = Engine(settings.docker_socket)
+        return DockerExecutor(engine, settings.storage_dir, settings.docker_gpus, settings.docker_network)
     if settings.executor == "simulated":
         return SimulatedExecutor(World(settings.state_dir / "simulated"))
     return ProcessExecutor(runtime, settings.storage_dir, launcher)

@@ -43,7 +43,10 @@ class StartPlan:
     environment: Mapping[str, str]
     ranks: int = 1
     code: Path | None = None
-    """Copied to `out/work`, which then is the working folder; None: the program works in `out`."""
+    """Copied to `out/work`, which then is the working folder; None: the program works in `out`.
+
+    As the shim finds it.
+    """
     uid: int | None = None
     """Who the program runs as; None: as ourselves, where we are not root."""
     gid: int | None = None
@@ -57,7 +60,7 @@ class StartPlan:
     mounts: tuple[Mount, ...] = ()
     """What a container needs besides the attempt's own folders. A process sees the machine as it is."""
     folder_inside: Path | None = None
-    """Where the program sees `folder`; None: where it is. `argv`, `environment` and `code` speak so, too."""
+    """Where the shim and the program find `folder`; None: where it is."""
     memory_bytes: int | None = None
     cpus: float | None = None
     most_processes: int | None = None

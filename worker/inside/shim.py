@@ -1,11 +1,12 @@
 """The shim: one detached process per attempt that starts the program, watches it and says how it ended.
 
-    python3 -I -S shim.py <attempt folder>
+    python3 -I -S shim.py <attempt folder>             detached: nobody's child and nobody's service
+    python3 -I -S shim.py <attempt folder> attached    in a container of its own, whose init started it
 
 Reads control/plan.json; creates control/started exactly once and refuses to start where it stands;
 writes control/usage.json every 2 s; ends everything that descends from it on SIGTERM, at the time limit and
-when the launcher has ended; writes control/exit.json as its last act. Prints one line of JSON to the
-executor, which then leaves it alone. It is nobody's child and nobody's service.
+when the launcher has ended, at once on SIGUSR1; writes control/exit.json as its last act and ends with the exit
+code that stands there. Prints one line of JSON to the executor, which then leaves it alone.
 """
 
 import json
@@ -32,7 +33,8 @@ USAGE_SECONDS = 2.0
 TICK_SECONDS = 0.25
 HURRY_SECONDS = 0.05
 WRITE_AGAIN_SECONDS = 1.0
-WATCHED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+WATCHED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1)
+NO_EXIT_CODE = 125
 
 
 def now_text():
@@ -56,6 +58,10 @@ class Ending:
         self.since = time.monotonic()
         self.told = False
 
+    def hurry(self):
+        """No more grace."""
+        self.since = float("-inf")
+
     def act(self, shim):
         living = shim_tree.living_descendants(os.getpid())
         if not self.told:
@@ -68,7 +74,7 @@ class Ending:
 
 
 class Shim:
-    def __init__(self, folder, plan):
+    def __init__(self, folder, plan, attached=False):
         self.control = os.path.join(folder, "control")
         self.plan = plan
         self.launcher = None
@@ -87,6 +93,7 @@ class Shim:
         self.pids = set()
         self.results = shim_metrics.Results()
         self.kernel_log = shim_memory.KernelLog()
+        self.own_group = shim_memory.OwnGroup() if attached else None
 
     def run(self):
         try:
@@ -111,6 +118,8 @@ class Shim:
             note("asked to stop by signal %d" % told.si_signo)
             self.stopped = self.status is None
             self.ending = self.ending or Ending("stop")
+        if told is not None and told.si_signo == signal.SIGUSR1:
+            self.ending.hurry()
         limit = self.plan.get("time_limit_seconds")
         if limit and not self.ending and time.monotonic() - self.started >= limit:
             note("time limit of %d s reached" % limit)
@@ -185,11 +194,14 @@ class Shim:
             ended_at=self.ended_at or now_text(),
             cpu_seconds=round(max(self.cpu_seconds, shim_result.cpu_of_reaped()), 2),
             max_rss_bytes=max(self.max_rss_bytes, shim_result.biggest_of_reaped()),
+            memory_limit_bytes=self.own_group.limit if self.own_group else None,
         )
         result.update(self.said_results())
         return result
 
     def was_out_of_memory(self, ranks):
+        if self.own_group and self.own_group.has_killed() and shim_result.was_killed(self.status, ranks):
+            return True
         pids = self.pids | {rank["pid"] for rank in ranks} | {self.launcher}
         return shim_memory.was_ours(self.kernel_log.read_killed(), pids, self.plan.get("uid"))
 
@@ -200,7 +212,7 @@ def write_result(shim, reserved):
     while True:
         try:
             shim_files.write_reserved(reserved, os.path.join(shim.control, "exit.json"), result)
-            return
+            return NO_EXIT_CODE if result["exit_code"] is None else result["exit_code"]
         except OSError as error:
             note("exit.json not written, trying again: %s" % error)
             time.sleep(WRITE_AGAIN_SECONDS)
@@ -213,8 +225,6 @@ def detach():
     os.setsid()
     if os.fork():
         os._exit(0)
-    os.chdir("/")
-    os.umask(0o022)
 
 
 def answer(value):
@@ -231,8 +241,12 @@ def leave_terminal(control):
         os.dup2(descriptor, number)
 
 
-def main(folder):
-    detach()
+def main(folder, attached=False):
+    """The exit code with which the shim itself ends."""
+    if not attached:
+        detach()
+    os.chdir("/")
+    os.umask(0o022)
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     shim_program.prctl(shim_program.PR_SET_CHILD_SUBREAPER, 1)
     control = os.path.join(folder, "control")
@@ -250,16 +264,16 @@ def main(folder):
         if not shim_files.create_once(os.path.join(control, "started"), handle):
             os.unlink(reserved)
             answer({"refused": "already_started"})
-            return
+            return NO_EXIT_CODE
     except OSError as error:
         answer({"refused": "error", "errno": error.errno, "text": str(error)})
-        return
+        return NO_EXIT_CODE
     answer(handle)
     leave_terminal(control)
-    shim = Shim(folder, plan)
+    shim = Shim(folder, plan, attached)
     shim.run()
-    write_result(shim, reserved)
+    return write_result(shim, reserved)
 
 
 if __name__ == "__main__":
-    main(os.path.abspath(sys.argv[1]))
+    sys.exit(main(os.path.abspath(sys.argv[1]), sys.argv[2:] == ["attached"]))

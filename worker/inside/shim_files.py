@@ -61,8 +61,9 @@ def write_whole(path: str, value: Dict[str, Any]) -> None:
 
 def create_once(path: str, value: Dict[str, Any]) -> bool:
     """False where it stands already. A hard link is as exclusive as O_EXCL and never seen half-written."""
-    temporary = "%s.%d.tmp" % (path, os.getpid())
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+    # The folder may be a stranger's: no name that could be guessed, nothing that stands there is opened.
+    temporary = "%s.%s.tmp" % (path, os.urandom(8).hex())
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     try:
         write_all(descriptor, json.dumps(value, sort_keys=True).encode())
         os.fsync(descriptor)

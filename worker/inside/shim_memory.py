@@ -37,6 +37,42 @@ class KernelLog:
         return killed
 
 
+class OwnGroup:
+    """The memory cgroup of a container that holds this attempt and nothing else."""
+
+    def __init__(self, root="/sys/fs/cgroup"):
+        old, new = os.path.join(root, "memory"), root
+        is_old = os.path.exists(os.path.join(old, "memory.oom_control"))
+        # Linux, Documentation/admin-guide: cgroup-v1/memory.rst and cgroup-v2.rst.
+        self.events = os.path.join(old, "memory.oom_control") if is_old else os.path.join(new, "memory.events")
+        limit = os.path.join(old, "memory.limit_in_bytes") if is_old else os.path.join(new, "memory.max")
+        self.limit = read_limit(limit)
+        self.before = read_kills(self.events)
+
+    def has_killed(self):
+        """Whether the kernel has ended something in it since."""
+        return read_kills(self.events) > self.before
+
+
+def read_limit(path):
+    """Bytes; None where there is none. Version 1 says "no limit" by a number next to 2**63."""
+    try:
+        with open(path) as file:
+            limit = int(file.read())
+    except (OSError, ValueError):
+        return None
+    return limit if limit < 2 ** 60 else None
+
+
+def read_kills(path):
+    try:
+        with open(path) as file:
+            words = dict(line.split()[:2] for line in file if len(line.split()) >= 2)
+        return int(words.get("oom_kill", 0))
+    except (OSError, ValueError):
+        return 0
+
+
 def was_ours(killed, pids, uid):
     """`pids` are those that we saw or that the ranks named; the kernel's uid must not contradict."""
     return any(pid in pids and (its is None or uid is None or its == uid) for pid, its in killed.items())

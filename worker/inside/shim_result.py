@@ -2,6 +2,7 @@
 
 import os
 import resource
+import signal
 
 import shim_files
 
@@ -41,6 +42,12 @@ def parse_rank(number, told):
 
 def is_whole(value):
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def was_killed(status, ranks):
+    """Whether the launcher or a rank ended by SIGKILL."""
+    codes = [read_status(status)[0]] + [rank["exit_code"] for rank in ranks]
+    return 128 + signal.SIGKILL in codes
 
 
 def first_failed(ranks):

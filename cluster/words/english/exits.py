@@ -10,6 +10,9 @@ SENTENCES = {
     "exit.aborted": "Exit code 134: the program aborted itself (SIGABRT).",
     "exit.killed": "Exit code 137: killed from outside (SIGKILL), not by Groundcrew.",
     "exit.out_of_memory": "Out of memory: the kernel ended the program at {max_rss_bytes:bytes}.",
+    "exit.out_of_memory.limit": (
+        "Out of memory: the kernel ended the program at its limit of {memory_limit_bytes:bytes}."
+    ),
     "exit.out_of_memory.unknown": "Out of memory: the kernel ended the program.",
     "exit.segmentation_fault": "Exit code 139: the program touched memory that is not its own (SIGSEGV).",
     "exit.terminated": "Exit code 143: asked to end from outside (SIGTERM), not by Groundcrew.",

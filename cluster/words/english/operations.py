@@ -16,8 +16,10 @@ SENTENCES = {
         "This machine has Python {version}; the environment can be built for {supported:list}."
     ),
     "environment.not_working": "Everything was installed, and yet it does not work: {line}",
+    "engine.silent": "The container engine behind {socket} does not answer.",
     "start.failed": "The node could not start it: {reason}. It is tried again.",
     "start.too_slow": "The node did not start it within {seconds:duration}. It is tried again.",
+    "start.no_image": "The image {image} is not on the node. It is tried again.",
     "start.forestalled": "It was stopped before it could start.",
 }
 
@@ -44,6 +46,7 @@ HINTS = {
 TITLES = {
     "operation": "The operation did not end well",
     "start": "Not started",
+    "engine": "No answer",
     "environment": "The training environment was not built",
 }
 

@@ -54,6 +54,9 @@ SENTENCES = {
     "waiting.start.freed.anywhere": "Starts when job-{freed_by} ends; when that will be is not known.",
     "waiting.helps": "With {helps_units:units} it starts now.",
     "interrupted.services_stopped": "The services were stopped on purpose.",
+    "interrupted.engine_stopped": (
+        "The container engine stopped it: it was restarted, or somebody stopped the container by hand."
+    ),
     "interrupted.node_rebooted": "The node was restarted meanwhile.",
     "interrupted.shim_lost": "The process that watched it disappeared.",
     "interrupted.node_lost": "The node stayed silent for too long.",

@@ -1,0 +1,152 @@
+"""The container engine behind its socket: Docker Engine API 1.40 and later, spoken through the docker package."""
+
+from collections.abc import Mapping
+from contextlib import contextmanager
+from typing import Any, cast
+
+import docker
+import requests
+from docker.errors import APIError, DockerException, NotFound
+
+from cluster.domain.errors import Unavailable
+
+SECONDS = 20
+"""How long one answer may take; the scheduler waits for it."""
+CONFLICT, NOT_MODIFIED = 409, 304
+LOG_LINES = 5
+
+
+class EngineSilent(Unavailable):
+    """It does not answer, or answers that it cannot."""
+
+
+class EngineRefused(Exception):
+    """It answers that this request cannot be done: the reason in its own words."""
+
+
+class NameTaken(EngineRefused):
+    """A container of this name exists."""
+
+
+class ImageMissing(EngineRefused):
+    """The image is not on this machine; nothing here pulls it."""
+
+
+class Engine:
+    """Connects when it is first asked, so that a service starts while the engine is down."""
+
+    def __init__(self, socket: str) -> None:
+        self.socket = socket
+        self._client: Any = None
+
+    @contextmanager
+    def _answering(self) -> Any:
+        try:
+            if self._client is None:
+                self._client = docker.APIClient(f"unix://{self.socket}", version="auto", timeout=SECONDS)
+            yield self._client
+        except APIError as error:
+            if not error.is_client_error() and not said(error):
+                raise EngineSilent("engine.silent", socket=self.socket) from error
+            raise
+        except (DockerException, requests.RequestException) as error:
+            self._client = None
+            raise EngineSilent("engine.silent", socket=self.socket) from error
+
+    def create(self, name: str, request: Mapping[str, Any]) -> str:
+        """The new container's id; not started. Raises NameTaken, ImageMissing, EngineRefused."""
+        try:
+            with self._answering() as client:
+                return cast(str, client.create_container_from_config(dict(request), name)["Id"])
+        except NotFound as error:
+            raise ImageMissing(said(error)) from error
+        except APIError as error:
+            raise (NameTaken if error.status_code == CONFLICT else EngineRefused)(said(error)) from error
+
+    def start(self, container: str) -> None:
+        """Safe to repeat. Raises EngineRefused."""
+        try:
+            with self._answering() as client:
+                client.start(container)
+        except APIError as error:
+            raise EngineRefused(said(error)) from error
+
+    def inspect(self, container: str) -> dict[str, Any] | None:
+        """By id or name; None where there is none."""
+        try:
+            with self._answering() as client:
+                return cast(dict[str, Any], client.inspect_container(container))
+        except NotFound:
+            return None
+        except APIError as error:
+            raise EngineSilent("engine.silent", socket=self.socket) from error
+
+    def containers(self, label: str) -> list[dict[str, Any]]:
+        """Every container with this label, whatever its state; `Id`, `State`, `Labels`."""
+        try:
+            with self._answering() as client:
+                return cast(list[dict[str, Any]], client.containers(all=True, filters={"label": label}))
+        except APIError as error:
+            raise EngineSilent("engine.silent", socket=self.socket) from error
+
+    def signal(self, container: str, name: str) -> None:
+        """To its first process; nothing where it does not run any more."""
+        try:
+            with self._answering() as client:
+                client.kill(container, name)
+        except APIError as error:
+            if not error.is_client_error():
+                raise EngineSilent("engine.silent", socket=self.socket) from error
+
+    def remove(self, container: str) -> None:
+        """One that does not run, with its anonymous volumes; safe to repeat."""
+        try:
+            with self._answering() as client:
+                client.remove_container(container, v=True)
+        except APIError as error:
+            if not error.is_client_error():
+                raise EngineSilent("engine.silent", socket=self.socket) from error
+
+    def last_words(self, container: str) -> str:
+        """What its first process printed last, on one line."""
+        try:
+            with self._answering() as client:
+                text = client.logs(container, tail=LOG_LINES)
+        except APIError:
+            return ""
+        return " ".join(text.decode(errors="replace").split())[-400:]
+
+    def ensure_network(self, name: str, labels: Mapping[str, str]) -> None:
+        """A bridge of its own, which reaches outside and no other container. Raises EngineRefused."""
+        try:
+            with self._answering() as client:
+                if not client.networks(names=[name]):
+                    client.create_network(name, driver="bridge", labels=dict(labels), check_duplicate=True)
+        except APIError as error:
+            if error.status_code != CONFLICT:
+                raise EngineRefused(said(error)) from error
+
+    def list_networks(self, label: str) -> list[dict[str, Any]]:
+        try:
+            with self._answering() as client:
+                return cast(list[dict[str, Any]], client.networks(filters={"label": label}))
+        except APIError as error:
+            raise EngineSilent("engine.silent", socket=self.socket) from error
+
+    def remove_network(self, network: str) -> None:
+        """Safe to repeat; one that is in use stays."""
+        try:
+            with self._answering() as client:
+                client.remove_network(network)
+        except APIError as error:
+            if not error.is_client_error():
+                raise EngineSilent("engine.silent", socket=self.socket) from error
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+
+def said(error: APIError) -> str:
+    return str(error.explanation or "")

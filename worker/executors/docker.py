@@ -1,0 +1,208 @@
+"""Runs attempts as containers of the engine on the scheduler's own machine, the shim inside as their program.
+
+A container is named `gc-<job>-<attempt>-<installation>`, so that a second one cannot be made, and labelled
+with what it is, so that a new scheduler finds it. The engine never restarts it. Who the program is, the
+shim is too: the program could write its own result, and the engine's exit code must agree with it.
+"""
+
+import hashlib
+import os
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from cluster.domain.attempts import Seen
+from cluster.domain.exits import ExitTruth, parse_exit
+from worker.adapters.engine import Engine, EngineRefused, EngineSilent, ImageMissing, NameTaken
+from worker.executors import docker_folders
+from worker.executors.contract import CannotTell, Handle, NotStarted, Running, Sight, StartPlan
+from worker.executors.docker_request import create_request
+from worker.inside import shim_files, shim_tree
+
+START_SECONDS = 20.0
+FORCE_SECONDS = 1.0
+PAUSE_SECONDS = 0.02
+LIVING = frozenset({"running", "paused", "restarting"})
+KILLED = 137
+
+
+class DockerExecutor:
+    """`storage` is the root of all attempt folders; it tells this installation's containers from others'."""
+
+    def __init__(self, engine: Engine, storage: Path, gpus: str = "nvidia", network: str = "none") -> None:
+        self.engine = engine
+        self.gpus = gpus
+        self.network = network
+        self.installation = hashlib.sha256(os.fsencode(storage)).hexdigest()[:8]
+
+    def start(self, plan: StartPlan) -> Handle:
+        if len(plan.nodes) > 1:
+            raise NotStarted("start.failed", reason="a container runs on one node")
+        try:
+            docker_folders.prepare(plan, self.user_of(plan))
+            return self.wait_for_shim(plan, self.ensure_container(plan))
+        except ImageMissing as missing:
+            raise NotStarted("start.no_image", image=plan.image) from missing
+        except (EngineRefused, OSError) as error:
+            raise NotStarted("start.failed", reason=str(error)) from error
+        except EngineSilent as silence:
+            raise NotStarted(silence.code, **silence.data) from silence
+
+    def ensure_container(self, plan: StartPlan) -> str:
+        """Its id. Where a shim has begun before, or never may, none is made."""
+        name = self.name_of(plan.folder)
+        if docker_folders.read_started(plan.folder) is None:
+            with suppress(NameTaken):
+                self.engine.create(name, self.request_of(plan, name))
+        found = self.engine.inspect(name)
+        if found is None:
+            return name
+        if found["State"]["Status"] == "created":
+            self.engine.start(found["Id"])
+        return str(found["Id"])
+
+    def request_of(self, plan: StartPlan, name: str) -> dict[str, Any]:
+        labels = self.labels_of(plan)
+        network = self.network
+        if network == "own":
+            network = name
+            self.engine.ensure_network(name, labels)
+        return create_request(plan, name, labels, self.user_of(plan), self.gpus, network)
+
+    def labels_of(self, plan: StartPlan) -> dict[str, str]:
+        return {
+            "groundcrew.installation": self.installation,
+            "groundcrew.job": str(plan.job),
+            "groundcrew.attempt": str(plan.attempt),
+            "groundcrew.fence": str(plan.attempt),
+            "groundcrew.folder": str(plan.folder),
+            "groundcrew.boot": shim_tree.read_boot_id(),
+        }
+
+    def user_of(self, plan: StartPlan) -> tuple[int, int]:
+        uid = os.getuid() if plan.uid is None else plan.uid
+        gid = os.getgid() if plan.gid is None else plan.gid
+        return uid, gid
+
+    def name_of(self, folder: Path) -> str:
+        """Attempts' folders end in `<job>/<attempt>`."""
+        return f"gc-{folder.parent.name}-{folder.name}-{self.installation}"
+
+    def wait_for_shim(self, plan: StartPlan, container: str) -> Handle:
+        """Until the shim has begun; also where it has ended since."""
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            started = docker_folders.read_started(plan.folder)
+            if started is docker_folders.FORESTALLED:
+                raise NotStarted("start.forestalled")
+            if started is not None:
+                return {"container": container}
+            found = self.engine.inspect(container)
+            if found is None or found["State"]["Status"] not in LIVING:
+                words = self.engine.last_words(container)
+                raise NotStarted("start.failed", reason=words or "the container ended before the shim began")
+            if time.monotonic() > deadline:
+                raise NotStarted("start.too_slow", seconds=START_SECONDS)
+            time.sleep(PAUSE_SECONDS)
+
+    def forestall(self, folder: Path) -> bool:
+        return docker_folders.forestall(folder)
+
+    def look(self, folder: Path) -> Sight:
+        try:
+            found = self.engine.inspect(self.name_of(folder))
+        except EngineSilent:
+            return Sight(Seen.UNKNOWN)
+        started = docker_folders.read_started(folder)
+        has_begun = started is not None and started is not docker_folders.FORESTALLED
+        if found is None:
+            return Sight(Seen.GONE if has_begun else Seen.ABSENT)
+        handle = {"container": found["Id"]}
+        of_this_boot = found["Config"]["Labels"].get("groundcrew.boot") == shim_tree.read_boot_id()
+        if found["State"]["Status"] in LIVING:
+            return Sight(Seen.ALIVE, handle, of_this_boot)
+        return Sight(Seen.GONE if has_begun else Seen.ABSENT, handle, of_this_boot)
+
+    def list_running(self) -> list[Running]:
+        return [
+            Running(
+                *numbers_of(found), Path(found["Labels"]["groundcrew.folder"]), {"container": found["Id"]}
+            )
+            for found in self._list()
+            if found["State"] in LIVING
+        ]
+
+    def _list(self) -> list[dict[str, Any]]:
+        try:
+            return self.engine.containers(f"groundcrew.installation={self.installation}")
+        except EngineSilent as silence:
+            raise CannotTell(silence.code, **silence.data) from silence
+
+    def read_end(self, folder: Path) -> ExitTruth | None:
+        """The shim's word beside the engine's; what the kernel ended for want of memory wrote none."""
+        try:
+            found = self.engine.inspect(self.name_of(folder))
+        except EngineSilent as silence:
+            raise CannotTell(silence.code, **silence.data) from silence
+        content = shim_files.read_plain(str(folder / "control"), "exit.json")
+        if found is None:
+            return None if content is None else parse_exit(content)
+        state = found["State"]
+        if content is not None:
+            truth = replace(parse_exit(content), executor_exit_code=state["ExitCode"])
+            killed = state["OOMKilled"] and truth.exit_code == KILLED
+            return replace(truth, out_of_memory=truth.out_of_memory or killed)
+        if not state["OOMKilled"]:
+            return None
+        job, attempt = numbers_of(found["Config"])
+        limit = found["HostConfig"]["Memory"] or None
+        return ExitTruth(
+            job, attempt, attempt, exit_code=KILLED, out_of_memory=True, memory_limit_bytes=limit
+        )
+
+    def stop(self, handle: Handle) -> None:
+        """The container's init hands the signal to the shim."""
+        with suppress(EngineSilent):
+            self.engine.signal(handle["container"], "SIGTERM")
+
+    def force_stop(self, handle: Handle) -> None:
+        """First by the shim, so that it can still say how it ended; then the whole container."""
+        with suppress(EngineSilent):
+            self.engine.signal(handle["container"], "SIGUSR1")
+            deadline = time.monotonic() + FORCE_SECONDS
+            while time.monotonic() < deadline:
+                found = self.engine.inspect(handle["container"])
+                if found is None or found["State"]["Status"] not in LIVING:
+                    return
+                time.sleep(PAUSE_SECONDS)
+            self.engine.signal(handle["container"], "SIGKILL")
+
+    def clear(self, folder: Path) -> int:
+        """A container ends with its init, so there is nothing but a container that still runs."""
+        with suppress(EngineSilent):
+            found = self.engine.inspect(self.name_of(folder))
+            if found is not None and found["State"]["Status"] in LIVING:
+                self.engine.signal(found["Id"], "SIGKILL")
+                return 1
+        return 0
+
+    def forget_all_but(self, known: Collection[tuple[int, int]]) -> None:
+        label = f"groundcrew.installation={self.installation}"
+        try:
+            for found in self._list():
+                if found["State"] not in LIVING and numbers_of(found) not in known:
+                    self.engine.remove(found["Id"])
+            for network in self.engine.list_networks(label):
+                if numbers_of(network) not in known:
+                    self.engine.remove_network(network["Id"])
+        except EngineSilent as silence:
+            raise CannotTell(silence.code, **silence.data) from silence
+
+
+def numbers_of(found: dict[str, Any]) -> tuple[int, int]:
+    """Job and attempt by the labels."""
+    labels = found["Labels"]
+    return int(labels["groundcrew.job"]), int(labels["groundcrew.attempt"])

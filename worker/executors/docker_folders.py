@@ -1,0 +1,63 @@
+"""The attempt's folder for a container: `control` and `out` belong to the job's user, for its shim runs as that."""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from worker.executors.contract import StartPlan
+from worker.inside import shim_files
+
+FORESTALLED: dict[str, Any] = {"forestalled": True}
+
+
+def prepare(plan: StartPlan, user: tuple[int, int]) -> None:
+    """Safe to repeat and to interrupt: the plan is written once, before the folder is the job's.
+
+    Afterwards nothing of ours is written there any more, because a stranger may have left links in it.
+    """
+    for folder in (plan.folder.parent, plan.folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o750)
+        if plan.gid is not None:
+            os.chown(folder, -1, plan.gid)
+    out = plan.folder / "out"
+    if not out.exists():
+        out.mkdir(mode=0o700)
+        os.chown(out, *user)
+    if not (plan.folder / "control").exists():
+        give_control(plan, user)
+
+
+def give_control(plan: StartPlan, user: tuple[int, int]) -> None:
+    unfinished = plan.folder / f"control.{os.getpid()}.tmp"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(mode=0o700)
+    # The shim has the job's user already and could take no other.
+    content = plan.to_json() | {"uid": None, "gid": None, "container": plan.image}
+    shim_files.write_whole(str(unfinished / "plan.json"), content)
+    for path in (unfinished / "plan.json", unfinished):
+        os.chown(path, *user)
+    try:
+        unfinished.rename(plan.folder / "control")
+    except OSError:
+        shutil.rmtree(unfinished)
+        if not (plan.folder / "control").exists():
+            raise
+
+
+def forestall(folder: Path) -> bool:
+    """False where a shim was faster."""
+    control = folder / "control"
+    control.mkdir(parents=True, exist_ok=True)
+    return (
+        shim_files.create_once(str(control / "started"), FORESTALLED) or read_started(folder) is FORESTALLED
+    )
+
+
+def read_started(folder: Path) -> dict[str, Any] | None:
+    """What the shim wrote when it began; FORESTALLED itself where that was made impossible."""
+    started = shim_files.read_object(str(folder / "control"), "started")
+    if started is None:
+        return None
+    return FORESTALLED if started.get("forestalled") else started

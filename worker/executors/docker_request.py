@@ -1,0 +1,98 @@
+"""What the engine is asked for one attempt: the body of `POST /containers/create`, a pure function of the plan.
+
+Docker Engine API v1.41, https://docs.docker.com/engine/api/v1.41/#tag/Container/operation/ContainerCreate.
+An image decides nothing but its files: user, entrypoint, devices and privileges are ours.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from worker.executors.contract import StartPlan
+
+RUNTIME_INSIDE = Path("/groundcrew/runtime")
+FOLDER_INSIDE = Path("/groundcrew/attempt")
+MEMORY_FILES_BYTES = 1024**3
+"""/tmp and /dev/shm where the attempt has no memory limit; with one, half of it. They count as its memory."""
+MOST_PROCESSES = 4096
+NO_GPU = "void"
+"""Also where the engine's default runtime is NVIDIA's and the image asks for all of them."""
+
+
+def create_request(
+    plan: StartPlan, name: str, labels: Mapping[str, str], user: tuple[int, int], gpus: str, network: str
+) -> dict[str, Any]:
+    """`user` is uid and gid, never root; `gpus` the way to ask for them, `nvidia` or `cdi`."""
+    if 0 in user:
+        raise ValueError("a job never runs as root in a container")
+    return {
+        "Image": plan.image,
+        "Hostname": name[:63],
+        "User": "{}:{}".format(*user),
+        "Entrypoint": ["/usr/bin/env", "python3", "-I", "-S", f"{RUNTIME_INSIDE}/shim.py"],
+        "Cmd": [str(FOLDER_INSIDE), "attached"],
+        "Env": [f"NVIDIA_VISIBLE_DEVICES={','.join(plan.gpus) or NO_GPU}", "LD_PRELOAD=", "LC_ALL=C.UTF-8"],
+        "WorkingDir": "/",
+        "Labels": dict(labels),
+        "NetworkDisabled": network == "none",
+        "HostConfig": {
+            **confinement(),
+            **limits(plan),
+            "NetworkMode": network,
+            "Mounts": mounts(plan),
+            "DeviceRequests": device_requests(plan.gpus, gpus),
+            "RestartPolicy": {"Name": "no"},
+            "Init": True,
+            "LogConfig": {"Type": "json-file", "Config": {"max-size": "1m", "max-file": "1"}},
+        },
+    }
+
+
+def confinement() -> dict[str, Any]:
+    return {
+        "Privileged": False,
+        "CapDrop": ["ALL"],
+        "SecurityOpt": ["no-new-privileges:true"],
+        "ReadonlyRootfs": True,
+        "IpcMode": "private",
+        "PidMode": "",
+        "UTSMode": "",
+        "PublishAllPorts": False,
+    }
+
+
+def limits(plan: StartPlan) -> dict[str, Any]:
+    in_memory = plan.memory_bytes // 2 if plan.memory_bytes else MEMORY_FILES_BYTES
+    asked: dict[str, Any] = {
+        "PidsLimit": plan.most_processes or MOST_PROCESSES,
+        "ShmSize": in_memory,
+        "Tmpfs": {"/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={in_memory}"},
+    }
+    if plan.memory_bytes:
+        # As much with swap as without: a training that swaps only looks alive.
+        asked |= {"Memory": plan.memory_bytes, "MemorySwap": plan.memory_bytes}
+    if plan.cpus:
+        asked["NanoCpus"] = round(plan.cpus * 10**9)
+    return asked
+
+
+def mounts(plan: StartPlan) -> list[dict[str, Any]]:
+    """The attempt's two folders to write, everything else to read; a missing source is an error."""
+    own = [
+        {"Type": "bind", "Source": str(plan.folder / part), "Target": str(FOLDER_INSIDE / part)}
+        for part in ("control", "out")
+    ]
+    given = [
+        {"Type": "bind", "Source": str(each.source), "Target": str(each.target), "ReadOnly": True}
+        for each in plan.mounts
+    ]
+    return [*own, *given]
+
+
+def device_requests(uuids: tuple[str, ...], way: str) -> list[dict[str, Any]]:
+    """Exactly these GPUs. CDI: the engine reads the device from the specification of nvidia-ctk."""
+    if not uuids:
+        return []
+    if way == "cdi":
+        return [{"Driver": "cdi", "DeviceIDs": [f"nvidia.com/gpu={uuid}" for uuid in uuids]}]
+    return [{"Driver": "nvidia", "DeviceIDs": list(uuids), "Capabilities": [["gpu", "compute", "utility"]]}]

@@ -1,0 +1,73 @@
+"""Where a program finds what is given to it: as it lies on this machine, or as a container shows it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from worker.executors.contract import Mount
+from worker.executors.docker_request import FOLDER_INSIDE, RUNTIME_INSIDE
+
+INSIDE = Path("/groundcrew")
+
+
+class View(Protocol):
+    mounts: list[Mount]
+    """What has to be given to a container so that the shown paths are there."""
+
+    def show(self, path: Path, name: str) -> Path:
+        """The path under which the program finds it; `name` is its own within the attempt."""
+        ...
+
+    def show_runtime(self, runtime: Path) -> Path: ...
+
+    def show_environment(self, environment: Path) -> Path: ...
+
+    def show_attempt(self, folder: Path) -> Path: ...
+
+
+@dataclass
+class MachineView:
+    """A process sees the machine as it is."""
+
+    mounts: list[Mount] = field(default_factory=list)
+
+    def show(self, path: Path, name: str) -> Path:
+        return path
+
+    def show_runtime(self, runtime: Path) -> Path:
+        return runtime
+
+    def show_environment(self, environment: Path) -> Path:
+        return environment
+
+    def show_attempt(self, folder: Path) -> Path:
+        return folder
+
+
+@dataclass
+class ContainerView:
+    """The same few paths in every container, whatever the machine calls them."""
+
+    mounts: list[Mount] = field(default_factory=list)
+
+    def show(self, path: Path, name: str) -> Path:
+        return self._give(path, INSIDE / name)
+
+    def show_runtime(self, runtime: Path) -> Path:
+        return self._give(runtime, RUNTIME_INSIDE)
+
+    def show_environment(self, environment: Path) -> Path:
+        """At the same place, for its programs name it: the image needs the same Python in /usr/bin."""
+        return self._give(environment, environment) if environment.is_dir() else environment
+
+    def show_attempt(self, folder: Path) -> Path:
+        """The executor gives its two folders itself, to write."""
+        return FOLDER_INSIDE
+
+    def _give(self, path: Path, target: Path) -> Path:
+        self.mounts.append(Mount(path, target))
+        return target
+
+
+def view_of(executor: str) -> View:
+    return ContainerView() if executor == "docker" else MachineView()
