@@ -7,13 +7,15 @@ ever. A job that waits for something else (data set, environment, term) lets oth
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 
-from cluster.domain.states import NodeState, UnitKind
+from cluster.domain.board import Decision, Head, NodeUnits, Placed, Quota, Running, Waiting
+from cluster.domain.states import NodeState
 from cluster.domain.waiting import (
     AheadInQueue,
     HeldForAnother,
+    NodeDraining,
+    NodeLost,
     NodesTooSmall,
     NodeUnreachable,
     NoExecutor,
@@ -24,72 +26,21 @@ from cluster.domain.waiting import (
     Reason,
 )
 
-
-@dataclass(frozen=True)
-class Head:
-    """A waiting job. `blocked` is a reason that was found before units were looked at."""
-
-    job_id: int
-    workspace_id: int
-    units: int
-    priority: int = 0
-    blocked: Reason | None = None
-
-
-@dataclass(frozen=True)
-class NodeUnits:
-    """A node as placement sees it: `free` unit ids in the order in which they are given out."""
-
-    node_id: int
-    name: str
-    state: NodeState
-    kind: UnitKind
-    free: tuple[int, ...]
-    total: int
-    """Working units, free or not."""
-
-
-@dataclass(frozen=True)
-class Quota:
-    limit: int
-    used: int
-
-
-@dataclass(frozen=True)
-class Running:
-    """A job that holds units, and when it is expected to give them back (None: not known)."""
-
-    job_id: int
-    workspace_id: int
-    node_id: int
-    units: int
-    ends_at: datetime | None = None
-
-
-@dataclass(frozen=True)
-class Placed:
-    job_id: int
-    node_id: int
-    unit_ids: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Waiting:
-    job_id: int
-    reason: Reason
-    outlook: Outlook = field(default_factory=Outlook)
-
-
-Decision = Placed | Waiting
+__all__ = ["Decision", "Head", "NodeUnits", "Placed", "Quota", "Running", "Waiting", "in_order", "place"]
 
 
 def place(
     heads: Sequence[Head],
     nodes: Sequence[NodeUnits],
     quotas: Mapping[int, Quota],
-    running: Sequence[Running] = (),
+    running: Sequence[Running],
+    now: datetime,
+    spread: bool = False,
 ) -> list[Decision]:
-    """One decision per head, in the true order of the queue; the same input gives the same output."""
+    """One decision per head, in the true order of the queue; the same input gives the same output.
+
+    `spread`: the executor can run one job on several nodes.
+    """
     board = _Board(nodes, quotas, running)
     return [board.decide(head) for head in in_order(heads)]
 
@@ -100,13 +51,17 @@ def in_order(heads: Sequence[Head]) -> list[Head]:
     Priority acts within the workspace only: the k-th job of a workspace goes where its k-th oldest stood.
     """
     lines: dict[int, list[Head]] = {}
-    for head in sorted(heads, key=lambda h: (-h.priority, h.job_id)):
+    for head in sorted(heads, key=lambda h: (-h.priority, h.position, h.job_id)):
         lines.setdefault(head.workspace_id, []).append(head)
     places = {ws: sorted(h.job_id for h in line) for ws, line in lines.items()}
     queue = [
         (place, head) for ws, line in lines.items() for place, head in zip(places[ws], line, strict=True)
     ]
     return [head for _, head in sorted(queue, key=lambda entry: entry[0])]
+
+
+AWAY = (NodeState.UNREACHABLE, NodeState.LOST, NodeState.DRAINING, NodeState.NO_EXECUTOR)
+"""The likeliest to come back first."""
 
 
 class _Board:
@@ -165,8 +120,14 @@ class _Board:
             return None
         if not self.nodes:
             return NoNodes()
-        silent = [node for node in self.nodes if node.state is NodeState.UNREACHABLE]
-        return NodeUnreachable(silent[0].name) if silent else NoExecutor(self.nodes[0].name)
+        away = min(self.nodes, key=lambda node: (AWAY.index(node.state), node.node_id))
+        if away.state is NodeState.UNREACHABLE:
+            return NodeUnreachable(away.name, away.since)
+        if away.state is NodeState.LOST:
+            return NodeLost(away.name, away.since)
+        if away.state is NodeState.DRAINING:
+            return NodeDraining(away.name, away.since)
+        return NoExecutor(away.name)
 
     def _choose(self, units: int) -> NodeUnits | None:
         """The fullest node on which it fits, so that large holes stay for large jobs."""
@@ -178,7 +139,7 @@ class _Board:
         given, self.free[node.node_id] = free[: head.units], free[head.units :]
         self.used[head.workspace_id] = self.used.get(head.workspace_id, 0) + head.units
         self.running.append(Running(head.job_id, head.workspace_id, node.node_id, head.units))
-        return Placed(head.job_id, node.node_id, tuple(given))
+        return Placed(head.job_id, ((node.node_id, tuple(given)),))
 
     def _wait_for_units(self, head: Head) -> Waiting:
         fitting = [n for n in self.ready if len(self.free[n.node_id]) >= head.units]

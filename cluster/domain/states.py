@@ -44,7 +44,11 @@ class WorkspaceState(StrEnum):
 
 class NodeState(StrEnum):
     READY = "ready"
+    DRAINING = "draining"
     UNREACHABLE = "unreachable"
+    """Silent; its units stay booked, because nobody knows."""
+    LOST = "lost"
+    """Silent for longer than the grace time: its attempts were fenced."""
     NO_EXECUTOR = "no_executor"
 
 

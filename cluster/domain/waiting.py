@@ -5,6 +5,7 @@ Rows keep `code` and `data`; `cluster.words` makes the sentence when it is read.
 
 from dataclasses import asdict, dataclass, fields
 from datetime import date, datetime
+from enum import StrEnum
 from typing import Any, ClassVar
 
 from cluster.domain.states import UnitKind
@@ -120,6 +121,24 @@ class NodeUnreachable:
 
 
 @dataclass(frozen=True)
+class NodeLost:
+    """Silent for longer than the grace time; what ran there waits again."""
+
+    code: ClassVar[str] = "waiting.node_lost"
+    node: str
+    since: datetime | None = None
+
+
+@dataclass(frozen=True)
+class NodeDraining:
+    """The only nodes that could run it take nothing new, because somebody empties them."""
+
+    code: ClassVar[str] = "waiting.node_draining"
+    node: str
+    since: datetime | None = None
+
+
+@dataclass(frozen=True)
 class NoExecutor:
     """Nodes are there, but none of them can start jobs."""
 
@@ -142,6 +161,24 @@ class Interrupted:
 
 
 @dataclass(frozen=True)
+class OnHold:
+    """Somebody who may has held it; it stands in nobody's way until it is let go."""
+
+    code: ClassVar[str] = "waiting.on_hold"
+    by: str
+    since: datetime
+
+
+@dataclass(frozen=True)
+class SweepLimit:
+    """So many jobs of its sweep run already; it stands in nobody's way."""
+
+    code: ClassVar[str] = "waiting.sweep_limit"
+    sweep_id: int
+    most: int
+
+
+@dataclass(frozen=True)
 class JustSubmitted:
     """Nobody has looked at it yet; lasts for one turn of the scheduler."""
 
@@ -161,12 +198,25 @@ Reason = (
     | DatasetNotReady
     | DatasetFailed
     | NodeUnreachable
+    | NodeLost
+    | NodeDraining
     | NoExecutor
     | NoNodes
+    | OnHold
+    | SweepLimit
     | Interrupted
     | JustSubmitted
 )
 REASONS: dict[str, type[Reason]] = {kind.code: kind for kind in Reason.__args__}
+
+
+class Source(StrEnum):
+    """Where an expected end comes from."""
+
+    TIME_LIMITS = "time_limits"
+    HISTORY = "history"
+    TOTALS = "totals"
+    """Of a workspace's whole queue, divided by what it may use: said as a range."""
 
 
 @dataclass(frozen=True)

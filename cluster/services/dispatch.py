@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import update
 from sqlalchemy.orm import Session
 
-from cluster.domain.placement import Decision, Placed, Waiting, place
+from cluster.domain.placement import Decision, Placed, Waiting
 from cluster.domain.states import Desired, JobState
 from cluster.domain.waiting import to_data
 from cluster.services.attempts import note, ring
@@ -43,7 +43,7 @@ def place_waiting(cluster: Cluster, held: Held) -> list[int]:
 
 def decide_all(cluster: Cluster, session: Session) -> list[Decision]:
     board = read_board(cluster, session)
-    return place(board.heads, board.nodes, board.quotas, board.running)
+    return board.decide()
 
 
 def is_news(session: Session, decision: Decision) -> bool:

@@ -13,7 +13,7 @@ from cluster.domain.jobs import Estimate, JobRequest, Warned
 from cluster.domain.models import MODELS, check_variables
 from cluster.domain.people import Actor
 from cluster.domain.permissions import may, require
-from cluster.domain.placement import Head, Placed, place
+from cluster.domain.placement import Head, Placed
 from cluster.domain.states import (
     ENDED_JOB_STATES,
     LIVING_JOB_STATES,
@@ -164,9 +164,10 @@ def check_job(cluster: Cluster, actor: Actor, training_id: int, request: JobRequ
         dataset = session.get(Dataset, checked.dataset_id) if checked.dataset_id else None
         blocked = dataset_reason(session, dataset) or building_reason(session, default_environment(session))
         last = 1 + max((head.job_id for head in board.heads), default=0)
-        head = Head(last, training.workspace_id, checked.units, checked.priority, blocked)
+        end = 1 + max((head.position for head in board.heads), default=0)
+        head = Head(last, training.workspace_id, checked.units, checked.priority, end, blocked)
         quotas = board.quotas | read_quotas(session, {training.workspace_id: training.workspace})
-    decisions = place([*board.heads, head], board.nodes, quotas, board.running)
+    decisions = board.decide([*board.heads, head], quotas)
     decision = next(decision for decision in decisions if decision.job_id == last)
     if isinstance(decision, Placed):
         node = next(node.name for node in board.nodes if node.node_id == decision.node_id)

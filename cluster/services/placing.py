@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
-from cluster.domain.placement import Head, NodeUnits, Quota, Running
+from cluster.domain.placement import Decision, Head, NodeUnits, Quota, Running, place
 from cluster.domain.states import (
     AttemptState,
     DatasetState,
@@ -50,6 +50,22 @@ class Board:
     nodes: Sequence[NodeUnits]
     quotas: dict[int, Quota]
     running: Sequence[Running]
+    now: datetime
+    spread: bool
+    """Whether the executor can run one job on several nodes."""
+
+    def decide(
+        self, heads: Sequence[Head] | None = None, quotas: dict[int, Quota] | None = None
+    ) -> list[Decision]:
+        """`heads` and `quotas` instead of the own ones, for a job that is only asked about."""
+        return place(
+            self.heads if heads is None else heads,
+            self.nodes,
+            self.quotas if quotas is None else quotas,
+            self.running,
+            self.now,
+            self.spread,
+        )
 
 
 def read_board(cluster: Cluster, session: Session) -> Board:
@@ -64,12 +80,18 @@ def read_board(cluster: Cluster, session: Session) -> Board:
             job.workspace_id,
             job.units,
             job.priority,
+            job.position,
             term_reason(cluster, job.workspace) or dataset_reason(session, job.dataset) or building,
         )
         for job in jobs
     ]
     return Board(
-        heads, read_nodes(session, now), read_quotas(session, workspaces), read_running(session, now)
+        heads,
+        read_nodes(session, now),
+        read_quotas(session, workspaces),
+        read_running(session, now),
+        now,
+        spread=cluster.settings.executor == "simulated",
     )
 
 
@@ -118,9 +140,21 @@ def building_reason(session: Session, environment: Environment | None) -> Reason
 
 
 def node_state(node: Node, now: datetime) -> NodeState:
+    if node.lost_at is not None:
+        return NodeState.LOST
     if node.heartbeat_at is None or now - node.heartbeat_at > SILENT_AFTER:
         return NodeState.UNREACHABLE
-    return NodeState.READY if node.has_executor else NodeState.NO_EXECUTOR
+    if not node.has_executor:
+        return NodeState.NO_EXECUTOR
+    return NodeState.READY if node.draining_since is None else NodeState.DRAINING
+
+
+def in_state_since(node: Node, now: datetime) -> datetime | None:
+    """Since when it is draining, silent or lost."""
+    state = node_state(node, now)
+    if state in (NodeState.UNREACHABLE, NodeState.LOST):
+        return node.heartbeat_at
+    return node.draining_since if state is NodeState.DRAINING else None
 
 
 def read_nodes(session: Session, now: datetime) -> list[NodeUnits]:
@@ -133,7 +167,17 @@ def units_of(node: Node, held: set[int], now: datetime) -> NodeUnits:
     working = [unit for unit in node.units if unit.state is UnitState.OK]
     free = tuple(unit.id for unit in working if unit.id not in held)
     kind = working[0].kind if working else UnitKind.GPU
-    return NodeUnits(node.id, node.name, node_state(node, now), kind, free, len(working))
+    return NodeUnits(
+        node.id,
+        node.name,
+        node_state(node, now),
+        kind,
+        free,
+        len(working),
+        node.fabric,
+        {unit.id: unit.island for unit in working},
+        in_state_since(node, now),
+    )
 
 
 def read_quotas(session: Session, workspaces: dict[int, Workspace]) -> dict[int, Quota]:

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 
 from cluster.domain.people import Actor
-from cluster.domain.placement import NodeUnits, Waiting, place
+from cluster.domain.placement import NodeUnits, Waiting
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
 from cluster.services.jobs import LOADS, attempts_and_events
@@ -58,7 +58,7 @@ def read_queue(cluster: Cluster, actor: Actor) -> QueueView:
             .options(selectinload(Attempt.job), selectinload(Attempt.node))
         ).all()
     units = {head.job_id: head.units for head in board.heads}
-    decisions = place(board.heads, board.nodes, board.quotas, board.running)
+    decisions = board.decide()
     ends = {run.job_id: run.ends_at for run in board.running}
     return QueueView(
         [

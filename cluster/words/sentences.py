@@ -87,6 +87,8 @@ def variant(code: str, data: Mapping[str, Any]) -> str:
 
 VARIANTS: dict[str, tuple[tuple[str, str, bool], ...]] = {
     "waiting.node_unreachable": (("since", ".since", True),),
+    "waiting.node_lost": (("since", ".since", True),),
+    "waiting.node_draining": (("since", ".since", True),),
     "waiting.environment_not_ready": (("step", ".step", True),),
     "waiting.start.freed": (("starts_on_node", ".anywhere", False),),
     "waiting.start.freed_at": (("starts_on_node", ".anywhere", False),),

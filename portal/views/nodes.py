@@ -13,7 +13,13 @@ from portal.units import unit_word
 
 blueprint = Blueprint("nodes", __name__)
 
-TROUBLE_FIRST = [NodeState.UNREACHABLE, NodeState.NO_EXECUTOR, NodeState.READY]
+TROUBLE_FIRST = [
+    NodeState.LOST,
+    NodeState.UNREACHABLE,
+    NodeState.DRAINING,
+    NodeState.NO_EXECUTOR,
+    NodeState.READY,
+]
 STATES = tuple(state.value for state in NodeState)
 
 

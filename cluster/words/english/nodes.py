@@ -2,6 +2,8 @@
 
 WORDS = {
     "state.node.ready": "Ready",
+    "state.node.draining": "Draining",
+    "state.node.lost": "Lost",
     "state.node.unreachable": "Unreachable",
     "state.node.no_executor": "No executor",
     "state.unit.ok": "Working",

@@ -41,6 +41,26 @@ SENTENCES = {
         "{node} has not answered since {since:clock}, and no other node can run it. It starts when {node} "
         "is back."
     ),
+    "waiting.node_lost": (
+        "{node} has been silent for too long, and no other node can run it. It starts when {node} is back."
+    ),
+    "waiting.node_lost.since": (
+        "{node} has been silent since {since:clock}, and no other node can run it. It starts when {node} is "
+        "back."
+    ),
+    "waiting.node_draining": (
+        "{node} is being drained: nothing new starts there, and no other node can run it. It starts when the "
+        "drain is lifted."
+    ),
+    "waiting.node_draining.since": (
+        "{node} has been draining since {since:clock}: nothing new starts there, and no other node can run "
+        "it. It starts when the drain is lifted."
+    ),
+    "waiting.on_hold": "Held by {by} since {since:clock}. It starts when it is let go, and keeps nobody waiting.",
+    "waiting.sweep_limit": (
+        "Sweep {sweep_id} runs {most:plural|1 job|# jobs} at a time, and {most:plural|it runs|they run} now. "
+        "It starts when one of them ends."
+    ),
     "waiting.no_executor": "No executor on {node}: nothing can be started there, and there is no other node.",
     "waiting.no_nodes": "No node has reported yet. The job starts when the first agent does.",
     "waiting.interrupted": "Attempt {attempt} was interrupted: {cause:code} It waits for units again.",

@@ -1,19 +1,23 @@
 """Which jobs start, which wait and why; and that no input at all breaks the four promises."""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.domain.placement import Head, NodeUnits, Placed, Quota, Running, Waiting, in_order, place
+from cluster.domain.placement import Decision, Head, NodeUnits, Placed, Quota, Running, Waiting, in_order
+from cluster.domain.placement import place as place_now
 from cluster.domain.states import NodeState, UnitKind
 from cluster.domain.waiting import (
     AheadInQueue,
     DatasetNotReady,
     EnvironmentNotReady,
     HeldForAnother,
+    NodeDraining,
+    NodeLost,
     NodesTooSmall,
     NodeUnreachable,
     NoExecutor,
@@ -33,11 +37,21 @@ def node(number: int, free: int, total: int | None = None, state: NodeState = No
     return NodeUnits(number, f"gc{number}", state, SLOT, ids, free if total is None else total)
 
 
+def place(
+    heads: Sequence[Head],
+    nodes: Sequence[NodeUnits],
+    quotas: Mapping[int, Quota],
+    running: Sequence[Running] = (),
+    spread: bool = False,
+) -> list[Decision]:
+    return place_now(heads, nodes, quotas, running, NOW, spread)
+
+
 def test_three_jobs_on_two_units_two_run_and_one_waits() -> None:
     decisions = place([Head(1, 1, 1), Head(2, 1, 1), Head(3, 1, 1)], [node(1, 2)], {1: Quota(4, 0)})
     assert decisions == [
-        Placed(1, 1, (100,)),
-        Placed(2, 1, (101,)),
+        Placed(1, ((1, (100,)),)),
+        Placed(2, ((1, (101,)),)),
         Waiting(3, NotEnoughUnits(1, 0, "gc1", SLOT, nodes=1), Outlook(freed_by=1, starts_on_node="gc1")),
     ]
 
@@ -57,7 +71,7 @@ def test_a_gang_is_not_split_over_nodes() -> None:
 
 def test_the_fullest_node_on_which_it_fits_is_chosen() -> None:
     decisions = place([Head(1, 1, 2), Head(2, 1, 4)], [node(1, 4), node(2, 2)], {1: Quota(8, 0)})
-    assert decisions == [Placed(1, 2, (200, 201)), Placed(2, 1, (100, 101, 102, 103))]
+    assert decisions == [Placed(1, ((2, (200, 201)),)), Placed(2, ((1, (100, 101, 102, 103)),))]
 
 
 def test_the_quota_holds_although_units_are_free() -> None:
@@ -97,13 +111,13 @@ def test_small_jobs_of_others_do_not_keep_a_large_one_waiting_for_ever() -> None
 def test_a_job_blocked_by_its_quota_keeps_nothing_from_others() -> None:
     heads = [Head(1, 1, 2), Head(2, 2, 1)]
     decisions = place(heads, [node(1, 2)], {1: Quota(2, 1), 2: Quota(1, 0)})
-    assert decisions[1] == Placed(2, 1, (100,))
+    assert decisions[1] == Placed(2, ((1, (100,)),))
 
 
 @pytest.mark.parametrize("blocked", [DatasetNotReady("digits", 0.5), EnvironmentNotReady("default", 0.2)])
 def test_who_waits_for_something_else_lets_others_pass(blocked: Reason) -> None:
     decisions = place([Head(1, 1, 1, blocked=blocked), Head(2, 1, 1)], [node(1, 1)], {1: Quota(2, 0)})
-    assert decisions == [Waiting(1, blocked), Placed(2, 1, (100,))]
+    assert decisions == [Waiting(1, blocked), Placed(2, ((1, (100,)),))]
 
 
 @pytest.mark.parametrize(
@@ -116,6 +130,8 @@ def test_who_waits_for_something_else_lets_others_pass(blocked: Reason) -> None:
             [node(1, 2, state=NodeState.NO_EXECUTOR), node(2, 2, state=NodeState.UNREACHABLE)],
             NodeUnreachable("gc2"),
         ),
+        ([node(1, 2, state=NodeState.DRAINING)], NodeDraining("gc1")),
+        ([node(1, 2, state=NodeState.LOST)], NodeLost("gc1")),
         ([node(1, 1), node(2, 8, state=NodeState.UNREACHABLE)], NodesTooSmall(2, 1, "gc1", SLOT)),
         ([node(1, 0)], NodesTooSmall(2, 0, "gc1", SLOT)),
     ],
