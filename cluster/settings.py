@@ -44,6 +44,8 @@ class Settings:
     unicode_file_names: bool = False
     upload_limit_bytes: int = 20 * 1024**3
     cpu_slots: int = 2
+    node_grace_seconds: int = 300
+    """Silent for so long a node is given up and its jobs start elsewhere."""
     dataset_roots: tuple[Path, ...] = (Path("/data"), Path("/mnt"), Path("/srv"))
     """Folders beneath which a path may be registered as a dataset."""
     is_behind_proxy: bool = False
@@ -123,6 +125,7 @@ class Settings:
             unicode_file_names=choice("UNICODE_FILE_NAMES", "no", ("yes", "no")) == "yes",
             upload_limit_bytes=number("UPLOAD_LIMIT_BYTES", 20 * 1024**3),
             cpu_slots=number("CPU_SLOTS", 2),
+            node_grace_seconds=number("NODE_GRACE_SECONDS", 300),
             dataset_roots=tuple(
                 Path(root)
                 for root in environment.get(PREFIX + "DATASET_ROOTS", "/data:/mnt:/srv").split(":")

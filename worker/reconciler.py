@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import structlog
 
@@ -23,12 +24,16 @@ from cluster.domain.attempts import (
     decide,
     end_of_forestalled,
 )
-from cluster.domain.exits import ExitTruth
+from cluster.domain.exits import ExitTruth, parse_use
+from cluster.domain.nodes import gravest
+from cluster.domain.resuming import Resume
 from cluster.services import attempts, storage
-from cluster.services.attempts import LivingAttempt
 from cluster.services.context import Cluster
 from cluster.services.leases import Held
+from cluster.services.living import LivingAttempt, count_lost
 from worker.executors.contract import CannotTell, Executor, NotStarted, Sight
+from worker.inside import shim_files
+from worker.resuming import find_again, find_resume
 from worker.start_plans import read_start_plan
 
 log = structlog.get_logger()
@@ -37,23 +42,30 @@ log = structlog.get_logger()
 class Reconciler:
     """Safe to kill anywhere: all that it knows is in the rows and in the attempts' folders.
 
-    In memory is only since when somebody has been asked to stop; forgetting that costs seconds.
+    In memory is only since when an attempt was known and asked to stop; forgetting that costs seconds.
+    `steady` is a clock that nobody sets, in seconds.
     """
 
-    def __init__(self, cluster: Cluster, executor: Executor, runtime: Path) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        executor: Executor,
+        runtime: Path,
+        steady: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.cluster = cluster
         self.executor = around(executor, "executor")
         self.runtime = runtime
+        self.steady = steady
+        self.known_since: dict[int, float] = {}
         self.asked_to_stop: dict[int, float] = {}
 
     def reconcile(self, held: Held, renew: Callable[[], object] = lambda: None, requeue: bool = False) -> int:
         """How many attempts live. `renew` is called before each, for starting many takes a while."""
         living = attempts.list_living(self.cluster)
-        self.asked_to_stop = {
-            attempt.attempt_id: self.asked_to_stop[attempt.attempt_id]
-            for attempt in living
-            if attempt.attempt_id in self.asked_to_stop
-        }
+        now, ids = self.steady(), [attempt.attempt_id for attempt in living]
+        self.known_since = {key: self.known_since.get(key, now) for key in ids}
+        self.asked_to_stop = {key: self.asked_to_stop[key] for key in ids if key in self.asked_to_stop}
         for attempt in living:
             renew()
             self.reconcile_one(held, attempt, requeue)
@@ -69,7 +81,7 @@ class Reconciler:
             return
         action = decide(self.facts_of(attempt, sight, truth, requeue))
         with structlog.contextvars.bound_contextvars(job=attempt.job_id, attempt=attempt.number):
-            self.act(held, attempt, sight, truth, action, requeue)
+            self.act(held, attempt, sight, truth, action)
 
     def folder_of(self, attempt: LivingAttempt) -> Path:
         settings = self.cluster.settings
@@ -78,7 +90,8 @@ class Reconciler:
     def facts_of(
         self, attempt: LivingAttempt, sight: Sight, truth: ExitTruth | None, requeue: bool
     ) -> AttemptFacts:
-        asked = self.asked_to_stop.get(attempt.attempt_id)
+        own = NodeFate.SAME_BOOT if sight.is_of_this_boot else NodeFate.REBOOTED
+        is_lost = sight.seen is Seen.GONE and truth is None
         return AttemptFacts(
             job=attempt.job_id,
             number=attempt.number,
@@ -87,11 +100,17 @@ class Reconciler:
             desired=attempt.desired,
             seen=sight.seen,
             truth=truth,
-            node=NodeFate.SAME_BOOT if sight.is_of_this_boot else NodeFate.REBOOTED,
-            since_placed=self.cluster.clock() - attempt.created_at,
-            since_stop_requested=None if asked is None else timedelta(seconds=time.monotonic() - asked),
+            node=gravest((own, attempt.fate)),
+            since_placed=self.since(self.known_since.get(attempt.attempt_id)) or timedelta(0),
+            since_stop_requested=self.since(self.asked_to_stop.get(attempt.attempt_id)),
             requeue=requeue,
+            grace=timedelta(seconds=attempt.grace_seconds),
+            nodes=attempt.nodes,
+            lost_before=count_lost(self.cluster, attempt.job_id) if is_lost else 0,
         )
+
+    def since(self, moment: float | None) -> timedelta | None:
+        return None if moment is None else timedelta(seconds=self.steady() - moment)
 
     def act(
         self,
@@ -100,7 +119,6 @@ class Reconciler:
         sight: Sight,
         truth: ExitTruth | None,
         action: Action,
-        requeue: bool,
     ) -> None:
         match action:
             case Start():
@@ -110,17 +128,17 @@ class Reconciler:
                 attempts.record_running(self.cluster, held, attempt.attempt_id, sight.handle, adopted)
             case RecordEnd(outcome=outcome):
                 self.clear(attempt, truth)
-                attempts.record_end(self.cluster, held, attempt.attempt_id, outcome, truth)
+                resume = self.find_resume(attempt) if attempt.retries_left else None
+                attempts.record_end(self.cluster, held, attempt.attempt_id, outcome, truth, resume)
                 log.info("ended", code=outcome.code, exit_code=outcome.exit_code)
             case Interrupt(code=code, data=data):
                 self.clear(attempt, truth)
-                attempts.interrupt_attempt(self.cluster, held, attempt.attempt_id, code, data)
-                log.info("interrupted", code=code)
-            case Forestall():
-                self.forestall(held, attempt, requeue)
-            case Stop() if sight.handle is not None:
-                self.asked_to_stop.setdefault(attempt.attempt_id, time.monotonic())
-                self.executor.stop(sight.handle)
+                self.interrupt(held, attempt, code, data, truth)
+            case Forestall(cause=cause):
+                self.forestall(held, attempt, cause)
+            case Stop(patiently=patiently) if sight.handle is not None:
+                self.asked_to_stop.setdefault(attempt.attempt_id, self.steady())
+                self.executor.stop(sight.handle, patiently)
             case ForceStop() if sight.handle is not None:
                 log.warning("did not stop in time: ending its whole tree")
                 self.executor.force_stop(sight.handle)
@@ -128,9 +146,10 @@ class Reconciler:
                 pass
 
     def start(self, held: Held, attempt: LivingAttempt) -> None:
-        plan = read_start_plan(self.cluster, self.runtime, attempt.attempt_id)
+        resume = find_again(self.cluster.settings, attempt) if attempt.resume_from else None
+        plan = read_start_plan(self.cluster, self.runtime, attempt.attempt_id, resume)
         storage.ensure_workspace_folder(self.cluster.settings, attempt.workspace_id)
-        attempts.record_starting(self.cluster, held, attempt.attempt_id)
+        attempts.record_starting(self.cluster, held, attempt.attempt_id, resume)
         try:
             handle = self.executor.start(plan)
         except NotStarted as problem:
@@ -139,14 +158,29 @@ class Reconciler:
         attempts.record_running(self.cluster, held, attempt.attempt_id, handle)
         log.info("started", **handle)
 
-    def forestall(self, held: Held, attempt: LivingAttempt, requeue: bool) -> None:
+    def interrupt(
+        self, held: Held, attempt: LivingAttempt, code: str, data: dict[str, Any], truth: ExitTruth | None
+    ) -> None:
+        """Where the shim could not say what was used, its last measurement counts."""
+        data |= {"node": attempt.fate_of} if attempt.fate_of else {}
+        used = truth or self.read_use(attempt)
+        resume = self.find_resume(attempt)
+        attempts.interrupt_attempt(self.cluster, held, attempt.attempt_id, code, data, used, resume)
+        log.info("interrupted", code=code, resume=resume.key if resume else None)
+
+    def find_resume(self, attempt: LivingAttempt) -> Resume | None:
+        return find_resume(self.cluster.settings, attempt, attempt.number)
+
+    def read_use(self, attempt: LivingAttempt) -> ExitTruth | None:
+        content = shim_files.read_plain(str(self.folder_of(attempt) / "control"), "usage.json")
+        return None if content is None else parse_use(content)
+
+    def forestall(self, held: Held, attempt: LivingAttempt, cause: str | None) -> None:
         """Where the shim was faster, the next look sees it alive and stops it."""
         if not self.executor.forestall(self.folder_of(attempt)):
             return
-        if requeue:
-            attempts.interrupt_attempt(
-                self.cluster, held, attempt.attempt_id, "interrupted.services_stopped", {}
-            )
+        if cause is not None:
+            self.interrupt(held, attempt, cause, {"attempt": attempt.number}, None)
         else:
             outcome = end_of_forestalled(attempt.desired)
             attempts.record_end(self.cluster, held, attempt.attempt_id, outcome)
@@ -159,14 +193,19 @@ class Reconciler:
                     return
                 time.sleep(0.02)
 
-    def end_strays(self) -> None:
-        """Runs that no living attempt stands for: a database that was put back, a fence that was passed."""
+    def end_strays(self) -> int | None:
+        """Runs that no living attempt stands for: a database that was put back, a fence that was passed.
+
+        How many there were; None where the executor cannot tell.
+        """
         known = {(attempt.job_id, attempt.number) for attempt in attempts.list_living(self.cluster)}
         try:
-            for run in self.executor.list_running():
-                if (run.job, run.attempt) not in known:
-                    log.warning("a stray run is ended", job=run.job, attempt=run.attempt)
-                    self.executor.force_stop(run.handle)
+            strays = [run for run in self.executor.list_running() if (run.job, run.attempt) not in known]
+            for run in strays:
+                log.warning("a stray run is ended", job=run.job, attempt=run.attempt)
+                self.executor.force_stop(run.handle)
             self.executor.forget_all_but(known)
         except CannotTell as silence:
             log.warning("the executor does not answer", code=silence.code, **silence.data)
+            return None
+        return len(strays)

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,10 +12,13 @@ import structlog
 from sqlalchemy.exc import DBAPIError
 
 from cluster.bell import connect
+from cluster.domain.attempts import LONGEST_GOODBYE
+from cluster.domain.clocks import ClockWatch
 from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
 from cluster.services.leases import Held, LeaseLost, hold_lease, release_lease
 from cluster.services.operations import sweep_operations
+from cluster.services.silence import forgive_set_clock, give_up_silent, list_healed, welcome_back
 from cluster.settings import Settings
 from worker.adapters.runtime import install_runtime
 from worker.ears import Ears
@@ -34,16 +38,27 @@ BUSY_SECONDS = 0.25
 """While attempts live their ends are looked for this often."""
 SWEEP_SECONDS = 1.0
 STRAYS_SECONDS = 5.0
+PATIENCE = LONGEST_GOODBYE.total_seconds() + 20.0
+"""Programs may save a checkpoint before they go; nobody waits for longer than for the slowest of them."""
 TOPICS = frozenset({"queue", "nodes"})
 
 
 class Scheduler:
     """A second one is harmless: it waits for the lease."""
 
-    def __init__(self, cluster: Cluster, executor: Executor, runtime: Path, ears: Ears) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        executor: Executor,
+        runtime: Path,
+        ears: Ears,
+        steady: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.cluster = cluster
         self.ears = ears
-        self.reconciler = Reconciler(cluster, executor, runtime)
+        self.steady = steady
+        self.reconciler = Reconciler(cluster, executor, runtime, steady)
+        self.clocks = ClockWatch(cluster.clock(), steady())
         self.holder = name_of_this_process()
         self.held: Held | None = None
         self.renewed_at = self.swept_at = self.strays_at = float("-inf")
@@ -79,19 +94,42 @@ class Scheduler:
     def tick(self) -> int:
         """One look at everything; how many attempts live. Raises LeaseLost."""
         assert self.held, "tick() needs the lease"
+        self.watch_clocks(self.held)
         living = self.reconciler.reconcile(self.held, self.renew)
         if place_waiting(self.cluster, self.held):
             living = self.reconciler.reconcile(self.held, self.renew)
         if time.monotonic() - self.swept_at >= SWEEP_SECONDS:
-            sweep_operations(self.cluster)
+            self.expire(self.held)
             self.swept_at = time.monotonic()
         if time.monotonic() - self.strays_at >= STRAYS_SECONDS:
-            self.reconciler.end_strays()
+            self.end_strays(self.held)
             self.strays_at = time.monotonic()
         return living
 
+    def watch_clocks(self, held: Held) -> None:
+        """A clock that was set lets nothing expire: everybody alive has one lease's time to say so again."""
+        self.clocks = self.clocks.look(self.cluster.clock(), self.steady(), LEASE_LASTS)
+        if self.clocks.jump:
+            log.warning("the clock was set", seconds=self.clocks.jump.total_seconds())
+            forgive_set_clock(self.cluster, held)
 
-def interrupt_all(cluster: Cluster, executor: Executor, runtime: Path, patience: float = 15.0) -> int:
+    def expire(self, held: Held) -> None:
+        """What has been silent for too long: leases of operations, nodes."""
+        if not self.clocks.is_settled:
+            return
+        sweep_operations(self.cluster)
+        for node_id in give_up_silent(self.cluster, held):
+            log.warning("a node stayed silent and is given up", node=node_id)
+
+    def end_strays(self, held: Held) -> None:
+        """A lost node that speaks again gets new work only once nothing old is left on it."""
+        healed = list_healed(self.cluster)
+        if self.reconciler.end_strays() == 0 and healed:
+            welcome_back(self.cluster, held, healed)
+            log.info("lost nodes are back", nodes=healed)
+
+
+def interrupt_all(cluster: Cluster, executor: Executor, runtime: Path, patience: float = PATIENCE) -> int:
     """Stops every attempt and lets its job wait again; how many still live after `patience` seconds.
 
     For `make down`, when no scheduler runs any more: takes the lease from a dead one. Raises LeaseLost.

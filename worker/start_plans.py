@@ -8,7 +8,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import joinedload, selectinload
 
 from cluster.domain import launch
+from cluster.domain.resuming import Resume
 from cluster.domain.states import TrainingKind, UnitKind, UnitState
+from cluster.files.checkpoints import FOLDER as CHECKPOINTS
 from cluster.services import storage
 from cluster.services.context import Cluster
 from cluster.services.environments import default_environment
@@ -29,8 +31,13 @@ class Share(TypedDict, total=False):
     memory_bytes: int
 
 
-def read_start_plan(cluster: Cluster, runtime: Path, attempt_id: int) -> StartPlan:
-    """Changes nothing. As root a job runs as its user's own number, else as ourselves."""
+def read_start_plan(
+    cluster: Cluster, runtime: Path, attempt_id: int, resume: Resume | None = None
+) -> StartPlan:
+    """Changes nothing. As root a job runs as its user's own number, else as ourselves.
+
+    `resume` is shown to the program where it lies: the new attempt runs as the same user.
+    """
     settings = cluster.settings
     query = (
         select(Attempt)
@@ -74,6 +81,9 @@ def read_start_plan(cluster: Cluster, runtime: Path, attempt_id: int) -> StartPl
         str(environment_folder / "bin"),
         job.variables,
     )
+    if resume is not None:
+        former = folder.with_name(str(resume.attempt)) / "out" / CHECKPOINTS
+        variables["GROUNDCREW_RESUME"] = str(view.show(former, "resume"))
     return StartPlan(
         job=job.id,
         attempt=attempt.number,
@@ -91,6 +101,9 @@ def read_start_plan(cluster: Cluster, runtime: Path, attempt_id: int) -> StartPl
         mounts=tuple(view.mounts),
         folder_inside=inside,
         **share_of(attempt.node, job.units),
+        grace_seconds=job.grace_seconds,
+        units=job.units,
+        telemetry=settings.state_dir / "telemetry" / f"{attempt.node.name}.json",
     )
 
 

@@ -10,12 +10,15 @@ from enum import StrEnum
 from typing import Any
 
 from cluster.domain.exits import ExitTruth, Outcome, never_started, of_attempt, outcome, without_truth
-from cluster.domain.states import AttemptState, Desired
+from cluster.domain.states import AttemptState, Desired, JobState
 
 START_AGAIN_AFTER = timedelta(seconds=10)
 GIVE_UP_STARTING_AFTER = timedelta(seconds=60)
+"""A job on one node then counts as failed; a gang gives its units back and waits again."""
 FORCE_STOP_AFTER = timedelta(seconds=7)
 """The shim ends the tree politely in 5 s; a stop is promised within 10 s."""
+LONGEST_GOODBYE = timedelta(seconds=60)
+"""What a job may take of its grace time to save a checkpoint when the services stop."""
 MOST_LOST = 3
 """As often a job is tried whose shim disappears: then the job itself may be what makes it disappear."""
 
@@ -56,9 +59,16 @@ class AttemptFacts:
     truth: ExitTruth | None = None
     node: NodeFate = NodeFate.SAME_BOOT
     since_placed: timedelta = timedelta(0)
+    """In steady time: a clock that is set ends nothing."""
     since_stop_requested: timedelta | None = None
     requeue: bool = False
     """`make down`: end it and let the job wait again."""
+    grace: timedelta = timedelta(seconds=30)
+    """The job's own time to end politely."""
+    nodes: int = 1
+    """How many nodes its units are on."""
+    lost_before: int = 0
+    """Earlier attempts of the job whose shim had disappeared."""
 
 
 @dataclass(frozen=True)
@@ -93,12 +103,22 @@ class Interrupt:
 
 @dataclass(frozen=True)
 class Forestall:
-    """Write the `started` marker in the shim's place, so that no late shim can begin; then look again."""
+    """Write the `started` marker in the shim's place, so that no late shim can begin; then look again.
+
+    `cause` is why the job waits again; None: it has ended by that.
+    """
+
+    cause: str | None = None
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Ask the shim to end its tree; repeated until it is gone."""
+    """Ask the shim to end its tree; repeated until it is gone.
+
+    `patiently`: the program has its grace time, to save a checkpoint.
+    """
+
+    patiently: bool = False
 
 
 @dataclass(frozen=True)
@@ -129,29 +149,35 @@ def decide(facts: AttemptFacts) -> Action:
 
 def _decide_unknown(facts: AttemptFacts) -> Action:
     """A silent node keeps its attempts until it is given up; then they are fenced before another begins."""
-    if facts.node is NodeFate.LOST:
-        return Interrupt("interrupted.node_lost", {"attempt": facts.number})
-    return Nothing()
+    cause = _CAUSE_OF_FATE.get(facts.node)
+    return Interrupt(cause, {"attempt": facts.number}) if cause else Nothing()
 
 
 def _decide_absent(facts: AttemptFacts) -> Action:
     if facts.node is NodeFate.REBOOTED and facts.state is not AttemptState.PLACED:
         return Interrupt("interrupted.node_rebooted", {"attempt": facts.number})
+    if facts.node is NodeFate.LOST:
+        return Forestall("interrupted.node_lost")
     if facts.state is AttemptState.RUNNING:
         return RecordEnd(without_truth(facts.desired))  # Somebody removed its folder.
-    if facts.desired is Desired.STOP or facts.requeue:
+    if facts.desired is Desired.STOP:
         return Forestall()
+    if facts.requeue:
+        return Forestall("interrupted.services_stopped")
     if facts.state is AttemptState.PLACED:
         return Start()
     if facts.since_placed >= GIVE_UP_STARTING_AFTER:
-        return Forestall()
+        return Forestall("interrupted.start_deadline" if facts.nodes > 1 else None)
     return Start() if facts.since_placed >= START_AGAIN_AFTER else Nothing()
 
 
 def _decide_alive(facts: AttemptFacts) -> Action:
-    if facts.desired is Desired.STOP or facts.requeue:
-        waited = facts.since_stop_requested or timedelta(0)
+    waited = facts.since_stop_requested or timedelta(0)
+    if facts.desired is Desired.STOP:
         return ForceStop() if waited >= FORCE_STOP_AFTER else Stop()
+    if facts.requeue:
+        goodbye = min(facts.grace, LONGEST_GOODBYE) + FORCE_STOP_AFTER
+        return ForceStop() if waited >= goodbye else Stop(patiently=True)
     if facts.state is not AttemptState.RUNNING:
         return RecordRunning(adopted=facts.state is AttemptState.PLACED)
     return Nothing()
@@ -166,13 +192,26 @@ def _decide_gone(facts: AttemptFacts) -> Action:
             code = "interrupted.engine_stopped" if by_engine else "interrupted.services_stopped"
             return Interrupt(code, {"attempt": facts.number})
         return RecordEnd(outcome(truth, facts.desired))
-    if facts.node is NodeFate.REBOOTED:
-        return Interrupt("interrupted.node_rebooted", {"attempt": facts.number})
+    cause = _CAUSE_OF_FATE.get(facts.node)
+    if cause:
+        return Interrupt(cause, {"attempt": facts.number})
     if facts.requeue:
         return Interrupt("interrupted.services_stopped", {"attempt": facts.number})
-    if facts.desired is Desired.RUN and facts.number < MOST_LOST:
+    if facts.desired is Desired.RUN and facts.lost_before < MOST_LOST - 1:
         return Interrupt("interrupted.shim_lost", {"attempt": facts.number})
     return RecordEnd(without_truth(facts.desired))
+
+
+_CAUSE_OF_FATE = {
+    NodeFate.LOST: "interrupted.node_lost",
+    NodeFate.REBOOTED: "interrupted.node_rebooted",
+}
+
+
+def is_tried_again(outcome: Outcome, desired: Desired, retries: int, used: int) -> bool:
+    """Whether a failed attempt is followed by another. A stop wins, and a time limit is the last word."""
+    has_failed = outcome.state is JobState.FAILED and outcome.code != "exit.timed_out"
+    return has_failed and desired is Desired.RUN and used < retries
 
 
 def end_of_forestalled(desired: Desired) -> Outcome:

@@ -85,6 +85,10 @@ class ExitTruth:
     ended_at: datetime | None = None
     cpu_seconds: float | None = None
     max_rss_bytes: int | None = None
+    average_rss_bytes: int | None = None
+    """Over the time that it ran."""
+    unit_seconds_used: float | None = None
+    """Seconds in which its units worked, summed: by GPU utilisation, or CPU time on slots."""
     left_behind: int = 0
     """Processes that the program had left running; they were ended."""
     error: str | None = None
@@ -124,6 +128,20 @@ def parse_exit(content: str | bytes) -> ExitTruth:
         return ExitTruth(error=UNREADABLE)
 
 
+def parse_use(content: str | bytes) -> ExitTruth | None:
+    """The numbers of a shim's last measurement (`usage.json`); None where they make no sense."""
+    try:
+        found = json.loads(content)
+        return ExitTruth(
+            cpu_seconds=_maybe(found.get("cpu_seconds"), _number),
+            max_rss_bytes=_maybe(found.get("max_rss_bytes"), _whole),
+            average_rss_bytes=_maybe(found.get("average_rss_bytes"), _whole),
+            unit_seconds_used=_maybe(found.get("unit_seconds_used"), _number),
+        )
+    except (ValueError, TypeError, AttributeError, RecursionError, OverflowError):
+        return None
+
+
 def _read_truth(found: Any) -> ExitTruth:
     """Keys that this version does not know are passed over."""
     if not isinstance(found, dict):
@@ -153,6 +171,8 @@ def _read_truth(found: Any) -> ExitTruth:
         ended_at=_maybe(found["ended_at"], _moment),
         cpu_seconds=_maybe(found.get("cpu_seconds"), _number),
         max_rss_bytes=_maybe(found.get("max_rss_bytes"), _whole),
+        average_rss_bytes=_maybe(found.get("average_rss_bytes"), _whole),
+        unit_seconds_used=_maybe(found.get("unit_seconds_used"), _number),
         left_behind=_whole(found.get("left_behind", 0)),
         error=_maybe(found.get("error"), _code),
         results=parse_results(found.get("results") or {}),

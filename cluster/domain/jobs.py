@@ -16,6 +16,8 @@ SHORTEST_TIME_LIMIT = 60
 MOST_ARGUMENTS = 1000
 MOST_COMMAND_BYTES = 64 * 1024
 PRIORITIES = range(-100, 101)
+GRACES = range(1, 601)
+RETRIES = range(11)
 
 
 class Event(StrEnum):
@@ -28,6 +30,8 @@ class Event(StrEnum):
     FAILED = "failed"
     STOPPED = "stopped"
     INTERRUPTED = "interrupted"
+    RETRIED = "retried"
+    """An attempt has failed and another one follows."""
 
 
 _S, _E = JobState, Event
@@ -41,6 +45,8 @@ TRANSITIONS: dict[tuple[JobState, Event], JobState] = {
     (_S.STARTING, _E.FAILED): _S.FAILED,
     (_S.STARTING, _E.STOPPED): _S.STOPPED,
     (_S.STARTING, _E.INTERRUPTED): _S.WAITING,
+    (_S.STARTING, _E.RETRIED): _S.WAITING,
+    (_S.RUNNING, _E.RETRIED): _S.WAITING,
     (_S.RUNNING, _E.STARTED): _S.RUNNING,  # Adopted again after a restart.
     (_S.RUNNING, _E.STOP_REQUESTED): _S.STOPPING,
     (_S.RUNNING, _E.FINISHED): _S.FINISHED,
@@ -81,6 +87,10 @@ class JobRequest:
     dataset_id: int | None = None
     priority: int = 0
     time_limit_seconds: int | None = None
+    grace_seconds: int = 30
+    """Between SIGTERM and SIGKILL at the time limit, and when the services stop."""
+    retries: int = 0
+    """How often a failed attempt is followed by another."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +130,8 @@ def check_request(
     check_launcher(request.launcher, request.units, kind)
     if request.time_limit_seconds is not None:
         check_time_limit(request.time_limit_seconds)
+    check_grace(request.grace_seconds)
+    check_retries(request.retries)
     if request.priority not in PRIORITIES:
         least, most = PRIORITIES[0], PRIORITIES[-1]
         raise Refused("priority", "job.priority_range", least=least, most=most)
@@ -160,6 +172,18 @@ def check_time_limit(seconds: int) -> int:
             "time_limit_seconds", "job.time_limit_range", least=SHORTEST_TIME_LIMIT, most=LONGEST_TIME_LIMIT
         )
     return seconds
+
+
+def check_grace(seconds: int) -> int:
+    if seconds not in GRACES:
+        raise Refused("grace_seconds", "job.grace_range", least=GRACES[0], most=GRACES[-1])
+    return seconds
+
+
+def check_retries(retries: int) -> int:
+    if retries not in RETRIES:
+        raise Refused("retries", "job.retries_range", least=RETRIES[0], most=RETRIES[-1])
+    return retries
 
 
 def check_command(command: Sequence[str]) -> Sequence[str]:

@@ -179,6 +179,17 @@ class SweepLimit:
 
 
 @dataclass(frozen=True)
+class TriedAgain:
+    """The last attempt failed and the job has tries left; `cause` is an `exit.…` code."""
+
+    code: ClassVar[str] = "waiting.tried_again"
+    cause: str
+    attempt: int
+    used: int
+    retries: int
+
+
+@dataclass(frozen=True)
 class JustSubmitted:
     """Nobody has looked at it yet; lasts for one turn of the scheduler."""
 
@@ -205,6 +216,7 @@ Reason = (
     | OnHold
     | SweepLimit
     | Interrupted
+    | TriedAgain
     | JustSubmitted
 )
 REASONS: dict[str, type[Reason]] = {kind.code: kind for kind in Reason.__args__}

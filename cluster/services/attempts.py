@@ -5,22 +5,35 @@ empty answer means that somebody was faster: the caller looks again and changes 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from cluster.domain.attempts import is_tried_again
 from cluster.domain.exits import ExitTruth, Outcome
 from cluster.domain.jobs import Event, next_state
+from cluster.domain.resuming import Resume
 from cluster.domain.states import AttemptState, Desired, JobState
-from cluster.domain.waiting import Interrupted, to_data
+from cluster.domain.waiting import Interrupted, TriedAgain, to_data
 from cluster.services.context import Cluster
 from cluster.services.leases import Held, check_lease
+from cluster.services.living import LivingAttempt, list_living
+from cluster.services.use import record_use
 from cluster.store.jobs import Attempt, Job, JobEvent
 from cluster.store.nodes import Allocation
 from cluster.store.users import User
+
+__all__ = [
+    "LivingAttempt",
+    "interrupt_attempt",
+    "list_living",
+    "record_end",
+    "record_running",
+    "record_starting",
+]
 
 EVENT_OF_END = {
     JobState.FINISHED: Event.FINISHED,
@@ -29,51 +42,20 @@ EVENT_OF_END = {
 }
 
 
-@dataclass(frozen=True)
-class LivingAttempt:
-    """What the scheduler knows of an attempt that has not ended; `fence` is the job's now."""
-
-    attempt_id: int
-    job_id: int
-    workspace_id: int
-    number: int
-    fence: int
-    state: AttemptState
-    desired: Desired
-    created_at: datetime
-
-
-def list_living(cluster: Cluster) -> list[LivingAttempt]:
-    query = (
-        select(Attempt, Job)
-        .join(Job, Job.id == Attempt.job_id)
-        .where(Attempt.ended_at.is_(None))
-        .order_by(Attempt.id)
-    )
-    with cluster.store.read() as session:
-        return [
-            LivingAttempt(
-                attempt.id,
-                job.id,
-                job.workspace_id,
-                attempt.number,
-                job.fence,
-                attempt.state,
-                job.desired,
-                attempt.created_at,
-            )
-            for attempt, job in session.execute(query)
-        ]
-
-
-def record_starting(cluster: Cluster, held: Held, attempt_id: int) -> bool:
-    """Written before the executor is asked."""
+def record_starting(cluster: Cluster, held: Held, attempt_id: int, resume: Resume | None = None) -> bool:
+    """Written before the executor is asked. `resume` is the checkpoint that it begins with."""
+    now = cluster.clock()
     with cluster.store.write() as session:
         check_lease(session, held)
         attempt = load_current(session, attempt_id)
         if attempt is None or attempt.state is not AttemptState.PLACED:
             return False
         attempt.state = AttemptState.STARTING
+        if resume is not None:
+            attempt.resumed_from = resume.key
+            job = attempt.job
+            data = {"epoch": resume.epoch, "from_attempt": resume.attempt, "attempt": attempt.number}
+            note(session, job, now, job.state, "job.resumed", data)
     return True
 
 
@@ -100,9 +82,17 @@ def record_running(
 
 
 def record_end(
-    cluster: Cluster, held: Held, attempt_id: int, outcome: Outcome, truth: ExitTruth | None = None
+    cluster: Cluster,
+    held: Held,
+    attempt_id: int,
+    outcome: Outcome,
+    truth: ExitTruth | None = None,
+    resume: Resume | None = None,
 ) -> bool:
-    """The job's end and the freeing of its units are one transaction."""
+    """The job's end and the freeing of its units are one transaction.
+
+    A failed job with tries left waits again instead, to go on from `resume`.
+    """
     now = cluster.clock()
     with cluster.store.write() as session:
         check_lease(session, held)
@@ -112,25 +102,62 @@ def record_end(
         job = attempt.job
         ended_at = moment_of_end(truth, attempt, now)
         outcome = with_name(session, job, outcome)
-        end_attempt(session, attempt, now, ended_at, outcome.code, outcome.data, outcome.exit_code)
+        end_attempt(session, attempt, now, ended_at, outcome)
         if attempt.started_at is None and truth is not None and truth.started_at is not None:
-            attempt.started_at = job.started_at = min(truth.started_at, ended_at)
-        job.state = next_state(job.state, EVENT_OF_END[outcome.state])
-        job.ended_at = ended_at
-        job.exit_code, job.end_code, job.end_data = outcome.exit_code, outcome.code, outcome.data
-        if truth is not None:
-            job.cpu_seconds, job.max_memory_bytes = truth.cpu_seconds, truth.max_rss_bytes
-            job.results = {name: list(three) for name, three in truth.results.items()} or None
+            attempt.started_at = min(truth.started_at, ended_at)
+            job.started_at = job.started_at or attempt.started_at
+        record_use(session, attempt, truth)
         left = {"left_behind": truth.left_behind} if truth and truth.left_behind else {}
-        note(session, job, now, job.state, outcome.code, outcome.data | left | {"attempt": attempt.number})
+        data = outcome.data | left | {"attempt": attempt.number}
+        if is_tried_again(outcome, job.desired, job.retries, job.retries_used):
+            try_again(session, job, now, outcome, attempt.number, resume)
+        else:
+            job.state = next_state(job.state, EVENT_OF_END[outcome.state])
+            job.ended_at = ended_at
+            job.exit_code, job.end_code, job.end_data = outcome.exit_code, outcome.code, outcome.data
+            if truth is not None:
+                job.results = {name: list(three) for name, three in truth.results.items()} or None
+            note(session, job, now, job.state, outcome.code, data)
     ring(cluster, attempt.job_id)
     return True
 
 
+def try_again(
+    session: Session, job: Job, now: datetime, outcome: Outcome, number: int, resume: Resume | None
+) -> None:
+    job.state = next_state(job.state, Event.RETRIED)
+    job.retries_used += 1
+    reason = TriedAgain(outcome.code, number, job.retries_used, job.retries)
+    wait_again(session, job, now, reason, outcome.data, resume)
+
+
+def wait_again(
+    session: Session,
+    job: Job,
+    now: datetime,
+    reason: Interrupted | TriedAgain,
+    data: Mapping[str, Any],
+    resume: Resume | None,
+) -> None:
+    """The data of the cause stand beside the reason, so that its sentence can name them."""
+    job.resume_from = resume.key if resume is not None else None
+    job.waiting_code, job.waiting_data = reason.code, dict(data) | to_data(reason)
+    note(session, job, now, job.state, reason.code, job.waiting_data)
+
+
 def interrupt_attempt(
-    cluster: Cluster, held: Held, attempt_id: int, cause: str, data: Mapping[str, Any]
+    cluster: Cluster,
+    held: Held,
+    attempt_id: int,
+    cause: str,
+    data: Mapping[str, Any],
+    truth: ExitTruth | None = None,
+    resume: Resume | None = None,
 ) -> bool:
-    """It ended for no fault of the job, which waits again, or is stopped where somebody wanted that."""
+    """It ended for no fault of the job, which waits again, or is stopped where somebody wanted that.
+
+    Ended attempts are fenced: whatever comes from them later changes nothing.
+    """
     now = cluster.clock()
     with cluster.store.write() as session:
         check_lease(session, held)
@@ -138,17 +165,17 @@ def interrupt_attempt(
         if attempt is None:
             return False
         job = attempt.job
-        end_attempt(session, attempt, now, now, cause, dict(data), None)
+        data = {"node": attempt.node.name} | dict(data)
+        end_attempt(session, attempt, now, now, Outcome(job.state, cause, data))
+        record_use(session, attempt, truth)
         if job.desired is Desired.STOP:
             outcome = with_name(session, job, Outcome(JobState.STOPPED, "exit.stopped", {}))
             job.state, job.ended_at = outcome.state, now
             job.end_code, job.end_data = outcome.code, outcome.data
             note(session, job, now, job.state, outcome.code, outcome.data | {"attempt": attempt.number})
         else:
-            reason = Interrupted(cause, attempt.number)
             job.state = next_state(job.state, Event.INTERRUPTED)
-            job.waiting_code, job.waiting_data = reason.code, to_data(reason)
-            note(session, job, now, job.state, reason.code, to_data(reason))
+            wait_again(session, job, now, Interrupted(cause, attempt.number), data, resume)
     ring(cluster, attempt.job_id)
     return True
 
@@ -165,17 +192,12 @@ def load_current(session: Session, attempt_id: int) -> Attempt | None:
 
 
 def end_attempt(
-    session: Session,
-    attempt: Attempt,
-    now: datetime,
-    ended_at: datetime,
-    code: str,
-    data: dict[str, Any],
-    exit_code: int | None,
+    session: Session, attempt: Attempt, now: datetime, ended_at: datetime, outcome: Outcome
 ) -> None:
     attempt.state = AttemptState.ENDED
     attempt.ended_at = ended_at
-    attempt.end_code, attempt.end_data, attempt.exit_code = code, data, exit_code
+    attempt.end_code, attempt.end_data = outcome.code, dict(outcome.data)
+    attempt.exit_code = outcome.exit_code
     session.execute(
         update(Allocation)
         .where(Allocation.attempt_id == attempt.id, Allocation.ended_at.is_(None))

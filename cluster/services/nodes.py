@@ -9,13 +9,28 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload, selectinload
 
 from cluster.domain.errors import NotFound
+from cluster.domain.nodes import state_of
 from cluster.domain.people import Actor
 from cluster.domain.states import NodeState, UnitKind, UnitState
 from cluster.services.context import Cluster
-from cluster.services.placing import node_state
+from cluster.services.drains import Affected, affected_jobs, drain_node, undrain_node
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
 from cluster.store.visibility import sees_job
+
+__all__ = [
+    "Affected",
+    "NodeView",
+    "SeenUnit",
+    "UnitView",
+    "affected_jobs",
+    "capacity",
+    "drain_node",
+    "read_node",
+    "record_heartbeat",
+    "undrain_node",
+    "unit_map",
+]
 
 
 @dataclass(frozen=True)
@@ -68,6 +83,11 @@ class NodeView:
         return self.node.facts
 
     @property
+    def job_ids(self) -> list[int]:
+        """Who holds units there."""
+        return sorted({unit.job_id for unit in self.units if unit.job_id is not None})
+
+    @property
     def kind(self) -> UnitKind:
         """Of its first unit; a node has units of one kind."""
         return self.units[0].unit.kind if self.units else UnitKind.GPU
@@ -88,11 +108,12 @@ def record_heartbeat(
     now = cluster.clock()
     with cluster.store.write() as session:
         node = session.scalar(select(Node).where(Node.name == name).options(selectinload(Node.units)))
-        is_news = node is None or node_state(node, now) is not NodeState.READY or node.boot_id != boot_id
+        is_news = node is None or state_of(node, now) is not NodeState.READY or node.boot_id != boot_id
         if node is None:
-            node = Node(name=name, created_at=now, units=[])
+            node = Node(name=name, boot_id=boot_id, created_at=now, units=[])
             session.add(node)
-        node.boot_id = boot_id
+        if node.boot_id != boot_id:
+            node.boot_id, node.booted_at = boot_id, now
         node.has_executor = has_executor
         node.heartbeat_at = now
         node.facts = dict(facts)
@@ -125,11 +146,14 @@ def record_units(node: Node, seen: Sequence[SeenUnit]) -> bool:
     return changed
 
 
+LOADS = (selectinload(Node.units), joinedload(Node.drainer))
+
+
 def unit_map(cluster: Cluster, actor: Actor) -> list[NodeView]:
     """All nodes by name with their units; everybody sees what is taken, not by whom."""
     now = cluster.clock()
     with cluster.store.read() as session:
-        nodes = session.scalars(select(Node).options(selectinload(Node.units)).order_by(Node.name)).all()
+        nodes = session.scalars(select(Node).options(*LOADS).order_by(Node.name)).all()
         holders = read_holders(session)
         jobs = read_visible_jobs(session, actor, set(holders.values()))
     return [view_of(node, now, holders, jobs) for node in nodes]
@@ -141,7 +165,7 @@ def view_of(node: Node, now: datetime, holders: dict[int, int], jobs: dict[int, 
         job_id = holders.get(unit.id)
         if unit.state is not UnitState.GONE or job_id is not None:
             units.append(UnitView(unit, job_id, jobs.get(job_id) if job_id else None))
-    return NodeView(node, node_state(node, now), units)
+    return NodeView(node, state_of(node, now), units)
 
 
 def read_holders(session: Session) -> dict[int, int]:

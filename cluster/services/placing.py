@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
+from cluster.domain.nodes import in_state_since, state_of
 from cluster.domain.placement import Decision, Head, NodeUnits, Quota, Running, place
 from cluster.domain.states import (
     AttemptState,
@@ -14,7 +15,6 @@ from cluster.domain.states import (
     Desired,
     EnvironmentState,
     JobState,
-    NodeState,
     UnitKind,
     UnitState,
     WorkspaceState,
@@ -37,8 +37,6 @@ from cluster.store.nodes import Allocation, Node
 from cluster.store.operations import Environment, Operation
 from cluster.store.workspaces import Workspace
 
-SILENT_AFTER = timedelta(seconds=20)
-"""Silent for this long a node is unreachable: its units stay booked, nothing new starts there."""
 MOST_HEADS = 1000
 
 
@@ -139,24 +137,6 @@ def building_reason(session: Session, environment: Environment | None) -> Reason
     return EnvironmentNotReady(environment.name, operation.progress, now, operation.id)
 
 
-def node_state(node: Node, now: datetime) -> NodeState:
-    if node.lost_at is not None:
-        return NodeState.LOST
-    if node.heartbeat_at is None or now - node.heartbeat_at > SILENT_AFTER:
-        return NodeState.UNREACHABLE
-    if not node.has_executor:
-        return NodeState.NO_EXECUTOR
-    return NodeState.READY if node.draining_since is None else NodeState.DRAINING
-
-
-def in_state_since(node: Node, now: datetime) -> datetime | None:
-    """Since when it is draining, silent or lost."""
-    state = node_state(node, now)
-    if state in (NodeState.UNREACHABLE, NodeState.LOST):
-        return node.heartbeat_at
-    return node.draining_since if state is NodeState.DRAINING else None
-
-
 def read_nodes(session: Session, now: datetime) -> list[NodeUnits]:
     held = set(session.scalars(select(Allocation.unit_id).where(Allocation.ended_at.is_(None))))
     nodes = session.scalars(select(Node).options(joinedload(Node.units)).order_by(Node.id)).unique()
@@ -170,7 +150,7 @@ def units_of(node: Node, held: set[int], now: datetime) -> NodeUnits:
     return NodeUnits(
         node.id,
         node.name,
-        node_state(node, now),
+        state_of(node, now),
         kind,
         free,
         len(working),

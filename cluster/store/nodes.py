@@ -8,6 +8,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
 from cluster.domain.states import UnitKind, UnitState
 from cluster.store.base import Row, by_value
+from cluster.store.users import User
 
 
 class Node(Row):
@@ -28,9 +29,13 @@ class Node(Row):
     drained_by: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
     drain_reason: Mapped[str] = mapped_column(String(200), default="", server_default="")
     lost_at: Mapped[datetime | None]
-    """Silent for longer than the grace time: its attempts were fenced then. Cleared by a heartbeat."""
+    """Silent for longer than the grace time: its attempts are fenced. Cleared once it speaks again and
+    nothing of them runs there any more."""
+    booted_at: Mapped[datetime | None]
+    """When its agent reported another boot than before: what had been placed there earlier is gone."""
     created_at: Mapped[datetime]
     units: Mapped[list["Unit"]] = relationship(back_populates="node", order_by="Unit.position")
+    drainer: Mapped[User | None] = relationship(foreign_keys=[drained_by])
 
 
 class Unit(Row):

@@ -93,6 +93,8 @@ VARIANTS: dict[str, tuple[tuple[str, str, bool], ...]] = {
     "waiting.start.freed": (("starts_on_node", ".anywhere", False),),
     "waiting.start.freed_at": (("starts_on_node", ".anywhere", False),),
     "archive.unreadable": (("name", ".unnamed", False),),
+    "interrupted.node_rebooted": (("node", ".named", True),),
+    "interrupted.node_lost": (("node", ".named", True),),
     "exit.stopped": (("by", ".by", True),),
     "exit.out_of_memory": (
         ("memory_limit_bytes", ".limit", True),

@@ -61,6 +61,11 @@ class StartPlan:
     """What a container needs besides the attempt's own folders. A process sees the machine as it is."""
     folder_inside: Path | None = None
     """Where the shim and the program find `folder`; None: where it is."""
+    grace_seconds: int = 30
+    """Between the polite signal and the other one, at the time limit and in a patient stop."""
+    units: int = 1
+    telemetry: Path | None = None
+    """The newest measurements of the node's GPUs, written by its agent."""
     memory_bytes: int | None = None
     cpus: float | None = None
     most_processes: int | None = None
@@ -84,6 +89,10 @@ class StartPlan:
             "uid": self.uid,
             "gid": self.gid,
             "time_limit_seconds": self.time_limit_seconds,
+            "grace_seconds": self.grace_seconds,
+            "units": self.units,
+            "gpus": list(self.gpus),
+            "telemetry": str(self.telemetry) if self.telemetry else None,
             "nofile": self.most_open_files,
         }
 
@@ -135,8 +144,11 @@ class Executor(Protocol):
         """
         ...
 
-    def stop(self, handle: Handle) -> None:
-        """Asks the run to end its whole tree; returns at once."""
+    def stop(self, handle: Handle, patiently: bool = False) -> None:
+        """Asks the run to end its whole tree; returns at once.
+
+        `patiently`: the program has its grace time first, to save a checkpoint.
+        """
         ...
 
     def force_stop(self, handle: Handle) -> None:

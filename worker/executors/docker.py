@@ -163,10 +163,10 @@ class DockerExecutor:
             job, attempt, attempt, exit_code=KILLED, out_of_memory=True, memory_limit_bytes=limit
         )
 
-    def stop(self, handle: Handle) -> None:
+    def stop(self, handle: Handle, patiently: bool = False) -> None:
         """The container's init hands the signal to the shim."""
         with suppress(EngineSilent):
-            self.engine.signal(handle["container"], "SIGTERM")
+            self.engine.signal(handle["container"], "SIGINT" if patiently else "SIGTERM")
 
     def force_stop(self, handle: Handle) -> None:
         """First by the shim, so that it can still say how it ended; then the whole container."""

@@ -99,10 +99,10 @@ class ProcessExecutor:
         content = shim_files.read_plain(str(folder / "control"), "exit.json")
         return None if content is None else parse_exit(content)
 
-    def stop(self, handle: Handle) -> None:
+    def stop(self, handle: Handle, patiently: bool = False) -> None:
         with hold(handle) as shim, suppress(ProcessLookupError):
             if shim is not None:
-                signal.pidfd_send_signal(shim, signal.SIGTERM)
+                signal.pidfd_send_signal(shim, signal.SIGINT if patiently else signal.SIGTERM)
                 signal.pidfd_send_signal(shim, signal.SIGCONT)
 
     def force_stop(self, handle: Handle) -> None:

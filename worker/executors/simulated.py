@@ -127,7 +127,7 @@ class SimulatedExecutor:
         own = shim_files.read_object(control, "executor.json") or {}
         return replace(parse_exit(content), executor_exit_code=own.get("exit_code"))
 
-    def stop(self, handle: Handle) -> None:
+    def stop(self, handle: Handle, patiently: bool = False) -> None:
         with self.world.lock():
             run = self.world.read_run(f"{handle['job']}-{handle['attempt']}")
             if run is None or run.stop_at is not None or run.nodes[0] not in self._reachable_parts(run):

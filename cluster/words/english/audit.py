@@ -30,5 +30,7 @@ WORDS = {
     "action.training.code_uploaded": "Code uploaded",
     "action.job.submitted": "Job submitted",
     "action.job.stop_requested": "Job stop requested",
+    "action.node.drained": "Node drained",
+    "action.node.undrained": "Node opened again",
     "action.operation.retried": "Operation tried again",
 }

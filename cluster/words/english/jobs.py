@@ -12,6 +12,8 @@ SENTENCES = {
     ),
     "job.priority_range": "Use a priority of {least} to {most}; higher goes first in the workspace.",
     "job.time_limit_range": "Use {least:duration} to {most:duration}, or no limit.",
+    "job.grace_range": "Use a grace time of {least:duration} to {most:duration}.",
+    "job.retries_range": "Use {least} to {most} further tries.",
     "job.command_missing": "Write what to run: a code file such as train.py, or a command.",
     "job.command_of_built_in": "A built-in training has no command; set its variables instead.",
     "job.too_many_arguments": (
@@ -38,6 +40,7 @@ SENTENCES = {
     "job.submitted": "Submitted.",
     "job.placed": "Got {units:units} on {node}.",
     "job.started": "Started on {node}.",
+    "job.resumed": "Goes on from epoch {epoch:number} of attempt {from_attempt}.",
     "job.adopted": "Found running after a restart of the services; it had gone on meanwhile.",
     "job.stop_requested": "{by} asked to stop it.",
     "job.stop_not_allowed": (

@@ -1,10 +1,20 @@
 """English for nodes and units, by code."""
 
+SENTENCES = {
+    "node.reason_missing": "Say why: whoever finds the node closed later wants to know.",
+    "node.reason_too_long": "Use at most {most} characters for the reason.",
+    "node.not_draining": "{node} is not being drained.",
+}
+
+TITLES = {
+    "node": "The node cannot be changed like this",
+}
+
 WORDS = {
     "state.node.ready": "Ready",
     "state.node.draining": "Draining",
-    "state.node.lost": "Lost",
     "state.node.unreachable": "Unreachable",
+    "state.node.lost": "Lost",
     "state.node.no_executor": "No executor",
     "state.unit.ok": "Working",
     "state.unit.broken": "Broken",

@@ -64,6 +64,9 @@ SENTENCES = {
     "waiting.no_executor": "No executor on {node}: nothing can be started there, and there is no other node.",
     "waiting.no_nodes": "No node has reported yet. The job starts when the first agent does.",
     "waiting.interrupted": "Attempt {attempt} was interrupted: {cause:code} It waits for units again.",
+    "waiting.tried_again": (
+        "Attempt {attempt} failed: {cause:code} It is tried again, {used} of {retries} times."
+    ),
     "waiting.submitted": "Just submitted; it is looked at within seconds.",
     "waiting.start.ahead": "{ahead:plural|One job is|# jobs are} ahead.",
     "waiting.start.freed_at": "Starts on {starts_on_node} when job-{freed_by} ends, about {starts_at:clock}.",
@@ -78,8 +81,11 @@ SENTENCES = {
         "The container engine stopped it: it was restarted, or somebody stopped the container by hand."
     ),
     "interrupted.node_rebooted": "The node was restarted meanwhile.",
+    "interrupted.node_rebooted.named": "{node} was restarted meanwhile.",
     "interrupted.shim_lost": "The process that watched it disappeared.",
     "interrupted.node_lost": "The node stayed silent for too long.",
+    "interrupted.node_lost.named": "{node} stayed silent for too long and was given up.",
+    "interrupted.start_deadline": "It could not be started on all its nodes in time.",
 }
 
 TITLES = {

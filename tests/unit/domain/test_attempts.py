@@ -20,7 +20,7 @@ from cluster.domain.attempts import (
     Stop,
     decide,
 )
-from cluster.domain.exits import ExitTruth, never_started
+from cluster.domain.exits import ExitTruth, Outcome, never_started
 from cluster.domain.states import AttemptState, Desired, JobState
 
 SECONDS = timedelta(seconds=1)
@@ -35,6 +35,10 @@ placed   run  alive   same_boot    running
 placed   run  gone    same_boot    interrupt:shim_lost
 placed   run  unknown unreachable  nothing
 placed   run  unknown lost         interrupt:node_lost
+placed   run  unknown rebooted     interrupt:node_rebooted
+placed   run  absent  unreachable  start
+running  run  alive   lost         nothing
+running  run  gone    lost         interrupt:node_lost
 placed   stop absent  same_boot    forestall
 placed   stop alive   same_boot    stop
 starting run  absent  same_boot    nothing
@@ -122,7 +126,9 @@ def test_the_exit_file_of_a_shim_that_is_gone(
 
 
 def test_a_job_whose_shim_disappears_each_time_is_given_up() -> None:
-    third = replace(facts(seen="gone"), number=3, fence=3)
+    often_interrupted = replace(facts(seen="gone"), number=9, fence=9, lost_before=1)
+    assert told(decide(often_interrupted)) == "interrupt:shim_lost"
+    third = replace(often_interrupted, lost_before=2)
     assert told(decide(third)) == "end:failed:exit.lost"
 
 
@@ -179,10 +185,49 @@ def test_what_was_forestalled_ends_by_the_wish() -> None:
     assert never_started(Desired.RUN).code == "exit.not_started"
 
 
-def test_a_job_whose_shim_disappears_every_time_is_not_tried_for_ever() -> None:
-    third = AttemptFacts(
-        job=7, number=3, fence=3, state=AttemptState.RUNNING, desired=Desired.RUN, seen=Seen.GONE
-    )
-    action = decide(third)
-    assert isinstance(action, RecordEnd)
-    assert (action.outcome.state, action.outcome.code) == (JobState.FAILED, "exit.lost")
+@pytest.mark.parametrize(
+    ("outcome", "desired", "used", "expected"),
+    [
+        (Outcome(JobState.FAILED, "exit.error", {}, 1), "run", 0, True),
+        (Outcome(JobState.FAILED, "exit.error", {}, 1), "run", 1, True),
+        (Outcome(JobState.FAILED, "exit.error", {}, 1), "run", 2, False),
+        (Outcome(JobState.FAILED, "exit.error", {}, 1), "stop", 0, False),
+        (Outcome(JobState.FAILED, "exit.timed_out", {}), "run", 0, False),
+        (Outcome(JobState.STOPPED, "exit.stopped", {}), "run", 0, False),
+        (Outcome(JobState.FINISHED, "exit.finished", {}, 0), "run", 0, False),
+    ],
+)
+def test_a_failed_attempt_is_followed_by_another_until_the_tries_are_used_up(
+    outcome: Outcome, desired: str, used: int, expected: bool
+) -> None:
+    assert attempts.is_tried_again(outcome, Desired(desired), retries=2, used=used) is expected
+
+
+def test_a_gang_that_does_not_start_in_time_waits_again() -> None:
+    gang = replace(facts("starting", seen="absent", since_placed=60 * SECONDS), nodes=2)
+    assert decide(gang) == Forestall("interrupted.start_deadline")
+    assert decide(replace(gang, since_placed=59 * SECONDS)) == Start()
+    assert decide(replace(gang, nodes=1)) == Forestall()
+
+
+def test_what_never_began_on_a_lost_node_cannot_begin_late() -> None:
+    for state in ("placed", "starting", "running"):
+        found = facts(state, seen="absent", node=NodeFate.LOST)
+        assert decide(found) == Forestall("interrupted.node_lost")
+
+
+@pytest.mark.parametrize(
+    ("grace", "waited", "expected"),
+    [
+        (1, 0, Stop(True)),
+        (1, 8, ForceStop()),
+        (30, 36, Stop(True)),
+        (600, 66, Stop(True)),
+        (600, 67, ForceStop()),
+    ],
+)
+def test_services_that_stop_wait_for_a_checkpoint_but_not_for_ever(
+    grace: int, waited: int, expected: object
+) -> None:
+    leaving = facts(requeue=True, grace=grace * SECONDS, since_stop_requested=waited * SECONDS)
+    assert decide(leaving) == expected

@@ -8,14 +8,14 @@ from cluster.domain.jobs import Event, JobRequest, Warned
 from cluster.domain.states import JobState, Launcher, TrainingKind, UnitKind
 
 TABLE = """
-            placed    started  stop_requested finished failed stopped interrupted
-waiting     starting  -        stopped        -        failed -       -
-starting    -         running  stopping       finished failed stopped waiting
-running     -         running  stopping       finished failed stopped waiting
-stopping    -         stopping stopping       finished failed stopped stopped
-finished    -         -        -              -        -      -       -
-failed      -         -        -              -        -      -       -
-stopped     -         -        -              -        -      -       -
+            placed    started  stop_requested finished failed stopped interrupted retried
+waiting     starting  -        stopped        -        failed -       -  -
+starting    -         running  stopping       finished failed stopped waiting  waiting
+running     -         running  stopping       finished failed stopped waiting  waiting
+stopping    -         stopping stopping       finished failed stopped stopped  -
+finished    -         -        -              -        -      -       -  -
+failed      -         -        -              -        -      -       -  -
+stopped     -         -        -              -        -      -       -  -
 """
 HEAD, *ROWS = [line.split() for line in TABLE.strip().splitlines()]
 CELLS = [
@@ -56,6 +56,22 @@ def check(asked: JobRequest, training: TrainingKind = TrainingKind.ADVANCED) -> 
 
 
 SCRIPT = ("train.py",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"grace_seconds": 0}, "grace_seconds"),
+        ({"grace_seconds": 601}, "grace_seconds"),
+        ({"retries": -1}, "retries"),
+        ({"retries": 11}, "retries"),
+    ],
+)
+def test_grace_and_tries_have_bounds(changes: dict[str, int], field: str) -> None:
+    with pytest.raises(Refused) as refused:
+        check(request(command=SCRIPT, **changes))
+    assert refused.value.field == field
+    check(request(command=SCRIPT, grace_seconds=600, retries=10))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,33 @@
+"""Notices that the clock on the wall was set: nothing may expire because of it (F15).
+
+Wall time is what rows are stamped with; steady time (seconds, never set) is what has really passed.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+JUMP = timedelta(seconds=30)
+"""Smaller differences are the ordinary corrections of a clock, or a process that was slow."""
+
+
+@dataclass(frozen=True)
+class ClockWatch:
+    """The last look at both clocks; `settled_at` is the steady second from which things may expire again."""
+
+    wall: datetime
+    steady: float
+    settled_at: float = float("-inf")
+    jump: timedelta = timedelta(0)
+    """How far the last look found it set; zero where it was not."""
+
+    def look(self, wall: datetime, steady: float, pause: timedelta) -> "ClockWatch":
+        """The next look. After a jump expiry rests for `pause`, in which everybody alive says so again."""
+        jump = wall - self.wall - timedelta(seconds=steady - self.steady)
+        seen = replace(self, wall=wall, steady=steady, jump=timedelta(0))
+        if abs(jump) <= JUMP:
+            return seen
+        return replace(seen, jump=jump, settled_at=steady + pause.total_seconds())
+
+    @property
+    def is_settled(self) -> bool:
+        return self.steady >= self.settled_at

@@ -1,0 +1,105 @@
+"""What state a node is in, when a silent one is given up, and what became of it since a run was placed (N4)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from cluster.domain.attempts import NodeFate
+from cluster.domain.errors import Refused
+from cluster.domain.states import NodeState
+
+SILENT_AFTER = timedelta(seconds=20)
+"""Silent for this long a node is unreachable: its units stay booked, nothing new starts there."""
+LONGEST_REASON = 200
+
+
+class HasSigns(Protocol):
+    """What a node's row offers."""
+
+    @property
+    def heartbeat_at(self) -> datetime | None: ...
+
+    @property
+    def has_executor(self) -> bool: ...
+
+    @property
+    def draining_since(self) -> datetime | None: ...
+
+    @property
+    def lost_at(self) -> datetime | None: ...
+
+    @property
+    def booted_at(self) -> datetime | None: ...
+
+
+@dataclass(frozen=True)
+class NodeSigns:
+    """The same as a value. Every moment is UTC."""
+
+    heartbeat_at: datetime | None
+    has_executor: bool = True
+    draining_since: datetime | None = None
+    lost_at: datetime | None = None
+    booted_at: datetime | None = None
+    """When its agent first reported the boot that it has now; None for the first boot that was seen."""
+
+
+def state_of(node: HasSigns, now: datetime) -> NodeState:
+    """One state, the gravest first. A lost node stays lost until what still runs there has been ended."""
+    if node.lost_at is not None:
+        return NodeState.LOST
+    if is_silent(node, now):
+        return NodeState.UNREACHABLE
+    if not node.has_executor:
+        return NodeState.NO_EXECUTOR
+    return NodeState.READY if node.draining_since is None else NodeState.DRAINING
+
+
+def in_state_since(node: HasSigns, now: datetime) -> datetime | None:
+    """Since when it is draining, silent or lost; None for every other state."""
+    state = state_of(node, now)
+    if state in (NodeState.UNREACHABLE, NodeState.LOST):
+        return node.heartbeat_at
+    return node.draining_since if state is NodeState.DRAINING else None
+
+
+def is_silent(node: HasSigns, now: datetime) -> bool:
+    return node.heartbeat_at is None or now - node.heartbeat_at > SILENT_AFTER
+
+
+def is_to_be_lost(node: HasSigns, now: datetime, grace: timedelta) -> bool:
+    """Silent for longer than the grace time. One that never spoke holds nothing and is not given up."""
+    return node.lost_at is None and node.heartbeat_at is not None and now - node.heartbeat_at >= grace
+
+
+def has_healed(node: HasSigns, now: datetime) -> bool:
+    """It was given up and speaks again; it is welcome once nothing of its former runs is left."""
+    return node.lost_at is not None and not is_silent(node, now)
+
+
+def fate_since(node: HasSigns, placed_at: datetime, now: datetime) -> NodeFate:
+    """What became of the node since something was placed there."""
+    if node.lost_at is not None:
+        return NodeFate.LOST
+    if node.booted_at is not None and node.booted_at > placed_at:
+        return NodeFate.REBOOTED
+    return NodeFate.UNREACHABLE if is_silent(node, now) else NodeFate.SAME_BOOT
+
+
+_GRAVEST = (NodeFate.LOST, NodeFate.REBOOTED, NodeFate.UNREACHABLE, NodeFate.SAME_BOOT)
+
+
+def gravest(fates: Iterable[NodeFate]) -> NodeFate:
+    """The fate of a gang over several nodes: one member lost is the whole lost."""
+    return min(fates, key=_GRAVEST.index, default=NodeFate.SAME_BOOT)
+
+
+def check_drain_reason(text: str) -> str:
+    """Raises Refused: whoever finds a closed node later has to be told why."""
+    reason = " ".join(text.split())
+    if not reason:
+        raise Refused("reason", "node.reason_missing")
+    if len(reason) > LONGEST_REASON:
+        raise Refused("reason", "node.reason_too_long", most=LONGEST_REASON)
+    return reason

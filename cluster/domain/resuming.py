@@ -1,0 +1,24 @@
+"""The checkpoint with which an attempt begins (T13)."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Resume:
+    """A complete checkpoint that an earlier attempt has left; `epoch` is how many it had finished."""
+
+    attempt: int
+    file: str
+    epoch: float
+    step: int | None = None
+
+    @property
+    def key(self) -> str:
+        """As rows keep it: `<attempt number>/<file name>`."""
+        return f"{self.attempt}/{self.file}"
+
+
+def parse_key(text: str) -> tuple[int, str] | None:
+    """Attempt number and file name; None for what is no such key."""
+    number, _, file = text.partition("/")
+    return (int(number), file) if number.isdigit() and file and "/" not in file else None

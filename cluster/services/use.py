@@ -1,0 +1,50 @@
+"""What an attempt has used, and its job with all its attempts (T14)."""
+
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from cluster.domain.exits import ExitTruth
+from cluster.store.jobs import Attempt, Job
+
+
+def record_use(session: Session, attempt: Attempt, truth: ExitTruth | None) -> None:
+    """Called once, when the attempt has ended. The job keeps sums, the highest peak, the mean over time."""
+    if truth is None:
+        return
+    attempt.cpu_seconds, attempt.max_memory_bytes = truth.cpu_seconds, truth.max_rss_bytes
+    attempt.average_memory_bytes = truth.average_rss_bytes
+    attempt.unit_seconds_used = truth.unit_seconds_used
+    session.flush()
+    all_of_it = session.scalars(select(Attempt).where(Attempt.job_id == attempt.job_id)).all()
+    add_up(attempt.job, list(all_of_it))
+
+
+def add_up(job: Job, attempts: list[Attempt]) -> None:
+    job.cpu_seconds = total([each.cpu_seconds for each in attempts])
+    job.unit_seconds_used = total([each.unit_seconds_used for each in attempts])
+    peaks = [each.max_memory_bytes for each in attempts if each.max_memory_bytes is not None]
+    job.max_memory_bytes = max(peaks, default=None)
+    job.average_memory_bytes = mean_over_time(attempts)
+
+
+def total(parts: list[float | None]) -> float | None:
+    """None where nothing was measured; what one attempt lacks is left out."""
+    known = [part for part in parts if part is not None]
+    return sum(known) if known else None
+
+
+def mean_over_time(attempts: list[Attempt]) -> int | None:
+    weighed = [
+        (each.average_memory_bytes, max(1.0, seconds_between(each.started_at, each.ended_at)))
+        for each in attempts
+        if each.average_memory_bytes is not None
+    ]
+    if not weighed:
+        return None
+    return int(sum(size * seconds for size, seconds in weighed) / sum(seconds for _, seconds in weighed))
+
+
+def seconds_between(begin: datetime | None, end: datetime | None) -> float:
+    return (end - begin).total_seconds() if begin and end else 0.0

@@ -1,0 +1,102 @@
+"""A node's state from what its row says, and what became of it since something was placed there."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from cluster.domain.attempts import NodeFate
+from cluster.domain.errors import Refused
+from cluster.domain.nodes import (
+    NodeSigns,
+    check_drain_reason,
+    fate_since,
+    gravest,
+    has_healed,
+    is_to_be_lost,
+    state_of,
+)
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+GRACE = timedelta(seconds=300)
+
+
+def ago(seconds: float) -> datetime:
+    return NOW - timedelta(seconds=seconds)
+
+
+TABLE = """
+silent executor draining lost  | state
+0      yes      no       no    | ready
+20     yes      no       no    | ready
+21     yes      no       no    | unreachable
+9999   yes      no       no    | unreachable
+never  yes      no       no    | unreachable
+0      yes      yes      no    | draining
+21     yes      yes      no    | unreachable
+0      no       no       no    | no_executor
+0      no       yes      no    | no_executor
+0      yes      no       yes   | lost
+400    yes      yes      yes   | lost
+-3600  yes      no       no    | ready
+"""
+
+
+@pytest.mark.parametrize("line", TABLE.strip().splitlines()[1:])
+def test_a_node_is_in_one_state_the_gravest(line: str) -> None:
+    signs, expected = line.split("|")
+    silent, executor, draining, lost = signs.split()
+    node = NodeSigns(
+        None if silent == "never" else ago(float(silent)),
+        executor == "yes",
+        ago(60) if draining == "yes" else None,
+        ago(60) if lost == "yes" else None,
+    )
+    assert state_of(node, NOW) == expected.strip()
+
+
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        (NodeSigns(ago(299)), False),
+        (NodeSigns(ago(300)), True),
+        (NodeSigns(ago(300), draining_since=ago(900)), True),
+        (NodeSigns(ago(300), lost_at=ago(1)), False),
+        (NodeSigns(None), False),
+    ],
+)
+def test_a_silent_node_is_given_up_after_its_grace_time(node: NodeSigns, expected: bool) -> None:
+    assert is_to_be_lost(node, NOW, GRACE) is expected
+
+
+def test_a_lost_node_has_healed_when_it_speaks() -> None:
+    assert has_healed(NodeSigns(ago(3), lost_at=ago(60)), NOW)
+    assert not has_healed(NodeSigns(ago(400), lost_at=ago(60)), NOW)
+    assert not has_healed(NodeSigns(ago(3)), NOW)
+
+
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        (NodeSigns(ago(1)), NodeFate.SAME_BOOT),
+        (NodeSigns(ago(1), booted_at=ago(500)), NodeFate.SAME_BOOT),
+        (NodeSigns(ago(1), booted_at=ago(5)), NodeFate.REBOOTED),
+        (NodeSigns(ago(60)), NodeFate.UNREACHABLE),
+        (NodeSigns(ago(60), booted_at=ago(70)), NodeFate.REBOOTED),
+        (NodeSigns(ago(400), lost_at=ago(90), booted_at=ago(70)), NodeFate.LOST),
+    ],
+)
+def test_what_became_of_a_node_since_something_was_placed_there(node: NodeSigns, expected: NodeFate) -> None:
+    assert fate_since(node, ago(100), NOW) is expected
+
+
+def test_a_gang_has_the_fate_of_its_worst_node() -> None:
+    assert gravest([NodeFate.SAME_BOOT, NodeFate.LOST, NodeFate.UNREACHABLE]) is NodeFate.LOST
+    assert gravest([NodeFate.UNREACHABLE, NodeFate.REBOOTED]) is NodeFate.REBOOTED
+    assert gravest([]) is NodeFate.SAME_BOOT
+
+
+def test_a_drain_has_a_reason() -> None:
+    assert check_drain_reason("  new\n memory ") == "new memory"
+    for text in ("", " \n", "x" * 201):
+        with pytest.raises(Refused):
+            check_drain_reason(text)
