@@ -1,5 +1,6 @@
 """The container engine behind its socket: Docker Engine API 1.40 and later, spoken through the docker package."""
 
+import socket
 from collections.abc import Mapping
 from contextlib import contextmanager
 from typing import Any, cast
@@ -35,23 +36,30 @@ class ImageMissing(EngineRefused):
 class Engine:
     """Connects when it is first asked, so that a service starts while the engine is down."""
 
-    def __init__(self, socket: str) -> None:
-        self.socket = socket
+    def __init__(self, path: str) -> None:
+        self.socket = path
         self._client: Any = None
 
     @contextmanager
     def _answering(self) -> Any:
         try:
             if self._client is None:
+                self._knock()
                 self._client = docker.APIClient(f"unix://{self.socket}", version="auto", timeout=SECONDS)
             yield self._client
         except APIError as error:
             if not error.is_client_error() and not said(error):
                 raise EngineSilent("engine.silent", socket=self.socket) from error
             raise
-        except (DockerException, requests.RequestException) as error:
-            self._client = None
+        except (DockerException, requests.RequestException, OSError) as error:
+            self.close()
             raise EngineSilent("engine.silent", socket=self.socket) from error
+
+    def _knock(self) -> None:
+        """Raises OSError where nobody listens: the package would leave its socket open then."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            probe.settimeout(SECONDS)
+            probe.connect(self.socket)
 
     def create(self, name: str, request: Mapping[str, Any]) -> str:
         """The new container's id; not started. Raises NameTaken, ImageMissing, EngineRefused."""

@@ -1,10 +1,11 @@
-"""One contract, several executors: each test of this folder runs against every one of them."""
+"""Each test of this folder runs against every executor that it is about: see stages.py."""
 
 import itertools
 import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,13 @@ import pytest
 
 from cluster.domain.attempts import Seen
 from cluster.domain.exits import ExitTruth
+from tests.conftest import IS_CI
+from tests.images import ensure_image
+from tests.integration.executors.stages import GID, IS_ROOT, PYTHON, UID, RealStage, Stage, stage_of
 from worker.executors.contract import Executor, Handle, StartPlan
-from worker.executors.process import ProcessExecutor
 
-PYTHON = "/usr/bin/python3"
-UID, GID = 190_001, 190_001
-IS_ROOT = os.geteuid() == 0
+__all__ = ["GID", "IS_ROOT", "PYTHON", "UID", "Bench", "until"]
+MARK = "GC_TEST_MARK"
 
 
 def until(condition: Callable[[], Any], seconds: float = 15.0, what: str = "") -> Any:
@@ -35,30 +37,24 @@ def until(condition: Callable[[], Any], seconds: float = 15.0, what: str = "") -
 
 @dataclass
 class Bench:
-    """Starts programs under an executor and waits for what becomes of them."""
+    """Starts real programs under an executor and waits for what becomes of them."""
 
+    stage: RealStage
     executor: Executor
-    ground: Path
-    runtime: Path
     handles: list[Handle] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
+    @property
+    def ground(self) -> Path:
+        return self.stage.ground
+
+    @property
+    def runtime(self) -> Path:
+        """Where a program finds it."""
+        return self.stage.view().show_runtime(self.stage.runtime)
+
     def plan(self, *program: str, **changes: Any) -> StartPlan:
-        job = next(self.numbers)
-        folder = self.ground / "storage" / "workspaces" / "1" / "jobs" / str(job) / "1"
-        for each in (self.ground / "storage", self.ground / "storage" / "workspaces"):
-            each.mkdir(exist_ok=True)
-            each.chmod(0o711)
-        (self.ground / "storage" / "workspaces" / "1" / "jobs").mkdir(parents=True, exist_ok=True)
-        environment = {
-            "PATH": "/usr/bin:/bin",
-            "HOME": str(folder / "out"),
-            "GROUNDCREW_OUT": str(folder / "out"),
-            "PYTHONPATH": str(self.runtime),
-        }
-        rank = (PYTHON, f"{self.runtime}/rank.py", "--", *program)
-        user = {"uid": UID, "gid": GID} if IS_ROOT else {}
-        return StartPlan(job, 1, folder, rank, environment, **(user | changes))
+        return self.stage.plan_for(*program, **changes)
 
     def script(self, text: str, **changes: Any) -> StartPlan:
         """A Python program as own code, copied from a code folder as a training's is."""
@@ -99,10 +95,62 @@ class Bench:
         return value
 
 
-@pytest.fixture(params=["process"])
-def bench(request: pytest.FixtureRequest, ground: Path, runtime: Path) -> Iterator[Bench]:
-    executor = {"process": ProcessExecutor}[request.param](runtime, ground / "storage")
-    bench = Bench(executor, ground, runtime)
-    yield bench
-    for handle in bench.handles:
-        executor.force_stop(handle)
+def living_with(mark: str) -> list[int]:
+    """Every process of this machine, in a container or not, that was born with this mark."""
+    wanted = os.fsencode(f"{MARK}={mark}")
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdigit() and wanted in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture(scope="session")
+def image() -> Callable[[], str]:
+    """The name of the containers' image, made where it is first asked for."""
+    made: list[str] = []
+
+    def name() -> str:
+        try:
+            made.append(made[0] if made else ensure_image())
+        except RuntimeError as missing:
+            (pytest.fail if IS_CI else pytest.skip)(str(missing))
+        return made[0]
+
+    return name
+
+
+@pytest.fixture
+def stages(ground: Path, runtime: Path, image: Callable[[], str]) -> Iterator[Callable[[str], Stage]]:
+    with ExitStack() as stack:
+        yield lambda name: stack.enter_context(stage_of(name, ground, runtime, image))
+
+
+@pytest.fixture(params=["process", "docker", "simulated"])
+def stage(request: pytest.FixtureRequest, stages: Callable[[str], Stage]) -> Stage:
+    """Every executor."""
+    return stages(request.param)
+
+
+@pytest.fixture(params=["process", "docker"])
+def bench(request: pytest.FixtureRequest, stages: Callable[[str], Stage]) -> Bench:
+    """Those that run real programs."""
+    return bench_on(stages(request.param))
+
+
+@pytest.fixture
+def process_bench(stages: Callable[[str], Stage]) -> Bench:
+    return bench_on(stages("process"))
+
+
+@pytest.fixture
+def docker_bench(stages: Callable[[str], Stage]) -> Bench:
+    return bench_on(stages("docker"))
+
+
+def bench_on(stage: Stage) -> Bench:
+    assert isinstance(stage, RealStage)
+    return Bench(stage, stage.executor)

@@ -11,6 +11,13 @@ from cluster.domain.exits import outcome
 from cluster.domain.states import JobState
 from tests.integration.executors.conftest import IS_ROOT, PYTHON, Bench, until
 
+
+@pytest.fixture
+def bench(process_bench: Bench) -> Bench:
+    """The shim and its rank wrapper are the same inside a container: see test_containers.py for what is not."""
+    return process_bench
+
+
 RAISES = "print('before')\nraise ValueError('boom')\n"
 FORKS_AND_EXITS = """
 import os, sys, time

@@ -1,0 +1,202 @@
+"""What only containers have: walls, limits that the kernel keeps, an engine with a mind of its own."""
+
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+from cluster.domain.attempts import AttemptFacts, Interrupt, Seen, decide
+from cluster.domain.exits import outcome
+from cluster.domain.states import AttemptState, Desired, JobState
+from tests.engine import command_line
+from tests.integration.executors.conftest import UID, Bench, until
+from worker.adapters.engine import Engine
+from worker.executors.contract import NotStarted
+from worker.executors.docker import DockerExecutor
+from worker.executors.docker_request import RUNTIME_INSIDE
+
+LOOK_AROUND = """
+import os, socket
+def tried(what, do):
+    try:
+        do()
+        print(what, "done")
+    except OSError as error:
+        print(what, "refused", error.errno)
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+print("capabilities", {status[name].strip() for name in ("CapPrm", "CapEff", "CapBnd", "CapAmb")})
+print("devices", [name for name in os.listdir("/dev") if "nvidia" in name or "kvm" in name or "vda" in name])
+print("interfaces", os.listdir("/sys/class/net"))
+print("processes", len([name for name in os.listdir("/proc") if name.isdigit()]))
+print("pids", open("/sys/fs/cgroup/pids/pids.max").read().strip() if os.path.exists("/sys/fs/cgroup/pids")
+      else open("/sys/fs/cgroup/pids.max").read().strip())
+tried("system", lambda: open("/usr/bin/here", "w"))
+tried("runtime", lambda: open("/groundcrew/runtime/shim.py", "a"))
+tried("tmp", lambda: open("/tmp/here", "w"))
+tried("shm", lambda: open("/dev/shm/here", "w"))
+tried("out", lambda: open(os.environ["GROUNDCREW_OUT"] + "/here", "w"))
+tried("root", lambda: os.setuid(0))
+tried("network", lambda: socket.create_connection(("192.0.2.1", 80), 1))
+"""
+
+
+@pytest.fixture
+def bench(docker_bench: Bench) -> Bench:
+    return docker_bench
+
+
+def executor_of(bench: Bench) -> DockerExecutor:
+    assert isinstance(bench.executor, DockerExecutor)
+    return bench.executor
+
+
+def docker(*words: str) -> str:
+    return subprocess.run(
+        [command_line(), *words], check=True, capture_output=True, text=True, timeout=60
+    ).stdout
+
+
+def test_the_program_is_between_walls(bench: Bench) -> None:
+    plan = bench.script(LOOK_AROUND, most_processes=77)
+    assert bench.run(plan).exit_code == 0, bench.log(plan, "stderr")
+    assert bench.log(plan).decode().splitlines() == [
+        "capabilities {'0000000000000000'}",
+        "devices []",
+        "interfaces ['lo']",
+        "processes 4",  # The engine's init, the shim, the rank wrapper, itself.
+        "pids 77",
+        "system refused 30",
+        "runtime refused 13",
+        "tmp done",
+        "shm done",
+        "out done",
+        "root refused 1",
+        "network refused 101",
+    ]
+
+
+def test_too_much_memory_is_named_with_its_limit(bench: Bench) -> None:
+    limit = 96 * 1024**2
+    plan = bench.script("x = []\nwhile True: x.append(bytearray(8_000_000))\n", memory_bytes=limit)
+    truth = bench.run(plan)
+    told = outcome(truth)
+    assert (told.code, told.exit_code) == ("exit.out_of_memory", 137)
+    assert told.data["memory_limit_bytes"] == limit
+
+
+def test_a_kill_that_nobody_asked_for_is_no_lack_of_memory(bench: Bench) -> None:
+    plan = bench.plan("/bin/sh", "-c", "kill -9 $$", memory_bytes=96 * 1024**2)
+    assert outcome(bench.run(plan)).code == "exit.killed"
+
+
+def test_an_image_that_is_not_there_is_named(bench: Bench) -> None:
+    with pytest.raises(NotStarted) as missing:
+        bench.start(bench.plan("/bin/true", image="gc-no-such-image:1"))
+    assert (missing.value.code, missing.value.data) == ("start.no_image", {"image": "gc-no-such-image:1"})
+
+
+def test_a_container_that_ends_before_its_shim_began_says_why(bench: Bench) -> None:
+    plan = bench.plan("/bin/true")
+    mounts = tuple(
+        replace(mount, source=bench.ground) if mount.target == RUNTIME_INSIDE else mount
+        for mount in plan.mounts
+    )
+    with pytest.raises(NotStarted) as failed:
+        bench.start(replace(plan, mounts=mounts))
+    assert "No such file or directory" in failed.value.data["reason"]
+    assert bench.executor.look(plan.folder).seen is Seen.ABSENT
+    assert bench.executor.forestall(plan.folder)
+
+
+def test_nobody_is_root_in_a_container(bench: Bench) -> None:
+    with pytest.raises(ValueError, match="root"):
+        bench.start(bench.plan("/bin/true", uid=0, gid=0))
+
+
+def test_a_contradicting_exit_code_is_shown_beside_the_record(bench: Bench) -> None:
+    plan = bench.script(
+        "import os, signal, time\n"
+        "def shim():\n"
+        "    return next(p for p in os.listdir('/proc') if p.isdigit()\n"
+        "        and b'attached' in open('/proc/%s/cmdline' % p, 'rb').read() and p != '1')\n"
+        "control = os.environ['GROUNDCREW_OUT'] + '/../control/exit.json'\n"
+        "truth = dict(job=1, attempt=1, fence=1, exit_code=0, signal=None, ranks=[], stopped=False,\n"
+        "    timed_out=False, out_of_memory=False, first_failed_rank=None, started_at=None, ended_at=None)\n"
+        "open(control, 'w').write(__import__('json').dumps(truth))\n"
+        "os.kill(int(shim()), signal.SIGKILL)\n"
+    )
+    told = outcome(bench.run(plan))
+    assert (told.state, told.code) == (JobState.FAILED, "exit.executor_disagrees")
+    assert (told.data["exit_code"], told.data["executor_exit_code"]) == (0, 137)
+
+
+def test_two_installations_share_an_engine_and_see_only_their_own(bench: Bench) -> None:
+    plan = bench.plan("/bin/sleep", "60")
+    bench.start(plan)
+    engine = Engine("/var/run/docker.sock")
+    other = DockerExecutor(engine, bench.ground / "another-storage")
+    assert other.list_running() == []
+    other.forget_all_but(())
+    assert bench.executor.look(plan.folder).seen is Seen.ALIVE
+    engine.close()
+
+
+def test_a_container_stopped_by_hand_lets_the_job_wait_again(bench: Bench) -> None:
+    plan = bench.plan("/bin/sleep", "600")
+    handle = bench.start(plan)
+    docker("stop", handle["container"])
+    facts = AttemptFacts(
+        job=plan.job,
+        number=1,
+        fence=1,
+        state=AttemptState.RUNNING,
+        desired=Desired.RUN,
+        seen=bench.executor.look(plan.folder).seen,
+        truth=bench.executor.read_end(plan.folder),
+    )
+    assert decide(facts) == Interrupt("interrupted.engine_stopped", {"attempt": 1})
+
+
+def test_a_container_that_was_never_started_is_started_or_forgotten(bench: Bench) -> None:
+    """A scheduler died between making it and starting it."""
+    executor, plan, other = executor_of(bench), bench.plan("/bin/true"), bench.plan("/bin/true")
+    start, executor.engine.start = executor.engine.start, lambda container: None  # type: ignore[method-assign]
+    for each in (plan, other):
+        with pytest.raises(NotStarted):
+            executor.start(each)
+        assert executor.look(each.folder).seen is Seen.ABSENT
+    executor.engine.start = start  # type: ignore[method-assign]
+    assert bench.run(plan).exit_code == 0
+    assert executor.forestall(other.folder)
+    executor.forget_all_but([(plan.job, 1)])
+    assert executor.engine.inspect(executor.name_of(other.folder)) is None
+
+
+def test_a_paused_container_still_lives_and_can_be_ended(bench: Bench) -> None:
+    plan = bench.plan("/bin/sleep", "600")
+    handle = bench.start(plan)
+    docker("pause", handle["container"])
+    assert bench.executor.look(plan.folder).seen is Seen.ALIVE
+    bench.executor.force_stop(handle)
+    until(lambda: bench.executor.look(plan.folder).seen is Seen.GONE)
+
+
+def test_an_own_network_reaches_outside_and_goes_with_the_attempt(bench: Bench) -> None:
+    engine = Engine("/var/run/docker.sock")
+    executor = DockerExecutor(engine, bench.ground / "storage", network="own")
+    plan = bench.plan("/usr/bin/python3", "-c", "import os; print(sorted(os.listdir('/sys/class/net')))")
+    executor.start(plan)
+    bench.end_of(plan)
+    assert b"eth0" in bench.log(plan)
+    name = executor.name_of(plan.folder)
+    assert docker("network", "ls", "--quiet", "--filter", f"name={name}").strip()
+    executor.forget_all_but(())
+    assert not docker("network", "ls", "--quiet", "--filter", f"name={name}").strip()
+    engine.close()
+
+
+def test_the_job_s_own_number_owns_what_it_writes(bench: Bench) -> None:
+    plan = bench.plan("/bin/sh", "-c", "echo mine > $GROUNDCREW_OUT/result")
+    bench.run(plan)
+    assert (plan.out / "result").stat().st_uid == UID
+    assert (plan.folder / "control").stat().st_mode & 0o777 == 0o700
