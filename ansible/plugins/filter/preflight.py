@@ -1,0 +1,237 @@
+"""Preflight's verdict: a pure function of the facts document that `preflight_facts` collects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+GIB = 1024**3
+NVIDIA, MELLANOX = "0x10de", "0x15b3"
+GPU_CLASSES = ("0x0300", "0x0302")
+
+Document = Mapping[str, Any]
+Finding = dict[str, Any]
+
+
+def fatal(code: str, sentence: str, remedy: str) -> Finding:
+    return {"code": code, "level": "stop", "sentence": sentence, "remedy": remedy}
+
+
+def warning(code: str, sentence: str, remedy: str) -> Finding:
+    return {"code": code, "level": "warn", "sentence": sentence, "remedy": remedy}
+
+
+def preflight_verdict(document: Document, options: Mapping[str, Any]) -> list[Finding]:
+    """What is wrong with one host, the fatal findings first; empty: nothing.
+
+    `options`: systems, python (at_least, below), is_master, ports, our_programs, address, infiniband_address,
+    master_address, master_time, master_time_zone, least_memory_bytes, least_disk_bytes, good_disk_bytes,
+    most_clock_skew (seconds), hosts (how many there are).
+    """
+    checks = (about_system, about_rights, about_room, about_network, about_time, about_hardware)
+    found = [finding for check in checks for finding in check(document, options)]
+    return sorted(found, key=lambda finding: finding["level"] != "stop")
+
+
+def about_system(document: Document, options: Mapping[str, Any]) -> Iterator[Finding]:
+    system, known = document["system"], options["systems"]
+    names = " and ".join(each["name"] for each in known)
+    if not any(system["id"] == each["id"] and system["version"] == each["version"] for each in known):
+        yield fatal(
+            "system",
+            f"This is {system['name'] or 'an unknown system'} with Python {document['python']}; "
+            f"Groundcrew installs on {names}, whose own Python it uses.",
+            f"Install one of {names} on this machine, then run the same command again.",
+        )
+    elif not python_fits(document["python"], options["python"]):
+        least, below = options["python"]["at_least"], options["python"]["below"]
+        yield fatal(
+            "python",
+            f"/usr/bin/python3 is {document['python']}; at least {least} and less than {below} is needed.",
+            "Put the distribution's own python3 package back: apt-get install --reinstall python3-minimal",
+        )
+    if document["architecture"] != "x86_64":
+        yield fatal(
+            "architecture",
+            f"The processor is {document['architecture']}; the drivers are installed for x86_64 only.",
+            "Take this host out of the inventory.",
+        )
+    if not document["is_systemd"]:
+        yield fatal(
+            "systemd",
+            "systemd is not process 1 of this host, so that no service could be started at boot.",
+            "Use a machine or a virtual machine, not a plain container.",
+        )
+
+
+def python_fits(version: str, wanted: Mapping[str, str]) -> bool:
+    found, least, below = (parts(each) for each in (version, wanted["at_least"], wanted["below"]))
+    return least <= found < below
+
+
+def parts(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+def about_rights(document: Document, options: Mapping[str, Any]) -> Iterator[Finding]:
+    if not document["is_root"]:
+        yield fatal(
+            "sudo",
+            "The user that Ansible signs in as cannot become root without a password.",
+            "Give it sudo without a password, or run the command with --ask-become-pass.",
+        )
+
+
+def about_room(document: Document, options: Mapping[str, Any]) -> Iterator[Finding]:
+    memory, disk = document["memory_bytes"], document["disk"]
+    if memory < options["least_memory_bytes"]:
+        yield fatal(
+            "memory",
+            f"The memory is {in_gib(memory)}; at least {in_gib(options['least_memory_bytes'])} is needed.",
+            "Add memory, or take this host out of the inventory.",
+        )
+    if disk["free_bytes"] < options["least_disk_bytes"]:
+        yield fatal(
+            "disk_full",
+            f"{disk['path']} has {in_gib(disk['free_bytes'])} free; the installation alone needs "
+            f"{in_gib(options['least_disk_bytes'])}.",
+            f"Make room on {disk['path']}, or mount a larger disk there.",
+        )
+    elif options["is_master"] and disk["bytes"] < options["good_disk_bytes"]:
+        yield warning(
+            "disk_small",
+            f"The disk of {disk['path']} holds {in_gib(disk['bytes'])}; datasets and checkpoints of a team "
+            f"fill {in_gib(options['good_disk_bytes'])} soon.",
+            f"Mount a larger disk on {disk['path']} before people begin.",
+        )
+    if document["swap_bytes"]:
+        yield warning(
+            "swap",
+            f"{in_gib(document['swap_bytes'])} of swap is on: a training that swaps looks alive and stands still.",
+            "Turn it off: swapoff --all, and take its line out of /etc/fstab.",
+        )
+
+
+def about_network(document: Document, options: Mapping[str, Any]) -> Iterator[Finding]:
+    unknown = sorted(name for name, known in document["resolves"].items() if not known)
+    if unknown:
+        yield fatal(
+            "dns",
+            f"This host cannot look up {', '.join(unknown)}, from where its packages come.",
+            "Name a working nameserver in /etc/resolv.conf; try it with: getent hosts " + unknown[0],
+        )
+    for port, program in sorted(document["listeners"].items()) if options["is_master"] else ():
+        if program not in options["our_programs"]:
+            yield fatal(
+                "port",
+                f"Port {port} is taken by {program or 'another program'}.",
+                f"Stop that program, or choose another port: -e groundcrew_portal_port=8443 "
+                f"(who it is: ss -ltnp 'sport = :{port}')",
+            )
+    for address, seen in sorted(document["peers"].items()):
+        if not seen["answers"]:
+            yield fatal(
+                "unreachable",
+                f"This host does not reach {address} on port 22: {seen.get('problem', 'no answer')}.",
+                "Open the firewall between the nodes, or correct base_address of that host in the inventory.",
+            )
+        elif seen["from"] not in own_addresses(document) or seen["from"] != options["address"]:
+            yield from about_translation(address, seen["from"], document, options)
+    infiniband = options.get("infiniband_address")
+    if infiniband and infiniband == options["master_address"]:
+        yield fatal(
+            "infiniband_address",
+            f"The InfiniBand address {infiniband} is the master's own address.",
+            "Give the InfiniBand interface an address of its own network and write that one into the inventory.",
+        )
+    speeds = [each["speed_mbps"] for each in document["interfaces"] if each["speed_mbps"]]
+    if options["hosts"] >= 3 and speeds and max(speeds) < 10_000:
+        yield warning(
+            "slow_network",
+            f"The fastest interface runs at {max(speeds)} Mbit/s; training across {options['hosts']} hosts "
+            "wants 10 Gbit/s or more.",
+            "Connect the hosts by 10 GbE or InfiniBand.",
+        )
+
+
+def about_translation(
+    address: str, spoke_from: str, document: Document, options: Mapping[str, Any]
+) -> Iterator[Finding]:
+    """The address that others know this host by must be one that it has itself."""
+    if options["address"] in own_addresses(document):
+        return
+    yield fatal(
+        "translation",
+        f"Others know this host as {options['address']}, but it speaks to {address} from {spoke_from} and has no "
+        f"such address itself: an address is translated (NAT) between the nodes.",
+        "Put master and workers into one routed network, or correct base_address in the inventory.",
+    )
+
+
+def own_addresses(document: Document) -> set[str]:
+    return {each["address"] for each in document["interfaces"]}
+
+
+def about_time(document: Document, options: Mapping[str, Any]) -> Iterator[Finding]:
+    skew = abs(document["time"] - options["master_time"])
+    if skew > options["most_clock_skew"]:
+        yield fatal(
+            "clock",
+            f"The clock is {skew:.0f} s apart from the master's.",
+            "Set the clock and keep it: timedatectl set-ntp true",
+        )
+    if document["time_zone"] != options["master_time_zone"]:
+        yield warning(
+            "time_zone",
+            f"The time zone is {document['time_zone']}, the master's is {options['master_time_zone']}.",
+            f"So that logs read alike: timedatectl set-timezone {options['master_time_zone']}",
+        )
+
+
+def about_hardware(document: Document, options: Mapping[str, Any]) -> Iterator[Finding]:
+    gpus = [each for each in document["pci"] if is_gpu(each)]
+    without = [each for each in gpus if each["driver"] != "nvidia"]
+    if without:
+        yield warning(
+            "driver",
+            f"{len(without)} of {len(gpus)} GPUs on the PCI bus have no NVIDIA driver yet.",
+            "Nothing to do: the role nvidia_driver installs it.",
+        )
+    if gpus and document["secure_boot"]:
+        yield warning(
+            "secure_boot",
+            "Secure Boot is on: the kernel loads only signed modules.",
+            "Keep to the distribution's signed modules (nvidia_driver_source: distribution), "
+            "or turn Secure Boot off in the firmware.",
+        )
+    cards = [each for each in document["pci"] if each["vendor"] == MELLANOX]
+    if cards and not any(each["is_infiniband"] for each in document["interfaces"]):
+        yield warning(
+            "infiniband_down",
+            f"{len(cards)} InfiniBand or ConnectX functions are on the PCI bus, and none has an address.",
+            "Name infiniband_address for this host in the inventory, or leave it: InfiniBand is then off.",
+        )
+
+
+def is_gpu(function: Mapping[str, Any]) -> bool:
+    return function["vendor"] == NVIDIA and function["class"].startswith(GPU_CLASSES)
+
+
+def in_gib(size: int) -> str:
+    return f"{size / GIB:.0f} GiB" if size >= 10 * GIB else f"{size / GIB:.1f} GiB"
+
+
+def preflight_report(findings: list[Finding], host: str) -> str:
+    """One line per finding and one per remedy, as the terminal shows it."""
+    if not findings:
+        return f"{host}: nothing stands in the way."
+    lines = []
+    for finding in findings:
+        mark = "STOP" if finding["level"] == "stop" else "note"
+        lines += [f"{host}: {mark} [{finding['code']}] {finding['sentence']}", f"    remedy: {finding['remedy']}"]
+    return "\n".join(lines)
+
+
+class FilterModule:
+    def filters(self) -> dict[str, Any]:
+        return {"preflight_verdict": preflight_verdict, "preflight_report": preflight_report}

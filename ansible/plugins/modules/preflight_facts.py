@@ -1,0 +1,219 @@
+#!/usr/bin/python3
+"""Collects what preflight judges: one document of plain facts about this host. Changes nothing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+from ansible.module_utils.basic import AnsibleModule
+
+DOCUMENTATION = r"""
+module: preflight_facts
+short_description: Collects the facts about a host that preflight judges
+description: Read-only. Sizes in bytes, times in seconds since 1970 (UTC).
+options:
+  data_path:
+    description: The folder whose disk will hold datasets and results; its nearest existing parent counts.
+    type: path
+    required: true
+  ports:
+    description: TCP ports that the master will need.
+    type: list
+    elements: int
+    default: []
+  peers:
+    description: Addresses of the other hosts, which this one must reach by ssh's port.
+    type: list
+    elements: str
+    default: []
+author: Groundcrew
+"""
+EXAMPLES = r"""
+- preflight_facts:
+    data_path: /var/lib/groundcrew
+    ports: [443]
+"""
+RETURN = r"""
+document:
+  description: The facts.
+  type: dict
+  returned: always
+"""
+
+
+def read(path):
+    try:
+        with open(path) as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def run(*words):
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None, ""
+    return done.returncode, done.stdout
+
+
+def read_system():
+    lines = dict(line.split("=", 1) for line in read("/etc/os-release").splitlines() if "=" in line)
+    plain = {key: value.strip("\"'") for key, value in lines.items()}
+    return {"id": plain.get("ID", ""), "version": plain.get("VERSION_ID", ""), "name": plain.get("PRETTY_NAME", "")}
+
+
+def read_memory():
+    found = dict(re.findall(r"^(\w+):\s+(\d+) kB", read("/proc/meminfo"), re.M))
+    return int(found.get("MemTotal", 0)) * 1024, int(found.get("SwapTotal", 0)) * 1024
+
+
+def read_disk(path):
+    while not os.path.exists(path):
+        path = os.path.dirname(path)
+    usage = shutil.disk_usage(path)
+    return {"path": path, "bytes": usage.total, "free_bytes": usage.free}
+
+
+def read_pci():
+    """Vendor, device and class of NVIDIA's and Mellanox' functions, and the driver that holds each."""
+    found = []
+    for device in sorted(os.listdir("/sys/bus/pci/devices") if os.path.isdir("/sys/bus/pci/devices") else []):
+        folder = f"/sys/bus/pci/devices/{device}"
+        vendor = read(f"{folder}/vendor").strip()
+        if vendor in ("0x10de", "0x15b3"):
+            driver = os.path.basename(os.path.realpath(f"{folder}/driver"))
+            found.append(
+                {
+                    "address": device,
+                    "vendor": vendor,
+                    "device": read(f"{folder}/device").strip(),
+                    "class": read(f"{folder}/class").strip(),
+                    "driver": driver if os.path.exists(f"{folder}/driver") else None,
+                }
+            )
+    return found
+
+
+def read_secure_boot():
+    """The last byte of the firmware's variable; False where there is no such firmware."""
+    folder = "/sys/firmware/efi/efivars"
+    for name in os.listdir(folder) if os.path.isdir(folder) else []:
+        if name.startswith("SecureBoot-"):
+            try:
+                with open(os.path.join(folder, name), "rb") as file:
+                    return file.read()[-1:] == b"\1"
+            except OSError:
+                return False
+    return False
+
+
+def read_interfaces():
+    found = []
+    _, shown = run("ip", "-o", "-4", "address", "show", "scope", "global")
+    for line in shown.splitlines():
+        words = line.split()
+        speed = read(f"/sys/class/net/{words[1]}/speed").strip()
+        found.append(
+            {
+                "name": words[1],
+                "address": words[3].split("/")[0],
+                "speed_mbps": int(speed) if re.fullmatch(r"\d+", speed) else None,
+                "is_infiniband": read(f"/sys/class/net/{words[1]}/type").strip() == "32",
+            }
+        )
+    return found
+
+
+def read_listeners(ports):
+    """Who listens on the ports, by the program's name where it may be seen."""
+    # Only root sees whose a socket is.
+    _, shown = run(*([] if os.geteuid() == 0 else ["sudo", "-n"]), "ss", "-Hltnp")
+    found = {}
+    for line in shown.splitlines():
+        words = line.split()
+        port = words[3].rpartition(":")[2]
+        if port.isdigit() and int(port) in ports:
+            name = re.search(r'users:\(\("([^"]+)"', line)
+            found[port] = name.group(1) if name else ""
+    return found
+
+
+def resolves(names):
+    """Each name that the package sources use, and whether this host can look it up."""
+    found = {}
+    for name in names:
+        try:
+            socket.getaddrinfo(name, None)
+            found[name] = True
+        except OSError:
+            found[name] = False
+    return found
+
+
+def package_hosts():
+    text = ""
+    for folder in ("/etc/apt", "/etc/apt/sources.list.d"):
+        for name in os.listdir(folder) if os.path.isdir(folder) else []:
+            if name.endswith((".list", ".sources")):
+                text += "".join(line for line in read(f"{folder}/{name}").splitlines(True) if line[0] != "#")
+    return sorted(set(re.findall(r"https?://(?:[^@/\s]*@)?([\w.-]+)", text)))
+
+
+def speaks(address):
+    """Whether sshd of the peer answers, and from which of our addresses we spoke to it."""
+    try:
+        with socket.create_connection((address, 22), timeout=5) as connection:
+            return {"answers": True, "from": connection.getsockname()[0]}
+    except OSError as error:
+        return {"answers": False, "problem": str(error)}
+
+
+def zone():
+    named = read("/etc/timezone").strip()
+    return named or os.path.realpath("/etc/localtime").partition("/zoneinfo/")[2] or "UTC"
+
+
+def main():
+    os.environ["PATH"] = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+    module = AnsibleModule(
+        argument_spec={
+            "data_path": {"type": "path", "required": True},
+            "ports": {"type": "list", "elements": "int", "default": []},
+            "peers": {"type": "list", "elements": "str", "default": []},
+        },
+        supports_check_mode=True,
+    )
+    memory, swap = read_memory()
+    document = {
+        "system": read_system(),
+        "architecture": platform.machine(),
+        "python": "%d.%d" % sys.version_info[:2],
+        "kernel": platform.release(),
+        "is_systemd": os.path.isdir("/run/systemd/system"),
+        "is_root": os.geteuid() == 0 or run("sudo", "-n", "true")[0] == 0,
+        "cpus": os.cpu_count(),
+        "memory_bytes": memory,
+        "swap_bytes": swap,
+        "disk": read_disk(module.params["data_path"]),
+        "pci": read_pci(),
+        "secure_boot": read_secure_boot(),
+        "interfaces": read_interfaces(),
+        "listeners": read_listeners(module.params["ports"]),
+        "resolves": resolves(package_hosts()),
+        "peers": {address: speaks(address) for address in module.params["peers"]},
+        "time": time.time(),
+        "time_zone": zone(),
+    }
+    module.exit_json(changed=False, document=document)
+
+
+if __name__ == "__main__":
+    main()
