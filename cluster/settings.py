@@ -52,8 +52,8 @@ class Settings:
     """Requests come through our own proxy alone, which says whose they are."""
     launcher: str = "detached"
     """How the process executor starts a shim: `detached`, or `systemd` for a transient unit of its own."""
-    service_gid: int | None = None
-    """The group that services without root have in common; they read through it what jobs write."""
+    service_user: str = ""
+    """Whom the services without root run as: owner of the storage, reader of what jobs write."""
     version: str = VERSION
 
     @property
@@ -133,7 +133,7 @@ class Settings:
             ),
             is_behind_proxy=choice("BEHIND_PROXY", "no", ("yes", "no")) == "yes",
             launcher=choice("LAUNCHER", "detached", ("detached", "systemd")),
-            service_gid=number("SERVICE_GID", 0) or None,
+            service_user=environment.get(PREFIX + "SERVICE_USER", ""),
         )
         if wrong:
             raise MissingSettings(wrong)

@@ -94,6 +94,7 @@ def read_start_plan(
         code=view.show(code, "code") if code else None,
         uid=settings.uid_base + job.user_id if WE_ARE_ROOT else None,
         gid=settings.gid_base + job.workspace_id if WE_ARE_ROOT else None,
+        services=storage.service_ids(settings) if WE_ARE_ROOT else None,
         time_limit_seconds=job.time_limit_seconds,
         nodes=nodes_of(attempt),
         gpus=tuple(unit.identity for unit in units if unit.kind is UnitKind.GPU),

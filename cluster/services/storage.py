@@ -1,7 +1,9 @@
 """Where things lie on the shared storage: by id, never by name, with the owner that jobs need."""
 
 import os
+import pwd
 import shutil
+import stat
 from pathlib import Path
 
 from cluster.crash_points import outside
@@ -16,25 +18,58 @@ def workspace_folder(settings: Settings, workspace_id: int) -> Path:
 
 
 @outside("storage.ensure_workspace_folder")
+def service_ids(settings: Settings) -> tuple[int, int] | None:
+    """Number and group of the services that are not root; None where all of them are one user.
+
+    Raises KeyError for a user that this machine does not have.
+    """
+    if not settings.service_user:
+        return None
+    user = pwd.getpwnam(settings.service_user)
+    return user.pw_uid, user.pw_gid
+
+
 def ensure_workspace_folder(settings: Settings, workspace_id: int) -> Path:
     """Readable by the workspace's group alone; other workspaces' jobs cannot even list it."""
     folder = workspace_folder(settings, workspace_id)
-    (settings.storage_dir / "workspaces").mkdir(parents=True, exist_ok=True)
-    settings.storage_dir.chmod(0o711)
-    (settings.storage_dir / "workspaces").chmod(0o711)
+    for each in (settings.storage_dir, folder.parent):
+        each.mkdir(parents=True, exist_ok=True)
+        set_mode(each, 0o711)
     folder.mkdir(exist_ok=True)
     hand_to_group(settings, folder, workspace_id)
     for kind in ("code", "datasets", "jobs"):
         (folder / kind).mkdir(exist_ok=True)
         hand_to_group(settings, folder / kind, workspace_id)
+    if WE_ARE_ROOT and settings.service_user:
+        hand_over_datasets(settings, folder / "datasets", workspace_id)
     return folder
 
 
+def hand_over_datasets(settings: Settings, folder: Path, workspace_id: int) -> None:
+    """What a service without root has written has that service's group until root gives it away."""
+    for dataset in folder.iterdir():
+        if dataset.is_dir() and dataset.stat().st_gid != settings.gid_base + workspace_id:
+            hand_tree_to_group(settings, dataset, workspace_id)
+
+
+def set_mode(path: Path, wanted: int) -> None:
+    """Leaves alone what is right already: it may be somebody else's, or carry the bit that hands the group on."""
+    if path.stat(follow_symlinks=False).st_mode & 0o777 != wanted:
+        path.chmod(wanted)
+
+
 def hand_to_group(settings: Settings, path: Path, workspace_id: int) -> None:
-    """Root keeps it, the workspace's numeric group may read it; without root the portal's user owns all."""
-    path.chmod(0o750 if path.is_dir() else 0o640)
-    if WE_ARE_ROOT:
-        os.chown(path, 0, settings.gid_base + workspace_id, follow_symlinks=False)
+    """The services keep it, the workspace's numeric group may read it; without root the portal's user owns all.
+
+    Where services are not root, a folder hands its group on to what they write into it.
+    """
+    wanted = 0o750 if path.is_dir() else 0o640
+    if not WE_ARE_ROOT:
+        set_mode(path, wanted)
+        return
+    ids = service_ids(settings)
+    os.chown(path, ids[0] if ids else 0, settings.gid_base + workspace_id, follow_symlinks=False)
+    path.chmod(wanted | stat.S_ISGID if ids and path.is_dir() else wanted)
 
 
 def hand_tree_to_group(settings: Settings, folder: Path, workspace_id: int) -> None:

@@ -50,6 +50,8 @@ class StartPlan:
     uid: int | None = None
     """Who the program runs as; None: as ourselves, where we are not root."""
     gid: int | None = None
+    services: tuple[int, int] | None = None
+    """Number and group of services that are not root, and yet read what the program writes."""
     time_limit_seconds: int | None = None
     most_open_files: int = 65_536
     nodes: tuple[str, ...] = ()
@@ -88,6 +90,7 @@ class StartPlan:
             "code": str(self.code) if self.code else None,
             "uid": self.uid,
             "gid": self.gid,
+            "readers_gid": self.services[1] if self.services else None,
             "time_limit_seconds": self.time_limit_seconds,
             "grace_seconds": self.grace_seconds,
             "units": self.units,

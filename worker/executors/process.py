@@ -49,13 +49,16 @@ class ProcessExecutor:
         control = plan.folder / "control"
         if (control / "started").exists():
             return
+        owner = plan.services[0] if plan.services else -1
         for folder in (plan.folder.parent, plan.folder):
             folder.mkdir(parents=True, exist_ok=True)
-            folder.chmod(0o750)
             if plan.gid is not None:
-                os.chown(folder, -1, plan.gid)
+                os.chown(folder, owner, plan.gid)
+            folder.chmod(0o750)
         control.mkdir(exist_ok=True)
-        control.chmod(0o700)
+        if plan.services:
+            os.chown(control, -1, plan.services[1])
+        control.chmod(0o2750 if plan.services else 0o700)
         shim_files.write_whole(str(control / "plan.json"), plan.to_json())
 
     def forestall(self, folder: Path) -> bool:

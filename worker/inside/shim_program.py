@@ -35,8 +35,13 @@ def prepare_out(plan):
     out = plan["out"]
     if not os.path.isdir(out):
         os.mkdir(out)
-    os.chmod(out, 0o700)
-    give(out, plan)
+    if plan.get("readers_gid") is not None:
+        # Services that are not root read what lands in here by its group, which this bit hands on.
+        os.chown(out, plan["uid"], plan["readers_gid"])
+        os.chmod(out, 0o2750)
+    else:
+        os.chmod(out, 0o700)
+        give(out, plan)
     if plan.get("code"):
         work = os.path.join(out, "work")
         copy_code(plan["code"], work, plan)

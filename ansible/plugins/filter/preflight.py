@@ -228,7 +228,10 @@ def preflight_report(findings: list[Finding], host: str) -> str:
     lines = []
     for finding in findings:
         mark = "STOP" if finding["level"] == "stop" else "note"
-        lines += [f"{host}: {mark} [{finding['code']}] {finding['sentence']}", f"    remedy: {finding['remedy']}"]
+        lines += [
+            f"{host}: {mark} [{finding['code']}] {finding['sentence']}",
+            f"    remedy: {finding['remedy']}",
+        ]
     return "\n".join(lines)
 
 

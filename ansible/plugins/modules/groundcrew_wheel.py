@@ -78,7 +78,12 @@ def build(checkout: Path, folder: Path, python: str) -> None:
     """In a copy, so that nothing is written into the checkout; renamed to its place when it is whole."""
     with tempfile.TemporaryDirectory(prefix="groundcrew-wheel-", dir=folder.parent) as temporary:
         copy = Path(temporary) / "checkout"
-        for file in (*files_of(checkout), checkout / "pyproject.toml", checkout / "README.md", checkout / "LICENSE"):
+        for file in (
+            *files_of(checkout),
+            checkout / "pyproject.toml",
+            checkout / "README.md",
+            checkout / "LICENSE",
+        ):
             target = copy / file.relative_to(checkout)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, target)
@@ -86,7 +91,10 @@ def build(checkout: Path, folder: Path, python: str) -> None:
         command = [str(uv), "build", "--wheel", "--no-build-isolation", "--python", python]
         made = Path(temporary) / "wheel"
         subprocess.run(
-            [*command, "--offline", "--out-dir", str(made), str(copy)], check=True, capture_output=True, text=True
+            [*command, "--offline", "--out-dir", str(made), str(copy)],
+            check=True,
+            capture_output=True,
+            text=True,
         )
         wheel = next(made.glob("*.whl"))
         missing = names_of(checkout) - set(zipfile.ZipFile(wheel).namelist())

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -50,8 +51,7 @@ document:
 
 def read(path):
     try:
-        with open(path) as file:
-            return file.read()
+        return Path(path).read_text()
     except OSError:
         return ""
 
@@ -67,7 +67,11 @@ def run(*words):
 def read_system():
     lines = dict(line.split("=", 1) for line in read("/etc/os-release").splitlines() if "=" in line)
     plain = {key: value.strip("\"'") for key, value in lines.items()}
-    return {"id": plain.get("ID", ""), "version": plain.get("VERSION_ID", ""), "name": plain.get("PRETTY_NAME", "")}
+    return {
+        "id": plain.get("ID", ""),
+        "version": plain.get("VERSION_ID", ""),
+        "name": plain.get("PRETTY_NAME", ""),
+    }
 
 
 def read_memory():
@@ -76,27 +80,25 @@ def read_memory():
 
 
 def read_disk(path):
-    while not os.path.exists(path):
-        path = os.path.dirname(path)
-    usage = shutil.disk_usage(path)
-    return {"path": path, "bytes": usage.total, "free_bytes": usage.free}
+    folder = next(each for each in (Path(path), *Path(path).parents) if each.exists())
+    usage = shutil.disk_usage(folder)
+    return {"path": str(folder), "bytes": usage.total, "free_bytes": usage.free}
 
 
 def read_pci():
     """Vendor, device and class of NVIDIA's and Mellanox' functions, and the driver that holds each."""
     found = []
-    for device in sorted(os.listdir("/sys/bus/pci/devices") if os.path.isdir("/sys/bus/pci/devices") else []):
-        folder = f"/sys/bus/pci/devices/{device}"
-        vendor = read(f"{folder}/vendor").strip()
+    for folder in sorted(Path("/sys/bus/pci/devices").glob("*")):
+        vendor = read(folder / "vendor").strip()
         if vendor in ("0x10de", "0x15b3"):
-            driver = os.path.basename(os.path.realpath(f"{folder}/driver"))
+            driver = folder / "driver"
             found.append(
                 {
-                    "address": device,
+                    "address": folder.name,
                     "vendor": vendor,
-                    "device": read(f"{folder}/device").strip(),
-                    "class": read(f"{folder}/class").strip(),
-                    "driver": driver if os.path.exists(f"{folder}/driver") else None,
+                    "device": read(folder / "device").strip(),
+                    "class": read(folder / "class").strip(),
+                    "driver": driver.resolve().name if driver.exists() else None,
                 }
             )
     return found
@@ -104,14 +106,11 @@ def read_pci():
 
 def read_secure_boot():
     """The last byte of the firmware's variable; False where there is no such firmware."""
-    folder = "/sys/firmware/efi/efivars"
-    for name in os.listdir(folder) if os.path.isdir(folder) else []:
-        if name.startswith("SecureBoot-"):
-            try:
-                with open(os.path.join(folder, name), "rb") as file:
-                    return file.read()[-1:] == b"\1"
-            except OSError:
-                return False
+    for variable in Path("/sys/firmware/efi/efivars").glob("SecureBoot-*"):
+        try:
+            return variable.read_bytes()[-1:] == b"\1"
+        except OSError:
+            return False
     return False
 
 
@@ -160,10 +159,9 @@ def resolves(names):
 
 def package_hosts():
     text = ""
-    for folder in ("/etc/apt", "/etc/apt/sources.list.d"):
-        for name in os.listdir(folder) if os.path.isdir(folder) else []:
-            if name.endswith((".list", ".sources")):
-                text += "".join(line for line in read(f"{folder}/{name}").splitlines(True) if line[0] != "#")
+    for file in (Path("/etc/apt/sources.list"), *Path("/etc/apt/sources.list.d").glob("*")):
+        if file.suffix in (".list", ".sources"):
+            text += "".join(line for line in read(file).splitlines(True) if not line.startswith("#"))
     return sorted(set(re.findall(r"https?://(?:[^@/\s]*@)?([\w.-]+)", text)))
 
 
@@ -178,7 +176,7 @@ def speaks(address):
 
 def zone():
     named = read("/etc/timezone").strip()
-    return named or os.path.realpath("/etc/localtime").partition("/zoneinfo/")[2] or "UTC"
+    return named or str(Path("/etc/localtime").resolve()).partition("/zoneinfo/")[2] or "UTC"
 
 
 def main():
@@ -195,9 +193,9 @@ def main():
     document = {
         "system": read_system(),
         "architecture": platform.machine(),
-        "python": "%d.%d" % sys.version_info[:2],
+        "python": "{}.{}".format(*sys.version_info),
         "kernel": platform.release(),
-        "is_systemd": os.path.isdir("/run/systemd/system"),
+        "is_systemd": Path("/run/systemd/system").is_dir(),
         "is_root": os.geteuid() == 0 or run("sudo", "-n", "true")[0] == 0,
         "cpus": os.cpu_count(),
         "memory_bytes": memory,

@@ -6,9 +6,9 @@ A handler that was notified and never ran (the run was killed) is forgotten; thi
 
 from __future__ import annotations
 
-import os
 import subprocess
 import time
+from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -51,7 +51,9 @@ unread:
   type: bool
   returned: always
 """
-PROPERTIES = "Id,LoadState,ActiveState,InactiveExitTimestampMonotonic,StateChangeTimestampMonotonic,NeedDaemonReload"
+PROPERTIES = (
+    "Id,LoadState,ActiveState,InactiveExitTimestampMonotonic,StateChangeTimestampMonotonic,NeedDaemonReload"
+)
 
 
 def show(units: list[str]) -> list[dict[str, str]]:
@@ -64,7 +66,7 @@ def show(units: list[str]) -> list[dict[str, str]]:
 
 def written_at(path: str) -> float:
     try:
-        return os.lstat(path).st_mtime
+        return Path(path).lstat().st_mtime
     except OSError:
         return 0.0
 
@@ -76,7 +78,7 @@ def main() -> None:
         "reloads": {"type": "bool", "default": False},
     }
     module = AnsibleModule(argument_spec=arguments, supports_check_mode=True)
-    if not os.path.isdir("/run/systemd/system"):
+    if not Path("/run/systemd/system").is_dir():
         module.exit_json(changed=False, stale=[], unread=False)
     newest = max([written_at(path) for path in module.params["files"]], default=0.0)
     booted = time.time() - time.clock_gettime(time.CLOCK_MONOTONIC)
