@@ -18,15 +18,15 @@ from datetime import datetime, timezone
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import shim_ending  # noqa: E402
 import shim_files  # noqa: E402
 import shim_memory  # noqa: E402
 import shim_metrics  # noqa: E402
 import shim_program  # noqa: E402
 import shim_result  # noqa: E402
 import shim_tree  # noqa: E402
+import shim_usage  # noqa: E402
 
-GRACE_SECONDS = 5.0
-"""Between the polite signal and the other one; the whole tree is gone within 10 s of a stop."""
 LEAVE_SECONDS = 1.0
 """How long helpers of the launcher may outlive it before they count as left behind."""
 USAGE_SECONDS = 2.0
@@ -50,29 +50,6 @@ def note(text):
         pass  # A full disk must not end the training.
 
 
-class Ending:
-    """How and since when the tree is being ended; `polite` until the grace is over."""
-
-    def __init__(self, why):
-        self.why = why
-        self.since = time.monotonic()
-        self.told = False
-
-    def hurry(self):
-        """No more grace."""
-        self.since = float("-inf")
-
-    def act(self, shim):
-        living = shim_tree.living_descendants(os.getpid())
-        if not self.told:
-            note("ending %d processes: %s" % (len(living), self.why))
-            shim_tree.send([process.pid for process in living], signal.SIGTERM)
-            self.told = True
-        elif time.monotonic() - self.since >= GRACE_SECONDS:
-            shim_tree.send([process.pid for process in living], signal.SIGKILL)
-        return living
-
-
 class Shim:
     def __init__(self, folder, plan, attached=False):
         self.control = os.path.join(folder, "control")
@@ -88,8 +65,7 @@ class Shim:
         self.ended_at = None
         self.launcher_ended = None
         self.usage_at = 0.0
-        self.max_rss_bytes = 0
-        self.cpu_seconds = 0.0
+        self.usage = shim_usage.Usage(plan)
         self.pids = set()
         self.results = shim_metrics.Results()
         self.kernel_log = shim_memory.KernelLog()
@@ -114,17 +90,30 @@ class Shim:
         self.ended_at = now_text()
 
     def hear(self, told):
-        if told is not None and told.si_signo != signal.SIGCHLD and not self.stopped:
-            note("asked to stop by signal %d" % told.si_signo)
-            self.stopped = self.status is None
-            self.ending = self.ending or Ending("stop")
-        if told is not None and told.si_signo == signal.SIGUSR1:
-            self.ending.hurry()
+        if told is not None and told.si_signo != signal.SIGCHLD:
+            self.stop(told.si_signo)
         limit = self.plan.get("time_limit_seconds")
         if limit and not self.ending and time.monotonic() - self.started >= limit:
             note("time limit of %d s reached" % limit)
             self.timed_out = self.status is None
-            self.ending = Ending("time limit")
+            self.end("time limit", self.own_grace())
+
+    def stop(self, number):
+        """SIGINT: patiently, so that a checkpoint can be saved. SIGUSR1: at once. Else: within seconds."""
+        patience = {signal.SIGINT: self.own_grace(), signal.SIGUSR1: 0.0}
+        grace = min(patience.get(number, shim_ending.GRACE_SECONDS), shim_ending.LONGEST_GOODBYE)
+        self.stopped = self.stopped or self.status is None
+        if self.ending:
+            self.ending.shorten(grace)
+        else:
+            self.end("asked by signal %d" % number, grace)
+
+    def own_grace(self):
+        return float(self.plan.get("grace_seconds") or shim_ending.GRACE_SECONDS)
+
+    def end(self, why, grace=shim_ending.GRACE_SECONDS):
+        note("ending after at most %d s: %s" % (grace, why))
+        self.ending = shim_ending.Ending(why, grace)
 
     def reap(self):
         while True:
@@ -141,7 +130,7 @@ class Shim:
     def is_over(self):
         """The launcher has ended and nothing that descends from us runs any more."""
         if self.ending:
-            return not self.ending.act(self) and self.status is not None
+            return not self.ending.act() and self.status is not None
         if self.status is None:
             return False
         left = shim_tree.living_descendants(os.getpid())
@@ -149,7 +138,7 @@ class Shim:
             return True
         if time.monotonic() - self.launcher_ended >= LEAVE_SECONDS:
             self.left_behind = len(left)
-            self.ending = Ending("left behind by the launcher")
+            self.end("left behind by the launcher")
         return False
 
     def measure(self):
@@ -158,17 +147,14 @@ class Shim:
         self.usage_at = time.monotonic()
         living = shim_tree.living_descendants(os.getpid())
         self.pids.update(process.pid for process in living)
-        rss = sum(process.rss_bytes for process in living)
-        self.max_rss_bytes = max(self.max_rss_bytes, rss)
-        self.cpu_seconds = shim_result.cpu_of_reaped() + sum(process.cpu_seconds for process in living)
-        usage = {
-            "at": now_text(),
-            "cpu_seconds": round(self.cpu_seconds, 2),
-            "rss_bytes": rss,
-            "max_rss_bytes": self.max_rss_bytes,
-            "pid": self.launcher,
-            "processes": len(living),
-        }
+        self.usage.measure(living, shim_result.cpu_of_reaped())
+        usage = dict(
+            self.usage.told(),
+            at=now_text(),
+            rss_bytes=self.usage.rss_bytes,
+            pid=self.launcher,
+            processes=len(living),
+        )
         self.results.read_on(self.plan["out"])
         usage.update(self.said_results())
         try:
@@ -192,10 +178,10 @@ class Shim:
             left_behind=self.left_behind,
             started_at=self.started_at,
             ended_at=self.ended_at or now_text(),
-            cpu_seconds=round(max(self.cpu_seconds, shim_result.cpu_of_reaped()), 2),
-            max_rss_bytes=max(self.max_rss_bytes, shim_result.biggest_of_reaped()),
             memory_limit_bytes=self.own_group.limit if self.own_group else None,
         )
+        self.usage.finish(shim_result.cpu_of_reaped(), shim_result.biggest_of_reaped())
+        result.update(self.usage.told())
         result.update(self.said_results())
         return result
 

@@ -54,6 +54,16 @@ def living_descendants(root: int) -> List[Process]:
     return [process for process in found if not process.is_gone()]
 
 
+def is_rank_wrapper(pid: int) -> bool:
+    """A rank's own wrapper: what it is told, it hands to its program."""
+    try:
+        with open("/proc/%d/cmdline" % pid, "rb") as file:
+            words = file.read(4096).split(b"\0")
+    except OSError:
+        return False
+    return len(words) > 1 and words[1].endswith(b"/rank.py")
+
+
 def send(pids: Iterable[int], number: int) -> None:
     """A stopped process gets SIGCONT too, or it would never see the polite signal."""
     for pid in pids:
