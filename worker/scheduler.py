@@ -26,6 +26,7 @@ from worker.executors.chosen import open_executor
 from worker.executors.contract import Executor
 from worker.inside.shim_tree import read_boot_id, read_process
 from worker.reconciler import Reconciler
+from worker.sweep_watch import watch_sweeps
 from worker.wiring import open_cluster, open_launcher
 
 log = structlog.get_logger()
@@ -96,6 +97,8 @@ class Scheduler:
         assert self.held, "tick() needs the lease"
         self.watch_clocks(self.held)
         living = self.reconciler.reconcile(self.held, self.renew)
+        # Before anything is placed: of a sweep that is to be stopped nothing more starts.
+        watch_sweeps(self.cluster, self.held)
         if place_waiting(self.cluster, self.held):
             living = self.reconciler.reconcile(self.held, self.renew)
         if time.monotonic() - self.swept_at >= SWEEP_SECONDS:

@@ -46,6 +46,8 @@ MAY: dict[str, frozenset[Relation]] = {
     "job.see": _ALL,
     "job.submit": _ALL,
     "job.stop": _OWNERS,
+    "sweep.see": _ALL,
+    "sweep.stop": _OWNERS,
     "operation.see": _ALL,
     "operation.retry": _OWNERS,
 }

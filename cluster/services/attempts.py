@@ -18,6 +18,7 @@ from cluster.domain.jobs import Event, next_state
 from cluster.domain.resuming import Resume
 from cluster.domain.states import AttemptState, Desired, JobState
 from cluster.domain.waiting import Interrupted, TriedAgain, to_data
+from cluster.services import sweep_stops
 from cluster.services.context import Cluster
 from cluster.services.leases import Held, check_lease
 from cluster.services.living import LivingAttempt, list_living
@@ -118,6 +119,7 @@ def record_end(
             if truth is not None:
                 job.results = {name: list(three) for name, three in truth.results.items()} or None
             note(session, job, now, job.state, outcome.code, data)
+            sweep_stops.note_end(session, job, outcome, now)
     ring(cluster, attempt.job_id)
     return True
 

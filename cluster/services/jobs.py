@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload, selectinload
@@ -60,23 +62,9 @@ def submit_job(
     now = cluster.clock()
     with cluster.store.write(lock=f"submit {actor.user_id}" if idempotency else None) as session:
         if idempotency and (answered := read_answer(session, actor, *idempotency)):
-            return answered
+            return session.get_one(Job, answered)
         training, checked, _ = check_request(cluster, session, actor, training_id, request)
-        job = Job(
-            workspace_id=training.workspace_id,
-            training_id=training.id,
-            user_id=actor.user_id,
-            name=checked.name,
-            units=checked.units,
-            launcher=checked.launcher,
-            command=list(checked.command),
-            variables=dict(checked.variables),
-            code_version=training.code_version,
-            dataset_id=checked.dataset_id,
-            priority=checked.priority,
-            time_limit_seconds=checked.time_limit_seconds,
-            submitted_at=now,
-        )
+        job = Job(**columns_of(training, checked, actor, now))
         session.add(job)
         session.flush()
         job.position = first_position(job.id, job.priority)
@@ -84,24 +72,50 @@ def submit_job(
             JobEvent(job_id=job.id, at=now, state=JobState.WAITING.value, code="job.submitted", data={})
         )
         if idempotency:
-            key, body_hash = idempotency
-            answer = IdempotentAnswer(
-                user_id=actor.user_id, key=key, body_hash=body_hash, object_id=job.id, created_at=now
-            )
-            session.add(answer)
+            keep_answer(session, actor, *idempotency, job.id, now)
         write_entry(session, now, actor, "job.submitted", job.id, name=job.name, units=job.units)
     cluster.bell.ring("queue", job.id)
     cluster.bell.ring("jobs", job.id)
     return job
 
 
-def read_answer(session: Session, actor: Actor, key: str, body_hash: str) -> Job | None:
+def columns_of(training: Training, checked: JobRequest, actor: Actor, now: datetime) -> dict[str, Any]:
+    """A new job's row, but for its place in the queue; the jobs of a sweep share all but a few of these."""
+    return {
+        "workspace_id": training.workspace_id,
+        "training_id": training.id,
+        "user_id": actor.user_id,
+        "name": checked.name,
+        "units": checked.units,
+        "launcher": checked.launcher,
+        "command": list(checked.command),
+        "variables": dict(checked.variables),
+        "code_version": training.code_version,
+        "dataset_id": checked.dataset_id,
+        "priority": checked.priority,
+        "time_limit_seconds": checked.time_limit_seconds,
+        "submitted_at": now,
+    }
+
+
+def read_answer(session: Session, actor: Actor, key: str, body_hash: str) -> int | None:
+    """The id of what the first such request made. Raises Refused where its body was another one."""
     answer = session.get(IdempotentAnswer, (actor.user_id, key))
     if answer is None:
         return None
     if answer.body_hash != body_hash:
         raise Refused("Idempotency-Key", "idempotency.other_body", key=key)
-    return session.get_one(Job, answer.object_id)
+    return answer.object_id
+
+
+def keep_answer(
+    session: Session, actor: Actor, key: str, body_hash: str, object_id: int, now: datetime
+) -> None:
+    session.add(
+        IdempotentAnswer(
+            user_id=actor.user_id, key=key, body_hash=body_hash, object_id=object_id, created_at=now
+        )
+    )
 
 
 def check_request(

@@ -31,6 +31,7 @@ from cluster.domain.waiting import (
 )
 from cluster.services.context import Cluster
 from cluster.services.environments import default_environment
+from cluster.services.sweep_limits import limited_by_sweep
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node
@@ -72,6 +73,7 @@ def read_board(cluster: Cluster, session: Session) -> Board:
     workspaces = {job.workspace_id: job.workspace for job in jobs}
     environment = default_environment(session)
     building = building_reason(session, environment)
+    limited = limited_by_sweep(session, jobs)
     heads = [
         Head(
             job.id,
@@ -79,7 +81,10 @@ def read_board(cluster: Cluster, session: Session) -> Board:
             job.units,
             job.priority,
             job.position,
-            term_reason(cluster, job.workspace) or dataset_reason(session, job.dataset) or building,
+            term_reason(cluster, job.workspace)
+            or dataset_reason(session, job.dataset)
+            or building
+            or limited.get(job.id),
         )
         for job in jobs
     ]

@@ -16,7 +16,7 @@ from cluster.domain.states import WorkspaceState
 from cluster.domain.terms import workspace_state
 from cluster.services.context import Cluster
 from cluster.store.datasets import Dataset
-from cluster.store.jobs import Job
+from cluster.store.jobs import Job, Sweep
 from cluster.store.trainings import Training
 from cluster.store.visibility import sees_workspace
 from cluster.store.workspaces import Workspace
@@ -67,3 +67,7 @@ def to_training(actor: Actor, training: Training) -> Relation:
 
 def to_job(actor: Actor, job: Job) -> Relation:
     return relation_to_job(to_training(actor, job.training), actor, job.user_id)
+
+
+def to_sweep(actor: Actor, sweep: Sweep) -> Relation:
+    return relation_to_job(to_training(actor, sweep.training), actor, sweep.user_id)

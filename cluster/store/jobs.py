@@ -12,6 +12,7 @@ from sqlalchemy import (
     String,
     UniqueConstraint,
     cast,
+    false,
     literal,
     text,
 )
@@ -222,6 +223,7 @@ class Sweep(Row):
     __table_args__ = (
         CheckConstraint("jobs > 0", name="jobs_positive"),
         CheckConstraint("most_at_once IS NULL OR most_at_once > 0", name="most_at_once_positive"),
+        Index("ix_sweeps_stopping", "id", sqlite_where=text("stopping"), postgresql_where=text("stopping")),
         {"sqlite_autoincrement": True},
     )
 
@@ -243,6 +245,8 @@ class Sweep(Row):
     stop_code: Mapped[str | None] = mapped_column(String(60))
     """Why it was stopped: `sweep.crash`, `sweep.nan`, `sweep.stopped_by`."""
     stop_data: Mapped[dict[str, Any] | None]
+    stopping: Mapped[bool] = mapped_column(default=False, server_default=false())
+    """Marked where a job's end was recorded: the scheduler has still to stop the rest."""
     workspace: Mapped[Workspace] = relationship()
     training: Mapped[Training] = relationship()
     user: Mapped[User] = relationship()

@@ -27,13 +27,13 @@ LONGEST_KEY = 100
 
 
 def read_key() -> tuple[str, str] | None:
-    """The Idempotency-Key and the hash of its body; raises Refused for a key that no client would make."""
+    """The Idempotency-Key and the hash of address and body; raises Refused for a key that no client would make."""
     key = request.headers.get("Idempotency-Key")
     if key is None:
         return None
     if not key.isascii() or not key.isprintable() or not 1 <= len(key) <= LONGEST_KEY:
         raise Refused("Idempotency-Key", "idempotency.bad_key", most=LONGEST_KEY)
-    return key, hashlib.sha256(request.get_data()).hexdigest()
+    return key, hashlib.sha256(request.path.encode() + b"\0" + request.get_data()).hexdigest()
 
 
 def describe(job: Job) -> dict[str, Any]:

@@ -1,0 +1,251 @@
+"""Several values per parameter become several jobs: which ones, what they are called, when they stop (T8)."""
+
+import csv
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import prod
+from typing import Any
+
+from cluster.domain.errors import Refused
+from cluster.domain.jobs import JobRequest, Warned, check_command
+from cluster.domain.models import Model, Value, check_variables, parse_variable
+from cluster.domain.states import JobState
+
+MOST_JOBS = 10_000
+MOST_PARAMETERS = 20
+LONGEST_VALUE = 1000
+MOST_BYTES = 16 * 1024 * 1024
+"""All commands of a sweep together: they are written in one transaction."""
+
+PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
+PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_-]{0,39})\}")
+RANGE = re.compile(r"(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})")
+
+
+class SweepKind(StrEnum):
+    GRID = "grid"
+    """Every value with every other."""
+    LIST = "list"
+    """The first values together, then the second ones, and so on."""
+
+
+@dataclass(frozen=True)
+class SweepRequest:
+    """What a form or a REST body asks for: a job, and the values that differ from one job to the next.
+
+    A text among `values` is split as people type it, a list is taken as it is.
+    """
+
+    job: JobRequest
+    values: Mapping[str, str | Sequence[str]]
+    kind: SweepKind = SweepKind.GRID
+    most_at_once: int | None = None
+    stop_on_trouble: bool = False
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """The checked values; job number n (from 1) is a row of them, which no table has to remember."""
+
+    kind: SweepKind
+    values: Mapping[str, tuple[Value, ...]]
+
+    @property
+    def size(self) -> int:
+        lengths = [len(values) for values in self.values.values()]
+        return prod(lengths) if self.kind is SweepKind.GRID else max(lengths)
+
+    @property
+    def differing(self) -> tuple[str, ...]:
+        """The parameters that tell jobs apart."""
+        return tuple(name for name, values in self.values.items() if len(set(values)) > 1)
+
+    def row(self, number: int) -> dict[str, Value]:
+        """The last parameter changes fastest; a list's lone value holds for all."""
+        place = number - 1
+        found: dict[str, Value] = {}
+        for name, values in reversed(list(self.values.items())):
+            if self.kind is SweepKind.LIST:
+                found[name] = values[place if len(values) > 1 else 0]
+            else:
+                place, own = divmod(place, len(values))
+                found[name] = values[own]
+        return {name: found[name] for name in self.values}
+
+    def rows(self) -> Iterator[dict[str, Value]]:
+        return (self.row(number) for number in range(1, self.size + 1))
+
+    def to_data(self) -> dict[str, Any]:
+        values = {name: list(values) for name, values in self.values.items()}
+        return {"kind": self.kind.value, "values": values, "order": list(values)}
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> "SweepPlan":
+        """As a row keeps it. PostgreSQL sorts the keys of an object, hence `order`."""
+        return cls(SweepKind(data["kind"]), {name: tuple(data["values"][name]) for name in data["order"]})
+
+
+def split_values(name: str, text: str) -> tuple[str, ...]:
+    """Values as people type them: apart by commas or lines, quotes around commas, `1..5` for a range.
+
+    Raises Refused for a quote that is not closed and for a range that is too long.
+    """
+    try:
+        cells = [
+            cell for row in csv.reader(text.splitlines(), skipinitialspace=True, strict=True) for cell in row
+        ]
+    except csv.Error:
+        raise Refused(f"values.{name}", "sweep.quote_open", name=name) from None
+    found: list[str] = []
+    for cell in (cell.strip() for cell in cells):
+        ends = RANGE.fullmatch(cell)
+        if ends:
+            low, high = int(ends[1]), int(ends[2])
+            if not 0 <= high - low < MOST_JOBS:
+                raise Refused(f"values.{name}", "sweep.bad_range", name=name, range=cell, most=MOST_JOBS)
+            found += [str(value) for value in range(low, high + 1)]
+        elif cell:
+            found.append(cell)
+    return tuple(found)
+
+
+def check_sweep(request: SweepRequest, model: Model | None) -> SweepPlan:
+    """The plan with typed values; `model` None: own code. Raises Refused naming `values.<parameter>`."""
+    if not request.values:
+        raise Refused("values", "sweep.no_values")
+    if len(request.values) > MOST_PARAMETERS:
+        raise Refused("values", "sweep.too_many_parameters", count=len(request.values), most=MOST_PARAMETERS)
+    least, most = 1, MOST_JOBS
+    if request.most_at_once is not None and not least <= request.most_at_once <= most:
+        raise Refused("most_at_once", "sweep.most_at_once_range", least=least, most=most)
+    parse = own_value if model is None else model_value(model)
+    values = {name: typed(name, raw, parse) for name, raw in request.values.items()}
+    for name in values:
+        if name in request.job.variables:
+            raise Refused(f"values.{name}", "sweep.variable_twice", name=name)
+    plan = SweepPlan(request.kind, values)
+    check_size(plan)
+    if request.kind is SweepKind.LIST:
+        check_rows(plan)
+    return plan
+
+
+def typed(name: str, raw: str | Sequence[str], parse: Callable[[str, str], Value]) -> tuple[Value, ...]:
+    texts = split_values(name, raw) if isinstance(raw, str) else tuple(raw)
+    if not texts:
+        raise Refused(f"values.{name}", "sweep.value_missing", name=name)
+    if len(texts) > MOST_JOBS:
+        raise Refused("values", "sweep.too_many_jobs", jobs=len(texts), most=MOST_JOBS)
+    return tuple(parse(name, text) for text in texts)
+
+
+def model_value(model: Model) -> Callable[[str, str], Value]:
+    """A model's variable knows its type and its bounds."""
+
+    def parse(name: str, text: str) -> Value:
+        try:
+            if not any(variable.name == name for variable in model.variables):
+                check_variables(model, {name: text})
+            return parse_variable(model.variable(name), text)
+        except Refused as refusal:
+            raise Refused(f"values.{name}", refusal.code, **refusal.data) from None
+
+    return parse
+
+
+def own_value(name: str, text: str) -> Value:
+    """Own code gets its values as they were typed."""
+    field = f"values.{name}"
+    if not PARAMETER.fullmatch(name):
+        raise Refused("values", "sweep.bad_parameter", name=name[:60])
+    if not text.strip():
+        raise Refused(field, "sweep.value_missing", name=name)
+    if len(text) > LONGEST_VALUE:
+        raise Refused(field, "sweep.value_too_long", name=name, most=LONGEST_VALUE)
+    try:
+        check_command((name, text))
+    except Refused as refusal:
+        raise Refused(
+            field, "sweep.bad_value", name=name, codepoint=refusal.data.get("codepoint", "")
+        ) from None
+    return text
+
+
+def check_size(plan: SweepPlan) -> None:
+    if plan.kind is SweepKind.LIST:
+        lengths = {name: len(values) for name, values in plan.values.items() if len(values) > 1}
+        longest = max(lengths, key=lambda name: lengths[name], default="")
+        for name, count in lengths.items():
+            if count != lengths[longest]:
+                raise Refused(
+                    f"values.{name}",
+                    "sweep.lists_differ",
+                    name=name,
+                    count=count,
+                    other=longest,
+                    other_count=lengths[longest],
+                )
+    if plan.size > MOST_JOBS:
+        raise Refused("values", "sweep.too_many_jobs", jobs=plan.size, most=MOST_JOBS)
+    if plan.kind is SweepKind.GRID:
+        for name, values in plan.values.items():
+            twice = first_twice(values)
+            if twice is not None:
+                raise Refused(f"values.{name}", "sweep.value_twice", name=name, value=str(values[twice])[:40])
+
+
+def check_rows(plan: SweepPlan) -> None:
+    """In a list a value may come again, a whole row may not."""
+    twice = first_twice([tuple(row.values()) for row in plan.rows()])
+    if twice is not None:
+        raise Refused("values", "sweep.row_twice", row=twice + 1)
+
+
+def first_twice(values: Sequence[Any]) -> int | None:
+    """The place of the first value that stood before; None where all differ."""
+    seen: set[Any] = set()
+    for place, value in enumerate(values):
+        if value in seen:
+            return place
+        seen.add(value)
+    return None
+
+
+def command_of(command: Sequence[str], row: Mapping[str, Value]) -> list[str]:
+    """`{lr}` in an argument is the value of lr; a parameter that stands nowhere is appended as `--lr value`."""
+    used = placeholders(command)
+    filled = [PLACEHOLDER.sub(lambda found: str(row.get(found[1], found[0])), word) for word in command]
+    appended = [word for name in row if name not in used for word in (f"--{name}", str(row[name]))]
+    return filled + appended
+
+
+def placeholders(command: Sequence[str]) -> set[str]:
+    return {found for word in command for found in PLACEHOLDER.findall(word)}
+
+
+def check_commands(command: Sequence[str], plan: SweepPlan) -> None:
+    """The longest possible command is checked for all; raises Refused."""
+    check_command(command)
+    longest = {
+        name: max(values, key=lambda value: len(str(value).encode())) for name, values in plan.values.items()
+    }
+    words = check_command(command_of(command, longest))
+    if sum(len(word.encode()) + 1 for word in words) * plan.size > MOST_BYTES:
+        raise Refused("values", "sweep.too_large", most=MOST_BYTES)
+
+
+def unknown_placeholders(job: JobRequest, plan: SweepPlan) -> tuple[Warned, ...]:
+    """Braces around a name without values stay as they are, which is seldom meant."""
+    unknown = sorted(placeholders(job.command) - set(plan.values))
+    return tuple(Warned("command", "sweep.placeholder_unknown", {"name": name}) for name in unknown)
+
+
+def trouble_of(state: JobState, code: str, data: Mapping[str, Any]) -> str | None:
+    """Why a sweep that stops on trouble stops now; a time limit that somebody set is no crash."""
+    if data.get("not_finite"):
+        return "sweep.nan"
+    if state is JobState.FAILED and code != "exit.timed_out":
+        return "sweep.crash"
+    return None

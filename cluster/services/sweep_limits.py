@@ -1,0 +1,35 @@
+"""How many more jobs of a sweep may start now."""
+
+from collections.abc import Collection, Iterable
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from cluster.domain.states import JobState
+from cluster.domain.waiting import SweepLimit
+from cluster.store.jobs import Job, Sweep
+
+BUSY = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
+
+
+def read_room(session: Session, sweep_ids: Collection[int]) -> dict[int, tuple[int, int]]:
+    """{sweep: (most at once, how many more may start now)} of those that have a limit."""
+    known = select(Sweep.id, Sweep.most_at_once).where(Sweep.id.in_(sweep_ids))
+    limits = {row[0]: row[1] for row in session.execute(known) if row[1] is not None}
+    running = select(Job.sweep_id, func.count()).where(Job.sweep_id.in_(limits), Job.state.in_(BUSY))
+    busy = {row[0]: row[1] for row in session.execute(running.group_by(Job.sweep_id))}
+    return {sweep: (most, max(0, most - busy.get(sweep, 0))) for sweep, most in limits.items()}
+
+
+def limited_by_sweep(session: Session, waiting: Iterable[Job]) -> dict[int, SweepLimit]:
+    """By job: those that would be one too many of their sweep, with `waiting` in the order of the line."""
+    ours = [(job.id, job.sweep_id) for job in waiting if job.sweep_id is not None]
+    room = read_room(session, {sweep_id for _, sweep_id in ours}) if ours else {}
+    left = {sweep_id: free for sweep_id, (_, free) in room.items()}
+    limited: dict[int, SweepLimit] = {}
+    for job_id, sweep_id in ours:
+        if sweep_id in room:
+            left[sweep_id] -= 1
+            if left[sweep_id] < 0:
+                limited[job_id] = SweepLimit(sweep_id, room[sweep_id][0])
+    return limited

@@ -1,0 +1,321 @@
+"""Sweeps in the store: all jobs in one transaction, limited, stopped together."""
+
+import threading
+import time
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import func, select
+
+from cluster.domain.errors import Conflict, Forbidden, NotFound, Refused
+from cluster.domain.exits import Outcome
+from cluster.domain.jobs import JobRequest
+from cluster.domain.states import DatasetState, EnvironmentState, JobState, Launcher, TrainingKind, Visibility
+from cluster.domain.sweeps import MOST_JOBS, SweepKind, SweepRequest
+from cluster.services import attempts, jobs, sweep_stops, sweeps
+from cluster.services.context import Cluster
+from cluster.services.dispatch import place_waiting
+from cluster.services.leases import Held, hold_lease
+from cluster.store.audit import AuditEntry
+from cluster.store.jobs import Attempt, Job, JobEvent, Sweep, first_position
+from cluster.store.leases import Fact
+from cluster.store.operations import Environment
+from cluster.store.trainings import Training
+from cluster.store.users import User
+from tests.builders import a_dataset, a_job, a_node, a_training, a_user, a_workspace, actor_of, add
+from tests.conftest import RecordingBell
+
+CRASH = Outcome(JobState.FAILED, "exit.error", {"exit_code": 1}, 1)
+WELL = Outcome(JobState.FINISHED, "exit.finished", {"exit_code": 0}, 0)
+
+
+class Lab:
+    """A workspace with a member who owns a training with data, and a node with four units."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.member, self.other, self.manager = a_user(cluster), a_user(cluster), a_user(cluster)
+        self.workspace = a_workspace(cluster, self.manager, (self.member, self.other), units=4)
+        self.dataset = a_dataset(cluster, self.workspace)
+        self.training = a_training(cluster, self.workspace, self.manager)
+        a_node(cluster, 4)
+        ready = Environment(
+            name="default", digest="d", state=EnvironmentState.READY, created_at=cluster.clock()
+        )
+        add(cluster, ready, Fact(name="default_environment", value={"digest": "d"}))
+
+    def request(self, values: dict[str, str] | None = None, **changes: object) -> SweepRequest:
+        job = JobRequest("lenet", 1, Launcher.HOROVOD, dataset_id=self.dataset.id)
+        return SweepRequest(job, values or {"seed": "1..3"}, **changes)  # type: ignore[arg-type]
+
+    def submit(self, values: dict[str, str] | None = None, **changes: object) -> Sweep:
+        actor = actor_of(self.member)
+        return sweeps.submit_sweep(self.cluster, actor, self.training.id, self.request(values, **changes))
+
+    def jobs(self, sweep: Sweep) -> list[Job]:
+        with self.cluster.store.read() as session:
+            query = select(Job).where(Job.sweep_id == sweep.id).order_by(Job.sweep_number)
+            return list(session.scalars(query))
+
+    def states(self, sweep: Sweep) -> list[str]:
+        return [job.state.value for job in self.jobs(sweep)]
+
+    def sweep(self, sweep: Sweep) -> Sweep:
+        return sweeps.read_sweep(self.cluster, actor_of(self.member), sweep.id)
+
+    def codes(self, job: Job) -> list[str]:
+        with self.cluster.store.read() as session:
+            query = select(JobEvent.code).where(JobEvent.job_id == job.id).order_by(JobEvent.id)
+            return list(session.scalars(query))
+
+    def hold(self) -> Held:
+        held = hold_lease(self.cluster, "scheduler", "one", timedelta(seconds=10))
+        assert held
+        return held
+
+    def end(self, held: Held, job: Job, outcome: Outcome) -> None:
+        with self.cluster.store.read() as session:
+            attempt_id = session.scalar(
+                select(Attempt.id).where(Attempt.job_id == job.id, Attempt.ended_at.is_(None))
+            )
+        assert attempt_id and attempts.record_end(self.cluster, held, attempt_id, outcome)
+
+
+@pytest.fixture
+def lab(cluster: Cluster) -> Lab:
+    return Lab(cluster)
+
+
+def test_a_grid_becomes_one_job_per_pair_in_one_entry(lab: Lab, bell: RecordingBell) -> None:
+    lone = jobs.submit_job(lab.cluster, actor_of(lab.member), lab.training.id, lab.request().job)
+    sweep = lab.submit({"learning_rate": "0.1, 1e-5", "epochs": "2, 3"})
+    made = lab.jobs(sweep)
+    assert (sweep.jobs, sweep.name, len(made)) == (4, "lenet", 4)
+    assert [job.name for job in made][:2] == [
+        "lenet-learning_rate=0.1-epochs=2",
+        "lenet-learning_rate=0.1-epochs=3",
+    ]
+    assert [(job.variables["learning_rate"], job.variables["epochs"]) for job in made] == [
+        (0.1, 2),
+        (0.1, 3),
+        (1e-05, 2),
+        (1e-05, 3),
+    ]
+    assert made[0].variables["batch_size"] == 32
+    assert made[0].command == []
+    for job in made:
+        assert (job.state, job.units, job.dataset_id, job.user_id) == (
+            JobState.WAITING,
+            1,
+            lab.dataset.id,
+            lab.member.id,
+        )
+        assert job.position == first_position(job.id, 0)
+        assert job.shape.endswith(f":{sweep.id}")
+        assert (job.fence, job.retries, job.grace_seconds, job.desired.value) == (0, 0, 30, "run")
+        assert job.submitted_at == lab.cluster.clock()
+        assert lab.codes(job) == ["job.submitted"]
+    with lab.cluster.store.read() as session:
+        (entry,) = session.scalars(select(AuditEntry).where(AuditEntry.object_kind == "sweep"))
+    assert (entry.action, entry.object_id, entry.data) == (
+        "sweep.submitted",
+        sweep.id,
+        {"name": "lenet", "jobs": 4},
+    )
+    later = jobs.submit_job(lab.cluster, actor_of(lab.member), lab.training.id, lab.request().job)
+    assert lone.id < made[0].id < made[-1].id < later.id
+    assert ("queue", 0) in bell.rung
+
+
+def test_own_code_reads_its_values_from_the_command(lab: Lab) -> None:
+    own = a_training(lab.cluster, lab.workspace, lab.member, kind=TrainingKind.ADVANCED, code_version=3)
+    job = JobRequest("own", 1, command=("train.py", "--lr={lr}", '한글 "quoted"'), priority=5)
+    request = SweepRequest(job, {"lr": "0.1, 0.01", "n": "7, 8"}, SweepKind.LIST)
+    made = lab.jobs(sweeps.submit_sweep(lab.cluster, actor_of(lab.member), own.id, request))
+    assert [job.command for job in made] == [
+        ["train.py", "--lr=0.1", '한글 "quoted"', "--n", "7"],
+        ["train.py", "--lr=0.01", '한글 "quoted"', "--n", "8"],
+    ]
+    assert [job.variables for job in made] == [{"lr": "0.1", "n": "7"}, {"lr": "0.01", "n": "8"}]
+    assert (made[0].code_version, made[0].dataset_id, made[0].launcher) == (3, None, Launcher.PLAIN)
+    assert made[0].position == first_position(made[0].id, 5)
+
+
+def test_a_refused_sweep_makes_nothing(lab: Lab) -> None:
+    for values in ({"epochs": "1, 0"}, {"seed": "0..9999", "epochs": "1, 2"}, {"nonsense": "1"}):
+        with pytest.raises(Refused):
+            lab.submit(values)
+    with pytest.raises(Refused):
+        sweeps.submit_sweep(
+            lab.cluster,
+            actor_of(lab.member),
+            lab.training.id,
+            SweepRequest(
+                JobRequest("lenet", 99, Launcher.HOROVOD, dataset_id=lab.dataset.id), {"seed": "1, 2"}
+            ),
+        )
+    private = a_training(lab.cluster, lab.workspace, lab.manager, visibility=Visibility.PRIVATE)
+    with pytest.raises(NotFound):
+        sweeps.submit_sweep(lab.cluster, actor_of(lab.member), private.id, lab.request())
+    with lab.cluster.store.read() as session:
+        assert session.scalar(select(func.count(Job.id))) == session.scalar(select(func.count(Sweep.id))) == 0
+
+
+def test_the_same_key_gets_the_same_sweep(lab: Lab) -> None:
+    actor = actor_of(lab.member)
+    first, again = (
+        sweeps.submit_sweep(lab.cluster, actor, lab.training.id, lab.request(), ("key", "hash")) for _ in "ab"
+    )
+    assert first.id == again.id
+    assert len(lab.jobs(first)) == 3
+    with pytest.raises(Refused):
+        sweeps.submit_sweep(lab.cluster, actor, lab.training.id, lab.request(), ("key", "other"))
+
+
+def test_a_preview_says_how_many_and_how_long_and_makes_nothing(lab: Lab) -> None:
+    actor = actor_of(lab.member)
+    request = lab.request({"seed": "1..6"})
+    found = sweeps.preview_sweep(lab.cluster, actor, lab.training.id, request)
+    assert (found.plan.size, found.unit_hours, found.first.starts_now) == (6, None, True)
+    assert found.names[0] == "lenet-seed=1"
+    now = lab.cluster.clock()
+    a_job(
+        lab.cluster,
+        lab.training,
+        state=JobState.FINISHED,
+        started_at=now - timedelta(hours=2),
+        ended_at=now - timedelta(hours=1, minutes=30),
+    )
+    found = sweeps.preview_sweep(lab.cluster, actor, lab.training.id, request)
+    assert (found.seconds, found.unit_hours, found.is_limit) == (1800, 3.0, False)
+    with lab.cluster.store.read() as session:
+        assert session.scalar(select(func.count(Sweep.id))) == 0
+
+
+def test_no_more_run_at_once_than_the_sweep_allows(lab: Lab) -> None:
+    held = lab.hold()
+    sweep = lab.submit({"seed": "1..5"}, most_at_once=2)
+    alone = jobs.submit_job(lab.cluster, actor_of(lab.member), lab.training.id, lab.request().job)
+    assert len(place_waiting(lab.cluster, held)) == 3
+    assert lab.states(sweep) == ["starting", "starting", "waiting", "waiting", "waiting"]
+    waiting = lab.jobs(sweep)[2]
+    assert (waiting.waiting_code, (waiting.waiting_data or {})["most"]) == ("waiting.sweep_limit", 2)
+    with lab.cluster.store.read() as session:
+        assert session.get_one(Job, alone.id).state is JobState.STARTING
+    assert place_waiting(lab.cluster, held) == []
+    lab.end(held, lab.jobs(sweep)[0], WELL)
+    assert len(place_waiting(lab.cluster, held)) == 1
+    assert lab.states(sweep) == ["finished", "starting", "starting", "waiting", "waiting"]
+
+
+def test_the_first_crash_stops_the_rest_where_that_was_wanted(lab: Lab) -> None:
+    held = lab.hold()
+    sweep = lab.submit({"seed": "1..6"}, stop_on_trouble=True)
+    calm = lab.submit({"seed": "1..2"})
+    place_waiting(lab.cluster, held)
+    made = lab.jobs(sweep)
+    lab.end(held, made[1], CRASH)
+    assert (lab.sweep(sweep).stop_code, lab.sweep(sweep).stop_data) == ("sweep.crash", {"job_id": made[1].id})
+    assert sweep_stops.finish_stops(lab.cluster, held) == 5
+    assert lab.states(sweep) == ["stopping", "failed", "stopping", "stopping", "stopped", "stopped"]
+    assert sweep_stops.finish_stops(lab.cluster, held) == 0
+    stopped = lab.jobs(sweep)[4]
+    assert (stopped.end_code, stopped.ended_at) == ("exit.stopped_with_sweep", lab.cluster.clock())
+    assert stopped.end_data == {"sweep_id": sweep.id, "cause": "sweep.crash", "job_id": made[1].id}
+    assert stopped.waiting_code is None and stopped.waiting_data is None
+    assert lab.codes(stopped)[-1] == "exit.stopped_with_sweep"
+    assert lab.codes(made[0])[-1] == "job.stopped_with_sweep"
+    assert lab.states(calm) == ["waiting", "waiting"]
+
+
+def test_a_sweep_goes_on_after_a_crash_unless_it_was_told_otherwise(lab: Lab) -> None:
+    held = lab.hold()
+    sweep = lab.submit({"seed": "1..6"})
+    place_waiting(lab.cluster, held)
+    lab.end(held, lab.jobs(sweep)[0], CRASH)
+    assert sweep_stops.finish_stops(lab.cluster, held) == 0
+    assert lab.sweep(sweep).stopped_at is None
+
+
+def test_a_loss_that_became_nan_stops_the_sweep_while_its_job_still_runs(lab: Lab) -> None:
+    held = lab.hold()
+    sweep = lab.submit({"seed": "1..6"}, stop_on_trouble=True)
+    lab.submit({"seed": "1..2"})
+    place_waiting(lab.cluster, held)
+    watched = sweep_stops.list_watched(lab.cluster)
+    assert [one.job_id for one in watched] == [job.id for job in lab.jobs(sweep)[:4]]
+    assert sweep_stops.note_lost_loss(lab.cluster, held, watched[2].job_id)
+    assert not sweep_stops.note_lost_loss(lab.cluster, held, watched[1].job_id)
+    assert lab.sweep(sweep).stop_data == {"job_id": watched[2].job_id}
+    assert sweep_stops.finish_stops(lab.cluster, held) == 6
+    assert sweep_stops.list_watched(lab.cluster) == []
+
+
+def test_a_sweep_is_stopped_by_hand_in_one_entry(lab: Lab) -> None:
+    held = lab.hold()
+    sweep = lab.submit({"seed": "1..6"})
+    place_waiting(lab.cluster, held)
+    with pytest.raises(Forbidden):
+        sweeps.stop_sweep(lab.cluster, actor_of(lab.other), sweep.id)
+    with pytest.raises(NotFound):
+        sweeps.stop_sweep(lab.cluster, actor_of(a_user(lab.cluster)), sweep.id)
+    assert sweeps.stop_sweep(lab.cluster, actor_of(lab.manager), sweep.id) == 6
+    assert lab.states(sweep) == ["stopping"] * 4 + ["stopped"] * 2
+    assert lab.sweep(sweep).stop_data == {"by": lab.manager.name}
+    assert lab.jobs(sweep)[5].stopped_by == lab.manager.id
+    with lab.cluster.store.read() as session:
+        entries = session.scalars(select(AuditEntry.data).where(AuditEntry.action == "sweep.stop_requested"))
+        assert entries.all() == [{"jobs": 6}]
+    for job in lab.jobs(sweep)[:4]:
+        lab.end(held, job, Outcome(JobState.STOPPED, "exit.stopped", {}))
+    with pytest.raises(Conflict):
+        sweeps.stop_sweep(lab.cluster, actor_of(lab.manager), sweep.id)
+
+
+def test_whoever_sees_the_training_sees_its_sweeps(lab: Lab) -> None:
+    with lab.cluster.store.write() as session:
+        session.get_one(Training, lab.training.id).visibility = Visibility.PRIVATE
+        session.get_one(Training, lab.training.id).members = [session.get_one(User, lab.member.id)]
+    sweep = lab.submit()
+    assert sweeps.read_sweep(lab.cluster, actor_of(lab.manager), sweep.id).id == sweep.id
+    with pytest.raises(NotFound):
+        sweeps.read_sweep(lab.cluster, actor_of(lab.other), sweep.id)
+
+
+def test_ten_thousand_jobs_are_one_short_transaction(lab: Lab) -> None:
+    """The time limit is generous: how long it takes on a quiet machine is measured elsewhere."""
+    waited: list[float] = []
+    done = threading.Event()
+
+    def write_now_and_then() -> None:
+        while not done.is_set():
+            begun = time.monotonic()
+            with lab.cluster.store.write() as session:
+                session.get_one(User, lab.other.id).full_name = str(begun)
+            waited.append(time.monotonic() - begun)
+            done.wait(0.01)
+
+    writer = threading.Thread(target=write_now_and_then)
+    writer.start()
+    begun = time.monotonic()
+    try:
+        sweep = lab.submit({"seed": "0..99", "batch_size": "1..100"})
+    finally:
+        done.set()
+        writer.join()
+    assert time.monotonic() - begun < 30
+    with lab.cluster.store.read() as session:
+        assert session.scalar(select(func.count(Job.id)).where(Job.sweep_id == sweep.id)) == MOST_JOBS
+        assert session.scalar(select(func.count(JobEvent.id))) == MOST_JOBS
+    print(
+        f"10,000 jobs in {time.monotonic() - begun:.2f} s; another writer waited {max(waited):.2f} s at most"
+    )
+
+
+def test_a_dataset_that_failed_meanwhile_is_refused(lab: Lab) -> None:
+    a_dataset(lab.cluster, lab.workspace, state=DatasetState.FAILED)
+    with lab.cluster.store.write() as session:
+        session.get_one(type(lab.dataset), lab.dataset.id).state = DatasetState.FAILED
+    with pytest.raises(Refused) as refused:
+        lab.submit()
+    assert refused.value.field == "dataset"
