@@ -20,6 +20,38 @@ class MissingSettings(GroundcrewError):
 
 
 @dataclass(frozen=True)
+class AgentSettings:
+    """What the agent of a node needs that has no database: where to report, and by which right."""
+
+    api_url: str
+    authority: Path | None
+    """The certificate authority of the installation; None: the ones that the machine trusts."""
+    token_file: Path
+    state_dir: Path
+    cpu_slots: int
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "AgentSettings | None":
+        """None where the agent is to write to the database itself. Raises MissingSettings."""
+        url = environment.get(PREFIX + "API_URL", "")
+        if not url:
+            return None
+        slots = environment.get(PREFIX + "CPU_SLOTS", "2")
+        needed = {PREFIX + "NODE_TOKEN_FILE", PREFIX + "STATE_DIR"}
+        wrong = [name for name in sorted(needed) if not environment.get(name)]
+        if wrong or not slots.isdigit():
+            raise MissingSettings(wrong or [PREFIX + "CPU_SLOTS"])
+        authority = environment.get(PREFIX + "API_AUTHORITY", "")
+        return cls(
+            api_url=url,
+            authority=Path(authority) if authority else None,
+            token_file=Path(environment[PREFIX + "NODE_TOKEN_FILE"]),
+            state_dir=Path(environment[PREFIX + "STATE_DIR"]),
+            cpu_slots=int(slots),
+        )
+
+
+@dataclass(frozen=True)
 class Settings:
     """Sizes are bytes, times seconds. `state_dir` holds everything that `make reset` deletes."""
 

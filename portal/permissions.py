@@ -11,7 +11,7 @@ from flask import Flask, g, request
 from flask_login import current_user
 
 from cluster.domain.errors import Forbidden, GroundcrewError
-from cluster.services import tokens
+from cluster.services import node_tokens, tokens
 from portal.current import address, current_actor, current_cluster, is_api, request_id
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -35,6 +35,8 @@ class Rule(Enum):
     STOPS_JOB = "the job's user, the training's owner or the workspace's manager"
     SEES_OPERATION = "requester or member of the workspace"
     RETRIES_OPERATION = "requester or manager of the workspace"
+    NODE = "a node, by its own token"
+    """Agents, and nobody who can sign in."""
     OWN = "only one's own"
     """Sessions and tokens: not even an administrator reaches another person's."""
 
@@ -114,6 +116,7 @@ RULES: dict[str, Rule] = {
     "profile.revoke_token": Rule.OWN,
     "api-docs.openapi_json": Rule.ANYONE,
     "api_nodes.Nodes": Rule.SIGNED_IN,
+    "api_heartbeats.Heartbeats": Rule.NODE,
     "api_workspaces.Workspaces": Rule.SIGNED_IN,
     "api_trainings.Trainings": Rule.SIGNED_IN,
     "api_datasets.Datasets": Rule.SIGNED_IN,
@@ -155,6 +158,9 @@ def guard() -> None:
     refuse_other_sites()
     if rule is Rule.ANYONE:
         return
+    if rule is Rule.NODE:
+        identify_node()
+        return
     if is_api():
         identify_by_token()
     elif not current_user.is_authenticated:
@@ -171,6 +177,20 @@ def refuse_other_sites() -> None:
         "cross-site",
     ):
         raise Forbidden("forbidden.other_site")
+
+
+def identify_node() -> None:
+    """Which node speaks; raises NotSignedIn for everybody else."""
+    token = node_tokens.read_node_token(current_cluster(), bearer_text())
+    if token is None:
+        raise NotSignedIn
+    g.node_token = token
+
+
+def bearer_text() -> str:
+    """Empty where the request carries no such token."""
+    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
+    return text.strip() if scheme.lower() == "bearer" else ""
 
 
 def identify_by_token() -> None:

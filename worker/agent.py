@@ -1,24 +1,29 @@
 """The agent of a node: a heartbeat every few seconds with what the machine has.
 
-In the embedded set it writes to the database itself; telemetry goes to a file, never into SQL.
+In the embedded set it writes to the database itself, elsewhere it reports to the portal with its node's token.
+Telemetry goes to a file, never into SQL.
 """
 
 import json
 import os
 import signal
 import threading
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import structlog
+from httpx import HTTPError
 from sqlalchemy.exc import DBAPIError
 
 from cluster.domain.states import UnitKind, UnitState
 from cluster.services.context import Cluster
 from cluster.services.nodes import SeenUnit, record_heartbeat
-from cluster.settings import Settings
+from cluster.settings import AgentSettings, Settings
 from worker.adapters import host
 from worker.adapters.nvml import Gpus, read_gpus
+from worker.adapters.portal import PortalApi
 from worker.wiring import open_cluster
 
 log = structlog.get_logger()
@@ -49,23 +54,34 @@ def list_units(gpus: Gpus, cpu_slots: int) -> list[SeenUnit]:
 
 
 def beat(cluster: Cluster) -> None:
-    """One heartbeat: facts and units as they are now."""
+    """One heartbeat into the rows: facts and units as they are now."""
     settings = cluster.settings
     gpus = read_gpus()
-    facts = host.read_facts(settings.storage_dir) | {
+    facts, units = read_all_facts(settings.storage_dir, gpus), list_units(gpus, settings.cpu_slots)
+    record_heartbeat(cluster, host.read_name(), host.read_boot_id(), facts, units, True)
+    write_telemetry(settings.state_dir / "telemetry", gpus)
+
+
+def report(settings: AgentSettings, portal: PortalApi) -> None:
+    """One heartbeat to the portal. Raises HTTPError."""
+    gpus = read_gpus()
+    facts, units = read_all_facts(settings.state_dir, gpus), list_units(gpus, settings.cpu_slots)
+    write_telemetry(settings.state_dir / "telemetry", gpus)
+    portal.post_heartbeat(host.read_boot_id(), facts, [asdict(unit) for unit in units])
+
+
+def read_all_facts(storage: Path, gpus: Gpus) -> dict[str, Any]:
+    facts = host.read_facts(storage) | {
         key: value for key, value in (("driver", gpus.driver), ("fabric", host.read_fabric())) if value
     }
     if gpus.is_hardware_there and gpus.problem:
         facts["driver_problem"] = gpus.problem
-    record_heartbeat(
-        cluster, host.read_name(), host.read_boot_id(), facts, list_units(gpus, settings.cpu_slots), True
-    )
-    write_telemetry(settings.state_dir / "telemetry", gpus)
+    return facts
 
 
 def write_telemetry(folder: Path, gpus: Gpus) -> None:
     """The newest measurements, whole; history is kept by whoever reads it."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{host.read_name()}.json"
     measured = host.read_load() | {"gpus": [asdict(gpu) for gpu in gpus.gpus]}
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
@@ -73,20 +89,25 @@ def write_telemetry(folder: Path, gpus: Gpus) -> None:
     temporary.rename(path)
 
 
-def run(settings: Settings) -> None:
-    """Until SIGTERM. A database that does not answer is tried again at the next beat."""
-    cluster = open_cluster(settings)
+def run(beat_once: Callable[[], None]) -> None:
+    """Until SIGTERM. A database or a portal that does not answer is tried again at the next beat."""
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
     while not stopping.is_set():
         try:
-            beat(cluster)
-        except (DBAPIError, OSError) as error:
+            beat_once()
+        except (DBAPIError, HTTPError, OSError) as error:
             log.warning("no heartbeat this time", error=str(error))
         stopping.wait(BEAT_SECONDS)
 
 
 def main(arguments: list[str]) -> int:
-    run(Settings.from_environment())
+    remote = AgentSettings.from_environment()
+    if remote is None:
+        cluster = open_cluster(Settings.from_environment())
+        run(lambda: beat(cluster))
+    else:
+        portal = PortalApi(remote.api_url, remote.authority, remote.token_file)
+        run(lambda: report(remote, portal))
     return 0

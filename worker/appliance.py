@@ -13,6 +13,7 @@ from cluster import words
 from cluster.domain.errors import GroundcrewError
 from cluster.domain.states import EnvironmentState
 from cluster.services.environments import read_default_environment
+from cluster.services.node_tokens import create_node_token, is_token_of
 from cluster.services.users import issue_first_administrator_secret, needs_first_administrator
 from cluster.settings import Settings
 from cluster.store.migrate import upgrade
@@ -65,12 +66,21 @@ def ensure_certificates(settings: Settings, chosen: argparse.Namespace) -> Answe
     return {"changed": ensure_certificate(folder, chosen.names) or made}
 
 
+def ensure_node_token(settings: Settings, chosen: argparse.Namespace) -> Answer:
+    """A node's token; the one that the node has is read from standard input and kept where it is still good."""
+    cluster = open_cluster(settings)
+    if is_token_of(cluster, sys.stdin.read().strip(), chosen.name, chosen.executor):
+        return {"changed": False, "token": None}
+    return {"changed": True, "token": create_node_token(cluster, chosen.name, chosen.executor)}
+
+
 COMMANDS = {
     "database": ensure_database,
     "runtime": ensure_runtime,
     "environment": ensure_environment,
     "first-administrator": issue_secret,
     "certificates": ensure_certificates,
+    "node-token": ensure_node_token,
 }
 
 
@@ -81,6 +91,9 @@ def main(arguments: list[str]) -> int:
         each = verbs.add_parser(verb)
         if verb == "first-administrator":
             each.add_argument("--known", action="store_true", help="a secret was issued before")
+        if verb == "node-token":
+            each.add_argument("name")
+            each.add_argument("--executor", action="store_true", help="jobs can be started there")
         if verb == "certificates":
             each.add_argument("--folder", required=True)
             each.add_argument("names", nargs="+", help="names and addresses, the public one first")

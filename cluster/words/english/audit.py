@@ -20,6 +20,7 @@ WORDS = {
     "action.session.others_ended": "Other sessions ended",
     "action.token.created": "API token created",
     "action.token.revoked": "API token revoked",
+    "action.node.token_created": "Token for a node created",
     "action.workspace.created": "Workspace created",
     "action.workspace.edited": "Workspace edited",
     "action.workspace.ended": "Workspace ended",

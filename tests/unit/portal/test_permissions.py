@@ -27,6 +27,7 @@ EXPECTED: dict[Rule, dict[str, str]] = {
     Rule.STOPS_JOB: NAMED,
     Rule.SEES_OPERATION: MEMBERS,
     Rule.RETRIES_OPERATION: MEMBERS | {"member": FORBIDDEN},
+    Rule.NODE: dict.fromkeys(KINDS, DOOR),
     Rule.OWN: dict.fromkeys(KINDS, HIDDEN) | {"owner": IN},
 }
 """Of the house's private training and its job; who has not signed in is sent to the door by all but ANYONE."""
