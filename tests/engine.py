@@ -29,15 +29,19 @@ STARTS_WITHIN = 60
 class Connection(http.client.HTTPConnection):
     """HTTP over the engine's unix socket."""
 
+    def __init__(self, path: Path = SOCKET) -> None:
+        super().__init__("engine")
+        self.path = path
+
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(5)
-        self.sock.connect(str(SOCKET))
+        self.sock.connect(str(self.path))
 
 
-def answers() -> bool:
+def answers(path: Path = SOCKET) -> bool:
     """Whether an engine is behind the socket."""
-    connection = Connection("engine")
+    connection = Connection(path)
     try:
         connection.request("GET", "/_ping")
         return connection.getresponse().status == 200

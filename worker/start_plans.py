@@ -82,8 +82,9 @@ def read_start_plan(
         job.variables,
     )
     if resume is not None:
-        former = folder.with_name(str(resume.attempt)) / "out" / CHECKPOINTS
-        variables["GROUNDCREW_RESUME"] = str(view.show(former, "resume"))
+        # The folder that we made is shown, not the one in it: the program could have put a link there.
+        former = view.show(folder.with_name(str(resume.attempt)) / "out", "former")
+        variables["GROUNDCREW_RESUME"] = str(former / CHECKPOINTS)
     return StartPlan(
         job=job.id,
         attempt=attempt.number,
