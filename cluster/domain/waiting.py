@@ -3,7 +3,7 @@
 Rows keep `code` and `data`; `cluster.words` makes the sentence when it is read.
 """
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -25,6 +25,28 @@ class NotEnoughUnits:
 
 
 @dataclass(frozen=True)
+class NotEnoughTogether:
+    """A gang may spread, and all nodes together have too few free units."""
+
+    code: ClassVar[str] = "waiting.not_enough_together"
+    needed: int
+    free: int
+    nodes: int
+    kind: UnitKind
+
+
+@dataclass(frozen=True)
+class ClusterTooSmall:
+    """All nodes that are there have too few working units, even when nothing runs."""
+
+    code: ClassVar[str] = "waiting.cluster_too_small"
+    needed: int
+    most: int
+    nodes: int
+    kind: UnitKind
+
+
+@dataclass(frozen=True)
 class NodesTooSmall:
     """No node has that many working units, not even when nothing runs: some are broken or away."""
 
@@ -42,6 +64,16 @@ class QuotaUsed:
     code: ClassVar[str] = "waiting.quota_used"
     quota: int
     used: int
+    needed: int
+    kind: UnitKind
+
+
+@dataclass(frozen=True)
+class QuotaTooSmall:
+    """The workspace holds fewer units than the job needs: it was cut after the job was submitted."""
+
+    code: ClassVar[str] = "waiting.quota_too_small"
+    quota: int
     needed: int
     kind: UnitKind
 
@@ -109,6 +141,7 @@ class DatasetNotReady:
 class DatasetFailed:
     code: ClassVar[str] = "waiting.dataset_failed"
     name: str
+    operation_id: int | None = None
 
 
 @dataclass(frozen=True)
@@ -144,11 +177,13 @@ class NoExecutor:
 
     code: ClassVar[str] = "waiting.no_executor"
     node: str
+    nodes: int = 1
 
 
 @dataclass(frozen=True)
 class NoNodes:
     code: ClassVar[str] = "waiting.no_nodes"
+    needed: int = 1
 
 
 @dataclass(frozen=True)
@@ -158,6 +193,7 @@ class Interrupted:
     code: ClassVar[str] = "waiting.interrupted"
     cause: str
     attempt: int
+    node: str | None = None
 
 
 @dataclass(frozen=True)
@@ -198,8 +234,11 @@ class JustSubmitted:
 
 Reason = (
     NotEnoughUnits
+    | NotEnoughTogether
+    | ClusterTooSmall
     | NodesTooSmall
     | QuotaUsed
+    | QuotaTooSmall
     | AheadInQueue
     | HeldForAnother
     | WorkspaceNotStarted
@@ -236,23 +275,39 @@ class Outlook:
     """What is known about the start: who is ahead, what frees the units and when, what would help."""
 
     ahead: int = 0
-    """Jobs of the workspace that come before it."""
+    """Jobs of the workspace that come before it, at most MOST_AHEAD."""
     first_ahead: int | None = None
     freed_by: int | None = None
     """The running job whose end lets this one start."""
     starts_at: datetime | None = None
-    """When that job is expected to end; None: not known."""
+    """The likeliest moment; None: not known."""
     starts_on_node: str | None = None
     helps_units: int | None = None
     """With this many units it would start now."""
+    earliest_at: datetime | None = None
+    latest_at: datetime | None = None
+    source: Source | None = None
+    helps_seconds: int | None = None
+    """With this time limit it would start now, because it would be over before it is in the way."""
+    is_more_ahead: bool = False
+    """There are more than `ahead`."""
+
+
+MOST_AHEAD = 1000
+"""Counted exactly up to here: further on the number helps nobody and costs a look at every row."""
 
 
 NOTHING_KNOWN = Outlook()
 
 
+def counted_ahead(outlook: Outlook, ahead: int) -> Outlook:
+    """With the jobs ahead as the rows count them; the count may stop at MOST_AHEAD + 1."""
+    return replace(outlook, ahead=min(ahead, MOST_AHEAD), is_more_ahead=ahead > MOST_AHEAD)
+
+
 def to_data(reason: Reason, outlook: Outlook = NOTHING_KNOWN) -> dict[str, Any]:
     """What the row keeps beside the code: plain JSON, times as ISO text, nothing that is not known."""
-    known = {k: v for k, v in asdict(outlook).items() if v not in (None, 0)}
+    known = {k: v for k, v in asdict(outlook).items() if v not in (None, 0, False)}
     return {key: _plain(value) for key, value in (asdict(reason) | known).items() if value is not None}
 
 
@@ -275,7 +330,7 @@ def read_outlook(data: dict[str, Any]) -> Outlook:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, UnitKind):
+    if isinstance(value, StrEnum):
         return value.value
     return value.isoformat() if isinstance(value, date) else value
 
@@ -288,7 +343,9 @@ def _typed(kind: type[Any], data: dict[str, Any]) -> dict[str, Any]:
             continue
         if field.name == "kind":
             value = UnitKind(value)
-        elif field.name in ("since", "starts_at"):
+        elif field.name == "source":
+            value = Source(value)
+        elif field.name in ("since", "starts_at", "earliest_at", "latest_at"):
             value = datetime.fromisoformat(value)
         elif field.name in ("starts_on", "ended_on"):
             value = date.fromisoformat(value)

@@ -177,7 +177,7 @@ def interrupt_attempt(
             note(session, job, now, job.state, outcome.code, outcome.data | {"attempt": attempt.number})
         else:
             job.state = next_state(job.state, Event.INTERRUPTED)
-            wait_again(session, job, now, Interrupted(cause, attempt.number), data, resume)
+            wait_again(session, job, now, Interrupted(cause, attempt.number, attempt.node.name), data, resume)
     ring(cluster, attempt.job_id)
     return True
 

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from cluster.domain.waiting import Source
 from cluster.words.catalogue import Catalogue, load_catalogue
 from cluster.words.counting import (
     COUNTED,
@@ -90,6 +91,12 @@ VARIANTS: dict[str, tuple[tuple[str, str, bool], ...]] = {
     "waiting.node_lost": (("since", ".since", True),),
     "waiting.node_draining": (("since", ".since", True),),
     "waiting.environment_not_ready": (("step", ".step", True),),
+    "waiting.interrupted": (("node", ".node", True),),
+    "waiting.environment_failed": (("operation_id", ".operation", True),),
+    "waiting.dataset_failed": (("operation_id", ".operation", True),),
+    "waiting.start.ahead": (("is_more_ahead", ".more", True),),
+    "waiting.start.at": (("starts_on_node", ".anywhere", False),),
+    "waiting.certainty.history": (("earliest_at", ".range", True),),
     "waiting.start.freed": (("starts_on_node", ".anywhere", False),),
     "waiting.start.freed_at": (("starts_on_node", ".anywhere", False),),
     "archive.unreadable": (("name", ".unnamed", False),),
@@ -158,22 +165,37 @@ def waiting_start(
     zone: tzinfo | None = None,
     now: datetime | None = None,
 ) -> str:
-    """Who is ahead, and what frees the units when; empty where neither is known."""
+    """Who is ahead, what frees the units when, and how sure that is; empty where nothing is known."""
     known = dict(data or {})
     parts = []
     if known.get("ahead"):
         parts.append("waiting.start.ahead")
     if known.get("freed_by"):
         parts.append("waiting.start.freed_at" if known.get("starts_at") else "waiting.start.freed")
+    elif known.get("starts_at"):
+        parts.append("waiting.start.at")
+    if known.get("starts_at") or known.get("earliest_at"):
+        parts += CERTAINTY.get(str(known.get("source")), [])
     return " ".join(fill(code, SENTENCES[variant(code, known)], known, language, zone, now) for code in parts)
 
 
 def waiting_help(data: Mapping[str, Any] | None, language: str = "en") -> str:
     """What would let it start now; empty where nothing would."""
     known = dict(data or {})
-    if not known.get("helps_units") or not known.get("kind"):
-        return ""
-    return fill("waiting.helps", SENTENCES["waiting.helps"], known, language)
+    parts = []
+    if known.get("helps_units") and known.get("kind"):
+        parts.append("waiting.helps")
+    if known.get("helps_seconds"):
+        parts.append("waiting.helps.time")
+    return " ".join(fill(code, SENTENCES[code], known, language) for code in parts)
+
+
+CERTAINTY: dict[str, list[str]] = {
+    Source.TIME_LIMITS: ["waiting.certainty.time_limits"],
+    Source.HISTORY: ["waiting.certainty.history"],
+    Source.TOTALS: ["waiting.certainty.totals"],
+}
+"""How sure an expected start is, by where it comes from."""
 
 
 def fill(

@@ -3,11 +3,22 @@
 SENTENCES = {
     "waiting.not_enough_units": "Needs {needed:units} on one node; the emptiest node, {node}, has {free}.",
     "waiting.not_enough_units.one_node": "Needs {needed:units}; {free:plural|1 is|# are} free on {node}.",
+    "waiting.not_enough_together": (
+        "Needs {needed:units} over several nodes; {free:plural|1 is|# are} free on {nodes:nodes} together."
+    ),
+    "waiting.cluster_too_small": (
+        "Needs {needed:units}, and the {nodes:nodes} together have {most} in working order. It cannot start "
+        "before more are there."
+    ),
     "waiting.nodes_too_small": (
         "Needs {needed:units}, and no node has that many in working order; {node} has {most}. It cannot "
         "start before one is repaired."
     ),
     "waiting.quota_used": "The workspace uses {used} of its {quota:units}; this job needs {needed}.",
+    "waiting.quota_too_small": (
+        "Needs {needed:units}, and the workspace holds {quota}. It cannot start before an administrator gives "
+        "the workspace more."
+    ),
     "waiting.ahead_in_queue": "Waits for its turn behind job-{job_id}.",
     "waiting.held_for_another": (
         "The free units on {node} are kept for {job_id:job}, which has waited longer."
@@ -28,11 +39,19 @@ SENTENCES = {
         "The training environment {name} could not be built. The job starts when an administrator has "
         "tried again with success."
     ),
+    "waiting.environment_failed.operation": (
+        "The training environment {name} could not be built: operation-{operation_id} failed. The job starts "
+        "when an administrator has tried again with success."
+    ),
     "waiting.dataset_not_ready": (
         "Dataset {name} is being prepared, {progress:percent} done. The job starts when it is ready."
     ),
     "waiting.dataset_failed": (
         "Dataset {name} could not be prepared. Stop this job and choose another dataset."
+    ),
+    "waiting.dataset_failed.operation": (
+        "Dataset {name} could not be prepared: operation-{operation_id} failed. Stop this job and choose "
+        "another dataset."
     ),
     "waiting.node_unreachable": (
         "{node} does not answer, and no other node can run it. It starts when {node} is back."
@@ -61,20 +80,38 @@ SENTENCES = {
         "Sweep {sweep_id} runs {most:plural|1 job|# jobs} at a time, and {most:plural|it runs|they run} now. "
         "It starts when one of them ends."
     ),
-    "waiting.no_executor": "No executor on {node}: nothing can be started there, and there is no other node.",
-    "waiting.no_nodes": "No node has reported yet. The job starts when the first agent does.",
+    "waiting.no_executor": (
+        "{nodes:plural|The only node cannot|None of # nodes can} start jobs: {node} has no executor."
+    ),
+    "waiting.no_nodes": (
+        "Needs {needed:plural|1 unit|# units}, and no node has reported yet. The job starts when "
+        "groundcrew-agent runs on the first."
+    ),
     "waiting.interrupted": "Attempt {attempt} was interrupted: {cause:code} It waits for units again.",
     "waiting.tried_again": (
         "Attempt {attempt} failed: {cause:code} It is tried again, {used} of {retries} times."
     ),
-    "waiting.submitted": "Just submitted; it is looked at within seconds.",
+    "waiting.interrupted.node": "Attempt {attempt} on {node} was interrupted: {cause:code} It waits for units again.",
+    "waiting.submitted": "Just submitted; the scheduler looks at it within 2 seconds.",
     "waiting.start.ahead": "{ahead:plural|One job is|# jobs are} ahead.",
+    "waiting.start.ahead.more": "More than {ahead:number} jobs are ahead.",
     "waiting.start.freed_at": "Starts on {starts_on_node} when job-{freed_by} ends, about {starts_at:clock}.",
     "waiting.start.freed_at.anywhere": "Starts when job-{freed_by} ends, about {starts_at:clock}.",
     "waiting.start.freed": (
         "Starts on {starts_on_node} when job-{freed_by} ends; when that will be is not known."
     ),
     "waiting.start.freed.anywhere": "Starts when job-{freed_by} ends; when that will be is not known.",
+    "waiting.start.at": "Starts on {starts_on_node}, about {starts_at:clock}.",
+    "waiting.start.at.anywhere": "Starts about {starts_at:clock}.",
+    "waiting.certainty.time_limits": "That is when time limits end what runs: it may be earlier.",
+    "waiting.certainty.history": "That is how long earlier runs took.",
+    "waiting.certainty.history.range": (
+        "Going by earlier runs it is between {earliest_at:clock} and {latest_at:clock}."
+    ),
+    "waiting.certainty.totals": (
+        "Starts between {earliest_at:clock} and {latest_at:clock}, going by the totals of the queue."
+    ),
+    "waiting.helps.time": "With a time limit of {helps_seconds:duration} it starts now.",
     "waiting.helps": "With {helps_units:units} it starts now.",
     "interrupted.services_stopped": "The services were stopped on purpose.",
     "interrupted.engine_stopped": (

@@ -24,6 +24,7 @@ from cluster.domain.waiting import (
     NoNodes,
     NotEnoughUnits,
     Outlook,
+    QuotaTooSmall,
     QuotaUsed,
     Reason,
 )
@@ -81,7 +82,7 @@ def test_the_quota_holds_although_units_are_free() -> None:
 
 def test_a_workspace_without_quota_runs_nothing() -> None:
     (decision,) = place([Head(1, 1, 1)], [node(1, 4)], {})
-    assert decision == Waiting(1, QuotaUsed(0, 0, 1, SLOT))
+    assert decision == Waiting(1, QuotaTooSmall(0, 1, SLOT))
 
 
 def test_first_come_first_served_within_a_priority() -> None:
@@ -123,7 +124,7 @@ def test_who_waits_for_something_else_lets_others_pass(blocked: Reason) -> None:
 @pytest.mark.parametrize(
     ("nodes", "reason"),
     [
-        ([], NoNodes()),
+        ([], NoNodes(2)),
         ([node(1, 2, state=NodeState.NO_EXECUTOR)], NoExecutor("gc1")),
         ([node(1, 2, state=NodeState.UNREACHABLE)], NodeUnreachable("gc1")),
         (
@@ -132,7 +133,10 @@ def test_who_waits_for_something_else_lets_others_pass(blocked: Reason) -> None:
         ),
         ([node(1, 2, state=NodeState.DRAINING)], NodeDraining("gc1")),
         ([node(1, 2, state=NodeState.LOST)], NodeLost("gc1")),
-        ([node(1, 1), node(2, 8, state=NodeState.UNREACHABLE)], NodesTooSmall(2, 1, "gc1", SLOT)),
+        ([node(1, 1), node(2, 8, state=NodeState.UNREACHABLE)], NodeUnreachable("gc2")),
+        ([node(1, 1), node(2, 8, state=NodeState.DRAINING)], NodeDraining("gc2")),
+        ([node(1, 1), node(2, 8, state=NodeState.NO_EXECUTOR)], NodesTooSmall(2, 1, "gc1", SLOT)),
+        ([node(1, 1), node(2, 1, state=NodeState.LOST)], NodesTooSmall(2, 1, "gc1", SLOT)),
         ([node(1, 0)], NodesTooSmall(2, 0, "gc1", SLOT)),
     ],
 )
@@ -182,12 +186,12 @@ def test_what_frees_the_quota_is_a_job_of_the_own_workspace() -> None:
     running = [Running(7, 2, 1, 4, minutes(1)), Running(8, 1, 1, 2, minutes(10))]
     (decision,) = place([Head(1, 1, 1)], [node(1, 2, total=8)], {1: Quota(2, 2)}, running)
     assert isinstance(decision, Waiting)
-    assert decision.outlook == Outlook(freed_by=8, starts_at=minutes(10))
+    assert decision.outlook == Outlook(freed_by=8, starts_at=minutes(10), starts_on_node="gc1")
 
 
 def test_workspaces_take_turns_by_who_came_first() -> None:
     heads = [Head(1, 1, 1), Head(2, 2, 1), Head(3, 1, 1, priority=9), Head(4, 2, 1)]
-    assert [head.job_id for head in in_order(heads)] == [3, 2, 1, 4]
+    assert [head.job_id for head in in_order(heads, {})] == [2, 3, 4, 1]
 
 
 heads_of = st.lists(
@@ -234,18 +238,16 @@ def test_no_unit_twice_no_quota_passed_all_or_nothing(
 
 
 @given(heads_of, nodes_of, quotas_of)
-def test_nobody_is_overtaken_within_a_workspace(
+def test_nobody_who_can_ever_start_is_overtaken_by_jobs_without_a_limit_on_a_single_node(
     heads: list[Head], nodes: list[NodeUnits], quotas: dict[int, Quota]
 ) -> None:
     closed: set[int] = set()
     by_id = {head.job_id: head for head in heads}
-    for decision in place(heads, nodes, quotas):
+    for decision in place(heads, nodes[:1], quotas):
         head = by_id[decision.job_id]
-        if head.blocked:
-            continue
         if isinstance(decision, Placed):
             assert head.workspace_id not in closed
-        else:
+        elif isinstance(decision.reason, NotEnoughUnits):
             closed.add(head.workspace_id)
 
 

@@ -7,11 +7,14 @@ import pytest
 
 from cluster.domain import waiting
 from cluster.domain.states import UnitKind
-from cluster.domain.waiting import Outlook, Reason, read_outlook, read_reason, to_data
+from cluster.domain.waiting import Outlook, Reason, Source, read_outlook, read_reason, to_data
 
 AT = datetime(2026, 11, 20, 5, 38, tzinfo=UTC)
 REASONS: list[Reason] = [
     waiting.NotEnoughUnits(4, 3, "gpu08", UnitKind.GPU, 16),
+    waiting.NotEnoughTogether(16, 9, 4, UnitKind.GPU),
+    waiting.ClusterTooSmall(64, 32, 4, UnitKind.GPU),
+    waiting.QuotaTooSmall(2, 4, UnitKind.GPU),
     waiting.NodesTooSmall(4, 3, "gpu08", UnitKind.GPU),
     waiting.QuotaUsed(8, 8, 2, UnitKind.CPU_SLOT),
     waiting.AheadInQueue(3, 1055),
@@ -30,6 +33,7 @@ REASONS: list[Reason] = [
     waiting.NoExecutor("gpu08"),
     waiting.NoNodes(),
     waiting.Interrupted("interrupted.node_rebooted", 2),
+    waiting.TriedAgain("exit.error", 2, 1, 3),
     waiting.JustSubmitted(),
 ]
 
@@ -41,7 +45,17 @@ def test_the_table_has_every_reason() -> None:
 @pytest.mark.parametrize("reason", REASONS, ids=lambda reason: reason.code)
 def test_a_reason_comes_back_from_its_row(reason: Reason) -> None:
     outlook = Outlook(
-        ahead=1, first_ahead=1054, freed_by=1055, starts_at=AT, starts_on_node="gpu08", helps_units=3
+        ahead=1000,
+        first_ahead=1054,
+        freed_by=1055,
+        starts_at=AT,
+        earliest_at=AT,
+        latest_at=AT,
+        source=Source.HISTORY,
+        starts_on_node="gpu08",
+        helps_units=3,
+        helps_seconds=600,
+        is_more_ahead=True,
     )
     data = to_data(reason, outlook)
     assert all(isinstance(value, str | int | float) for value in data.values())
@@ -50,7 +64,7 @@ def test_a_reason_comes_back_from_its_row(reason: Reason) -> None:
 
 
 def test_nothing_unknown_is_written_down() -> None:
-    assert to_data(waiting.NoNodes()) == {}
+    assert to_data(waiting.NoNodes()) == {"needed": 1}
     assert to_data(waiting.NodeUnreachable("gpu08")) == {"node": "gpu08"}
     assert read_outlook({}) == Outlook()
 
