@@ -7,7 +7,7 @@ from typing import Any
 from cluster.domain.jobs import JobRequest
 from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
-from portal.job_form import model_of, write_duration
+from portal.job_form import USUAL, model_of, write_duration
 
 
 def changed_variables(training: Training, request: JobRequest) -> dict[str, str]:
@@ -33,6 +33,10 @@ def as_command(training: Training, request: JobRequest, dataset: Dataset | None)
         options.append(["--priority", str(request.priority)])
     if request.time_limit_seconds:
         options.append(["--time-limit", command_duration(request.time_limit_seconds)])
+    if request.grace_seconds != USUAL.grace_seconds:
+        options.append(["--grace", command_duration(request.grace_seconds)])
+    if request.retries:
+        options.append(["--retries", str(request.retries)])
     if request.command:
         options.append(["--", *request.command])
     return " \\\n  ".join(["groundcrew job submit", *(shlex.join(option) for option in options)])
@@ -56,6 +60,8 @@ def as_curl(url: str, training: Training, request: JobRequest) -> str:
         "dataset_id": request.dataset_id,
         "priority": request.priority,
         "time_limit_seconds": request.time_limit_seconds,
+        "grace_seconds": request.grace_seconds if request.grace_seconds != USUAL.grace_seconds else None,
+        "retries": request.retries,
     }
     said = {key: value for key, value in body.items() if value not in (None, "", 0, [], {})}
     text = json.dumps(said, ensure_ascii=False, indent=2)

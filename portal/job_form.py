@@ -17,11 +17,13 @@ from portal import forms
 
 PREFIX = "variables."
 LAUNCHERS = tuple(launcher.value for launcher in Launcher)
-PLAIN_FIELDS = ("check", "name", "dataset", "units", "priority", "time_limit")
+PLAIN_FIELDS = ("check", "name", "dataset", "units", "priority", "time_limit", "grace", "retries")
 OWN_CODE_FIELDS = (*PLAIN_FIELDS, "script", "arguments", "launcher")
 DURATION = re.compile(r"([0-9]{1,7})\s*(s|m|h|d|)")
 SECONDS = {"s": 1, "m": 60, "": 60, "h": 3600, "d": 86400}
-FORM_FIELD = {"time_limit_seconds": "time_limit", "dataset_id": "dataset"}
+USUAL = JobRequest("", 1)
+"""What stands in the fields before anybody touches them."""
+FORM_FIELD = {"time_limit_seconds": "time_limit", "grace_seconds": "grace", "dataset_id": "dataset"}
 
 
 def model_of(training: Training) -> Model | None:
@@ -43,6 +45,8 @@ def read_request(training: Training) -> JobRequest:
         dataset_id=forms.whole_number("dataset") if forms.text("dataset") else None,
         priority=forms.whole_number("priority") if forms.text("priority") else 0,
         time_limit_seconds=read_duration("time_limit"),
+        grace_seconds=read_duration("grace", SECONDS["s"]) or USUAL.grace_seconds,
+        retries=forms.whole_number("retries") if forms.text("retries") else 0,
     )
 
 
@@ -57,15 +61,15 @@ def read_variables() -> dict[str, str]:
     return {name.removeprefix(PREFIX): forms.text(name) for name in request.form if name.startswith(PREFIX)}
 
 
-def read_duration(name: str) -> int | None:
-    """`90m`, `2h`, `1d`, or bare minutes; None for an empty field."""
+def read_duration(name: str, bare: int = SECONDS[""]) -> int | None:
+    """`90m`, `2h`, `1d`, or a bare number of `bare` seconds each; None for an empty field."""
     text = forms.text(name)
     if not text:
         return None
     match = DURATION.fullmatch(text)
     if match is None:
         raise Refused(name, "value.not_a_duration", value=text[:40])
-    return int(match[1]) * SECONDS[match[2]]
+    return int(match[1]) * (SECONDS[match[2]] if match[2] else bare)
 
 
 def write_duration(seconds: int | None) -> str:
@@ -88,7 +92,15 @@ def first_values(training: Training) -> dict[str, Any]:
     defaults = (
         {PREFIX + variable.name: str(variable.default) for variable in model.variables} if model else {}
     )
-    return {"name": training.name, "units": 1, "launcher": Launcher.HOROVOD.value, "priority": 0} | defaults
+    usual = {
+        "name": training.name,
+        "units": 1,
+        "launcher": Launcher.HOROVOD.value,
+        "priority": USUAL.priority,
+        "grace": write_duration(USUAL.grace_seconds),
+        "retries": USUAL.retries,
+    }
+    return usual | defaults
 
 
 def values_of(job: Job) -> dict[str, Any]:
@@ -103,4 +115,6 @@ def values_of(job: Job) -> dict[str, Any]:
         "arguments": shlex.join(job.command[1:]),
         "priority": job.priority,
         "time_limit": write_duration(job.time_limit_seconds),
+        "grace": write_duration(job.grace_seconds),
+        "retries": job.retries,
     } | {PREFIX + name: str(value) for name, value in variables.items()}

@@ -94,6 +94,8 @@ def columns_of(training: Training, checked: JobRequest, actor: Actor, now: datet
         "dataset_id": checked.dataset_id,
         "priority": checked.priority,
         "time_limit_seconds": checked.time_limit_seconds,
+        "grace_seconds": checked.grace_seconds,
+        "retries": checked.retries,
         "submitted_at": now,
     }
 

@@ -53,6 +53,10 @@ def describe(job: Job) -> dict[str, Any]:
         "variables": job.variables,
         "priority": job.priority,
         "time_limit_seconds": job.time_limit_seconds,
+        "grace_seconds": job.grace_seconds,
+        "retries": job.retries,
+        "retries_used": job.retries_used,
+        "resumes_from": job.resume_from,
         "submitted_at": job.submitted_at,
         "dispatched_at": job.dispatched_at,
         "started_at": job.started_at,
@@ -109,6 +113,8 @@ class Jobs(MethodView):
             dataset_id=body["dataset_id"],
             priority=body["priority"],
             time_limit_seconds=body["time_limit_seconds"],
+            grace_seconds=body["grace_seconds"],
+            retries=body["retries"],
         )
         cluster, actor = current_cluster(), current_actor()
         if query["dry_run"]:

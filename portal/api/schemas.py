@@ -52,6 +52,8 @@ class JobBody(Body):
     dataset_id = fields.Integer(load_default=None, allow_none=True, strict=True, validate=IS_ID)
     priority = fields.Integer(load_default=0, strict=True)
     time_limit_seconds = fields.Integer(load_default=None, allow_none=True, strict=True)
+    grace_seconds = fields.Integer(load_default=30, strict=True)
+    retries = fields.Integer(load_default=0, strict=True)
 
 
 class DryRunQuery(Body):
@@ -76,6 +78,10 @@ class JobAnswer(Answer):
     variables = fields.Dict()
     priority = fields.Integer()
     time_limit_seconds = fields.Integer(allow_none=True)
+    grace_seconds = fields.Integer()
+    retries = fields.Integer()
+    retries_used = fields.Integer()
+    resumes_from = fields.String(allow_none=True)
     submitted_at = fields.AwareDateTime()
     dispatched_at = fields.AwareDateTime(allow_none=True)
     started_at = fields.AwareDateTime(allow_none=True)

@@ -82,6 +82,8 @@ def find_dataset(client: Client, name: str, workspace_id: int) -> int:
 @click.option("--launcher", type=click.Choice(["horovod", "torchrun", "plain"]))
 @click.option("--priority", default=0)
 @click.option("--time-limit", metavar="90s|30m|2h", callback=parse_seconds)
+@click.option("--grace", metavar="90s|5m", callback=parse_seconds, help="From SIGTERM to SIGKILL.")
+@click.option("--retries", default=0, help="Further tries after a failed one.")
 @click.option("--dry-run", is_flag=True, help="Check only; nothing is made.")
 @click.option("--wait", is_flag=True, help="Return when it has ended, with its result as the exit code.")
 @click.option("--timeout", metavar="90s|30m|2h", callback=parse_seconds, help="With --wait: give up waiting.")
@@ -92,6 +94,8 @@ def submit(
     training: str,
     dataset: str | None,
     time_limit: int | None,
+    grace: int | None,
+    retries: int,
     dry_run: bool,
     wait: bool,
     timeout: int | None,
@@ -112,8 +116,11 @@ def submit(
         "launcher": launcher,
         "priority": priority,
         "time_limit_seconds": time_limit,
+        "retries": retries,
         "command": list(command),
     }
+    if grace is not None:
+        body["grace_seconds"] = grace
     if dataset:
         body["dataset_id"] = find_dataset(client, dataset, found["workspace"]["id"])
     answer = client.post("/jobs", body, dry_run=str(dry_run).lower())

@@ -72,7 +72,13 @@ def fly(environment: Path, place: Path, digits: Path) -> Fly:
     interpreter = str(environment / "bin" / "python")
 
     def fly(
-        name: str, model: str, raw: Mapping[str, str], ranks: int = 2, dataset: Path = digits, **more: str
+        name: str,
+        model: str,
+        raw: Mapping[str, str],
+        ranks: int = 2,
+        dataset: Path = digits,
+        while_flying: Callable[[Path], None] = lambda out: None,
+        **more: str,
     ) -> Flight:
         out = place / name / "out"
         out.mkdir(parents=True)
@@ -94,17 +100,17 @@ def fly(environment: Path, place: Path, digits: Path) -> Fly:
             variables,
         )
         with (out / "launcher.log").open("wb") as log:
-            ended = subprocess.run(
+            flying = subprocess.Popen(
                 plan.command,
                 env={**told, **more},
                 cwd=out,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                timeout=LIMIT_SECONDS,
-                check=False,
                 **user,  # type: ignore[call-overload]
             )
-        return Flight(out, ended.returncode, variables)
+            while_flying(out)
+            returncode = flying.wait(LIMIT_SECONDS)
+        return Flight(out, returncode, variables)
 
     return fly

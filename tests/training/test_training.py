@@ -3,10 +3,13 @@
 import json
 import math
 import re
+import signal
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from PIL import Image
 
@@ -127,6 +130,37 @@ def test_the_mlp_learns_too_and_goes_on_from_a_checkpoint(fly: Fly) -> None:
     before, after = (MetricsReader().read(one.folder).last("accuracy/validation") for one in (first, second))
     assert before is not None and after is not None
     assert 0.8 < before < after
+
+
+def test_asked_to_stop_it_saves_at_once_and_goes_on_there(fly: Fly) -> None:
+    """As the shim does it: each rank's wrapper is told, the launcher is not."""
+    values = {"epochs": "400", "optimizer": "sgd", "learning_rate": "0.05", "schedule": "constant"}
+    first = fly("mlp-left", "mlp", values, while_flying=ask_to_stop)
+    assert first.exit_code != 0
+    (left,) = re.findall(r"Asked to stop: saved after step (\d+), in epoch (\d+)\.", first.said())
+    saved = max(list_checkpoints(first.folder), key=lambda one: (one.epoch or 0, one.step or 0))
+    assert saved.step == int(left[0]) and saved.epoch in (int(left[1]) - 1, int(left[1]))
+    epochs = {**values, "epochs": str(int(left[1]) + 1)}
+    second = fly("mlp-back", "mlp", epochs, GROUNDCREW_RESUME=str(first.folder / "checkpoints"))
+    assert second.exit_code == 0, second.said(0, "stderr")
+    assert read_metrics(second)[0]["step"] == saved.step
+    assert weights(second.said(0)) == weights(second.said(1))
+
+
+def ask_to_stop(folder: Path) -> None:
+    """Once two epochs are done."""
+    deadline = time.monotonic() + 120
+    while len(list_checkpoints(folder)) < 2:
+        assert time.monotonic() < deadline, "no checkpoint"
+        time.sleep(0.05)
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or []
+        if (
+            len(words) > 1
+            and words[1].endswith("/rank.py")
+            and process.environ()["GROUNDCREW_OUT"] == str(folder)
+        ):
+            process.send_signal(signal.SIGTERM)
 
 
 def test_a_loss_that_is_no_number_ends_the_job_with_advice(fly: Fly) -> None:

@@ -10,6 +10,7 @@ import errno
 import json
 import math
 import os
+import signal
 import sys
 import time
 
@@ -28,8 +29,12 @@ NAMES = {
 #: Launchers tell each program its rank in a variable of their own; the first one that is set counts.
 RANK_VARIABLES = ("HOROVOD_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK")
 
+#: The exit code of a program that left because it was asked to: nobody takes it for one that is done.
+LEFT = 128 + signal.SIGTERM
+
 LONGEST_NAME = 64
 LONGEST_LINE = 65536
+_stop = {"watched": False, "asked": False}
 
 
 def rank():
@@ -96,6 +101,26 @@ def checkpoints():
     folder = os.path.join(out(), "checkpoints")
     os.makedirs(folder, exist_ok=True)
     return folder
+
+
+def asked_to_stop():
+    """Whether the job has been asked to end: save a checkpoint now and leave, there is little time.
+
+    From its first call on, which belongs into the main thread, SIGTERM only sets this answer. Call it every
+    few steps; several ranks have to agree on the step at which they leave::
+
+        if groundcrew_job.asked_to_stop():
+            save_everything()
+            sys.exit(groundcrew_job.LEFT)
+    """
+    if not _stop["watched"]:
+        signal.signal(signal.SIGTERM, _note_stop)
+        _stop["watched"] = True
+    return _stop["asked"]
+
+
+def _note_stop(number, frame):
+    _stop["asked"] = True
 
 
 def save_checkpoint_note(epoch, step, path, scalars=None):

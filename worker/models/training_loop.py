@@ -81,33 +81,41 @@ class Trainer:
         self.steps = steps
         self.batch = batch
         self.optimizer = _optimizer(values, steps)
+        self.leaving = False
         self.losses = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none")
 
     def train(self, training: Images, validation: Images) -> None:
-        done = self._resume()
+        # From here on a request to stop is answered with a checkpoint.
+        groundcrew_job.asked_to_stop()
+        done, skip = self._resume()
+        begin = done * self.steps + skip
         # Every rank starts with the weights of rank 0, whatever it drew itself.
         self.optimizer.build(self.model.trainable_variables)
-        self.optimizer.iterations.assign(done * self.steps)
+        self.optimizer.iterations.assign(begin)
         hvd.broadcast_variables(self.model.variables, root_rank=0)
         hvd.broadcast_variables(_variables_of(self.optimizer), root_rank=0)
         if self.ranks.first:
-            groundcrew_job.log(step=done * self.steps, epoch=done, scalars={"epochs": self.values.epochs})
+            groundcrew_job.log(step=begin, epoch=begin / self.steps, scalars={"epochs": self.values.epochs})
         for epoch in range(done, self.values.epochs):
-            self._train_epoch(epoch, training, validation)
+            self._train_epoch(epoch, skip, training, validation)
+            skip = 0
         weights = digest(self.model.get_weights())
         print(f"Rank {self.ranks.rank} of {self.ranks.size} ends with weights {weights}.", flush=True)
 
-    def _train_epoch(self, epoch: int, training: Images, validation: Images) -> None:
+    def _train_epoch(self, epoch: int, skip: int, training: Images, validation: Images) -> None:
+        """`skip` steps of it were taken before a checkpoint in its middle."""
         started = time.perf_counter()
         every = min(max(1, self.steps // LOGS_PER_EPOCH), STEPS_PER_LOG)
         whole, sums, mark = np.zeros(3), np.zeros(3), started
-        for step, (pixels, labels) in enumerate(self._batches(epoch, training), start=1):
+        for step, (pixels, labels) in enumerate(self._batches(epoch, skip, training), start=skip + 1):
             loss, correct = self._step(pixels, labels)
             sums += (float(loss), float(correct), len(labels))
             if step % every == 0 or step == self.steps:
                 now = time.perf_counter()
                 whole += self._log_training(epoch * self.steps + step, sums, now - mark)
                 sums, mark = np.zeros(3), now
+                if self.leaving:
+                    self._leave(epoch, step)
         speed = whole[2] / (time.perf_counter() - started)
         loss, accuracy = self._evaluate(validation)
         results = {"loss/validation": loss, "accuracy/validation": accuracy}
@@ -137,17 +145,22 @@ class Trainer:
         logits = self.model(_scaled(pixels), training=False)
         return tf.reduce_sum(self.losses(labels, logits)), _count_correct(labels, logits)
 
-    def _batches(self, epoch: int, images: Images) -> Iterator[tuple[tf.Tensor, tf.Tensor]]:
+    def _batches(self, epoch: int, skip: int, images: Images) -> Iterator[tuple[tf.Tensor, tf.Tensor]]:
         """A new order each epoch, the same again for the same seed."""
         generator = np.random.default_rng([self.values.seed, epoch, self.ranks.rank])
         order = generator.permutation(len(images.labels))
-        for step in range(self.steps):
+        for step in range(skip, self.steps):
             chosen = order[step * self.batch : (step + 1) * self.batch]
             yield tf.constant(images.pixels[chosen]), tf.constant(images.labels[chosen])
 
     def _log_training(self, step: int, sums: np.ndarray, seconds: float) -> np.ndarray:
-        """Log the steps since the last time; returns loss, right answers and images summed over all ranks."""
-        loss, correct, count = self.ranks.total(list(sums), "training")
+        """Log the steps since the last time; returns loss, right answers and images summed over all ranks.
+
+        One rank that was asked to stop is enough: the sum tells all of them, at the same step.
+        """
+        asked = float(groundcrew_job.asked_to_stop())
+        loss, correct, count, leaving = self.ranks.total([*sums, asked], "training")
+        self.leaving = leaving > 0
         scalars = {
             "loss/train": loss / count,
             "accuracy/train": correct / count,
@@ -174,10 +187,20 @@ class Trainer:
         loss, correct, count = self.ranks.total(list(sums), "validation")
         return loss / count, correct / count
 
-    def _save(self, epoch: int, step: int, scalars: dict[str, float]) -> None:
+    def _leave(self, epoch: int, step: int) -> None:
+        """Saves in the middle of an epoch; whoever goes on from there takes its remaining steps."""
+        reached = epoch * self.steps + step
+        if step < self.steps:
+            self._save(epoch, reached, {}, f"epoch-{epoch:04d}-step-{reached:06d}")
+        else:
+            self._save(epoch + 1, reached, {})
+        self.ranks.say(f"Asked to stop: saved after step {reached}, in epoch {epoch + 1}.")
+        raise SystemExit(groundcrew_job.LEFT)
+
+    def _save(self, epoch: int, step: int, scalars: dict[str, float], name: str = "") -> None:
         if not self.ranks.first:
             return
-        path = Path(groundcrew_job.checkpoints()) / f"epoch-{epoch:04d}.weights.h5"
+        path = Path(groundcrew_job.checkpoints()) / f"{name or f'epoch-{epoch:04d}'}.weights.h5"
         # Keras chooses the file's format, when it writes and when it reads, by these last two endings.
         partial = path.with_name(f".partial.{path.name}")
         self.model.save_weights(partial)
@@ -186,14 +209,20 @@ class Trainer:
         partial.replace(path)
         groundcrew_job.save_checkpoint_note(epoch, step, str(path), scalars)
 
-    def _resume(self) -> int:
-        """Epochs that an earlier attempt has finished; its weights are loaded, its momentum is not kept."""
+    def _resume(self) -> tuple[int, int]:
+        """Epochs that an earlier attempt has finished, and steps of the next one.
+
+        Its weights are loaded, its momentum is not kept. With another number of steps to the epoch (other
+        units, another batch size) the next epoch begins anew.
+        """
         checkpoint = groundcrew_job.latest_checkpoint()
         if checkpoint is None:
-            return 0
+            return 0, 0
         self.model.load_weights(checkpoint["path"])
-        self.ranks.say(f"Goes on after epoch {checkpoint['epoch']}, from {Path(checkpoint['path']).name}.")
-        return int(checkpoint["epoch"])
+        done = int(checkpoint["epoch"])
+        skip = int(checkpoint["step"]) - done * self.steps
+        self.ranks.say(f"Goes on after epoch {done}, from {Path(checkpoint['path']).name}.")
+        return done, skip if 0 < skip < self.steps else 0
 
 
 def _read(ranks: Ranks, examples: tuple[Any, ...], size: int, channels: int) -> Images:
