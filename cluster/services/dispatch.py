@@ -1,107 +1,185 @@
 """Gives units to who may start and writes why the rest waits: one transaction per look at the queue."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import update
+from sqlalchemy import bindparam, func, insert, select, tuple_, update
 from sqlalchemy.orm import Session
 
-from cluster.domain.placement import Decision, Placed, Waiting
-from cluster.domain.states import Desired, JobState
-from cluster.domain.waiting import to_data
-from cluster.services.attempts import note, ring
+from cluster.domain.placement import NodeUnits, Placed, Waiting
+from cluster.domain.states import AttemptState, Desired, JobState
+from cluster.domain.waiting import AheadInQueue, to_data
+from cluster.services.attempts import ring
 from cluster.services.context import Cluster
 from cluster.services.leases import Held, check_lease
-from cluster.services.placing import read_board
-from cluster.store.jobs import Attempt, Job
-from cluster.store.nodes import Allocation, Node, Unit
+from cluster.services.placing import Board, read_board
+from cluster.store.base import UtcDateTime
+from cluster.store.jobs import Attempt, Job, JobEvent
+from cluster.store.nodes import Allocation
+from cluster.store.workspaces import Workspace
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is new since the rows were written."""
+
+    board: Board
+    placed: list[Placed]
+    reasons: list[Waiting]
 
 
 def place_waiting(cluster: Cluster, held: Held) -> list[int]:
-    """Starts what fits and writes why the rest waits; the ids of the new attempts.
+    """Starts what fits and writes why the fronts of the lines wait; the ids of the new attempts.
 
     Looks before it locks: a queue in which nothing changes costs no write. Raises LeaseLost.
     """
     with cluster.store.read() as session:
-        if not any(is_news(session, decision) for decision in decide_all(cluster, session)):
-            return []
+        look = look_at_queue(cluster, session)
+    if not look.placed and not look.reasons:
+        return []
     now = cluster.clock()
-    attempts: list[Attempt] = []
-    changed: list[int] = []
     with cluster.store.write(lock="placement") as session:
         check_lease(session, held)
-        for decision in decide_all(cluster, session):
-            if not is_news(session, decision):
-                continue
-            changed.append(decision.job_id)
-            if isinstance(decision, Placed):
-                attempts.extend(give_units(session, decision, now))
-            else:
-                write_reason(session, decision, now)
-    ring(cluster, *changed)
-    return [attempt.id for attempt in attempts]
+        look = look_at_queue(cluster, session)
+        attempts = give_units(session, look, now)
+        written = write_reasons(session, look, now)
+    ring(cluster, *attempts, *written)
+    return list(attempts.values())
 
 
-def decide_all(cluster: Cluster, session: Session) -> list[Decision]:
+def look_at_queue(cluster: Cluster, session: Session) -> Look:
     board = read_board(cluster, session)
-    return board.decide()
-
-
-def is_news(session: Session, decision: Decision) -> bool:
-    if isinstance(decision, Placed):
-        return True
-    job = session.get_one(Job, decision.job_id)
-    known = (decision.reason.code, to_data(decision.reason, decision.outlook))
-    return (job.waiting_code, job.waiting_data) != known
-
-
-def write_reason(session: Session, decision: Waiting, now: datetime) -> None:
-    """The row has the newest data; the history gets a line only for a new kind of reason."""
-    job = session.get_one(Job, decision.job_id)
-    data = to_data(decision.reason, decision.outlook)
-    is_new_kind = job.waiting_code != decision.reason.code
-    written = session.execute(
-        update(Job)
-        .where(Job.id == job.id, Job.state == JobState.WAITING, Job.fence == job.fence)
-        .values(waiting_code=decision.reason.code, waiting_data=data)
-        .returning(Job.id)
+    decisions = board.decide()
+    return Look(
+        board,
+        [decision for decision in decisions if isinstance(decision, Placed)],
+        [decision for decision in decisions if isinstance(decision, Waiting) and is_new(board, decision)],
     )
-    if written.first() and is_new_kind:
-        note(session, job, now, JobState.WAITING, decision.reason.code, data)
 
 
-def give_units(session: Session, decision: Placed, now: datetime) -> list[Attempt]:
-    """The new attempt with its allocations; none where the job has changed meanwhile."""
-    job = session.get_one(Job, decision.job_id)
+def is_new(board: Board, decision: Waiting) -> bool:
+    """Rows keep reasons of their own only: who stands behind others is said when somebody asks."""
+    known = board.jobs[decision.job_id].waiting_code
+    if known is None and isinstance(decision.reason, AheadInQueue):
+        return False
+    return known != decision.reason.code
+
+
+def give_units(session: Session, look: Look, now: datetime) -> dict[int, int]:
+    """New attempts with their allocations, by job; none for a job that has changed meanwhile."""
+    if not look.placed:
+        return {}
+    fences = take_jobs(session, look, now)
+    placed = [decision for decision in look.placed if decision.job_id in fences]
+    attempts = [
+        {
+            "job_id": decision.job_id,
+            "number": fences[decision.job_id],
+            "node_id": decision.node_id,
+            "state": AttemptState.PLACED,
+            "created_at": now,
+        }
+        for decision in placed
+    ]
+    if not attempts:
+        return {}
+    made = session.execute(insert(Attempt).returning(Attempt.job_id, Attempt.id), attempts)
+    ids: dict[int, int] = {job_id: attempt_id for job_id, attempt_id in made}  # noqa: C416
+    session.execute(
+        insert(Allocation),
+        [
+            {"unit_id": unit_id, "attempt_id": ids[decision.job_id], "begun_at": now}
+            for decision in placed
+            for unit_id in decision.unit_ids
+        ],
+    )
+    note_turns(session, look, ids, now)
+    nodes = {node.node_id: node for node in look.board.nodes}
+    note_all(
+        session,
+        now,
+        JobState.STARTING,
+        ((one.job_id, "job.placed", data_of(one, fences[one.job_id], nodes[one.node_id])) for one in placed),
+    )
+    return ids
+
+
+def note_turns(session: Session, look: Look, attempts: dict[int, int], now: datetime) -> None:
+    """Whose jobs were given units has had its turn."""
+    served: dict[int, int] = {}
+    for job_id, attempt_id in attempts.items():
+        workspace_id = look.board.jobs[job_id].workspace_id
+        served[workspace_id] = max(attempt_id, served.get(workspace_id, 0))
+    rows = [{"place": place, "at": now, "attempt": attempt} for place, attempt in served.items()]
+    # By column, past the row's version: who edits the workspace meanwhile is not disturbed.
+    statement = update(Workspace).where(Workspace.id == bindparam("place"))
+    statement = statement.values(
+        served_at=bindparam("at", type_=UtcDateTime), served=bindparam("attempt"), version=Workspace.version
+    )
+    session.connection().execute(statement, rows)
+
+
+def take_jobs(session: Session, look: Look, now: datetime) -> dict[int, int]:
+    """Compare-and-set on state, wish and fence; the new fence by job."""
+    known = [(decision.job_id, look.board.jobs[decision.job_id].fence) for decision in look.placed]
     taken = session.execute(
         update(Job)
         .where(
-            Job.id == job.id,
+            Job.id.in_([job_id for job_id, _fence in known]),
+            tuple_(Job.id, Job.fence).in_(known),
             Job.state == JobState.WAITING,
             Job.desired == Desired.RUN,
-            Job.fence == job.fence,
+            Job.held_at.is_(None),
         )
         .values(
             state=JobState.STARTING,
-            fence=job.fence + 1,
-            dispatched_at=job.dispatched_at or now,
+            fence=Job.fence + 1,
+            dispatched_at=func.coalesce(Job.dispatched_at, now),
             waiting_code=None,
             waiting_data=None,
         )
-        .returning(Job.fence)
-    ).first()
-    if taken is None:
-        return []
-    attempt = Attempt(
-        job_id=job.id,
-        number=taken.fence,
-        node_id=decision.node_id,
-        created_at=now,
-        allocations=[Allocation(unit_id=unit, begun_at=now) for unit in decision.unit_ids],
+        .returning(Job.id, Job.fence),
+        execution_options={"synchronize_session": False},
     )
-    session.add(attempt)
-    session.flush()
-    node = session.get_one(Node, decision.node_id)
-    kind = session.get_one(Unit, decision.unit_ids[0]).kind.value
-    data = {"attempt": attempt.number, "node": node.name, "units": len(decision.unit_ids), "kind": kind}
-    note(session, job, now, JobState.STARTING, "job.placed", data)
-    return [attempt]
+    return {job_id: fence for job_id, fence in taken}  # noqa: C416
+
+
+def data_of(placed: Placed, attempt: int, node: NodeUnits) -> dict[str, Any]:
+    units = len(placed.unit_ids)
+    return {"attempt": attempt, "node": node.name, "units": units, "kind": node.kind.value}
+
+
+def write_reasons(session: Session, look: Look, now: datetime) -> list[int]:
+    """The row and the history get the new kind of reason, with what is the case at this moment."""
+    if not look.reasons:
+        return []
+    known = [(one.job_id, look.board.jobs[one.job_id].fence) for one in look.reasons]
+    ids = [job_id for job_id, _fence in known]
+    data = {one.job_id: to_data(one.reason, one.outlook) for one in look.reasons}
+    still = set(
+        session.scalars(
+            select(Job.id)
+            .where(Job.id.in_(ids), tuple_(Job.id, Job.fence).in_(known), Job.state == JobState.WAITING)
+            .with_for_update()
+        )
+    )
+    news = [(one.job_id, one.reason.code, data[one.job_id]) for one in look.reasons if one.job_id in still]
+    rows = [{"id": job_id, "waiting_code": code, "waiting_data": data} for job_id, code, data in news]
+    if rows:
+        session.execute(update(Job), rows)
+    note_all(session, now, JobState.WAITING, news)
+    return sorted(still)
+
+
+def note_all(
+    session: Session, now: datetime, state: JobState, lines: Iterable[tuple[int, str, dict[str, Any]]]
+) -> None:
+    """One line of history per job."""
+    rows = [
+        {"job_id": job_id, "at": now, "state": state.value, "code": code, "data": data}
+        for job_id, code, data in lines
+    ]
+    if rows:
+        session.execute(insert(JobEvent), rows)

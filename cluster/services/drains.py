@@ -12,8 +12,8 @@ from cluster.domain.nodes import check_drain_reason
 from cluster.domain.people import Actor
 from cluster.domain.permissions import require_administrator
 from cluster.domain.states import Desired, JobState, UnitState
+from cluster.services.capacity import read_running
 from cluster.services.context import Cluster
-from cluster.services.placing import read_running
 from cluster.store.audit import write_entry
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit

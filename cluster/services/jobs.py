@@ -28,7 +28,9 @@ from cluster.domain.states import (
 )
 from cluster.services.context import Cluster
 from cluster.services.environments import default_environment
-from cluster.services.placing import building_reason, dataset_reason, read_board, read_quotas
+from cluster.services.history import expect, read_kind_spans
+from cluster.services.obstacles import building_reason, dataset_reason
+from cluster.services.placing import read_board
 from cluster.services.relations import require_active, to_job, to_training
 from cluster.services.trainings import load_training
 from cluster.store.audit import write_entry
@@ -179,11 +181,23 @@ def check_job(cluster: Cluster, actor: Actor, training_id: int, request: JobRequ
         kind, _ = read_largest_node(session)
         dataset = session.get(Dataset, checked.dataset_id) if checked.dataset_id else None
         blocked = dataset_reason(session, dataset) or building_reason(session, default_environment(session))
-        last = 1 + max((head.job_id for head in board.heads), default=0)
-        end = 1 + max((head.position for head in board.heads), default=0)
-        head = Head(last, training.workspace_id, checked.units, checked.priority, end, blocked)
-        quotas = board.quotas | read_quotas(session, {training.workspace_id: training.workspace})
-    decisions = board.decide([*board.heads, head], quotas)
+        last = 1 + (session.scalar(select(func.max(Job.id))) or 0)
+        end = first_position(last, checked.priority)
+        expected = expect(read_kind_spans(session, training_id, checked.units), checked.time_limit_seconds)
+        limit = checked.time_limit_seconds
+        head = Head(
+            last,
+            training.workspace_id,
+            checked.units,
+            checked.priority,
+            end,
+            blocked,
+            expected.seconds,
+            limit + checked.grace_seconds if limit else None,
+            cluster.clock(),
+            expected.source,
+        )
+    decisions = board.decide([*board.heads, head])
     decision = next(decision for decision in decisions if decision.job_id == last)
     if isinstance(decision, Placed):
         node = next(node.name for node in board.nodes if node.node_id == decision.node_id)

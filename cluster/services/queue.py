@@ -46,7 +46,7 @@ class QueueView:
 def read_queue(cluster: Cluster, actor: Actor) -> QueueView:
     """Everything that waits or runs; foreign jobs keep their place and size, nothing else."""
     with cluster.store.read() as session:
-        board = read_board(cluster, session)
+        board = read_board(cluster, session, at_least=50)
         living = [JobState.WAITING, JobState.STARTING, JobState.RUNNING, JobState.STOPPING]
         query = (
             select(Job).where(Job.state.in_(living), sees_job(actor)).options(*LOADS, *attempts_and_events())

@@ -1,6 +1,7 @@
 """How many more jobs of a sweep may start now."""
 
 from collections.abc import Collection, Iterable
+from typing import Protocol
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -8,6 +9,17 @@ from sqlalchemy.orm import Session
 from cluster.domain.states import JobState
 from cluster.domain.waiting import SweepLimit
 from cluster.store.jobs import Job, Sweep
+
+
+class OfSweep(Protocol):
+    """A job's row, or the columns of one."""
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def sweep_id(self) -> int | None: ...
+
 
 BUSY = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
 
@@ -21,7 +33,7 @@ def read_room(session: Session, sweep_ids: Collection[int]) -> dict[int, tuple[i
     return {sweep: (most, max(0, most - busy.get(sweep, 0))) for sweep, most in limits.items()}
 
 
-def limited_by_sweep(session: Session, waiting: Iterable[Job]) -> dict[int, SweepLimit]:
+def limited_by_sweep(session: Session, waiting: Iterable[OfSweep]) -> dict[int, SweepLimit]:
     """By job: those that would be one too many of their sweep, with `waiting` in the order of the line."""
     ours = [(job.id, job.sweep_id) for job in waiting if job.sweep_id is not None]
     room = read_room(session, {sweep_id for _, sweep_id in ours}) if ours else {}

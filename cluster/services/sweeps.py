@@ -17,7 +17,7 @@ from cluster.domain.sweep_names import names_of
 from cluster.domain.sweeps import SweepPlan, SweepRequest
 from cluster.services import jobs
 from cluster.services.context import Cluster
-from cluster.services.placing import read_usual_seconds
+from cluster.services.history import expect, read_kind_spans
 from cluster.services.relations import to_sweep
 from cluster.services.sweep_stops import note_all, ring, stop_rest
 from cluster.services.trainings import load_training
@@ -147,17 +147,15 @@ def preview_sweep(cluster: Cluster, actor: Actor, training_id: int, request: Swe
     """What would be made; nothing is. Raises what `submit_sweep` would raise."""
     with cluster.store.read() as session:
         checked = check(cluster, session, actor, training_id, request)
-        usual = read_usual_seconds(session, {training_id}).get((training_id, checked.first.units))
+        usual = read_kind_spans(session, training_id, checked.first.units)
     first = jobs.check_job(cluster, actor, training_id, checked.first)
-    limit = checked.first.time_limit_seconds
-    known = [seconds for seconds in (usual, limit) if seconds is not None]
     names = [own["name"] for own in checked.own]
     return SweepEstimate(
         checked.plan,
         names,
         first,
         checked.own[0]["command"],
-        min(known, default=None),
+        expect(usual, checked.first.time_limit_seconds).seconds,
         usual is None,
         checked.warnings,
     )

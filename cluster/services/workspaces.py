@@ -15,8 +15,8 @@ from cluster.domain.people import Actor
 from cluster.domain.permissions import Relation, require
 from cluster.domain.states import UserState, WorkspaceState
 from cluster.domain.terms import Term, check_term, check_units_fit, overlapping_peak, workspace_state
+from cluster.services.capacity import read_use
 from cluster.services.context import Cluster
-from cluster.services.placing import read_use
 from cluster.services.relations import load_workspace, require_active, to_workspace
 from cluster.store.audit import write_entry
 from cluster.store.nodes import offered_kind, offered_units

@@ -15,7 +15,8 @@ from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
 from cluster.services.jobs import stop_job
 from cluster.services.leases import Held, LeaseLost, hold_lease, release_lease
-from cluster.store.jobs import Attempt, Job, JobEvent
+from cluster.store.datasets import Dataset
+from cluster.store.jobs import Attempt, Job, JobEvent, Sweep
 from cluster.store.leases import Fact
 from cluster.store.nodes import Allocation
 from cluster.store.operations import Environment
@@ -87,7 +88,8 @@ def test_a_queue_without_news_writes_nothing(cluster: Cluster, held: Held, bell:
     assert bell.rung == []
 
 
-def test_a_reason_whose_data_change_is_one_line_of_history(cluster: Cluster, held: Held) -> None:
+def test_the_same_kind_of_reason_is_written_once(cluster: Cluster, held: Held, bell: RecordingBell) -> None:
+    """Numbers in the sentence are those of the moment in which somebody reads it."""
     a_node(cluster, units=2)
     workspace = a_workspace(cluster)
     training = a_training(cluster, workspace)
@@ -95,11 +97,65 @@ def test_a_reason_whose_data_change_is_one_line_of_history(cluster: Cluster, hel
     job = a_job(cluster, training, dataset_id=dataset.id)
     place_waiting(cluster, held)
     assert events_of(cluster, job) == ["waiting.dataset_not_ready"]
+    bell.rung.clear()
     with cluster.store.write() as session:
-        session.get_one(Job, job.id).waiting_data = {"name": "other"}
+        session.get_one(Dataset, dataset.id).name = "other"
     place_waiting(cluster, held)
-    assert events_of(cluster, job) == ["waiting.dataset_not_ready"]
-    assert job_of(cluster, job).waiting_data == {"name": dataset.name, "progress": 0.0}
+    assert (events_of(cluster, job), bell.rung) == (["waiting.dataset_not_ready"], [])
+    with cluster.store.write() as session:
+        session.get_one(Dataset, dataset.id).state = DatasetState.FAILED
+    place_waiting(cluster, held)
+    assert events_of(cluster, job) == ["waiting.dataset_not_ready", "waiting.dataset_failed"]
+    assert job_of(cluster, job).waiting_code == "waiting.dataset_failed"
+
+
+def test_only_the_front_of_a_line_gets_a_reason_of_its_own(cluster: Cluster, held: Held) -> None:
+    a_node(cluster, units=1)
+    training = a_training(cluster, a_workspace(cluster, units=1))
+    _, front, behind = (a_job(cluster, training) for _ in range(3))
+    place_waiting(cluster, held)
+    assert events_of(cluster, front) == ["waiting.quota_used"]
+    assert (events_of(cluster, behind), job_of(cluster, behind).waiting_code) == ([], None)
+
+
+def test_jobs_pass_a_front_that_waits_for_its_data(cluster: Cluster, held: Held) -> None:
+    """However many of them stand there: the first of every other kind are looked for behind them."""
+    a_node(cluster, units=1)
+    workspace = a_workspace(cluster, units=1)
+    training = a_training(cluster, workspace)
+    dataset = a_dataset(cluster, workspace, state=DatasetState.PREPARING)
+    for _ in range(5):
+        a_job(cluster, training, dataset_id=dataset.id)
+    ready = a_job(cluster, training)
+    assert len(place_waiting(cluster, held)) == 1
+    assert job_of(cluster, ready).state is JobState.STARTING
+
+
+def test_a_held_job_is_passed_and_given_nothing(cluster: Cluster, held: Held) -> None:
+    a_node(cluster, units=1)
+    training = a_training(cluster, a_workspace(cluster, units=1))
+    on_hold = a_job(cluster, training, held_at=cluster.clock())
+    other = a_job(cluster, training)
+    assert len(place_waiting(cluster, held)) == 1
+    assert job_of(cluster, on_hold).state is JobState.WAITING
+    assert job_of(cluster, other).state is JobState.STARTING
+
+
+def test_a_sweep_runs_only_so_many_at_once(cluster: Cluster, held: Held) -> None:
+    a_node(cluster, units=4)
+    workspace = a_workspace(cluster, units=4)
+    training = a_training(cluster, workspace)
+    sweep = Sweep(
+        workspace_id=workspace.id, training_id=training.id, user_id=workspace.manager_id, name="grid",
+        plan={}, jobs=4, most_at_once=2, submitted_at=cluster.clock(),
+    )  # fmt: skip
+    add(cluster, sweep)
+    mine = [a_job(cluster, training, sweep_id=sweep.id) for _ in range(6)]
+    other = a_job(cluster, training)
+    assert len(place_waiting(cluster, held)) == 3
+    assert [job_of(cluster, job).state for job in (*mine[:2], other)] == [JobState.STARTING] * 3
+    assert job_of(cluster, mine[2]).waiting_code == "waiting.sweep_limit"
+    assert place_waiting(cluster, held) == []
 
 
 def running(cluster: Cluster, held: Held, units: int = 1) -> tuple[Job, int]:

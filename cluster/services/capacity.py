@@ -1,0 +1,109 @@
+"""Units as placement sees them: what nodes have free, what workspaces may use and use, what runs until when."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Row, func, select
+from sqlalchemy.orm import Session
+
+from cluster.domain.nodes import in_state_since, state_of
+from cluster.domain.placement import NodeUnits, Quota, Running
+from cluster.domain.states import UnitKind, UnitState
+from cluster.domain.waiting import Source
+from cluster.services.history import Expected, expect, read_spans
+from cluster.services.lines import JOBS
+from cluster.store.jobs import Attempt, Job
+from cluster.store.nodes import Allocation, Node, Unit
+from cluster.store.workspaces import Workspace
+
+Columns = Row[*tuple[Any, ...]]
+
+
+def read_nodes(session: Session, now: datetime) -> list[NodeUnits]:
+    held = set(session.scalars(select(Allocation.unit_id).where(Allocation.ended_at.is_(None))))
+    working: dict[int, list[Columns]] = defaultdict(list)
+    units = select(Unit.id, Unit.node_id, Unit.kind, Unit.island).where(Unit.state == UnitState.OK)
+    for unit in session.execute(units.order_by(Unit.node_id, Unit.position)):
+        working[unit.node_id].append(unit)
+    nodes = session.scalars(select(Node).order_by(Node.id))
+    return [units_of(node, working[node.id], held, now) for node in nodes]
+
+
+def units_of(node: Node, working: list[Columns], held: set[int], now: datetime) -> NodeUnits:
+    return NodeUnits(
+        node.id,
+        node.name,
+        state_of(node, now),
+        working[0].kind if working else UnitKind.GPU,
+        tuple(unit.id for unit in working if unit.id not in held),
+        len(working),
+        node.fabric,
+        {unit.id: unit.island for unit in working},
+        in_state_since(node, now),
+    )
+
+
+def read_quotas(session: Session, workspaces: Iterable[Workspace | Columns]) -> dict[int, Quota]:
+    used = read_use(session)
+    return {
+        place.id: Quota(place.units, used.get(place.id, 0), place.served_at, place.served)
+        for place in workspaces
+    }
+
+
+def read_use(session: Session) -> dict[int, int]:
+    """Units that living attempts hold, by workspace."""
+    query = (
+        select(Job.workspace_id, func.count(Allocation.id))
+        .join(Attempt, Attempt.job_id == Job.id)
+        .join(Allocation, Allocation.attempt_id == Attempt.id)
+        .where(Allocation.ended_at.is_(None))
+        .group_by(Job.workspace_id)
+    )
+    return {row[0]: row[1] for row in session.execute(query)}
+
+
+def read_running(session: Session, now: datetime) -> list[Running]:
+    """What living attempts hold, node by node, with the expected end where anything tells it."""
+    rows = session.execute(
+        select(
+            JOBS.c.id, JOBS.c.workspace_id, JOBS.c.training_id, JOBS.c.units, JOBS.c.time_limit_seconds,
+            Unit.node_id, func.count(Unit.id).label("held"), Attempt.started_at, Attempt.created_at,
+        )
+        .join_from(Allocation, Attempt, Attempt.id == Allocation.attempt_id)
+        .join(JOBS, JOBS.c.id == Attempt.job_id)
+        .join(Unit, Unit.id == Allocation.unit_id)
+        .where(Allocation.ended_at.is_(None))
+        .group_by(JOBS.c.id, Attempt.id, Unit.node_id)
+        .order_by(Attempt.id, Unit.node_id)
+    ).all()  # fmt: skip
+    spans = read_spans(session, {row.id for row in rows})
+    return [
+        running_of(row, expect(spans.get((row.training_id, row.units)), row.time_limit_seconds), now)
+        for row in rows
+    ]
+
+
+def running_of(row: Columns, expected: Expected, now: datetime) -> Running:
+    """An estimate that has passed is no longer one."""
+    begun = row.started_at or row.created_at
+
+    def moment(seconds: float | None) -> datetime | None:
+        end = begun + timedelta(seconds=seconds) if seconds is not None else None
+        return end if end is not None and end > now else None
+
+    ends_at, source = moment(expected.seconds), expected.source
+    if ends_at is None and (ends_at := moment(expected.most)) and row.time_limit_seconds:
+        source = Source.TIME_LIMITS
+    return Running(
+        row.id,
+        row.workspace_id,
+        row.node_id,
+        row.held,
+        ends_at,
+        moment(expected.least),
+        moment(expected.most),
+        source if ends_at else None,
+    )

@@ -1,0 +1,148 @@
+"""The fronts of the workspaces' lines, found by index alone: the queue behind them is never looked at."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Select,
+    bindparam,
+    literal_column,
+    select,
+    true,
+)
+from sqlalchemy.orm import Session
+
+from cluster.domain.states import JobState
+from cluster.store.jobs import Job
+from cluster.store.workspaces import Workspace
+
+WAITING: ColumnElement[JobState] = literal_column("'waiting'")
+"""Written into the statement: with a parameter neither database would use the partial indexes."""
+FINISHED: ColumnElement[JobState] = literal_column("'finished'")
+JOBS = Job.__table__
+WORKSPACES = Workspace.__table__
+Query = Select[*tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class InLine:
+    """What placement needs to know of a job that waits."""
+
+    id: int
+    workspace_id: int
+    units: int
+    priority: int
+    position: int
+    shape: str
+    dataset_id: int | None
+    sweep_id: int | None
+    fence: int
+    time_limit_seconds: int | None
+    grace_seconds: int
+    submitted_at: datetime
+    training_id: int
+    waiting_code: str | None
+
+
+def in_line(jobs: FromClause) -> ColumnElement[bool]:
+    """The condition of `ix_jobs_line` and `ix_jobs_shapes`: it waits, and nobody holds it."""
+    return (jobs.c.state == WAITING) & jobs.c.held_at.is_(None)
+
+
+def read_fronts(session: Session, each: int) -> list[InLine]:
+    """The first `each` jobs of every workspace's line."""
+    return read(session, fronts_query(dialect_of(session)), each=each)
+
+
+def read_line(session: Session, workspace_id: int, first: int) -> list[InLine]:
+    """The first jobs of one line."""
+    return read(session, line_query(), workspace=workspace_id, first=first)
+
+
+def read_shapes(
+    session: Session, workspace_ids: Collection[int], each: int, largest: int, most: int
+) -> list[InLine]:
+    """The first `each` of every shape that needs at most `largest` units; `most` shapes are looked at.
+
+    Behind a front that waits for its data or for more units there may be jobs that can go now.
+    """
+    query, ids = shapes_query(dialect_of(session)), list(workspace_ids)
+    return read(session, query, each=each, above=above(largest), most=most, workspaces=ids)
+
+
+def read(session: Session, query: Query, **values: object) -> list[InLine]:
+    return [InLine(*row) for row in session.execute(query, values)]
+
+
+def above(units: int) -> str:
+    """Shapes begin with their units in five digits: all that need at most `units` sort below this."""
+    return f"{units + 1:05}"
+
+
+def dialect_of(session: Session) -> str:
+    return session.get_bind().dialect.name
+
+
+@cache
+def fronts_query(dialect: str) -> Query:
+    return first_of_each(WORKSPACES, dialect, lambda jobs: jobs.c.workspace_id == WORKSPACES.c.id)
+
+
+@cache
+def line_query() -> Query:
+    mine = in_line(JOBS) & (JOBS.c.workspace_id == bindparam("workspace"))
+    return (
+        select(*columns_of(JOBS)).where(mine).order_by(JOBS.c.position, JOBS.c.id).limit(bindparam("first"))
+    )
+
+
+@cache
+def shapes_query(dialect: str) -> Query:
+    """Steps from one shape to the next by the index, then takes the first jobs of each."""
+    first, other = JOBS.alias("first"), JOBS.alias("other")
+    least = select(first.c.shape).where(in_line(first), first.c.workspace_id == WORKSPACES.c.id)
+    shapes = (
+        select(WORKSPACES.c.id, least.order_by(first.c.shape).limit(1).scalar_subquery().label("shape"))
+        .where(WORKSPACES.c.id.in_(bindparam("workspaces", expanding=True)))
+        .cte("shapes", recursive=True)
+    )
+    following = select(other.c.shape).where(
+        in_line(other), other.c.workspace_id == shapes.c.id, other.c.shape > shapes.c.shape
+    )
+    step = select(shapes.c.id, following.order_by(other.c.shape).limit(1).scalar_subquery())
+    shapes = shapes.union_all(step.where(shapes.c.shape < bindparam("above")))
+    fitting = select(shapes).where(shapes.c.shape < bindparam("above")).limit(bindparam("most"))
+    fits = fitting.subquery("fitting")
+    return first_of_each(
+        fits, dialect, lambda jobs: (jobs.c.workspace_id == fits.c.id) & (jobs.c.shape == fits.c.shape)
+    )
+
+
+def first_of_each(
+    groups: FromClause, dialect: str, of_group: Callable[[FromClause], ColumnElement[bool]]
+) -> Query:
+    """The first `:each` jobs of every group, by one index search per group.
+
+    The two databases say "for each" differently; joined plainly, both would rather read the whole table.
+    """
+    near = JOBS.alias("near")
+    wanted = select(near.c.id).where(in_line(near), of_group(near))
+    wanted = wanted.order_by(near.c.position, near.c.id).limit(bindparam("each"))
+    if dialect == "sqlite":
+        return select(*columns_of(JOBS)).join_from(groups, JOBS, JOBS.c.id.in_(wanted))
+    found = wanted.with_only_columns(*columns_of(near)).lateral("found")
+    return select(found).join_from(groups, found, true())
+
+
+def columns_of(jobs: FromClause) -> tuple[ColumnElement[Any], ...]:
+    """The fields of `InLine`."""
+    plain = (
+        "id", "workspace_id", "units", "priority", "position", "shape", "dataset_id", "sweep_id", "fence",
+        "time_limit_seconds", "grace_seconds", "submitted_at", "training_id", "waiting_code",
+    )  # fmt: skip
+    return tuple(jobs.c[name] for name in plain)

@@ -1,0 +1,98 @@
+"""What keeps jobs from starting before units are looked at: their term, their data, their environment."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, select
+from sqlalchemy.orm import Session
+
+from cluster.domain.states import DatasetState, EnvironmentState, WorkspaceState
+from cluster.domain.terms import starts_at, workspace_state
+from cluster.domain.waiting import (
+    DatasetFailed,
+    DatasetNotReady,
+    EnvironmentFailed,
+    EnvironmentNotReady,
+    Reason,
+    WorkspaceExpired,
+    WorkspaceNotStarted,
+)
+from cluster.services.context import Cluster
+from cluster.services.environments import default_environment
+from cluster.store.datasets import Dataset
+from cluster.store.operations import Environment, Operation
+from cluster.store.workspaces import Workspace
+
+
+@dataclass(frozen=True)
+class Obstacles:
+    """Reasons by the id of what they hang on; a job has the first that applies."""
+
+    terms: dict[int, Reason]
+    """By workspace."""
+    datasets: dict[int, Reason]
+    environment: Reason | None
+
+    def of(self, workspace_id: int, dataset_id: int | None) -> Reason | None:
+        found = self.terms.get(workspace_id)
+        if found is None and dataset_id is not None:
+            found = self.datasets.get(dataset_id)
+        return found or self.environment
+
+
+def read_obstacles(
+    cluster: Cluster,
+    session: Session,
+    workspaces: Iterable[Workspace | Row[*tuple[Any, ...]]],
+    dataset_ids: Collection[int],
+) -> Obstacles:
+    """Of the workspaces at least the columns of the term and the name are needed."""
+    terms = {place.id: term_reason(cluster, place) for place in workspaces}
+    return Obstacles(
+        {place: reason for place, reason in terms.items() if reason},
+        read_dataset_reasons(session, dataset_ids),
+        building_reason(session, default_environment(session)),
+    )
+
+
+def term_reason(cluster: Cluster, workspace: Workspace | Row[*tuple[Any, ...]]) -> Reason | None:
+    zone = cluster.settings.zone
+    state = workspace_state(workspace, cluster.clock(), zone)
+    if state is WorkspaceState.SCHEDULED:
+        return WorkspaceNotStarted(workspace.name, starts_at(workspace, zone).date())
+    if state is WorkspaceState.EXPIRED:
+        ended = workspace.ended_at.astimezone(zone).date() if workspace.ended_at else workspace.ends_on
+        return WorkspaceExpired(workspace.name, ended)
+    return None
+
+
+def read_dataset_reasons(session: Session, dataset_ids: Collection[int]) -> dict[int, Reason]:
+    """Of those datasets that are not ready."""
+    query = select(Dataset).where(Dataset.id.in_(dataset_ids), Dataset.state != DatasetState.READY)
+    found = ((dataset.id, dataset_reason(session, dataset)) for dataset in session.scalars(query))
+    return {dataset_id: reason for dataset_id, reason in found if reason}
+
+
+def dataset_reason(session: Session, dataset: Dataset | None) -> Reason | None:
+    if dataset is None or dataset.state is DatasetState.READY:
+        return None
+    if dataset.state is DatasetState.FAILED or dataset.deleted_at is not None:
+        return DatasetFailed(dataset.name)
+    operation = session.get(Operation, dataset.operation_id) if dataset.operation_id else None
+    return DatasetNotReady(dataset.name, operation.progress if operation else 0.0)
+
+
+def building_reason(session: Session, environment: Environment | None) -> Reason | None:
+    """Every job of the process executor runs in the default environment."""
+    if environment is None:
+        return EnvironmentNotReady("default")
+    if environment.state is EnvironmentState.READY:
+        return None
+    if environment.state is EnvironmentState.FAILED:
+        return EnvironmentFailed(environment.name, environment.operation_id)
+    operation = session.get(Operation, environment.operation_id) if environment.operation_id else None
+    if operation is None:
+        return EnvironmentNotReady(environment.name)
+    now = next((step["code"] for step in operation.steps if step["state"] == "now"), "")
+    return EnvironmentNotReady(environment.name, operation.progress, now, operation.id)
