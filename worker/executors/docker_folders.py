@@ -16,15 +16,15 @@ def prepare(plan: StartPlan, user: tuple[int, int]) -> None:
 
     Afterwards nothing of ours is written there any more, because a stranger may have left links in it.
     """
+    owner = plan.services[0] if plan.services else -1
     for folder in (plan.folder.parent, plan.folder):
         folder.mkdir(parents=True, exist_ok=True)
-        folder.chmod(0o750)
         if plan.gid is not None:
-            os.chown(folder, -1, plan.gid)
-    out = plan.folder / "out"
-    if not out.exists():
-        out.mkdir(mode=0o700)
-        os.chown(out, *user)
+            os.chown(folder, owner, plan.gid)
+        folder.chmod(0o750)
+    if not (plan.folder / "out").exists():
+        (plan.folder / "out").mkdir()
+    give_folder(plan, plan.folder / "out", user)
     if not (plan.folder / "control").exists():
         give_control(plan, user)
 
@@ -34,16 +34,23 @@ def give_control(plan: StartPlan, user: tuple[int, int]) -> None:
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(mode=0o700)
     # The shim has the job's user already and could take no other.
-    content = plan.to_json() | {"uid": None, "gid": None, "container": plan.image}
+    content = plan.to_json() | {"uid": None, "gid": None, "out_is_ready": True, "container": plan.image}
     shim_files.write_whole(str(unfinished / "plan.json"), content)
-    for path in (unfinished / "plan.json", unfinished):
-        os.chown(path, *user)
+    os.chown(unfinished / "plan.json", *user)
+    give_folder(plan, unfinished, user)
     try:
         unfinished.rename(plan.folder / "control")
     except OSError:
         shutil.rmtree(unfinished)
         if not (plan.folder / "control").exists():
             raise
+
+
+def give_folder(plan: StartPlan, folder: Path, user: tuple[int, int]) -> None:
+    """To the job's user; services that are not root read what lands in there by its group."""
+    uid, gid = user
+    os.chown(folder, uid, plan.services[1] if plan.services else gid)
+    folder.chmod(0o2750 if plan.services else 0o700)
 
 
 def forestall(folder: Path) -> bool:

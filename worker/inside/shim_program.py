@@ -33,18 +33,25 @@ def prepare_out(plan):
     Called by the one shim that won `started` and before any program ran, so nobody hostile is in there yet.
     """
     out = plan["out"]
-    if not os.path.isdir(out):
-        os.mkdir(out)
-    if plan.get("readers_gid") is not None:
+    if plan.get("out_is_ready"):
+        pass  # In a container: whoever gave us the folder has settled whose it is.
+    elif plan.get("readers_gid") is not None:
+        ensure_folder(out)
         # Services that are not root read what lands in here by its group, which this bit hands on.
         os.chown(out, plan["uid"], plan["readers_gid"])
         os.chmod(out, 0o2750)
     else:
+        ensure_folder(out)
         os.chmod(out, 0o700)
         give(out, plan)
     if plan.get("code"):
         work = os.path.join(out, "work")
         copy_code(plan["code"], work, plan)
+
+
+def ensure_folder(path):
+    if not os.path.isdir(path):
+        os.mkdir(path)
 
 
 def give(path, plan):

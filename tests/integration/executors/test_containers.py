@@ -30,6 +30,7 @@ print("interfaces", os.listdir("/sys/class/net"))
 print("processes", len([name for name in os.listdir("/proc") if name.isdigit()]))
 print("pids", open("/sys/fs/cgroup/pids/pids.max").read().strip() if os.path.exists("/sys/fs/cgroup/pids")
       else open("/sys/fs/cgroup/pids.max").read().strip())
+print("asked", [word for word in open("/proc/1/environ").read().split("\\0") if word.startswith("NVIDIA")])
 tried("system", lambda: open("/usr/bin/here", "w"))
 tried("runtime", lambda: open("/groundcrew/runtime/shim.py", "a"))
 tried("tmp", lambda: open("/tmp/here", "w"))
@@ -65,6 +66,7 @@ def test_the_program_is_between_walls(bench: Bench) -> None:
         "interfaces ['lo']",
         "processes 4",  # The engine's init, the shim, the rank wrapper, itself.
         "pids 77",
+        "asked ['NVIDIA_VISIBLE_DEVICES=void']",
         "system refused 30",
         "runtime refused 13",
         "tmp done",
