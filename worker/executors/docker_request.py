@@ -34,11 +34,12 @@ def create_request(
         "Env": [f"NVIDIA_VISIBLE_DEVICES={','.join(plan.gpus) or NO_GPU}", "LD_PRELOAD=", "LC_ALL=C.UTF-8"],
         "WorkingDir": "/",
         "Labels": dict(labels),
-        "NetworkDisabled": network == "none",
         "HostConfig": {
             **confinement(),
             **limits(plan),
             "NetworkMode": network,
+            # Ranks look their own name up; without a network the engine does not write it down.
+            "ExtraHosts": [f"{name[:63]}:127.0.0.1"] if network == "none" else [],
             "Mounts": mounts(plan),
             "DeviceRequests": device_requests(plan.gpus, gpus),
             "RestartPolicy": {"Name": "no"},
