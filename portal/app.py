@@ -18,6 +18,7 @@ from portal import (
     i18n,
     job_words,
     look,
+    node_trouble,
     permissions,
     rail,
     request_log,
@@ -66,6 +67,7 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     saying.init_app(app)
     units.init_app(app)
     job_words.init_app(app)
+    node_trouble.init_app(app)
     uploads.init_app(app)
     app.add_template_global(forms.password_help)
     sign_in.init_app(app)

@@ -102,8 +102,10 @@ def node_lines() -> Iterator[Line]:
         return
     for node in read_once(nodes.unit_map):
         href = url_for("nodes.page", node_id=node.id)
-        if node.state is NodeState.UNREACHABLE:
-            what = strong(_("%(node)s does not answer"), node=node.name)
+        if node.state in (NodeState.UNREACHABLE, NodeState.LOST):
+            given_up = _("%(node)s does not answer and was given up")
+            is_lost = node.state is NodeState.LOST
+            what = strong(given_up if is_lost else _("%(node)s does not answer"), node=node.name)
             silent = _("last signal %(ago)s", ago=ago(node.heartbeat_at)) if node.heartbeat_at else ""
             detail = " · ".join(part for part in (silent, booked(node)) if part)
             yield Line("unreachable", what, detail, href, _("See node"), place="/nodes")
@@ -120,10 +122,9 @@ def node_lines() -> Iterator[Line]:
 
 
 def booked(node: NodeView) -> str:
-    held = sorted({unit.job_id for unit in node.units if unit.job_id is not None})
-    if not held:
+    if not node.job_ids:
         return ""
-    return _("booked there: %(jobs)s", jobs=", ".join(f"job-{job}" for job in held))
+    return _("booked there: %(jobs)s", jobs=", ".join(f"job-{job}" for job in node.job_ids))
 
 
 def disk_share(node: NodeView) -> float | None:

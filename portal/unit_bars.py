@@ -52,11 +52,11 @@ def kind_of(node: NodeView, unit: UnitView) -> str:
     """An unreachable node keeps its bookings: we do not know, so its units are not called free or at work."""
     if unit.unit.state is not UnitState.OK:
         return "broken"
-    if node.state is NodeState.UNREACHABLE:
+    if node.state in (NodeState.UNREACHABLE, NodeState.LOST):
         return "unreachable"
     if unit.job_id is not None:
         return "work"
-    return "closed" if node.state is NodeState.NO_EXECUTOR else "free"
+    return "free" if node.state is NodeState.READY else "closed"
 
 
 def bar_of(node: NodeView, kind: str, run: Sequence[UnitView]) -> Bar:
@@ -66,7 +66,9 @@ def bar_of(node: NodeView, kind: str, run: Sequence[UnitView]) -> Bar:
         word = {
             "free": _("free"),
             "broken": _("broken"),
-            "closed": _("closed: no executor on this node"),
+            "closed": _("closed: being drained")
+            if node.state is NodeState.DRAINING
+            else _("closed: no executor on this node"),
             "unreachable": _("unreachable"),
         }[kind]
         return Bar(len(run), kind, f"{word} · {where}", href=url_for("nodes.page", node_id=node.id))

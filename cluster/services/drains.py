@@ -47,9 +47,10 @@ class Affected:
 def drain_node(cluster: Cluster, actor: Actor, node_id: int, reason: str) -> Node:
     """Idempotent: a second one only changes the reason. Raises Refused, Forbidden, NotFound."""
     require_administrator(actor)
-    reason, now = check_drain_reason(reason), cluster.clock()
+    now = cluster.clock()
     with cluster.store.write(lock="placement") as session:
         node = load_node(session, node_id)
+        reason = check_drain_reason(reason)
         node.draining_since = node.draining_since or now
         node.drained_by, node.drain_reason = actor.user_id or None, reason
         write_entry(session, now, actor, "node.drained", node.id, name=node.name, reason=reason)

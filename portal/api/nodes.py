@@ -1,4 +1,4 @@
-"""Nodes over REST."""
+"""Nodes over REST: list, show, drain, open again."""
 
 from typing import Any
 
@@ -6,10 +6,12 @@ from flask.views import MethodView
 
 from cluster import words
 from cluster.services import nodes
+from cluster.services.drains import RunningThere
 from portal.api.blueprint import ApiBlueprint
-from portal.api.schemas import NodeList
+from portal.api.schemas import DrainBody, NodeAnswer, NodeList, OneNodeAnswer
 from portal.current import current_actor, current_cluster
 from portal.i18n import language
+from portal.node_trouble import trouble_of
 
 blueprint = ApiBlueprint("nodes", "Nodes with their units.")
 
@@ -23,14 +25,54 @@ class Nodes(MethodView):
         return {"items": [describe(view) for view in views]}
 
 
+@blueprint.route("/<int:node_id>")
+class OneNode(MethodView):
+    @blueprint.response(200, OneNodeAnswer)
+    def get(self, node_id: int) -> dict[str, Any]:
+        """One node with the jobs that hold units there, and whom a drain would touch."""
+        cluster, actor = current_cluster(), current_actor()
+        affected = nodes.affected_jobs(cluster, actor, node_id)
+        return describe(nodes.read_node(cluster, actor, node_id)) | {
+            "running": [describe_run(run) for run in affected.running],
+            "too_large_elsewhere": affected.too_large,
+        }
+
+
+@blueprint.route("/<int:node_id>/drain")
+class Drain(MethodView):
+    @blueprint.arguments(DrainBody)
+    @blueprint.response(200, NodeAnswer)
+    def post(self, body: dict[str, Any], node_id: int) -> dict[str, Any]:
+        """Nothing new starts there; what runs goes on to its end. A second one changes the reason."""
+        nodes.drain_node(current_cluster(), current_actor(), node_id, body["reason"])
+        return describe(nodes.read_node(current_cluster(), current_actor(), node_id))
+
+
+@blueprint.route("/<int:node_id>/undrain")
+class Undrain(MethodView):
+    @blueprint.response(200, NodeAnswer)
+    def post(self, node_id: int) -> dict[str, Any]:
+        """Jobs start there again at once."""
+        nodes.undrain_node(current_cluster(), current_actor(), node_id)
+        return describe(nodes.read_node(current_cluster(), current_actor(), node_id))
+
+
 def describe(view: nodes.NodeView) -> dict[str, Any]:
+    trouble = trouble_of(view)
     return {
         "id": view.id,
         "name": view.name,
         "state": view.state.value,
         "state_word": words.word("state.node", view.state.value, language()),
+        "reason": trouble.sentence if trouble else None,
+        "drain_reason": view.node.drain_reason or None,
         "units": len(view.units),
         "units_free": sum(unit.is_free for unit in view.units),
         "unit_kind": view.kind.value,
         "heartbeat_at": view.heartbeat_at,
     }
+
+
+def describe_run(run: RunningThere) -> dict[str, Any]:
+    name = run.job.name if run.job else None
+    return {"job_id": run.job_id, "name": name, "units": run.units, "ends_at": run.ends_at}

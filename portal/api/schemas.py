@@ -179,8 +179,29 @@ class NodeAnswer(Answer):
     state_word = fields.String(required=True)
     units = fields.Integer(required=True)
     units_free = fields.Integer(required=True)
+    reason = fields.String(allow_none=True)
+    drain_reason = fields.String(allow_none=True)
     unit_kind = fields.String(required=True)
     heartbeat_at = fields.AwareDateTime(allow_none=True)
+
+
+class RunOnNode(Answer):
+    job_id = fields.Integer(required=True)
+    name = fields.String(allow_none=True)
+    units = fields.Integer(required=True)
+    ends_at = fields.AwareDateTime(allow_none=True)
+
+
+class OneNodeAnswer(NodeAnswer):
+    running = fields.List(fields.Nested(RunOnNode))
+    too_large_elsewhere = fields.List(
+        fields.Integer(),
+        metadata={"description": "Waiting jobs, at most a hundred, that fit on no other node"},
+    )
+
+
+class DrainBody(Body):
+    reason = fields.String(load_default="", metadata={"description": "Has to say something"})
 
 
 class NodeList(Answer):

@@ -5,7 +5,8 @@ import click
 from .client import Client
 from .config import Config, read_config, save_config
 from .jobs import job
-from .output import clock, output_option, show_table
+from .nodes import list_nodes, node
+from .output import output_option, show_table
 from .words import say
 
 
@@ -40,26 +41,6 @@ def login(url: str, token: str, ca_file: str) -> None:
 
 
 @main.group()
-def node() -> None:
-    """Nodes of the cluster."""
-
-
-@node.command("list")
-@output_option
-@click.pass_obj
-def list_nodes(client: Client, output: str) -> None:
-    """Nodes with their units."""
-    columns = {
-        "Node": lambda row: row["name"],
-        "State": lambda row: row["state_word"],
-        "Units": lambda row: row["units"],
-        "Free": lambda row: row["units_free"],
-        "Last heartbeat": lambda row: clock(row["heartbeat_at"]),
-    }
-    show_table(client.get("/nodes")["items"], columns, output)
-
-
-@main.group()
 def workspace() -> None:
     """Workspaces that you work in."""
 
@@ -81,3 +62,6 @@ def list_workspaces(client: Client, output: str) -> None:
 
 
 main.add_command(job)
+main.add_command(node)
+main.add_command(list_nodes, "nodes")
+main.add_command(list_nodes, "hosts")

@@ -1,11 +1,15 @@
-"""Nodes, to look at: state with its reason, what the agent saw, and which job holds which unit."""
+"""Nodes: state with its reason, what the agent saw, which job holds which unit; drained and opened again."""
 
-from flask import Blueprint, render_template, request
+from contextlib import suppress
+
+from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
+from cluster.domain.errors import Conflict, Refused
 from cluster.domain.states import NodeState, UnitState
 from cluster.services import nodes
 from cluster.services.nodes import NodeView
+from portal import forms
 from portal.current import current_actor, current_cluster, is_fragment
 from portal.i18n import _, number
 from portal.unit_bars import node_bars
@@ -44,6 +48,40 @@ def page(node_id: int) -> ResponseReturnValue:
     return render_template("nodes/_node.html" if is_fragment() else "nodes/page.html", node=node)
 
 
+@blueprint.get("/nodes/<int:node_id>/drain")
+def confirm_drain(node_id: int) -> ResponseReturnValue:
+    return render_confirm(node_id, {})
+
+
+def render_confirm(node_id: int, errors: dict[str, str]) -> str:
+    """Whom it touches, read at this moment."""
+    cluster, actor = current_cluster(), current_actor()
+    return render_template(
+        "nodes/drain.html",
+        node=nodes.read_node(cluster, actor, node_id),
+        affected=nodes.affected_jobs(cluster, actor, node_id),
+        errors=errors,
+    )
+
+
+@blueprint.post("/nodes/<int:node_id>/drain")
+def drain(node_id: int) -> ResponseReturnValue:
+    try:
+        forms.expect("reason")
+        nodes.drain_node(current_cluster(), current_actor(), node_id, forms.text("reason"))
+    except Refused as refusal:
+        return render_confirm(node_id, forms.problems(refusal)), 422
+    return redirect(url_for("nodes.page", node_id=node_id), 303)
+
+
+@blueprint.post("/nodes/<int:node_id>/undrain")
+def undrain(node_id: int) -> ResponseReturnValue:
+    """A second click finds it open already."""
+    with suppress(Conflict):
+        nodes.undrain_node(current_cluster(), current_actor(), node_id)
+    return redirect(url_for("nodes.page", node_id=node_id), 303)
+
+
 @blueprint.app_template_global("bars_of")
 def bars_of(node: NodeView) -> list[object]:
     return list(node_bars(node))
@@ -70,16 +108,3 @@ def link_speed(megabits: object) -> str:
     if not isinstance(megabits, int | float) or megabits <= 0:
         return "–"
     return f"{number(megabits / 1000)} Gb/s" if megabits >= 1000 else f"{number(megabits)} Mb/s"
-
-
-@blueprint.app_template_global("trouble_of")
-def trouble_of(node: NodeView) -> str:
-    """The sentence under a node that is not simply ready; empty where it is."""
-    if node.state is NodeState.UNREACHABLE:
-        held = sorted({unit.job_id for unit in node.units if unit.job_id is not None})
-        told = _("Its agent does not answer. What is booked stays booked, nothing new starts there.")
-        booked = _("Booked there: %(jobs)s.", jobs=", ".join(f"job-{job}" for job in held))
-        return f"{told} {booked}" if held else told
-    if node.state is NodeState.NO_EXECUTOR:
-        return _("No executor on this node: it is watched, but no job can start there.")
-    return ""

@@ -18,6 +18,7 @@ from cluster.services import storage
 from cluster.store.jobs import Job
 from portal.cli import main
 from portal.cli.words import KOREAN
+from tests.builders import an_administrator
 from tests.unit.api.conftest import Lab
 
 Run = Callable[..., Result]
@@ -173,3 +174,25 @@ def test_the_command_speaks_korean(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("LC_ALL", "ko_KR.UTF-8")
     assert "작업공간" in run("workspace", "list").stdout
     assert all(english != korean for english, korean in KOREAN.items())
+
+
+def test_a_node_is_drained_and_opened_again(lab: Lab, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("node", "drain", "gpu01", "--reason", "memory", "--yes", expected=3)  # A member may not.
+    token = lab.headers(an_administrator(lab.cluster))["Authorization"].removeprefix("Bearer ")
+    monkeypatch.setenv("GROUNDCREW_TOKEN", token)
+    job_id = submit(run)
+    run("node", "drain", "gpu01", "--reason", "memory", expected=1)  # Nobody answers the question.
+    drained = run("node", "drain", "gpu01", "--reason", "memory", "--yes")
+    assert "gpu01 is being drained." in drained.output
+    assert f"They fit on no other node and go on waiting: job-{job_id}." in drained.output
+    for words in (["nodes"], ["hosts"], ["node", "list"], ["node", "show", "gpu01"]):
+        assert "memory" in run(*words).stdout
+    assert "takes jobs again" in run("node", "undrain", "gpu01").output
+    run("node", "undrain", "gpu01", expected=5)
+    run("node", "show", "gpu99", expected=4)
+
+
+def test_tries_and_grace_are_asked_for(run: Run) -> None:
+    job_id = submit(run, "--retries", "2", "--grace", "2m")
+    shown = json.loads(run("job", "show", str(job_id), "--output", "json").stdout)
+    assert (shown["retries"], shown["grace_seconds"], shown["retries_used"]) == (2, 120, 0)

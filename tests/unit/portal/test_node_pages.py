@@ -1,0 +1,58 @@
+"""A node is drained with its consequences shown before; whoever finds it closed reads why."""
+
+from datetime import timedelta
+
+import pytest
+
+from cluster.services import nodes
+from cluster.store.nodes import Node
+from tests.builders import actor_of, an_administrator
+from tests.unit.portal.house import House
+
+
+def test_before_a_drain_the_page_says_who_is_affected(house: House) -> None:
+    page = house.visitor("administrator").get("/nodes/1/drain").text
+    assert "Who is affected" in page and "Nothing has been done yet." in page
+
+
+def test_a_drain_without_a_reason_is_refused_and_changes_nothing(house: House) -> None:
+    chief = house.visitor("administrator")
+    answer = chief.post("/nodes/1/drain", data={"reason": " "})
+    assert answer.status_code == 422 and "Say why" in answer.text
+    assert "Draining" not in chief.get("/nodes/1").text.split("<main")[1].split("filters")[0]
+
+
+@pytest.mark.parametrize(("language", "told"), [("en", "new memory"), ("ko", "비우는 중")])
+def test_a_drained_node_tells_why_and_is_opened_again(house: House, language: str, told: str) -> None:
+    chief = house.visitor("administrator")
+    answer = chief.post("/nodes/1/drain", data={"reason": "new memory"})
+    assert answer.status_code == 303
+    for path in ("/nodes", "/nodes/1"):
+        page = chief.get(path, headers={"Accept-Language": language}).text
+        assert "new memory" in page
+        assert told in page
+    seen = house.visitor("member").get("/nodes/1").text
+    assert "new memory" in seen and "/nodes/1/undrain" not in seen
+    assert chief.post("/nodes/1/undrain").status_code == 303
+    assert chief.post("/nodes/1/undrain").status_code == 303
+    assert "new memory" not in chief.get("/nodes/1").text
+
+
+def test_a_silent_node_says_when_it_is_given_up_and_a_lost_one_what_then(house: House) -> None:
+    cluster = house.cluster
+    with cluster.store.write() as session:
+        session.get_one(Node, 1).heartbeat_at = cluster.clock() - timedelta(seconds=60)
+    page = house.visitor("member").get("/nodes/1").text
+    assert "Given up" in page and "in 4 min" in page
+    with cluster.store.write() as session:
+        session.get_one(Node, 1).lost_at = cluster.clock()
+    assert "it takes jobs again by itself" in house.visitor("member").get("/nodes").text
+    assert "was given up" in house.visitor("administrator").get("/").text
+
+
+def test_rest_drains_and_opens_a_node(house: House) -> None:
+    chief = actor_of(an_administrator(house.cluster))
+    nodes.drain_node(house.cluster, chief, 1, "new memory")
+    found = house.visitor("member").get("/api/v1/nodes/1").json
+    assert (found["state"], found["drain_reason"]) == ("draining", "new memory")
+    assert found["running"] is not None and found["too_large_elsewhere"] is not None
