@@ -1,7 +1,7 @@
 # What a person types. Everything begins with the distribution's own Python; see docs/install/one-machine.md.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help up down status reset ansible test test-all test-hosts sure lock python
+.PHONY: help up down status reset ansible test test-all test-hosts bench sure lock python
 
 CLEAN := env -u PYTHONPATH -u PYTHONHOME -u VIRTUAL_ENV
 BOOTSTRAP := $(CLEAN) /usr/bin/python3 -B -m worker.embedded.bootstrap
@@ -10,6 +10,9 @@ BOOTSTRAP := $(CLEAN) /usr/bin/python3 -B -m worker.embedded.bootstrap
 # HOST counts only when it is typed behind make: some shells carry the machine's name in that variable.
 ARGUMENTS = $(if $(PORT),--port $(PORT)) $(if $(filter command line,$(origin HOST)),--host $(HOST)) \
   $(if $(filter 1 yes,$(YES)),--yes) $(if $(filter 1 yes,$(KEEP)),--keep) $(if $(filter 0 no,$(FLIGHT)),--no-flight)
+
+# QUICK=1 ANYWAY=1 ONLY=P1,P3 for make bench
+MEASURED = $(if $(filter 1 yes,$(QUICK)),--quick) $(if $(filter 1 yes,$(ANYWAY)),--anyway) $(if $(ONLY),--only=$(ONLY))
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +43,9 @@ test-all: python  ## make test, and the whole way of a newcomer on a bare machin
 
 test-hosts: python  ## site.yml on bare systemd hosts (containers; needs root)
 	@$(BOOTSTRAP) with-test-machine python -m tests.run hosts/appliance
+
+bench: python  ## the queue measured beside Slurm, HyperQueue and RQ (20 min, idle machine; QUICK=1: 3 min)
+	@$(BOOTSTRAP) with-test-machine python -m tests.bench $(MEASURED)
 
 sure: python  ## what to run before a push: ruff, mypy, import contracts, unit tests
 	@$(BOOTSTRAP) with-tools python -m tests.run sure unit

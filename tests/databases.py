@@ -8,11 +8,12 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 
 from cluster.store.migrate import upgrade
@@ -20,6 +21,10 @@ from cluster.store.tables import metadata
 
 TEMPLATE = "template_groundcrew"
 STARTS_WITHIN_SECONDS = 60
+UNSAFE = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=32MB")
+"""Tests lose nothing when the machine does: no syncing."""
+DURABLE = ("fsync=on", "synchronous_commit=on", "full_page_writes=on", "shared_buffers=256MB")
+"""For measurements: what an installation would lose nothing with."""
 
 
 class PostgresqlMissing(Exception):
@@ -29,14 +34,31 @@ class PostgresqlMissing(Exception):
 class PostgresqlServer:
     """A server of our own on a unix socket in a temporary folder; gone with the test run."""
 
-    def __init__(self, folder: Path, user: str) -> None:
+    def __init__(self, folder: Path, user: str, start: Callable[[], "subprocess.Popen[bytes]"]) -> None:
         self.folder = folder
         self.user = user
         self.made: set[str] = set()
         self.spare: list[str] = []
+        self._start = start
+        self.start()
         with self.connect("postgres") as connection:
             connection.execute(f"CREATE DATABASE {TEMPLATE}")
         upgrade(self.url(TEMPLATE))
+
+    def start(self) -> None:
+        self.process = self._start()
+        wait_until_ready(self.folder, self.user)
+
+    def kill(self) -> None:
+        """As a power cut would, without the cut: every process of it at once."""
+        for each in (psutil.Process(self.process.pid), *psutil.Process(self.process.pid).children()):
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGINT)  # "Fast" shutdown: it does not wait for open connections.
+        self.process.wait(STARTS_WITHIN_SECONDS)
 
     def url(self, database: str) -> str:
         return f"postgresql+psycopg://{self.user}@/{database}?host={self.folder}"
@@ -87,7 +109,7 @@ def find_postgresql() -> Path:
 
 
 @contextmanager
-def postgresql_server() -> Iterator[PostgresqlServer]:
+def postgresql_server(options: Sequence[str] = UNSAFE) -> Iterator[PostgresqlServer]:
     """Raises PostgresqlMissing. As root the server runs as `postgres`: initdb refuses root."""
     programs = find_postgresql()
     is_root = os.geteuid() == 0
@@ -96,13 +118,8 @@ def postgresql_server() -> Iterator[PostgresqlServer]:
     folder = Path(tempfile.mkdtemp(prefix="gc-postgresql-"))
     identity: dict[str, Any] = {"user": user, "group": user, "extra_groups": []} if is_root else {}
     data = folder / "data"
-    options = [
-        f"unix_socket_directories={folder}", "listen_addresses=",
-        "max_connections=200", "shared_buffers=32MB",
-        # Tests lose nothing when the machine does: no syncing.
-        "fsync=off", "synchronous_commit=off", "full_page_writes=off",
-    ]  # fmt: skip
-    switches = [word for option in options for word in ("-c", option)]
+    always = (f"unix_socket_directories={folder}", "listen_addresses=", "max_connections=200")
+    switches = [word for option in (*always, *options) for word in ("-c", option)]
     if is_root:
         shutil.chown(folder, user, user)
     try:
@@ -122,13 +139,15 @@ def postgresql_server() -> Iterator[PostgresqlServer]:
             subprocess.run(initdb, check=True, cwd=folder, stdout=log, stderr=log, **identity)
             # A test run that is killed takes its server with it.
             command = ["setpriv", "--pdeathsig", "INT", programs / "postgres", "-D", data, *switches]
-            server = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, **identity)
-        try:
-            wait_until_ready(folder, user)
-            yield PostgresqlServer(folder, user)
-        finally:
-            server.send_signal(signal.SIGINT)  # "Fast" shutdown: it does not wait for open connections.
-            server.wait(STARTS_WITHIN_SECONDS)
+
+            def start() -> "subprocess.Popen[bytes]":
+                return subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, **identity)
+
+            server = PostgresqlServer(folder, user, start)
+            try:
+                yield server
+            finally:
+                server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -70,7 +70,14 @@ TO_RUN_ANSIBLE = (
     Need(("openssh-client",), programs=("ssh",)),
 )
 TO_RUN_CONTAINERS = (Need(("docker.io",), programs=("dockerd",)),)
-EVERY_NEED = (*TO_RUN, *TO_RUN_ANSIBLE, *TO_TEST, *TO_RUN_CONTAINERS)
+TO_MEASURE = (
+    Need(("munge",), programs=("munged",), has_service=True),
+    Need(("slurmctld",), programs=("slurmctld",), has_service=True),
+    Need(("slurmd",), programs=("slurmd",), has_service=True),
+    Need(("slurm-client",), programs=("sbatch",)),
+)
+"""A scheduler to be compared with; its services stay off, the measurement starts its own."""
+EVERY_NEED = (*TO_RUN, *TO_RUN_ANSIBLE, *TO_TEST, *TO_RUN_CONTAINERS, *TO_MEASURE)
 
 
 def missing(needs: Sequence[Need]) -> list[Need]:

@@ -1,0 +1,108 @@
+"""`make bench`: measures the queue beside its rivals and writes docs/measurements.
+
+python -m tests.bench [--quick] [--anyway] [--only P1,P3] [--database postgresql]
+"""
+
+import argparse
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from types import ModuleType
+
+from tests.bench import machine, report
+from tests.bench.clients import Unexpected
+from tests.bench.ground import Ground, a_ground
+from tests.bench.house import TooSlow
+from tests.bench.ledger import Ledger, missing
+from tests.bench.measures import (
+    decisions,
+    gaps,
+    queue_pages,
+    recovery,
+    short_jobs,
+    starts,
+    submissions,
+    sweeps,
+)
+from tests.bench.rivals.slurm import SlurmMissing
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "measurements"
+MEASURES = (submissions, decisions, starts, gaps, short_jobs, sweeps, queue_pages, recovery)
+TROUBLES = (TooSlow, Unexpected, AssertionError, OSError, SlurmMissing, subprocess.SubprocessError)
+"""What ends one measure and not the run: it is said in the report."""
+DATABASES = ("postgresql", "sqlite")
+
+
+def main(arguments: list[str]) -> int:
+    asked = parse(arguments)
+    chosen = [measure for measure in MEASURES if not asked.only or measure.MEASURE in asked.only.split(",")]
+    ledger = Ledger(facts={"begun": datetime.now(UTC).isoformat(timespec="seconds")})
+    ledger.facts |= {"commit": commit(), "quick": asked.quick, "machine": machine.describe()}
+    print_machine(ledger)
+    try:
+        ledger.facts["busy"] = machine.check_idle()
+    except machine.NotIdle as trouble:
+        if not asked.anyway:
+            print(f"The machine is not idle: {trouble}.\nNothing is measured; --anyway measures and says so.")
+            return 1
+        ledger.facts |= {"busy": machine.busy_share(1.0), "anyway": str(trouble)}
+    prepare_environment()
+    with a_ground(ledger, asked.quick, asked.database or DATABASES) as ground:
+        for measure in chosen:
+            take(ground, measure)
+    folder = Path(asked.out) if asked.out else FOLDER
+    report.write(ledger, folder, ground.environment)
+    print(f"\nwritten: {folder / 'queue.md'}")
+    return 0
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small sizes, within three minutes")
+    parser.add_argument("--anyway", action="store_true", help="also on a busy machine; the report says so")
+    parser.add_argument("--only", help="measures, with commas: P1,P3")
+    parser.add_argument("--database", action="append", choices=DATABASES, help="only this one")
+    parser.add_argument("--out", help="another folder than docs/measurements")
+    return parser.parse_args(arguments)
+
+
+def take(ground: Ground, measure: ModuleType) -> None:
+    """One measure with all its repeats; says how long it took and how busy the machine was just before."""
+    busy = machine.busy_share(1.0)
+    print(f"{measure.MEASURE:<4} {measure.TITLE} ...", flush=True)
+    begun = time.monotonic()
+    with missing(ground.ledger, f"{measure.MEASURE}, {measure.TITLE}", *TROUBLES):
+        measure.run(ground)
+    took = time.monotonic() - begun
+    seconds = ground.ledger.facts.setdefault("seconds", {})
+    seconds[measure.MEASURE] = round(took, 1)
+    ground.ledger.facts.setdefault("busy before", {})[measure.MEASURE] = round(busy, 3)
+    print(f"     {took:.0f} s; {busy:.0%} of the machine was in use before", flush=True)
+    report.say(ground.ledger, measure.MEASURE)
+
+
+def print_machine(ledger: Ledger) -> None:
+    facts = ledger.facts["machine"]
+    print(
+        f"{facts['processor']}, {facts['cores']} cores, {facts['memory_bytes'] / 1e9:.0f} GB, "
+        f"a synced write of 4 KiB {facts['fsync_seconds'] * 1000:.2f} ms",
+        flush=True,
+    )
+
+
+def commit() -> str:
+    asked = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    return subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def prepare_environment() -> None:
+    """The training environment; nothing where it stands already."""
+    command = [sys.executable, "-m", "worker.environments", "build"]
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""One module per measure; each has `run(ground)` and a docstring that the report repeats."""

@@ -1,0 +1,14 @@
+"""What the measured jobs run: the same few lines for every contender."""
+
+from pathlib import Path
+
+STAMP = "#!/bin/sh\nexec date +%s.%N\n"
+NAP = "#!/bin/sh\ndate +%s.%N\nsleep 0.2\ndate +%s.%N\n"
+TRUE = "#!/bin/sh\nexec /bin/true\n"
+PROGRAMS = {"stamp.sh": STAMP, "nap.sh": NAP, "true.sh": TRUE}
+
+
+def write_programs(folder: Path) -> None:
+    for name, text in PROGRAMS.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
