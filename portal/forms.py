@@ -31,12 +31,23 @@ def expect(*names: str) -> None:
 
 def text(name: str, default: str = "") -> str:
     """Without the blanks around it. Control characters other than line ends and tabs are refused."""
-    value = request.form.get(name, default)
+    return checked(name, request.form.get(name, default))
+
+
+def checked(name: str, value: str) -> str:
     if len(value) > LONGEST_TEXT:
         raise Refused(name, "value.too_long", longest=LONGEST_TEXT)
     if any(ord(sign) < 32 and sign not in "\r\n\t" for sign in value):
         raise Refused(name, "value.control_character")
     return value.strip()
+
+
+def texts(name: str) -> list[str]:
+    """A field that may come several times, as boxes do; each like `text`."""
+    values = request.form.getlist(name)
+    if sum(map(len, values)) > LONGEST_TEXT:
+        raise Refused(name, "value.too_long", longest=LONGEST_TEXT)
+    return [checked(name, value) for value in values]
 
 
 def secret(name: str) -> str:

@@ -1,10 +1,14 @@
 """The same request as the command `groundcrew` and as curl, to be copied from the form."""
 
+import csv
+import io
 import json
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
 from cluster.domain.jobs import JobRequest
+from cluster.domain.sweeps import SweepKind, SweepRequest
 from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
 from portal.job_form import USUAL, model_of, write_duration
@@ -19,7 +23,13 @@ def changed_variables(training: Training, request: JobRequest) -> dict[str, str]
     return {name: str(value) for name, value in request.variables.items() if str(value) != defaults.get(name)}
 
 
-def as_command(training: Training, request: JobRequest, dataset: Dataset | None) -> str:
+def as_command(
+    training: Training,
+    request: JobRequest,
+    dataset: Dataset | None,
+    verb: str = "job submit",
+    more: Sequence[list[str]] = (),
+) -> str:
     """`groundcrew job submit …`, one option a line."""
     options = [["--training", f"{training.workspace.name}/{training.name}"], ["--units", str(request.units)]]
     if request.name and request.name != training.name:
@@ -27,6 +37,7 @@ def as_command(training: Training, request: JobRequest, dataset: Dataset | None)
     if dataset:
         options.append(["--dataset", dataset.name])
     options += [["--var", f"{name}={value}"] for name, value in changed_variables(training, request).items()]
+    options += more
     if request.command:
         options.append(["--launcher", request.launcher.value])
     if request.priority:
@@ -39,7 +50,23 @@ def as_command(training: Training, request: JobRequest, dataset: Dataset | None)
         options.append(["--retries", str(request.retries)])
     if request.command:
         options.append(["--", *request.command])
-    return " \\\n  ".join(["groundcrew job submit", *(shlex.join(option) for option in options)])
+    return " \\\n  ".join([f"groundcrew {verb}", *(shlex.join(option) for option in options)])
+
+
+def as_sweep_command(training: Training, request: SweepRequest, dataset: Dataset | None) -> str:
+    """`groundcrew sweep submit …`; a value with a comma in it stands in quotation marks."""
+    more = [["--var", f"{name}={written(values)}"] for name, values in request.values.items()]
+    more += [["--row-by-row"]] if request.kind is SweepKind.LIST else []
+    more += [["--at-once", str(request.most_at_once)]] if request.most_at_once else []
+    more += [["--stop-on-trouble"]] if request.stop_on_trouble else []
+    return as_command(training, request.job, dataset, "sweep submit", more)
+
+
+def written(values: str | Sequence[str]) -> str:
+    """As `split_values` reads it again."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow([values] if isinstance(values, str) else values)
+    return text.getvalue()
 
 
 def command_duration(seconds: int) -> str:
@@ -50,7 +77,23 @@ def command_duration(seconds: int) -> str:
 
 def as_curl(url: str, training: Training, request: JobRequest) -> str:
     """POST /api/v1/jobs with a token from the profile page."""
-    body: dict[str, Any] = {
+    return curl(f"{url}/api/v1/jobs", body_of(training, request))
+
+
+def as_sweep_curl(url: str, training: Training, request: SweepRequest) -> str:
+    """POST /api/v1/sweeps."""
+    values = {name: list(texts) for name, texts in request.values.items()}
+    more = {
+        "values": values,
+        "kind": request.kind.value if request.kind is SweepKind.LIST else None,
+        "most_at_once": request.most_at_once,
+        "stop_on_trouble": request.stop_on_trouble or None,
+    }
+    return curl(f"{url}/api/v1/sweeps", body_of(training, request.job) | more)
+
+
+def body_of(training: Training, request: JobRequest) -> dict[str, Any]:
+    return {
         "training_id": training.id,
         "name": request.name,
         "units": request.units,
@@ -63,11 +106,14 @@ def as_curl(url: str, training: Training, request: JobRequest) -> str:
         "grace_seconds": request.grace_seconds if request.grace_seconds != USUAL.grace_seconds else None,
         "retries": request.retries,
     }
+
+
+def curl(address: str, body: dict[str, Any]) -> str:
     said = {key: value for key, value in body.items() if value not in (None, "", 0, [], {})}
     text = json.dumps(said, ensure_ascii=False, indent=2)
     return " \\\n  ".join(
         [
-            f"curl {shlex.quote(url + '/api/v1/jobs')}",
+            f"curl {shlex.quote(address)}",
             '-H "Authorization: Bearer $GROUNDCREW_TOKEN"',
             "-H 'Content-Type: application/json'",
             f"-d {shlex.quote(text)}",

@@ -11,14 +11,18 @@ from cluster.domain.errors import Refused
 from cluster.domain.jobs import JobRequest, split_command
 from cluster.domain.models import MODELS, Model
 from cluster.domain.states import Launcher, TrainingKind
+from cluster.domain.sweeps import PARAMETER, SweepKind, SweepRequest, split_values
 from cluster.store.jobs import Job
 from cluster.store.trainings import Training
 from portal import forms
 
 PREFIX = "variables."
 LAUNCHERS = tuple(launcher.value for launcher in Launcher)
-PLAIN_FIELDS = ("check", "name", "dataset", "units", "priority", "time_limit", "grace", "retries")
-OWN_CODE_FIELDS = (*PLAIN_FIELDS, "script", "arguments", "launcher")
+SWEEP_FIELDS = ("kind", "most_at_once", "stop_on_trouble")
+WHEN_FIELDS = ("priority", "time_limit", "grace", "retries")
+PLAIN_FIELDS = ("check", "name", "dataset", "units", *WHEN_FIELDS, *SWEEP_FIELDS)
+OWN_CODE_FIELDS = (*PLAIN_FIELDS, "script", "arguments", "launcher", "values")
+KINDS = tuple(kind.value for kind in SweepKind)
 DURATION = re.compile(r"([0-9]{1,7})\s*(s|m|h|d|)")
 SECONDS = {"s": 1, "m": 60, "": 60, "h": 3600, "d": 86400}
 USUAL = JobRequest("", 1)
@@ -30,23 +34,39 @@ def model_of(training: Training) -> Model | None:
     return MODELS.get(training.model or "")
 
 
-def read_request(training: Training) -> JobRequest:
-    """Raises Refused, naming the field as the form calls it, for what has not even the right shape."""
+def read_request(training: Training) -> JobRequest | SweepRequest:
+    """A sweep as soon as something has several values. Raises Refused, naming the field as the form calls it,
+    for what has not even the right shape."""
     is_own_code = training.kind is TrainingKind.ADVANCED
     # Which variables there are is the domain's to say.
     variables = [name for name in request.form if name.startswith(PREFIX)]
     forms.expect(*(OWN_CODE_FIELDS if is_own_code else PLAIN_FIELDS), *variables)
-    return JobRequest(
+    values = read_variables()
+    swept = (
+        read_lines(forms.text("values"))
+        if is_own_code
+        else {name: texts for name, texts in values.items() if len(texts) > 1}
+    )
+    job = JobRequest(
         name=forms.text("name"),
         units=forms.whole_number("units"),
         launcher=Launcher(forms.chosen("launcher", LAUNCHERS)) if is_own_code else Launcher.HOROVOD,
         command=read_command() if is_own_code else (),
-        variables=read_variables(),
+        variables={name: "".join(texts) for name, texts in values.items() if name not in swept},
         dataset_id=forms.whole_number("dataset") if forms.text("dataset") else None,
         priority=forms.whole_number("priority") if forms.text("priority") else 0,
         time_limit_seconds=read_duration("time_limit"),
         grace_seconds=read_duration("grace", SECONDS["s"]) or USUAL.grace_seconds,
         retries=forms.whole_number("retries") if forms.text("retries") else 0,
+    )
+    if not swept:
+        return job
+    return SweepRequest(
+        job,
+        swept,
+        SweepKind(forms.chosen("kind", KINDS) if forms.text("kind") else SweepKind.GRID),
+        forms.whole_number("most_at_once") if forms.text("most_at_once") else None,
+        bool(forms.text("stop_on_trouble")),
     )
 
 
@@ -57,8 +77,24 @@ def read_command() -> tuple[str, ...]:
     return (script, *split_command(arguments)) if script else ()
 
 
-def read_variables() -> dict[str, str]:
-    return {name.removeprefix(PREFIX): forms.text(name) for name in request.form if name.startswith(PREFIX)}
+def read_variables() -> dict[str, tuple[str, ...]]:
+    """By name; boxes that are ticked come as a field each, numbers as one text with commas or lines."""
+    names = [name.removeprefix(PREFIX) for name in request.form if name.startswith(PREFIX)]
+    return {name: split_values(name, "\n".join(forms.texts(PREFIX + name))) for name in names}
+
+
+def read_lines(text: str) -> dict[str, tuple[str, ...]]:
+    """`lr = 0.1, 0.01` a line; a line without a name goes on with the one before. Raises Refused."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in filter(str.strip, text.splitlines()):
+        head, sign, rest = line.partition("=")
+        if sign and PARAMETER.fullmatch(head.strip()):
+            name, line = head.strip(), rest
+        elif not name:
+            raise Refused("values", "sweep.bad_line", line=line.strip()[:60])
+        found[name] = found.get(name, "") + line + "\n"
+    return {name: split_values(name, values) for name, values in found.items()}
 
 
 def read_duration(name: str, bare: int = SECONDS[""]) -> int | None:
@@ -81,6 +117,8 @@ def write_duration(seconds: int | None) -> str:
 
 def field_of(refusal: Refused) -> str:
     """The form's name of the field that the domain refused."""
+    if refusal.field.startswith("values."):
+        return "values" if "values" in request.form else PREFIX + refusal.field.removeprefix("values.")
     if refusal.field == "command":
         return "script" if refusal.code == "job.command_missing" else "arguments"
     return FORM_FIELD.get(refusal.field, refusal.field)
@@ -99,6 +137,7 @@ def first_values(training: Training) -> dict[str, Any]:
         "priority": USUAL.priority,
         "grace": write_duration(USUAL.grace_seconds),
         "retries": USUAL.retries,
+        "kind": SweepKind.GRID.value,
     }
     return usual | defaults
 

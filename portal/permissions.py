@@ -33,6 +33,8 @@ class Rule(Enum):
     OWNS_TRAINING = "owner of the training or manager of its workspace"
     SEES_JOB = "sees the job's training"
     STOPS_JOB = "the job's user, the training's owner or the workspace's manager"
+    SEES_SWEEP = "sees the sweep's training"
+    STOPS_SWEEP = "the sweep's user, the training's owner or the workspace's manager"
     SEES_OPERATION = "requester or member of the workspace"
     RETRIES_OPERATION = "requester or manager of the workspace"
     NODE = "a node, by its own token"
@@ -101,6 +103,10 @@ RULES: dict[str, Rule] = {
     "jobs.duplicate": Rule.SEES_JOB,
     "jobs.confirm_stop": Rule.SEES_JOB,
     "jobs.stop": Rule.STOPS_JOB,
+    "sweeps.page": Rule.SEES_SWEEP,
+    "sweeps.metrics": Rule.SEES_SWEEP,
+    "sweeps.confirm_stop": Rule.SEES_SWEEP,
+    "sweeps.stop": Rule.STOPS_SWEEP,
     "job_log.piece": Rule.SEES_JOB,
     "job_log.raw": Rule.SEES_JOB,
     "job_log.download": Rule.SEES_JOB,
@@ -131,6 +137,9 @@ RULES: dict[str, Rule] = {
     "api_jobs.Why": Rule.SEES_JOB,
     "api_jobs.Log": Rule.SEES_JOB,
     "api_jobs.Stop": Rule.STOPS_JOB,
+    "api_sweeps.Sweeps": Rule.SIGNED_IN,
+    "api_sweeps.OneSweep": Rule.SEES_SWEEP,
+    "api_sweeps.StopSweep": Rule.STOPS_SWEEP,
 }
 
 

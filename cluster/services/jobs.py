@@ -231,6 +231,7 @@ def list_jobs(
     workspace_id: int | None = None,
     training_id: int | None = None,
     user_id: int | None = None,
+    sweep_id: int | None = None,
     before_id: int | None = None,
     limit: int = 50,
 ) -> list[Job]:
@@ -242,6 +243,7 @@ def list_jobs(
         (Job.workspace_id, workspace_id),
         (Job.training_id, training_id),
         (Job.user_id, user_id),
+        (Job.sweep_id, sweep_id),
     ):
         if value is not None:
             query = query.where(column == value)

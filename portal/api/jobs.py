@@ -75,6 +75,21 @@ def reason_of(job: Job) -> dict[str, Any] | None:
     return sentence(job.waiting_code or "waiting.submitted", job.waiting_data)
 
 
+def read_request(body: dict[str, Any]) -> JobRequest:
+    return JobRequest(
+        name=body["name"],
+        units=body["units"],
+        launcher=body["launcher"] or default_launcher(body["units"]),
+        command=tuple(body["command"]),
+        variables=body["variables"],
+        dataset_id=body["dataset_id"],
+        priority=body["priority"],
+        time_limit_seconds=body["time_limit_seconds"],
+        grace_seconds=body["grace_seconds"],
+        retries=body["retries"],
+    )
+
+
 @blueprint.route("")
 class Jobs(MethodView):
     @blueprint.arguments(JobQuery, location="query")
@@ -104,18 +119,7 @@ class Jobs(MethodView):
 
         A repeated request with the same Idempotency-Key gets the same job.
         """
-        wanted = JobRequest(
-            name=body["name"],
-            units=body["units"],
-            launcher=body["launcher"] or default_launcher(body["units"]),
-            command=tuple(body["command"]),
-            variables=body["variables"],
-            dataset_id=body["dataset_id"],
-            priority=body["priority"],
-            time_limit_seconds=body["time_limit_seconds"],
-            grace_seconds=body["grace_seconds"],
-            retries=body["retries"],
-        )
+        wanted = read_request(body)
         cluster, actor = current_cluster(), current_actor()
         if query["dry_run"]:
             estimate = jobs.check_job(cluster, actor, body["training_id"], wanted)

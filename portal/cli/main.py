@@ -7,6 +7,7 @@ from .config import Config, read_config, save_config
 from .jobs import job
 from .nodes import list_nodes, node
 from .output import output_option, show_table
+from .sweeps import sweep
 from .words import say
 
 
@@ -65,3 +66,4 @@ main.add_command(job)
 main.add_command(node)
 main.add_command(list_nodes, "nodes")
 main.add_command(list_nodes, "hosts")
+main.add_command(sweep)

@@ -4,12 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
+from werkzeug.datastructures import MultiDict
 from werkzeug.wrappers import Response
 
 from cluster.domain.errors import NotFound, Refused
+from cluster.domain.jobs import Estimate, JobRequest, Warned
 from cluster.domain.states import DatasetState
+from cluster.domain.sweeps import MOST_JOBS, SweepRequest
 from cluster.domain.waiting import to_data
-from cluster.services import datasets, jobs, trainings, workspaces
+from cluster.services import datasets, jobs, sweeps, trainings, workspaces
+from cluster.services.sweeps import SweepEstimate
 from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
 from portal import filters, job_commands, job_form
@@ -44,13 +48,19 @@ def create(training_id: int) -> Response:
         estimate = read_estimate(training)
         return html(render_form(training, request.form, estimate.get("errors", {}), estimate))
     try:
-        job = jobs.submit_job(
-            current_cluster(), current_actor(), training_id, job_form.read_request(training)
-        )
+        return redirect(submit(training_id, job_form.read_request(training)), 303)
     except Refused as refusal:
         errors = problems(refusal)
         return html(render_form(training, request.form, errors, {"errors": errors}), 422)
-    return redirect(url_for("jobs.page", job_id=job.id), 303)
+
+
+def submit(training_id: int, wanted: JobRequest | SweepRequest) -> str:
+    """Makes a job or a sweep; the address of its page."""
+    cluster, actor = current_cluster(), current_actor()
+    if isinstance(wanted, SweepRequest):
+        sweep = sweeps.submit_sweep(cluster, actor, training_id, wanted)
+        return url_for("sweeps.page", sweep_id=sweep.id)
+    return url_for("jobs.page", job_id=jobs.submit_job(cluster, actor, training_id, wanted).id)
 
 
 @blueprint.post("/trainings/<int:training_id>/jobs/check")
@@ -75,19 +85,45 @@ def read_estimate(training: Training) -> dict[str, Any]:
     cluster, actor = current_cluster(), current_actor()
     try:
         asked = job_form.read_request(training)
+        if isinstance(asked, SweepRequest):
+            return sweep_estimate(training, asked, sweeps.preview_sweep(cluster, actor, training.id, asked))
         found = jobs.check_job(cluster, actor, training.id, asked)
     except Refused as refusal:
         return {"errors": problems(refusal)}
-    dataset = datasets.read_dataset(cluster, actor, asked.dataset_id) if asked.dataset_id else None
     return {
         "asked": asked,
+        "jobs": 1,
+        "command": asked.command,
+        "as_command": job_commands.as_command(training, asked, read_dataset(asked)),
+        "as_curl": job_commands.as_curl(cluster.settings.public_url, training, asked),
+    } | first_of(found, found.warnings)
+
+
+def sweep_estimate(training: Training, asked: SweepRequest, found: SweepEstimate) -> dict[str, Any]:
+    """The list that would be made, and what would happen to its first job."""
+    return {
+        "asked": asked.job,
+        "sweep": found,
+        "jobs": found.plan.size,
+        "command": found.command,
+        "as_command": job_commands.as_sweep_command(training, asked, read_dataset(asked.job)),
+        "as_curl": job_commands.as_sweep_curl(current_cluster().settings.public_url, training, asked),
+    } | first_of(found.first, found.warnings)
+
+
+def first_of(found: Estimate, warnings: tuple[Warned, ...]) -> dict[str, Any]:
+    return {
         "found": found,
         "code": found.reason.code if found.reason else None,
         "data": to_data(found.reason, found.outlook) if found.reason else {},
-        "warnings": [(warned.field, say(warned.code, warned.data)) for warned in found.warnings],
-        "as_command": job_commands.as_command(training, asked, dataset),
-        "as_curl": job_commands.as_curl(cluster.settings.public_url, training, asked),
+        "warnings": [(warned.field, say(warned.code, warned.data)) for warned in warnings],
     }
+
+
+def read_dataset(asked: JobRequest) -> Dataset | None:
+    if not asked.dataset_id:
+        return None
+    return datasets.read_dataset(current_cluster(), current_actor(), asked.dataset_id)
 
 
 def problems(refusal: Refused) -> dict[str, str]:
@@ -106,11 +142,20 @@ def render_form(
         datasets=offered(list_datasets(training)),
         in_use=workspaces.use_of(cluster, [training.workspace_id]).get(training.workspace_id, 0),
         launchers=job_form.LAUNCHERS,
+        most_jobs=MOST_JOBS,
         values=values,
+        ticked=ticked(values),
         errors=errors,
         estimate=estimate,
         is_live=False,
     )
+
+
+def ticked(values: Mapping[str, Any]) -> dict[str, list[str]]:
+    """By field: all values of one that came several times."""
+    if isinstance(values, MultiDict):
+        return {name: values.getlist(name) for name in values}
+    return {name: [str(value)] for name, value in values.items()}
 
 
 def list_datasets(training: Training) -> list[Dataset]:

@@ -29,7 +29,7 @@ def index() -> Response:
     """Filters and the place in the list are in the address; one row more than is shown tells of a next page."""
     cluster, actor = current_cluster(), current_actor()
     state = filters.chosen("state", STATES)
-    chosen = {name: filters.number(name) for name in ("workspace", "training", "user")}
+    chosen = {name: filters.number(name) for name in ("workspace", "training", "user", "sweep")}
     rows = jobs.list_jobs(
         cluster,
         actor,
@@ -37,6 +37,7 @@ def index() -> Response:
         workspace_id=chosen["workspace"],
         training_id=chosen["training"],
         user_id=chosen["user"],
+        sweep_id=chosen["sweep"],
         before_id=filters.number("before"),
         limit=PAGE_LENGTH + 1,
     )

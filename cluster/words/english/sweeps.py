@@ -29,6 +29,10 @@ SENTENCES = {
     "sweep.too_large": "The commands of all jobs are longer than {most:bytes} together. Put long values into a file.",
     "sweep.placeholder_unknown": "{{{name}}} stays as it is: no parameter is called {name}.",
     "sweep.has_ended": "sweep-{id} has ended already.",
+    "sweep.bad_line": "“{line}” is no list of values. Write it as lr = 0.1, 0.01.",
+    "sweep.stop_not_allowed": (
+        "Only {user}, the training's owner, the workspace's manager and administrators may stop this sweep."
+    ),
     "sweep.crash": "job-{job_id} failed.",
     "sweep.nan": "The loss of job-{job_id} became NaN or infinite.",
     "sweep.stopped_by": "{by} stopped it.",

@@ -20,6 +20,7 @@ from cluster.domain.states import (
 from cluster.services import sessions, storage, tokens, users
 from cluster.services.context import Cluster
 from cluster.store.datasets import Dataset
+from cluster.store.jobs import Sweep
 from cluster.store.operations import Operation
 from cluster.store.users import User
 from portal import create_app
@@ -105,6 +106,18 @@ def build(cluster: Cluster, file: Path) -> House:
     (out / "rank-0.stdout").write_text("hello\n")
     (out / "checkpoints").mkdir()
     (out / "checkpoints" / "epoch-0001.weights.h5").write_bytes(b"weights")
+    sweep = Sweep(
+        workspace_id=workspace.id,
+        training_id=private.id,
+        user_id=people["owner"].id,
+        name="idea",
+        plan={"kind": "grid", "values": {"lr": ["0.1", "0.01"]}, "order": ["lr"]},
+        jobs=2,
+        submitted_at=now,
+    )
+    add(cluster, sweep)
+    for number, lr in ((1, "0.1"), (2, "0.01")):
+        a_job(cluster, private, people["owner"], sweep_id=sweep.id, sweep_number=number, variables={"lr": lr})
     operation = Operation(
         kind=OperationKind.DATASET_IMPORT,
         queue=Queue.GENERAL,
@@ -135,6 +148,7 @@ def build(cluster: Cluster, file: Path) -> House:
         "training_id": private.id,
         "public_training_id": public.id,
         "job_id": job.id,
+        "sweep_id": sweep.id,
         "operation_id": operation.id,
         "user_id": people["stranger"].id,
         "token_id": made.id,

@@ -25,6 +25,8 @@ EXPECTED: dict[Rule, dict[str, str]] = {
     Rule.OWNS_TRAINING: NAMED,
     Rule.SEES_JOB: NAMED,
     Rule.STOPS_JOB: NAMED,
+    Rule.SEES_SWEEP: NAMED,
+    Rule.STOPS_SWEEP: NAMED,
     Rule.SEES_OPERATION: MEMBERS,
     Rule.RETRIES_OPERATION: MEMBERS | {"member": FORBIDDEN},
     Rule.NODE: dict.fromkeys(KINDS, DOOR),

@@ -1,0 +1,179 @@
+"""`groundcrew sweep …`: submit, list, show, stop."""
+
+from typing import Any
+
+import click
+
+from .client import Client
+from .jobs import find_dataset, find_training, parse_seconds, parse_variables
+from .output import clock, output_option, show_facts, show_table
+from .words import say
+
+
+@click.group()
+def sweep() -> None:
+    """Many jobs from several values per parameter."""
+
+
+def parse_id(context: click.Context, argument: click.Parameter, text: str) -> int:
+    """`sweep-4` and `4` are the same."""
+    digits = text.removeprefix("sweep-")
+    if not digits.isdigit():
+        raise click.BadParameter(text)
+    return int(digits)
+
+
+sweep_argument = click.argument("sweep_id", metavar="SWEEP", callback=parse_id)
+
+
+@sweep.command()
+@click.option("-t", "--training", required=True, metavar="[WORKSPACE/]NAME")
+@click.option("-n", "--name", default="")
+@click.option("-u", "--units", default=1, help="How many GPUs or CPU slots for each job.")
+@click.option("-d", "--dataset", metavar="NAME")
+@click.option(
+    "-v",
+    "--var",
+    "values",
+    multiple=True,
+    required=True,
+    metavar="NAME=VALUE,VALUE,…",
+    callback=parse_variables,
+    help="Values apart by commas; 1..5 is a range. May be given several times.",
+)
+@click.option("--row-by-row", is_flag=True, help="First values together, then the second ones: no grid.")
+@click.option("--at-once", type=int, metavar="N", help="At most so many of its jobs run at the same time.")
+@click.option("--stop-on-trouble", is_flag=True, help="The first crash or NaN stops the rest.")
+@click.option("--launcher", type=click.Choice(["horovod", "torchrun", "plain"]))
+@click.option("--priority", default=0)
+@click.option("--time-limit", metavar="90s|30m|2h", callback=parse_seconds)
+@click.option("--grace", metavar="90s|5m", callback=parse_seconds, help="From SIGTERM to SIGKILL.")
+@click.option("--retries", default=0, help="Further tries after a failed one.")
+@click.option("--dry-run", is_flag=True, help="Show the list only; nothing is made.")
+@click.argument("command", nargs=-1)
+@click.pass_obj
+def submit(
+    client: Client,
+    /,
+    training: str,
+    dataset: str | None,
+    values: dict[str, str],
+    row_by_row: bool,
+    at_once: int | None,
+    time_limit: int | None,
+    grace: int | None,
+    dry_run: bool,
+    command: tuple[str, ...],
+    **others: Any,
+) -> None:
+    """Submit a sweep. For own code, {name} in the command is filled in; else --name value is appended."""
+    found = find_training(client, training)
+    body = {
+        **others,
+        "training_id": found["id"],
+        "values": values,
+        "kind": "list" if row_by_row else "grid",
+        "most_at_once": at_once,
+        "time_limit_seconds": time_limit,
+        "command": list(command),
+    }
+    if grace is not None:
+        body["grace_seconds"] = grace
+    if dataset:
+        body["dataset_id"] = find_dataset(client, dataset, found["workspace"]["id"])
+    answer = client.post("/sweeps", body, dry_run=str(dry_run).lower())
+    for warning in answer.get("warnings") or []:
+        click.echo(warning["sentence"], err=True)
+    if dry_run:
+        show_preview(answer)
+        return
+    click.echo(say("sweep-{id} submitted: {jobs} jobs.", id=answer["id"], jobs=answer["jobs"]), err=True)
+    click.echo(f"sweep-{answer['id']}")
+
+
+def show_preview(answer: dict[str, Any]) -> None:
+    hours = answer.get("unit_hours")
+    for name in answer["names"]:
+        click.echo(name)
+    if answer["jobs"] > len(answer["names"]):
+        click.echo("…")
+    show_facts(
+        {
+            "Jobs": answer["jobs"],
+            "Unit hours": None if hours is None else f"{hours:.2f}",
+            "Why": answer["waiting"]["sentence"] if answer.get("waiting") else say("It starts now."),
+        }
+    )
+
+
+@sweep.command("list")
+@click.option("--limit", default=50, type=click.IntRange(1, 200))
+@output_option
+@click.pass_obj
+def list_(client: Client, limit: int, output: str) -> None:
+    """Sweeps, newest first."""
+    columns = {
+        "Sweep": lambda row: f"sweep-{row['id']}",
+        "Name": lambda row: row["name"],
+        "Jobs": lambda row: row["jobs"],
+        "Training": lambda row: row["training"]["name"],
+        "Workspace": lambda row: row["workspace"]["name"],
+        "User": lambda row: row["user"]["name"],
+        "Submitted": lambda row: clock(row["submitted_at"]),
+        "Why": lambda row: (row.get("stop") or {}).get("sentence", ""),
+    }
+    show_table(client.get("/sweeps", limit=limit)["items"], columns, output)
+
+
+@sweep.command()
+@sweep_argument
+@click.option("--sort", default="", metavar="COLUMN", help="job, seconds, a parameter or a metric.")
+@click.option("--limit", default=20, type=click.IntRange(1, 200))
+@output_option
+@click.pass_obj
+def show(client: Client, sweep_id: int, sort: str, limit: int, output: str) -> None:
+    """How far it is, and its jobs side by side with the best on top."""
+    answer = client.get(f"/sweeps/{sweep_id}", sort=sort, limit=limit)
+    if output == "json":
+        show_table(answer, {}, output)
+        return
+    best = answer.get("best")
+    show_facts(
+        {
+            "Sweep": f"sweep-{answer['id']}",
+            "Name": answer["name"],
+            "Jobs": answer["jobs"],
+            "State": ", ".join(f"{state} {count}" for state, count in answer["states"].items()),
+            "Why": (answer.get("stop") or {}).get("sentence"),
+            "Best": f"job-{best['job_id']}: {answer['metric']} {best['value']:.4g}" if best else None,
+            "Page": answer["url"],
+        }
+    )
+    show_table(answer["table"], table_columns(answer), output)
+
+
+def table_columns(answer: dict[str, Any]) -> dict[str, Any]:
+    """Only the parameters that differ, then what was measured."""
+
+    def value_of(name: str) -> Any:
+        return lambda row: row["values"][name]
+
+    def result_of(name: str) -> Any:
+        return lambda row: f"{row['results'][name]:.4g}" if name in row["results"] else ""
+
+    measured = dict.fromkeys(name for row in answer["table"] for name in row["results"])
+    return {
+        "Job": lambda row: f"job-{row['job_id']}",
+        "State": lambda row: row["state_word"],
+        **{name: value_of(name) for name in answer["differing"]},
+        **{name: result_of(name) for name in list(measured)[:4]},
+    }
+
+
+@sweep.command()
+@sweep_argument
+@click.pass_obj
+def stop(client: Client, sweep_id: int) -> None:
+    """Stop all its jobs that have not ended."""
+    client.post(f"/sweeps/{sweep_id}/stop")
+    click.echo(say("sweep-{id} is being stopped.", id=sweep_id))
