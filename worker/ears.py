@@ -1,6 +1,10 @@
-"""Hears the doorbell, so that a commit is acted upon at once; deaf, it only takes a second longer."""
+"""Hears the doorbell and the ends of runs, so that both are acted upon at once; deaf, it takes a second longer."""
 
+import os
+import select
+import threading
 import time
+from collections.abc import Collection
 from typing import Any
 
 import redis
@@ -10,27 +14,39 @@ from cluster.bell import STREAM
 
 log = structlog.get_logger()
 DEAF_SECONDS = 1.0
+LISTEN_SECONDS = 5.0
+"""How long one question to Redis stays open; shorter than the connection's own patience."""
 
 
 class Ears:
-    """Remembers the last ring it heard, so that none between two waits is missed."""
+    """A thread listens to Redis and remembers the last ring it heard, so that none is missed between two waits."""
 
-    def __init__(self, connection: redis.Redis, topics: frozenset[str]) -> None:
+    def __init__(self, connection: redis.Redis, topics: frozenset[str], deaf_to: str = "") -> None:
+        """`deaf_to` is the origin of our own bell: what we did ourselves is no news."""
         self.connection = connection
         self.topics = topics
+        self.deaf_to = deaf_to
         self.last: Any = None
+        self.rung = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.listener: threading.Thread | None = None
 
-    def wait(self, seconds: float) -> bool:
-        """Until one of the topics rings, at most `seconds`; True where it rang."""
-        deadline = time.monotonic() + seconds
-        try:
-            while (left := deadline - time.monotonic()) > 0:
-                if self._hear(max(1, int(left * 1000))):
-                    return True
-        except redis.RedisError as error:
-            log.warning("the doorbell is silent", error=str(error))
-            time.sleep(min(DEAF_SECONDS, max(0.0, deadline - time.monotonic())))
-        return False
+    def wait(self, seconds: float, ends: Collection[int] = ()) -> bool:
+        """Until one of the topics rings or one of the descriptors is readable, at most `seconds`.
+
+        True where it rang.
+        """
+        self._ensure_listener()
+        watched = select.poll()
+        for descriptor in (self.rung, *ends):
+            watched.register(descriptor, select.POLLIN)
+        heard = {descriptor for descriptor, _event in watched.poll(seconds * 1000)}
+        if self.rung in heard:
+            os.eventfd_read(self.rung)
+        return self.rung in heard
+
+    def wake(self) -> None:
+        """As if it had rung; may be called by a signal's handler."""
+        os.eventfd_write(self.rung, 1)
 
     def listen_from_now(self) -> None:
         """Called before the first look at the rows; what rang earlier is in them."""
@@ -40,14 +56,39 @@ class Ears:
         except redis.RedisError:
             self.last = None
 
-    def _hear(self, milliseconds: int) -> bool:
+    def _ensure_listener(self) -> None:
+        if self.listener is None:
+            self.listener = threading.Thread(target=self._listen, name="ears", daemon=True)
+            self.listener.start()
+
+    def _listen(self) -> None:
+        is_silent = False
+        while True:
+            try:
+                if self._hear():
+                    self.wake()
+                is_silent = False
+            except redis.RedisError as error:
+                if not is_silent:
+                    log.warning("the doorbell is silent", error=str(error))
+                is_silent = True
+                self.last = None
+                time.sleep(DEAF_SECONDS)
+
+    def _hear(self) -> bool:
         if self.last is None:
             self.listen_from_now()
             if self.last is not None:
                 return True  # Something may have rung while we were deaf.
-        found: Any = self.connection.xread({STREAM: self.last or "$"}, block=milliseconds, count=1000)
+        after: dict[Any, Any] = {STREAM: self.last or "$"}
+        patience = int(LISTEN_SECONDS * 1000)
+        found: Any = self.connection.xread(after, block=patience, count=1000)
         if not found:
             return False
         entries = found[0][1] if isinstance(found, list) else next(iter(found.values()))[0]
         self.last = entries[-1][0]
-        return any(fields.get(b"topic", b"").decode() in self.topics for _, fields in entries)
+        return any(self._is_for_us(fields) for _, fields in entries)
+
+    def _is_for_us(self, fields: dict[bytes, bytes]) -> bool:
+        told = {name: fields.get(name.encode(), b"").decode() for name in ("topic", "by")}
+        return told["topic"] in self.topics and (not self.deaf_to or told["by"] != self.deaf_to)

@@ -31,7 +31,7 @@ from cluster.services import attempts, storage
 from cluster.services.context import Cluster
 from cluster.services.leases import Held
 from cluster.services.living import LivingAttempt, count_lost
-from worker.executors.contract import CannotTell, Executor, NotStarted, Sight
+from worker.executors.contract import CannotTell, Executor, Handle, NotStarted, Sight
 from worker.inside import shim_files
 from worker.resuming import find_again, find_resume
 from worker.start_plans import read_start_plan
@@ -59,6 +59,10 @@ class Reconciler:
         self.steady = steady
         self.known_since: dict[int, float] = {}
         self.asked_to_stop: dict[int, float] = {}
+        self.handles: dict[int, Handle] = {}
+        """Of the attempts that lived at the last look."""
+        self.ended = 0
+        """How many attempts have ended under our eyes."""
 
     def reconcile(self, held: Held, renew: Callable[[], object] = lambda: None, requeue: bool = False) -> int:
         """How many attempts live. `renew` is called before each, for starting many takes a while."""
@@ -66,6 +70,7 @@ class Reconciler:
         now, ids = self.steady(), [attempt.attempt_id for attempt in living]
         self.known_since = {key: self.known_since.get(key, now) for key in ids}
         self.asked_to_stop = {key: self.asked_to_stop[key] for key in ids if key in self.asked_to_stop}
+        self.handles = {}
         for attempt in living:
             renew()
             self.reconcile_one(held, attempt, requeue)
@@ -79,6 +84,8 @@ class Reconciler:
         except CannotTell as silence:
             log.warning("the executor does not answer", code=silence.code, **silence.data)
             return
+        if sight.seen is Seen.ALIVE and sight.handle is not None:
+            self.handles[attempt.attempt_id] = sight.handle
         action = decide(self.facts_of(attempt, sight, truth, requeue))
         with structlog.contextvars.bound_contextvars(job=attempt.job_id, attempt=attempt.number):
             self.act(held, attempt, sight, truth, action)
@@ -130,6 +137,7 @@ class Reconciler:
                 self.clear(attempt, truth)
                 resume = self.find_resume(attempt) if attempt.retries_left else None
                 attempts.record_end(self.cluster, held, attempt.attempt_id, outcome, truth, resume)
+                self.ended += 1
                 log.info("ended", code=outcome.code, exit_code=outcome.exit_code)
             case Interrupt(code=code, data=data):
                 self.clear(attempt, truth)
@@ -155,6 +163,7 @@ class Reconciler:
         except NotStarted as problem:
             log.warning("not started, tried again later", code=problem.code, **problem.data)
             return
+        self.handles[attempt.attempt_id] = handle
         attempts.record_running(self.cluster, held, attempt.attempt_id, handle)
         log.info("started", **handle)
 
@@ -166,6 +175,7 @@ class Reconciler:
         used = truth or self.read_use(attempt)
         resume = self.find_resume(attempt)
         attempts.interrupt_attempt(self.cluster, held, attempt.attempt_id, code, data, used, resume)
+        self.ended += 1
         log.info("interrupted", code=code, resume=resume.key if resume else None)
 
     def find_resume(self, attempt: LivingAttempt) -> Resume | None:
@@ -184,6 +194,7 @@ class Reconciler:
         else:
             outcome = end_of_forestalled(attempt.desired)
             attempts.record_end(self.cluster, held, attempt.attempt_id, outcome)
+            self.ended += 1
 
     def clear(self, attempt: LivingAttempt, truth: ExitTruth | None) -> None:
         """A shim that was killed could not end its tree: before the units are free, we do."""

@@ -5,13 +5,14 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import structlog
 from sqlalchemy.exc import DBAPIError
 
-from cluster.bell import connect
+from cluster.bell import RedisBell, connect
 from cluster.domain.attempts import LONGEST_GOODBYE
 from cluster.domain.clocks import ClockWatch
 from cluster.services.context import Cluster
@@ -24,6 +25,7 @@ from worker.adapters.runtime import install_runtime
 from worker.ears import Ears
 from worker.executors.chosen import open_executor
 from worker.executors.contract import Executor
+from worker.executors.ends import Ends
 from worker.inside.shim_tree import read_boot_id, read_process
 from worker.reconciler import Reconciler
 from worker.sweep_watch import watch_sweeps
@@ -36,7 +38,7 @@ LEASE_LASTS = timedelta(seconds=10)
 RENEW_SECONDS = 3.0
 IDLE_SECONDS = 1.0
 BUSY_SECONDS = 0.25
-"""While attempts live their ends are looked for this often."""
+"""While attempts live they are looked at this often; that a process ended is told at once."""
 SWEEP_SECONDS = 1.0
 STRAYS_SECONDS = 5.0
 PATIENCE = LONGEST_GOODBYE.total_seconds() + 20.0
@@ -60,6 +62,7 @@ class Scheduler:
         self.steady = steady
         self.reconciler = Reconciler(cluster, executor, runtime, steady)
         self.clocks = ClockWatch(cluster.clock(), steady())
+        self.ends = Ends()
         self.holder = name_of_this_process()
         self.held: Held | None = None
         self.renewed_at = self.swept_at = self.strays_at = float("-inf")
@@ -78,9 +81,14 @@ class Scheduler:
             except DBAPIError as error:
                 log.error("the database does not answer; trying again", error=str(error))
                 self.held = None
-            self.ears.wait(BUSY_SECONDS if living else IDLE_SECONDS)
+            ends = self.ends.follow(self.reconciler.handles.values())
+            self.ears.wait(BUSY_SECONDS if living else IDLE_SECONDS, ends)
         if self.held:
             release_lease(self.cluster, self.held)
+
+    def stop(self) -> None:
+        self.stopping.set()
+        self.ears.wake()
 
     def renew(self) -> Held | None:
         """The lease, renewed every few seconds; None while another scheduler has it."""
@@ -100,7 +108,10 @@ class Scheduler:
         # Before anything is placed: of a sweep that is to be stopped nothing more starts.
         watch_sweeps(self.cluster, self.held)
         if place_waiting(self.cluster, self.held):
+            ended = self.reconciler.ended
             living = self.reconciler.reconcile(self.held, self.renew)
+            if self.reconciler.ended > ended:
+                self.ears.wake()  # Units came free after the queue was looked at.
         if time.monotonic() - self.swept_at >= SWEEP_SECONDS:
             self.expire(self.held)
             self.swept_at = time.monotonic()
@@ -123,6 +134,7 @@ class Scheduler:
         sweep_operations(self.cluster)
         for node_id in give_up_silent(self.cluster, held):
             log.warning("a node stayed silent and is given up", node=node_id)
+            self.ears.wake()
 
     def end_strays(self, held: Held) -> None:
         """A lost node that speaks again gets new work only once nothing old is left on it."""
@@ -130,6 +142,7 @@ class Scheduler:
         if self.reconciler.end_strays() == 0 and healed:
             welcome_back(self.cluster, held, healed)
             log.info("lost nodes are back", nodes=healed)
+            self.ears.wake()
 
 
 def interrupt_all(cluster: Cluster, executor: Executor, runtime: Path, patience: float = PATIENCE) -> int:
@@ -169,10 +182,11 @@ def run(settings: Settings) -> None:
     cluster = open_cluster(settings)
     runtime = install_runtime(settings.runtime_dir)
     executor = open_executor(settings, runtime, open_launcher(settings))
-    ears = Ears(connect(settings.redis_url), TOPICS)
-    scheduler = Scheduler(cluster, executor, runtime, ears)
+    bell = RedisBell(connect(settings.redis_url))
+    ears = Ears(connect(settings.redis_url), TOPICS, bell.origin)
+    scheduler = Scheduler(replace(cluster, bell=bell), executor, runtime, ears)
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: scheduler.stopping.set())
+        signal.signal(number, lambda *_: scheduler.stop())
     scheduler.loop()
 
 

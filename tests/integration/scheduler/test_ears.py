@@ -1,0 +1,81 @@
+"""The scheduler is woken by rings and by ends, not by itself."""
+
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from cluster.bell import RedisBell, connect
+from worker.ears import Ears
+from worker.executors.ends import Ends
+from worker.inside.shim_tree import read_process
+
+LONG = 20.0
+
+
+@pytest.fixture
+def bell(redis_url: str) -> RedisBell:
+    return RedisBell(connect(redis_url))
+
+
+@pytest.fixture
+def ears(redis_url: str) -> Iterator[Ears]:
+    ears = Ears(connect(redis_url), frozenset({"queue"}), deaf_to="ourselves")
+    ears.listen_from_now()
+    yield ears
+
+
+def waited(ears: Ears, seconds: float, ends: tuple[int, ...] = ()) -> tuple[bool, float]:
+    begun = time.monotonic()
+    heard = ears.wait(seconds, ends)
+    return heard, time.monotonic() - begun
+
+
+def test_a_ring_ends_the_wait_at_once(ears: Ears, bell: RedisBell) -> None:
+    threading.Timer(0.2, bell.ring, ("queue", 1)).start()
+    heard, seconds = waited(ears, LONG)
+    assert heard and seconds < LONG / 2
+
+
+def test_a_ring_between_two_waits_is_not_missed(ears: Ears, bell: RedisBell) -> None:
+    ears.wait(0.0)
+    bell.ring("queue", 1)
+    heard, seconds = waited(ears, LONG)
+    assert heard and seconds < LONG / 2
+
+
+def test_other_topics_and_what_we_did_ourselves_wake_nobody(ears: Ears, bell: RedisBell) -> None:
+    ears.wait(0.0)
+    bell.ring("users", 1)
+    bell.origin = "ourselves"
+    bell.ring("queue", 1)
+    assert waited(ears, 0.5)[0] is False
+
+
+def test_the_end_of_a_process_ends_the_wait_at_once(ears: Ears) -> None:
+    process = subprocess.Popen(["sleep", "0.2"])
+    seen = read_process(process.pid)
+    assert seen is not None
+    handle = {"boot_id": "any", "pid": process.pid, "start_ticks": seen.start_ticks}
+    ends = Ends()
+    descriptors = tuple(ends.follow([handle]))
+    heard, seconds = waited(ears, LONG, descriptors)
+    assert not heard and seconds < LONG / 2
+    process.wait()
+    assert ends.follow([]) == []
+
+
+def test_a_process_that_got_the_number_of_another_is_not_followed() -> None:
+    process = subprocess.Popen(["sleep", "5"])
+    handle = {"boot_id": "any", "pid": process.pid, "start_ticks": 1}
+    assert Ends().follow([handle]) == []
+    process.kill()
+    process.wait()
+
+
+def test_a_dead_redis_costs_no_more_than_the_wait(ears: Ears) -> None:
+    deaf = Ears(connect("unix:///nonexistent/redis.sock"), frozenset({"queue"}))
+    heard, seconds = waited(deaf, 0.3)
+    assert not heard and seconds < LONG / 2
