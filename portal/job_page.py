@@ -120,6 +120,11 @@ class JobView:
         return job_times.seconds_in_states(self.job, self.now)
 
     @property
+    def is_simulated(self) -> bool:
+        """Whether a rehearsal only pretended to run it."""
+        return bool(self.attempt and (self.attempt.handle or {}).get("simulated"))
+
+    @property
     def image(self) -> str | None:
         """Of the container that it ran in; None for a process."""
         return None if self.plan is None else self.plan.container

@@ -42,7 +42,8 @@ log = structlog.get_logger()
 class Reconciler:
     """Safe to kill anywhere: all that it knows is in the rows and in the attempts' folders.
 
-    In memory is only since when an attempt was known and asked to stop; forgetting that costs seconds.
+    In memory is only since when an attempt was known and asked to stop, and why its start failed; forgetting
+    that costs seconds, and a reason.
     `steady` is a clock that nobody sets, in seconds.
     """
 
@@ -63,6 +64,7 @@ class Reconciler:
         """Of the attempts that lived at the last look."""
         self.ended = 0
         """How many attempts have ended under our eyes."""
+        self.not_started: dict[int, NotStarted] = {}
 
     def reconcile(self, held: Held, renew: Callable[[], object] = lambda: None, requeue: bool = False) -> int:
         """How many attempts live. `renew` is called before each, for starting many takes a while."""
@@ -71,6 +73,7 @@ class Reconciler:
         self.known_since = {key: self.known_since.get(key, now) for key in ids}
         self.asked_to_stop = {key: self.asked_to_stop[key] for key in ids if key in self.asked_to_stop}
         self.handles = {}
+        self.not_started = {key: self.not_started[key] for key in ids if key in self.not_started}
         for attempt in living:
             renew()
             self.reconcile_one(held, attempt, requeue)
@@ -162,6 +165,7 @@ class Reconciler:
             handle = self.executor.start(plan)
         except NotStarted as problem:
             log.warning("not started, tried again later", code=problem.code, **problem.data)
+            self.not_started[attempt.attempt_id] = problem
             return
         self.handles[attempt.attempt_id] = handle
         attempts.record_running(self.cluster, held, attempt.attempt_id, handle)
@@ -192,7 +196,9 @@ class Reconciler:
         if cause is not None:
             self.interrupt(held, attempt, cause, {"attempt": attempt.number}, None)
         else:
-            outcome = end_of_forestalled(attempt.desired)
+            problem = self.not_started.get(attempt.attempt_id)
+            why = {"cause": problem.code, **problem.data} if problem else {}
+            outcome = end_of_forestalled(attempt.desired, why)
             attempts.record_end(self.cluster, held, attempt.attempt_id, outcome)
             self.ended += 1
 

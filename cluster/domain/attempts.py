@@ -214,6 +214,6 @@ def is_tried_again(outcome: Outcome, desired: Desired, retries: int, used: int) 
     return has_failed and desired is Desired.RUN and used < retries
 
 
-def end_of_forestalled(desired: Desired) -> Outcome:
+def end_of_forestalled(desired: Desired, why: dict[str, Any] | None = None) -> Outcome:
     """What to record once the marker was written in the shim's place."""
-    return never_started(desired)
+    return never_started(desired, why)

@@ -231,11 +231,11 @@ def without_truth(desired: Desired) -> Outcome:
     return Outcome(JobState.FAILED, "exit.lost", {})
 
 
-def never_started(desired: Desired) -> Outcome:
-    """The executor was asked and no shim ever showed up."""
+def never_started(desired: Desired, why: dict[str, Any] | None = None) -> Outcome:
+    """The executor was asked and no shim ever showed up; `why` has the code and data of its last refusal."""
     if desired is Desired.STOP:
         return Outcome(JobState.STOPPED, "exit.stopped_before_start", {})
-    return Outcome(JobState.FAILED, "exit.not_started", {})
+    return Outcome(JobState.FAILED, "exit.not_started", dict(why or {}))
 
 
 def of_attempt(truth: ExitTruth, job: int, attempt: int, fence: int) -> ExitTruth:

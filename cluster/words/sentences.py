@@ -103,6 +103,7 @@ VARIANTS: dict[str, tuple[tuple[str, str, bool], ...]] = {
     "interrupted.node_rebooted": (("node", ".named", True),),
     "interrupted.node_lost": (("node", ".named", True),),
     "exit.stopped": (("by", ".by", True),),
+    "exit.not_started": (("cause", ".cause", True),),
     "exit.out_of_memory": (
         ("memory_limit_bytes", ".limit", True),
         ("max_rss_bytes", ".unknown", False),

@@ -25,6 +25,7 @@ SENTENCES = {
     "exit.stopped_while_waiting": "Stopped by {by} while it waited; nothing had started.",
     "exit.stopped_before_start": "Stopped before anything had started.",
     "exit.not_started": "It could not be started on the node.",
+    "exit.not_started.cause": "It could not be started. {cause:code}",
     "exit.lost": "Its end was not recorded: the process that watched it disappeared.",
     "exit.truth_unreadable": "The record of its end cannot be read, so it counts as failed.",
     "exit.truth_foreign": "The record of its end belongs to another attempt, so it counts as failed.",

@@ -17,9 +17,9 @@ SENTENCES = {
     ),
     "environment.not_working": "Everything was installed, and yet it does not work: {line}",
     "engine.silent": "The container engine behind {socket} does not answer.",
-    "start.failed": "The node could not start it: {reason}. It is tried again.",
-    "start.too_slow": "The node did not start it within {seconds:duration}. It is tried again.",
-    "start.no_image": "The image {image} is not on the node. It is tried again.",
+    "start.failed": "The node could not start it: {reason}.",
+    "start.too_slow": "The node did not start it within {seconds:duration}.",
+    "start.no_image": "The image {image} is not on the node.",
     "start.forestalled": "It was stopped before it could start.",
 }
 

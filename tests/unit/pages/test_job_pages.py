@@ -5,9 +5,11 @@ import json
 import re
 
 import pytest
+from sqlalchemy import select
 
 from cluster.domain.states import JobState
 from cluster.services import jobs
+from cluster.store.jobs import Attempt
 from cluster.store.workspaces import Workspace
 from tests.builders import a_job, actor_of
 from tests.unit.pages.conftest import Lab, metric_row
@@ -85,6 +87,20 @@ def test_the_page_says_when_the_program_could_have_written_its_own_result(lab: L
     html = browser.get(f"/jobs/{job.id}?tab=settings").text
     assert "for people you trust" not in html
     assert "numeric user 100003, group 100001" in html
+    (control / "plan.json").write_text(json.dumps(plan | {"container": "gc-image:1"}))
+    html = browser.get(f"/jobs/{job.id}?tab=settings").text
+    assert "for people you trust" not in html
+    assert "It ran in a container of the image gc-image:1." in html
+    assert "could have written its own result" in html
+
+
+def test_a_rehearsed_job_says_that_nothing_runs(lab: Lab) -> None:
+    job = lab.a_running_job()
+    browser = lab.browser(lab.seoyeon)
+    assert "simulated: nothing runs" not in browser.get(f"/jobs/{job.id}").text
+    with lab.cluster.store.write() as session:
+        session.scalars(select(Attempt).where(Attempt.job_id == job.id)).one().handle = {"simulated": True}
+    assert "simulated: nothing runs" in browser.get(f"/jobs/{job.id}").text
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"argv": 1, "environment": [], "uid": "x"}', "[" * 60_000])

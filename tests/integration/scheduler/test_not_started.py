@@ -1,0 +1,37 @@
+"""A job whose start is refused again and again ends with the reason, in words."""
+
+from datetime import timedelta
+from pathlib import Path
+
+from cluster import words
+from cluster.domain.states import JobState, TrainingKind
+from cluster.services.context import Cluster
+from cluster.services.dispatch import place_waiting
+from cluster.services.leases import hold_lease
+from cluster.store.jobs import Job
+from tests.builders import a_job, a_node, a_training, a_workspace
+from tests.integration.scheduler.conftest import as_environment
+from worker.executors.simulated import SimulatedExecutor, World
+from worker.reconciler import Reconciler
+
+
+def test_the_last_refusal_of_a_start_is_told(light_cluster: Cluster, tmp_path: Path) -> None:
+    as_environment(light_cluster)
+    a_node(light_cluster, name="node-a")
+    training = a_training(light_cluster, a_workspace(light_cluster), kind=TrainingKind.ADVANCED)
+    job = a_job(light_cluster, training, command=["train.py"])
+    world = World(tmp_path / "world")
+    world.add_node("node-a")
+    world.cut("node-a")
+    seconds = iter(range(0, 1000, 20))
+    reconciler = Reconciler(light_cluster, SimulatedExecutor(world), tmp_path, lambda: float(next(seconds)))
+    held = hold_lease(light_cluster, "scheduler", "me", timedelta(hours=1))
+    assert held is not None
+    assert len(place_waiting(light_cluster, held)) == 1
+    while reconciler.reconcile(held):
+        pass
+    with light_cluster.store.read() as session:
+        ended = session.get_one(Job, job.id)
+    assert (ended.state, ended.end_code) == (JobState.FAILED, "exit.not_started")
+    said = words.say(ended.end_code, ended.end_data)
+    assert said == "It could not be started. The node could not start it: node-a does not answer."
