@@ -148,11 +148,11 @@ def everything() -> dict[str, list[Package]]:
             *nvidia_driver("570", "570.10.00-1"),
             *kernel(),
         ],
-        "toolkit": [*container_toolkit("1.20.0-1"), *container_toolkit("1.21.0-1")],
-        "doca": [
+        "nvidia_container_toolkit": [*container_toolkit("1.20.0-1"), *container_toolkit("1.21.0-1")],
+        "doca_ofed": [
             rdma("doca-ofed", version, f"OFED-internal-{version}") for version in ("3.2.2-1", "3.5.0-1")
         ],
-        "mlnx": [rdma("mlnx-ofed-all", "24.10-3.2.5.0", "MLNX_OFED_LINUX-24.10-3.2.5.0")],
+        "mlnx_ofed": [rdma("mlnx-ofed-all", "24.10-3.2.5.0", "MLNX_OFED_LINUX-24.10-3.2.5.0")],
     }
 
 
