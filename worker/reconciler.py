@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from worker.resuming import find_again, find_resume
 from worker.start_plans import read_start_plan
 
 log = structlog.get_logger()
+STARTS_AT_ONCE = 8
 
 
 class Reconciler:
@@ -58,6 +60,7 @@ class Reconciler:
         self.executor = around(executor, "executor")
         self.runtime = runtime
         self.steady = steady
+        self.starters = ThreadPoolExecutor(STARTS_AT_ONCE, "start")
         self.known_since: dict[int, float] = {}
         self.asked_to_stop: dict[int, float] = {}
         self.handles: dict[int, Handle] = {}
@@ -67,31 +70,41 @@ class Reconciler:
         self.not_started: dict[int, NotStarted] = {}
 
     def reconcile(self, held: Held, renew: Callable[[], object] = lambda: None, requeue: bool = False) -> int:
-        """How many attempts live. `renew` is called before each, for starting many takes a while."""
+        """How many attempts live. `renew` is called before each, for starting many takes a while.
+
+        Executors are asked for several starts at once, and what they answered is written afterwards.
+        """
         living = attempts.list_living(self.cluster)
         now, ids = self.steady(), [attempt.attempt_id for attempt in living]
         self.known_since = {key: self.known_since.get(key, now) for key in ids}
         self.asked_to_stop = {key: self.asked_to_stop[key] for key in ids if key in self.asked_to_stop}
         self.handles = {}
         self.not_started = {key: self.not_started[key] for key in ids if key in self.not_started}
+        starting = []
         for attempt in living:
             renew()
-            self.reconcile_one(held, attempt, requeue)
+            if self.reconcile_one(held, attempt, requeue):
+                starting.append((attempt, self.intend_start(held, attempt)))
+        for attempt, start in starting:
+            renew()
+            self.finish_start(held, attempt, start)
         return len(living)
 
-    def reconcile_one(self, held: Held, attempt: LivingAttempt, requeue: bool = False) -> None:
+    def reconcile_one(self, held: Held, attempt: LivingAttempt, requeue: bool = False) -> bool:
+        """Whether it is to be started; everything else is done when this returns."""
         folder = self.folder_of(attempt)
         try:
             sight = self.executor.look(folder)
             truth = self.executor.read_end(folder) if sight.seen is Seen.GONE else None
         except CannotTell as silence:
             log.warning("the executor does not answer", code=silence.code, **silence.data)
-            return
+            return False
         if sight.seen is Seen.ALIVE and sight.handle is not None:
             self.handles[attempt.attempt_id] = sight.handle
         action = decide(self.facts_of(attempt, sight, truth, requeue))
         with structlog.contextvars.bound_contextvars(job=attempt.job_id, attempt=attempt.number):
             self.act(held, attempt, sight, truth, action)
+        return isinstance(action, Start)
 
     def folder_of(self, attempt: LivingAttempt) -> Path:
         settings = self.cluster.settings
@@ -131,8 +144,6 @@ class Reconciler:
         action: Action,
     ) -> None:
         match action:
-            case Start():
-                self.start(held, attempt)
             case RecordRunning(adopted=adopted) if sight.handle is not None:
                 log.info("found running", adopted=adopted)
                 attempts.record_running(self.cluster, held, attempt.attempt_id, sight.handle, adopted)
@@ -156,20 +167,25 @@ class Reconciler:
             case _:
                 pass
 
-    def start(self, held: Held, attempt: LivingAttempt) -> None:
+    def intend_start(self, held: Held, attempt: LivingAttempt) -> Future[Handle]:
+        """The intention is written before the executor is asked."""
         resume = find_again(self.cluster.settings, attempt) if attempt.resume_from else None
         plan = read_start_plan(self.cluster, self.runtime, attempt.attempt_id, resume)
         storage.ensure_workspace_folder(self.cluster.settings, attempt.workspace_id)
         attempts.record_starting(self.cluster, held, attempt.attempt_id, resume)
-        try:
-            handle = self.executor.start(plan)
-        except NotStarted as problem:
-            log.warning("not started, tried again later", code=problem.code, **problem.data)
-            self.not_started[attempt.attempt_id] = problem
-            return
-        self.handles[attempt.attempt_id] = handle
-        attempts.record_running(self.cluster, held, attempt.attempt_id, handle)
-        log.info("started", **handle)
+        return self.starters.submit(self.executor.start, plan)
+
+    def finish_start(self, held: Held, attempt: LivingAttempt, start: Future[Handle]) -> None:
+        with structlog.contextvars.bound_contextvars(job=attempt.job_id, attempt=attempt.number):
+            try:
+                handle = start.result()
+            except NotStarted as problem:
+                log.warning("not started, tried again later", code=problem.code, **problem.data)
+                self.not_started[attempt.attempt_id] = problem
+                return
+            self.handles[attempt.attempt_id] = handle
+            attempts.record_running(self.cluster, held, attempt.attempt_id, handle)
+            log.info("started", **handle)
 
     def interrupt(
         self, held: Held, attempt: LivingAttempt, code: str, data: dict[str, Any], truth: ExitTruth | None
