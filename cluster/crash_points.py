@@ -51,18 +51,21 @@ def outside(call: str) -> Iterator[None]:
     reach(f"{call} answered")
 
 
-def around(thing: Thing, name: str) -> Thing:
-    """The thing itself; while a listener is set, one whose every method is a call to the outside."""
-    return thing if listener is None else cast(Thing, _Around(thing, name))
+def around(thing: Thing, name: str, besides: frozenset[str] = frozenset()) -> Thing:
+    """The thing itself; while a listener is set, one whose every method is a call to the outside.
+
+    `besides` are methods that only look: dying before or after them is the same.
+    """
+    return thing if listener is None else cast(Thing, _Around(thing, name, besides))
 
 
 class _Around:
-    def __init__(self, thing: object, name: str) -> None:
-        self._thing, self._name = thing, name
+    def __init__(self, thing: object, name: str, besides: frozenset[str]) -> None:
+        self._thing, self._name, self._besides = thing, name, besides
 
     def __getattr__(self, verb: str) -> Any:
         found = getattr(self._thing, verb)
-        if not callable(found):
+        if verb in self._besides or not callable(found):
             return found
 
         def call(*arguments: Any, **named: Any) -> Any:

@@ -57,7 +57,7 @@ class Reconciler:
         steady: Callable[[], float] = time.monotonic,
     ) -> None:
         self.cluster = cluster
-        self.executor = around(executor, "executor")
+        self.executor = around(executor, "executor", besides=frozenset({"look", "list_running", "read_end"}))
         self.runtime = runtime
         self.steady = steady
         self.starters = ThreadPoolExecutor(STARTS_AT_ONCE, "start")

@@ -1,0 +1,83 @@
+"""Instead of dying at the n-th point, somebody else acts there: a second scheduler, a cancel, a clock."""
+
+import os
+import signal
+from collections.abc import Sequence
+
+from tests.crash.checker import violations
+from tests.crash.ground import Ground, beat
+from tests.crash.stage import Stage
+from tests.crash.story import Step
+from tests.crash.sweep import (
+    Finding,
+    Passes,
+    Patch,
+    come_right,
+    end_of,
+    in_child,
+    look,
+    play,
+    start_child,
+)
+
+LEASE_PASSES = 12
+"""Seconds after which the lease of a scheduler that stands still has run out."""
+
+
+class StandsStill(Passes):
+    """As SIGSTOP from outside would; not inside a transaction, where the others would only wait for it."""
+
+    def act(self, point: str) -> None:
+        if not point.endswith("committing"):
+            self.ground.journal.tell("killed", point=point)
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def one_pause(ground: Ground, story: Sequence[Step], number: int, patch: Patch | None = None) -> Finding:
+    """A second scheduler takes over from one that stands still; then the first goes on, knowing nothing (F5)."""
+    ground.put_back()
+    log = ground.folder / "children.log"
+    first = start_child(lambda: play(ground, story, -1, StandsStill(ground, number), patch), log)
+    _, status = os.waitpid(first, os.WUNTRACED)
+    if os.WIFSTOPPED(status):
+        in_child(lambda: take_over(ground, patch), log)
+        os.kill(first, signal.SIGCONT)
+        _, status = os.waitpid(first, 0)
+    code = os.waitstatus_to_exitcode(status)
+    told = ground.journal.read()
+    point = next((line["point"] for line in told if line["event"] == "killed"), None)
+    wrong = violations(look(ground)) + end_of(ground, code, log)
+    return Finding(number, point or f"point {number}", wrong)
+
+
+def take_over(ground: Ground, patch: Patch | None) -> None:
+    if patch is not None:
+        patch(ground)
+    ground.world.move(LEASE_PASSES)
+    beat(ground.cluster, ground.world)
+    stage = Stage(ground)
+    come_right(ground, stage)
+    stage.run(4)
+
+
+class Cancels(Passes):
+    """A person stops every job that there is, twice, while the scheduler is in the middle of something."""
+
+    def act(self, point: str) -> None:
+        if point.endswith("committing"):
+            return
+        self.ground.journal.tell("killed", point=point)
+        stage = Stage.of_now[0]
+        for key in [*stage.jobs, *stage.jobs]:
+            stage.stop(key)
+
+
+def one_cancel(ground: Ground, story: Sequence[Step], number: int) -> Finding:
+    """A cancel at the n-th point of the story (F16)."""
+    ground.put_back()
+    log = ground.folder / "children.log"
+    code = in_child(lambda: play(ground, story, -1, Cancels(ground, number)), log)
+    told = ground.journal.read()
+    point = next((line["point"] for line in told if line["event"] == "killed"), None)
+    wrong = violations(look(ground)) + end_of(ground, code, log)
+    return Finding(number, point or f"point {number}", wrong)

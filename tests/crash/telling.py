@@ -1,0 +1,61 @@
+"""A doorbell that looks, at every ring, whether what it rings about can be seen by somebody else."""
+
+import os
+import sqlite3
+from contextlib import closing
+
+import psycopg
+from sqlalchemy import URL
+
+from cluster.crash_points import outside
+from tests.crash.witness import Journal
+
+OPEN_WRITERS = (
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+    " AND pid <> pg_backend_pid() AND state LIKE 'idle in transaction%' AND backend_xid IS NOT NULL"
+)
+
+
+class TellingBell:
+    """Rings for nobody: the scheduler of these tests looks by itself. It tells the journal of every ring."""
+
+    def __init__(self, url: URL, journal: Journal) -> None:
+        self.url, self.journal = url, journal
+        self.connection: psycopg.Connection | None = None
+        self.connection_of = 0
+
+    def ring(self, topic: str, row_id: int) -> None:
+        with outside("bell.ring"):
+            self.journal.tell("rings", topic=topic, row=row_id, too_early=self.is_writing())
+
+    def enqueue(self, queue: str, operation_id: int) -> None:
+        with outside("bell.enqueue"):
+            self.journal.tell("enqueues", queue=queue, row=operation_id, too_early=self.is_writing())
+
+    def is_writing(self) -> bool:
+        """Whether some transaction that writes is still open; these tests have one writer at a time."""
+        if self.url.get_backend_name() == "sqlite":
+            with closing(sqlite3.connect(self.url.database or "", timeout=0, isolation_level=None)) as other:
+                try:
+                    other.execute("BEGIN IMMEDIATE")
+                except sqlite3.OperationalError:
+                    return True
+                return False
+        found = self.other_connection().execute(OPEN_WRITERS).fetchone()
+        return found is not None and found[0] > 0
+
+    def other_connection(self) -> psycopg.Connection:
+        """One for each process: none crosses a fork."""
+        if self.connection is None or self.connection_of != os.getpid():
+            self.connection, self.connection_of = psycopg.connect(plain(self.url), autocommit=True), os.getpid()
+        return self.connection
+
+    def close(self) -> None:
+        if self.connection is not None and self.connection_of == os.getpid():
+            self.connection.close()
+        self.connection = None
+
+
+def plain(url: URL) -> str:
+    """As psycopg itself takes it."""
+    return url.set(drivername="postgresql").render_as_string(hide_password=False)

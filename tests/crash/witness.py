@@ -1,0 +1,62 @@
+"""What really happened, written down by neither services nor rows: one line per event, in order."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from worker.executors.simulated_life import Behaviour, Run
+from worker.executors.simulated_world import World
+
+
+class Journal:
+    """Lines appended whole, so that a process killed between two leaves no half line."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def tell(self, event: str, **data: Any) -> None:
+        line = json.dumps({"event": event, "pid": os.getpid(), **data}) + "\n"
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.write(descriptor, line.encode())
+        os.close(descriptor)
+
+    def read(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.path.read_text().splitlines()] if self.path.exists() else []
+
+    def clear(self) -> None:
+        self.path.unlink(missing_ok=True)
+
+
+class WatchedWorld(World):
+    """The simulated world, with a witness who sees each program begin and end."""
+
+    def __init__(self, folder: Path, journal: Journal) -> None:
+        super().__init__(folder)
+        self.journal = journal
+        self.cast: Mapping[str, Behaviour] = {}
+        self.name_of: Callable[[int], str] = str
+
+    def behaviour_of(self, job: int) -> Behaviour:
+        """By the job's name: who it is has to be known before anybody could tell its number."""
+        name = self.name_of(job)
+        return replace(self.cast.get(name) or super().behaviour_of(job), says=f"{name} says\n")
+
+    def write_run(self, run: Run) -> None:
+        begins = run.began_at is not None and not self.has_begun(run.key)
+        super().write_run(run)
+        if begins:
+            self.journal.tell("begins", job=run.job, attempt=run.attempt, nodes=run.nodes, at=run.began_at)
+
+    def remove_run(self, key: str) -> None:
+        began = self.has_begun(key)
+        super().remove_run(key)
+        if began:
+            job, attempt = key.split("-")
+            self.journal.tell("ends", job=int(job), attempt=int(attempt), at=self.now())
+
+    def has_begun(self, key: str) -> bool:
+        path = self.folder / "runs" / f"{key}.json"
+        return path.exists() and json.loads(path.read_text())["began_at"] is not None
