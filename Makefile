@@ -1,7 +1,7 @@
 # What a person types. Everything begins with the distribution's own Python; see docs/install/one-machine.md.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help up down status reset ansible test test-all test-hosts bench sure lock python
+.PHONY: help up down status reset ansible test test-all test-hosts bench crash sure lock python
 
 CLEAN := env -u PYTHONPATH -u PYTHONHOME -u VIRTUAL_ENV
 BOOTSTRAP := $(CLEAN) /usr/bin/python3 -B -m worker.embedded.bootstrap
@@ -46,6 +46,9 @@ test-hosts: python  ## site.yml on bare systemd hosts (containers; needs root)
 
 bench: python  ## the queue measured beside Slurm, HyperQueue and RQ (20 min, idle machine; QUICK=1: 3 min)
 	@$(BOOTSTRAP) with-test-machine python -m tests.bench $(MEASURED)
+
+crash: python  ## a death at every commit and outside call, on both databases; writes docs/measurements
+	@$(BOOTSTRAP) with-test-machine python -m tests.crash
 
 sure: python  ## what to run before a push: ruff, mypy, import contracts, unit tests
 	@$(BOOTSTRAP) with-tools python -m tests.run sure unit

@@ -21,8 +21,14 @@ CHECKS = {
     "mypy": ["mypy"],
     "imports": ["lint-imports"],
 }
-ALL = ("sure", "unit", "store", "integration", "browser", "training")
-SIDE_BY_SIDE = {"unit": "load", "store": "load", "integration": "loadfile", "browser": "loadfile"}
+ALL = ("sure", "unit", "store", "crash", "integration", "browser", "training")
+SIDE_BY_SIDE = {
+    "unit": "load",
+    "store": "load",
+    "crash": "loadgroup",
+    "integration": "loadfile",
+    "browser": "loadfile",
+}
 """Parts for both cores, and how their tests are dealt out: files with an installation of their own stay whole."""
 TRAINS = {"integration", "browser", "training"}
 """The parts with real trainings: their environment is built before, so that no test waits for a compiler."""

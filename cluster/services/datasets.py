@@ -8,6 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload
 
+from cluster.crash_points import outside
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.names import check_dataset_name, check_file_name
 from cluster.domain.people import Actor
@@ -38,7 +39,9 @@ def create_upload(
 
     def take_in(dataset: Dataset) -> None:
         dataset.archive = archive_name
-        received.rename(storage.incoming_archive(cluster.settings, dataset.id))
+        archive = storage.incoming_archive(cluster.settings, dataset.id)
+        with outside("datasets.archive_taken_in"):
+            received.rename(archive)
 
     return create(
         cluster, actor, workspace_id, name, DatasetKind.UPLOAD, OperationKind.DATASET_IMPORT, take_in

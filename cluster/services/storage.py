@@ -17,7 +17,6 @@ def workspace_folder(settings: Settings, workspace_id: int) -> Path:
     return settings.storage_dir / "workspaces" / str(workspace_id)
 
 
-@outside("storage.ensure_workspace_folder")
 def service_ids(settings: Settings) -> tuple[int, int] | None:
     """Number and group of the services that are not root; None where all of them are one user.
 
@@ -29,6 +28,7 @@ def service_ids(settings: Settings) -> tuple[int, int] | None:
     return user.pw_uid, user.pw_gid
 
 
+@outside("storage.ensure_workspace_folder")
 def ensure_workspace_folder(settings: Settings, workspace_id: int) -> Path:
     """Readable by the workspace's group alone; other workspaces' jobs cannot even list it."""
     folder = workspace_folder(settings, workspace_id)
@@ -94,6 +94,7 @@ def attempt_folder(settings: Settings, workspace_id: int, job_id: int, attempt: 
     return workspace_folder(settings, workspace_id) / "jobs" / str(job_id) / str(attempt)
 
 
+@outside("storage.incoming_folder")
 def incoming_folder(settings: Settings) -> Path:
     """Uploads on their way in; nobody but the portal and the task workers reads it."""
     folder = settings.storage_dir / "incoming"

@@ -20,7 +20,7 @@ LIVING = {"waiting", "starting", "running", "stopping"}
 HOLDING = LIVING - {"waiting"}
 TABLES = (
     "jobs", "attempts", "allocations", "units", "nodes", "workspaces", "job_events", "audit_entries",
-    "operations", "datasets", "idempotent_answers",
+    "operations", "datasets", "sweeps",
 )  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def read_postgresql(url: str) -> Iterator[tuple[str, list[Record]]]:
 
 def violations(seen: Seen) -> list[str]:
     """Everything that is wrong now, in the middle of a story as much as at its end."""
-    checks = (acknowledged, units_once, quotas, gangs, attempts_once, programs_once, ends, events,
+    checks = (acknowledged, sweeps_whole, units_once, quotas, gangs, attempts_once, programs_once, ends, events,
               outputs, holdings, leftovers, audited, rings)  # fmt: skip
     return [f"{check.__name__}: {sentence}" for check in checks for sentence in check(seen)]
 
@@ -85,10 +85,40 @@ def acknowledged(seen: Seen) -> Iterator[str]:
     for name, count in Counter(job["name"] for job in seen.of("jobs")).items():
         if count > 1 and name in by_key:
             yield f"{count} jobs were made of the one request {name}"
-    stops = {told["job"] for told in seen.told if told["event"] == "stop acknowledged" and not told["refused"]}
+    stops = {
+        told["job"] for told in seen.told if told["event"] == "stop acknowledged" and not told["refused"]
+    }
     for job in seen.of("jobs"):
         if job["id"] in stops and job["desired"] != "stop":
             yield f"the stop of job {job['id']} was acknowledged and is forgotten"
+
+
+def sweeps_whole(seen: Seen) -> Iterator[str]:
+    """I1: a sweep is there with all its jobs and its one audit entry, or not at all; its limit holds."""
+    made = Counter(job["sweep_id"] for job in seen.of("jobs"))
+    entries = Counter(e["object_id"] for e in seen.of("audit_entries") if e["action"] == "sweep.submitted")
+    told = {line["sweep"] for line in seen.told if line["event"] == "sweep acknowledged"}
+    there = {sweep["id"] for sweep in seen.of("sweeps")}
+    if told - there or len(there) > len(told) + 1:
+        yield f"the sweeps {sorted(told)} were acknowledged, {sorted(there)} are there"
+    for sweep in seen.of("sweeps"):
+        if made[sweep["id"]] != sweep["jobs"] or entries[sweep["id"]] != 1:
+            yield f"sweep {sweep['id']} has {made[sweep['id']]} jobs and {entries[sweep['id']]} audit entries"
+        if sweep["most_at_once"] and most_at_once(seen, sweep["id"]) > sweep["most_at_once"]:
+            yield f"more than {sweep['most_at_once']} jobs of sweep {sweep['id']} had units at a time"
+
+
+def most_at_once(seen: Seen, sweep: int) -> int:
+    own = {job["id"] for job in seen.of("jobs") if job["sweep_id"] == sweep}
+    tries = [each for each in seen.of("attempts") if each["job_id"] in own]
+    moments = [(each["created_at"], 1) for each in tries]
+    ends = {held["attempt_id"]: held["ended_at"] for held in seen.of("allocations")}
+    moments += [(ends[each["id"]], -1) for each in tries if ends[each["id"]] is not None]
+    now = most = 0
+    for _, change in sorted(moments):
+        now += change
+        most = max(most, now)
+    return most
 
 
 def units_once(seen: Seen) -> Iterator[str]:
@@ -184,7 +214,11 @@ def ends(seen: Seen) -> Iterator[str]:
         has_end = job["ended_at"] is not None and job["end_code"] is not None
         if has_end != (job["state"] not in LIVING):
             yield f"job {job['id']} is {job['state']}, ended at {job['ended_at']} with {job['end_code']}"
-        if job["state"] in ("finished", "failed") and job["desired"] == "run" and job["end_code"] == "exit.stopped":
+        if (
+            job["state"] in ("finished", "failed")
+            and job["desired"] == "run"
+            and job["end_code"] == "exit.stopped"
+        ):
             yield f"job {job['id']} was stopped and nobody had asked"
         if job["state"] == "finished" and job["exit_code"] != 0:
             yield f"job {job['id']} finished with the exit code {job['exit_code']}"
@@ -275,7 +309,7 @@ def rings(seen: Seen) -> Iterator[str]:
             continue
         if told["too_early"]:
             yield f"the bell rang for {told.get('topic', 'operation')} {told['row']} before the commit"
-        elif told.get("topic") == "jobs" and told["row"] not in ids:
+        elif told.get("topic") == "jobs" and told["row"] not in {*ids, 0}:
             yield f"the bell rang for job {told['row']}, which does not exist"
 
 

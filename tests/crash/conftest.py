@@ -6,22 +6,30 @@ import pytest
 
 from tests.crash import ground as grounds
 from tests.crash.ground import Ground
+from tests.crash.story import SHORT
+from tests.crash.sweep import warm_up
 from tests.databases import PostgresqlServer
 
 
 @pytest.fixture(scope="session")
 def sqlite_ground() -> Iterator[Ground]:
     with grounds.sqlite_ground() as ground:
+        warm_up(ground, SHORT)
         yield ground
 
 
 @pytest.fixture(scope="session")
 def postgresql_ground(postgresql: PostgresqlServer) -> Iterator[Ground]:
     with grounds.postgresql_ground(postgresql) as ground:
+        warm_up(ground, SHORT)
         yield ground
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+KINDS = [pytest.param(kind, marks=pytest.mark.xdist_group(kind)) for kind in ("sqlite", "postgresql")]
+"""Both at the same time where tests run side by side, each with one ground."""
+
+
+@pytest.fixture(params=KINDS)
 def ground(request: pytest.FixtureRequest) -> Ground:
     found: Ground = request.getfixturevalue(f"{request.param}_ground")
     return found

@@ -65,9 +65,15 @@ class Ground:
     def folder(self) -> Path:
         return self.settings.state_dir
 
+    @property
+    def bell(self) -> TellingBell:
+        assert isinstance(self.cluster.bell, TellingBell)
+        return self.cluster.bell
+
     def put_back(self) -> None:
         """Rows and files as they were in the beginning; whoever is still connected is thrown out."""
         self.cluster.store.close()
+        self.bell.close()
         for part in ("storage", "simulated"):
             shutil.rmtree(self.folder / part, ignore_errors=True)
         shutil.copytree(self.folder / "beginning" / "simulated", self.folder / "simulated")
@@ -167,9 +173,7 @@ def furnish(cluster: Cluster, journal: Journal, world: WatchedWorld) -> Ground:
     actor = actor_of(person)
     _, token = tokens.create_token(cluster, actor, "laptop", ["read", "write"], 30)
     app = create_app(cluster, testing=True)
-    return Ground(
-        settings, cluster, app, journal, world, token, actor, trainings[0].id, trainings[1].id
-    )
+    return Ground(settings, cluster, app, journal, world, token, actor, trainings[0].id, trainings[1].id)
 
 
 def beat(cluster: Cluster, world: WatchedWorld) -> None:

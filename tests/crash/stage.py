@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from sqlalchemy import select
+
 import worker.reconciler
 import worker.scheduler
-from cluster.store.jobs import Job
-from sqlalchemy import select
 from cluster.domain.states import JobState
+from cluster.store.jobs import Job
 from tests.crash.ground import Ground, beat
 from worker.ears import Ears
 from worker.executors.simulated import SimulatedExecutor
@@ -74,6 +75,7 @@ class Stage:
     """The one of this process."""
     ground: Ground
     jobs: dict[str, int] = field(default_factory=dict)
+    sweep: int = 0
     scheduler: Scheduler = field(init=False)
 
     def __post_init__(self) -> None:
@@ -83,11 +85,15 @@ class Stage:
         worker.reconciler.time = clock
         self.ears = CountedWaits(self.ground, lambda: self.scheduler.stopping.set())
         executor = SimulatedExecutor(self.ground.world)
-        self.scheduler = Scheduler(self.ground.cluster, executor, Path("/runtime"), self.ears, self.ground.world.now)
+        self.scheduler = Scheduler(
+            self.ground.cluster, executor, Path("/runtime"), self.ears, self.ground.world.now
+        )
         self.ground.world.name_of = self.name_of
         for told in self.ground.journal.read():
             if told["event"] == "acknowledged":
                 self.jobs[told["key"]] = told["job"]
+            elif told["event"] == "sweep acknowledged":
+                self.sweep = told["sweep"]
 
     def name_of(self, job: int) -> str:
         with self.ground.cluster.store.read() as session:
@@ -118,4 +124,3 @@ class Stage:
         answer = self.post(f"/jobs/{self.jobs[key]}/stop")
         assert answer.status_code in (202, 409), answer.text
         self.ground.journal.tell("stop acknowledged", job=self.jobs[key], refused=answer.status_code == 409)
-

@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from cluster.domain.errors import Conflict
-from cluster.services import workspaces
+from cluster.domain.jobs import JobRequest
+from cluster.domain.sweeps import SweepRequest
+from cluster.services import sweeps, workspaces
 from cluster.store.trainings import Training
 from tests.crash.stage import Stage
-from worker.executors.simulated import Behaviour
 
 Step = Callable[[Stage], object]
 
@@ -22,17 +23,37 @@ def end_term(stage: Stage) -> None:
     ground.journal.tell("term ended", workspace=workspace)
 
 
-CAST = {
-    "short": Behaviour(seconds=3),
-    "long": Behaviour(seconds=100, ignores_stop=True),
-    "other": Behaviour(seconds=4),
-    "waits": Behaviour(seconds=3),
-    "unwanted": Behaviour(seconds=3),
-    "fails": Behaviour(seconds=2, exit_code=3),
-    "loses": Behaviour(seconds=5, loses_shim_after=2),
-    "too-late": Behaviour(seconds=3),
-}
-"""How the program of the job with this name behaves."""
+def submit_sweep(stage: Stage) -> None:
+    """Three jobs in one request with a key, two of them at a time."""
+    ground = stage.ground
+    job = JobRequest(name="grid", units=1, command=("train.py", "{rate}"))
+    request = SweepRequest(job, {"rate": ["1", "2", "3"]}, most_at_once=2)
+    sweep = sweeps.submit_sweep(ground.cluster, ground.administrator, ground.narrow, request, ("grid", "h"))
+    ground.journal.tell("sweep acknowledged", sweep=sweep.id, jobs=3)
+    stage.sweep = sweep.id
+
+
+def stop_sweep(stage: Stage) -> None:
+    ground = stage.ground
+    with suppress(Conflict):  # All its jobs have ended.
+        sweeps.stop_sweep(ground.cluster, ground.administrator, stage.sweep)
+
+
+SHORT: Sequence[Step] = (
+    lambda on: on.submit("short", on.ground.wide, 1),
+    lambda on: on.submit("long", on.ground.wide, 2),
+    lambda on: on.run(2),
+    lambda on: on.submit("unwanted", on.ground.wide, 1),
+    lambda on: on.stop("unwanted"),
+    lambda on: on.stop("long"),
+    lambda on: on.submit("fails", on.ground.narrow, 1),
+    lambda on: on.run(3),
+    lambda on: on.ground.world.reboot("node-a"),
+    lambda on: on.ground.world.reboot("node-b"),
+    end_term,
+    lambda on: on.run(40, may_end_early=True),
+)
+"""One of everything, for the tests of every change."""
 
 MAIN: Sequence[Step] = (
     lambda on: on.submit("short", on.ground.wide, 1),
@@ -43,8 +64,10 @@ MAIN: Sequence[Step] = (
     lambda on: on.submit("unwanted", on.ground.wide, 1),
     lambda on: on.stop("unwanted"),
     lambda on: on.run(3),
+    submit_sweep,
     lambda on: on.stop("long"),
     lambda on: on.run(6),
+    stop_sweep,
     lambda on: on.submit("fails", on.ground.narrow, 1),
     lambda on: on.submit("loses", on.ground.wide, 1),
     lambda on: on.run(2),

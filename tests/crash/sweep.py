@@ -13,14 +13,17 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import worker.reconciler
+import worker.scheduler
 from cluster import crash_points
 from tests.crash.checker import Seen, see, unsettled, violations
 from tests.crash.ground import Ground
 from tests.crash.stage import Stage
-from tests.crash.story import CAST, Step
+from tests.crash.story import Step
 
 RIGHT_WITHIN = 15
 """Seconds of the world's time after a death (I7)."""
@@ -135,7 +138,6 @@ def play(
     if patch is not None:
         patch(ground)
     crash_points.listener = listener
-    ground.world.cast = CAST
     stage = Stage(ground)
     other = another_reader(ground)
     if first >= 0:
@@ -187,7 +189,9 @@ def one_run(
     for number in (*deaths, None):
         steps = [told["number"] for told in ground.journal.read() if told["event"] == "step"]
         first = steps[-1] if steps else -1
-        code = in_child(lambda first=first, number=number: play(ground, story, first, Dies(ground, number), patch), log)
+        code = in_child(
+            lambda first=first, number=number: play(ground, story, first, Dies(ground, number), patch), log
+        )
         if code != -signal.SIGKILL:
             break
     told = ground.journal.read()
@@ -209,6 +213,17 @@ def end_of(ground: Ground, code: int, log: Path) -> list[str]:
         return [f"the process ended with {code}: {log.read_text()[-2000:]}"]
     left = [job for job in look(ground).of("jobs") if job["ended_at"] is None and job["state"] != "waiting"]
     return [f"job {job['id']} has not ended" for job in left] + unsettled(look(ground), running_in(ground))
+
+
+def warm_up(ground: Ground, story: Sequence[Step]) -> None:
+    """Once in this process: what SQLAlchemy has compiled, every child inherits."""
+    kept = worker.scheduler.time, worker.reconciler.time
+    ground.put_back()
+    with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
+        play(ground, story, -1, Passes(ground, None))
+    crash_points.listener = None
+    worker.scheduler.time, worker.reconciler.time = kept
+    ground.put_back()
 
 
 def list_points(ground: Ground, story: Sequence[Step]) -> list[str]:

@@ -47,7 +47,10 @@ class TellingBell:
     def other_connection(self) -> psycopg.Connection:
         """One for each process: none crosses a fork."""
         if self.connection is None or self.connection_of != os.getpid():
-            self.connection, self.connection_of = psycopg.connect(plain(self.url), autocommit=True), os.getpid()
+            self.connection, self.connection_of = (
+                psycopg.connect(plain(self.url), autocommit=True),
+                os.getpid(),
+            )
         return self.connection
 
     def close(self) -> None:

@@ -2,11 +2,12 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tests.crash.cast import CAST
 from worker.executors.simulated_life import Behaviour, Run
 from worker.executors.simulated_world import World
 
@@ -36,13 +37,15 @@ class WatchedWorld(World):
     def __init__(self, folder: Path, journal: Journal) -> None:
         super().__init__(folder)
         self.journal = journal
-        self.cast: Mapping[str, Behaviour] = {}
         self.name_of: Callable[[int], str] = str
 
     def behaviour_of(self, job: int) -> Behaviour:
         """By the job's name: who it is has to be known before anybody could tell its number."""
         name = self.name_of(job)
-        return replace(self.cast.get(name) or super().behaviour_of(job), says=f"{name} says\n")
+        return replace(
+            CAST.get(name) or CAST.get(name.partition("-")[0]) or super().behaviour_of(job),
+            says=f"{name} says\n",
+        )
 
     def write_run(self, run: Run) -> None:
         begins = run.began_at is not None and not self.has_begun(run.key)

@@ -89,8 +89,9 @@ def new_folder(cluster: Cluster, dataset: Dataset) -> Iterator[tuple[Path, bool]
         yield folder, True
         return
     staging = folder.with_name(f".{folder.name}.new")
-    shutil.rmtree(staging, ignore_errors=True)
-    staging.mkdir(mode=0o700)
+    with outside("datasets.staging_made"):
+        shutil.rmtree(staging, ignore_errors=True)
+        staging.mkdir(mode=0o700)
     try:
         yield staging, False
         storage.hand_tree_to_group(settings, staging, dataset.workspace_id)
@@ -102,7 +103,8 @@ def new_folder(cluster: Cluster, dataset: Dataset) -> Iterator[tuple[Path, bool]
             raise
         raise NoSpace("dataset.no_space", free=shutil.disk_usage(folder.parent).free) from error
     finally:
-        shutil.rmtree(staging, ignore_errors=True)
+        with outside("datasets.staging_removed"):
+            shutil.rmtree(staging, ignore_errors=True)
 
 
 def finish(cluster: Cluster, operation: Operation, folder: Path, reporter: Reporter) -> None:

@@ -1,0 +1,98 @@
+"""The whole sweep on both databases: ``make crash``; writes docs/measurements/crashes.md.
+
+``python -m tests.crash sqlite 361`` plays one death again and prints what the processes said.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+
+from tests.crash.ground import Ground, postgresql_ground, sqlite_ground
+from tests.crash.races import one_cancel, one_pause
+from tests.crash.story import MAIN
+from tests.crash.sweep import Report, list_points, one_run, random_kills, sweep, warm_up
+from tests.databases import postgresql_server
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = ROOT / "docs" / "measurements" / "crashes.md"
+SEEDS = range(1, 41)
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) > 1:
+        return play_again(arguments[0], [int(number) for number in arguments[1:]])
+    reports: list[Report] = []
+    for kind in ("sqlite", "postgresql"):
+        with a_ground(kind) as ground:
+            warm_up(ground, MAIN)
+            for report in sweep_all(ground):
+                print(report.line(), *report.wrong, sep="\n  ", flush=True)
+                reports.append(report)
+    write_table(reports)
+    wrong = sum(len(report.wrong) for report in reports)
+    points = len(set().union(*(report.points for report in reports[:1])))
+    print(f"{points} points, {sum(report.kills for report in reports)} kills, {wrong} violations")
+    return 1 if wrong else 0
+
+
+def sweep_all(ground: Ground) -> Iterator[Report]:
+    numbers = range(1, len(list_points(ground, MAIN)) + 1)
+    yield sweep(ground, "A death at each point", MAIN, count(1))
+    yield random_kills(ground, "Several deaths in one run", MAIN, SEEDS)
+    yield sweep(ground, "A second scheduler at each third point", MAIN, every(numbers, 3), one_pause)
+    yield sweep(ground, "A cancel of everything at each third point", MAIN, every(numbers, 3), one_cancel)
+
+
+def every(numbers: Iterable[int], stride: int) -> list[int]:
+    return list(numbers)[::stride]
+
+
+def play_again(kind: str, deaths: list[int]) -> int:
+    with a_ground(kind) as ground:
+        finding = one_run(ground, MAIN, deaths)
+        print((ground.folder / "children.log").read_text())
+        for told in ground.journal.read():
+            print(told)
+        print(finding.point, *finding.wrong, sep="\n  ")
+    return 1 if finding.wrong else 0
+
+
+@contextmanager
+def a_ground(kind: str) -> Iterator[Ground]:
+    if kind == "sqlite":
+        with sqlite_ground() as ground:
+            yield ground
+    else:
+        with postgresql_server() as server, postgresql_ground(server) as ground:
+            yield ground
+
+
+def write_table(reports: list[Report]) -> None:
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.strip()
+    lines = [
+        "# Deaths at every point",
+        "",
+        f"Written by `make crash` on {datetime.now(UTC):%Y-%m-%d} at commit {commit}.",
+        "What is done and checked: [crashes](../developing/crashes.md).",
+        "",
+        "| what | database | points | deaths or acts | right again within | violations | seconds | seeds |",
+        "|---|---|---:|---:|---:|---:|---:|---|",
+    ]
+    for report in reports:
+        slowest = max((finding.seconds_to_right for finding in report.findings), default=0.0)
+        seeds = f"{report.seeds[0]}–{report.seeds[-1]}" if report.seeds else ""
+        lines.append(
+            f"| {report.title} | {report.database} | {len(report.points)} | {report.kills} |"
+            f" {slowest:.0f} s of the world's time | {len(report.wrong)} | {report.seconds:.0f} | {seeds} |"
+        )
+    TABLE.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
