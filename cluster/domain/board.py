@@ -37,6 +37,9 @@ class Head:
     """When it joined the line: submitted, or came back into it. None: before all others."""
     source: Source | None = None
     """Where `seconds` comes from."""
+    shortest: float | None = None
+    """Seconds of the shortest and the longest earlier run, where there were several."""
+    longest: float | None = None
 
 
 @dataclass(frozen=True)
@@ -65,9 +68,10 @@ class Quota:
     limit: int
     used: int
     served_at: datetime | None = None
-    """When one of its jobs was given units last: it has had its turn, and goes behind those who wait."""
+    """When one of its jobs was given units last without `passes`: it has had its turn, and goes behind
+    those who wait."""
     served: int = 0
-    """The last attempt's id: tells two turns of the same moment apart."""
+    """That attempt's id: tells two turns of the same moment apart."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,8 @@ class Placed:
 
     job_id: int
     nodes: tuple[tuple[int, tuple[int, ...]], ...]
+    passes: bool = False
+    """It passed the foremost job of its workspace without delaying it: that was not the workspace's turn."""
 
     @property
     def node_id(self) -> int:

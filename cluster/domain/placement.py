@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from cluster.domain.board import Decision, Head, NodeUnits, Placed, Quota, Running, Waiting
+from cluster.domain.look import Look
 from cluster.domain.order import in_order
 from cluster.domain.table import Table
 
@@ -40,8 +41,8 @@ def place(
 
     `spread`: the executor can run one job on several nodes.
     """
-    table = Table(nodes, quotas, running, now, spread)
-    return [table.decide(head) for head in in_order(heads, quotas)]
+    look = Look(Table(nodes, quotas, running, now, spread))
+    return [look.decide(head) for head in look.in_turn(heads)]
 
 
 @dataclass(frozen=True)

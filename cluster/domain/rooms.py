@@ -1,6 +1,6 @@
 """How many units of a node, or of a quota, are free from now on: runs give back, promises take away."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from math import inf
@@ -25,10 +25,17 @@ class Promise:
 
 
 @dataclass
+class Clock:
+    """What time it is for all rooms of a table: seconds since 1970."""
+
+    now: float
+
+
+@dataclass
 class Room:
     """Moments are seconds since 1970."""
 
-    now: float
+    clock: Clock
     free: int
     """Below zero where a quota was cut under what is in use."""
     ends: list[tuple[float, Running]] = field(default_factory=list)
@@ -46,7 +53,7 @@ class Room:
         if not self.promises or self.free <= 0:
             return self.free
         is_uncertain = any(promise.begin >= UNKNOWN for promise in self.promises)
-        until = inf if limit is None or is_uncertain else self.now + limit
+        until = inf if limit is None or is_uncertain else self.clock.now + limit
         return min(amount for moment, amount in self.levels() if moment < until)
 
     def fits(self, units: int, limit: float | None) -> bool:
@@ -55,7 +62,7 @@ class Room:
     def levels(self) -> list[tuple[float, int]]:
         """(moment, free from then on until the next), the first one now."""
         if not self.known_levels:
-            changes = {self.now: 0}
+            changes = {self.clock.now: 0}
             for end, run in self.ends:
                 changes[end] = changes.get(end, 0) + run.units
             for promise in self.promises:
@@ -94,7 +101,7 @@ class Room:
         if any(promise.begin >= UNKNOWN for promise in self.promises):
             return inf if self.most(None) >= units else 0.0
         short = (moment for moment, amount in self.levels() if amount < units)
-        return next(short, inf) - self.now
+        return next(short, inf) - self.clock.now
 
     def promise(self, job_id: int, begin: float, limit: float | None, units: int) -> None:
         until = inf if limit is None else begin + limit
@@ -106,19 +113,18 @@ class Room:
         self.free -= run.units
         self._put_in_order([run for _, run in self.ends] + [run])
 
-    def give_back(self, job_id: int) -> None:
-        gone = [run for _, run in self.ends if run.job_id == job_id]
-        self.free += sum(run.units for run in gone)
-        self._put_in_order([run for _, run in self.ends if run.job_id != job_id])
+    def forget_promises(self) -> None:
+        self.promises = []
+        self._forget()
 
-    def turn_to(self, now: float) -> None:
-        """Later, nothing is promised yet. Ends that have passed meanwhile are as good as unknown."""
-        self.now, self.promises = now, []
-        self._put_in_order([run for _, run in self.ends])
+    def give_back(self, over: Collection[int]) -> None:
+        """The units of these jobs."""
+        self.free += sum(run.units for _, run in self.ends if run.job_id in over)
+        self._put_in_order([run for _, run in self.ends if run.job_id not in over])
 
     def _put_in_order(self, runs: Iterable[Running]) -> None:
         """Two unknown ends are two moments, the older job's first: one of them alone may be enough."""
-        ends = sorted(((moment_of(run, self.now), run) for run in runs), key=_soonest)
+        ends = sorted(((moment_of(run, self.clock.now), run) for run in runs), key=_soonest)
         self.ends = [
             (moment if moment < UNKNOWN else UNKNOWN + rank, run) for rank, (moment, run) in enumerate(ends)
         ]
@@ -128,12 +134,12 @@ class Room:
         self.known_levels, self.known_moments = [], {}
 
 
-def room_of(total: int, free: int, runs: Sequence[Running], now: float) -> Room:
+def room_of(clock: Clock, total: int, free: int, runs: Sequence[Running]) -> Room:
     """Units that are in use by no known run come back nobody knows when, one by one."""
     rest = total - free - sum(run.units for run in runs)
     unexplained = [Running(NOBODY, 0, 0, 1)] * rest
-    room = Room(now, free, [(0.0, run) for run in (*runs, *unexplained)])
-    room.turn_to(now)
+    room = Room(clock, free, [(0.0, run) for run in (*runs, *unexplained)])
+    room.give_back(())
     return room
 
 

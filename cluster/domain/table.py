@@ -1,31 +1,20 @@
-"""What is still free while heads are decided one after another."""
+"""What is free, until when, and what of it is promised: nodes and quotas while heads are decided."""
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
+from heapq import heapify, heapreplace
 from math import inf
 
-from cluster.domain.board import Decision, Head, NodeUnits, Placed, Quota, Running, Waiting
+from cluster.domain.board import Head, NodeUnits, Placed, Quota, Running
 from cluster.domain.gangs import Offer, Share, choose_nodes, choose_units
-from cluster.domain.never import why_never
-from cluster.domain.rooms import NOBODY, UNKNOWN, Room, as_time, room_of
+from cluster.domain.rooms import NOBODY, Clock, Room, room_of
 from cluster.domain.states import NodeState
-from cluster.domain.waiting import (
-    AheadInQueue,
-    HeldForAnother,
-    NotEnoughTogether,
-    NotEnoughUnits,
-    Outlook,
-    QuotaUsed,
-    Reason,
-)
 
 NO_QUOTA = Quota(0, 0)
 
 
 class Table:
-    """Give it heads in the true order. What it has refused to one it refuses to its like at once."""
-
     def __init__(
         self,
         nodes: Sequence[NodeUnits],
@@ -35,125 +24,51 @@ class Table:
         spread: bool,
     ) -> None:
         self.now, self.quotas, self.spread = now, quotas, spread
+        self.clock = Clock(now.timestamp())
         self.nodes = sorted(nodes, key=lambda node: node.node_id)
-        self.ready = [node for node in self.nodes if node.state is NodeState.READY]
-        self.free = {node.node_id: list(node.free) for node in self.ready}
-        on_node: dict[int, list[Running]] = {}
+        self.ready = {node.node_id: node for node in self.nodes if node.state is NodeState.READY}
+        self.free = {node_id: list(node.free) for node_id, node in self.ready.items()}
         self.of_workspace: dict[int, list[Running]] = {}
+        on_node: dict[int, list[Running]] = {}
         for run in running:
             on_node.setdefault(run.node_id, []).append(run)
             self.of_workspace.setdefault(run.workspace_id, []).append(run)
-        moment = now.timestamp()
         self.rooms = {
-            node.node_id: room_of(node.total, len(node.free), on_node.get(node.node_id, ()), moment)
-            for node in self.ready
+            node_id: room_of(self.clock, node.total, len(node.free), on_node.get(node_id, ()))
+            for node_id, node in self.ready.items()
         }
         self.shares: dict[int, Room] = {}
-        """What each workspace may still take."""
-        self.start_looking()
+        """What each workspace may still take of its quota."""
+        self.promised: list[Room] = []
+        self.soonest: dict[int, list[tuple[float, int, int]]] = {}
+        """By units, a heap of (first moment, size, node): within a look moments only get later.
 
-    def start_looking(self) -> None:
-        """Forgets what was refused and promised; what was given stays given."""
-        self.lines: dict[int, list[int]] = {}
-        """Waiting jobs per workspace, the foremost first."""
-        self.has_promise: set[int] = set()
-        """Workspaces whose foremost job has one: others may pass it without delaying it."""
-        self.refused: set[tuple[int, int, float | None]] = set()
-        self.has_no_node: set[tuple[int, float | None]] = set()
-        self.never: dict[tuple[int, int], Reason | None] = {}
+        Equal moments go to the smaller node, whoever else is there now: a promise stays where it was.
+        """
+        self.made_up = 0
 
-    def decide(self, head: Head) -> Decision:
-        if head.blocked:
-            return Waiting(head.job_id, head.blocked)
-        never = self._never(head)
-        if never:
-            return Waiting(head.job_id, never, self._help_once(head))
-        line = self.lines.setdefault(head.workspace_id, [])
-        shape = (head.workspace_id, head.units, head.limit)
-        if line and (shape in self.refused or head.workspace_id not in self.has_promise):
-            return self._behind(head, line)
-        nodes = self.choose(head)
-        if nodes:
-            return self._give(head, nodes)
-        self.refused.add(shape)
-        if line:
-            return self._behind(head, line)
-        line.append(head.job_id)
-        reason = self._why_not_now(head)
-        outlook = self._promise(head)
-        return Waiting(head.job_id, reason, outlook)
-
-    def _never(self, head: Head) -> Reason | None:
-        """Looked up once for each size and quota."""
-        key = (head.units, self.quota_of(head).limit)
-        if key not in self.never:
-            self.never[key] = why_never(head, self.nodes, key[1], self.spread)
-        return self.never[key]
-
-    def quota_of(self, head: Head) -> Quota:
-        return self.quotas.get(head.workspace_id, NO_QUOTA)
-
-    def share_of(self, head: Head) -> Room:
-        share = self.shares.get(head.workspace_id)
+    def share(self, workspace_id: int) -> Room:
+        share = self.shares.get(workspace_id)
         if share is None:
-            quota = self.quota_of(head)
-            runs = self.of_workspace.get(head.workspace_id, ())
-            share = room_of(quota.limit, quota.limit - quota.used, runs, self.now.timestamp())
-            self.shares[head.workspace_id] = share
+            quota, runs = self.quotas.get(workspace_id, NO_QUOTA), self.of_workspace.get(workspace_id, ())
+            share = room_of(self.clock, quota.limit, quota.limit - quota.used, runs)
+            self.shares[workspace_id] = share
         return share
 
-    def choose(self, head: Head) -> list[Share]:
-        """Where it starts now, within its quota and past no promise; empty where it does not."""
-        if not self.share_of(head).fits(head.units, head.limit):
-            return []
-        wanted = (head.units, head.limit)
-        if wanted in self.has_no_node:
-            return []
-        nodes = choose_nodes(
-            self._offers(head.limit, 1 if self.spread else head.units), head.units, self.spread
-        )
-        if not nodes:
-            self.has_no_node.add(wanted)
-        return nodes
-
-    def helps(self, head: Head) -> int | None:
-        """The most units with which it would start now; None where even one would not help."""
-        if self.share_of(head).free <= 0:
-            return None
-        units = [offer.units for offer in self._offers(head.limit, 1)]
-        most = sum(units) if self.spread else max(units, default=0)
-        most = min(most, self.share_of(head).most(head.limit), head.units - 1)
-        return most if most > 0 else None
-
-    def longest(self, head: Head) -> float:
-        """For how many seconds one node, or all where it may spread, can have it from now on."""
-        lengths = [(room.longest(head.units), room.free) for room in self.rooms.values()]
-        longest = max((length for length, free in lengths if free >= head.units), default=0.0)
-        share = self.share_of(head)
-        return min(longest, share.longest(head.units)) if share.free >= head.units else 0.0
-
-    def _offers(self, limit: float | None, least: int) -> list[Offer]:
+    def offers(self, limit: float | None) -> list[Offer]:
+        """The nodes that have something free for a job that is over by then."""
         return [
-            Offer(node, self.rooms[node.node_id].most(limit), self.free[node.node_id])
-            for node in self.ready
-            if len(self.free[node.node_id]) >= least
+            Offer(self.ready[node_id], self.rooms[node_id].most(limit), free)
+            for node_id, free in self.free.items()
+            if free
         ]
 
-    def _help_once(self, head: Head) -> Outlook:
-        """For the first of its like; the rest may ask `cluster.domain.advice`."""
-        shape = (head.workspace_id, head.units, head.limit)
-        is_behind = bool(self.lines.get(head.workspace_id)) and head.workspace_id not in self.has_promise
-        if shape in self.refused or is_behind:
-            return Outlook()
-        self.refused.add(shape)
-        return Outlook(helps_units=self.helps(head))
+    def choose(self, units: int, limit: float | None) -> list[Share]:
+        """On which nodes so many are free now, promises kept; empty where they are not."""
+        offers = [offer for offer in self.offers(limit) if offer.units >= (1 if self.spread else units)]
+        return choose_nodes(offers, units, self.spread)
 
-    def _behind(self, head: Head, line: list[int]) -> Waiting:
-        line.append(head.job_id)
-        ahead = len(line) - 1
-        return Waiting(head.job_id, AheadInQueue(ahead, line[0]), Outlook(ahead=ahead, first_ahead=line[0]))
-
-    def _give(self, head: Head, nodes: Sequence[Share]) -> Placed:
+    def give(self, head: Head, nodes: Sequence[Share], passes: bool) -> Placed:
         given = []
         for node, count in nodes:
             free = self.free[node.node_id]
@@ -161,59 +76,61 @@ class Table:
             self.free[node.node_id] = [unit for unit in free if unit not in units]
             run = run_of(head, node.node_id, count, self.now)
             self.rooms[node.node_id].take(run)
-            self.share_of(head).take(run)
+            self.share(head.workspace_id).take(run)
             given.append((node.node_id, units))
-        return Placed(head.job_id, tuple(given))
+        return Placed(head.job_id, tuple(given), passes)
 
-    def _why_not_now(self, head: Head) -> Reason:
-        quota, share = self.quota_of(head), self.share_of(head)
-        kind = self.ready[0].kind
-        if share.free < head.units:
-            return QuotaUsed(quota.limit, quota.limit - share.free, head.units, kind)
-        free = {node.node_id: len(self.free[node.node_id]) for node in self.ready}
-        together = sum(free.values())
-        if self.spread and together < head.units:
-            return NotEnoughTogether(head.units, together, len(self.ready), kind)
-        emptiest = max(self.ready, key=lambda node: (free[node.node_id], node.total, -node.node_id))
-        if not self.spread and free[emptiest.node_id] < head.units:
-            return NotEnoughUnits(
-                head.units, free[emptiest.node_id], emptiest.name, emptiest.kind, len(self.ready)
-            )
-        fitting = [node for node in self.ready if self.rooms[node.node_id].promises]
-        node = max(fitting, key=lambda node: (free[node.node_id], -node.node_id))
-        return HeldForAnother(self.rooms[node.node_id].promises[0].job_id, node.name)
+    def promise(self, head: Head, moment: float, nodes: Sequence[Share]) -> None:
+        """Keeps quota and units for it from a moment on."""
+        rooms = [(self.rooms[node.node_id], count) for node, count in nodes]
+        for room, count in (*rooms, (self.share(head.workspace_id), head.units)):
+            room.promise(head.job_id, moment, expected_of(head), count)
+            self.promised.append(room)
 
-    def _promise(self, head: Head) -> Outlook:
-        """Keeps units for it from the first moment at which they are there."""
-        share, helps = self.share_of(head), self.helps(head)
-        moment, shares = self._first_moment(head.units, share.moment_for(head.units))
-        if moment == inf:
-            return Outlook(helps_units=helps)
-        is_until_nobody_knows = share.free < head.units and moment >= UNKNOWN
-        for node, count in shares if not is_until_nobody_knows else ():
-            # Units are not left idle for others while its own workspace runs nobody knows how long.
-            self.rooms[node.node_id].promise(head.job_id, moment, expected_of(head), count)
-        share.promise(head.job_id, moment, expected_of(head), head.units)
-        self.has_promise.add(head.workspace_id)
-        run = self._run_ending_at(moment, share, shares)
-        return Outlook(
-            freed_by=run.job_id if run else None,
-            starts_at=as_time(moment, self.now),
-            earliest_at=run.earliest_at if run else None,
-            latest_at=run.latest_at if run else None,
-            source=run.source if run else None,
-            starts_on_node=shares[0][0].name if run or moment < UNKNOWN else None,
-            helps_units=helps,
-        )
+    def forget_promises(self) -> None:
+        for room in self.promised:
+            room.forget_promises()
+        self.promised = []
+        self.soonest = {}
 
-    def _first_moment(self, units: int, earliest: float) -> tuple[float, list[Share]]:
-        """When so many units are there for good, not before `earliest`, and where."""
-        if self.spread:
+    def go_on(self, now: datetime, over: Collection[int]) -> None:
+        """At a later moment, at which these jobs have ended.
+
+        Which units they had is not looked up: numbers below zero stand for them.
+        """
+        for workspace_id in self.of_workspace:
+            self.share(workspace_id)
+        self.now, self.clock.now = now, now.timestamp()
+        self.forget_promises()
+        for node_id, room in self.rooms.items():
+            if any(run.job_id in over for _, run in room.ends):
+                before = room.free
+                room.give_back(over)
+                self.free[node_id] += range(self.made_up - room.free + before, self.made_up)
+                self.made_up -= room.free - before
+        for share in self.shares.values():
+            if any(run.job_id in over for _, run in share.ends):
+                share.give_back(over)
+
+    def first_moment(self, units: int, earliest: float) -> tuple[float, list[Share]]:
+        """When so many are free for good and where, not before `earliest`; infinite where nothing tells it.
+
+        On one node where one is large enough, else on several.
+        """
+        heap = self.soonest.get(units)
+        if heap is None:
+            able = (node_id for node_id, node in self.ready.items() if node.total >= units)
+            heap = self.soonest[units] = [self._soonest(units, node_id) for node_id in able]
+            heapify(heap)
+        if not heap:
             return self._first_moment_together(units, earliest)
-        able = [node for node in self.ready if node.total >= units]
-        moments = ((max(self.rooms[node.node_id].moment_for(units), earliest), node) for node in able)
-        moment, node = min(moments, key=lambda found: (found[0], -self.rooms[found[1].node_id].free))
-        return moment, [(node, units)]
+        while (now := self._soonest(units, heap[0][2])) != heap[0]:
+            heapreplace(heap, now)
+        moment, _, node_id = heap[0]
+        return max(moment, earliest), [(self.ready[node_id], units)]
+
+    def _soonest(self, units: int, node_id: int) -> tuple[float, int, int]:
+        return self.rooms[node_id].moment_for(units), self.ready[node_id].total, node_id
 
     def _first_moment_together(self, units: int, earliest: float) -> tuple[float, list[Share]]:
         """What all nodes have for good grows with time, so the first moment is found by halving."""
@@ -226,14 +143,31 @@ class Table:
         first = bisect_left(moments, units, key=together)
         if first == len(moments) or moments[first] == inf:
             return inf, []
-        offers = [Offer(node, self.rooms[node.node_id].most_from(moments[first]), ()) for node in self.ready]
-        return moments[first], choose_nodes([offer for offer in offers if offer.units > 0], units, True)
+        there = (
+            (node, self.rooms[node_id].most_from(moments[first])) for node_id, node in self.ready.items()
+        )
+        offers = [Offer(node, most, ()) for node, most in there if most > 0]
+        return moments[first], choose_nodes(offers, units, spread=True)
 
-    def _run_ending_at(self, moment: float, share: Room, shares: Sequence[Share]) -> Running | None:
-        """Whose end it waits for; None where it is another promise's."""
-        rooms = [share, *(self.rooms[node.node_id] for node, _ in shares)]
+    def run_ending_at(self, moment: float, workspace_id: int, nodes: Sequence[Share]) -> Running | None:
+        """Whose end it is that somebody waits for; None where it is another promise's."""
+        rooms = [self.share(workspace_id), *(self.rooms[node.node_id] for node, _ in nodes)]
         ends = (run for room in rooms for end, run in room.ends if end == moment)
         return next((run for run in ends if run.job_id != NOBODY), None)
+
+    def fewer_units(self, head: Head) -> int | None:
+        """The most with which it would start now; None where even one would not help."""
+        most = min(self.share(head.workspace_id).most(head.limit), head.units - 1)
+        if most <= 0:
+            return None
+        units = [offer.units for offer in self.offers(head.limit)]
+        most = min(most, sum(units) if self.spread else max(units, default=0))
+        return most if most > 0 else None
+
+    def longest(self, head: Head) -> float:
+        """For how many seconds from now on its units are free on one node, within the quota."""
+        lengths = (room.longest(head.units) for room in self.rooms.values() if room.free >= head.units)
+        return min(max(lengths, default=0.0), self.share(head.workspace_id).longest(head.units))
 
 
 def expected_of(head: Head) -> float | None:

@@ -1,0 +1,182 @@
+"""Promises that no queue breaks, played on paper: starts, quotas, gangs, turns, advice."""
+
+from collections import Counter
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cluster.domain.advice import advise
+from cluster.domain.never import why_never
+from cluster.domain.order import in_order, lines_of
+from cluster.domain.placement import Board, Decision, Head, Placed, Waiting
+from cluster.domain.states import NodeState
+from cluster.domain.waiting import OnHold
+from tests.unit.domain.queue_worlds import BEGIN, World, at, worlds, worlds_with_unknown_ends
+
+HELD = OnHold("kim", BEGIN)
+
+
+def is_possible(board: Board, head: Head) -> bool:
+    limit = board.quotas[head.workspace_id].limit
+    return head.blocked is None and not why_never(head, board.nodes, limit, board.spread)
+
+
+def foremost(board: Board, decisions: list[Decision]) -> dict[int, Waiting]:
+    """By workspace, what its first job in line is told that could ever start, where it does not start now."""
+    told = {decision.job_id: decision for decision in decisions}
+    found: dict[int, Waiting] = {}
+    for head in in_order(board.heads, board.quotas, lambda head: is_possible(board, head)):
+        decision = told[head.job_id]
+        if isinstance(decision, Waiting) and is_possible(board, head):
+            found.setdefault(head.workspace_id, decision)
+    return found
+
+
+@settings(max_examples=100)
+@given(worlds)
+def test_the_start_promised_to_the_first_is_delayed_by_nobody(world: World) -> None:
+    world.play()
+    for board, decisions in world.log:
+        first = next(iter(foremost(board, decisions).values()), None)
+        if first and first.outlook.starts_at:
+            assert at(world.started[first.job_id]) <= first.outlook.starts_at
+
+
+@settings(max_examples=100)
+@given(worlds)
+def test_no_start_promised_is_delayed_by_those_who_pass(world: World) -> None:
+    """Looked at again at once, with everything started that was started, each promise stands."""
+    world.play()
+    for (board, decisions), afterwards in zip(world.log, world.afterwards, strict=True):
+        later = {decision.job_id: decision for decision in afterwards.decide()}
+        for told in foremost(board, decisions).values():
+            now = later[told.job_id]
+            if told.outlook.starts_at and isinstance(now, Waiting):
+                assert now.outlook.starts_at
+                assert now.outlook.starts_at <= told.outlook.starts_at
+
+
+@settings(max_examples=100)
+@given(worlds_with_unknown_ends)
+def test_no_unit_twice_no_quota_passed_all_or_nothing_at_any_time(world: World) -> None:
+    world.play()
+    for board, decisions in world.log:
+        free = {node.node_id: set(node.free) for node in board.nodes}
+        heads = {head.job_id: head for head in board.heads}
+        used = Counter({workspace: quota.used for workspace, quota in board.quotas.items()})
+        taken: Counter[int] = Counter()
+        for decision in decisions:
+            if isinstance(decision, Placed):
+                head = heads[decision.job_id]
+                assert len(decision.unit_ids) == head.units
+                assert world.spread or len(decision.nodes) == 1
+                assert all(set(units) <= free[node] for node, units in decision.nodes)
+                taken.update(decision.unit_ids)
+                used[head.workspace_id] += head.units
+        assert max(taken.values(), default=0) <= 1
+        assert all(used[workspace] <= quota.limit for workspace, quota in board.quotas.items())
+
+
+@settings(max_examples=100)
+@given(worlds_with_unknown_ends)
+def test_everybody_who_can_start_starts_at_last(world: World) -> None:
+    world.play()
+    board = world.board()
+    assert not [head for head in world.waiting.values() if is_possible(board, head)]
+
+
+@settings(max_examples=100)
+@given(worlds_with_unknown_ends)
+def test_nobody_is_overtaken_in_the_own_line_but_by_who_passes_a_promise(world: World) -> None:
+    """Whoever passes leaves the promised units alone: it is over before, or they are there beside it."""
+    world.play()
+    for board, decisions in world.log:
+        told = foremost(board, decisions)
+        placed = {decision.job_id for decision in decisions if isinstance(decision, Placed)}
+        for workspace, line in lines_of(board.heads).items():
+            if workspace not in told:
+                continue
+            place = [head.job_id for head in line].index(told[workspace].job_id)
+            for head in line[place + 1 :]:
+                if head.job_id in placed:
+                    assert_leaves_the_promise_alone(board, decisions, line[place], head)
+
+
+def assert_leaves_the_promise_alone(
+    board: Board, decisions: list[Decision], first: Head, passing: Head
+) -> None:
+    told = {decision.job_id: decision for decision in decisions}[first.job_id]
+    assert isinstance(told, Waiting)
+    others = [head for head in board.heads if head.job_id != passing.job_id]
+    without = {decision.job_id: decision for decision in replace(board, heads=others).decide()}
+    assert without[first.job_id] == told
+
+
+@settings(max_examples=100)
+@given(worlds_with_unknown_ends, st.randoms(use_true_random=False))
+def test_held_jobs_never_start_and_stand_in_nobodys_way(world: World, random: st.DataObject) -> None:
+    world.play()
+    for board, _ in world.log:
+        held = {head.job_id for head in board.heads if random.random() < 0.4}  # type: ignore[attr-defined]
+        heads = [replace(head, blocked=HELD) if head.job_id in held else head for head in board.heads]
+        without = replace(board, heads=[head for head in board.heads if head.job_id not in held]).decide()
+        decisions = replace(board, heads=heads).decide()
+        others = {decision.job_id: decision for decision in decisions if decision.job_id not in held}
+        assert others == {decision.job_id: decision for decision in without}
+        assert all(
+            isinstance(decision, Waiting) and decision.reason == HELD
+            for decision in decisions
+            if decision.job_id in held
+        )
+
+
+@settings(max_examples=100)
+@given(worlds_with_unknown_ends, st.lists(st.sampled_from(list(NodeState)), min_size=3, max_size=3))
+def test_nothing_starts_on_a_node_that_is_not_ready(world: World, states: list[NodeState]) -> None:
+    world.play()
+    for board, _ in world.log:
+        nodes = [replace(node, state=state) for node, state in zip(board.nodes, states, strict=False)]
+        ready = {node.node_id for node in nodes if node.state is NodeState.READY}
+        for decision in replace(board, nodes=nodes).decide():
+            if isinstance(decision, Placed):
+                assert {node for node, _ in decision.nodes} <= ready
+
+
+@settings(max_examples=100)
+@given(worlds_with_unknown_ends)
+def test_whoever_follows_the_advice_is_placed(world: World) -> None:
+    world.play()
+    for board, decisions in world.log:
+        for head in board.heads:
+            advice = advise(board, head)
+            if advice is None:
+                continue
+            assert isinstance(told_of(decisions, head), Waiting)
+            if advice.units:
+                assert starts(board, replace(head, units=advice.units))
+                assert not any(
+                    starts(board, replace(head, units=more)) for more in range(advice.units + 1, head.units)
+                )
+            if advice.time_limit_seconds:
+                assert starts(board, replace(head, limit=float(advice.time_limit_seconds)))
+
+
+def told_of(decisions: list[Decision], head: Head) -> Decision:
+    return next(decision for decision in decisions if decision.job_id == head.job_id)
+
+
+def starts(board: Board, changed: Head) -> bool:
+    heads = [changed if head.job_id == changed.job_id else head for head in board.heads]
+    return isinstance(told_of(board.decide(heads), changed), Placed)
+
+
+@settings(max_examples=100)
+@given(worlds_with_unknown_ends, st.randoms(use_true_random=False))
+def test_the_order_of_the_input_decides_nothing(world: World, random: st.DataObject) -> None:
+    world.play()
+    for board, decisions in world.log:
+        heads, nodes, running = list(board.heads), list(board.nodes), list(board.running)
+        for many in (heads, nodes, running):
+            random.shuffle(many)  # type: ignore[attr-defined]
+        assert replace(board, heads=heads, nodes=nodes, running=running).decide() == decisions
