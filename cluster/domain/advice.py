@@ -29,7 +29,8 @@ def advise(board: Board, head: Head, grace: float = 0.0) -> Advice | None:
     """
     table = Table(board.nodes, board.quotas, board.running, board.now, board.spread)
     look = Look(table)
-    for other in look.in_turn(board.heads):
+    small = replace(head, units=1)  # What could never start stands elsewhere in the order.
+    for other in look.in_turn([small if each.job_id == head.job_id else each for each in board.heads]):
         if other.job_id == head.job_id:
             break
         look.start(other)

@@ -49,7 +49,7 @@ class Look:
             return Waiting(head.job_id, head.blocked)
         never = self.why_never(head)
         if never:
-            return Waiting(head.job_id, never, self._help_once(head))
+            return Waiting(head.job_id, never)
         placed = self._start(head)
         if placed:
             return placed
@@ -95,14 +95,6 @@ class Look:
             self.nowhere.add(shape)
         self.refused.add((head.workspace_id, shape))
         return None
-
-    def _help_once(self, head: Head) -> Outlook:
-        """For the first of its like; the rest may ask `cluster.domain.advice`."""
-        key = (head.workspace_id, (head.units, head.limit))
-        if key in self.refused or not self.may_pass(head):
-            return Outlook()
-        self.refused.add(key)
-        return Outlook(helps_units=self.table.fewer_units(head))
 
     def _why_not_now(self, head: Head) -> Reason:
         table = self.table

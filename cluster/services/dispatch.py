@@ -107,11 +107,16 @@ def give_units(session: Session, look: Look, now: datetime) -> dict[int, int]:
 
 
 def note_turns(session: Session, look: Look, attempts: dict[int, int], now: datetime) -> None:
-    """Whose jobs were given units has had its turn."""
+    """Whose jobs were given units has had its turn; who only passed a promise has not."""
     served: dict[int, int] = {}
+    passing = {decision.job_id for decision in look.placed if decision.passes}
     for job_id, attempt_id in attempts.items():
+        if job_id in passing:
+            continue
         workspace_id = look.board.jobs[job_id].workspace_id
         served[workspace_id] = max(attempt_id, served.get(workspace_id, 0))
+    if not served:
+        return
     rows = [{"place": place, "at": now, "attempt": attempt} for place, attempt in served.items()]
     # By column, past the row's version: who edits the workspace meanwhile is not disturbed.
     statement = update(Workspace).where(Workspace.id == bindparam("place"))

@@ -15,6 +15,7 @@ from cluster.domain.waiting import OnHold
 from tests.unit.domain.queue_worlds import BEGIN, World, at, worlds, worlds_with_unknown_ends
 
 HELD = OnHold("kim", BEGIN)
+often = settings(max_examples=100, deadline=None)
 
 
 def is_possible(board: Board, head: Head) -> bool:
@@ -33,7 +34,7 @@ def foremost(board: Board, decisions: list[Decision]) -> dict[int, Waiting]:
     return found
 
 
-@settings(max_examples=100)
+@often
 @given(worlds)
 def test_the_start_promised_to_the_first_is_delayed_by_nobody(world: World) -> None:
     world.play()
@@ -43,7 +44,7 @@ def test_the_start_promised_to_the_first_is_delayed_by_nobody(world: World) -> N
             assert at(world.started[first.job_id]) <= first.outlook.starts_at
 
 
-@settings(max_examples=100)
+@often
 @given(worlds)
 def test_no_start_promised_is_delayed_by_those_who_pass(world: World) -> None:
     """Looked at again at once, with everything started that was started, each promise stands."""
@@ -57,7 +58,7 @@ def test_no_start_promised_is_delayed_by_those_who_pass(world: World) -> None:
                 assert now.outlook.starts_at <= told.outlook.starts_at
 
 
-@settings(max_examples=100)
+@often
 @given(worlds_with_unknown_ends)
 def test_no_unit_twice_no_quota_passed_all_or_nothing_at_any_time(world: World) -> None:
     world.play()
@@ -78,7 +79,7 @@ def test_no_unit_twice_no_quota_passed_all_or_nothing_at_any_time(world: World) 
         assert all(used[workspace] <= quota.limit for workspace, quota in board.quotas.items())
 
 
-@settings(max_examples=100)
+@often
 @given(worlds_with_unknown_ends)
 def test_everybody_who_can_start_starts_at_last(world: World) -> None:
     world.play()
@@ -86,7 +87,7 @@ def test_everybody_who_can_start_starts_at_last(world: World) -> None:
     assert not [head for head in world.waiting.values() if is_possible(board, head)]
 
 
-@settings(max_examples=100)
+@often
 @given(worlds_with_unknown_ends)
 def test_nobody_is_overtaken_in_the_own_line_but_by_who_passes_a_promise(world: World) -> None:
     """Whoever passes leaves the promised units alone: it is over before, or they are there beside it."""
@@ -113,7 +114,7 @@ def assert_leaves_the_promise_alone(
     assert without[first.job_id] == told
 
 
-@settings(max_examples=100)
+@often
 @given(worlds_with_unknown_ends, st.randoms(use_true_random=False))
 def test_held_jobs_never_start_and_stand_in_nobodys_way(world: World, random: st.DataObject) -> None:
     world.play()
@@ -131,7 +132,7 @@ def test_held_jobs_never_start_and_stand_in_nobodys_way(world: World, random: st
         )
 
 
-@settings(max_examples=100)
+@often
 @given(worlds_with_unknown_ends, st.lists(st.sampled_from(list(NodeState)), min_size=3, max_size=3))
 def test_nothing_starts_on_a_node_that_is_not_ready(world: World, states: list[NodeState]) -> None:
     world.play()
@@ -143,7 +144,7 @@ def test_nothing_starts_on_a_node_that_is_not_ready(world: World, states: list[N
                 assert {node for node, _ in decision.nodes} <= ready
 
 
-@settings(max_examples=100)
+@often
 @given(worlds_with_unknown_ends)
 def test_whoever_follows_the_advice_is_placed(world: World) -> None:
     world.play()
@@ -171,7 +172,7 @@ def starts(board: Board, changed: Head) -> bool:
     return isinstance(told_of(board.decide(heads), changed), Placed)
 
 
-@settings(max_examples=100)
+@often
 @given(worlds_with_unknown_ends, st.randoms(use_true_random=False))
 def test_the_order_of_the_input_decides_nothing(world: World, random: st.DataObject) -> None:
     world.play()
