@@ -98,6 +98,7 @@ def administrator_rail(
                 (
                     Entry("tool", _("Operations"), "/operations"),
                     Entry("users", _("Users"), "/users"),
+                    Entry("clock", _("Accounting"), "/accounting"),
                 ),
             ),
         ),
@@ -117,6 +118,7 @@ def workspace_rail(
             Entry("home", _("Home"), "/"),
             Entry("list-numbers", _("Queue"), "/queue"),
             Entry("briefcase", _("Workspaces"), "/workspaces"),
+            Entry("clock", _("Accounting"), "/accounting"),
         ),
     )
     if workspace is None:

@@ -1,9 +1,12 @@
 """How long a job was in each state, and how many unit hours it held (T14)."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
+from cluster.domain.errors import Refused
 from cluster.domain.states import JobState
 
 
@@ -46,3 +49,41 @@ def unit_hours(holdings: Sequence[Holding], now: datetime) -> float:
         for holding in holdings
     )
     return sum(seconds) / 3600
+
+
+@dataclass(frozen=True, order=True)
+class Month:
+    """A calendar month of the installation's time zone."""
+
+    year: int
+    month: int
+
+    def __str__(self) -> str:
+        return f"{self.year:04}-{self.month:02}"
+
+    def begins(self, zone: ZoneInfo) -> datetime:
+        """Aware UTC; the day that a clock is changed is as long as it was."""
+        return datetime(self.year, self.month, 1, tzinfo=zone).astimezone(UTC)
+
+    def ends(self, zone: ZoneInfo) -> datetime:
+        """The first moment of the next month."""
+        return self.next().begins(zone)
+
+    def next(self) -> "Month":
+        return Month(self.year + self.month // 12, self.month % 12 + 1)
+
+    def before(self) -> "Month":
+        return Month(self.year - (self.month == 1), (self.month - 2) % 12 + 1)
+
+
+def month_of(now: datetime, zone: ZoneInfo) -> Month:
+    local = now.astimezone(zone)
+    return Month(local.year, local.month)
+
+
+def parse_month(text: str, field: str = "month") -> Month:
+    """`2026-11`; raises Refused."""
+    found = re.fullmatch(r"(20[0-9]{2})-(0[1-9]|1[0-2])", text)
+    if found is None:
+        raise Refused(field, "accounting.bad_month", value=text[:40])
+    return Month(int(found[1]), int(found[2]))

@@ -2,6 +2,7 @@
 
 import click
 
+from .accounting import accounting
 from .client import Client
 from .config import Config, read_config, save_config
 from .jobs import job
@@ -67,3 +68,4 @@ main.add_command(node)
 main.add_command(list_nodes, "nodes")
 main.add_command(list_nodes, "hosts")
 main.add_command(sweep)
+main.add_command(accounting)

@@ -162,6 +162,26 @@ def test_two_jobs_run_and_the_third_starts_by_itself_when_one_ends(page_in: Page
     assert third.evaluate("() => window.neverLeft")
 
 
+def test_several_values_become_a_sweep_that_is_compared(page_in: PageIn, journey: Journey) -> None:
+    """On the one unit that the long job leaves free: one after the other."""
+    page = page_in(state=journey.state("minji"))
+    page.goto(journey.path("/trainings/{own}/jobs/new"))
+    script = {"script": OWN_CODE.name, "launcher": "plain", "units": "1", "arguments": "{steps}"}
+    fill(page, {"name": "descent", "values": "steps = 4, 8", **script})
+    expect(page.locator("#estimate")).to_contain_text("descent-steps=8")
+    page.get_by_role("button", name="Make 2 jobs").click()
+    expect(page).to_have_url(re.compile(r"/sweeps/\d+$"))
+    journey.keep("sweep", page)
+    expect(page.locator("#job-head")).to_contain_text("2 of 2 ended", timeout=LONG_MS)
+    expect(page.get_by_role("columnheader", name="steps")).to_be_visible()
+    expect(page.locator(".compare b", has_text="%")).to_have_count(1)
+    open_settled(page, journey.path("/sweeps/{sweep}"))
+    curves = page.get_by_role("img", name=re.compile(r"^Validation accuracy: job-\d+ .*[\d.]+ %, job-\d+ "))
+    expect(curves).to_be_visible()
+    page.get_by_role("link", name=re.compile(r"^Do not draw job-")).first.click()
+    expect(page.get_by_role("link", name=re.compile(r"^Draw job-"))).to_have_count(1)
+
+
 def log_and_graph_grow(page: Page, journey: Journey) -> None:
     """Between two looks, without anybody loading the page again."""
     graph = page.get_by_role("img", name=re.compile(r"^Loss: train [\d.]+, validation [\d.]+$"))

@@ -3,6 +3,7 @@
 from types import ModuleType
 
 from cluster.words.english import (
+    accounting,
     audit,
     datasets,
     environments,
@@ -20,6 +21,7 @@ from cluster.words.english import (
 )
 
 FEATURES: tuple[ModuleType, ...] = (
+    accounting,
     audit,
     datasets,
     environments,

@@ -1,10 +1,20 @@
 """Seconds in each state and unit hours, over several attempts."""
 
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from cluster.domain.accounting import Holding, StateChange, seconds_in_states, unit_hours
+from cluster.domain.accounting import (
+    Holding,
+    Month,
+    StateChange,
+    month_of,
+    parse_month,
+    seconds_in_states,
+    unit_hours,
+)
+from cluster.domain.errors import Refused
 from cluster.domain.states import JobState
 
 START = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)
@@ -47,3 +57,28 @@ def test_a_clock_that_was_set_back_takes_nothing_away() -> None:
 def test_unit_hours_add_up_over_attempts() -> None:
     holdings = [Holding(2, at(0), at(1800)), Holding(2, at(3600), None), Holding(1, at(9999), None)]
     assert unit_hours(holdings, at(5400)) == pytest.approx(2.0)
+
+
+SEOUL = ZoneInfo("Asia/Seoul")
+
+
+def test_a_month_begins_at_the_installations_midnight() -> None:
+    assert Month(2026, 11).begins(SEOUL) == datetime(2026, 10, 31, 15, tzinfo=UTC)
+    assert Month(2026, 12).ends(SEOUL) == datetime(2026, 12, 31, 15, tzinfo=UTC)
+    assert month_of(datetime(2026, 10, 31, 16, tzinfo=UTC), SEOUL) == Month(2026, 11)
+
+
+def test_months_follow_one_another() -> None:
+    assert (Month(2026, 12).next(), Month(2027, 1).before()) == (Month(2027, 1), Month(2026, 12))
+    assert Month(2026, 11).next() == Month(2027, 1).before()
+    assert str(Month(2026, 1)) == "2026-01"
+    assert parse_month("2026-01") == Month(2026, 1)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "2026", "2026-13", "2026-00", "1999-01", "2026-1", "２026-01", "2026-01 "]
+)
+def test_what_is_no_month_is_refused(text: str) -> None:
+    with pytest.raises(Refused) as refused:
+        parse_month(text)
+    assert refused.value.field == "month"

@@ -1,0 +1,81 @@
+"""`groundcrew accounting`: a month by workspace and user, or one job."""
+
+import csv
+import sys
+from typing import Any
+
+import click
+
+from .client import Client
+from .output import clock, show_facts, show_table
+from .words import say
+
+
+@click.command()
+@click.argument("job", required=False, metavar="[JOB]")
+@click.option("--month", metavar="2026-11", help="This month where it is left out.")
+@click.option("-o", "--output", type=click.Choice(["table", "json", "csv"]), default="table")
+@click.pass_obj
+def accounting(client: Client, job: str | None, month: str | None, output: str) -> None:
+    """Who held units in a month, by workspace and user; or what one job used."""
+    if job is not None:
+        show_job(client, job.removeprefix("job-"), output)
+        return
+    answer = client.get("/accounting", month=month)
+    rows = answer["items"]
+    if output == "csv":
+        write_csv(answer["month"], rows)
+        return
+    columns = {
+        "Workspace": lambda row: row["workspace"]["name"],
+        "User": lambda row: row["user"]["name"],
+        "Jobs": lambda row: row["jobs"],
+        "Finished": lambda row: row["finished"],
+        "Failed": lambda row: row["failed"],
+        "Stopped": lambda row: row["stopped"],
+        "Booked (h)": lambda row: hours(row["unit_hours_booked"]),
+        "Used (h)": lambda row: hours(row["unit_hours_used"]),
+        "CPU (s)": lambda row: hours(row["cpu_seconds"]),
+    }
+    show_table(answer if output == "json" else rows, columns, output)
+
+
+def hours(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def write_csv(month: str, rows: list[dict[str, Any]]) -> None:
+    """Names have letters that no spreadsheet takes for a formula."""
+    numbers = [key for key in rows[0] if key not in ("workspace", "user")] if rows else []
+    file = csv.writer(sys.stdout, lineterminator="\n")
+    file.writerow(["month", "workspace", "user", *numbers])
+    for row in rows:
+        file.writerow([month, row["workspace"]["name"], row["user"]["name"], *(row[key] for key in numbers)])
+
+
+def show_job(client: Client, job_id: str, output: str) -> None:
+    if not job_id.isdigit():
+        raise click.BadParameter(job_id)
+    row = client.get(f"/jobs/{job_id}/accounting")
+    if output == "json":
+        show_table(row, {}, output)
+        return
+    states = ", ".join(f"{state} {seconds:.0f} s" for state, seconds in row["seconds_in_states"].items())
+    show_facts(
+        {
+            "Job": f"job-{row['id']}",
+            "Submitted": clock(row["submitted_at"]),
+            "Dispatched": clock(row["dispatched_at"]),
+            "Started": clock(row["started_at"]),
+            "Ended": clock(row["ended_at"]),
+            "Seconds in each state": states,
+            "Units": row["units"],
+            "Booked (h)": hours(row["unit_hours_booked"]),
+            "Used (h)": hours(row["unit_hours_used"]),
+            "CPU (s)": hours(row["cpu_seconds"]),
+            "Most memory": row["max_memory_bytes"],
+            "Mean memory": row["average_memory_bytes"],
+            "Exit code": row["exit_code"],
+            "Why": (row.get("end") or {}).get("sentence") or say("It has not ended."),
+        }
+    )

@@ -1,0 +1,99 @@
+"""Who used how much in a month, by workspace and user, as a page and as a file."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from flask import Blueprint, render_template, request
+from werkzeug.wrappers import Response
+
+from cluster.domain.accounting import Month, month_of, parse_month
+from cluster.services import accounting, workspaces
+from cluster.services.accounting import UseLine
+from portal import filters
+from portal.csv_file import Cell, csv_response
+from portal.current import current_actor, current_cluster
+from portal.units import unit_kind
+
+FIRST = Month(2020, 1)
+
+blueprint = Blueprint("accounting", __name__)
+
+
+@dataclass(frozen=True)
+class Group:
+    """A workspace with its people, and what they used together."""
+
+    name: str
+    lines: list[UseLine]
+
+    @property
+    def jobs(self) -> int:
+        return sum(line.jobs for line in self.lines)
+
+    @property
+    def booked_hours(self) -> float:
+        return sum(line.booked_seconds for line in self.lines) / 3600
+
+    @property
+    def used_hours(self) -> float | None:
+        return total_hours(line.used_seconds for line in self.lines)
+
+    @property
+    def cpu_hours(self) -> float | None:
+        return total_hours(line.cpu_seconds for line in self.lines)
+
+
+@blueprint.get("/accounting")
+def page() -> str | Response:
+    """`?month=2026-11`, this month otherwise; `?workspace=` one workspace; `?format=csv` as a file."""
+    cluster, actor = current_cluster(), current_actor()
+    now = month_of(cluster.clock(), cluster.settings.zone)
+    month = parse_month(request.args["month"]) if request.args.get("month") else now
+    lines = accounting.read_month(cluster, actor, month, filters.number("workspace"))
+    if filters.chosen("format", ("html", "csv"), "html") == "csv":
+        return as_file(month, lines)
+    return render_template(
+        "accounting/page.html",
+        month=month,
+        now=now,
+        groups=grouped(lines),
+        whole=Group("", lines),
+        people=len({line.user_id for line in lines}),
+        workspaces=workspaces.list_workspaces(cluster, actor),
+        chosen=filters.number("workspace"),
+        earlier=month.before() if month > FIRST else None,
+        later=month.next() if month < now else None,
+        same_page=filters.same_page,
+    )
+
+
+def total_hours(seconds: Iterable[float | None]) -> float | None:
+    """None where nothing was measured."""
+    known = [each for each in seconds if each is not None]
+    return sum(known) / 3600 if known else None
+
+
+def grouped(lines: list[UseLine]) -> list[Group]:
+    """In the order of their names, as the lines come."""
+    groups: dict[str, list[UseLine]] = {}
+    for line in lines:
+        groups.setdefault(line.workspace, []).append(line)
+    return [Group(name, own) for name, own in groups.items()]
+
+
+def as_file(month: Month, lines: list[UseLine]) -> Response:
+    head = ["month", "workspace", "user", "jobs", "finished", "failed", "stopped", "unit"]
+    head += ["unit_hours_booked", "unit_hours_used", "cpu_hours", "max_memory_bytes"]
+    kind = unit_kind().value
+
+    def row(line: UseLine) -> list[Cell]:
+        ends = [line.finished, line.failed, line.stopped]
+        hours = [hours_of(line.booked_seconds), hours_of(line.used_seconds), hours_of(line.cpu_seconds)]
+        who: list[Cell] = [str(month), line.workspace, line.user, line.jobs]
+        return [*who, *ends, kind, *hours, line.max_memory_bytes]
+
+    return csv_response(f"accounting-{month}.csv", head, (row(line) for line in lines))
+
+
+def hours_of(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds / 3600, 4)
