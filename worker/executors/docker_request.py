@@ -33,6 +33,8 @@ def create_request(
         "Cmd": [str(FOLDER_INSIDE), "attached"],
         "Env": [f"NVIDIA_VISIBLE_DEVICES={','.join(plan.gpus) or NO_GPU}", "LD_PRELOAD=", "LC_ALL=C.UTF-8"],
         "WorkingDir": "/",
+        "StopSignal": "SIGTERM",
+        "Healthcheck": {"Test": ["NONE"]},
         "Labels": dict(labels),
         "HostConfig": {
             **confinement(),

@@ -1,6 +1,8 @@
 """What only containers have: walls, limits that the kernel keeps, an engine with a mind of its own."""
 
+import os
 import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -108,6 +110,50 @@ def test_a_container_that_ends_before_its_shim_began_says_why(bench: Bench) -> N
     assert "No such file or directory" in failed.value.data["reason"]
     assert bench.executor.look(plan.folder).seen is Seen.ABSENT
     assert bench.executor.forestall(plan.folder)
+
+
+HOSTILE = """
+FROM {image}
+USER root
+WORKDIR /root
+ENV NVIDIA_VISIBLE_DEVICES=all LD_PRELOAD=/tmp/evil.so PYTHONPATH=/tmp/evil GROUNDCREW_OUT=/tmp
+VOLUME /usr/local
+STOPSIGNAL SIGUSR2
+HEALTHCHECK --interval=1s CMD touch /tmp/healthy
+ENTRYPOINT ["/bin/sh", "-c", "echo taken over"]
+CMD ["--and-more"]
+"""
+
+
+@pytest.fixture
+def hostile_image(bench: Bench) -> Iterator[str]:
+    name = "gc-test-hostile:latest"
+    recipe = HOSTILE.format(image=bench.stage.image)
+    build = [command_line(), "build", "--quiet", "--tag", name, "-"]
+    environment = {**os.environ, "DOCKER_BUILDKIT": "0"}
+    subprocess.run(build, input=recipe, check=True, capture_output=True, text=True, env=environment)
+    yield name
+    executor_of(bench).forget_all_but(())
+    docker("rmi", "--force", name)
+
+
+def test_an_image_decides_nothing_but_its_files(bench: Bench, hostile_image: str) -> None:
+    plan = bench.script(
+        "import os\n"
+        "print(os.getuid(), os.path.basename(os.getcwd()), 'LD_PRELOAD' in os.environ)\n"
+        "first = open('/proc/1/environ').read().split(chr(0))\n"
+        "print([word for word in first if word.startswith(('NVIDIA', 'LD_PRELOAD'))])\n",
+        image=hostile_image,
+    )
+    truth = bench.run(plan)
+    assert truth.exit_code == 0, bench.log(plan, "stderr")
+    assert bench.log(plan).decode().splitlines() == [
+        f"{UID} work False",
+        "['NVIDIA_VISIBLE_DEVICES=void', 'LD_PRELOAD=']",
+    ]
+    found = executor_of(bench).engine.inspect(executor_of(bench).name_of(plan.folder))
+    assert found is not None and "Health" not in found["State"]
+    assert found["Config"]["StopSignal"] == "SIGTERM"
 
 
 def test_nobody_is_root_in_a_container(bench: Bench) -> None:

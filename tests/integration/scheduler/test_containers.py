@@ -1,0 +1,80 @@
+"""Jobs in containers under a scheduler that is killed: each runs once, is found again, and its end is told."""
+
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from cluster.domain.states import JobState
+from cluster.store.jobs import Job
+from tests.engine import SOCKET
+from tests.images import ensure_image
+from tests.integration.executors.conftest import until
+from tests.integration.scheduler.conftest import Field
+from worker.adapters.engine import Engine
+from worker.executors.docker import DockerExecutor
+
+WAITS = """
+import os, sys, time
+print("attempt", os.environ["GROUNDCREW_ATTEMPT"], flush=True)
+while not os.path.exists(os.environ["GROUNDCREW_OUT"] + "/go"):
+    time.sleep(0.02)
+print("done", flush=True)
+sys.exit(5)
+"""
+
+
+@pytest.fixture
+def field(field_: Field) -> Iterator[Field]:
+    """With the docker executor."""
+    ensure_image()
+    engine = Engine(str(SOCKET))
+    executor = DockerExecutor(engine, field_.cluster.settings.storage_dir)
+    yield replace(field_, executor=executor)  # type: ignore[arg-type]
+    for scheduler in field_.schedulers:
+        field_.kill(scheduler)
+    for run in executor.list_running():
+        executor.force_stop(run.handle)
+    until(lambda: not executor.list_running())
+    executor.forget_all_but(())
+    engine.close()
+
+
+def start_scheduler(field: Field, **variables: str):
+    return field.start_scheduler(
+        GROUNDCREW_EXECUTOR="docker", GROUNDCREW_DOCKER_IMAGE=ensure_image(), **variables
+    )
+
+
+def wait_until_it_speaks(field: Field, job: Job) -> None:
+    until(lambda: field.log(job) == b"attempt 1\n", 40, "the program's first words")
+
+
+def test_a_start_that_nobody_recorded_is_found_with_its_end(field: Field) -> None:
+    """The scheduler dies right after the start, and the program ends before there is another one."""
+    job = field.submit(WAITS)
+    assert start_scheduler(field, GC_CRASH="executor.start answered").wait(40) == -signal.SIGKILL
+    wait_until_it_speaks(field, job)
+    assert [run.job for run in field.executor.list_running()] == [job.id]
+    (field.out(job) / "go").touch()
+    until(lambda: field.executor.list_running() == [], 20)
+    start_scheduler(field)
+    ended = field.wait_for_end(job, 40)
+    assert (ended.state, ended.end_code, ended.exit_code) == (JobState.FAILED, "exit.other", 5)
+    assert len(field.attempts(job)) == 1
+    assert field.log(job) == b"attempt 1\ndone\n"
+    executor = field.executor
+    assert isinstance(executor, DockerExecutor)
+    label = f"groundcrew.installation={executor.installation}"
+    until(lambda: executor.engine.containers(label) == [], 20, "its container's removal")
+
+
+def test_a_stop_ends_the_container_within_ten_seconds(field: Field) -> None:
+    job = field.submit(WAITS)
+    start_scheduler(field)
+    wait_until_it_speaks(field, job)
+    field.wait_for(job, JobState.RUNNING)
+    field.stop(job)
+    assert field.wait_for_end(job, 10).state is JobState.STOPPED
+    assert field.executor.list_running() == []

@@ -1,0 +1,93 @@
+"""What an executor is told of an attempt: the same job as a process and as a container."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cluster.domain.resuming import Resume
+from cluster.domain.states import DatasetKind, TrainingKind, UnitKind
+from cluster.services.context import Cluster
+from cluster.store.jobs import Attempt
+from cluster.store.nodes import Allocation, Node
+from tests.builders import a_dataset, a_job, a_node, a_training, a_workspace, add
+from tests.integration.scheduler.conftest import as_environment
+from worker.executors.contract import StartPlan
+from worker.start_plans import read_start_plan
+
+RUNTIME = Path("/state/runtime/abc")
+GIB = 1024**3
+
+
+def plan_of(cluster: Cluster, executor: str, units: int = 1, resume: Resume | None = None) -> StartPlan:
+    """A job of own code with a dataset on a node of four GPUs, 16 processors and 64 GiB."""
+    as_environment(cluster)
+    node = a_node(cluster, units=4, kind=UnitKind.GPU, name="gpu01")
+    with cluster.store.write() as session:
+        session.get_one(Node, node.id).facts = {"cpus": 16, "memory_bytes": 64 * GIB}
+    workspace = a_workspace(cluster)
+    training = a_training(cluster, workspace, kind=TrainingKind.ADVANCED)
+    dataset = a_dataset(cluster, workspace, kind=DatasetKind.PATH, path="/data/digits")
+    job = a_job(cluster, training, units=units, dataset_id=dataset.id, command=["train.py"], code_version=1)
+    attempt = Attempt(
+        job_id=job.id,
+        number=2,
+        node_id=node.id,
+        created_at=cluster.clock(),
+        allocations=[Allocation(unit_id=unit.id, begun_at=cluster.clock()) for unit in node.units[:units]],
+    )
+    add(cluster, attempt)
+    settings = replace(cluster.settings, executor=executor, docker_image="gc-image:1")
+    return read_start_plan(replace(cluster, settings=settings), RUNTIME, attempt.id, resume)
+
+
+def test_a_process_finds_everything_where_it_lies(light_cluster: Cluster) -> None:
+    plan = plan_of(light_cluster, "process")
+    assert plan.mounts == ()
+    assert plan.environment["GROUNDCREW_OUT"] == str(plan.out)
+    assert plan.environment["GROUNDCREW_DATASET"] == "/data/digits"
+    assert plan.environment["PYTHONPATH"] == str(RUNTIME)
+    assert plan.code == light_cluster.settings.storage_dir / "workspaces/1/code/1/1"
+    assert plan.to_json()["out"] == str(plan.out)
+
+
+def test_a_container_finds_everything_at_the_same_few_places(light_cluster: Cluster) -> None:
+    plan = plan_of(light_cluster, "docker")
+    storage = light_cluster.settings.storage_dir / "workspaces/1"
+    environment = light_cluster.settings.state_dir / "environment"
+    assert {str(mount.target): mount.source for mount in plan.mounts} == {
+        "/groundcrew/runtime": RUNTIME,
+        "/groundcrew/dataset": Path("/data/digits"),
+        "/groundcrew/code": storage / "code/1/1",
+        str(environment): environment,
+    }
+    assert plan.image == "gc-image:1"
+    told = plan.to_json()
+    assert (told["out"], told["cwd"]) == ("/groundcrew/attempt/out", "/groundcrew/attempt/out/work")
+    assert told["code"] == "/groundcrew/code"
+    assert plan.environment["GROUNDCREW_OUT"] == "/groundcrew/attempt/out"
+    assert plan.environment["GROUNDCREW_CODE"] == "/groundcrew/attempt/out/work"
+    assert plan.environment["GROUNDCREW_DATASET"] == "/groundcrew/dataset"
+    assert str(storage) not in " ".join([*plan.argv, *plan.environment.values()])
+    assert plan.folder == storage / f"jobs/{plan.job}/2"
+
+
+@pytest.mark.parametrize(("units", "cpus", "memory"), [(1, 4.0, 14.4), (3, 12.0, 43.2), (4, 16.0, 57.6)])
+def test_a_job_gets_the_share_of_the_node_that_its_units_are(
+    light_cluster: Cluster, units: int, cpus: float, memory: float
+) -> None:
+    plan = plan_of(light_cluster, "docker", units=units)
+    assert plan.cpus == cpus
+    assert plan.memory_bytes == int(memory * GIB)
+    assert len(plan.gpus) == units and all(uuid.startswith("GPU-") for uuid in plan.gpus)
+    assert plan.nodes == ("gpu01",)
+
+
+def test_a_container_sees_the_former_attempt_and_no_link_that_its_program_left(
+    light_cluster: Cluster,
+) -> None:
+    """`checkpoints` may be a link to anywhere: inside the container it leads nowhere else."""
+    plan = plan_of(light_cluster, "docker", resume=Resume(1, "epoch-0004.weights.h5", 4))
+    former = plan.folder.with_name("1") / "out"
+    assert {mount.source: str(mount.target) for mount in plan.mounts}[former] == "/groundcrew/former"
+    assert plan.environment["GROUNDCREW_RESUME"] == "/groundcrew/former/checkpoints"
