@@ -1,6 +1,7 @@
 """What the installer asks of the application on the master: ``python -m worker appliance database|…``.
 
-Each command is safe to repeat and answers with one line of JSON in which `changed` says whether it did anything.
+Each command is safe to repeat and answers with one line of JSON in which `changed` says whether it did anything;
+`first-flight` is for a person and says how it goes.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from cluster.settings import Settings
 from cluster.store.migrate import upgrade
 from worker.adapters.certificates import ensure_authority, ensure_certificate
 from worker.adapters.runtime import digest_of_sources, install_runtime
+from worker.embedded.first_flight import fly
 from worker.embedded.training_environment import ensure_training_environment
 from worker.wiring import open_cluster
 
@@ -97,8 +99,11 @@ def main(arguments: list[str]) -> int:
         if verb == "certificates":
             each.add_argument("--folder", required=True)
             each.add_argument("names", nargs="+", help="names and addresses, the public one first")
+    verbs.add_parser("first-flight", help="train LeNet on this host, to see that all of it works")
     chosen = parser.parse_args(arguments)
     try:
+        if chosen.verb == "first-flight":
+            return fly(open_cluster(Settings.from_environment()))
         answer = COMMANDS[chosen.verb](Settings.from_environment(), chosen)
     except GroundcrewError as error:
         sys.stderr.write(

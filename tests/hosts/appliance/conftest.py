@@ -1,0 +1,111 @@
+"""A testbed per test module, and Ansible as a person calls it."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import browser as browser
+from tests.hosts.appliance.host_image import ensure_image
+from tests.hosts.appliance.testbed import Testbed, testbed
+
+ROOT = Path(__file__).resolve().parents[3]
+CACHE = Path("/var/cache/groundcrew")
+RECAP = re.compile(r"^(\S+)\s+: ok=(\d+)\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.M)
+
+RunSite = Callable[..., "Played"]
+
+
+@dataclass(frozen=True)
+class Played:
+    """One run of ansible-playbook; `changed` and `failed` by host, seconds of wall time."""
+
+    code: int
+    output: str
+    seconds: float
+
+    @property
+    def changed(self) -> dict[str, int]:
+        return {host: int(changed) for host, _, changed, _, _ in RECAP.findall(self.output)}
+
+    @property
+    def tasks(self) -> int:
+        """Tasks times hosts, those that were well and those that changed something."""
+        return sum(int(ok) for _, ok, _, _, _ in RECAP.findall(self.output))
+
+    def must_succeed(self) -> "Played":
+        assert self.code == 0, self.output[-6000:]
+        return self
+
+    def changed_tasks(self) -> list[str]:
+        """Names of the tasks that changed something, for the message of a failed assertion."""
+        found, name = [], ""
+        for line in self.output.splitlines():
+            if line.startswith(("TASK [", "RUNNING HANDLER [")):
+                name = line.partition("[")[2].partition("]")[0]
+            if line.startswith("changed: "):
+                found.append(name)
+        return found
+
+
+@pytest.fixture(scope="session")
+def ansible_programs() -> Path:
+    """The folder of the programs that `make ansible` makes."""
+    done = subprocess.run(
+        ["make", "--silent", "ansible", "QUIET=1"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return Path(done.stdout.split()[-1])
+
+
+@pytest.fixture(scope="session")
+def image() -> str:
+    if os.geteuid() != 0:
+        pytest.fail("these tests start an engine and hosts: they need root")
+    return ensure_image(CACHE)
+
+
+@pytest.fixture(scope="module")
+def bed(
+    image: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Testbed]:
+    """Named after the module, so that several may run side by side."""
+    name = "gc-hosts-" + request.module.__name__.rpartition("test_")[2].replace("_", "-")
+    with testbed(name, image, tmp_path_factory.mktemp("bed"), CACHE) as bed:
+        (bed.folder / "group_vars").symlink_to(ROOT / "inventory" / "group_vars")
+        yield bed
+
+
+@pytest.fixture(scope="module")
+def run_site(bed: Testbed, ansible_programs: Path) -> RunSite:
+    """`run_site(inventory, "--tags", "base")` plays site.yml and prints how long it took."""
+
+    def run(inventory: Path, *options: str) -> Played:
+        command = [str(ansible_programs / "ansible-playbook"), "-i", str(inventory), "site.yml", *options]
+        kept = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
+        started = time.monotonic()
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env={**kept, "PATH": f"{ansible_programs}:/usr/sbin:/usr/bin:/sbin:/bin", "ANSIBLE_NOCOLOR": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        played = Played(done.returncode, done.stdout, time.monotonic() - started)
+        words = " ".join(["site.yml", *options])
+        each = played.seconds / max(1, played.tasks)
+        print(
+            f"\n{words}: {played.seconds:.0f} s, {played.tasks} tasks on hosts, {each:.2f} s each",
+            file=sys.stderr,
+        )
+        return played
+
+    return run

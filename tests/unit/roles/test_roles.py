@@ -1,0 +1,107 @@
+"""Promises that all roles keep, read off their files."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[3]
+ROLES = sorted(folder for folder in (ROOT / "roles").iterdir() if folder.is_dir())
+ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\w")
+VERSION = re.compile(r"(?<![\w.])\d+\.\d+\.\d+(?![\w.])(?<!127\.0\.0)")
+OWN = ("unix://", "postgresql+psycopg://", "http://unix:")
+"""Addresses on the host itself."""
+PROBES = {
+    "training_environment : Look whether it stands",
+    "nvidia_driver : Find initial RAM disks that are older than that",
+}
+"""Read-only commands, the only tasks that may say that they never change anything."""
+
+
+def name(role: Path) -> str:
+    return role.name
+
+
+def texts(role: Path) -> Iterator[tuple[Path, str]]:
+    for file in sorted(role.rglob("*")):
+        if file.is_file() and file.name != "README.md":
+            yield file.relative_to(ROOT), file.read_text()
+
+
+def tasks(role: Path, folder: str = "tasks") -> Iterator[dict[str, Any]]:
+    for file in sorted((role / folder).glob("*.yml")):
+        yield from flatten(yaml.safe_load(file.read_text()) or [])
+
+
+def flatten(found: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for task in found:
+        yield task
+        for part in ("block", "rescue", "always"):
+            yield from flatten(task.get(part, []))
+
+
+@pytest.mark.parametrize("role", ROLES, ids=name)
+def test_addresses_and_versions_are_in_the_sources_map_alone(role: Path) -> None:
+    for file, text in texts(role):
+        for line in text.splitlines():
+            plain = line
+            for own in OWN:
+                plain = plain.replace(own, "")
+            assert not ADDRESS.search(plain), f"{file}: {line.strip()}"
+            assert not VERSION.search(plain), f"{file}: {line.strip()}"
+
+
+@pytest.mark.parametrize("role", ROLES, ids=name)
+def test_every_option_is_specified_defaulted_and_explained(role: Path) -> None:
+    specified = yaml.safe_load((role / "meta/argument_specs.yml").read_text())["argument_specs"]["main"]
+    file = role / "defaults/main.yml"
+    defaults = yaml.safe_load(file.read_text()) if file.exists() else {}
+    assert specified["short_description"]
+    needed = {option for option, about in specified.get("options", {}).items() if about.get("required")}
+    assert set(specified.get("options", {})) == set(defaults) | needed
+    for option, about in specified.get("options", {}).items():
+        assert option.startswith(f"{role.name}_"), option
+        assert about["description"], option
+        if "default" in about and "{{" not in str(defaults[option]):
+            assert about["default"] == defaults[option], option
+
+
+@pytest.mark.parametrize("role", ROLES, ids=name)
+def test_a_readme_says_what_changes_on_the_host(role: Path) -> None:
+    text = (role / "README.md").read_text()
+    assert text.startswith(f"# {role.name}\n")
+    assert "On the host" in text
+
+
+@pytest.mark.parametrize("role", ROLES, ids=name)
+def test_restarts_and_daemon_reloads_are_in_handlers(role: Path) -> None:
+    for task in tasks(role):
+        for module in (
+            "ansible.builtin.systemd_service",
+            "ansible.builtin.systemd",
+            "ansible.builtin.service",
+        ):
+            options = task.get(module, {})
+            assert options.get("state") not in {"restarted", "reloaded"}, task["name"]
+            assert not options.get("daemon_reload"), task["name"]
+
+
+@pytest.mark.parametrize("role", ROLES, ids=name)
+def test_only_listed_probes_never_report_a_change(role: Path) -> None:
+    silent = {f"{role.name} : {task['name']}" for task in tasks(role) if task.get("changed_when") is False}
+    assert silent <= PROBES
+
+
+def test_every_listed_probe_is_there() -> None:
+    names = {f"{role.name} : {task['name']}" for role in ROLES for task in tasks(role)}
+    assert names >= PROBES
+
+
+def test_site_yml_fits_on_a_screen_and_names_roles_that_are_there() -> None:
+    text = (ROOT / "site.yml").read_text()
+    assert len(text.splitlines()) <= 70
+    used = {role["role"] for play in yaml.safe_load(text) for role in play["roles"]}
+    assert used <= {role.name for role in ROLES}
