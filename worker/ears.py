@@ -33,7 +33,7 @@ class Ears:
     def wait(self, seconds: float, ends: Collection[int] = ()) -> bool:
         """Until one of the topics rings or one of the descriptors is readable, at most `seconds`.
 
-        True where it rang.
+        False where neither came.
         """
         self._ensure_listener()
         watched = select.poll()
@@ -42,7 +42,7 @@ class Ears:
         heard = {descriptor for descriptor, _event in watched.poll(seconds * 1000)}
         if self.rung in heard:
             os.eventfd_read(self.rung)
-        return self.rung in heard
+        return bool(heard)
 
     def wake(self) -> None:
         """As if it had rung; may be called by a signal's handler."""

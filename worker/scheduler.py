@@ -63,6 +63,7 @@ class Scheduler:
         self.reconciler = Reconciler(cluster, executor, runtime, steady)
         self.clocks = ClockWatch(cluster.clock(), steady())
         self.ends = Ends()
+        self.is_rung = False
         self.holder = name_of_this_process()
         self.held: Held | None = None
         self.renewed_at = self.swept_at = self.strays_at = float("-inf")
@@ -82,7 +83,7 @@ class Scheduler:
                 log.error("the database does not answer; trying again", error=str(error))
                 self.held = None
             ends = self.ends.follow(self.reconciler.handles.values())
-            self.ears.wait(BUSY_SECONDS if living else IDLE_SECONDS, ends)
+            self.is_rung = self.ears.wait(BUSY_SECONDS if living else IDLE_SECONDS, ends)
         if self.held:
             release_lease(self.cluster, self.held)
 
@@ -107,7 +108,7 @@ class Scheduler:
         living = self.reconciler.reconcile(self.held, self.renew)
         # Before anything is placed: of a sweep that is to be stopped nothing more starts.
         watch_sweeps(self.cluster, self.held)
-        if place_waiting(self.cluster, self.held):
+        if place_waiting(self.cluster, self.held, self.is_rung):
             ended = self.reconciler.ended
             living = self.reconciler.reconcile(self.held, self.renew)
             if self.reconciler.ended > ended:

@@ -51,10 +51,10 @@ def read_default_environment(cluster: Cluster) -> Environment | None:
 
 
 def default_environment(session: Session) -> Environment | None:
-    fact = session.get(Fact, DEFAULT)
-    if fact is None:
-        return None
-    return session.scalar(select(Environment).where(Environment.digest == fact.value["digest"]))
+    named = Fact.value["digest"].as_string()
+    return session.scalar(
+        select(Environment).join(Fact, named == Environment.digest).where(Fact.name == DEFAULT)
+    )
 
 
 def rebuild_default_environment(cluster: Cluster, actor: Actor) -> None:
