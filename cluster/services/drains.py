@@ -39,7 +39,7 @@ class Affected:
 
     running: Sequence[RunningThere]
     too_large: Sequence[int]
-    """Waiting jobs, at most a hundred, that no other node could take even when it is empty."""
+    """Waiting jobs, at most a hundred, that this node could take and no other one, even when it is empty."""
     largest_elsewhere: int
     """Working units of the largest other node."""
 
@@ -90,10 +90,9 @@ def affected_jobs(cluster: Cluster, actor: Actor, node_id: int) -> Affected:
     now = cluster.clock()
     with cluster.store.read() as session:
         load_node(session, node_id)
-        elsewhere = largest_other_node(session, node_id)
-        return Affected(
-            running_there(session, actor, node_id, now), too_large_for(session, elsewhere), elsewhere
-        )
+        here, elsewhere = working_units(session, node_id), largest_other_node(session, node_id)
+        waiting = too_large_for(session, elsewhere, here)
+        return Affected(running_there(session, actor, node_id, now), waiting, elsewhere)
 
 
 def running_there(session: Session, actor: Actor, node_id: int, now: datetime) -> list[RunningThere]:
@@ -133,6 +132,13 @@ def largest_other_node(session: Session, node_id: int) -> int:
     return session.scalar(query) or 0
 
 
-def too_large_for(session: Session, units: int) -> list[int]:
-    query = select(Job.id).where(Job.state == JobState.WAITING, Job.desired == Desired.RUN, Job.units > units)
+def working_units(session: Session, node_id: int) -> int:
+    query = select(func.count(Unit.id)).where(Unit.node_id == node_id, Unit.state == UnitState.OK)
+    return session.scalar(query) or 0
+
+
+def too_large_for(session: Session, elsewhere: int, here: int) -> list[int]:
+    query = select(Job.id).where(
+        Job.state == JobState.WAITING, Job.desired == Desired.RUN, Job.units > elsewhere, Job.units <= here
+    )
     return list(session.scalars(query.order_by(Job.id).limit(MOST_SHOWN)))

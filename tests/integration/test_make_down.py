@@ -9,7 +9,7 @@ import pytest
 from cluster.domain.jobs import JobRequest
 from cluster.domain.people import Actor
 from cluster.domain.states import EnvironmentState, JobState, TrainingKind, Visibility
-from cluster.services import jobs, nodes, trainings
+from cluster.services import jobs, nodes, storage, trainings
 from cluster.services.context import Cluster
 from cluster.services.environments import read_default_environment
 from cluster.settings import Settings
@@ -20,7 +20,21 @@ from worker.embedded.processes import of_installation
 from worker.embedded.settings_file import read_settings
 from worker.wiring import open_cluster
 
-SLEEPING = "import time\nfor second in range(600):\n    print(second, flush=True)\n    time.sleep(1)\n"
+SLEEPING = """
+import os, sys, time
+import groundcrew_job
+found = groundcrew_job.latest_checkpoint()
+print("begins at", found["step"] if found else "the beginning")
+for second in range(found["step"] if found else 0, 600):
+    if groundcrew_job.asked_to_stop():
+        path = os.path.join(groundcrew_job.checkpoints(), "second-%04d.txt" % second)
+        with open(path, "w") as file:
+            file.write("what it had reached")
+        groundcrew_job.save_checkpoint_note(0, second, path)
+        sys.exit(groundcrew_job.LEFT)
+    print(second, flush=True)
+    time.sleep(1)
+"""
 
 
 @dataclass
@@ -35,6 +49,11 @@ class Sleeper:
     @property
     def job(self) -> Job:
         return jobs.read_job(self.cluster, self.actor, self.job_id)
+
+    def log(self, attempt: int) -> str:
+        job, settings = self.job, self.cluster.settings
+        path = storage.attempt_folder(settings, job.workspace_id, job.id, attempt) / "out" / "rank-0.stdout"
+        return path.read_text() if path.exists() else ""
 
     def wait_until_running(self) -> None:
         wait_until(lambda: self.job.state is JobState.RUNNING, 30, "the job runs")
@@ -111,6 +130,12 @@ def test_told_yes_it_goes_back_to_the_queue_and_starts_again(sleeper: Sleeper) -
     assert trainings_of(sleeper.installation.places) == of_installation(sleeper.installation.places) == []
     assert sleeper.job.state is JobState.WAITING
     assert sleeper.job.attempts[-1].end_code == "interrupted.services_stopped"
+    saved = sleeper.job.resume_from
+    assert saved is not None and saved.startswith(f"{attempts}/second-")
     sleeper.installation.up()
     sleeper.wait_until_running()
     assert len(sleeper.job.attempts) == attempts + 1
+    assert sleeper.job.attempts[-1].resumed_from == saved
+    second = int(saved.partition("second-")[2].partition(".")[0])
+    wait_until(lambda: f"begins at {second}\n{second}\n" in sleeper.log(attempts + 1), 20, "it goes on")
+    assert "job.resumed" in [event.code for event in sleeper.job.events]

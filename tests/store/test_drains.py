@@ -63,12 +63,12 @@ def test_who_is_affected_by_a_drain_is_known_before(cluster: Cluster, clock: Clo
     elsewhere = a_job(cluster, training, units=1, state=JobState.RUNNING)
     holding(cluster, there, large.units[:2])
     holding(cluster, elsewhere, small.units[:1])
-    waiting = [a_job(cluster, training, units=units) for units in (1, 2, 3, 4)]
+    waiting = [a_job(cluster, training, units=units) for units in (1, 2, 3, 4, 5)]
     affected = nodes.affected_jobs(cluster, actor_of(an_administrator(cluster)), large.id)
     assert [(run.job_id, run.units) for run in affected.running] == [(there.id, 2)]
     assert affected.running[0].ends_at == clock.now + timedelta(seconds=600)
     assert affected.running[0].job and affected.running[0].job.name == there.name
-    assert (affected.too_large, affected.largest_elsewhere) == ([job.id for job in waiting[2:]], 2)
+    assert (affected.too_large, affected.largest_elsewhere) == ([job.id for job in waiting[2:4]], 2)
     stranger = nodes.affected_jobs(cluster, actor_of(a_user(cluster)), large.id)
     assert [(run.job_id, run.job) for run in stranger.running] == [(there.id, None)]
 
