@@ -17,7 +17,7 @@ from cluster.store.jobs import Sweep
 
 MOST_LIVE = 200
 """So many running jobs are asked for what they measure now; the rest show it when they have ended."""
-COLUMNS = 3
+COLUMNS = 2
 UNDER_WAY = (JobState.RUNNING, JobState.STOPPING)
 
 

@@ -58,6 +58,13 @@ def ended(lab: Lab, job: Job, results: dict[str, list[float]], state: JobState =
     lab.out(job)
 
 
+def test_an_empty_form_has_no_values_and_no_problem(lab: Lab) -> None:
+    for training in (lab.lenet, lab.own_code):
+        page = lab.browser(lab.seoyeon).get(f"/trainings/{training.id}/jobs/new").text
+        assert "method" not in re.sub(r'method="\w+"', "", page)
+        assert "-problem" not in page
+
+
 def test_several_values_in_the_form_become_a_sweep(lab: Lab) -> None:
     data = LENET | {"most_at_once": "2", "stop_on_trouble": "1"}
     answer = lab.browser(lab.minjun).post(f"/trainings/{lab.lenet.id}/jobs/new", data=data)
