@@ -5,7 +5,8 @@ from cluster.services.context import Cluster
 from cluster.settings import Settings
 from cluster.store.engine import Store
 from worker.adapters.systemd import SystemdLauncher
-from worker.executors.launchers import DetachedLauncher, Launcher
+from worker.executors.launchers import Launcher
+from worker.executors.nursery import NurseryLauncher
 
 
 def open_cluster(settings: Settings) -> Cluster:
@@ -14,4 +15,4 @@ def open_cluster(settings: Settings) -> Cluster:
 
 
 def open_launcher(settings: Settings) -> Launcher:
-    return SystemdLauncher() if settings.launcher == "systemd" else DetachedLauncher()
+    return SystemdLauncher() if settings.launcher == "systemd" else NurseryLauncher()
