@@ -153,7 +153,7 @@ def test_a_killed_scheduler_changes_nothing_for_what_runs(field_: Field) -> None
     until(lambda: len(field_.log(job)) > before + 100)
     field_.start_scheduler()
     let_go(field_, (job, 1))
-    ended = field_.wait_for_end(job, 5)
+    ended = field_.wait_for_end(job)
     assert ended.state is JobState.FINISHED
     numbers = field_.log(job).split()
     assert numbers[:-2] == [str(n).encode() for n in range(len(numbers) - 2)]
@@ -169,7 +169,7 @@ def test_an_end_while_nobody_watches_is_learnt_afterwards(field_: Field) -> None
     let_go(field_, (job, 1))
     until(lambda: not field_.executor.list_running())
     field_.start_scheduler()
-    assert field_.wait_for_end(job, 5).state is JobState.FINISHED
+    assert field_.wait_for_end(job).state is JobState.FINISHED
 
 
 def test_a_killed_shim_is_another_attempt(field_: Field) -> None:
@@ -194,7 +194,7 @@ def test_a_second_scheduler_waits_for_the_lease(field_: Field) -> None:
         field_.wait_for_end(job)
         assert field_.log(job) == b"once\n"
     assert stops_well(first)
-    field_.wait_for_end(field_.submit("print('again')"), 5)
+    field_.wait_for_end(field_.submit("print('again')"))
     assert stops_well(second)
 
 
@@ -209,7 +209,7 @@ def test_without_redis_it_only_takes_longer(field_: Field) -> None:
     field_.start_scheduler()
     time.sleep(0.5)
     job = field_.submit("print('done')")
-    assert field_.wait_for_end(job, 6).state is JobState.FINISHED
+    assert field_.wait_for_end(job).state is JobState.FINISHED
 
 
 def test_a_stray_run_is_ended(field_: Field) -> None:
