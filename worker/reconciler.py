@@ -1,7 +1,7 @@
 """Makes what runs equal to what should run: one look at rows and executor, one action per attempt."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -80,6 +80,19 @@ class Reconciler:
         self.asked_to_stop = {key: self.asked_to_stop[key] for key in ids if key in self.asked_to_stop}
         self.handles = {}
         self.not_started = {key: self.not_started[key] for key in ids if key in self.not_started}
+        self.go_through(held, living, renew, requeue)
+        return len(living)
+
+    def reconcile_new(self, held: Held, attempt_ids: Collection[int], renew: Callable[[], object]) -> int:
+        """How many of these live, which were made a moment ago; nobody else is looked at again."""
+        living = attempts.list_living(self.cluster, attempt_ids)
+        self.known_since |= {attempt.attempt_id: self.steady() for attempt in living}
+        self.go_through(held, living, renew)
+        return len(living)
+
+    def go_through(
+        self, held: Held, living: list[LivingAttempt], renew: Callable[[], object], requeue: bool = False
+    ) -> None:
         starting = []
         for attempt in living:
             renew()
@@ -88,7 +101,6 @@ class Reconciler:
         for attempt, start in starting:
             renew()
             self.finish_start(held, attempt, start)
-        return len(living)
 
     def reconcile_one(self, held: Held, attempt: LivingAttempt, requeue: bool = False) -> bool:
         """Whether it is to be started; everything else is done when this returns."""

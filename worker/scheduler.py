@@ -108,9 +108,9 @@ class Scheduler:
         living = self.reconciler.reconcile(self.held, self.renew)
         # Before anything is placed: of a sweep that is to be stopped nothing more starts.
         watch_sweeps(self.cluster, self.held)
-        if place_waiting(self.cluster, self.held, self.is_rung):
+        if placed := place_waiting(self.cluster, self.held, self.is_rung):
             ended = self.reconciler.ended
-            living = self.reconciler.reconcile(self.held, self.renew)
+            living += self.reconciler.reconcile_new(self.held, placed, self.renew)
             if self.reconciler.ended > ended:
                 self.ears.wake()  # Units came free after the queue was looked at.
         if time.monotonic() - self.swept_at >= SWEEP_SECONDS:

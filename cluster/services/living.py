@@ -1,6 +1,6 @@
 """The attempts that live, with all that the scheduler decides from, in two queries however many there are."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from cluster.domain.attempts import NodeFate
-from cluster.domain.nodes import fate_since, gravest
+from cluster.domain.nodes import NodeSigns, fate_since, gravest
 from cluster.domain.states import AttemptState, Desired
 from cluster.services.context import Cluster
 from cluster.store.jobs import Attempt, Job
@@ -52,30 +52,46 @@ COLUMNS = (
 )
 
 
-def list_living(cluster: Cluster) -> list[LivingAttempt]:
-    """In the order in which they were made."""
+SIGNS = (
+    Node.id,
+    Node.name,
+    Node.heartbeat_at,
+    Node.has_executor,
+    Node.draining_since,
+    Node.lost_at,
+    Node.booted_at,
+)
+
+
+def list_living(cluster: Cluster, only: Collection[int] | None = None) -> list[LivingAttempt]:
+    """In the order in which they were made; `only` of these attempts, where it is given."""
     now = cluster.clock()
     query = select(*COLUMNS).join(Job, Job.id == Attempt.job_id).where(Attempt.ended_at.is_(None))
+    if only is not None:
+        query = query.where(Attempt.id.in_(only))
     with cluster.store.read() as session:
         rows = session.execute(query.order_by(Attempt.id)).all()
-        nodes = {node.id: node for node in session.scalars(select(Node))} if rows else {}
-        places = read_places(session) if rows else {}
+        # Without their facts, which are large and belong to the pages.
+        nodes = (
+            {row[0]: (row[1], NodeSigns(*row[2:])) for row in session.execute(select(*SIGNS))} if rows else {}
+        )
+        places = read_places(session, [row[0] for row in rows]) if rows else {}
     living = []
     for row in rows:
         there = [nodes[node_id] for node_id in places.get(row[0], ())]
-        fates = {node.name: fate_since(node, row[7], now) for node in there}
+        fates = {name: fate_since(signs, row[7], now) for name, signs in there}
         fate = gravest(fates.values())
         where = next((name for name, each in fates.items() if each is fate), "")
         living.append(LivingAttempt(*row, fate, where, max(1, len(there))))
     return living
 
 
-def read_places(session: Session) -> Mapping[int, list[int]]:
-    """The nodes of each living attempt."""
+def read_places(session: Session, attempt_ids: Collection[int]) -> Mapping[int, list[int]]:
+    """The nodes of these living attempts."""
     query = (
         select(Allocation.attempt_id, Unit.node_id)
         .join(Unit, Unit.id == Allocation.unit_id)
-        .where(Allocation.ended_at.is_(None))
+        .where(Allocation.ended_at.is_(None), Allocation.attempt_id.in_(attempt_ids))
         .distinct()
     )
     places: dict[int, list[int]] = {}
