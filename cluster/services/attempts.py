@@ -24,7 +24,7 @@ from cluster.services.leases import Held, check_lease
 from cluster.services.living import LivingAttempt, list_living
 from cluster.services.use import record_use
 from cluster.store.jobs import Attempt, Job, JobEvent
-from cluster.store.nodes import Allocation
+from cluster.store.nodes import Allocation, Node
 from cluster.store.users import User
 
 __all__ = [
@@ -183,14 +183,19 @@ def interrupt_attempt(
 
 
 def load_current(session: Session, attempt_id: int) -> Attempt | None:
-    """The attempt, locked together with its job; None where it has ended or a newer one exists."""
-    job = session.scalar(
-        select(Job)
-        .join(Attempt, Attempt.job_id == Job.id)
+    """The attempt, locked together with its job; None where it has ended or a newer one exists.
+
+    Both are locked, for a row that is only joined would be read as it was before the wait. Job and node come
+    with it in one statement.
+    """
+    found = session.execute(
+        select(Attempt, Job, Node)
+        .join(Job, Job.id == Attempt.job_id)
+        .join(Node, Node.id == Attempt.node_id)
         .where(Attempt.id == attempt_id, Attempt.ended_at.is_(None), Job.fence == Attempt.number)
-        .with_for_update()
-    )
-    return session.get_one(Attempt, attempt_id) if job is not None else None
+        .with_for_update(of=[Attempt, Job])
+    ).first()
+    return found[0] if found is not None else None
 
 
 def end_attempt(

@@ -16,9 +16,11 @@ def record_use(session: Session, attempt: Attempt, truth: ExitTruth | None) -> N
     attempt.cpu_seconds, attempt.max_memory_bytes = truth.cpu_seconds, truth.max_rss_bytes
     attempt.average_memory_bytes = truth.average_rss_bytes
     attempt.unit_seconds_used = truth.unit_seconds_used
-    session.flush()
-    all_of_it = session.scalars(select(Attempt).where(Attempt.job_id == attempt.job_id)).all()
-    add_up(attempt.job, list(all_of_it))
+    former: list[Attempt] = []
+    if attempt.number > 1:
+        query = select(Attempt).where(Attempt.job_id == attempt.job_id, Attempt.id != attempt.id)
+        former = list(session.scalars(query))
+    add_up(attempt.job, [*former, attempt])
 
 
 def add_up(job: Job, attempts: list[Attempt]) -> None:
