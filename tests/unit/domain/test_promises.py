@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ from cluster.domain.order import in_order, lines_of
 from cluster.domain.placement import Board, Decision, Head, Placed, Waiting
 from cluster.domain.states import NodeState
 from cluster.domain.waiting import OnHold
-from tests.unit.domain.queue_worlds import BEGIN, World, at, worlds, worlds_with_unknown_ends
+from tests.unit.domain.queue_worlds import BEGIN, Coming, World, at, worlds, worlds_with_unknown_ends
 
 HELD = OnHold("kim", BEGIN)
 often = settings(max_examples=100, deadline=None)
@@ -181,3 +182,15 @@ def test_the_order_of_the_input_decides_nothing(world: World, random: st.DataObj
         for many in (heads, nodes, running):
             random.shuffle(many)  # type: ignore[attr-defined]
         assert replace(board, heads=heads, nodes=nodes, running=running).decide() == decisions
+
+
+@pytest.mark.parametrize("has_limit", [True, False])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_an_endless_stream_of_small_jobs_keeps_no_large_one_waiting(has_limit: bool, is_known: bool) -> None:
+    """Each small job is over after 3 s, so after 3 s the whole node can be the large one's."""
+    small = [Coming(second, 2, 1, 3, has_limit, is_known) for second in range(60)]
+    large = Coming(5, 1, 4, 10, False)
+    world = World([4], {1: 4, 2: 4}, sorted([*small, large], key=lambda job: job.second))
+    world.play()
+    job_id = world.jobs.index(large) + 1
+    assert world.started[job_id] <= 5 + 3

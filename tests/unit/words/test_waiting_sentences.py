@@ -1,0 +1,110 @@
+"""Every reason to wait is said with a number and a name, in both languages (Q4)."""
+
+import re
+from datetime import UTC, date, datetime
+from typing import get_args
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from cluster import words
+from cluster.domain import waiting
+from cluster.domain.outlook import Outlook, Source
+from cluster.domain.states import UnitKind
+from cluster.domain.waiting import Reason, to_data
+
+SEOUL = ZoneInfo("Asia/Seoul")
+NOW = datetime(2026, 11, 20, 5, 6, tzinfo=UTC)
+AT = datetime(2026, 11, 20, 5, 38, tzinfo=UTC)
+EARLY = datetime(2026, 11, 20, 5, 20, tzinfo=UTC)
+LATE = datetime(2026, 11, 20, 6, 0, tzinfo=UTC)
+GPU = UnitKind.GPU
+
+CASES: list[tuple[Reason, Outlook, str, str]] = [
+    (waiting.NotEnoughUnits(4, 3, "alpha", GPU, 16), Outlook(), "4", "alpha"),
+    (waiting.NotEnoughUnits(4, 3, "alpha", GPU), Outlook(), "4", "alpha"),
+    (waiting.NotEnoughTogether(16, 9, 4, GPU), Outlook(0, None, 12, AT, "alpha"), "16", "job-12"),
+    (waiting.ClusterTooSmall(64, 32, 4, GPU), Outlook(), "64", "GPU"),
+    (waiting.NodesTooSmall(4, 3, "alpha", GPU), Outlook(), "4", "alpha"),
+    (waiting.QuotaUsed(8, 7, 2, GPU), Outlook(0, None, 12, AT), "7", "job-12"),
+    (waiting.QuotaTooSmall(2, 4, GPU), Outlook(), "4", "GPU"),
+    (waiting.AheadInQueue(3, 12), Outlook(3, 12), "3", "job-12"),
+    (waiting.AheadInQueue(1000, 12), Outlook(1000, 12, is_more_ahead=True), "1,000", "job-12"),
+    (waiting.HeldForAnother(12, "alpha"), Outlook(), "12", "alpha"),
+    (waiting.WorkspaceNotStarted("speech", date(2026, 12, 1)), Outlook(), "2026-12-01", "speech"),
+    (waiting.WorkspaceExpired("speech", date(2026, 11, 1)), Outlook(), "2026-11-01", "speech"),
+    (waiting.EnvironmentNotReady("default", 0.25), Outlook(), "25", "default"),
+    (waiting.EnvironmentFailed("default", 3), Outlook(), "operation-3", "default"),
+    (waiting.DatasetNotReady("digits", 0.5), Outlook(), "50", "digits"),
+    (waiting.DatasetFailed("digits", 7), Outlook(), "operation-7", "digits"),
+    (waiting.NodeUnreachable("alpha", AT), Outlook(), "14:38", "alpha"),
+    (waiting.NodeLost("alpha", AT), Outlook(), "14:38", "alpha"),
+    (waiting.NodeDraining("alpha", AT), Outlook(), "14:38", "alpha"),
+    (waiting.NoExecutor("alpha", 3), Outlook(), "3", "alpha"),
+    (waiting.NoNodes(2), Outlook(), "2", "groundcrew-agent"),
+    (waiting.OnHold("kim", AT), Outlook(), "14:38", "kim"),
+    (waiting.SweepLimit(3, 4), Outlook(), "4", "3"),
+    (waiting.Interrupted("interrupted.node_rebooted", 2, "alpha"), Outlook(), "2", "alpha"),
+    (waiting.TriedAgain("exit.killed", 2, 1, 3), Outlook(), "2", "3"),
+    (waiting.JustSubmitted(), Outlook(), "2", "scheduler|스케줄러"),
+]
+
+
+def test_no_reason_is_left_out() -> None:
+    assert {type(reason) for reason, *_ in CASES} == set(get_args(Reason))
+
+
+@pytest.mark.parametrize("language", words.LANGUAGES)
+@pytest.mark.parametrize(
+    ("reason", "outlook", "number", "name"), CASES, ids=lambda value: getattr(value, "code", "")
+)
+def test_a_number_and_a_name(reason: Reason, outlook: Outlook, number: str, name: str, language: str) -> None:
+    sentence = words.say(reason.code, to_data(reason, outlook), language, SEOUL, NOW)
+    assert re.search(name, sentence), sentence
+    assert number in re.sub(name, "", sentence, count=1) or number in name, sentence
+    assert "…" not in sentence
+    assert "{" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("outlook", "english", "korean"),
+    [
+        (
+            Outlook(freed_by=12, starts_at=AT, starts_on_node="alpha", source=Source.TIME_LIMITS),
+            "Starts on alpha when job-12 ends, about 14:38. That is when time limits end what runs: it may be "
+            "earlier.",
+            "job-12가 14:38쯤 끝나면 alpha에서 시작합니다. "
+            "도는 작업의 시간 제한을 따른 시각이라 더 일러질 수 있습니다.",
+        ),
+        (
+            Outlook(starts_at=AT, earliest_at=EARLY, latest_at=LATE, source=Source.HISTORY),
+            "Starts about 14:38. Going by earlier runs it is between 14:20 and 15:00.",
+            "14:38쯤 시작합니다. 앞서 걸린 시간을 따르면 14:20에서 15:00 사이입니다.",
+        ),
+        (
+            Outlook(starts_at=AT, source=Source.HISTORY),
+            "Starts about 14:38. That is how long earlier runs took.",
+            "14:38쯤 시작합니다. 앞서 걸린 시간을 따른 시각입니다.",
+        ),
+        (
+            Outlook(ahead=1000, is_more_ahead=True, earliest_at=EARLY, latest_at=LATE, source=Source.TOTALS),
+            "More than 1,000 jobs are ahead. Starts between 14:20 and 15:00, going by the totals of the queue.",
+            "앞에 1,000건보다 많습니다. 대기열 합계를 따르면 14:20에서 15:00 사이에 시작합니다.",
+        ),
+    ],
+)
+def test_an_expected_start_says_how_sure_it_is(outlook: Outlook, english: str, korean: str) -> None:
+    data = to_data(waiting.AheadInQueue(1, 12), outlook)
+    assert words.waiting_start(data, "en", SEOUL, NOW) == english
+    assert words.waiting_start(data, "ko", SEOUL, NOW) == korean
+
+
+def test_what_would_help_is_said() -> None:
+    data = to_data(waiting.QuotaUsed(8, 7, 2, GPU), Outlook(helps_units=1, helps_seconds=1200))
+    assert (
+        words.waiting_help(data, "en")
+        == "With 1 GPU it starts now. With a time limit of 20 min it starts now."
+    )
+    assert words.waiting_help(data, "ko") == (
+        "GPU 1장으로 낮추면 지금 시작합니다. 시간 제한을 20분 이하로 두면 지금 시작합니다."
+    )
