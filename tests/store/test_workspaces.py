@@ -11,6 +11,7 @@ from cluster.domain.states import JobState, UnitKind, UnitState, UserState, Work
 from cluster.domain.terms import workspace_state
 from cluster.services import users, workspaces
 from cluster.services.context import Cluster
+from cluster.store.nodes import Node
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
 from tests.builders import (
@@ -142,6 +143,18 @@ def test_only_units_that_can_run_something_count(cluster: Cluster) -> None:
         create(cluster, administrator, units=2)
     assert (refusal.value.data["capacity"], refusal.value.data["kind"]) == (1, "cpu_slot")
     create(cluster, administrator, units=1)
+
+
+def test_units_of_nodes_that_are_silent_lost_or_drained_stay_granted(cluster: Cluster, clock: Clock) -> None:
+    administrator, _, _ = people(cluster)
+    silent, lost, drained = (a_node(cluster, units=1) for _ in range(3))
+    with cluster.store.write() as session:
+        session.get_one(Node, silent.id).heartbeat_at = clock.now - timedelta(hours=1)
+        session.get_one(Node, lost.id).lost_at = clock.now
+        session.get_one(Node, drained.id).draining_since = clock.now
+    create(cluster, administrator, "granted", units=3)
+    with pytest.raises(Refused, match="units_over_capacity"):
+        create(cluster, administrator, "more", units=1)
 
 
 def test_of_workspaces_that_race_for_the_last_units_one_wins(cluster: Cluster) -> None:

@@ -272,3 +272,26 @@ def test_with_the_units_that_are_said_to_help_it_would_start(
             others = [other for other in heads if other.job_id != head.job_id]
             again = {each.job_id: each for each in place([*others, smaller], nodes, quotas)}
             assert isinstance(again[head.job_id], Placed)
+
+
+def test_who_could_be_promised_nothing_is_not_passed() -> None:
+    """The only large node is promised away for ever, so nobody can say what would delay the second job."""
+    heads = [Head(1, 1, 4), Head(2, 2, 4), Head(3, 2, 1, seconds=60.0, limit=60.0)]
+    running = [Running(9, 3, 1, 4)]
+    decisions = place(heads, [node(1, 0, total=4), node(2, 1)], {1: Quota(4, 0), 2: Quota(5, 0)}, running)
+    assert decisions[0].job_id == 1
+    assert decisions[2] == Waiting(3, AheadInQueue(1, 2), Outlook(ahead=1, first_ahead=2))
+
+
+def test_who_has_a_limit_passes_a_promise_that_it_cannot_delay() -> None:
+    """The example of docs/topic/queue.md: four units, two of them free until 14:00."""
+    limit = {"seconds": 1830.0, "limit": 1830.0}
+    heads = [Head(10, 1, 4), Head(11, 1, 2), Head(12, 1, 2, **limit)]  # type: ignore[arg-type]
+    decisions = place(heads, [node(1, 2, total=4)], {1: Quota(4, 2)}, [Running(9, 1, 1, 2, minutes(60))])
+    assert decisions[0] == Waiting(
+        10,
+        QuotaUsed(4, 2, 4, SLOT),
+        Outlook(freed_by=9, starts_at=minutes(60), starts_on_node="gc1", helps_units=2),
+    )
+    assert decisions[1] == Waiting(11, AheadInQueue(1, 10), Outlook(ahead=1, first_ahead=10))
+    assert decisions[2] == Placed(12, ((1, (100, 101)),), passes=True)

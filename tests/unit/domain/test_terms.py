@@ -5,6 +5,8 @@ from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cluster.domain import terms
 from cluster.domain.errors import Refused
@@ -113,3 +115,23 @@ def test_units_that_do_not_fit_are_refused_with_the_day() -> None:
 
 def test_an_extension_counts_days() -> None:
     assert terms.extended(date(2026, 11, 20), 14) == date(2026, 12, 4)
+
+
+some_terms = st.builds(
+    lambda first, days, units: term(first, min(28, first + days), units),
+    st.integers(1, 28), st.integers(0, 27), st.integers(0, 9),
+)  # fmt: skip
+
+
+@given(st.lists(some_terms, max_size=8), some_terms, st.integers(0, 30))
+def test_no_day_is_ever_overbooked(held: list[Term], new: Term, capacity: int) -> None:
+    """Counted day by day, which is slower and plainly right."""
+    days = [date(2026, 11, day) for day in range(new.starts_on.day, new.ends_on.day + 1)]
+    worst = max(sum(one.units for one in held if one.starts_on <= day <= one.ends_on) for day in days)
+    assert terms.overlapping_peak(held, new).units == worst
+    try:
+        terms.check_units_fit(held, new, capacity)
+        fits = True
+    except Refused:
+        fits = False
+    assert fits == (new.units == 0 or worst + new.units <= capacity)
