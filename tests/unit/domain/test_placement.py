@@ -295,3 +295,23 @@ def test_who_has_a_limit_passes_a_promise_that_it_cannot_delay() -> None:
     )
     assert decisions[1] == Waiting(11, AheadInQueue(1, 10), Outlook(ahead=1, first_ahead=10))
     assert decisions[2] == Placed(12, ((1, (100, 101)),), passes=True)
+
+
+@pytest.mark.parametrize(
+    ("ends_at", "seconds", "limit", "passes"),
+    [
+        (minutes(60), 600.0, 3600.0, True),
+        (minutes(60), 600.0, 3601.0, False),
+        (minutes(60), 600.0, None, False),  # An expectation is no promise.
+        (None, 600.0, 600.0, False),  # The moment may be the next.
+    ],
+)
+def test_who_may_pass_a_promise_of_another_workspace(
+    ends_at: datetime | None, seconds: float, limit: float | None, passes: bool
+) -> None:
+    heads = [Head(1, 1, 4), Head(2, 2, 2, seconds=seconds, limit=limit)]
+    running = [Running(9, 3, 1, 2, ends_at)]
+    decisions = place(heads, [node(1, 2, total=4)], {1: Quota(4, 0), 2: Quota(4, 0)}, running)
+    assert isinstance(decisions[1], Placed) is passes
+    if isinstance(decisions[1], Waiting):
+        assert decisions[1].reason == HeldForAnother(1, "gc1")
