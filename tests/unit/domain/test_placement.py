@@ -315,3 +315,11 @@ def test_who_may_pass_a_promise_of_another_workspace(
     assert isinstance(decisions[1], Placed) is passes
     if isinstance(decisions[1], Waiting):
         assert decisions[1].reason == HeldForAnother(1, "gc1")
+
+
+def test_two_unknown_ends_are_two_moments() -> None:
+    """The first of them is enough for job 1: what is free now is not left over beside its promise."""
+    heads, running = [Head(1, 1, 2), Head(2, 2, 1)], [Running(8, 3, 1, 1), Running(9, 3, 1, 2)]
+    decisions = place(heads, [node(1, 1, total=4)], {1: Quota(4, 0), 2: Quota(4, 0)}, running)
+    assert isinstance(decisions[1], Waiting)
+    assert decisions[1].reason == HeldForAnother(1, "gc1")
