@@ -22,8 +22,7 @@ def prepare(plan: StartPlan, user: tuple[int, int]) -> None:
         if plan.gid is not None:
             os.chown(folder, owner, plan.gid)
         folder.chmod(0o750)
-    if not (plan.folder / "out").exists():
-        (plan.folder / "out").mkdir()
+    (plan.folder / "out").mkdir(exist_ok=True)
     give_folder(plan, plan.folder / "out", user)
     if not (plan.folder / "control").exists():
         give_control(plan, user)

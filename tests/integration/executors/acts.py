@@ -16,6 +16,10 @@ def leave(*_):
     say(act["last_words"])
     os._exit(0)
 
+def words_of(pid):
+    with open("/proc/%d/cmdline" % pid, "rb") as file:
+        return file.read().split(b"\\0")
+
 def forge():
     control = os.path.join(os.environ["GROUNDCREW_OUT"], os.pardir, "control")
     truth = {"job": act["job"], "attempt": 1, "fence": 1, "exit_code": 0, "signal": None, "ranks": [],
@@ -25,7 +29,7 @@ def forge():
         with open(os.path.join(control, "exit.json"), "w") as file:
             json.dump(truth, file)
         pid = os.getpid()
-        while b"shim.py" not in open("/proc/%d/cmdline" % pid, "rb").read().split(b"\\0")[-3]:
+        while not any(word.endswith(b"/shim.py") for word in words_of(pid)):
             pid = int(open("/proc/%d/stat" % pid).read().rpartition(")")[2].split()[1])
         os.kill(pid, signal.SIGKILL)
     except OSError:

@@ -1,5 +1,7 @@
 """What every executor promises: started once, found again, stopped whole, and the truth about the end."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from cluster.domain.attempts import Seen
@@ -51,6 +53,20 @@ def test_a_second_start_finds_the_first(stage: Stage) -> None:
     assert stage.executor.start(plan) == first
     assert stage.open_again().start(plan) == first
     assert [run.handle for run in stage.executor.list_running()] == [first]
+    assert log_of(plan) == b"ready\n"
+
+
+def test_starts_at_the_same_moment_are_one(stage: Stage) -> None:
+    """Two schedulers, one of them stale: whoever loses gets the winner's handle, or asks again later."""
+    plan = stage.plan(LONG)
+    executors = [stage.open_again() for _ in range(4)]
+    with ThreadPoolExecutor(len(executors)) as pool:
+        begun = [pool.submit(executor.start, plan) for executor in executors]
+    troubles = [each.exception() for each in begun if each.exception()]
+    assert all(isinstance(trouble, NotStarted) for trouble in troubles), troubles
+    handle = start(stage, plan)
+    assert all(each.result() == handle for each in begun if not each.exception())
+    assert [run.handle for run in stage.executor.list_running()] == [handle]
     assert log_of(plan) == b"ready\n"
 
 
