@@ -1,6 +1,7 @@
 """The container engine behind its socket: Docker Engine API 1.40 and later, spoken through the docker package."""
 
 import socket
+import time
 from collections.abc import Mapping
 from contextlib import contextmanager
 from typing import Any, cast
@@ -11,8 +12,11 @@ from docker.errors import APIError, DockerException, NotFound
 
 from cluster.domain.errors import Unavailable
 
-SECONDS = 20
-"""How long one answer may take; the scheduler waits for it."""
+START_SECONDS = 20.0
+ASK_SECONDS = 5.0
+"""How long one answer may take; the scheduler waits for it, and holds a lease of 10 s meanwhile."""
+REST_SECONDS = 5.0
+"""After one that did not come nobody is asked: the next ones would not come either, and each wait is long."""
 CONFLICT, NOT_MODIFIED = 409, 304
 LOG_LINES = 5
 
@@ -36,16 +40,23 @@ class ImageMissing(EngineRefused):
 class Engine:
     """Connects when it is first asked, so that a service starts while the engine is down."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, ask_seconds: float = ASK_SECONDS) -> None:
         self.socket = path
+        self.ask_seconds = ask_seconds
         self._client: Any = None
+        self._rests_until = float("-inf")
 
     @contextmanager
-    def _answering(self) -> Any:
+    def _answering(self, seconds: float = 0) -> Any:
+        if time.monotonic() < self._rests_until:
+            raise EngineSilent("engine.silent", socket=self.socket)
         try:
             if self._client is None:
                 self._knock()
-                self._client = docker.APIClient(f"unix://{self.socket}", version="auto", timeout=SECONDS)
+                self._client = docker.APIClient(
+                    f"unix://{self.socket}", version="auto", timeout=self.ask_seconds
+                )
+            self._client.timeout = seconds or self.ask_seconds
             yield self._client
         except APIError as error:
             if not error.is_client_error() and not said(error):
@@ -53,18 +64,20 @@ class Engine:
             raise
         except (DockerException, requests.RequestException, OSError) as error:
             self.close()
+            if is_timeout(error):
+                self._rests_until = time.monotonic() + REST_SECONDS
             raise EngineSilent("engine.silent", socket=self.socket) from error
 
     def _knock(self) -> None:
         """Raises OSError where nobody listens: the package would leave its socket open then."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-            probe.settimeout(SECONDS)
+            probe.settimeout(self.ask_seconds)
             probe.connect(self.socket)
 
     def create(self, name: str, request: Mapping[str, Any]) -> str:
         """The new container's id; not started. Raises NameTaken, ImageMissing, EngineRefused."""
         try:
-            with self._answering() as client:
+            with self._answering(START_SECONDS) as client:
                 return cast(str, client.create_container_from_config(dict(request), name)["Id"])
         except NotFound as error:
             raise ImageMissing(said(error)) from error
@@ -74,7 +87,7 @@ class Engine:
     def start(self, container: str) -> None:
         """Safe to repeat. Raises EngineRefused."""
         try:
-            with self._answering() as client:
+            with self._answering(START_SECONDS) as client:
                 client.start(container)
         except APIError as error:
             raise EngineRefused(said(error)) from error
@@ -154,6 +167,15 @@ class Engine:
         if self._client is not None:
             self._client.close()
             self._client = None
+
+
+def is_timeout(error: BaseException | None) -> bool:
+    """Also where the package has wrapped it into something else."""
+    while error is not None:
+        if isinstance(error, requests.Timeout | TimeoutError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def said(error: APIError) -> str:
