@@ -14,7 +14,9 @@ import tempfile
 from pathlib import Path
 
 import docker
+import pytest
 
+from tests.conftest import IS_CI
 from tests.engine import CACHE, SOCKET, ensure_engine
 from tests.hosts.bare_machine import bring_what_the_site_gives_every_machine
 from worker.embedded.packages import TO_TEST, ensure_packages
@@ -36,6 +38,14 @@ def ensure_image(socket: Path = SOCKET) -> str:
     finally:
         client.close()
     return name
+
+
+def image_or_skip() -> str:
+    """For a test: without an engine it is skipped with the reason, in CI it fails."""
+    try:
+        return ensure_image()
+    except RuntimeError as missing:
+        (pytest.fail if IS_CI else pytest.skip)(str(missing))
 
 
 def digest() -> str:

@@ -10,7 +10,7 @@ from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
 from tests.builders import a_job, a_training
 from tests.engine import SOCKET
-from tests.images import ensure_image
+from tests.images import image_or_skip
 from tests.integration.conftest import cluster, ground, redis_url, settings
 from tests.integration.executors.conftest import until
 from tests.integration.scheduler.conftest import Field, field_
@@ -24,7 +24,7 @@ __all__ = ["cluster", "field", "field_", "ground", "redis_url", "sample", "setti
 @pytest.fixture
 def containers(field: Field) -> DockerExecutor:
     """What the scheduler has; its last containers are removed."""
-    ensure_image()
+    image_or_skip()
     engine = Engine(str(SOCKET))
     executor = DockerExecutor(engine, field.cluster.settings.storage_dir)
     yield executor
@@ -36,7 +36,7 @@ def containers(field: Field) -> DockerExecutor:
 
 
 def test_two_ranks_train_in_a_container(field: Field, sample: Dataset, containers: DockerExecutor) -> None:
-    field.start_scheduler(GROUNDCREW_EXECUTOR="docker", GROUNDCREW_DOCKER_IMAGE=ensure_image())
+    field.start_scheduler(GROUNDCREW_EXECUTOR="docker", GROUNDCREW_DOCKER_IMAGE=image_or_skip())
     with field.cluster.store.read() as session:
         workspace = session.get_one(Training, field.training.id).workspace
     job = a_job(
@@ -65,4 +65,4 @@ def test_two_ranks_train_in_a_container(field: Field, sample: Dataset, container
     ]
     assert accuracies[-1] > 0.3
     plan = json.loads((out.parent / "control" / "plan.json").read_text())
-    assert plan["ranks"] == 2 and plan["container"] == ensure_image()
+    assert plan["ranks"] == 2 and plan["container"] == image_or_skip()

@@ -1,5 +1,6 @@
 """Each test of this folder runs against every executor that it is about: see stages.py."""
 
+import functools
 import itertools
 import json
 import os
@@ -14,8 +15,7 @@ import pytest
 
 from cluster.domain.attempts import Seen
 from cluster.domain.exits import ExitTruth
-from tests.conftest import IS_CI
-from tests.images import ensure_image
+from tests.images import image_or_skip
 from tests.integration.executors.stages import GID, IS_ROOT, PYTHON, UID, RealStage, Stage, stage_of
 from worker.executors.contract import Executor, Handle, StartPlan
 
@@ -111,16 +111,7 @@ def living_with(mark: str) -> list[int]:
 @pytest.fixture(scope="session")
 def image() -> Callable[[], str]:
     """The name of the containers' image, made where it is first asked for."""
-    made: list[str] = []
-
-    def name() -> str:
-        try:
-            made.append(made[0] if made else ensure_image())
-        except RuntimeError as missing:
-            (pytest.fail if IS_CI else pytest.skip)(str(missing))
-        return made[0]
-
-    return name
+    return functools.cache(image_or_skip)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from cluster.domain.states import JobState
 from cluster.store.jobs import Job
 from tests.engine import SOCKET
-from tests.images import ensure_image
+from tests.images import image_or_skip
 from tests.integration.executors.conftest import until
 from tests.integration.scheduler.conftest import Field
 from worker.adapters.engine import Engine
@@ -28,7 +28,7 @@ sys.exit(5)
 @pytest.fixture
 def field(field_: Field) -> Iterator[Field]:
     """With the docker executor."""
-    ensure_image()
+    image_or_skip()
     engine = Engine(str(SOCKET))
     executor = DockerExecutor(engine, field_.cluster.settings.storage_dir)
     yield replace(field_, executor=executor)  # type: ignore[arg-type]
@@ -43,7 +43,7 @@ def field(field_: Field) -> Iterator[Field]:
 
 def start_scheduler(field: Field, **variables: str):
     return field.start_scheduler(
-        GROUNDCREW_EXECUTOR="docker", GROUNDCREW_DOCKER_IMAGE=ensure_image(), **variables
+        GROUNDCREW_EXECUTOR="docker", GROUNDCREW_DOCKER_IMAGE=image_or_skip(), **variables
     )
 
 

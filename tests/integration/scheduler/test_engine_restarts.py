@@ -7,7 +7,7 @@ import pytest
 
 from cluster.domain.states import JobState
 from cluster.store.jobs import Job
-from tests.images import ensure_image
+from tests.images import ensure_image, image_or_skip
 from tests.integration.executors.conftest import until
 from tests.integration.scheduler.conftest import Field
 from tests.second_engine import SecondEngine, second_engine
@@ -24,6 +24,7 @@ sys.exit(int(sys.argv[1]))
 
 @pytest.fixture(params=[True, False], ids=["live-restore", "no-live-restore"])
 def engine(request: pytest.FixtureRequest) -> Iterator[SecondEngine]:
+    image_or_skip()
     with second_engine(live_restore=request.param) as engine:
         yield engine
 
