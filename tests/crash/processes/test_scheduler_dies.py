@@ -1,0 +1,148 @@
+"""Real programs under the process executor: the scheduler dies, the shims live on, nothing runs twice.
+
+`CRASH=whole` (as `make crash` sets it) kills at every number, else at the first passing of each point.
+"""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+
+import worker.scheduler
+from cluster import crash_points
+from cluster.domain.jobs import JobRequest
+from cluster.domain.states import ENDED_JOB_STATES, JobState
+from cluster.services import jobs
+from cluster.store.jobs import Job
+from tests.builders import actor_of
+from tests.crash.sweep import first_of_each, start_child
+from tests.integration.executors.conftest import until
+from tests.integration.scheduler.conftest import Field, nothing_lives
+
+SHORT = "import time\nprint('begin', flush=True)\ntime.sleep(0.2)\nprint('end')\n"
+LONG = "import time\nprint('begin', flush=True)\ntime.sleep(600)\n"
+MOST_POINTS = 400
+
+
+class Dies:
+    """Writes each point down, so that the next run knows how many there are; dies at the given one."""
+
+    def __init__(self, field: Field, number: int) -> None:
+        self.path = field.cluster.settings.state_dir / "points"
+        self.path.unlink(missing_ok=True)
+        self.left = number
+
+    def __call__(self, point: str) -> None:
+        with self.path.open("a") as file:
+            file.write(point + "\n")
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def start_scheduler(field: Field, die_at: int = 0) -> int:
+    """Forked, so that nothing is imported again; its own session, as a service has."""
+
+    def serve() -> None:
+        signal.alarm(0)
+        os.setsid()
+        crash_points.listener = Dies(field, die_at) if die_at else None
+        worker.scheduler.run(field.cluster.settings)
+
+    return start_child(serve, field.cluster.settings.state_dir / "scheduler.log")
+
+
+def has_died(pid: int) -> bool:
+    return os.waitpid(pid, os.WNOHANG)[0] == pid
+
+
+def test_killed_at_each_point_everything_comes_right(field_: Field) -> None:
+    killed = []
+    for number in numbers(field_):
+        began = time.monotonic()
+        was_killed = one_death(field_, number)
+        if not was_killed:
+            break
+        killed.append(number)
+        print(f"killed at point {number}: right after {time.monotonic() - began:.1f} s")
+    assert len(killed) >= len(RUNNING), "it ended before it reached the points that matter"
+
+
+def numbers(field: Field) -> Iterator[int]:
+    if os.environ.get("CRASH") == "whole":
+        yield from range(1, MOST_POINTS)
+        return
+    assert not one_death(field, MOST_POINTS)
+    points = (field.cluster.settings.state_dir / "points").read_text().splitlines()
+    yield from (number for number in first_of_each(points) if points[number - 1] in RUNNING)
+
+
+RUNNING = {
+    "executor.start asking",
+    "executor.start answered",
+    "attempts.record_running committed",
+    "executor.stop asking",
+    "executor.stop answered",
+    "attempts.record_end committing",
+    "attempts.record_end committed",
+}
+"""What differs where programs are real; the rest is the simulated executor's affair as well."""
+
+
+def one_death(field: Field, number: int) -> bool:
+    """One scheduler that dies at the point and one that follows it; False where the first survived."""
+    short, long = field.submit(SHORT), field.submit(LONG)
+    scheduler, was_killed = start_scheduler(field, number), False
+    deadline = time.monotonic() + 60
+    while any(field.read(job).state not in ENDED_JOB_STATES for job in (short, long)):
+        assert time.monotonic() < deadline, f"not right within 60 s of a kill at point {number}"
+        if not was_killed and has_died(scheduler):
+            scheduler, was_killed = start_scheduler(field), True
+        if field.read(long).state is JobState.RUNNING and field.log(long):
+            field.stop(long)
+        time.sleep(0.02)
+    until(lambda: nothing_lives(field), 10)
+    if was_killed or not has_died(scheduler):
+        os.kill(scheduler, signal.SIGKILL)
+        os.waitpid(scheduler, 0)
+    check_invariants(field, short, long)
+    return was_killed
+
+
+def check_invariants(field: Field, short: Job, long: Job) -> None:
+    assert (field.read(short).state, field.read(short).exit_code) == (JobState.FINISHED, 0)
+    assert field.read(long).state is JobState.STOPPED
+    assert field.log(short) == b"begin\nend\n"
+    assert field.log(long) == b"begin\n"
+    assert [len(field.attempts(job)) for job in (short, long)] == [1, 1]
+
+
+@pytest.mark.parametrize("seed", [20261120])
+def test_acknowledged_jobs_are_there_and_run_once(field_: Field, seed: int) -> None:
+    """Submitted while schedulers are killed at random moments."""
+    chance = random.Random(seed)
+    print(f"seed {seed}")
+    template = field_.submit("print('once')")
+    actor = actor_of(field_.person)
+    scheduler = start_scheduler(field_)
+    accepted = []
+    for number in range(20):
+        request = JobRequest(name=f"job-{number}", units=1, command=("train.py",))
+        accepted.append(jobs.submit_job(field_.cluster, actor, template.training_id, request))
+        if chance.random() < 0.2:
+            kill(scheduler)
+            scheduler = start_scheduler(field_)
+    for job in accepted:
+        ended = field_.wait_for_end(job, 90)
+        assert ended.state is JobState.FINISHED
+        assert field_.log(job) == b"once\n"
+        assert len(field_.attempts(job)) == 1
+    kill(scheduler)
+
+
+def kill(scheduler: int) -> None:
+    os.kill(scheduler, signal.SIGKILL)
+    os.waitpid(scheduler, 0)
