@@ -6,6 +6,7 @@ import structlog
 from flask import Flask, Response, g, jsonify, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_wtf.csrf import CSRFError
+from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError
 from werkzeug.exceptions import HTTPException
 
 from cluster.domain.errors import Conflict, Forbidden, GroundcrewError, NotFound, Refused, Unavailable
@@ -17,6 +18,7 @@ from portal.saying import hint_for, say, title_of
 log = structlog.get_logger()
 
 STATUS = {NotSignedIn: 401, NotFound: 404, Forbidden: 403, Conflict: 409, Refused: 422, Unavailable: 503}
+RETRY_AFTER_SECONDS = 5
 KNOWN_STATUS = frozenset(
     {400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 414, 415, 422, 428, 429, 500, 503}
 )
@@ -43,10 +45,21 @@ def answer(error: Exception) -> ResponseReturnValue:
         if status < 500:
             data: dict[str, object] = {"limit": request.max_content_length} if status == 413 else {}
             return problem(status, f"http.{status}", data, shapes=wrong_shapes(error))
+    if isinstance(error, OperationalError | InterfaceError | TimeoutError):
+        log.error("the database does not answer", error=str(error), route=str(request.url_rule))
+        return without_database()
     log.error("bug", exc_info=error, route=str(request.url_rule))
     # The page about a bug reads no rows: the database may be what is wrong.
     g.is_bug = True
     return problem(500, "http.500", {})
+
+
+def without_database() -> Response:
+    """Nothing was written, or all of it: asking again in a moment is safe."""
+    g.is_bug = True  # Neither may this page read rows.
+    response = problem(503, "http.503", {})
+    response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return response
 
 
 def ask_to_sign_in() -> ResponseReturnValue:

@@ -4,6 +4,8 @@ import os
 import signal
 from collections.abc import Sequence
 
+import psycopg
+
 from tests.crash.checker import violations
 from tests.crash.ground import Ground, beat
 from tests.crash.stage import Stage
@@ -19,6 +21,7 @@ from tests.crash.sweep import (
     play,
     start_child,
 )
+from tests.crash.telling import plain
 
 LEASE_PASSES = 12
 """Seconds after which the lease of a scheduler that stands still has run out."""
@@ -81,3 +84,15 @@ def one_cancel(ground: Ground, story: Sequence[Step], number: int) -> Finding:
     point = next((line["point"] for line in told if line["event"] == "killed"), None)
     wrong = violations(look(ground)) + end_of(ground, code, log)
     return Finding(number, point or f"point {number}", wrong)
+
+
+class Cuts(Passes):
+    """Every connection to PostgreSQL is ended by the server, also the one in the middle of this transaction."""
+
+    def act(self, point: str) -> None:
+        self.ground.journal.tell("cut", point=point)
+        with psycopg.connect(plain(self.ground.cluster.store.url), autocommit=True) as other:
+            other.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )

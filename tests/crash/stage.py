@@ -57,7 +57,7 @@ class CountedWaits(Ears):
                 for job in living
             )
 
-    def wait(self, seconds: float) -> bool:
+    def wait(self, seconds: float, *others: Any) -> bool:
         self.ground.world.move(STEP_SECONDS)
         if round(self.ground.world.now()) % BEAT_STEPS == 0:
             beat(self.ground.cluster, self.ground.world)
@@ -114,6 +114,8 @@ class Stage:
         launcher = "plain" if units == 1 else "horovod"
         body = {"training_id": training, "name": key, "units": units, "command": ["train.py"]}
         answer = self.post("/jobs", {**body, "launcher": launcher, **fields}, key=key)
+        if answer.status_code == 503:  # Asked again, as the answer says.
+            answer = self.post("/jobs", {**body, "launcher": launcher, **fields}, key=key)
         assert answer.status_code == 201, answer.text
         job = answer.json["id"]
         self.ground.journal.tell("acknowledged", key=key, job=job)
