@@ -48,6 +48,9 @@ class CountedWaits(Ears):
     def listen_from_now(self) -> None:
         pass
 
+    def wake(self) -> None:
+        pass
+
     def is_over(self) -> bool:
         with self.ground.cluster.store.read() as session:
             holding = [JobState.STARTING, JobState.RUNNING, JobState.STOPPING]
