@@ -30,14 +30,14 @@ from cluster.services.context import Cluster
 from cluster.services.environments import default_environment
 from cluster.services.history import expect, read_kind_spans
 from cluster.services.obstacles import building_reason, dataset_reason
-from cluster.services.placing import read_board
+from cluster.services.placing import can_spread, read_board
 from cluster.services.relations import require_active, to_job, to_training
 from cluster.services.trainings import load_training
 from cluster.store.audit import write_entry
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Attempt, Job, JobEvent, first_position
 from cluster.store.leases import IdempotentAnswer
-from cluster.store.nodes import Allocation, Node, Unit
+from cluster.store.nodes import Allocation, Node, Unit, offered_units
 from cluster.store.trainings import Training
 from cluster.store.visibility import sees_job
 from cluster.store.workspaces import Workspace
@@ -131,6 +131,8 @@ def check_request(
     require_active(cluster, training.workspace, "training")
     request = replace(request, name=request.name or training.name)
     kind, largest = read_largest_node(session)
+    if can_spread(cluster) and largest is not None:
+        largest = offered_units(session)
     warnings = jobs.check_request(request, training.kind, training.workspace.units, largest, kind)
     dataset = check_dataset(session, training, request.dataset_id)
     if training.kind is TrainingKind.BUILT_IN:

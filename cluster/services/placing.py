@@ -98,13 +98,18 @@ def read_board(
     return board_of(cluster, session, ground, [*jobs.values(), *found.values()]) if found else board
 
 
+def can_spread(cluster: Cluster) -> bool:
+    """Whether the executor can run one job on several nodes."""
+    return cluster.settings.executor == "simulated"
+
+
 def read_ground(cluster: Cluster, session: Session) -> Ground:
     now = cluster.clock()
     columns = select(*(WORKSPACES.c[name] for name in PLACE))
     workspaces = {row.id: row for row in session.execute(columns)}
     return Ground(
         now,
-        cluster.settings.executor == "simulated",
+        can_spread(cluster),
         workspaces,
         read_nodes(session, now),
         read_quotas(session, workspaces.values()),

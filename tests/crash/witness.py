@@ -25,7 +25,9 @@ class Journal:
         os.close(descriptor)
 
     def read(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.path.read_text().splitlines()] if self.path.exists() else []
+        """A line that is just being written is read the next time."""
+        whole = self.path.read_text().rpartition("\n")[0] if self.path.exists() else ""
+        return [json.loads(line) for line in whole.splitlines()]
 
     def clear(self) -> None:
         self.path.unlink(missing_ok=True)
