@@ -33,6 +33,7 @@ REASONS = {
     "waiting.node_unreachable": N_("Node unreachable"),
     "waiting.no_executor": N_("No executor"),
     "waiting.no_nodes": N_("No node yet"),
+    "waiting.sweep_limit": N_("Limit of its sweep"),
 }
 """Reasons to wait as labels: the sentences stand in `cluster.words`."""
 

@@ -84,6 +84,14 @@ def read_month(
     return sorted(lines, key=lambda line: (line.workspace, line.user))
 
 
+def first_month(cluster: Cluster) -> Month:
+    """In which units were held for the first time; this month where they never were."""
+    query = select(Allocation.begun_at).order_by(Allocation.id).limit(1)
+    with cluster.store.read() as session:
+        begun_at = session.scalar(query)
+    return accounting.month_of(begun_at or cluster.clock(), cluster.settings.zone)
+
+
 def key(row: Row[Any]) -> tuple[int, int]:
     return row.workspace_id, row.user_id
 

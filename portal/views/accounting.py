@@ -14,8 +14,6 @@ from portal.csv_file import Cell, csv_response
 from portal.current import current_actor, current_cluster
 from portal.units import unit_kind
 
-FIRST = Month(2020, 1)
-
 blueprint = Blueprint("accounting", __name__)
 
 
@@ -61,7 +59,7 @@ def page() -> str | Response:
         people=len({line.user_id for line in lines}),
         workspaces=workspaces.list_workspaces(cluster, actor),
         chosen=filters.number("workspace"),
-        earlier=month.before() if month > FIRST else None,
+        earlier=month.before() if month > accounting.first_month(cluster) else None,
         later=month.next() if month < now else None,
         same_page=filters.same_page,
     )

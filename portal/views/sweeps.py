@@ -80,11 +80,11 @@ def chosen_lines(view: SweepView) -> list[Entry]:
 
 
 def toggled(lines: list[Entry], job_id: int) -> list[int] | str:
-    """The curves after a click on a job: without it, or with it; the oldest goes where all colours are used."""
+    """The curves after a click on a job: without it, or with it; the first goes where all colours are used."""
     ids = [entry.job_id for entry in lines]
     if job_id in ids:
-        return [one for one in ids if one != job_id] or "none"
-    return [*ids[-(MOST_LINES - 1) :], job_id]
+        return sorted(one for one in ids if one != job_id) or "none"
+    return sorted([*ids[-(MOST_LINES - 1) :], job_id])
 
 
 @blueprint.get("/sweeps/<int:sweep_id>/metrics")

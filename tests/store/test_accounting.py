@@ -105,6 +105,7 @@ def test_what_still_runs_counts_up_to_now_and_a_long_one_in_every_month(lab: Lab
     october = {line.workspace: line for line in lab.lines(lab.minji, Month(2026, 10))}
     assert october["speech"].booked_seconds == pytest.approx(31 * 86400, abs=0.01)
     assert "vision" not in october
+    assert accounting.first_month(lab.cluster) == NOVEMBER
 
 
 def test_administrators_read_all_managers_their_workspace_everybody_their_own(lab: Lab) -> None:
