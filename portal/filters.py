@@ -1,6 +1,6 @@
 """Reads a page's address: filters, tabs and pages live there, so that a pasted link shows the same thing."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from flask import request, url_for
 
@@ -21,7 +21,12 @@ def chosen(name: str, allowed: Collection[str], default: str = "") -> str:
 
 def number(name: str) -> int | None:
     """A row's id or a count; None where the address does not say. Raises Refused."""
-    value = request.args.get(name, "")
+    return number_in(request.args, name)
+
+
+def number_in(values: Mapping[str, str], name: str) -> int | None:
+    """The same of a form. Raises Refused."""
+    value = values.get(name, "")
     if not value:
         return None
     if not (value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS):

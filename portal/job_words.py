@@ -7,17 +7,32 @@ from flask import Flask
 
 from cluster import words
 from cluster.domain.states import JobState
-from cluster.store.jobs import JobEvent
-from portal.i18n import _, language, now, zone
+from cluster.domain.waiting import MOST_AHEAD
+from cluster.services.queue import read_standings
+from cluster.services.queue_counts import ReasonCount
+from cluster.services.standing import Standing
+from cluster.store.jobs import Job, JobEvent
+from portal.current import current_cluster
+from portal.i18n import _, language, ngettext, now, zone
 from portal.job_files.metrics_reader import MetricsReader
 from portal.job_page import READER
-from portal.saying import say, word_for
+from portal.saying import reason_word, say, word_for
 from portal.units import unit_kind
 
 
 def init_app(app: Flask) -> None:
     app.extensions[READER] = MetricsReader()
-    for speaks in (one_unit, why_waiting, when_starting, event_words, state_words):
+    for speaks in (
+        one_unit,
+        standings,
+        reason_word,
+        many,
+        waiting_truth,
+        why_waiting,
+        when_starting,
+        event_words,
+        state_words,
+    ):
         app.add_template_global(speaks)
     app.add_template_global(now, "moment_now")
 
@@ -35,6 +50,24 @@ def why_waiting(code: str, data: Mapping[str, Any] | None) -> str:
 def when_starting(data: Mapping[str, Any] | None) -> str:
     """Who is ahead and what frees the units; empty where nothing is known."""
     return words.waiting_start(data, language(), zone(), now())
+
+
+def standings(jobs: list[Job]) -> dict[int, Standing]:
+    """Why the waiting ones among these jobs wait, at this moment."""
+    return read_standings(current_cluster(), jobs)
+
+
+def many(counted: ReasonCount) -> str:
+    """A count that is exact to 1,000: `1,000+` stands for more."""
+    return f"{counted.count:,}+" if counted.is_more else f"{counted.count:,}"
+
+
+def waiting_truth(reasons: list[ReasonCount], workspace_id: int | None) -> str:
+    """How many wait, in a sentence; exact to 1,000."""
+    count = sum(one.count for one in reasons)
+    if any(one.is_more for one in reasons) or count > MOST_AHEAD:
+        return _("More than %(num)s jobs wait", num=f"{MOST_AHEAD:,}")
+    return ngettext("%(num)d job waits", "%(num)d jobs wait", count) if count else _("Nothing waits")
 
 
 def event_words(event: JobEvent) -> str:

@@ -32,6 +32,7 @@ class Rule(Enum):
     """Every member; of a private training the owner, named members and the workspace's manager."""
     OWNS_TRAINING = "owner of the training or manager of its workspace"
     SEES_JOB = "sees the job's training"
+    ARRANGES_JOB = "the workspace's manager"
     STOPS_JOB = "the job's user, the training's owner or the workspace's manager"
     SEES_SWEEP = "sees the sweep's training"
     STOPS_SWEEP = "the sweep's user, the training's owner or the workspace's manager"
@@ -114,6 +115,9 @@ RULES: dict[str, Rule] = {
     "job_metrics.checkpoint": Rule.SEES_JOB,
     "accounting.page": Rule.SIGNED_IN,
     "queue.page": Rule.SIGNED_IN,
+    "queue.hold": Rule.ARRANGES_JOB,
+    "queue.release": Rule.ARRANGES_JOB,
+    "queue.move": Rule.ARRANGES_JOB,
     "operations.index": Rule.SIGNED_IN,
     "operations.page": Rule.SEES_OPERATION,
     "operations.log": Rule.SEES_OPERATION,
@@ -143,6 +147,10 @@ RULES: dict[str, Rule] = {
     "api_sweeps.Sweeps": Rule.SIGNED_IN,
     "api_sweeps.OneSweep": Rule.SEES_SWEEP,
     "api_sweeps.StopSweep": Rule.STOPS_SWEEP,
+    "api_jobs.Hold": Rule.ARRANGES_JOB,
+    "api_jobs.Release": Rule.ARRANGES_JOB,
+    "api_jobs.Move": Rule.ARRANGES_JOB,
+    "api_queue.TheQueue": Rule.SIGNED_IN,
 }
 
 

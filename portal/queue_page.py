@@ -5,12 +5,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from flask import request
+
+from cluster.domain.errors import Refused
+from cluster.domain.people import Actor
 from cluster.domain.placement import NodeUnits
 from cluster.domain.states import NodeState
-from cluster.domain.waiting import to_data
+from cluster.services import jobs, queue
 from cluster.services.context import Cluster
-from cluster.services.queue import QueueView, RunningJob
+from cluster.services.queue import Place, QueueView, RunningJob, Wanted
+from cluster.services.standing import Standing
 from cluster.store.jobs import Job
+from portal import filters
 from portal.job_page import look_at
 
 
@@ -18,17 +24,22 @@ from portal.job_page import look_at
 class Line:
     """A waiting job. `job` None: another workspace's, of which only place and size are told.
 
-    `code` None: its turn has come. `starts_at` None: not known.
+    `code` None: its turn has come. `starts_at` None: not known; then there may be a range.
     """
 
-    number: int
+    id: int
     job: Job | None
     units: int
     code: str | None
     data: Mapping[str, Any]
     starts_at: datetime | None
+    earliest_at: datetime | None
+    latest_at: datetime | None
     helps_units: int | None
+    helps_seconds: int | None
     waited: float
+    others: tuple[int, ...] = ()
+    """Jobs that its sentence names and that the reader may see."""
 
 
 @dataclass(frozen=True)
@@ -55,20 +66,98 @@ class Run:
     part: float | None
 
 
+def read_wanted(limit: int) -> Wanted:
+    """The filters and the place of the page from its address. Raises Refused."""
+    return Wanted(
+        workspace_id=filters.number("workspace"),
+        user_id=filters.number("user"),
+        reason=request.args.get("reason", "")[:60] or None,
+        after=read_place(request.args.get("after", "")),
+        after_front=filters.number("front"),
+        limit=limit,
+    )
+
+
+def read_place(text: str) -> Place | None:
+    """`<position>.<id>`, as `write_place` makes it. Raises Refused."""
+    if not text:
+        return None
+    position, _, job_id = text.partition(".")
+    try:
+        if len(text) > 40 or not text.isascii():
+            raise ValueError
+        place = (int(position), int(job_id))
+    except ValueError:
+        raise Refused("after", "value.not_a_whole_number", value=text[:40]) from None
+    return max(-(1 << 62), min(place[0], 1 << 62)), max(0, min(place[1], (1 << 31) - 1))
+
+
+def read_front(text: str) -> int:
+    """Raises Refused."""
+    if not (text.isascii() and text.isdigit() and len(text) <= filters.MOST_DIGITS):
+        raise Refused("cursor", "value.not_a_whole_number", value=text[:40])
+    return int(text)
+
+
+def write_place(place: Place | None) -> str | None:
+    return f"{place[0]}.{place[1]}" if place else None
+
+
 def lines_of(view: QueueView, moment: datetime) -> list[Line]:
-    return [
-        Line(
-            line.number,
-            line.job,
-            line.units,
-            line.decision.reason.code if line.decision else None,
-            to_data(line.decision.reason, line.decision.outlook) if line.decision else {},
-            line.decision.outlook.starts_at if line.decision else moment,
-            line.decision.outlook.helps_units if line.decision else None,
-            (moment - line.job.submitted_at).total_seconds() if line.job else 0.0,
-        )
-        for line in view.waiting
-    ]
+    return [line_of(line.id, line.job, line.units, line.standing, moment) for line in view.waiting]
+
+
+def line_of(
+    job_id: int,
+    job: Job | None,
+    units: int,
+    standing: Standing,
+    moment: datetime,
+    others: tuple[int, ...] = (),
+) -> Line:
+    outlook = standing.outlook
+    return Line(
+        job_id,
+        job,
+        units,
+        standing.code,
+        standing.data,
+        outlook.starts_at if standing.code else moment,
+        outlook.earliest_at,
+        outlook.latest_at,
+        outlook.helps_units,
+        outlook.helps_seconds,
+        (moment - job.submitted_at).total_seconds() if job else 0.0,
+        others,
+    )
+
+
+def line_of_job(cluster: Cluster, actor: Actor, job: Job) -> Line:
+    """For the job's own page: with its expected start, what would help, and links to whom the sentence names."""
+    standing, _nodes = queue.read_standing(cluster, job)
+    named = (standing.outlook.first_ahead, standing.outlook.freed_by)
+    seen = jobs.which_are_seen(cluster, actor, {one for one in named if one and one != job.id})
+    return line_of(job.id, job, job.units, standing, cluster.clock(), tuple(sorted(seen)))
+
+
+@dataclass(frozen=True)
+class Past:
+    """One reason that the job had, and when; `until` None: still."""
+
+    code: str
+    data: Mapping[str, Any]
+    since: datetime
+    until: datetime | None
+
+
+def reasons_of(cluster: Cluster, job: Job, now: datetime) -> list[Past]:
+    """Why it waited so far, from its history."""
+    events = jobs.read_job_events(cluster, job.id)
+    found = []
+    for event, following in zip(events, [*events[1:], None], strict=False):
+        if event.code.startswith("waiting."):
+            found.append(Past(event.code, event.data, event.at, following.at if following else None))
+    return found
 
 
 def shorts_of(nodes: list[NodeUnits], units: int) -> list[Short]:
@@ -88,4 +177,5 @@ def run_of(cluster: Cluster, run: RunningJob, moment: datetime) -> Run:
     progress = look_at(cluster, run.job, None).progress if run.job else None
     ends_at = (progress.ends_at if progress else None) or run.ends_at
     ran = (moment - run.started_at).total_seconds() if run.started_at else None
-    return Run(run.job, run.units, run.node, ends_at, ran, progress.part if progress else None)
+    node = ", ".join(run.nodes)
+    return Run(run.job, run.units, node, ends_at, ran, progress.part if progress else None)

@@ -9,7 +9,9 @@ from markupsafe import Markup
 from cluster import words
 from cluster.domain.errors import GroundcrewError
 from cluster.domain.states import JobState
+from cluster.services.queue import read_standings
 from cluster.store.jobs import Job
+from portal.current import current_cluster
 from portal.i18n import _, duration, language, now, zone
 
 
@@ -34,6 +36,9 @@ REASONS = {
     "waiting.no_executor": N_("No executor"),
     "waiting.no_nodes": N_("No node yet"),
     "waiting.sweep_limit": N_("Limit of its sweep"),
+    "waiting.on_hold": N_("Held"),
+    "waiting.node_draining": N_("Node being drained"),
+    "waiting.node_lost": N_("Node lost"),
 }
 """Reasons to wait as labels: the sentences stand in `cluster.words`."""
 
@@ -82,8 +87,9 @@ def reason_word(code: str) -> str:
 
 def job_case(job: Job) -> str:
     """What is the case with a job, in a sentence; empty where its state says it all."""
-    if job.state is JobState.WAITING and job.waiting_code:
-        return say(job.waiting_code, job.waiting_data)
+    if job.state is JobState.WAITING:
+        standing = read_standings(current_cluster(), [job]).get(job.id)
+        return say(standing.code, standing.data) if standing and standing.code else ""
     if job.state is JobState.FAILED and job.end_code:
         return say(job.end_code, job.end_data)
     if job.ended_at and job.started_at:

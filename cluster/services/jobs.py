@@ -1,6 +1,6 @@
 """Jobs: submitted as a row with its intent, read by whoever sees the training, stopped by who may."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -224,6 +224,19 @@ def attempts_and_events() -> tuple[ExecutableOption, ...]:
 def read_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
     with cluster.store.read() as session:
         return load_job(session, actor, job_id)
+
+
+def which_are_seen(cluster: Cluster, actor: Actor, job_ids: Collection[int]) -> set[int]:
+    if not job_ids:
+        return set()
+    with cluster.store.read() as session:
+        return set(session.scalars(select(Job.id).where(Job.id.in_(job_ids), sees_job(actor))))
+
+
+def read_job_events(cluster: Cluster, job_id: int) -> list[JobEvent]:
+    """Its history, the oldest line first."""
+    with cluster.store.read() as session:
+        return list(session.scalars(select(JobEvent).where(JobEvent.job_id == job_id).order_by(JobEvent.id)))
 
 
 def list_jobs(

@@ -1,15 +1,16 @@
 """What placement looks at, read from the rows: scheduler, queue page and estimate see the same."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
-from cluster.domain.placement import Decision, Head, NodeUnits, Placed, Quota, Running, place
+from cluster.domain import placement
+from cluster.domain.placement import Head, NodeUnits, Placed, Quota, Running
 from cluster.domain.states import NodeState
 from cluster.domain.waiting import Reason
 from cluster.services.capacity import read_nodes, read_quotas, read_running
@@ -29,32 +30,12 @@ PLACE = ("id", "name", "units", "starts_on", "ends_on", "ended_at", "served_at",
 
 
 @dataclass(frozen=True)
-class Board:
-    """The arguments of `cluster.domain.placement.place`, and what the rows said of the heads."""
+class Board(placement.Board):
+    """What placement looks at, and what the rows said of the heads."""
 
-    heads: Sequence[Head]
-    nodes: Sequence[NodeUnits]
-    quotas: dict[int, Quota]
-    running: Sequence[Running]
-    now: datetime
-    spread: bool
-    """Whether the executor can run one job on several nodes."""
-    jobs: dict[int, InLine]
+    jobs: Mapping[int, InLine] = field(kw_only=True)
     """The heads' rows, by job."""
-    obstacles: Obstacles
-
-    def decide(
-        self, heads: Sequence[Head] | None = None, quotas: dict[int, Quota] | None = None
-    ) -> list[Decision]:
-        """`heads` and `quotas` instead of the own ones, for a job that is only asked about."""
-        return place(
-            self.heads if heads is None else heads,
-            self.nodes,
-            self.quotas if quotas is None else quotas,
-            self.running,
-            self.now,
-            self.spread,
-        )
+    obstacles: Obstacles = field(kw_only=True)
 
     @property
     def free(self) -> int:
@@ -132,8 +113,8 @@ def board_of(cluster: Cluster, session: Session, ground: Ground, jobs: Collectio
         ground.running,
         ground.now,
         ground.spread,
-        {job.id: job for job in jobs},
-        obstacles,
+        jobs={job.id: job for job in jobs},
+        obstacles=obstacles,
     )
 
 

@@ -102,6 +102,7 @@ VARIANTS: dict[str, tuple[tuple[str, str, bool], ...]] = {
     "archive.unreadable": (("name", ".unnamed", False),),
     "interrupted.node_rebooted": (("node", ".named", True),),
     "interrupted.node_lost": (("node", ".named", True),),
+    "job.moved": (("before", ".before", True),),
     "exit.stopped": (("by", ".by", True),),
     "exit.not_started": (("cause", ".cause", True),),
     "exit.out_of_memory": (

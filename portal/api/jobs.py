@@ -10,12 +10,22 @@ from cluster import words
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.jobs import JobRequest, default_launcher
 from cluster.domain.states import JobState
-from cluster.domain.waiting import to_data
+from cluster.domain.waiting import JustSubmitted, to_data
 from cluster.files.beneath import FileMissing, FileNotPlain, open_file
-from cluster.services import jobs
+from cluster.services import jobs, moves, queue
+from cluster.services.standing import Standing
 from cluster.store.jobs import Job
 from portal.api.blueprint import ApiBlueprint, named, sentence
-from portal.api.schemas import DryRunQuery, JobAnswer, JobBody, JobList, JobQuery, LogQuery, WhyAnswer
+from portal.api.schemas import (
+    DryRunQuery,
+    JobAnswer,
+    JobBody,
+    JobList,
+    JobQuery,
+    LogQuery,
+    MoveBody,
+    WhyAnswer,
+)
 from portal.current import current_actor, current_cluster
 from portal.i18n import language
 from portal.job_files.attempt import out_folder
@@ -36,7 +46,8 @@ def read_key() -> tuple[str, str] | None:
     return key, hashlib.sha256(request.path.encode() + b"\0" + request.get_data()).hexdigest()
 
 
-def describe(job: Job) -> dict[str, Any]:
+def describe(job: Job, standing: Standing | None = None) -> dict[str, Any]:
+    """`standing` of one that waits: without it the reason is read for this one job."""
     return {
         "id": job.id,
         "name": job.name,
@@ -63,16 +74,27 @@ def describe(job: Job) -> dict[str, Any]:
         "ended_at": job.ended_at,
         "attempts": job.fence,
         "exit_code": job.exit_code,
-        "waiting": reason_of(job),
+        "held_at": job.held_at if job.state is JobState.WAITING else None,
+        "waiting": reason_of(job, standing),
         "end": sentence(job.end_code, job.end_data),
         "url": f"{current_cluster().settings.public_url}/jobs/{job.id}",
     }
 
 
-def reason_of(job: Job) -> dict[str, Any] | None:
+def reason_of(job: Job, standing: Standing | None = None) -> dict[str, Any] | None:
+    """Told at this moment; with the expected start and what would help where one job is asked about."""
     if job.state is not JobState.WAITING:
         return None
-    return sentence(job.waiting_code or "waiting.submitted", job.waiting_data)
+    if standing is None:
+        standing, _nodes = queue.read_standing(current_cluster(), job)
+    return describe_standing(standing)
+
+
+def describe_standing(standing: Standing) -> dict[str, Any]:
+    """A job whose turn has come waits for the scheduler's next look."""
+    found = sentence(standing.code or JustSubmitted.code, standing.data)
+    assert found is not None
+    return found
 
 
 def read_request(body: dict[str, Any]) -> JobRequest:
@@ -109,7 +131,8 @@ class Jobs(MethodView):
         )
         page = rows[: query["limit"]]
         more = page[-1].id if len(rows) > len(page) else None
-        return {"items": [describe(job) for job in page], "next_cursor": more}
+        standings = queue.read_standings(current_cluster(), page)
+        return {"items": [describe(job, standings.get(job.id)) for job in page], "next_cursor": more}
 
     @blueprint.arguments(DryRunQuery, location="query")
     @blueprint.arguments(JobBody)
@@ -156,6 +179,34 @@ class Stop(MethodView):
     def post(self, job_id: int) -> dict[str, Any]:
         """Ask for its end. A second wish changes nothing."""
         jobs.stop_job(current_cluster(), current_actor(), job_id)
+        return describe(jobs.read_job(current_cluster(), current_actor(), job_id))
+
+
+@blueprint.route("/<int:job_id>/hold")
+class Hold(MethodView):
+    @blueprint.response(200, JobAnswer)
+    def post(self, job_id: int) -> dict[str, Any]:
+        """Keep a waiting job from starting until it is let go. For the workspace's manager."""
+        moves.hold_job(current_cluster(), current_actor(), job_id)
+        return describe(jobs.read_job(current_cluster(), current_actor(), job_id))
+
+
+@blueprint.route("/<int:job_id>/release")
+class Release(MethodView):
+    @blueprint.response(200, JobAnswer)
+    def post(self, job_id: int) -> dict[str, Any]:
+        """Let a held job go: it waits where it stood. For the workspace's manager."""
+        moves.release_job(current_cluster(), current_actor(), job_id)
+        return describe(jobs.read_job(current_cluster(), current_actor(), job_id))
+
+
+@blueprint.route("/<int:job_id>/move")
+class Move(MethodView):
+    @blueprint.arguments(MoveBody)
+    @blueprint.response(200, JobAnswer)
+    def post(self, body: dict[str, Any], job_id: int) -> dict[str, Any]:
+        """Another place in its workspace's line. For the workspace's manager."""
+        moves.move_job(current_cluster(), current_actor(), job_id, body["step"], body["before"])
         return describe(jobs.read_job(current_cluster(), current_actor(), job_id))
 
 

@@ -88,6 +88,7 @@ class JobAnswer(Answer):
     ended_at = fields.AwareDateTime(allow_none=True)
     attempts = fields.Integer()
     exit_code = fields.Integer(allow_none=True)
+    held_at = fields.AwareDateTime(allow_none=True)
     waiting = fields.Nested(Sentence, allow_none=True)
     end = fields.Nested(Sentence, allow_none=True)
     warnings = fields.List(fields.Nested(Sentence))
@@ -115,6 +116,65 @@ class WhyAnswer(Answer):
     state = fields.String(required=True)
     state_word = fields.String(required=True)
     reason = fields.Nested(Sentence, allow_none=True)
+
+
+class MoveBody(Body):
+    step = fields.String(load_default="", metadata={"description": "up, down, front or before"})
+    before = fields.Integer(
+        load_default=None,
+        allow_none=True,
+        strict=True,
+        validate=IS_ID,
+        metadata={"description": "With step `before`: a job that waits in the same line"},
+    )
+
+
+class QueueQuery(Body):
+    workspace_id = fields.Integer(load_default=None, validate=IS_ID)
+    mine = fields.Boolean(load_default=False)
+    reason = fields.String(load_default=None, validate=validate.Length(max=60))
+    limit = fields.Integer(load_default=50, validate=validate.Range(1, 200))
+    cursor = fields.String(
+        load_default="",
+        validate=validate.Length(max=50),
+        metadata={"description": "next_cursor of the page before"},
+    )
+
+
+class QueuedJob(Answer):
+    """`job` is null where you may not see it: it still stands in the line."""
+
+    id = fields.Integer(required=True)
+    job = fields.Nested(Named, allow_none=True)
+    workspace = fields.Nested(Named, allow_none=True)
+    user = fields.Nested(Named, allow_none=True)
+    units = fields.Integer(required=True)
+    submitted_at = fields.AwareDateTime(allow_none=True)
+    waiting = fields.Nested(Sentence, allow_none=True)
+
+
+class RunningNow(Answer):
+    job = fields.Nested(Named, allow_none=True)
+    units = fields.Integer(required=True)
+    nodes = fields.List(fields.String(), required=True)
+    started_at = fields.AwareDateTime(allow_none=True)
+    ends_at = fields.AwareDateTime(allow_none=True)
+
+
+class CountedReason(Answer):
+    """Exact to 1,000; `more` says that there are more."""
+
+    code = fields.String(required=True)
+    count = fields.Integer(required=True)
+    more = fields.Boolean(required=True)
+
+
+class QueueAnswer(Answer):
+    waiting = fields.List(fields.Nested(QueuedJob), required=True)
+    next_cursor = fields.String(allow_none=True)
+    reasons = fields.List(fields.Nested(CountedReason), required=True)
+    running = fields.List(fields.Nested(RunningNow), required=True)
+    more_running = fields.Boolean(required=True)
 
 
 class LogQuery(Body):

@@ -245,6 +245,44 @@ def cancel(client: Client, job_id: int) -> None:
 @job.command()
 @job_argument
 @click.pass_obj
+def hold(client: Client, job_id: int) -> None:
+    """Keep a waiting job from starting. For the workspace's manager."""
+    client.post(f"/jobs/{job_id}/hold")
+    click.echo(say("job-{id} is held.", id=job_id))
+
+
+@job.command()
+@job_argument
+@click.pass_obj
+def release(client: Client, job_id: int) -> None:
+    """Let a held job go. For the workspace's manager."""
+    client.post(f"/jobs/{job_id}/release")
+    click.echo(say("job-{id} waits again where it stood.", id=job_id))
+
+
+@job.command()
+@job_argument
+@click.option("--up", "step", flag_value="up", help="One place forward.")
+@click.option("--down", "step", flag_value="down", help="One place back.")
+@click.option("--front", "step", flag_value="front", help="Before all others of its workspace.")
+@click.option("--before", metavar="JOB", help="Before this job of the same workspace.")
+@click.pass_obj
+def move(client: Client, job_id: int, step: str | None, before: str | None) -> None:
+    """Give a waiting job another place in its line. For the workspace's manager."""
+    if (step is None) == (before is None):
+        raise click.UsageError(say("Say where to: --up, --down, --front or --before JOB."))
+    body: dict[str, object] = {"step": step or "before"}
+    if before is not None:
+        if not before.removeprefix("job-").isdigit():
+            raise click.UsageError(say("Say where to: --up, --down, --front or --before JOB."))
+        body["before"] = int(before.removeprefix("job-"))
+    answer = client.post(f"/jobs/{job_id}/move", body)
+    click.echo(f"{answer['state_word']}: {answer['waiting']['sentence']}")
+
+
+@job.command()
+@job_argument
+@click.pass_obj
 def why(client: Client, job_id: int) -> None:
     """Why it waits, or how it ended."""
     answer = client.get(f"/jobs/{job_id}/why")

@@ -8,6 +8,7 @@ from .config import Config, read_config, save_config
 from .jobs import job
 from .nodes import list_nodes, node
 from .output import output_option, show_table
+from .queue import queue
 from .sweeps import sweep
 from .words import say
 
@@ -69,3 +70,4 @@ main.add_command(list_nodes, "nodes")
 main.add_command(list_nodes, "hosts")
 main.add_command(sweep)
 main.add_command(accounting)
+main.add_command(queue)

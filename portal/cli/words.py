@@ -19,6 +19,7 @@ KOREAN = {
         "{url} 주소의 응답이 Groundcrew의 것이 아닙니다 (상태 {status})."
     ),
     "No training is called {name}.": "이름이 {name}인 학습이 없습니다.",
+    "No workspace is called {name}.": "이름이 {name}인 작업공간이 없습니다.",
     "No dataset is called {name}.": "이름이 {name}인 데이터셋이 없습니다.",
     "Several workspaces have a training {name}: write WORKSPACE/{name}.": (
         "{name} 학습이 여러 작업공간에 있습니다. 작업공간/{name} 형식으로 쓰세요."
@@ -43,6 +44,16 @@ KOREAN = {
     "Most memory": "최대 메모리",
     "Mean memory": "평균 메모리",
     "It has not ended.": "아직 끝나지 않았습니다.",
+    "job-{id} is held.": "job-{id} 작업을 보류했습니다.",
+    "job-{id} waits again where it stood.": "job-{id} 작업이 있던 자리에서 다시 기다립니다.",
+    "Say where to: --up, --down, --front or --before JOB.": (
+        "옮길 곳을 쓰세요: --up, --down, --front 또는 --before JOB."
+    ),
+    "a job that you may not see": "볼 수 없는 작업",
+    "More jobs wait behind these: --limit, --workspace or --mine show others.": (
+        "뒤에 기다리는 작업이 더 있습니다: --limit, --workspace, --mine으로 봅니다."
+    ),
+    "Starts": "시작",
     "It starts now.": "지금 시작합니다.",
     "It does not wait.": "기다리고 있지 않습니다.",
     "Still going after {seconds} s; the job goes on.": "{seconds}초가 지났습니다. 작업은 계속됩니다.",

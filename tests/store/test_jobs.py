@@ -301,27 +301,22 @@ def test_the_queue_keeps_the_place_of_jobs_that_the_reader_may_not_see(
     hidden = a_job(cluster, private, units=1)
     mine = a_job(cluster, lab.training, lab.member, units=1)
     view = read_queue(cluster, lab.actor)
-    assert [(row.number, row.job.id if row.job else None) for row in view.waiting] == [
-        (1, None),
-        (2, mine.id),
-    ]
+    assert [(row.id, row.job is not None) for row in view.waiting] == [(hidden.id, False), (mine.id, True)]
     assert view.running[0].job is not None and view.running[0].job.id == running.id
     assert view.running[0].ends_at is not None
     assert (view.running[0].ends_at - clock()).total_seconds() == 600
     full = read_queue(cluster, actor_of(lab.manager))
     assert [row.job.id if row.job else None for row in full.waiting] == [hidden.id, mine.id]
-    reasons = [row.decision.reason.code for row in full.waiting if row.decision]
+    reasons = [row.standing.code for row in full.waiting]
     assert reasons == ["waiting.quota_used", "waiting.ahead_in_queue"]
 
 
 def test_jobs_of_a_workspace_outside_its_term_say_so(cluster: Cluster, lab: Lab, clock: Clock) -> None:
     a_job(cluster, lab.training, lab.member)
     clock.move(days=60)
-    expired = read_queue(cluster, lab.actor).waiting[0].decision
-    assert expired is not None and expired.reason.code == "waiting.workspace_expired"
+    assert read_queue(cluster, lab.actor).waiting[0].standing.code == "waiting.workspace_expired"
     clock.move(days=-61)
-    scheduled = read_queue(cluster, lab.actor).waiting[0].decision
-    assert scheduled is not None and scheduled.reason.code == "waiting.workspace_not_started"
+    assert read_queue(cluster, lab.actor).waiting[0].standing.code == "waiting.workspace_not_started"
 
 
 def test_a_silent_node_offers_nothing(cluster: Cluster, lab: Lab, clock: Clock) -> None:

@@ -43,6 +43,12 @@ SENTENCES = {
     "job.resumed": "Goes on from epoch {epoch:number} of attempt {from_attempt}.",
     "job.adopted": "Found running after a restart of the services; it had gone on meanwhile.",
     "job.stop_requested": "{by} asked to stop it.",
+    "job.held": "{by} held it: it does not start until it is let go.",
+    "job.released": "{by} let it go; it waits again where it stood.",
+    "job.moved": "{by} moved it to the end of its line.",
+    "job.moved.before": "{by} moved it: it stands before job-{before} now.",
+    "job.waits_no_more": "job-{id} does not wait any more: {state:word state.job}.",
+    "job.not_in_line": "No such job waits in workspace {name}. Choose one of its line.",
     "job.stop_not_allowed": (
         "Only {user}, the training's owner, the workspace's manager and administrators may stop this job."
     ),
@@ -51,6 +57,7 @@ SENTENCES = {
 TITLES = {
     "job": "The job cannot be run like this",
     "job.has_ended": "The job has ended",
+    "job.waits_no_more": "The job does not wait any more",
 }
 
 WORDS = {

@@ -55,6 +55,7 @@ SENTENCES = {
     "forbidden.training.edit": "Only {allowed:words relation} may edit this training.",
     "forbidden.training.upload_code": "Only {allowed:words relation} may upload code to this training.",
     "forbidden.job.submit": "Only {allowed:words relation} may submit jobs here.",
+    "forbidden.job.arrange": "Only {allowed:words relation} may hold and move jobs here.",
     "forbidden.job.stop": "Only {allowed:words relation} may stop this job.",
     "forbidden.operation.retry": "Only {allowed:words relation} may try this operation again.",
     "user.not_active": "“{name}” is disabled. Enable the user first.",

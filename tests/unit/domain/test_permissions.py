@@ -90,6 +90,7 @@ ALL = [Relation.ADMINISTRATOR, Relation.MANAGER, Relation.OWNER, Relation.MEMBER
         ("job.see", ALL),
         ("job.submit", ALL),
         ("job.stop", ALL[:3]),
+        ("job.arrange", ALL[:2]),
     ],
 )
 def test_who_may(action: str, allowed: list[Relation]) -> None:

@@ -24,6 +24,7 @@ EXPECTED: dict[Rule, dict[str, str]] = {
     Rule.SEES_TRAINING: NAMED,
     Rule.OWNS_TRAINING: NAMED,
     Rule.SEES_JOB: NAMED,
+    Rule.ARRANGES_JOB: NAMED | {"owner": FORBIDDEN},
     Rule.STOPS_JOB: NAMED,
     Rule.SEES_SWEEP: NAMED,
     Rule.STOPS_SWEEP: NAMED,

@@ -1,0 +1,140 @@
+"""How many wait for which reason: exact to 1,000, and bounded, however long the queue is."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, and_, false, func, literal, not_, or_, select, true
+from sqlalchemy.orm import Session
+
+from cluster.domain.placement import Waiting
+from cluster.domain.states import DatasetState
+from cluster.domain.waiting import (
+    MOST_AHEAD,
+    AheadInQueue,
+    DatasetFailed,
+    DatasetNotReady,
+    OnHold,
+    SweepLimit,
+)
+from cluster.services.lines import WAITING
+from cluster.services.standing import Queue
+from cluster.services.sweep_limits import read_room
+from cluster.store.datasets import Dataset
+from cluster.store.jobs import Job, Sweep
+
+
+@dataclass(frozen=True)
+class ReasonCount:
+    code: str
+    count: int
+    is_more: bool
+    """There are more than `count`."""
+
+
+@dataclass(frozen=True)
+class Causes:
+    """Which jobs have which reason, as conditions that an index answers."""
+
+    by_front: dict[str, list[int]]
+    """Ids of the fronts of lines, by their own reason, in the order of their turns."""
+    by_workspace: dict[str, list[int]]
+    by_dataset: dict[str, list[int]]
+    full_sweeps: list[int]
+    for_everybody: str | None
+    """The reason of all jobs that nothing else keeps: the environment is not there."""
+
+    @property
+    def codes(self) -> list[str]:
+        found = [OnHold.code, *self.by_workspace, *self.by_dataset]
+        found += [SweepLimit.code] if self.full_sweeps else []
+        return [*found, *self.by_front, self.for_everybody or AheadInQueue.code]
+
+    def condition(self, code: str) -> ColumnElement[bool]:
+        """Of jobs that wait for this reason; never true for one that nobody has."""
+        free = Job.held_at.is_(None)
+        if code == OnHold.code:
+            return Job.held_at.is_not(None)
+        if code in self.by_workspace:
+            return and_(free, Job.workspace_id.in_(self.by_workspace[code]))
+        if code in self.by_dataset:
+            return and_(free, Job.dataset_id.in_(self.by_dataset[code]))
+        if code == SweepLimit.code:
+            return and_(free, Job.sweep_id.in_(self.full_sweeps))
+        if code == (self.for_everybody or AheadInQueue.code):
+            return and_(free, not_(self.obstructed()))
+        return false()
+
+    def obstructed(self) -> ColumnElement[bool]:
+        """Kept by something of their own, or a front with a reason of its own."""
+        places = [place for ids in self.by_workspace.values() for place in ids]
+        datasets = [dataset for ids in self.by_dataset.values() for dataset in ids]
+        fronts = [job_id for ids in self.by_front.values() for job_id in ids]
+        return or_(
+            Job.workspace_id.in_(places),
+            and_(Job.dataset_id.is_not(None), Job.dataset_id.in_(datasets)),
+            and_(Job.sweep_id.is_not(None), Job.sweep_id.in_(self.full_sweeps)),
+            Job.id.in_(fronts),
+        )
+
+
+def read_causes(session: Session, queue: Queue) -> Causes:
+    obstacles = queue.board.obstacles
+    by_workspace: dict[str, list[int]] = defaultdict(list)
+    for place, reason in obstacles.terms.items():
+        by_workspace[reason.code].append(place)
+    by_front: dict[str, list[int]] = defaultdict(list)
+    for job_id, decision in queue.decisions.items():
+        if not isinstance(decision, Waiting) or isinstance(decision.reason, AheadInQueue):
+            continue
+        if not queue.blocked(job_id):
+            by_front[decision.reason.code].append(job_id)
+    return Causes(
+        dict(by_front),
+        dict(by_workspace),
+        read_unready(session),
+        read_full_sweeps(session),
+        obstacles.environment.code if obstacles.environment else None,
+    )
+
+
+def read_unready(session: Session) -> dict[str, list[int]]:
+    """Datasets that are not ready and for which somebody waits, by the code of the reason."""
+    waits = select(Job.id).where(Job.dataset_id == Dataset.id, Job.state == WAITING).exists()
+    query = select(Dataset.id, Dataset.state).where(Dataset.state != DatasetState.READY, waits)
+    found: dict[str, list[int]] = defaultdict(list)
+    for dataset_id, state in session.execute(query):
+        failed = state is DatasetState.FAILED
+        found[DatasetFailed.code if failed else DatasetNotReady.code].append(dataset_id)
+    return dict(found)
+
+
+def read_full_sweeps(session: Session) -> list[int]:
+    waits = select(Job.id).where(Job.sweep_id == Sweep.id, Job.state == WAITING).exists()
+    limited = session.scalars(select(Sweep.id).where(Sweep.most_at_once.is_not(None), waits)).all()
+    return [sweep_id for sweep_id, (_, left) in read_room(session, limited).items() if left == 0]
+
+
+def count_reasons(
+    session: Session, queue: Queue, causes: Causes, workspace_id: int | None
+) -> list[ReasonCount]:
+    """Reasons that somebody has, the most frequent first."""
+    counts = []
+    for code in dict.fromkeys(causes.codes):
+        fronts = [
+            job_id
+            for job_id in causes.by_front.get(code, [])
+            if workspace_id in (None, queue.board.jobs[job_id].workspace_id)
+        ]
+        number = (
+            len(fronts) if code in causes.by_front else count(session, causes.condition(code), workspace_id)
+        )
+        if number:
+            counts.append(ReasonCount(code, min(number, MOST_AHEAD), number > MOST_AHEAD))
+    return sorted(counts, key=lambda each: (-each.count, each.code))
+
+
+def count(session: Session, condition: ColumnElement[bool], workspace_id: int | None = None) -> int:
+    """Waiting jobs, at most one more than MOST_AHEAD."""
+    place = Job.workspace_id == workspace_id if workspace_id is not None else true()
+    some = select(literal(1)).where(Job.state == WAITING, condition, place).limit(MOST_AHEAD + 1).subquery()
+    return session.scalar(select(func.count()).select_from(some)) or 0

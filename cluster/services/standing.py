@@ -1,0 +1,188 @@
+"""Why jobs wait and what is known of their start, told at the moment in which somebody asks (Q4).
+
+Page, REST and command show the same object. Rows keep only what kind of reason a job had, and since when.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import func, literal, select, tuple_
+from sqlalchemy.orm import Session
+
+from cluster.domain.advice import advise
+from cluster.domain.forecast import FIRST, Expected, forecast
+from cluster.domain.placement import Decision, Placed, Waiting
+from cluster.domain.totals import range_from_totals
+from cluster.domain.waiting import (
+    MOST_AHEAD,
+    NOTHING_KNOWN,
+    AheadInQueue,
+    OnHold,
+    Outlook,
+    Reason,
+    SweepLimit,
+    to_data,
+)
+from cluster.services.context import Cluster
+from cluster.services.lines import JOBS, in_line
+from cluster.services.obstacles import read_dataset_reasons
+from cluster.services.placing import Board, read_board
+from cluster.services.queue_totals import read_totals
+from cluster.services.sweep_limits import read_room
+from cluster.store.jobs import Job
+from cluster.store.users import User
+
+
+@dataclass(frozen=True)
+class Standing:
+    """`reason` None: its turn has come, and the scheduler is about to start it."""
+
+    reason: Reason | None
+    outlook: Outlook = NOTHING_KNOWN
+
+    @property
+    def code(self) -> str | None:
+        return self.reason.code if self.reason else None
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return to_data(self.reason, self.outlook) if self.reason else {}
+
+
+@dataclass(frozen=True)
+class Queue:
+    """One look at the queue: what placement says of the fronts, and what is known of the rest."""
+
+    board: Board
+    decisions: dict[int, Decision]
+    expected: dict[int, Expected]
+    line: int | None
+    """The workspace of which the starts are played forward."""
+
+    def front_of(self, workspace_id: int) -> int | None:
+        """The job that starts next in this line."""
+        for job_id, decision in self.decisions.items():
+            if self.board.jobs[job_id].workspace_id == workspace_id:
+                is_passed = isinstance(decision, Waiting) and self.blocked(job_id)
+                if not is_passed:
+                    return job_id
+        return None
+
+    def blocked(self, job_id: int) -> bool:
+        return any(head.job_id == job_id and head.blocked for head in self.board.heads)
+
+
+def look(cluster: Cluster, session: Session, line: int | None = None) -> Queue:
+    """`line`: the workspace of which starts are wanted for the first `FIRST` jobs."""
+    board = read_board(cluster, session, line, FIRST if line is not None else 0)
+    decisions = {decision.job_id: decision for decision in board.decide()}
+    return Queue(board, decisions, forecast(board, line) if line is not None else {}, line)
+
+
+def explain(cluster: Cluster, session: Session, queue: Queue, jobs: Sequence[Job]) -> dict[int, Standing]:
+    """By job, of those that wait."""
+    known = {job.id: standing for job in jobs if (standing := of_front(queue, job))}
+    rest = [job for job in jobs if job.id not in known]
+    obstacles = read_own_obstacles(session, queue, rest)
+    holders = read_names(session, {job.held_by for job in rest if job.held_by})
+    behind = [job for job in rest if job.held_at is None and job.id not in obstacles]
+    ahead = count_ahead(session, [job.id for job in behind])
+    for job in rest:
+        if job.held_at is not None:
+            known[job.id] = Standing(OnHold(holders.get(job.held_by, "…"), job.held_at))
+        elif job.id in obstacles:
+            known[job.id] = Standing(obstacles[job.id])
+        else:
+            known[job.id] = behind_others(cluster, session, queue, job, ahead[job.id])
+    return known
+
+
+def of_front(queue: Queue, job: Job) -> Standing | None:
+    """What placement itself has said; None of jobs that it did not look at, or only passed."""
+    decision = queue.decisions.get(job.id)
+    if decision is None or job.held_at is not None:
+        return None
+    if isinstance(decision, Placed):
+        return Standing(None)
+    if isinstance(decision.reason, AheadInQueue):
+        return None
+    outlook = decision.outlook
+    if expected := queue.expected.get(job.id):
+        outlook = expected.added_to(outlook)
+    return Standing(decision.reason, outlook)
+
+
+def behind_others(cluster: Cluster, session: Session, queue: Queue, job: Job, ahead: int) -> Standing:
+    counted = min(ahead, MOST_AHEAD)
+    front = queue.front_of(job.workspace_id) or job.id
+    outlook = Outlook(ahead=counted, first_ahead=front, is_more_ahead=ahead > MOST_AHEAD)
+    expected = queue.expected.get(job.id)
+    if expected is None and queue.line == job.workspace_id and ahead >= FIRST:
+        expected = expect_by_totals(session, queue, job, counted, outlook.is_more_ahead)
+    return Standing(AheadInQueue(counted, front), expected.added_to(outlook) if expected else outlook)
+
+
+def expect_by_totals(session: Session, queue: Queue, job: Job, ahead: int, is_more: bool) -> Expected | None:
+    """The least that stands before it tells the earliest start, the most of it the latest."""
+    totals = read_totals(session, job.workspace_id)
+    running = [run for run in queue.board.running if run.workspace_id == job.workspace_id]
+    limit = queue.board.quotas[job.workspace_id].limit
+    whole = sum(total.count for total in totals)
+    part = (
+        [replace(total, count=max(1, round(total.count * ahead / whole))) for total in totals]
+        if whole
+        else []
+    )
+    least = range_from_totals(job.id, part, running, limit, queue.board.now)
+    most = range_from_totals(job.id, totals if is_more else part, running, limit, queue.board.now)
+    if least is None or most is None:
+        return None
+    return replace(least, latest_at=most.latest_at)
+
+
+def with_advice(queue: Queue, job: Job, standing: Standing) -> Standing:
+    """What would let it start now: asked for the one job that somebody looks at."""
+    head = next((head for head in queue.board.heads if head.job_id == job.id), None)
+    if head is None or standing.reason is None:
+        return standing
+    advice = advise(queue.board, head, float(job.grace_seconds))
+    return replace(standing, outlook=advice.added_to(standing.outlook)) if advice else standing
+
+
+def read_own_obstacles(session: Session, queue: Queue, jobs: Sequence[Job]) -> dict[int, Reason]:
+    """Of jobs behind the fronts: their term, data, environment or sweep keeps them, whoever is ahead."""
+    datasets = read_dataset_reasons(session, {job.dataset_id for job in jobs if job.dataset_id})
+    room = read_room(session, {job.sweep_id for job in jobs if job.sweep_id})
+    full = {sweep_id: SweepLimit(sweep_id, most) for sweep_id, (most, left) in room.items() if left == 0}
+    obstacles = replace(queue.board.obstacles, datasets=datasets)
+    found = {
+        job.id: obstacles.of(job.workspace_id, job.dataset_id) or full.get(job.sweep_id or 0) for job in jobs
+    }
+    return {job_id: reason for job_id, reason in found.items() if reason}
+
+
+def count_ahead(session: Session, job_ids: Sequence[int]) -> dict[int, int]:
+    """Jobs of the line before each, held ones left out; one more than MOST_AHEAD stands for more."""
+    if not job_ids:
+        return {}
+    asked, before = JOBS.alias("asked"), JOBS.alias("before")
+    line = (
+        select(literal(1))
+        .where(
+            in_line(before),
+            before.c.workspace_id == asked.c.workspace_id,
+            tuple_(before.c.position, before.c.id) < tuple_(asked.c.position, asked.c.id),
+        )
+        .limit(MOST_AHEAD + 1)
+        .correlate(asked)
+        .subquery()
+    )
+    count = select(func.count()).select_from(line).scalar_subquery()
+    query = select(asked.c.id, count).where(asked.c.id.in_(job_ids))
+    return {job_id: number for job_id, number in session.execute(query)}  # noqa: C416
+
+
+def read_names(session: Session, user_ids: set[int]) -> dict[int | None, str]:
+    query = select(User.id, User.name).where(User.id.in_(user_ids))
+    return {user_id: name for user_id, name in session.execute(query)}  # noqa: C416

@@ -1,0 +1,74 @@
+"""The queue over REST: what the page shows, for programs and the command."""
+
+from typing import Any
+
+from flask.views import MethodView
+
+from cluster.services import queue
+from cluster.services.queue import QueueView, RunningJob, WaitingJob, Wanted
+from portal import queue_page
+from portal.api.blueprint import ApiBlueprint, named
+from portal.api.jobs import describe_standing
+from portal.api.schemas import QueueAnswer, QueueQuery
+from portal.current import current_actor, current_cluster
+
+blueprint = ApiBlueprint("queue", "The queue: who waits, in which order and why; who runs.")
+FRONT = "front-"
+
+
+@blueprint.route("")
+class TheQueue(MethodView):
+    @blueprint.arguments(QueueQuery, location="query")
+    @blueprint.response(200, QueueAnswer)
+    def get(self, query: dict[str, Any]) -> dict[str, Any]:
+        """What waits in the true order, one page; how often each reason; what runs, the soonest end first.
+
+        Everybody's queue begins with the fronts of all lines in the order of their turns.
+        """
+        actor, cursor = current_actor(), query["cursor"]
+        is_front = cursor.startswith(FRONT)
+        wanted = Wanted(
+            workspace_id=query["workspace_id"],
+            user_id=actor.user_id if query["mine"] else None,
+            reason=query["reason"],
+            after=None if is_front else queue_page.read_place(cursor),
+            after_front=queue_page.read_front(cursor.removeprefix(FRONT)) if is_front else None,
+            limit=query["limit"],
+        )
+        view = queue.read_queue(current_cluster(), actor, wanted)
+        return {
+            "waiting": [describe_waiting(one) for one in view.waiting],
+            "next_cursor": next_cursor(view),
+            "reasons": [{"code": one.code, "count": one.count, "more": one.is_more} for one in view.reasons],
+            "running": [describe_running(one) for one in view.running],
+            "more_running": view.more_running,
+        }
+
+
+def next_cursor(view: QueueView) -> str | None:
+    if view.next_after_front is not None:
+        return f"{FRONT}{view.next_after_front}"
+    return queue_page.write_place(view.next_after)
+
+
+def describe_waiting(one: WaitingJob) -> dict[str, Any]:
+    job = one.job
+    return {
+        "id": one.id,
+        "job": named(job),
+        "workspace": named(job.workspace) if job else None,
+        "user": named(job.user) if job else None,
+        "units": one.units,
+        "submitted_at": job.submitted_at if job else None,
+        "waiting": describe_standing(one.standing) if job else None,
+    }
+
+
+def describe_running(one: RunningJob) -> dict[str, Any]:
+    return {
+        "job": named(one.job),
+        "units": one.units,
+        "nodes": list(one.nodes),
+        "started_at": one.started_at,
+        "ends_at": one.ends_at,
+    }

@@ -1,0 +1,56 @@
+"""`groundcrew queue`: who waits, in the true order and why."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+import click
+
+from .client import Client
+from .output import clock, output_option, show_table
+from .words import say
+
+
+@click.command()
+@click.option("-w", "--workspace", metavar="NAME", help="The whole line of one workspace.")
+@click.option("--mine", is_flag=True)
+@click.option("--limit", default=50, type=click.IntRange(1, 200))
+@output_option
+@click.pass_obj
+def queue(client: Client, workspace: str | None, mine: bool, limit: int, output: str) -> None:
+    """What waits, in the order in which it will start, and why."""
+    workspace_id = find_workspace(client, workspace) if workspace else None
+    query = {"mine": str(mine).lower(), "limit": limit} | (
+        {"workspace_id": workspace_id} if workspace_id else {}
+    )
+    answer = client.get("/queue", **query)
+    if output == "json":
+        click.echo(json.dumps(answer, ensure_ascii=False, indent=2))
+        return
+    columns = {
+        "Job": lambda row: f"job-{row['id']}",
+        "Starts": lambda row: starts(row["waiting"]),
+        "Workspace": lambda row: row["workspace"]["name"] if row["workspace"] else "",
+        "User": lambda row: row["user"]["name"] if row["user"] else "",
+        "Units": lambda row: row["units"],
+        "Submitted": lambda row: clock(row["submitted_at"]),
+        "Why": lambda row: (
+            row["waiting"]["sentence"] if row["waiting"] else say("a job that you may not see")
+        ),
+    }
+    show_table(answer["waiting"], columns, output)
+    if answer["next_cursor"]:
+        click.echo(say("More jobs wait behind these: --limit, --workspace or --mine show others."), err=True)
+
+
+def find_workspace(client: Client, name: str) -> int:
+    for row in client.get("/workspaces")["items"]:
+        if row["name"] == name:
+            return int(row["id"])
+    raise click.UsageError(say("No workspace is called {name}.", name=name))
+
+
+def starts(waiting: dict[str, Any] | None) -> str:
+    """The likeliest moment in local time; empty where it is not known."""
+    moment = (waiting or {}).get("data", {}).get("starts_at")
+    return datetime.fromisoformat(moment).astimezone().strftime("%H:%M") if moment else ""
