@@ -19,6 +19,7 @@ from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
 from cluster.services.leases import Held, LeaseLost, hold_lease, release_lease
 from cluster.services.operations import sweep_operations
+from cluster.services.queue_totals import refresh_totals
 from cluster.services.silence import forgive_set_clock, give_up_silent, list_healed, welcome_back
 from cluster.settings import Settings
 from worker.adapters.runtime import install_runtime
@@ -41,6 +42,8 @@ BUSY_SECONDS = 0.25
 """While attempts live they are looked at this often; that a process ended is told at once."""
 SWEEP_SECONDS = 1.0
 STRAYS_SECONDS = 5.0
+TOTALS_SECONDS = 10.0
+"""What waits is counted this often, by the index of shapes alone."""
 PATIENCE = LONGEST_GOODBYE.total_seconds() + 20.0
 """Programs may save a checkpoint before they go; nobody waits for longer than for the slowest of them."""
 TOPICS = frozenset({"queue", "nodes"})
@@ -66,7 +69,7 @@ class Scheduler:
         self.is_rung = False
         self.holder = name_of_this_process()
         self.held: Held | None = None
-        self.renewed_at = self.swept_at = self.strays_at = float("-inf")
+        self.renewed_at = self.swept_at = self.strays_at = self.totals_at = float("-inf")
         self.stopping = threading.Event()
 
     def loop(self) -> None:
@@ -116,6 +119,9 @@ class Scheduler:
         if time.monotonic() - self.swept_at >= SWEEP_SECONDS:
             self.expire(self.held)
             self.swept_at = time.monotonic()
+        if time.monotonic() - self.totals_at >= TOTALS_SECONDS:
+            refresh_totals(self.cluster, self.held)
+            self.totals_at = time.monotonic()
         if time.monotonic() - self.strays_at >= STRAYS_SECONDS:
             self.end_strays(self.held)
             self.strays_at = time.monotonic()

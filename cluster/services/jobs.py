@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, literal_column, select
 from sqlalchemy.orm import Session, joinedload, selectinload
 from sqlalchemy.sql.base import ExecutableOption
 
@@ -26,6 +26,7 @@ from cluster.domain.states import (
     UnitKind,
     UnitState,
 )
+from cluster.domain.waiting import MOST_AHEAD
 from cluster.services.context import Cluster
 from cluster.services.environments import default_environment
 from cluster.services.history import expect, read_kind_spans
@@ -39,7 +40,7 @@ from cluster.store.jobs import Attempt, Job, JobEvent, first_position
 from cluster.store.leases import IdempotentAnswer
 from cluster.store.nodes import Allocation, Node, Unit, offered_units
 from cluster.store.trainings import Training
-from cluster.store.visibility import sees_job
+from cluster.store.visibility import own_workspace_ids, sees_job
 from cluster.store.workspaces import Workspace
 
 LOADS = (
@@ -306,7 +307,19 @@ def may_stop(actor: Actor, job: Job) -> bool:
 
 
 def count_living(cluster: Cluster, actor: Actor) -> dict[str, int]:
-    """How many jobs that the person may see are in each living state."""
-    query = select(Job.state, func.count()).where(Job.state.in_(LIVING_JOB_STATES), sees_job(actor))
+    """How many jobs that the person may see are in each living state: at most MOST_AHEAD are counted."""
     with cluster.store.read() as session:
-        return {state.value: count for state, count in session.execute(query.group_by(Job.state))}
+        counts = {state.value: count_in_state(session, actor, state) for state in LIVING_JOB_STATES}
+    return {state: count for state, count in counts.items() if count}
+
+
+def count_in_state(session: Session, actor: Actor, state: JobState) -> int:
+    """Of who is no administrator only the own workspaces are looked at; held jobs have an index of their own."""
+    some = select(Job.id).where(Job.state == literal_column(f"'{state.value}'"))
+    if actor.is_administrator:
+        halves = [some]
+    else:
+        mine = some.where(Job.workspace_id.in_(own_workspace_ids(actor)), sees_job(actor))
+        halves = [mine.where(Job.held_at.is_(None)), mine.where(Job.held_at.is_not(None))]
+    counts = (select(func.count()).select_from(half.limit(MOST_AHEAD).subquery()) for half in halves)
+    return min(MOST_AHEAD, sum(session.scalar(count) or 0 for count in counts))

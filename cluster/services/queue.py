@@ -119,6 +119,15 @@ def read_standings(cluster: Cluster, jobs: list[Job]) -> dict[int, Standing]:
         return explain(cluster, session, look(cluster, session), waiting)
 
 
+def read_counts(cluster: Cluster) -> tuple[list[ReasonCount], datetime | None]:
+    """How often each reason, and when the job that waits longest was submitted."""
+    with cluster.store.read() as session:
+        queue = look(cluster, session)
+        counts = count_reasons(session, queue, read_causes(session, queue), None)
+        oldest = select(Job.submitted_at).where(Job.state == WAITING).order_by(Job.id).limit(1)
+        return counts, session.scalar(oldest)
+
+
 def read_page(
     session: Session, queue: Queue, causes: Causes, wanted: Wanted
 ) -> tuple[list[int], Place | None, int | None]:

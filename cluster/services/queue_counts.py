@@ -125,16 +125,23 @@ def count_reasons(
             for job_id in causes.by_front.get(code, [])
             if workspace_id in (None, queue.board.jobs[job_id].workspace_id)
         ]
-        number = (
-            len(fronts) if code in causes.by_front else count(session, causes.condition(code), workspace_id)
-        )
+        if code in causes.by_front:
+            number = len(fronts)
+        else:
+            is_rest = workspace_id is None and code == causes.codes[-1]
+            number = count(session, causes.condition(code), workspace_id, in_order=is_rest)
         if number:
             counts.append(ReasonCount(code, min(number, MOST_AHEAD), number > MOST_AHEAD))
     return sorted(counts, key=lambda each: (-each.count, each.code))
 
 
-def count(session: Session, condition: ColumnElement[bool], workspace_id: int | None = None) -> int:
-    """Waiting jobs, at most one more than MOST_AHEAD."""
+def count(
+    session: Session, condition: ColumnElement[bool], workspace_id: int | None = None, in_order: bool = False
+) -> int:
+    """Waiting jobs, at most one more than MOST_AHEAD. `in_order`: most jobs of the queue are meant, and the
+    queue's own index is to be read, not the table with all that have ended."""
     place = Job.workspace_id == workspace_id if workspace_id is not None else true()
-    some = select(literal(1)).where(Job.state == WAITING, condition, place).limit(MOST_AHEAD + 1).subquery()
-    return session.scalar(select(func.count()).select_from(some)) or 0
+    some = select(literal(1)).where(Job.state == WAITING, condition, place).limit(MOST_AHEAD + 1)
+    if in_order:
+        some = some.order_by(Job.position, Job.id)
+    return session.scalar(select(func.count()).select_from(some.subquery())) or 0

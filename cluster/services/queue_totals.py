@@ -1,7 +1,5 @@
 """How much waits in each line: counted by index now and then, for estimates deep in a queue."""
 
-from datetime import timedelta
-
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
@@ -12,8 +10,6 @@ from cluster.services.leases import Held, check_lease
 from cluster.services.lines import JOBS, in_line
 from cluster.store.queue import QueueTotal
 
-COUNTED_EVERY = timedelta(seconds=10)
-
 
 def read_totals(session: Session, workspace_id: int) -> list[ShapeTotal]:
     query = select(QueueTotal).where(QueueTotal.workspace_id == workspace_id)
@@ -21,15 +17,9 @@ def read_totals(session: Session, workspace_id: int) -> list[ShapeTotal]:
 
 
 def refresh_totals(cluster: Cluster, held: Held) -> bool:
-    """Counts anew where the last count is older than COUNTED_EVERY; reads the index of shapes alone.
-
-    Raises LeaseLost.
-    """
+    """Counts by the index of shapes alone, and writes where something has changed. Raises LeaseLost."""
     now = cluster.clock()
     with cluster.store.read() as session:
-        counted = session.scalar(select(func.max(QueueTotal.counted_at)))
-        if counted is not None and now - counted < COUNTED_EVERY:
-            return False
         rows = count_shapes(session)
         known = {
             (total.workspace_id, total.shape): (total.units, total.jobs, total.seconds)

@@ -3,21 +3,20 @@
 import shutil
 from collections import Counter
 from dataclasses import dataclass
-from datetime import timedelta
 
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
-from sqlalchemy import func, select
 
-from cluster.domain.states import Desired, JobState, NodeState, WorkspaceState
+from cluster.domain.states import NodeState, WorkspaceState
 from cluster.domain.terms import days_left, workspace_state
-from cluster.services import jobs, nodes, operations, workspaces
+from cluster.domain.waiting import MOST_AHEAD
+from cluster.services import jobs, nodes, operations, queue, workspaces
 from cluster.services.nodes import NodeView
-from cluster.store.jobs import Job
 from cluster.store.workspaces import Workspace
 from portal.attention import attention
 from portal.current import current_actor, current_cluster, is_fragment, read_once
 from portal.i18n import _, now
+from portal.job_words import many
 from portal.saying import reason_word
 from portal.unit_bars import kind_of
 
@@ -55,26 +54,20 @@ def home() -> ResponseReturnValue:
 
 @dataclass(frozen=True)
 class WaitingLine:
-    """How many wait, since when the longest one, and how often each reason."""
+    """How many wait (at most 1,000 are counted), since when the longest one, and how often each reason."""
 
     count: int
     longest_seconds: float
-    reasons: list[tuple[str, int]]
+    reasons: list[tuple[str, str]]
 
 
 def waiting_line() -> WaitingLine:
-    """Everybody's jobs; the reasons are those that the scheduler wrote when it looked at them last."""
+    """Everybody's jobs, at this moment."""
     cluster = current_cluster()
-    waiting = (
-        select(Job.waiting_code, func.count(), func.min(Job.submitted_at))
-        .where(Job.state == JobState.WAITING, Job.desired == Desired.RUN)
-        .group_by(Job.waiting_code)
-    )
-    with cluster.store.read() as session:
-        rows = session.execute(waiting.order_by(func.count().desc())).all()
-    longest = max((cluster.clock() - first for _code, _count, first in rows), default=timedelta())
-    reasons = [(reason_word(code), count) for code, count, _first in rows if code]
-    return WaitingLine(sum(count for _code, count, _first in rows), longest.total_seconds(), reasons[:4])
+    counts, oldest = queue.read_counts(cluster)
+    waited = (cluster.clock() - oldest).total_seconds() if oldest else 0.0
+    reasons = [(reason_word(one.code), many(one)) for one in counts]
+    return WaitingLine(min(MOST_AHEAD, sum(one.count for one in counts)), waited, reasons[:4])
 
 
 def shares(views: list[NodeView]) -> Counter[str]:

@@ -1,0 +1,293 @@
+"""The queue as it is told: order, reasons, counts, pages; what a manager does to a line."""
+
+import threading
+
+import pytest
+from sqlalchemy import event, insert, select, text, update
+
+from cluster.domain.errors import Conflict, Forbidden, Refused
+from cluster.domain.jobs import JobRequest
+from cluster.domain.states import Desired, EnvironmentState, JobState, Launcher
+from cluster.services import jobs, moves, queue
+from cluster.services.context import Cluster
+from cluster.services.dispatch import place_waiting
+from cluster.services.leases import Held, hold_lease
+from cluster.services.queue import Wanted
+from cluster.services.queue_totals import read_totals, refresh_totals
+from cluster.store.audit import AuditEntry
+from cluster.store.jobs import Attempt, Job, first_positions
+from cluster.store.leases import Fact
+from cluster.store.nodes import Allocation
+from cluster.store.operations import Environment
+from cluster.store.trainings import Training
+from tests.builders import (
+    a_dataset,
+    a_job,
+    a_node,
+    a_training,
+    a_user,
+    a_workspace,
+    actor_of,
+    add,
+    an_administrator,
+    holding,
+)
+from tests.store.test_attempts import LASTS
+
+
+@pytest.fixture
+def held(cluster: Cluster) -> Held:
+    ready = Environment(name="default", digest="d", state=EnvironmentState.READY, created_at=cluster.clock())
+    add(cluster, ready, Fact(name="default_environment", value={"digest": "d"}))
+    found = hold_lease(cluster, "scheduler", "one", LASTS)
+    assert found
+    return found
+
+
+def many(cluster: Cluster, training: Training, count: int, **columns: object) -> None:
+    """Waiting jobs in one statement."""
+    row = {
+        "workspace_id": training.workspace_id, "training_id": training.id, "user_id": training.owner_id,
+        "name": "many", "state": JobState.WAITING, "desired": Desired.RUN, "units": 1, "priority": 0,
+        "launcher": Launcher.PLAIN, "command": [], "variables": {}, "submitted_at": cluster.clock(),
+    }  # fmt: skip
+    with cluster.store.write() as session:
+        session.execute(insert(Job), [row | columns for _ in range(count)])
+        session.execute(update(Job).where(Job.position == 0).values(position=first_positions()))
+
+
+def line(cluster: Cluster, workspace_id: int) -> list[int]:
+    """Ids of a workspace's waiting jobs, page by page."""
+    person, found = actor_of(an_administrator(cluster)), []
+    wanted = Wanted(workspace_id=workspace_id, limit=2)
+    while True:
+        view = queue.read_queue(cluster, person, wanted)
+        found += [row.id for row in view.waiting]
+        if view.next_after is None:
+            return found
+        wanted = Wanted(workspace_id=workspace_id, limit=2, after=view.next_after)
+
+
+def test_a_line_is_told_page_by_page_in_its_true_order(cluster: Cluster, held: Held) -> None:
+    a_node(cluster, 1)
+    training = a_training(cluster, a_workspace(cluster, units=1))
+    low = [a_job(cluster, training) for _ in range(3)]
+    high = a_job(cluster, training, priority=5)
+    assert line(cluster, training.workspace_id) == [high.id, *(job.id for job in low)]
+
+
+def test_everybodys_queue_begins_with_the_fronts_of_all_lines(cluster: Cluster, held: Held) -> None:
+    a_node(cluster, 2)
+    first = a_training(cluster, a_workspace(cluster, units=1))
+    second = a_training(cluster, a_workspace(cluster, units=1))
+    for training in (first, second):
+        with cluster.store.read() as session:
+            units = session.scalars(select(Allocation.unit_id)).all()
+        node = a_node(cluster, 1) if not units else a_node(cluster, 1)
+        holding(cluster, a_job(cluster, training, state=JobState.RUNNING), node.units)
+    mine = [a_job(cluster, first) for _ in range(3)]
+    theirs = a_job(cluster, second)
+    person = actor_of(an_administrator(cluster))
+    view = queue.read_queue(cluster, person)
+    assert [row.id for row in view.waiting][0] == mine[0].id
+    assert {row.id for row in view.waiting} == {theirs.id, *(job.id for job in mine)}
+    seen, wanted = [], Wanted(limit=1)
+    for _ in range(10):
+        page = queue.read_queue(cluster, person, wanted)
+        seen += [row.id for row in page.waiting]
+        if page.next_after_front is None and page.next_after is None:
+            break
+        wanted = Wanted(limit=1, after=page.next_after, after_front=page.next_after_front)
+    assert sorted(seen) == sorted(row.id for row in view.waiting)
+    assert len(seen) == len(set(seen))
+
+
+def test_who_is_ahead_is_exact_to_a_thousand(cluster: Cluster, held: Held) -> None:
+    a_node(cluster, 1)
+    workspace = a_workspace(cluster, units=1)
+    training = a_training(cluster, workspace)
+    holding(cluster, a_job(cluster, training, state=JobState.RUNNING, time_limit_seconds=600),
+            a_node(cluster, 1).units)  # fmt: skip
+    many(cluster, training, 1003, time_limit_seconds=60)
+    with cluster.store.read() as session:
+        waiting = session.scalars(select(Job).where(Job.state == JobState.WAITING).order_by(Job.id)).all()
+    refresh_totals(cluster, held)
+    told = {place: queue.read_standing(cluster, waiting[place])[0] for place in (0, 199, 200, 1000, 1002)}
+    assert told[0].code == "waiting.quota_used"
+    assert (told[199].outlook.ahead, told[199].outlook.starts_at is not None) == (199, True)
+    assert (told[200].outlook.ahead, told[200].outlook.source) == (200, "totals")
+    assert (told[1000].outlook.ahead, told[1000].outlook.is_more_ahead) == (1000, False)
+    assert (told[1002].outlook.ahead, told[1002].outlook.is_more_ahead) == (1000, True)
+    assert told[1002].outlook.earliest_at and told[1002].outlook.latest_at
+    assert told[199].outlook.starts_at < told[1002].outlook.earliest_at < told[1002].outlook.latest_at
+    counts = {one.code: (one.count, one.is_more) for one in queue.read_counts(cluster)[0]}
+    assert counts == {"waiting.ahead_in_queue": (1000, True), "waiting.quota_used": (1, False)}
+
+
+def test_reasons_are_counted_and_chosen(cluster: Cluster, held: Held) -> None:
+    a_node(cluster, 1)
+    workspace = a_workspace(cluster, units=1)
+    training = a_training(cluster, workspace)
+    holding(cluster, a_job(cluster, training, state=JobState.RUNNING), a_node(cluster, 1).units)
+    front = a_job(cluster, training)
+    behind = [a_job(cluster, training) for _ in range(2)]
+    on_hold = a_job(cluster, training, held_at=cluster.clock(), held_by=workspace.manager_id)
+    preparing = a_dataset(cluster, workspace, state="preparing")
+    data = a_job(cluster, training, dataset_id=preparing.id)
+    person = actor_of(an_administrator(cluster))
+    expected = {
+        "waiting.quota_used": [front.id],
+        "waiting.ahead_in_queue": [job.id for job in behind],
+        "waiting.on_hold": [on_hold.id],
+        "waiting.dataset_not_ready": [data.id],
+    }
+    counts = {one.code: one.count for one in queue.read_counts(cluster)[0]}
+    assert counts == {code: len(ids) for code, ids in expected.items()}
+    for code, ids in expected.items():
+        view = queue.read_queue(cluster, person, Wanted(reason=code))
+        assert [row.id for row in view.waiting] == ids
+        assert {row.standing.code for row in view.waiting} == {code}
+    assert queue.read_queue(cluster, person, Wanted(reason="no.such")).waiting == []
+
+
+def test_a_manager_moves_jobs_within_the_line(cluster: Cluster, held: Held) -> None:
+    workspace = a_workspace(cluster, units=1)
+    manager = actor_of(workspace.manager)
+    training = a_training(cluster, workspace)
+    a, b, c = (a_job(cluster, training).id for _ in range(3))
+    urgent = a_job(cluster, training, priority=9).id
+    place = workspace.id
+    moves.move_job(cluster, manager, c, "up")
+    assert line(cluster, place) == [urgent, a, c, b]
+    moves.move_job(cluster, manager, urgent, "down")
+    assert line(cluster, place) == [a, urgent, c, b]
+    moves.move_job(cluster, manager, b, "front")
+    assert line(cluster, place) == [b, a, urgent, c]
+    moves.move_job(cluster, manager, b, "before", c)
+    assert line(cluster, place) == [a, urgent, b, c]
+    moves.move_job(cluster, manager, a, "down")
+    moves.move_job(cluster, manager, b, "down")
+    assert line(cluster, place) == [urgent, a, c, b]
+    new = a_job(cluster, training).id
+    assert line(cluster, place) == [urgent, a, c, b, new]
+    moves.move_job(cluster, manager, urgent, "up")
+    with pytest.raises(Refused):
+        moves.move_job(cluster, manager, a, "before", 987)
+    with pytest.raises(Refused):
+        moves.move_job(cluster, manager, a, "sideways")
+    with cluster.store.read() as session:
+        entries = session.scalars(select(AuditEntry.action).where(AuditEntry.object_id == urgent)).all()
+    assert entries == ["job.moved"]
+
+
+def test_there_is_always_room_between_two_jobs(cluster: Cluster, held: Held) -> None:
+    workspace = a_workspace(cluster, units=1)
+    manager, training = actor_of(workspace.manager), a_training(cluster, workspace)
+    ids = [a_job(cluster, training).id for _ in range(4)]
+    for turn in range(60):
+        first, second = (ids[2], ids[3]) if turn % 2 else (ids[3], ids[2])
+        moves.move_job(cluster, manager, first, "before", ids[1])
+        moves.move_job(cluster, manager, second, "before", ids[1])
+        assert line(cluster, workspace.id) == [ids[0], first, second, ids[1]]
+
+
+def test_a_manager_holds_a_job_and_lets_it_go(cluster: Cluster, held: Held) -> None:
+    a_node(cluster, 1)
+    member = a_user(cluster)
+    workspace = a_workspace(cluster, members=(member,), units=1)
+    manager = actor_of(workspace.manager)
+    job = a_job(cluster, a_training(cluster, workspace, member), member)
+    for _ in range(2):
+        moves.hold_job(cluster, manager, job.id)
+    assert place_waiting(cluster, held) == []
+    standing, _ = queue.read_standing(cluster, jobs.read_job(cluster, manager, job.id))
+    assert standing.code == "waiting.on_hold"
+    assert standing.data["by"] == manager.name and "since" in standing.data
+    with pytest.raises(Forbidden):
+        moves.release_job(cluster, actor_of(member), job.id)
+    moves.release_job(cluster, manager, job.id)
+    assert len(place_waiting(cluster, held)) == 1
+    with pytest.raises(Conflict):
+        moves.hold_job(cluster, manager, job.id)
+    codes = [event.code for event in jobs.read_job(cluster, manager, job.id).events]
+    assert codes == ["job.held", "job.released", "job.placed"]
+
+
+def test_of_200_at_once_for_the_last_unit_one_wins(cluster: Cluster, held: Held) -> None:
+    """S22. They come from many hands at once while the scheduler gives units away."""
+    person = an_administrator(cluster)
+    a_node(cluster, 1)
+    workspace = a_workspace(cluster, person, units=1)
+    dataset = a_dataset(cluster, workspace)
+    training = a_training(cluster, workspace, person)
+    request = JobRequest(name="one", units=1, dataset_id=dataset.id, launcher=Launcher.PLAIN)
+    troubles: list[Exception] = []
+
+    def submit() -> None:
+        try:
+            for _ in range(25):
+                jobs.submit_job(cluster, actor_of(person), training.id, request)
+        except Exception as trouble:  # noqa: BLE001
+            troubles.append(trouble)
+
+    hands = [threading.Thread(target=submit) for _ in range(8)]
+    for hand in hands:
+        hand.start()
+    for hand in hands:
+        while hand.is_alive():
+            place_waiting(cluster, held)
+            hand.join(0.05)  # SQLite's writers do not queue up: a loop without a pause would starve them.
+    for hand in hands:
+        hand.join()
+    place_waiting(cluster, held)
+    assert troubles == []
+    with cluster.store.read() as session:
+        states = session.scalars(select(Job.state)).all()
+        assert len(session.scalars(select(Attempt)).all()) == 1
+        assert len(session.scalars(select(Allocation).where(Allocation.ended_at.is_(None))).all()) == 1
+    assert (len(states), states.count(JobState.STARTING), states.count(JobState.WAITING)) == (200, 1, 199)
+
+
+def test_totals_tell_how_much_waits(cluster: Cluster, held: Held) -> None:
+    training = a_training(cluster, a_workspace(cluster))
+    many(cluster, training, 3, time_limit_seconds=60)
+    many(cluster, training, 2, units=2)
+    assert refresh_totals(cluster, held)
+    assert not refresh_totals(cluster, held)
+    with cluster.store.read() as session:
+        totals = {(one.units, one.count, one.seconds) for one in read_totals(session, training.workspace_id)}
+    assert totals == {(1, 3, 60.0), (2, 2, None)}
+
+
+def test_no_statement_of_the_hot_path_reads_jobs_without_an_index(cluster: Cluster, held: Held) -> None:
+    person = an_administrator(cluster)
+    a_node(cluster, 2)
+    trainings = [a_training(cluster, a_workspace(cluster, person, units=2)) for _ in range(3)]
+    for training in trainings:
+        many(cluster, training, 2000)
+        many(cluster, training, 200, state=JobState.FINISHED)
+    with cluster.store.engine.connect() as connection:
+        outside = connection.execution_options(isolation_level="AUTOCOMMIT")
+        outside.execute(text("ANALYZE" if cluster.store.is_sqlite else "VACUUM ANALYZE"))
+    said: list[tuple[str, object]] = []
+    listener = lambda _c, _cursor, statement, parameters, _x, _m: said.append((statement, parameters))  # noqa: E731
+    event.listen(cluster.store.engine, "before_cursor_execute", listener)
+    place_waiting(cluster, held)
+    place_waiting(cluster, held)
+    wanted = [Wanted(), Wanted(workspace_id=trainings[0].workspace_id), Wanted(user_id=person.id),
+              Wanted(reason="waiting.on_hold"), Wanted(after=(1 << 21, 1))]  # fmt: skip
+    for one in wanted:
+        queue.read_queue(cluster, actor_of(person), one)
+    event.remove(cluster.store.engine, "before_cursor_execute", listener)
+    # On SQLite SQLAlchemy writes an offset of 0 beside every limit.
+    assert cluster.store.is_sqlite or not [statement for statement, _ in said if " OFFSET " in statement]
+    explain = "EXPLAIN QUERY PLAN " if cluster.store.is_sqlite else "EXPLAIN "
+    bad = "SCAN jobs" if cluster.store.is_sqlite else "Seq Scan on jobs"
+    with cluster.store.engine.connect() as connection:
+        for statement, parameters in said:
+            if not statement.lstrip().startswith(("SELECT", "WITH")) or "jobs" not in statement:
+                continue
+            plan = connection.exec_driver_sql(explain + statement, parameters)
+            lines = [str(row[-1]) for row in plan]
+            scans = [one for one in lines if bad in one and "USING" not in one]
+            assert not scans, (statement, lines)
