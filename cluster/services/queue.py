@@ -12,7 +12,7 @@ from cluster.services.context import Cluster
 from cluster.services.jobs import LOADS, attempts_and_events
 from cluster.services.lines import WAITING
 from cluster.services.queue_counts import Causes, ReasonCount, count_reasons, read_causes
-from cluster.services.standing import Queue, Standing, explain, look, with_advice
+from cluster.services.standing import Queue, Standing, explain, look, look_at_all, with_advice
 from cluster.store.jobs import Attempt, Job
 from cluster.store.visibility import sees_job
 
@@ -77,7 +77,8 @@ def read_queue(
     """
     wanted = wanted or Wanted()
     with cluster.store.read() as session:
-        queue = look(cluster, session, wanted.workspace_id)
+        whole = wanted.workspace_id is None
+        queue = look_at_all(cluster, session) if whole else look(cluster, session, wanted.workspace_id)
         causes = read_causes(session, queue)
         ids, next_after, next_front = read_page(session, queue, causes, wanted)
         jobs = list(session.scalars(select(Job).where(Job.id.in_(ids))))

@@ -86,7 +86,7 @@ def read_causes(session: Session, queue: Queue) -> Causes:
     for job_id, decision in queue.decisions.items():
         if not isinstance(decision, Waiting) or isinstance(decision.reason, AheadInQueue):
             continue
-        if not queue.blocked(job_id):
+        if job_id not in queue.blocked:
             by_front[decision.reason.code].append(job_id)
     return Causes(
         dict(by_front),

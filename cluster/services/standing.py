@@ -5,6 +5,7 @@ Page, REST and command show the same object. Rows keep only what kind of reason 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import func, literal, select, tuple_
@@ -12,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from cluster.domain.advice import advise
 from cluster.domain.forecast import FIRST, Expected, forecast
-from cluster.domain.placement import Decision, Placed, Waiting
+from cluster.domain.placement import Decision, Placed
 from cluster.domain.totals import range_from_totals
 from cluster.domain.waiting import (
     MOST_AHEAD,
@@ -60,24 +61,42 @@ class Queue:
     line: int | None
     """The workspace of which the starts are played forward."""
 
-    def front_of(self, workspace_id: int) -> int | None:
-        """The job that starts next in this line."""
-        for job_id, decision in self.decisions.items():
-            if self.board.jobs[job_id].workspace_id == workspace_id:
-                is_passed = isinstance(decision, Waiting) and self.blocked(job_id)
-                if not is_passed:
-                    return job_id
-        return None
+    blocked: frozenset[int]
+    """Fronts that something of their own keeps: who stands behind them may pass."""
 
-    def blocked(self, job_id: int) -> bool:
-        return any(head.job_id == job_id and head.blocked for head in self.board.heads)
+    @cached_property
+    def fronts(self) -> dict[int, int]:
+        """The job that starts next, by workspace."""
+        found: dict[int, int] = {}
+        for job_id in self.decisions:
+            if job_id not in self.blocked:
+                found.setdefault(self.board.jobs[job_id].workspace_id, job_id)
+        return found
 
 
 def look(cluster: Cluster, session: Session, line: int | None = None) -> Queue:
     """`line`: the workspace of which starts are wanted for the first `FIRST` jobs."""
     board = read_board(cluster, session, line, FIRST if line is not None else 0)
     decisions = {decision.job_id: decision for decision in board.decide()}
-    return Queue(board, decisions, forecast(board, line) if line is not None else {}, line)
+    expected = forecast(board, line) if line is not None else {}
+    blocked = frozenset(head.job_id for head in board.heads if head.blocked)
+    return Queue(board, decisions, expected, line, blocked)
+
+
+FEW_LINES = 4
+AT_LEAST = 50
+
+
+def look_at_all(cluster: Cluster, session: Session) -> Queue:
+    """Everybody's queue. Where few lines are waited in, the starts of all of them are played forward."""
+    queue = look(cluster, session)
+    lines = {job.workspace_id for job in queue.board.jobs.values()}
+    if not 0 < len(lines) <= FEW_LINES:
+        return queue
+    board = read_board(cluster, session, at_least=AT_LEAST)
+    expected = {job_id: one for line in lines for job_id, one in forecast(board, line).items()}
+    blocked = frozenset(head.job_id for head in board.heads if head.blocked)
+    return Queue(board, {each.job_id: each for each in board.decide()}, expected, None, blocked)
 
 
 def explain(cluster: Cluster, session: Session, queue: Queue, jobs: Sequence[Job]) -> dict[int, Standing]:
@@ -115,7 +134,7 @@ def of_front(queue: Queue, job: Job) -> Standing | None:
 
 def behind_others(cluster: Cluster, session: Session, queue: Queue, job: Job, ahead: int) -> Standing:
     counted = min(ahead, MOST_AHEAD)
-    front = queue.front_of(job.workspace_id) or job.id
+    front = queue.fronts.get(job.workspace_id, job.id)
     outlook = Outlook(ahead=counted, first_ahead=front, is_more_ahead=ahead > MOST_AHEAD)
     expected = queue.expected.get(job.id)
     if expected is None and queue.line == job.workspace_id and ahead >= FIRST:
