@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.hosts.appliance.conftest import Played, RunSite
+from tests.hosts.appliance.entering import enter
 from tests.hosts.appliance.testbed import Testbed
 
-PASSWORD = "four calm birds on a wing"
 OURS = ("portal", "stream", "scheduler", "worker@general", "worker@images", "agent")
 MOST_EXPOSED = {"portal": 2.0, "stream": 2.0}
 AUTHORITY = "/etc/groundcrew/tls/authority.pem"
@@ -44,14 +44,9 @@ def test_another_host_reaches_the_portal_over_tls(installed: Played, bed: Testbe
 def test_the_first_administrator_signs_in_with_a_browser(
     installed: Played, url: str, browser: Browser
 ) -> None:
-    found = re.search(r"One-time secret:\s+(\S+)", installed.output)
-    assert found is not None
     with browser.new_context(ignore_https_errors=True, locale="en-US") as context:
         page = context.new_page()
-        page.goto(f"{url}/first-administrator")
-        for name, value in (("secret", found[1]), ("name", "ops"), ("password", PASSWORD)):
-            page.locator(f"main [name='{name}']").fill(value)
-        page.locator("main button[type=submit]").first.click()
+        enter(page, url, installed.output)
         page.goto(f"{url}/nodes")
         expect(page.locator("main")).to_contain_text("CPU slot")
         assert all(cookie["secure"] for cookie in context.cookies())
