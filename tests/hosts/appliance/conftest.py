@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,6 +17,9 @@ from tests.hosts.appliance.testbed import Testbed, testbed
 ROOT = Path(__file__).resolve().parents[3]
 CACHE = Path("/var/cache/groundcrew")
 RECAP = re.compile(r"^(\S+)\s+: ok=(\d+)\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.M)
+
+COSTS: list[str] = []
+"""What each run of site.yml has cost, printed when the tests have ended."""
 
 RunSite = Callable[..., "Played"]
 
@@ -54,6 +56,11 @@ class Played:
         return found
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for line in COSTS:
+        terminalreporter.write_line(line)
+
+
 @pytest.fixture(scope="session")
 def ansible_programs() -> Path:
     """The folder of the programs that `make ansible` makes."""
@@ -83,7 +90,7 @@ def bed(
 
 @pytest.fixture(scope="module")
 def run_site(bed: Testbed, ansible_programs: Path) -> RunSite:
-    """`run_site(inventory, "--tags", "base")` plays site.yml and prints how long it took."""
+    """`run_site(inventory, "--tags", "base")` plays site.yml and notes what it cost."""
 
     def run(inventory: Path, *options: str) -> Played:
         command = [str(ansible_programs / "ansible-playbook"), "-i", str(inventory), "site.yml", *options]
@@ -102,9 +109,9 @@ def run_site(bed: Testbed, ansible_programs: Path) -> RunSite:
         played = Played(done.returncode, done.stdout, time.monotonic() - started)
         words = " ".join(["site.yml", *options])
         each = played.seconds / max(1, played.tasks)
-        print(
-            f"\n{words}: {played.seconds:.0f} s, {played.tasks} tasks on hosts, {each:.2f} s each",
-            file=sys.stderr,
+        COSTS.append(
+            f"{bed.name}: {words}: {played.seconds:.0f} s = {played.tasks} tasks on hosts x {each:.2f} s, "
+            f"changed {sum(played.changed.values())}"
         )
         return played
 
