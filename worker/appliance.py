@@ -14,7 +14,7 @@ from cluster import words
 from cluster.domain.errors import GroundcrewError
 from cluster.domain.states import EnvironmentState
 from cluster.services.environments import read_default_environment
-from cluster.services.node_tokens import create_node_token, is_token_of
+from cluster.services.node_tokens import create_node_token, is_token_of, revoke_node_token
 from cluster.services.users import issue_first_administrator_secret, needs_first_administrator
 from cluster.settings import Settings
 from cluster.store.migrate import upgrade
@@ -76,6 +76,11 @@ def ensure_node_token(settings: Settings, chosen: argparse.Namespace) -> Answer:
     return {"changed": True, "token": create_node_token(cluster, chosen.name, chosen.executor)}
 
 
+def forget_node(settings: Settings, chosen: argparse.Namespace) -> Answer:
+    """The node's token is worth nothing from now on."""
+    return {"changed": revoke_node_token(open_cluster(settings), chosen.name)}
+
+
 COMMANDS = {
     "database": ensure_database,
     "runtime": ensure_runtime,
@@ -83,6 +88,7 @@ COMMANDS = {
     "first-administrator": issue_secret,
     "certificates": ensure_certificates,
     "node-token": ensure_node_token,
+    "forget-node": forget_node,
 }
 
 
@@ -93,8 +99,9 @@ def main(arguments: list[str]) -> int:
         each = verbs.add_parser(verb)
         if verb == "first-administrator":
             each.add_argument("--known", action="store_true", help="a secret was issued before")
-        if verb == "node-token":
+        if verb in {"node-token", "forget-node"}:
             each.add_argument("name")
+        if verb == "node-token":
             each.add_argument("--executor", action="store_true", help="jobs can be started there")
         if verb == "certificates":
             each.add_argument("--folder", required=True)

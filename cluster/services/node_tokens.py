@@ -41,3 +41,16 @@ def is_token_of(cluster: Cluster, text: str, name: str, has_executor: bool) -> b
     """Whether this text still lets that node in, with exactly that right."""
     token = read_node_token(cluster, text)
     return token is not None and (token.name, token.has_executor) == (name, has_executor)
+
+
+def revoke_node_token(cluster: Cluster, name: str) -> bool:
+    """Whether the node had one; it is worth nothing from then on."""
+    now, actor = cluster.clock(), service_actor(cluster)
+    with cluster.store.write(lock="node tokens") as session:
+        living = (NodeToken.name == name) & NodeToken.revoked_at.is_(None)
+        token = session.scalar(select(NodeToken).where(living))
+        if token is None:
+            return False
+        token.revoked_at = now
+        write_entry(session, now, actor, "node.token_revoked", token.id, name=name)
+    return True

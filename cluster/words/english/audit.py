@@ -21,6 +21,7 @@ WORDS = {
     "action.token.created": "API token created",
     "action.token.revoked": "API token revoked",
     "action.node.token_created": "Token for a node created",
+    "action.node.token_revoked": "Token of a node revoked",
     "action.workspace.created": "Workspace created",
     "action.workspace.edited": "Workspace edited",
     "action.workspace.ended": "Workspace ended",

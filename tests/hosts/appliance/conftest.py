@@ -88,31 +88,45 @@ def bed(
         yield bed
 
 
+def play(bed: Testbed, ansible_programs: Path, playbook: str, inventory: Path, *options: str) -> Played:
+    command = [str(ansible_programs / "ansible-playbook"), "-i", str(inventory), playbook, *options]
+    kept = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
+    started = time.monotonic()
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**kept, "PATH": f"{ansible_programs}:/usr/sbin:/usr/bin:/sbin:/bin", "ANSIBLE_NOCOLOR": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    played = Played(done.returncode, done.stdout, time.monotonic() - started)
+    words = " ".join([playbook, *options])
+    each = played.seconds / max(1, played.tasks)
+    COSTS.append(
+        f"{bed.name}: {words}: {played.seconds:.0f} s = {played.tasks} tasks on hosts x {each:.2f} s, "
+        f"changed {sum(played.changed.values())}"
+    )
+    return played
+
+
 @pytest.fixture(scope="module")
 def run_site(bed: Testbed, ansible_programs: Path) -> RunSite:
     """`run_site(inventory, "--tags", "base")` plays site.yml and notes what it cost."""
 
     def run(inventory: Path, *options: str) -> Played:
-        command = [str(ansible_programs / "ansible-playbook"), "-i", str(inventory), "site.yml", *options]
-        kept = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
-        started = time.monotonic()
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            env={**kept, "PATH": f"{ansible_programs}:/usr/sbin:/usr/bin:/sbin:/bin", "ANSIBLE_NOCOLOR": "1"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        played = Played(done.returncode, done.stdout, time.monotonic() - started)
-        words = " ".join(["site.yml", *options])
-        each = played.seconds / max(1, played.tasks)
-        COSTS.append(
-            f"{bed.name}: {words}: {played.seconds:.0f} s = {played.tasks} tasks on hosts x {each:.2f} s, "
-            f"changed {sum(played.changed.values())}"
-        )
-        return played
+        return play(bed, ansible_programs, "site.yml", inventory, *options)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def uninstall(bed: Testbed, ansible_programs: Path) -> RunSite:
+    """`uninstall(inventory, "--limit", name)` plays ansible/playbooks/uninstall.yml."""
+
+    def run(inventory: Path, *options: str) -> Played:
+        return play(bed, ansible_programs, "ansible/playbooks/uninstall.yml", inventory, *options)
 
     return run

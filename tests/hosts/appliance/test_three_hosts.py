@@ -5,7 +5,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.hosts.appliance.conftest import Played, RunSite
 from tests.hosts.appliance.entering import enter
-from tests.hosts.appliance.testbed import Testbed
+from tests.hosts.appliance.testbed import Host, Testbed
 
 TOKEN = "/etc/groundcrew/agent/token"
 BEAT = "curl -sS -o /dev/null -w '%{http_code}' --cacert /etc/groundcrew/agent/authority.pem"
@@ -47,9 +47,29 @@ def test_a_second_run_changes_nothing(installed: Played, bed: Testbed, run_site:
     assert set(second.changed.values()) == {0}, second.changed_tasks()
 
 
-def test_a_host_that_joins_touches_no_other(installed: Played, bed: Testbed, run_site: RunSite) -> None:
-    bed.add("w3")
+def found(host: Host) -> dict[str, list[str]]:
+    """What a host has: packages, accounts, units, files of its configuration and of ours."""
+    commands = {
+        "packages": "dpkg-query -W -f '${db:Status-Status} ${Package}\\n' | grep ^installed",
+        "accounts": "cut -d: -f1 /etc/passwd /etc/group",
+        "units": "systemctl list-unit-files --no-legend --plain | grep -v transient",
+        "files": "find /etc /opt /usr/local /var/lib/groundcrew* -xdev -type f -o -type l | grep -v -E '/(apt|dpkg|dbus)/|-$|ld.so.cache'",
+        "firewall": "iptables-save 2>/dev/null | grep -v ^#; nft list ruleset 2>/dev/null",
+    }
+    return {what: sorted(host.run(command).stdout.splitlines()) for what, command in commands.items()}
+
+
+def test_a_host_that_joins_touches_no_other_and_leaves_as_it_came(
+    installed: Played, bed: Testbed, run_site: RunSite, uninstall: RunSite
+) -> None:
+    (joined,) = bed.add("w3")
+    before = found(joined)
     played = run_site(bed.inventory(["m"], ["m", "w1", "w2", "w3"], {})).must_succeed()
     changed = {name.rpartition("-")[2] for name, count in played.changed.items() if count}
     assert changed == {"w3"}, played.changed_tasks()
-    bed.hosts["w3"].wait_until("systemctl is-active groundcrew-agent")
+    joined.wait_until("systemctl is-active groundcrew-agent")
+    inventory = bed.inventory(["m"], ["m", "w1", "w2", "w3"], {})
+    uninstall(inventory, "--limit", joined.name).must_succeed()
+    after = found(joined)
+    for what, lines in before.items():
+        assert set(after[what]) ^ set(lines) == set(), what

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import select
 
-from cluster.services.node_tokens import create_node_token, is_token_of
+from cluster.services.node_tokens import create_node_token, is_token_of, revoke_node_token
 from cluster.store.nodes import Node
 from tests.unit.portal.house import House
 
@@ -61,3 +61,10 @@ def test_a_token_is_known_by_its_node_and_its_right(house: House) -> None:
     assert is_token_of(house.cluster, token, "w4", True)
     assert not is_token_of(house.cluster, token, "w4", False)
     assert not is_token_of(house.cluster, token, "w5", True)
+
+
+def test_a_node_that_was_removed_is_not_let_in(house: House) -> None:
+    token = create_node_token(house.cluster, "w6", has_executor=False)
+    assert revoke_node_token(house.cluster, "w6")
+    assert not revoke_node_token(house.cluster, "w6")
+    assert post(house, token, BEAT) == 401

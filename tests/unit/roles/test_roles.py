@@ -15,6 +15,8 @@ VERSION = re.compile(r"(?<![\w.])\d+\.\d+\.\d+(?![\w.])(?<!127\.0\.0)")
 OWN = ("unix://", "postgresql+psycopg://", "http://unix:")
 """Addresses on the host itself."""
 PROBES = {
+    "base : Find our packages that were not here before",
+    "base : Find accounts that were not here before",
     "training_environment : Look whether it stands",
     "nvidia_driver : Find initial RAM disks that are older than that",
 }
