@@ -9,6 +9,8 @@ from tests.hosts.appliance.testbed import Host, Testbed
 
 TOKEN = "/etc/groundcrew/agent/token"
 BEAT = "curl -sS -o /dev/null -w '%{http_code}' --cacert /etc/groundcrew/agent/authority.pem"
+NOT_OURS = "grep -v -E '/(apt|dpkg|dbus)/|-$|ld.so.cache'"
+"""What every installation of a package writes anew: caches, and copies of what was before."""
 BODY = '{"boot_id": "x", "facts": {}, "units": []}'
 
 
@@ -53,7 +55,7 @@ def found(host: Host) -> dict[str, list[str]]:
         "packages": "dpkg-query -W -f '${db:Status-Status} ${Package}\\n' | grep ^installed",
         "accounts": "cut -d: -f1 /etc/passwd /etc/group",
         "units": "systemctl list-unit-files --no-legend --plain | grep -v transient",
-        "files": "find /etc /opt /usr/local /var/lib/groundcrew* -xdev -type f -o -type l | grep -v -E '/(apt|dpkg|dbus)/|-$|ld.so.cache'",
+        "files": f"find /etc /opt /usr/local /var/lib/groundcrew* -xdev -type f -o -type l | {NOT_OURS}",
         "firewall": "iptables-save 2>/dev/null | grep -v ^#; nft list ruleset 2>/dev/null",
     }
     return {what: sorted(host.run(command).stdout.splitlines()) for what, command in commands.items()}
