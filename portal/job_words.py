@@ -6,8 +6,8 @@ from typing import Any
 from flask import Flask
 
 from cluster import words
+from cluster.domain.outlook import MOST_AHEAD
 from cluster.domain.states import JobState
-from cluster.domain.waiting import MOST_AHEAD
 from cluster.services.queue import read_standings
 from cluster.services.queue_counts import ReasonCount
 from cluster.services.standing import Standing

@@ -13,6 +13,7 @@ from cluster.domain import jobs
 from cluster.domain.errors import Conflict, NotFound, Refused
 from cluster.domain.jobs import Estimate, JobRequest, Warned
 from cluster.domain.models import MODELS, check_variables
+from cluster.domain.outlook import MOST_AHEAD
 from cluster.domain.people import Actor
 from cluster.domain.permissions import may, require
 from cluster.domain.placement import Head, Placed
@@ -26,7 +27,6 @@ from cluster.domain.states import (
     UnitKind,
     UnitState,
 )
-from cluster.domain.waiting import MOST_AHEAD
 from cluster.services.context import Cluster
 from cluster.services.environments import default_environment
 from cluster.services.history import expect, read_kind_spans

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, and_, false, func, literal, not_, or_, select, true
 from sqlalchemy.orm import Session
 
+from cluster.domain.outlook import MOST_AHEAD
 from cluster.domain.placement import Waiting
 from cluster.domain.states import DatasetState
 from cluster.domain.waiting import (
-    MOST_AHEAD,
     AheadInQueue,
     DatasetFailed,
     DatasetNotReady,

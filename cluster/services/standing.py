@@ -13,14 +13,12 @@ from sqlalchemy.orm import Session
 
 from cluster.domain.advice import advise
 from cluster.domain.forecast import FIRST, Expected, forecast
+from cluster.domain.outlook import MOST_AHEAD, NOTHING_KNOWN, Outlook
 from cluster.domain.placement import Decision, Placed
 from cluster.domain.totals import range_from_totals
 from cluster.domain.waiting import (
-    MOST_AHEAD,
-    NOTHING_KNOWN,
     AheadInQueue,
     OnHold,
-    Outlook,
     Reason,
     SweepLimit,
     to_data,

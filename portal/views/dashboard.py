@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
+from cluster.domain.outlook import MOST_AHEAD
 from cluster.domain.states import NodeState, WorkspaceState
 from cluster.domain.terms import days_left, workspace_state
-from cluster.domain.waiting import MOST_AHEAD
 from cluster.services import jobs, nodes, operations, queue, workspaces
 from cluster.services.nodes import NodeView
 from cluster.store.workspaces import Workspace
