@@ -11,7 +11,7 @@ CAST = {
     "fails": Behaviour(seconds=2, exit_code=3),
     "loses": Behaviour(seconds=5, loses_shim_after=2),
     "too-late": Behaviour(seconds=3),
-    "steady": Behaviour(seconds=160),
+    "steady": Behaviour(seconds=110),
     "grid": Behaviour(seconds=2),
 }
 """How the program of the job with this name behaves; a sweep's jobs begin with its name."""

@@ -16,7 +16,7 @@ from tests.crash.checker import Seen, violations
 from tests.crash.ground import Ground
 from tests.crash.stage import Stage
 from tests.crash.story import Step
-from tests.crash.sweep import first_of_each, in_child, list_points, look, one_death, one_run, sweep
+from tests.crash.sweep import first_of_each, in_child, list_points, look, one_death, one_run, some_of, sweep
 from worker.tasks.run import run_claimed
 
 NAMES = ("first", "second", "third")
@@ -68,11 +68,12 @@ IMPORTS: Sequence[Step] = (
 
 def result(seen: Seen) -> list[tuple[Any, ...]]:
     """What has to be the same however often and in whichever order messages came."""
-    return sorted((row["name"], row["state"], row["files"], row["size_bytes"]) for row in seen.of("datasets"))
+    return sorted((row["name"], row["state"], row["files"], row["bytes"]) for row in seen.of("datasets"))
 
 
-def test_a_task_worker_that_dies_at_any_point_leaves_whole_datasets_or_none(ground: Ground) -> None:
-    report = sweep(ground, "imports", IMPORTS, first_of_each(list_points(ground, IMPORTS)), checked_death)
+def test_a_task_worker_that_dies_at_any_point_leaves_whole_datasets_or_none(sqlite_ground: Ground) -> None:
+    numbers = some_of(first_of_each(list_points(sqlite_ground, IMPORTS)), 2)
+    report = sweep(sqlite_ground, "imports", IMPORTS, numbers, checked_death)
     print(report.line())
     assert not report.wrong
 
@@ -112,8 +113,11 @@ def shuffled(seed: int) -> list[int]:
 @pytest.mark.parametrize(
     "jump", [timedelta(days=3650), timedelta(hours=-1)], ids=["ten years on", "an hour back"]
 )
-def test_a_clock_that_is_set_loses_no_lease_and_interrupts_nothing(ground: Ground, jump: timedelta) -> None:
+def test_a_clock_that_is_set_loses_no_lease_and_interrupts_nothing(
+    sqlite_ground: Ground, jump: timedelta
+) -> None:
     """It is set while a job runs, and set right again later."""
+    ground = sqlite_ground
     ground.put_back()
     log = ground.folder / "children.log"
     assert in_child(lambda: live_through(ground, jump), log) == 0, log.read_text()[-3000:]
@@ -137,7 +141,8 @@ def live_through(ground: Ground, jump: timedelta) -> None:
     stage.run(20)
 
 
-def test_a_frozen_clock_lets_jobs_end(ground: Ground) -> None:
+def test_a_frozen_clock_lets_jobs_end(sqlite_ground: Ground) -> None:
+    ground = sqlite_ground
     ground.put_back()
     log = ground.folder / "children.log"
 

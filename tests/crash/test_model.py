@@ -1,6 +1,5 @@
 """The real services under the simulated executor and the reference model are told of the same events."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,12 +16,11 @@ from tests.crash.checker import Seen, unsettled, violations
 from tests.crash.ground import NODES, Ground, beat
 from tests.crash.model import LIVING, Model
 from tests.crash.stage import Stage
-from tests.crash.sweep import look, running_in
+from tests.crash.sweep import WHOLE, look, running_in
 from worker.executors.simulated import Behaviour
 from worker.executors.simulated_life import Run
 
 FOR_EVER = Behaviour(seconds=10**9)
-WHOLE = os.environ.get("CRASH") == "whole"
 QUOTAS = {1: 3, 2: 2}
 
 

@@ -18,7 +18,7 @@ from cluster.domain.states import ENDED_JOB_STATES, JobState
 from cluster.services import jobs
 from cluster.store.jobs import Job
 from tests.builders import actor_of
-from tests.crash.sweep import first_of_each, start_child
+from tests.crash.sweep import WHOLE, first_of_each, start_child
 from tests.integration.executors.conftest import until
 from tests.integration.scheduler.conftest import Field, nothing_lives
 
@@ -72,7 +72,7 @@ def test_killed_at_each_point_everything_comes_right(field_: Field) -> None:
 
 
 def numbers(field: Field) -> Iterator[int]:
-    if os.environ.get("CRASH") == "whole":
+    if WHOLE:
         yield from range(1, MOST_POINTS)
         return
     assert not one_death(field, MOST_POINTS)
@@ -120,7 +120,8 @@ def check_invariants(field: Field, short: Job, long: Job) -> None:
     assert [len(field.attempts(job)) for job in (short, long)] == [1, 1]
 
 
-@pytest.mark.parametrize("seed", [20261120])
+@pytest.mark.skipif(not WHOLE, reason="a part of make crash")
+@pytest.mark.parametrize("seed", [20261120, 42])
 def test_acknowledged_jobs_are_there_and_run_once(field_: Field, seed: int) -> None:
     """Submitted while schedulers are killed at random moments."""
     chance = random.Random(seed)
