@@ -40,6 +40,8 @@ RENEW_SECONDS = 3.0
 IDLE_SECONDS = 1.0
 BUSY_SECONDS = 0.25
 """While attempts live they are looked at this often; that a process ended is told at once."""
+CALM_SECONDS = 0.05
+"""Between two looks of which the first found nothing to do: who submits a thousand jobs does not make it spin."""
 SWEEP_SECONDS = 1.0
 STRAYS_SECONDS = 5.0
 TOTALS_SECONDS = 10.0
@@ -66,7 +68,8 @@ class Scheduler:
         self.reconciler = Reconciler(cluster, executor, runtime, steady)
         self.clocks = ClockWatch(cluster.clock(), steady())
         self.ends = Ends()
-        self.is_rung = False
+        self.is_rung = self.has_acted = False
+        self.looked_at = float("-inf")
         self.holder = name_of_this_process()
         self.held: Held | None = None
         self.renewed_at = self.swept_at = self.strays_at = self.totals_at = float("-inf")
@@ -87,6 +90,8 @@ class Scheduler:
                 self.held = None
             ends = self.ends.follow(self.reconciler.handles.values())
             self.is_rung = self.ears.wait(BUSY_SECONDS if living else IDLE_SECONDS, ends)
+            if not self.has_acted:
+                self.stopping.wait(CALM_SECONDS - (time.monotonic() - self.looked_at))
         if self.held:
             release_lease(self.cluster, self.held)
 
@@ -107,12 +112,14 @@ class Scheduler:
     def tick(self) -> int:
         """One look at everything; how many attempts live. Raises LeaseLost."""
         assert self.held, "tick() needs the lease"
+        self.looked_at, ended = time.monotonic(), self.reconciler.ended
         self.watch_clocks(self.held)
         living = self.reconciler.reconcile(self.held, self.renew)
+        self.has_acted = self.reconciler.ended > ended
         # Before anything is placed: of a sweep that is to be stopped nothing more starts.
         watch_sweeps(self.cluster, self.held)
         if placed := place_waiting(self.cluster, self.held, self.is_rung):
-            ended = self.reconciler.ended
+            self.has_acted, ended = True, self.reconciler.ended
             living += self.reconciler.reconcile_new(self.held, placed, self.renew)
             if self.reconciler.ended > ended:
                 self.ears.wake()  # Units came free after the queue was looked at.

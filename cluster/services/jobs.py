@@ -1,18 +1,16 @@
 """Jobs: submitted as a row with its intent, read by whoever sees the training, stopped by who may."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import func, literal_column, select
 from sqlalchemy.orm import Session, joinedload, selectinload
+from sqlalchemy.orm.attributes import set_committed_value
 from sqlalchemy.sql.base import ExecutableOption
 
-from cluster.domain import jobs
 from cluster.domain.errors import Conflict, NotFound, Refused
 from cluster.domain.jobs import Estimate, JobRequest, Warned
-from cluster.domain.models import MODELS, check_variables
 from cluster.domain.outlook import MOST_AHEAD
 from cluster.domain.people import Actor
 from cluster.domain.permissions import may, require
@@ -20,25 +18,21 @@ from cluster.domain.placement import Head, Placed
 from cluster.domain.states import (
     ENDED_JOB_STATES,
     LIVING_JOB_STATES,
-    DatasetState,
     Desired,
     JobState,
-    TrainingKind,
-    UnitKind,
-    UnitState,
 )
+from cluster.services.asking import Asked, check_submission, read_largest_node
 from cluster.services.context import Cluster
 from cluster.services.environments import default_environment
 from cluster.services.history import expect, read_kind_spans
 from cluster.services.obstacles import building_reason, dataset_reason
-from cluster.services.placing import can_spread, read_board
-from cluster.services.relations import require_active, to_job, to_training
-from cluster.services.trainings import load_training
+from cluster.services.placing import read_board
+from cluster.services.relations import to_job
 from cluster.store.audit import write_entry
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Attempt, Job, JobEvent, first_position
 from cluster.store.leases import IdempotentAnswer
-from cluster.store.nodes import Allocation, Node, Unit, offered_units
+from cluster.store.nodes import Allocation
 from cluster.store.trainings import Training
 from cluster.store.visibility import own_workspace_ids, sees_job
 from cluster.store.workspaces import Workspace
@@ -61,16 +55,19 @@ def submit_job(
     idempotency: tuple[str, str] | None = None,
 ) -> Job:
     """Accepted means committed. `idempotency` is (key, hash of the body): the same pair gets the same job,
-    the same key with another body is refused. Raises Refused naming the field; NotFound."""
+    the same key with another body is refused. Raises Refused naming the field; NotFound.
+
+    The job comes with what its description needs, so that nobody has to read it again."""
     now = cluster.clock()
     with cluster.store.write(lock=f"submit {actor.user_id}" if idempotency else None) as session:
         if idempotency and (answered := read_answer(session, actor, *idempotency)):
-            return session.get_one(Job, answered)
-        training, checked, _ = check_request(cluster, session, actor, training_id, request)
-        job = Job(**columns_of(training, checked, actor, now))
+            return load_job(session, actor, answered)
+        asked = check_submission(cluster, session, actor, training_id, request)
+        job = Job(**columns_of(asked.training, asked.request, actor, now))
         session.add(job)
         session.flush()
         job.position = first_position(job.id, job.priority)
+        know_its_rows(job, asked)
         session.add(
             JobEvent(job_id=job.id, at=now, state=JobState.WAITING.value, code="job.submitted", data={})
         )
@@ -80,6 +77,14 @@ def submit_job(
     cluster.bell.ring("queue", job.id)
     cluster.bell.ring("jobs", job.id)
     return job
+
+
+def know_its_rows(job: Job, asked: Asked) -> None:
+    """Gives a new job the rows that it points to; all of them were read while it was checked."""
+    set_committed_value(job, "training", asked.training)
+    set_committed_value(job, "workspace", asked.training.workspace)
+    set_committed_value(job, "user", asked.person)
+    set_committed_value(job, "dataset", asked.dataset)
 
 
 def columns_of(training: Training, checked: JobRequest, actor: Actor, now: datetime) -> dict[str, Any]:
@@ -127,53 +132,8 @@ def check_request(
     cluster: Cluster, session: Session, actor: Actor, training_id: int, request: JobRequest
 ) -> tuple[Training, JobRequest, tuple[Warned, ...]]:
     """The same checks for the estimate, the form and REST; returns the request with checked values."""
-    training = load_training(session, actor, training_id)
-    require("job.submit", to_training(actor, training), training_id)
-    require_active(cluster, training.workspace, "training")
-    request = replace(request, name=request.name or training.name)
-    kind, largest = read_largest_node(session)
-    if can_spread(cluster) and largest is not None:
-        largest = offered_units(session)
-    warnings = jobs.check_request(request, training.kind, training.workspace.units, largest, kind)
-    dataset = check_dataset(session, training, request.dataset_id)
-    if training.kind is TrainingKind.BUILT_IN:
-        if dataset is None:
-            raise Refused("dataset", "job.dataset_needed", model=training.model)
-        request = replace(request, variables=check_variables(MODELS[training.model or ""], request.variables))
-    elif request.variables:
-        raise Refused("variables", "job.variables_without_model", name=training.name)
-    return training, request, warnings
-
-
-def read_largest_node(session: Session) -> tuple[UnitKind, int | None]:
-    """(kind of units, how many working ones the largest node has); None before any node has reported."""
-    count = func.count(Unit.id)
-    row = session.execute(
-        select(Unit.kind, count)
-        .join(Node)
-        .where(Unit.state == UnitState.OK, Node.has_executor)
-        .group_by(Unit.node_id, Unit.kind)
-        .order_by(count.desc())
-        .limit(1)
-    ).first()
-    return (row[0], row[1]) if row else (UnitKind.GPU, None)
-
-
-def check_dataset(session: Session, training: Training, dataset_id: int | None) -> Dataset | None:
-    if dataset_id is None:
-        return None
-    dataset = session.scalar(
-        select(Dataset).where(
-            Dataset.id == dataset_id,
-            Dataset.workspace_id == training.workspace_id,
-            Dataset.deleted_at.is_(None),
-        )
-    )
-    if dataset is None:
-        raise Refused("dataset", "job.dataset_unknown", id=dataset_id, workspace=training.workspace.name)
-    if dataset.state is DatasetState.FAILED:
-        raise Refused("dataset", "job.dataset_failed", name=dataset.name)
-    return dataset
+    asked = check_submission(cluster, session, actor, training_id, request)
+    return asked.training, asked.request, asked.warnings
 
 
 def check_job(cluster: Cluster, actor: Actor, training_id: int, request: JobRequest) -> Estimate:

@@ -4,23 +4,26 @@ import re
 from datetime import timedelta
 
 from sqlalchemy import ColumnElement, select, update
-from sqlalchemy.orm import joinedload
 
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.names import check_token_name
 from cluster.domain.people import Actor
 from cluster.domain.permissions import require_person
-from cluster.domain.states import UserState
+from cluster.domain.states import UserRole, UserState
 from cluster.services.context import Cluster
 from cluster.services.credentials import digest, is_same, new_secret
 from cluster.store.audit import write_entry
-from cluster.store.users import ApiToken, load_user
+from cluster.store.users import ApiToken, User, load_user
 
 SCOPES = ("read", "write")
 DEFAULT_DAYS, MOST_DAYS = 90, 365
 MOST_TOKENS = 50
 TOUCH_EVERY = timedelta(minutes=1)
 TEXT = re.compile(r"gc_([1-9]\d{0,8})_([\w-]{43})", re.ASCII)
+
+OF_TOKEN = (ApiToken.id.label("token_id"), ApiToken.secret_hash, ApiToken.scopes, ApiToken.used_at)
+OF_USER = (User.id.label("user_id"), User.name, User.role, User.state)
+"""Columns only: every request with a token reads them, and whole rows take twice as long."""
 
 
 def create_token(
@@ -66,22 +69,23 @@ def read_token(cluster: Cluster, text: str, address: str, request_id: str = "") 
     if parsed is None:
         return None
     query = (
-        select(ApiToken)
+        select(*OF_TOKEN, *OF_USER)
+        .join(User, User.id == ApiToken.user_id)
         .where(ApiToken.id == int(parsed[1]), living(cluster))
-        .options(joinedload(ApiToken.user))
     )
     with cluster.store.read() as session:
-        token = session.scalar(query)
-    if token is None or not is_same(token.secret_hash, digest(parsed[2])):
+        row = session.execute(query).first()
+    if row is None or not is_same(row.secret_hash, digest(parsed[2])):
         return None
-    user, now = token.user, cluster.clock()
-    if user.state is not UserState.ACTIVE:
+    now = cluster.clock()
+    if row.state is not UserState.ACTIVE:
         return None
-    if token.used_at is None or now - token.used_at >= TOUCH_EVERY:
+    if row.used_at is None or now - row.used_at >= TOUCH_EVERY:
         with cluster.store.write() as session:
-            session.execute(update(ApiToken).where(ApiToken.id == token.id).values(used_at=now))
-    scopes = frozenset(str(scope) for scope in token.scopes)
-    return Actor(user.id, user.name, user.is_administrator, address, request_id, scopes)
+            session.execute(update(ApiToken).where(ApiToken.id == row.token_id).values(used_at=now))
+    scopes = frozenset(str(scope) for scope in row.scopes)
+    is_administrator = row.role is UserRole.ADMINISTRATOR
+    return Actor(row.user_id, row.name, is_administrator, address, request_id, scopes)
 
 
 def list_tokens(cluster: Cluster, actor: Actor) -> list[ApiToken]:

@@ -151,8 +151,7 @@ class Jobs(MethodView):
             warnings = [sentence(warned.code, dict(warned.data)) for warned in estimate.warnings]
             return {"starts_now": estimate.starts_now, "waiting": waiting, "warnings": warnings}, 200
         job = jobs.submit_job(cluster, actor, body["training_id"], wanted, read_key())
-        answer = describe(jobs.read_job(cluster, actor, job.id))
-        return answer, 201, {"Location": url_for("api_jobs.OneJob", job_id=job.id)}
+        return describe(job), 201, {"Location": url_for("api_jobs.OneJob", job_id=job.id)}
 
 
 def parse_states(text: str | None) -> list[JobState]:
