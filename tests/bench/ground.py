@@ -66,7 +66,7 @@ class Ground:
     @property
     def depths(self) -> tuple[int, ...]:
         """How many jobs wait elsewhere."""
-        return (0, 500) if self.is_quick else (0, 10_000, 100_000)
+        return (0, 1_000) if self.is_quick else (0, 10_000, 100_000)
 
     def alternate(self, turns: dict[str, Turn], repeats: int | None = None) -> None:
         """A B A B: every contender once per repeat, the others at rest meanwhile."""

@@ -8,7 +8,7 @@ from sqlalchemy import cast as sql_cast
 
 from cluster.domain.states import LIVING_JOB_STATES, Desired, JobState, Launcher, TrainingKind, Visibility
 from cluster.services.context import Cluster
-from cluster.store.jobs import Attempt, Job, JobEvent, first_positions, shape_of
+from cluster.store.jobs import Attempt, Job, JobEvent, Sweep, first_positions, shape_of
 from cluster.store.leases import IdempotentAnswer
 from cluster.store.nodes import Allocation
 from cluster.store.trainings import Training
@@ -17,7 +17,7 @@ from tests.builders import a_workspace
 
 NAME = "filled"
 CHUNK = 5_000
-OF_A_JOB = (IdempotentAnswer, JobEvent, Allocation, Attempt, Job)
+OF_A_JOB = (IdempotentAnswer, JobEvent, Allocation, Attempt, Job, Sweep)
 """In the order in which they can be deleted."""
 
 

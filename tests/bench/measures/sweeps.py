@@ -3,13 +3,16 @@
 import threading
 import time
 
+from sqlalchemy import func, select
+
 from cluster.domain.states import JobState
+from cluster.store.jobs import Job
 from tests.bench.clients import Client, Unexpected
-from tests.bench.ground import DURABLE, HQ, RQ, SLURM, Ground
+from tests.bench.ground import DURABLE, HQ, RQ, SLURM, Ground, at_rest
 from tests.bench.house import House, wait_until
 from tests.bench.ledger import missing
 from tests.bench.measures.submissions import enqueue
-from tests.bench.rows import clear, count_in, count_living
+from tests.bench.rows import clear, count_in, count_living, forget_waiting
 
 MEASURE = "P6"
 TITLE = "A sweep"
@@ -43,7 +46,8 @@ def run(ground: Ground) -> None:
 
 
 def sweep_ours(ground: Ground, contender: str, house: House, jobs: int) -> None:
-    clear(house.cluster)
+    with at_rest(house):
+        clear(house.cluster)
     client = Client(house.port, house.token)
     with Reader(house) as before:
         time.sleep(ground.few(1, 2))
@@ -52,7 +56,7 @@ def sweep_ours(ground: Ground, contender: str, house: House, jobs: int) -> None:
         client.ask("POST", "/api/v1/sweeps", body_of(house, jobs), 201)
         accepted = time.perf_counter() - begun
         rows = count_living(house.cluster) + count_in(house.cluster, JobState.FINISHED)
-        started = wait_until(lambda: first_start(house) is not None, 30, "the first job runs", pause=0.005)
+        wait_until(lambda: first_start(house) is not None, 30, "the first job runs", pause=0.005)
         time.sleep(1.0)
     assert rows == jobs, f"{rows} rows of {jobs} when the answer came"
     note = DURABLE[contender]
@@ -61,8 +65,7 @@ def sweep_ours(ground: Ground, contender: str, house: House, jobs: int) -> None:
     ground.ledger.value(MEASURE, "first start after the answer", contender, "s", max(first, 0.0), note)
     ground.ledger.latencies(MEASURE, "another reader before", contender, before.took)
     ground.ledger.latencies(MEASURE, "another reader meanwhile", contender, meanwhile.took)
-    stop(house, client)
-    del started
+    forget_all(house)
 
 
 def body_of(house: House, jobs: int) -> dict[str, object]:
@@ -79,29 +82,18 @@ def body_of(house: House, jobs: int) -> dict[str, object]:
 
 
 def first_start(house: House) -> float | None:
-    from sqlalchemy import func, select
-
-    from cluster.store.jobs import Job
-
     with house.cluster.store.read() as session:
         moment = session.scalar(select(func.min(Job.started_at)))
     return moment.timestamp() if moment else None
 
 
-def stop(house: House, client: Client) -> None:
-    """What waits is deleted; what runs ends by itself."""
-    from tests.bench.rows import forget_waiting
-
-    wait_until(lambda: is_quiet(house), 120, "what runs has ended", pause=0.1)
-    clear(house.cluster)
-    del client, forget_waiting
-
-
-def is_quiet(house: House) -> bool:
-    from tests.bench.rows import forget_waiting
-
-    forget_waiting(house.cluster, house.training_id)
-    return count_living(house.cluster) == 0
+def forget_all(house: House) -> None:
+    """What waits is deleted while nobody looks; what runs ends by itself."""
+    with at_rest(house):
+        forget_waiting(house.cluster, house.training_id)
+    wait_until(lambda: count_living(house.cluster) == 0, 120, "what runs has ended", pause=0.1)
+    with at_rest(house):
+        clear(house.cluster)
 
 
 class Reader:
