@@ -5,6 +5,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, delete, func, insert, literal, select, text, update
 from sqlalchemy import cast as sql_cast
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
 from cluster.domain.states import LIVING_JOB_STATES, Desired, JobState, Launcher, TrainingKind, Visibility
 from cluster.services.context import Cluster
@@ -90,9 +92,26 @@ def numbers(count: int) -> Any:
     return one.union_all(select(one.c.n + 1).where(one.c.n < count))
 
 
-def typed(value: Any, column: Any) -> ColumnElement[Any]:
-    """A value as the column writes it; PostgreSQL wants JSON and times said so."""
-    return sql_cast(literal(value, column.type), column.type)
+class typed(FunctionElement[Any]):
+    """A value as the column writes it. PostgreSQL wants to be told what it is, SQLite would make numbers of it."""
+
+    inherit_cache = False
+
+    def __init__(self, value: Any, column: Any) -> None:
+        super().__init__(literal(value, column.type))
+        self.type = column.type
+
+
+@compiles(typed)
+def write_typed(element: typed, compiler: Any, **options: Any) -> str:
+    (value,) = element.clauses
+    return str(compiler.process(sql_cast(value, element.type), **options))
+
+
+@compiles(typed, "sqlite")
+def write_plain(element: typed, compiler: Any, **options: Any) -> str:
+    (value,) = element.clauses
+    return str(compiler.process(value, **options))
 
 
 def first_lines() -> tuple[list[Any], Select[Any]]:
