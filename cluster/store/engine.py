@@ -14,6 +14,8 @@ from sqlalchemy.pool import NullPool
 from cluster import crash_points
 
 BUSY_TIMEOUT_MS = 10_000
+KEPT_CONNECTIONS = 16
+"""Per process; as many more are made for a moment where all of these are in use."""
 
 
 class Store:
@@ -27,7 +29,7 @@ class Store:
     def __init__(self, url: str) -> None:
         self.url = make_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self.engine = open_sqlite(url) if self.is_sqlite else create_engine(url, pool_pre_ping=True)
+        self.engine = open_sqlite(url) if self.is_sqlite else open_postgresql(url)
         self._reading = sessionmaker(self.engine, expire_on_commit=False, autoflush=False)
         self._writing = sessionmaker(self.engine.execution_options(writes=True), expire_on_commit=False)
 
@@ -48,6 +50,13 @@ class Store:
 
     def close(self) -> None:
         self.engine.dispose()
+
+
+def open_postgresql(url: str) -> Engine:
+    """As many connections are kept as threads usually work at once: making one costs more than a request."""
+    return create_engine(
+        url, pool_pre_ping=True, pool_size=KEPT_CONNECTIONS, max_overflow=KEPT_CONNECTIONS, pool_use_lifo=True
+    )
 
 
 def open_sqlite(url: str) -> Engine:

@@ -1,6 +1,7 @@
 """Jobs over REST: submit, list, show, why, log, stop."""
 
 import hashlib
+from datetime import timedelta
 from typing import Any
 
 from flask import Response, request, url_for
@@ -34,6 +35,8 @@ from portal.units import unit_kind
 
 blueprint = ApiBlueprint("jobs", "Jobs: one run of a training each.")
 LONGEST_KEY = 100
+JUST_NOW = timedelta(seconds=2)
+"""A repeated request after that is told how its job stands by now."""
 
 
 def read_key() -> tuple[str, str] | None:
@@ -151,7 +154,10 @@ class Jobs(MethodView):
             warnings = [sentence(warned.code, dict(warned.data)) for warned in estimate.warnings]
             return {"starts_now": estimate.starts_now, "waiting": waiting, "warnings": warnings}, 200
         job = jobs.submit_job(cluster, actor, body["training_id"], wanted, read_key())
-        return describe(job), 201, {"Location": url_for("api_jobs.OneJob", job_id=job.id)}
+        # Why it waits is a look at the whole queue: whoever wants to know asks once it has been looked at.
+        is_new = cluster.clock() - job.submitted_at < JUST_NOW
+        standing = Standing(JustSubmitted()) if is_new else None
+        return describe(job, standing), 201, {"Location": url_for("api_jobs.OneJob", job_id=job.id)}
 
 
 def parse_states(text: str | None) -> list[JobState]:
