@@ -91,6 +91,7 @@ def full(house: House) -> Iterator[None]:
     try:
         yield
     finally:
+        client = Client(house.port, house.token)  # The portal closes a connection that was silent for long.
         for job in jobs:
             client.ask("POST", f"/api/v1/jobs/{job}/stop", None, 202)
         wait_until(lambda: house.states_of(jobs) <= set(ENDED_JOB_STATES), 60, "the sleepers have ended")
