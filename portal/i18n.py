@@ -18,6 +18,7 @@ from flask import Flask, current_app, g, has_request_context, request
 from jinja2 import Undefined
 from markupsafe import Markup
 
+from cluster.domain.outlook import MOST_AHEAD
 from cluster.words.catalogue import read_entries
 
 LANGUAGES = ("ko", "en")
@@ -148,6 +149,11 @@ def ago(when: datetime | None) -> str:
     return ngettext("%(num)s day ago", "%(num)s days ago", whole // DAY)
 
 
+def counted(value: int) -> str:
+    """A count that was not followed further than 1,000: `1,000+` stands for more."""
+    return f"{MOST_AHEAD:,}+" if value > MOST_AHEAD else f"{value:,}"
+
+
 def number(value: float | None, digits: int | None = None) -> str:
     """18,204 or 0.951; without digits a fraction keeps four significant figures."""
     if value is None:
@@ -203,7 +209,7 @@ def init_app(app: Flask, time_zone: str | None = None) -> None:
     app.jinja_env.globals.update(language=language, now_clock=lambda: clock(now()))
     filters: dict[str, Callable[..., str]] = {
         "clock": clock, "day": day, "moment": moment, "short": short, "duration": duration, "ago": ago,
-        "number": number, "bytes": size, "percent": percent,
+        "number": number, "counted": counted, "bytes": size, "percent": percent,
     }  # fmt: skip
     app.jinja_env.filters.update({name: _or_dash(write) for name, write in filters.items()}, names=names)
 

@@ -267,7 +267,7 @@ def may_stop(actor: Actor, job: Job) -> bool:
 
 
 def count_living(cluster: Cluster, actor: Actor) -> dict[str, int]:
-    """How many jobs that the person may see are in each living state: at most MOST_AHEAD are counted."""
+    """How many jobs that the person may see are in each living state: at most MOST_AHEAD and one are counted."""
     with cluster.store.read() as session:
         counts = {state.value: count_in_state(session, actor, state) for state in LIVING_JOB_STATES}
     return {state: count for state, count in counts.items() if count}
@@ -281,5 +281,5 @@ def count_in_state(session: Session, actor: Actor, state: JobState) -> int:
     else:
         mine = some.where(Job.workspace_id.in_(own_workspace_ids(actor)), sees_job(actor))
         halves = [mine.where(Job.held_at.is_(None)), mine.where(Job.held_at.is_not(None))]
-    counts = (select(func.count()).select_from(half.limit(MOST_AHEAD).subquery()) for half in halves)
-    return min(MOST_AHEAD, sum(session.scalar(count) or 0 for count in counts))
+    counts = (select(func.count()).select_from(half.limit(MOST_AHEAD + 1).subquery()) for half in halves)
+    return min(MOST_AHEAD + 1, sum(session.scalar(count) or 0 for count in counts))

@@ -54,7 +54,7 @@ def home() -> ResponseReturnValue:
 
 @dataclass(frozen=True)
 class WaitingLine:
-    """How many wait (at most 1,000 are counted), since when the longest one, and how often each reason."""
+    """How many wait (1,001 stands for more than 1,000), since when the longest one, and how often each reason."""
 
     count: int
     longest_seconds: float
@@ -67,7 +67,8 @@ def waiting_line() -> WaitingLine:
     counts, oldest = queue.read_counts(cluster)
     waited = (cluster.clock() - oldest).total_seconds() if oldest else 0.0
     reasons = [(reason_word(one.code), many(one)) for one in counts]
-    return WaitingLine(min(MOST_AHEAD, sum(one.count for one in counts)), waited, reasons[:4])
+    count = sum(one.count + one.is_more for one in counts)
+    return WaitingLine(min(MOST_AHEAD + 1, count), waited, reasons[:4])
 
 
 def shares(views: list[NodeView]) -> Counter[str]:
