@@ -11,9 +11,11 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from tests.bench.programs import write_programs
 from tests.installation import free_port
@@ -103,12 +105,6 @@ class Slurm:
         while "R" not in self.states():
             if time.monotonic() > end:
                 raise SlurmMissing(f"no job starts; see {self.folder}")
-            time.sleep(0.1)
-
-    def cancel_all(self) -> None:
-        self.run("scancel", "--me")
-        end = time.monotonic() + STARTS_WITHIN
-        while self.states() and time.monotonic() < end:
             time.sleep(0.1)
 
     def start_controller(self) -> None:
@@ -203,11 +199,22 @@ def slurm(slots: int, more: Mapping[str, str]) -> Iterator[Slurm]:
                 stderr=log,
             )
         stack.callback(end, node)
+        # Jobs are nobody's children here either: they would outlive the daemons.
+        stack.callback(end_all_of, folder)
         write_programs(folder / "out")
         cluster.wait_until_idle()
         cluster.hold_licence()
         yield cluster
-        cluster.cancel_all()
+
+
+def end_all_of(folder: Path) -> None:
+    """Job scripts, their programs, and the step daemons above them."""
+    for process in psutil.process_iter(["cmdline"]):
+        if any(f"{folder}/spool/" in word for word in process.info["cmdline"] or ()):
+            with suppress(psutil.Error):
+                for each in (process.parent(), *process.children(recursive=True), process):
+                    if each is not None and each.pid > 1:
+                        each.kill()
 
 
 @contextmanager
