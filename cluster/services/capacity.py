@@ -79,7 +79,8 @@ def read_running(session: Session, now: datetime) -> list[Running]:
         .group_by(JOBS.c.id, Attempt.id, Unit.node_id)
         .order_by(Attempt.id, Unit.node_id)
     ).all()  # fmt: skip
-    spans = read_spans(session, {row.id for row in rows})
+    one_of_each = {(row.training_id, row.units): row.id for row in rows}
+    spans = read_spans(session, one_of_each.values())
     return [
         running_of(row, expect(spans.get((row.training_id, row.units)), row.time_limit_seconds), now)
         for row in rows

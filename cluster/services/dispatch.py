@@ -53,7 +53,7 @@ def place_waiting(cluster: Cluster, held: Held, is_rung: bool = False) -> list[i
 
 def look_at_queue(cluster: Cluster, session: Session) -> Look:
     board = read_board(cluster, session)
-    decisions = board.decide()
+    decisions = board.decisions
     return Look(
         board,
         [decision for decision in decisions if isinstance(decision, Placed)],

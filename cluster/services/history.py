@@ -1,6 +1,6 @@
 """How long jobs of a training and size took lately: what their expected ends are made of."""
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from statistics import median
@@ -46,7 +46,7 @@ def expect(spans: Spans | None, limit: int | None) -> Expected:
     return Expected(spans.usual, spans.shortest, limit or spans.longest, Source.HISTORY)
 
 
-def read_spans(session: Session, job_ids: Collection[int]) -> dict[Kind, Spans]:
+def read_spans(session: Session, job_ids: Iterable[int]) -> dict[Kind, Spans]:
     """Of the kinds that these jobs are of."""
     found: dict[Kind, list[float]] = {}
     query = spans_query(dialect_of(session))

@@ -54,9 +54,13 @@ def in_line(jobs: FromClause) -> ColumnElement[bool]:
     return (jobs.c.state == WAITING) & jobs.c.held_at.is_(None)
 
 
-def read_fronts(session: Session, each: int) -> list[InLine]:
-    """The first `each` jobs of every workspace's line."""
-    return read(session, fronts_query(dialect_of(session)), each=each)
+def read_fronts(session: Session, each: int, workspace_ids: Collection[int] | None = None) -> list[InLine]:
+    """The first `each` jobs of every workspace's line, or of these workspaces' lines."""
+    query = fronts_query(dialect_of(session))
+    if workspace_ids is None:
+        return read(session, query, each=each)
+    some = query.where(WORKSPACES.c.id.in_(bindparam("workspaces", expanding=True)))
+    return read(session, some, each=each, workspaces=list(workspace_ids))
 
 
 def read_line(session: Session, workspace_id: int, first: int) -> list[InLine]:

@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
 from cluster.domain import placement
-from cluster.domain.placement import Head, NodeUnits, Placed, Quota, Running
+from cluster.domain.placement import Decision, Head, NodeUnits, Placed, Quota, Running
 from cluster.domain.states import NodeState
 from cluster.domain.waiting import Reason
 from cluster.services.capacity import read_nodes, read_quotas, read_running
@@ -39,7 +40,12 @@ class Board(placement.Board):
 
     @property
     def free(self) -> int:
-        return sum(len(node.free) for node in self.nodes if node.state is NodeState.READY)
+        return free_on(self.nodes)
+
+    @cached_property
+    def decisions(self) -> list[Decision]:
+        """What `decide` says of the board as it is, found out once."""
+        return self.decide()
 
 
 @dataclass(frozen=True)
@@ -59,24 +65,48 @@ def read_board(
 ) -> Board:
     """The fronts of all lines, `at_least` so many jobs of each; of workspace `line` the first `first`.
 
-    As many of each line as could start at once, and one more to say why it waits. Where units stay free
-    although lines are longer than what was read, the first of every shape in them are looked at too: behind
-    a front that waits for its data or for more units there may be jobs that can go now.
+    As many of each line as could start at once within its quota, and one more to say why it waits. Where units
+    stay free although lines are longer than what was read, the first of every shape in them are looked at too:
+    behind a front that waits for its data or for more units there may be jobs that can go now.
     """
     ground = read_ground(cluster, session)
-    free = sum(len(node.free) for node in ground.nodes if node.state is NodeState.READY)
-    each = max(at_least, min(free, MOST_AT_ONCE, MOST_FRONTS // max(1, len(ground.workspaces))) + 1)
-    jobs = {job.id: job for job in read_fronts(session, each)}
+    depths = depths_of(ground, at_least)
+    jobs = {job.id: job for job in read_depths(session, depths)}
     if line is not None:
         jobs |= {job.id: job for job in read_line(session, line, first)}
     board = board_of(cluster, session, ground, jobs.values())
-    hidden = lines_with_more(board, each)
+    hidden = lines_with_more(board, depths)
     largest = units_left(board) if hidden else 0
     if not largest:
         return board
     more = read_shapes(session, hidden, min(largest, EACH_SHAPE), largest, MOST_SHAPES)
     found = {job.id: job for job in more if job.id not in jobs}
     return board_of(cluster, session, ground, [*jobs.values(), *found.values()]) if found else board
+
+
+def depths_of(ground: Ground, at_least: int) -> dict[int, int]:
+    """How many jobs of each workspace's line are read."""
+    free = min(free_on(ground.nodes), MOST_AT_ONCE, MOST_FRONTS // max(1, len(ground.workspaces)))
+    # Of a line whose quota is used up two are read while units are free: behind a front that waits for
+    # something else stands the one whose start is promised.
+    return {
+        place: max(at_least, min(free, max(1, quota.limit - quota.used)) + 1)
+        for place, quota in ground.quotas.items()
+    }
+
+
+def read_depths(session: Session, depths: Mapping[int, int]) -> list[InLine]:
+    """Two searches at most: all lines as deep as the shortest, and the others as deep as the longest."""
+    least, most = min(depths.values(), default=0), max(depths.values(), default=0)
+    longer = [place for place, depth in depths.items() if depth > least]
+    if len(longer) == len(depths) or not longer:
+        return read_fronts(session, most) if depths else []
+    return [*read_fronts(session, least), *read_fronts(session, most, longer)]
+
+
+def free_on(nodes: Collection[NodeUnits]) -> int:
+    """Free units of ready nodes."""
+    return sum(len(node.free) for node in nodes if node.state is NodeState.READY)
 
 
 def can_spread(cluster: Cluster) -> bool:
@@ -102,7 +132,8 @@ def board_of(cluster: Cluster, session: Session, ground: Ground, jobs: Collectio
     places = {job.workspace_id for job in jobs}
     datasets = {job.dataset_id for job in jobs if job.dataset_id is not None}
     obstacles = read_obstacles(cluster, session, [ground.workspaces[place] for place in places], datasets)
-    spans = read_spans(session, {job.id for job in jobs})
+    one_of_each = {(job.training_id, job.units): job.id for job in jobs}
+    spans = read_spans(session, one_of_each.values())
     lines = sorted(jobs, key=lambda job: (job.workspace_id, job.position, job.id))
     limited = limited_by_sweep(session, lines)
     heads = [head_of(job, obstacles, limited, spans) for job in lines]
@@ -137,7 +168,7 @@ def head_of(
     )
 
 
-def lines_with_more(board: Board, each: int) -> list[int]:
+def lines_with_more(board: Board, depths: Mapping[int, int]) -> list[int]:
     """Workspaces with units left in their quota, of whose line there is more than the board shows."""
     if not board.free:
         return []
@@ -145,11 +176,12 @@ def lines_with_more(board: Board, each: int) -> list[int]:
     return [
         workspace_id
         for workspace_id, count in shown.items()
-        if count >= each and board.quotas[workspace_id].used < board.quotas[workspace_id].limit
+        if count >= depths[workspace_id]
+        and board.quotas[workspace_id].used < board.quotas[workspace_id].limit
     ]
 
 
 def units_left(board: Board) -> int:
     """What stays free on ready nodes when everybody on the board who can start has started."""
-    given = (len(decision.unit_ids) for decision in board.decide() if isinstance(decision, Placed))
+    given = (len(decision.unit_ids) for decision in board.decisions if isinstance(decision, Placed))
     return board.free - sum(given)

@@ -75,7 +75,7 @@ class Queue:
 def look(cluster: Cluster, session: Session, line: int | None = None) -> Queue:
     """`line`: the workspace of which starts are wanted for the first `FIRST` jobs."""
     board = read_board(cluster, session, line, FIRST if line is not None else 0)
-    decisions = {decision.job_id: decision for decision in board.decide()}
+    decisions = {decision.job_id: decision for decision in board.decisions}
     expected = forecast(board, line) if line is not None else {}
     blocked = frozenset(head.job_id for head in board.heads if head.blocked)
     return Queue(board, decisions, expected, line, blocked)
@@ -94,7 +94,7 @@ def look_at_all(cluster: Cluster, session: Session) -> Queue:
     board = read_board(cluster, session, at_least=AT_LEAST)
     expected = {job_id: one for line in lines for job_id, one in forecast(board, line).items()}
     blocked = frozenset(head.job_id for head in board.heads if head.blocked)
-    return Queue(board, {each.job_id: each for each in board.decide()}, expected, None, blocked)
+    return Queue(board, {each.job_id: each for each in board.decisions}, expected, None, blocked)
 
 
 def explain(cluster: Cluster, session: Session, queue: Queue, jobs: Sequence[Job]) -> dict[int, Standing]:

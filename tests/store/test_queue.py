@@ -12,6 +12,7 @@ from cluster.services import jobs, moves, queue
 from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
 from cluster.services.leases import Held, hold_lease
+from cluster.services.placing import read_board
 from cluster.services.queue import Wanted
 from cluster.services.queue_totals import read_totals, refresh_totals
 from cluster.store.audit import AuditEntry
@@ -211,6 +212,18 @@ def test_a_manager_holds_a_job_and_lets_it_go(cluster: Cluster, held: Held) -> N
         moves.hold_job(cluster, manager, job.id)
     codes = [event.code for event in jobs.read_job(cluster, manager, job.id).events]
     assert codes == ["job.held", "job.released", "job.placed"]
+
+
+def test_a_line_is_read_as_deep_as_its_quota_lets_it_start(cluster: Cluster, held: Held) -> None:
+    a_node(cluster, 6)
+    full, wide = (a_training(cluster, a_workspace(cluster, units=units)) for units in (1, 4))
+    many(cluster, full, 5)
+    assert len(place_waiting(cluster, held)) == 1
+    many(cluster, wide, 9)
+    assert len(place_waiting(cluster, held)) == 4
+    with cluster.store.read() as session:
+        looked_at = read_board(cluster, session).jobs.values()
+    assert sorted(job.workspace_id for job in looked_at) == [full.workspace_id] * 2 + [wide.workspace_id] * 2
 
 
 def test_of_200_at_once_for_the_last_unit_one_wins(cluster: Cluster, held: Held) -> None:
