@@ -127,6 +127,8 @@ def test_object_names_do_not_break_at_their_hyphen(app: Flask) -> None:
         )
 
 
-@pytest.mark.parametrize(("count", "shown"), [(0, "0"), (1000, "1,000"), (1001, "1,000+"), (100_000, "1,000+")])
+@pytest.mark.parametrize(
+    ("count", "shown"), [(0, "0"), (1000, "1,000"), (1001, "1,000+"), (100_000, "1,000+")]
+)
 def test_a_count_that_was_not_followed_further_says_so(count: int, shown: str) -> None:
     assert i18n.counted(count) == shown
