@@ -118,7 +118,7 @@ class Scheduler:
         self.has_acted = self.reconciler.ended > ended
         # Before anything is placed: of a sweep that is to be stopped nothing more starts.
         watch_sweeps(self.cluster, self.held)
-        if placed := place_waiting(self.cluster, self.held, self.is_rung):
+        if placed := place_waiting(self.cluster, self.held, self.is_rung, has_freed=self.has_acted):
             self.has_acted, ended = True, self.reconciler.ended
             living += self.reconciler.reconcile_new(self.held, placed, self.renew)
             if self.reconciler.ended > ended:

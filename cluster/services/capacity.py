@@ -1,6 +1,6 @@
 """Units as placement sees them: what nodes have free, what workspaces may use and use, what runs until when."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
@@ -45,11 +45,12 @@ def units_of(node: Node, working: list[Columns], held: set[int], now: datetime) 
     )
 
 
-def read_quotas(session: Session, workspaces: Iterable[Workspace | Columns]) -> dict[int, Quota]:
-    used = read_use(session)
+def quotas_of(workspaces: Iterable[Workspace | Columns], running: Iterable[Running]) -> dict[int, Quota]:
+    used: Counter[int] = Counter()
+    for run in running:
+        used[run.workspace_id] += run.units
     return {
-        place.id: Quota(place.units, used.get(place.id, 0), place.served_at, place.served)
-        for place in workspaces
+        place.id: Quota(place.units, used[place.id], place.served_at, place.served) for place in workspaces
     }
 
 

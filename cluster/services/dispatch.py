@@ -30,13 +30,14 @@ class Look:
     reasons: list[Waiting]
 
 
-def place_waiting(cluster: Cluster, held: Held, is_rung: bool = False) -> list[int]:
+def place_waiting(cluster: Cluster, held: Held, is_rung: bool = False, has_freed: bool = False) -> list[int]:
     """Starts what fits and writes why the fronts of the lines wait; the ids of the new attempts.
 
     Looks before it locks: a queue in which nothing changes costs no write. Where somebody has just rung there
-    most likely is news, and one look is enough where a lock holds up nobody. Raises LeaseLost.
+    most likely is news, and one look is enough where a lock holds up nobody. Where units have just come free
+    (`has_freed`) there would be a second look under the lock anyway. Raises LeaseLost.
     """
-    if not is_rung or cluster.store.is_sqlite:
+    if not has_freed and (not is_rung or cluster.store.is_sqlite):
         with cluster.store.read() as session:
             look = look_at_queue(cluster, session)
         if not look.placed and not look.reasons:

@@ -69,6 +69,8 @@ def term_reason(cluster: Cluster, workspace: Workspace | Row[*tuple[Any, ...]]) 
 
 def read_dataset_reasons(session: Session, dataset_ids: Collection[int]) -> dict[int, Reason]:
     """Of those datasets that are not ready."""
+    if not dataset_ids:
+        return {}
     query = select(Dataset).where(Dataset.id.in_(dataset_ids), Dataset.state != DatasetState.READY)
     found = ((dataset.id, dataset_reason(session, dataset)) for dataset in session.scalars(query))
     return {dataset_id: reason for dataset_id, reason in found if reason}

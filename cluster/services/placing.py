@@ -14,7 +14,7 @@ from cluster.domain import placement
 from cluster.domain.placement import Decision, Head, NodeUnits, Placed, Quota, Running
 from cluster.domain.states import NodeState
 from cluster.domain.waiting import Reason
-from cluster.services.capacity import read_nodes, read_quotas, read_running
+from cluster.services.capacity import quotas_of, read_nodes, read_running
 from cluster.services.context import Cluster
 from cluster.services.history import Kind, Spans, expect, read_spans
 from cluster.services.lines import WORKSPACES, InLine, read_fronts, read_line, read_shapes
@@ -118,13 +118,9 @@ def read_ground(cluster: Cluster, session: Session) -> Ground:
     now = cluster.clock()
     columns = select(*(WORKSPACES.c[name] for name in PLACE))
     workspaces = {row.id: row for row in session.execute(columns)}
+    nodes, running = read_nodes(session, now), read_running(session, now)
     return Ground(
-        now,
-        can_spread(cluster),
-        workspaces,
-        read_nodes(session, now),
-        read_quotas(session, workspaces.values()),
-        read_running(session, now),
+        now, can_spread(cluster), workspaces, nodes, quotas_of(workspaces.values(), running), running
     )
 
 

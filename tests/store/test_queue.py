@@ -226,6 +226,15 @@ def test_a_line_is_read_as_deep_as_its_quota_lets_it_start(cluster: Cluster, hel
     assert sorted(job.workspace_id for job in looked_at) == [full.workspace_id] * 2 + [wide.workspace_id] * 2
 
 
+def test_where_units_came_free_the_queue_is_looked_at_once(cluster: Cluster, held: Held) -> None:
+    a_node(cluster, 1)
+    a_job(cluster, a_training(cluster, a_workspace(cluster, units=1)))
+    statements: list[str] = []
+    event.listen(cluster.store.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+    assert len(place_waiting(cluster, held, has_freed=True)) == 1
+    assert sum("FROM units" in statement for statement in statements) == 1
+
+
 def test_of_200_at_once_for_the_last_unit_one_wins(cluster: Cluster, held: Held) -> None:
     """S22. They come from many hands at once while the scheduler gives units away."""
     person = an_administrator(cluster)

@@ -65,11 +65,11 @@ class Desk:
     def _count(self, *_: object) -> None:
         self.statements += 1
 
-    def place(self, is_rung: bool = True) -> tuple[int, float, int]:
-        """(attempts begun, seconds, statements) of one pass, as the scheduler makes it when somebody rang."""
+    def place(self, has_freed: bool = True) -> tuple[int, float, int]:
+        """(attempts begun, seconds, statements) of one pass, as the scheduler makes it when a job has ended."""
         self.statements = 0
         begun, used = time.perf_counter(), time.process_time()
-        placed = len(place_waiting(self.cluster, self.held, is_rung))
+        placed = len(place_waiting(self.cluster, self.held, has_freed, has_freed))
         self.cpu_seconds = time.process_time() - used
         return placed, time.perf_counter() - begun, self.statements
 
@@ -150,7 +150,7 @@ def decide(ground: Ground, name: str, desk: Desk, depth: int) -> None:
 def look(ground: Ground, name: str, desk: Desk, depth: int) -> None:
     seconds = []
     for _ in range(ground.few(2, 10)):
-        placed, took, _ = desk.place(is_rung=False)
+        placed, took, _ = desk.place(has_freed=False)
         assert placed == 0, "something started where nothing could"
         seconds.append(took)
     ground.ledger.latencies(MEASURE, f"a look at a blocked queue, {depth:,} queued", name, seconds)
