@@ -90,6 +90,7 @@ NO_PAGES = {
     "health.health",
     "stream.stream",
     "api-docs.openapi_json",
+    "api_queue.TheQueue",
     "api_nodes.Nodes",
     "api_nodes.OneNode",
     "api_workspaces.Workspaces",

@@ -271,3 +271,14 @@ def test_when_no_workspace_holds_units_the_dashboard_offers_to_make_one(lab: Lab
         for workspace in session.query(Workspace):
             workspace.ended_at = lab.cluster.clock()
     assert "No workspace holds units now" in browser.get("/").text
+
+
+def test_the_way_through_the_queue_ends_in_the_whole_page(lab: Lab) -> None:
+    """An open page of a waiting job gets its graphs when the job starts."""
+    browser = lab.browser(lab.seoyeon)
+    waiting, running = a_job(lab.cluster, lab.lenet), lab.a_running_job()
+    assert f"/jobs/{waiting.id}?piece=way" in browser.get(f"/jobs/{waiting.id}").text
+    way = browser.get(f"/jobs/{waiting.id}?piece=way", headers={"HX-Request": "true"})
+    assert "Its way through the queue" in way.text and "HX-Redirect" not in way.headers
+    way = browser.get(f"/jobs/{running.id}?piece=way", headers={"HX-Request": "true"})
+    assert way.headers["HX-Redirect"] == f"/jobs/{running.id}"
