@@ -23,6 +23,7 @@ from cluster.words.catalogue import read_entries
 
 LANGUAGES = ("ko", "en")
 LANGUAGE_COOKIE = "gc_language"
+WISHED = "groundcrew.wished_language"
 TRANSLATIONS = Path(__file__).parent / "translations"
 ZONE_KEY = "groundcrew_time_zone"
 MINUTE, HOUR, DAY = 60, 3600, 86400
@@ -39,7 +40,17 @@ def language() -> str:
     """The language of this request: the user's choice, the cookie, the browser's wish, else English."""
     if not has_request_context():
         return "en"
-    chosen = g.get("language") or request.cookies.get(LANGUAGE_COOKIE)
+    chosen = g.get("language")
+    if chosen in LANGUAGES:
+        return str(chosen)
+    # Asked for every word of a page, and the same for all of them: what a request wishes does not change.
+    wished: str = request.environ.get(WISHED) or request.environ.setdefault(WISHED, wished_language())
+    return wished
+
+
+def wished_language() -> str:
+    """What cookie and browser ask for."""
+    chosen = request.cookies.get(LANGUAGE_COOKIE)
     if chosen in LANGUAGES:
         return str(chosen)
     return request.accept_languages.best_match(("en", "ko")) or "en"

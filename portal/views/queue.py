@@ -6,7 +6,7 @@ from werkzeug.wrappers import Response
 from cluster.domain.errors import GroundcrewError
 from cluster.services import moves, queue, workspaces
 from portal import filters, queue_page
-from portal.current import current_actor, current_cluster
+from portal.current import current_actor, current_cluster, read_once
 from portal.i18n import _
 from portal.pieces import page_or_piece
 from portal.saying import say_error
@@ -37,7 +37,7 @@ def page() -> Response:
         shorts=queue_page.shorts_of(view.nodes, opened.units) if opened else [],
         history=queue_page.reasons_of(cluster, opened.job, now) if opened and opened.job else [],
         may_arrange=bool(opened and opened.job and moves.may_arrange(actor, opened.job)),
-        workspaces=workspaces.list_workspaces(cluster, actor),
+        workspaces=read_once(workspaces.list_workspaces),
         next_after=queue_page.write_place(view.next_after),
         same_page=filters.same_page,
     )
