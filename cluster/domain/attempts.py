@@ -155,7 +155,8 @@ def _decide_unknown(facts: AttemptFacts) -> Action:
 
 def _decide_absent(facts: AttemptFacts) -> Action:
     if facts.node is NodeFate.REBOOTED and facts.state is not AttemptState.PLACED:
-        return Interrupt("interrupted.node_rebooted", {"attempt": facts.number})
+        # A scheduler that stood still meanwhile may be about to start it, on the node as it is now.
+        return Forestall("interrupted.node_rebooted")
     if facts.node is NodeFate.LOST:
         return Forestall("interrupted.node_lost")
     if facts.state is AttemptState.RUNNING:

@@ -18,7 +18,7 @@ from portal.saying import say
 
 TABS = ("overview", "log", "checkpoints", "settings", "history")
 STATES = {state.value: (state,) for state in JobState} | {"living": LIVING_JOB_STATES}
-PIECES = ("head", "sheet", "way")
+PIECES = ("head", "sheet", "overview")
 PAGE_LENGTH = 50
 
 blueprint = Blueprint("jobs", __name__)
@@ -58,16 +58,14 @@ def index() -> Response:
 def page(job_id: int) -> Response:
     """`?tab=` is the part shown, `?attempt=` the try whose files are shown (the newest otherwise).
 
-    htmx asks for one of the pieces that move: the head, the run sheet, or the tab. Its way through the queue ends
-    with the first attempt: then the whole page is asked for anew, with its graphs.
+    htmx asks for one of the pieces that move: the head, the run sheet, or the tab. A waiting job's
+    overview, its way through the queue, is followed by the graphs when it starts.
     """
     cluster, actor = current_cluster(), current_actor()
     job = jobs.read_job(cluster, actor, job_id)
     tab = filters.chosen("tab", TABS, "overview")
     view = look_at(cluster, job, filters.number("attempt"))
     piece = filters.chosen("piece", PIECES, tab)
-    if piece == "way" and (view.attempt or job.state is not JobState.WAITING):
-        return Response(headers={"HX-Redirect": filters.same_page(piece=None)})
     return page_or_piece(
         "jobs/page.html",
         f"jobs/_{piece}.html",

@@ -2,10 +2,13 @@
 
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any
 
 import psycopg
 
+import worker.reconciler
 from tests.crash.checker import violations
 from tests.crash.ground import Ground, beat
 from tests.crash.stage import Stage
@@ -22,6 +25,7 @@ from tests.crash.sweep import (
     start_child,
 )
 from tests.crash.telling import plain
+from worker.executors.contract import NotStarted
 
 LEASE_PASSES = 12
 """Seconds after which the lease of a scheduler that stands still has run out."""
@@ -36,11 +40,32 @@ class StandsStill(Passes):
             os.kill(os.getpid(), signal.SIGSTOP)
 
 
+class OneAfterAnother:
+    """Starts in the caller's own thread: one of several that stand still could hold the world's lock for ever."""
+
+    def __init__(self, *_: object) -> None: ...
+
+    def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+        future: Future[Any] = Future()
+        try:
+            future.set_result(work(*arguments))
+        except NotStarted as problem:
+            future.set_exception(problem)
+        return future
+
+
+def play_until_it_stands_still(
+    ground: Ground, story: Sequence[Step], number: int, patch: Patch | None
+) -> None:
+    worker.reconciler.ThreadPoolExecutor = OneAfterAnother  # type: ignore[assignment, misc]
+    play(ground, story, -1, StandsStill(ground, number), patch)
+
+
 def one_pause(ground: Ground, story: Sequence[Step], number: int, patch: Patch | None = None) -> Finding:
     """A second scheduler takes over from one that stands still; then the first goes on, knowing nothing (F5)."""
     ground.put_back()
     log = ground.folder / "children.log"
-    first = start_child(lambda: play(ground, story, -1, StandsStill(ground, number), patch), log)
+    first = start_child(lambda: play_until_it_stands_still(ground, story, number, patch), log)
     _, status = os.waitpid(first, os.WUNTRACED)
     if os.WIFSTOPPED(status):
         in_child(lambda: take_over(ground, patch), log)

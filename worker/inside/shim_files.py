@@ -52,8 +52,11 @@ def write_reserved(reserved: str, path: str, value: Dict[str, Any]) -> None:
 
 
 def write_whole(path: str, value: Dict[str, Any]) -> None:
-    """Readers see the old or the new, never a half. Not synced: after a power cut nobody needs these."""
-    temporary = "%s.%d.tmp" % (path, os.getpid())
+    """Readers see the old or the new, never a half. Not synced: after a power cut nobody needs these.
+
+    Threads of one process may write the same file at once: each has a temporary name of its own.
+    """
+    temporary = "%s.%d.%s.tmp" % (path, os.getpid(), os.urandom(4).hex())
     with open(temporary, "w") as file:
         json.dump(value, file, sort_keys=True)
     os.rename(temporary, path)

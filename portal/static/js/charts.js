@@ -272,10 +272,26 @@ class Panel {
   }
 }
 
-const sections = [...document.querySelectorAll("[data-charts]")];
-if (sections.length) {
-  const library = document.createElement("script");
-  library.src = sections[0].dataset.library;
-  library.addEventListener("load", () => sections.forEach((root, number) => new Panel(root, number).load()));
-  document.head.append(library);
+let library = null;
+let panels = 0;
+
+function loadLibrary(address) {
+  library ??= new Promise((resolve) => {
+    const script = document.createElement("script");
+    script.src = address;
+    script.addEventListener("load", resolve);
+    document.head.append(script);
+  });
+  return library;
 }
+
+// Graphs that are on the page, or that came into it later: a waiting job's page gets them when the job starts.
+function begin() {
+  for (const root of document.querySelectorAll("[data-charts]:not([data-begun])")) {
+    root.dataset.begun = "";
+    loadLibrary(root.dataset.library).then(() => new Panel(root, (panels += 1)).load());
+  }
+}
+
+begin();
+document.addEventListener("htmx:after:swap", begin);

@@ -42,7 +42,7 @@ running  run  gone    lost         interrupt:node_lost
 placed   stop absent  same_boot    forestall
 placed   stop alive   same_boot    stop
 starting run  absent  same_boot    nothing
-starting run  absent  rebooted     interrupt:node_rebooted
+starting run  absent  rebooted     forestall:node_rebooted
 starting run  alive   same_boot    running
 starting run  gone    same_boot    interrupt:shim_lost
 starting run  gone    rebooted     interrupt:node_rebooted
@@ -51,7 +51,7 @@ starting stop absent  same_boot    forestall
 starting stop alive   same_boot    stop
 starting stop gone    same_boot    end:stopped:exit.stopped
 running  run  absent  same_boot    end:failed:exit.lost
-running  run  absent  rebooted     interrupt:node_rebooted
+running  run  absent  rebooted     forestall:node_rebooted
 running  run  alive   same_boot    nothing
 running  run  gone    same_boot    interrupt:shim_lost
 running  run  gone    rebooted     interrupt:node_rebooted
@@ -87,6 +87,8 @@ def told(action: attempts.Action) -> str:
         return f"end:{action.outcome.state}:{action.outcome.code}"
     if isinstance(action, Interrupt):
         return action.code.replace("interrupted.", "interrupt:")
+    if isinstance(action, Forestall) and action.cause:
+        return action.cause.replace("interrupted.", "forestall:")
     names = {
         Start: "start",
         RecordRunning: "running",
@@ -158,7 +160,7 @@ def test_a_stop_becomes_a_forced_one_before_ten_seconds(since: int | None, expec
 @pytest.mark.parametrize(
     ("seen", "truth", "expected"),
     [
-        ("absent", None, "forestall"),
+        ("absent", None, "forestall:services_stopped"),
         ("alive", None, "stop"),
         ("gone", STOPPED, "interrupt:services_stopped"),
         ("gone", GOOD, "end:finished:exit.finished"),

@@ -273,12 +273,12 @@ def test_when_no_workspace_holds_units_the_dashboard_offers_to_make_one(lab: Lab
     assert "No workspace holds units now" in browser.get("/").text
 
 
-def test_the_way_through_the_queue_ends_in_the_whole_page(lab: Lab) -> None:
-    """An open page of a waiting job gets its graphs when the job starts."""
+def test_the_way_through_the_queue_is_followed_by_the_graphs(lab: Lab) -> None:
+    """An open page of a waiting job asks for its overview again; that of one which runs has graphs and asks no more."""
     browser = lab.browser(lab.seoyeon)
     waiting, running = a_job(lab.cluster, lab.lenet), lab.a_running_job()
-    assert f"/jobs/{waiting.id}?piece=way" in browser.get(f"/jobs/{waiting.id}").text
-    way = browser.get(f"/jobs/{waiting.id}?piece=way", headers={"HX-Request": "true"})
-    assert "Its way through the queue" in way.text and "HX-Redirect" not in way.headers
-    way = browser.get(f"/jobs/{running.id}?piece=way", headers={"HX-Request": "true"})
-    assert way.headers["HX-Redirect"] == f"/jobs/{running.id}"
+    asks = "piece=overview"
+    piece = browser.get(f"/jobs/{waiting.id}?{asks}", headers={"HX-Request": "true"}).text
+    assert asks in piece and "Its way through the queue" in piece
+    piece = browser.get(f"/jobs/{running.id}?{asks}", headers={"HX-Request": "true"}).text
+    assert asks not in piece and "data-charts" in piece
