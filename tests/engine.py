@@ -70,22 +70,25 @@ def ensure_engine() -> Path:
 
 
 def start() -> None:
-    """In a session of its own, so that it outlives the tests; its pid file is not the distribution's."""
+    """In a session of its own and nobody's child, so that it outlives the tests and no process has to wait for it.
+
+    Its pid file is not the distribution's.
+    """
     LOG.parent.mkdir(parents=True, exist_ok=True)
     PID_FILE.unlink(missing_ok=True)
-    command = ["dockerd", "--pidfile", str(PID_FILE), "--host", f"unix://{SOCKET}", "--mtu", str(read_mtu())]
+    engine = ["dockerd", "--pidfile", str(PID_FILE), "--host", f"unix://{SOCKET}", "--mtu", str(read_mtu())]
     with LOG.open("ab") as log:
-        engine = subprocess.Popen(
-            command,
+        subprocess.run(
+            ["setsid", "--fork", *engine],
             env={"PATH": PATH, "HOME": "/root", "LANG": "C.UTF-8"},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            start_new_session=True,
+            check=True,
         )
     deadline = time.monotonic() + STARTS_WITHIN
     while not answers():
-        if engine.poll() is not None or time.monotonic() > deadline:
+        if time.monotonic() > deadline:
             words = "\n".join(LOG.read_text(errors="replace").splitlines()[-12:])
             raise RuntimeError(f"dockerd does not answer on {SOCKET}; the end of {LOG}:\n{words}")
         time.sleep(0.1)
