@@ -6,24 +6,18 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
 
-from tests.crash.ground import Ground, postgresql_ground, sqlite_ground
-from tests.crash.races import one_cancel, one_pause
 from tests.crash.story import MAIN
-from tests.crash.sweep import Report, list_points, one_run, random_kills, sweep, warm_up
-from tests.databases import postgresql_server
+from tests.crash.sweep import Report, one_run
+from tests.crash.whole import a_ground, sweep_on
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "docs" / "measurements" / "crashes.md"
 KINDS = ("sqlite", "postgresql")
-SEEDS = range(1, 41)
 
 
 def main(arguments: list[str]) -> int:
@@ -41,29 +35,6 @@ def main(arguments: list[str]) -> int:
     return 1 if wrong or rest.returncode else 0
 
 
-def sweep_on(kind: str) -> list[Report]:
-    """In a process of its own: the databases have nothing in common, and a machine has two cores at least."""
-    reports: list[Report] = []
-    with a_ground(kind) as ground:
-        warm_up(ground, MAIN)
-        for report in sweep_all(ground):
-            print(report.line(), *report.wrong, sep="\n  ", flush=True)
-            reports.append(report)
-    return reports
-
-
-def sweep_all(ground: Ground) -> Iterator[Report]:
-    numbers = range(1, len(list_points(ground, MAIN)) + 1)
-    yield sweep(ground, "A death at each point", MAIN, count(1))
-    yield random_kills(ground, "Several deaths in one run", MAIN, SEEDS)
-    yield sweep(ground, "A second scheduler at each third point", MAIN, every(numbers, 3), one_pause)
-    yield sweep(ground, "A cancel of everything at each third point", MAIN, every(numbers, 3), one_cancel)
-
-
-def every(numbers: Iterable[int], stride: int) -> list[int]:
-    return list(numbers)[::stride]
-
-
 def play_again(kind: str, deaths: list[int]) -> int:
     with a_ground(kind) as ground:
         finding = one_run(ground, MAIN, deaths)
@@ -72,16 +43,6 @@ def play_again(kind: str, deaths: list[int]) -> int:
             print(told)
         print(finding.point, *finding.wrong, sep="\n  ")
     return 1 if finding.wrong else 0
-
-
-@contextmanager
-def a_ground(kind: str) -> Iterator[Ground]:
-    if kind == "sqlite":
-        with sqlite_ground() as ground:
-            yield ground
-    else:
-        with postgresql_server() as server, postgresql_ground(server) as ground:
-            yield ground
 
 
 def write_table(reports: list[Report]) -> None:
