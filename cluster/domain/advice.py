@@ -6,9 +6,9 @@ from math import isfinite
 from cluster.domain.board import Head, Placed
 from cluster.domain.jobs import LONGEST_TIME_LIMIT, SHORTEST_TIME_LIMIT
 from cluster.domain.look import Look
+from cluster.domain.outlook import Outlook
 from cluster.domain.placement import Board
 from cluster.domain.table import Table
-from cluster.domain.waiting import Outlook
 
 
 @dataclass(frozen=True)

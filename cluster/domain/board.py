@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from cluster.domain.outlook import Outlook, Source
+from cluster.domain.reasons import Reason
 from cluster.domain.states import NodeState, UnitKind
-from cluster.domain.waiting import Outlook, Reason, Source
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from enum import Enum
 from cluster.domain.board import Head, Running
 from cluster.domain.look import Look
 from cluster.domain.order import in_order, lines_of
+from cluster.domain.outlook import Outlook, Source
 from cluster.domain.placement import Board
 from cluster.domain.table import NO_QUOTA, Table, expected_of
-from cluster.domain.waiting import Outlook, Source
 
 FIRST = 200
 """Further on in a queue, small errors have added up: there a range from the totals is told."""

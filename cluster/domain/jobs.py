@@ -8,8 +8,9 @@ from typing import Any
 
 from cluster.domain.errors import Conflict, Refused
 from cluster.domain.names import check_job_name
+from cluster.domain.outlook import Outlook
+from cluster.domain.reasons import Reason
 from cluster.domain.states import ENDED_JOB_STATES, JobState, Launcher, TrainingKind, UnitKind
-from cluster.domain.waiting import Outlook, Reason
 
 LONGEST_TIME_LIMIT = 366 * 24 * 3600
 SHORTEST_TIME_LIMIT = 60

@@ -7,17 +7,17 @@ from cluster.domain.board import Decision, Head, Placed, Waiting
 from cluster.domain.gangs import Share
 from cluster.domain.never import why_never
 from cluster.domain.order import in_order
-from cluster.domain.rooms import UNKNOWN, as_time
-from cluster.domain.table import NO_QUOTA, Table
-from cluster.domain.waiting import (
+from cluster.domain.outlook import Outlook
+from cluster.domain.reasons import (
     AheadInQueue,
     HeldForAnother,
     NotEnoughTogether,
     NotEnoughUnits,
-    Outlook,
     QuotaUsed,
     Reason,
 )
+from cluster.domain.rooms import UNKNOWN, as_time
+from cluster.domain.table import NO_QUOTA, Table
 
 Shape = tuple[int, float | None]
 """Units and limit: what decides whether a job fits."""

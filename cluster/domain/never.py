@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from cluster.domain.board import Head, NodeUnits
-from cluster.domain.states import NodeState
-from cluster.domain.waiting import (
+from cluster.domain.reasons import (
     ClusterTooSmall,
     NodeDraining,
     NodeLost,
@@ -15,6 +14,7 @@ from cluster.domain.waiting import (
     QuotaTooSmall,
     Reason,
 )
+from cluster.domain.states import NodeState
 
 AWAY = (NodeState.UNREACHABLE, NodeState.LOST, NodeState.DRAINING, NodeState.NO_EXECUTOR)
 """The likeliest to come back first."""

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from cluster.domain.board import Running
 from cluster.domain.forecast import Expected
-from cluster.domain.waiting import Source
+from cluster.domain.outlook import Source
 
 
 @dataclass(frozen=True)

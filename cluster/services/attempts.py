@@ -15,9 +15,10 @@ from sqlalchemy.orm import Session
 from cluster.domain.attempts import is_tried_again
 from cluster.domain.exits import ExitTruth, Outcome
 from cluster.domain.jobs import Event, next_state
+from cluster.domain.reasons import Interrupted, TriedAgain
 from cluster.domain.resuming import Resume
 from cluster.domain.states import AttemptState, Desired, JobState
-from cluster.domain.waiting import Interrupted, TriedAgain, to_data
+from cluster.domain.waiting import to_data
 from cluster.services import sweep_stops
 from cluster.services.context import Cluster
 from cluster.services.leases import Held, check_lease

@@ -9,9 +9,9 @@ from sqlalchemy import Row, func, select
 from sqlalchemy.orm import Session
 
 from cluster.domain.nodes import in_state_since, state_of
+from cluster.domain.outlook import Source
 from cluster.domain.placement import NodeUnits, Quota, Running
 from cluster.domain.states import UnitKind, UnitState
-from cluster.domain.waiting import Source
 from cluster.services.history import Expected, expect, read_spans
 from cluster.services.lines import JOBS
 from cluster.store.jobs import Attempt, Job

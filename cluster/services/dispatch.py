@@ -9,8 +9,9 @@ from sqlalchemy import bindparam, func, insert, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from cluster.domain.placement import NodeUnits, Placed, Waiting
+from cluster.domain.reasons import AheadInQueue
 from cluster.domain.states import AttemptState, Desired, JobState
-from cluster.domain.waiting import AheadInQueue, to_data
+from cluster.domain.waiting import to_data
 from cluster.services.attempts import ring
 from cluster.services.context import Cluster
 from cluster.services.leases import Held, check_lease

@@ -8,7 +8,7 @@ from statistics import median
 from sqlalchemy import bindparam, select, true
 from sqlalchemy.orm import Session
 
-from cluster.domain.waiting import Source
+from cluster.domain.outlook import Source
 from cluster.services.lines import FINISHED, JOBS, Query, dialect_of
 
 NEWEST = 5

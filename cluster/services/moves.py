@@ -9,8 +9,9 @@ from sqlalchemy.orm import Session
 from cluster.domain.errors import Conflict, Refused
 from cluster.domain.people import Actor
 from cluster.domain.permissions import may, require
+from cluster.domain.reasons import OnHold
 from cluster.domain.states import JobState
-from cluster.domain.waiting import OnHold, to_data
+from cluster.domain.waiting import to_data
 from cluster.services.attempts import note, ring
 from cluster.services.context import Cluster
 from cluster.services.jobs import load_job

@@ -7,9 +7,7 @@ from typing import Any
 from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
-from cluster.domain.states import DatasetState, EnvironmentState, WorkspaceState
-from cluster.domain.terms import starts_at, workspace_state
-from cluster.domain.waiting import (
+from cluster.domain.reasons import (
     DatasetFailed,
     DatasetNotReady,
     EnvironmentFailed,
@@ -18,6 +16,8 @@ from cluster.domain.waiting import (
     WorkspaceExpired,
     WorkspaceNotStarted,
 )
+from cluster.domain.states import DatasetState, EnvironmentState, WorkspaceState
+from cluster.domain.terms import starts_at, workspace_state
 from cluster.services.context import Cluster
 from cluster.services.environments import default_environment
 from cluster.store.datasets import Dataset

@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 
 from cluster.domain import placement
 from cluster.domain.placement import Decision, Head, NodeUnits, Placed, Quota, Running
+from cluster.domain.reasons import Reason
 from cluster.domain.states import NodeState
-from cluster.domain.waiting import Reason
 from cluster.services.capacity import quotas_of, read_nodes, read_running
 from cluster.services.context import Cluster
 from cluster.services.history import Kind, Spans, expect, read_spans

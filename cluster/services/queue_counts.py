@@ -8,14 +8,8 @@ from sqlalchemy.orm import Session
 
 from cluster.domain.outlook import MOST_AHEAD
 from cluster.domain.placement import Waiting
+from cluster.domain.reasons import AheadInQueue, DatasetFailed, DatasetNotReady, OnHold, SweepLimit
 from cluster.domain.states import DatasetState
-from cluster.domain.waiting import (
-    AheadInQueue,
-    DatasetFailed,
-    DatasetNotReady,
-    OnHold,
-    SweepLimit,
-)
 from cluster.services.lines import WAITING
 from cluster.services.standing import Queue
 from cluster.services.sweep_limits import read_room

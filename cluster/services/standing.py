@@ -15,14 +15,9 @@ from cluster.domain.advice import advise
 from cluster.domain.forecast import FIRST, Expected, forecast
 from cluster.domain.outlook import MOST_AHEAD, NOTHING_KNOWN, Outlook
 from cluster.domain.placement import Decision, Placed
+from cluster.domain.reasons import AheadInQueue, OnHold, Reason, SweepLimit
 from cluster.domain.totals import range_from_totals
-from cluster.domain.waiting import (
-    AheadInQueue,
-    OnHold,
-    Reason,
-    SweepLimit,
-    to_data,
-)
+from cluster.domain.waiting import to_data
 from cluster.services.context import Cluster
 from cluster.services.lines import JOBS, in_line
 from cluster.services.obstacles import read_dataset_reasons

@@ -6,8 +6,8 @@ from typing import Protocol
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from cluster.domain.reasons import SweepLimit
 from cluster.domain.states import JobState
-from cluster.domain.waiting import SweepLimit
 from cluster.store.jobs import Job, Sweep
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cluster.domain.waiting import Source
+from cluster.domain.outlook import Source
 from cluster.words.catalogue import Catalogue, load_catalogue
 from cluster.words.counting import (
     COUNTED,

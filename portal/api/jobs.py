@@ -10,8 +10,9 @@ from flask.views import MethodView
 from cluster import words
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.jobs import JobRequest, default_launcher
+from cluster.domain.reasons import JustSubmitted
 from cluster.domain.states import JobState
-from cluster.domain.waiting import JustSubmitted, to_data
+from cluster.domain.waiting import to_data
 from cluster.files.beneath import FileMissing, FileNotPlain, open_file
 from cluster.services import jobs, moves, queue
 from cluster.services.standing import Standing

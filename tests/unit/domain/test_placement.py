@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cluster.domain.outlook import Outlook
 from cluster.domain.placement import Decision, Head, NodeUnits, Placed, Quota, Running, Waiting, in_order
 from cluster.domain.placement import place as place_now
-from cluster.domain.states import NodeState, UnitKind
-from cluster.domain.waiting import (
+from cluster.domain.reasons import (
     AheadInQueue,
     DatasetNotReady,
     EnvironmentNotReady,
@@ -23,11 +23,11 @@ from cluster.domain.waiting import (
     NoExecutor,
     NoNodes,
     NotEnoughUnits,
-    Outlook,
     QuotaTooSmall,
     QuotaUsed,
     Reason,
 )
+from cluster.domain.states import NodeState, UnitKind
 
 NOW = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)
 SLOT = UnitKind.CPU_SLOT

@@ -11,8 +11,8 @@ from cluster.domain.advice import advise
 from cluster.domain.never import why_never
 from cluster.domain.order import in_order, lines_of
 from cluster.domain.placement import Board, Decision, Head, Placed, Waiting
+from cluster.domain.reasons import OnHold
 from cluster.domain.states import NodeState
-from cluster.domain.waiting import OnHold
 from tests.unit.domain.queue_worlds import BEGIN, Coming, World, at, worlds, worlds_with_unknown_ends
 
 HELD = OnHold("kim", BEGIN)

@@ -6,8 +6,10 @@ from typing import get_args
 import pytest
 
 from cluster.domain import waiting
+from cluster.domain.outlook import Outlook, Source
+from cluster.domain.reasons import Reason
 from cluster.domain.states import UnitKind
-from cluster.domain.waiting import Outlook, Reason, Source, read_outlook, read_reason, to_data
+from cluster.domain.waiting import read_outlook, read_reason, to_data
 
 AT = datetime(2026, 11, 20, 5, 38, tzinfo=UTC)
 REASONS: list[Reason] = [

@@ -10,7 +10,7 @@ import pytest
 from cluster import words
 from cluster.domain import exits, permissions, states
 from cluster.domain.permissions import MAY, Relation
-from cluster.domain.waiting import REASONS
+from cluster.domain.reasons import REASONS
 from cluster.words import sentences
 from cluster.words.catalogue import read_entries
 from cluster.words.english import FEATURES, HINTS, SENTENCES, TITLES, WORDS

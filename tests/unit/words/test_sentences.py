@@ -10,8 +10,10 @@ from cluster import words
 from cluster.domain import exits, waiting
 from cluster.domain.errors import Refused
 from cluster.domain.names import check_file_name, check_user_name
+from cluster.domain.outlook import Outlook
+from cluster.domain.reasons import Reason
 from cluster.domain.states import JobState, UnitKind
-from cluster.domain.waiting import Outlook, Reason, to_data
+from cluster.domain.waiting import to_data
 from cluster.words.catalogue import Catalogue, load_catalogue
 
 SEOUL = ZoneInfo("Asia/Seoul")

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from cluster.domain.outlook import Outlook, Source
+from cluster.domain.reasons import AheadInQueue, QuotaUsed
 from cluster.domain.states import UnitKind
-from cluster.domain.waiting import AheadInQueue, Outlook, QuotaUsed, Source, to_data
+from cluster.domain.waiting import to_data
 from cluster.words import say
 from tests.unit.domain.test_waiting import REASONS
 

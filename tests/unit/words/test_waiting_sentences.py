@@ -10,8 +10,9 @@ import pytest
 from cluster import words
 from cluster.domain import waiting
 from cluster.domain.outlook import Outlook, Source
+from cluster.domain.reasons import Reason
 from cluster.domain.states import UnitKind
-from cluster.domain.waiting import Reason, to_data
+from cluster.domain.waiting import to_data
 
 SEOUL = ZoneInfo("Asia/Seoul")
 NOW = datetime(2026, 11, 20, 5, 6, tzinfo=UTC)

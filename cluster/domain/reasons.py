@@ -1,0 +1,257 @@
+"""Why a job waits: one typed reason with its data (Q4). `cluster.words` says each in both languages."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import ClassVar
+
+from cluster.domain.states import UnitKind
+
+
+@dataclass(frozen=True)
+class NotEnoughUnits:
+    """All units of the job must be on one node; `free` is what the emptiest one has now."""
+
+    code: ClassVar[str] = "waiting.not_enough_units"
+    needed: int
+    free: int
+    node: str
+    kind: UnitKind
+    nodes: int = 1
+    """How many nodes were looked at: with one, the sentence needs no "emptiest"."""
+
+
+@dataclass(frozen=True)
+class NotEnoughTogether:
+    """A gang may spread, and all nodes together have too few free units."""
+
+    code: ClassVar[str] = "waiting.not_enough_together"
+    needed: int
+    free: int
+    nodes: int
+    kind: UnitKind
+
+
+@dataclass(frozen=True)
+class ClusterTooSmall:
+    """All nodes that are there have too few working units, even when nothing runs."""
+
+    code: ClassVar[str] = "waiting.cluster_too_small"
+    needed: int
+    most: int
+    nodes: int
+    kind: UnitKind
+
+
+@dataclass(frozen=True)
+class NodesTooSmall:
+    """No node has that many working units, not even when nothing runs: some are broken or away."""
+
+    code: ClassVar[str] = "waiting.nodes_too_small"
+    needed: int
+    most: int
+    node: str
+    kind: UnitKind
+
+
+@dataclass(frozen=True)
+class QuotaUsed:
+    """The workspace's own units are in use by its other jobs."""
+
+    code: ClassVar[str] = "waiting.quota_used"
+    quota: int
+    used: int
+    needed: int
+    kind: UnitKind
+
+
+@dataclass(frozen=True)
+class QuotaTooSmall:
+    """The workspace holds fewer units than the job needs: it was cut after the job was submitted."""
+
+    code: ClassVar[str] = "waiting.quota_too_small"
+    quota: int
+    needed: int
+    kind: UnitKind
+
+
+@dataclass(frozen=True)
+class AheadInQueue:
+    """Jobs of the same workspace come first; `job_id` is the one that starts next."""
+
+    code: ClassVar[str] = "waiting.ahead_in_queue"
+    count: int
+    job_id: int
+
+
+@dataclass(frozen=True)
+class HeldForAnother:
+    """Free units are kept for a job of another workspace that has waited longer."""
+
+    code: ClassVar[str] = "waiting.held_for_another"
+    job_id: int
+    node: str
+
+
+@dataclass(frozen=True)
+class WorkspaceNotStarted:
+    code: ClassVar[str] = "waiting.workspace_not_started"
+    workspace: str
+    starts_on: date
+
+
+@dataclass(frozen=True)
+class WorkspaceExpired:
+    code: ClassVar[str] = "waiting.workspace_expired"
+    workspace: str
+    ended_on: date
+
+
+@dataclass(frozen=True)
+class EnvironmentNotReady:
+    """`step` is the code of the building operation's present step, `progress` 0 to 1."""
+
+    code: ClassVar[str] = "waiting.environment_not_ready"
+    name: str
+    progress: float = 0.0
+    step: str = ""
+    operation_id: int | None = None
+
+
+@dataclass(frozen=True)
+class EnvironmentFailed:
+    """The environment could not be built; somebody has to try the operation again."""
+
+    code: ClassVar[str] = "waiting.environment_failed"
+    name: str
+    operation_id: int | None = None
+
+
+@dataclass(frozen=True)
+class DatasetNotReady:
+    code: ClassVar[str] = "waiting.dataset_not_ready"
+    name: str
+    progress: float = 0.0
+
+
+@dataclass(frozen=True)
+class DatasetFailed:
+    code: ClassVar[str] = "waiting.dataset_failed"
+    name: str
+    operation_id: int | None = None
+
+
+@dataclass(frozen=True)
+class NodeUnreachable:
+    """The only nodes that could run it do not answer."""
+
+    code: ClassVar[str] = "waiting.node_unreachable"
+    node: str
+    since: datetime | None = None
+
+
+@dataclass(frozen=True)
+class NodeLost:
+    """Silent for longer than the grace time; what ran there waits again."""
+
+    code: ClassVar[str] = "waiting.node_lost"
+    node: str
+    since: datetime | None = None
+
+
+@dataclass(frozen=True)
+class NodeDraining:
+    """The only nodes that could run it take nothing new, because somebody empties them."""
+
+    code: ClassVar[str] = "waiting.node_draining"
+    node: str
+    since: datetime | None = None
+
+
+@dataclass(frozen=True)
+class NoExecutor:
+    """Nodes are there, but none of them can start jobs."""
+
+    code: ClassVar[str] = "waiting.no_executor"
+    node: str
+    nodes: int = 1
+
+
+@dataclass(frozen=True)
+class NoNodes:
+    code: ClassVar[str] = "waiting.no_nodes"
+    needed: int = 1
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """The last attempt ended for no fault of the job; `cause` is an `interrupted.…` code."""
+
+    code: ClassVar[str] = "waiting.interrupted"
+    cause: str
+    attempt: int
+    node: str | None = None
+
+
+@dataclass(frozen=True)
+class OnHold:
+    """Somebody who may has held it; it stands in nobody's way until it is let go."""
+
+    code: ClassVar[str] = "waiting.on_hold"
+    by: str
+    since: datetime
+
+
+@dataclass(frozen=True)
+class SweepLimit:
+    """So many jobs of its sweep run already; it stands in nobody's way."""
+
+    code: ClassVar[str] = "waiting.sweep_limit"
+    sweep_id: int
+    most: int
+
+
+@dataclass(frozen=True)
+class TriedAgain:
+    """The last attempt failed and the job has tries left; `cause` is an `exit.…` code."""
+
+    code: ClassVar[str] = "waiting.tried_again"
+    cause: str
+    attempt: int
+    used: int
+    retries: int
+
+
+@dataclass(frozen=True)
+class JustSubmitted:
+    """Nobody has looked at it yet; lasts for one turn of the scheduler."""
+
+    code: ClassVar[str] = "waiting.submitted"
+
+
+Reason = (
+    NotEnoughUnits
+    | NotEnoughTogether
+    | ClusterTooSmall
+    | NodesTooSmall
+    | QuotaUsed
+    | QuotaTooSmall
+    | AheadInQueue
+    | HeldForAnother
+    | WorkspaceNotStarted
+    | WorkspaceExpired
+    | EnvironmentNotReady
+    | EnvironmentFailed
+    | DatasetNotReady
+    | DatasetFailed
+    | NodeUnreachable
+    | NodeLost
+    | NodeDraining
+    | NoExecutor
+    | NoNodes
+    | OnHold
+    | SweepLimit
+    | Interrupted
+    | TriedAgain
+    | JustSubmitted
+)
+REASONS: dict[str, type[Reason]] = {kind.code: kind for kind in Reason.__args__}
