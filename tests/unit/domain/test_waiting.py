@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from cluster.domain import waiting
+from cluster.domain import reasons
 from cluster.domain.outlook import Outlook, Source
 from cluster.domain.reasons import Reason
 from cluster.domain.states import UnitKind
@@ -13,35 +13,35 @@ from cluster.domain.waiting import read_outlook, read_reason, to_data
 
 AT = datetime(2026, 11, 20, 5, 38, tzinfo=UTC)
 REASONS: list[Reason] = [
-    waiting.NotEnoughUnits(4, 3, "gpu08", UnitKind.GPU, 16),
-    waiting.NotEnoughTogether(16, 9, 4, UnitKind.GPU),
-    waiting.ClusterTooSmall(64, 32, 4, UnitKind.GPU),
-    waiting.QuotaTooSmall(2, 4, UnitKind.GPU),
-    waiting.NodesTooSmall(4, 3, "gpu08", UnitKind.GPU),
-    waiting.QuotaUsed(8, 8, 2, UnitKind.CPU_SLOT),
-    waiting.AheadInQueue(3, 1055),
-    waiting.HeldForAnother(1055, "gpu08"),
-    waiting.WorkspaceNotStarted("speech", date(2026, 12, 1)),
-    waiting.WorkspaceExpired("speech", date(2026, 11, 1)),
-    waiting.EnvironmentNotReady("default", 0.25, "environment.compile", 3),
-    waiting.EnvironmentFailed("default", 3),
-    waiting.DatasetNotReady("digits", 0.5),
-    waiting.DatasetFailed("digits"),
-    waiting.NodeUnreachable("gpu08", AT),
-    waiting.NodeLost("gpu08", AT),
-    waiting.NodeDraining("gpu08", AT),
-    waiting.OnHold("kim", AT),
-    waiting.SweepLimit(3, 4),
-    waiting.NoExecutor("gpu08"),
-    waiting.NoNodes(),
-    waiting.Interrupted("interrupted.node_rebooted", 2),
-    waiting.TriedAgain("exit.error", 2, 1, 3),
-    waiting.JustSubmitted(),
+    reasons.NotEnoughUnits(4, 3, "gpu08", UnitKind.GPU, 16),
+    reasons.NotEnoughTogether(16, 9, 4, UnitKind.GPU),
+    reasons.ClusterTooSmall(64, 32, 4, UnitKind.GPU),
+    reasons.QuotaTooSmall(2, 4, UnitKind.GPU),
+    reasons.NodesTooSmall(4, 3, "gpu08", UnitKind.GPU),
+    reasons.QuotaUsed(8, 8, 2, UnitKind.CPU_SLOT),
+    reasons.AheadInQueue(3, 1055),
+    reasons.HeldForAnother(1055, "gpu08"),
+    reasons.WorkspaceNotStarted("speech", date(2026, 12, 1)),
+    reasons.WorkspaceExpired("speech", date(2026, 11, 1)),
+    reasons.EnvironmentNotReady("default", 0.25, "environment.compile", 3),
+    reasons.EnvironmentFailed("default", 3),
+    reasons.DatasetNotReady("digits", 0.5),
+    reasons.DatasetFailed("digits"),
+    reasons.NodeUnreachable("gpu08", AT),
+    reasons.NodeLost("gpu08", AT),
+    reasons.NodeDraining("gpu08", AT),
+    reasons.OnHold("kim", AT),
+    reasons.SweepLimit(3, 4),
+    reasons.NoExecutor("gpu08"),
+    reasons.NoNodes(),
+    reasons.Interrupted("interrupted.node_rebooted", 2),
+    reasons.TriedAgain("exit.error", 2, 1, 3),
+    reasons.JustSubmitted(),
 ]
 
 
 def test_the_table_has_every_reason() -> None:
-    assert {type(reason) for reason in REASONS} == set(get_args(Reason)) == set(waiting.REASONS.values())
+    assert {type(reason) for reason in REASONS} == set(get_args(Reason)) == set(reasons.REASONS.values())
 
 
 @pytest.mark.parametrize("reason", REASONS, ids=lambda reason: reason.code)
@@ -66,8 +66,8 @@ def test_a_reason_comes_back_from_its_row(reason: Reason) -> None:
 
 
 def test_nothing_unknown_is_written_down() -> None:
-    assert to_data(waiting.NoNodes()) == {"needed": 1}
-    assert to_data(waiting.NodeUnreachable("gpu08")) == {"node": "gpu08"}
+    assert to_data(reasons.NoNodes()) == {"needed": 1}
+    assert to_data(reasons.NodeUnreachable("gpu08")) == {"node": "gpu08"}
     assert read_outlook({}) == Outlook()
 
 

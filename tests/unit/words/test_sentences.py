@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from cluster import words
-from cluster.domain import exits, waiting
+from cluster.domain import exits, reasons
 from cluster.domain.errors import Refused
 from cluster.domain.names import check_file_name, check_user_name
 from cluster.domain.outlook import Outlook
@@ -25,7 +25,7 @@ AT = datetime(2026, 11, 20, 5, 38, tzinfo=UTC)
     ("reason", "outlook", "english", "korean"),
     [
         (
-            waiting.NotEnoughUnits(4, 3, "gpu08", UnitKind.GPU, 16),
+            reasons.NotEnoughUnits(4, 3, "gpu08", UnitKind.GPU, 16),
             Outlook(1, 1054, 1055, AT, "gpu08", 3),
             "Needs 4 GPUs on one node; the emptiest node, gpu08, has 3. One job is ahead. "
             "Starts on gpu08 when job-1055 ends, about 14:38. With 3 GPUs it starts now.",
@@ -33,7 +33,7 @@ AT = datetime(2026, 11, 20, 5, 38, tzinfo=UTC)
             "job-1055가 14:38쯤 끝나면 gpu08에서 시작합니다. GPU 3장으로 낮추면 지금 시작합니다.",
         ),
         (
-            waiting.NotEnoughUnits(2, 1, "gc1", UnitKind.CPU_SLOT),
+            reasons.NotEnoughUnits(2, 1, "gc1", UnitKind.CPU_SLOT),
             Outlook(freed_by=13, starts_on_node="gc1", helps_units=1),
             "Needs 2 CPU slots; 1 is free on gc1. Starts on gc1 when job-13 ends; when that will be is not "
             "known. With 1 CPU slot it starts now.",
@@ -41,38 +41,38 @@ AT = datetime(2026, 11, 20, 5, 38, tzinfo=UTC)
             "언제 끝날지는 알 수 없습니다. CPU 슬롯 1개로 낮추면 지금 시작합니다.",
         ),
         (
-            waiting.QuotaUsed(8, 8, 2, UnitKind.GPU),
+            reasons.QuotaUsed(8, 8, 2, UnitKind.GPU),
             Outlook(freed_by=1049, starts_at=AT),
             "The workspace uses 8 of its 8 GPUs; this job needs 2. Starts when job-1049 ends, about 14:38.",
             "작업공간이 할당량 GPU 8장 가운데 GPU 8장을 쓰고 있고, 이 작업에는 GPU 2장이 필요합니다. "
             "job-1049가 14:38쯤 끝나면 시작합니다.",
         ),
         (
-            waiting.AheadInQueue(3, 12),
+            reasons.AheadInQueue(3, 12),
             Outlook(ahead=3, first_ahead=12),
             "Waits for its turn behind job-12. 3 jobs are ahead.",
             "job-12 다음 차례를 기다립니다. 앞에 3건.",
         ),
         (
-            waiting.EnvironmentNotReady("default", 0.42),
+            reasons.EnvironmentNotReady("default", 0.42),
             Outlook(),
             "The training environment default is being built, 42 % done. The job starts when it is ready.",
             "학습 환경 default: 만드는 중입니다 (42 %). 준비되면 시작합니다.",
         ),
         (
-            waiting.NodeUnreachable("gpu08", AT),
+            reasons.NodeUnreachable("gpu08", AT),
             Outlook(),
             "gpu08 has not answered since 14:38, and no other node can run it. It starts when gpu08 is back.",
             "14:38부터 gpu08의 응답이 없고, 대신할 노드가 없습니다. gpu08 노드가 돌아오면 시작합니다.",
         ),
         (
-            waiting.WorkspaceExpired("speech", date(2026, 11, 1)),
+            reasons.WorkspaceExpired("speech", date(2026, 11, 1)),
             Outlook(),
             "Workspace speech ended on 2026-11-01. The job starts when an administrator extends it.",
             "작업공간 speech의 기간은 2026-11-01에 끝났습니다. 관리자가 연장하면 시작합니다.",
         ),
         (
-            waiting.Interrupted("interrupted.node_rebooted", 2),
+            reasons.Interrupted("interrupted.node_rebooted", 2),
             Outlook(),
             "Attempt 2 was interrupted: The node was restarted meanwhile. It waits for units again.",
             "2번째 시도가 중단되었습니다. 그 사이에 노드가 다시 시작되었습니다. 다시 자리를 기다립니다.",
@@ -89,14 +89,14 @@ def test_one_honest_sentence_per_waiting_job(
 
 
 @pytest.mark.parametrize("language", words.LANGUAGES)
-@pytest.mark.parametrize("code", sorted(waiting.REASONS))
+@pytest.mark.parametrize("code", sorted(reasons.REASONS))
 def test_a_reason_without_its_data_still_is_a_sentence(code: str, language: str) -> None:
     assert words.say(code, {}, language).endswith(".")
     assert words.say(code, None, language)
 
 
 def test_on_a_machine_without_gpus_nobody_says_gpu() -> None:
-    for code in waiting.REASONS:
+    for code in reasons.REASONS:
         data = {
             "kind": "cpu_slot",
             "needed": 2,

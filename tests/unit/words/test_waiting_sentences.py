@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from cluster import words
-from cluster.domain import waiting
+from cluster.domain import reasons
 from cluster.domain.outlook import Outlook, Source
 from cluster.domain.reasons import Reason
 from cluster.domain.states import UnitKind
@@ -22,32 +22,32 @@ LATE = datetime(2026, 11, 20, 6, 0, tzinfo=UTC)
 GPU = UnitKind.GPU
 
 CASES: list[tuple[Reason, Outlook, str, str]] = [
-    (waiting.NotEnoughUnits(4, 3, "alpha", GPU, 16), Outlook(), "4", "alpha"),
-    (waiting.NotEnoughUnits(4, 3, "alpha", GPU), Outlook(), "4", "alpha"),
-    (waiting.NotEnoughTogether(16, 9, 4, GPU), Outlook(0, None, 12, AT, "alpha"), "16", "job-12"),
-    (waiting.ClusterTooSmall(64, 32, 4, GPU), Outlook(), "64", "GPU"),
-    (waiting.NodesTooSmall(4, 3, "alpha", GPU), Outlook(), "4", "alpha"),
-    (waiting.QuotaUsed(8, 7, 2, GPU), Outlook(0, None, 12, AT), "7", "job-12"),
-    (waiting.QuotaTooSmall(2, 4, GPU), Outlook(), "4", "GPU"),
-    (waiting.AheadInQueue(3, 12), Outlook(3, 12), "3", "job-12"),
-    (waiting.AheadInQueue(1000, 12), Outlook(1000, 12, is_more_ahead=True), "1,000", "job-12"),
-    (waiting.HeldForAnother(12, "alpha"), Outlook(), "12", "alpha"),
-    (waiting.WorkspaceNotStarted("speech", date(2026, 12, 1)), Outlook(), "2026-12-01", "speech"),
-    (waiting.WorkspaceExpired("speech", date(2026, 11, 1)), Outlook(), "2026-11-01", "speech"),
-    (waiting.EnvironmentNotReady("default", 0.25), Outlook(), "25", "default"),
-    (waiting.EnvironmentFailed("default", 3), Outlook(), "operation-3", "default"),
-    (waiting.DatasetNotReady("digits", 0.5), Outlook(), "50", "digits"),
-    (waiting.DatasetFailed("digits", 7), Outlook(), "operation-7", "digits"),
-    (waiting.NodeUnreachable("alpha", AT), Outlook(), "14:38", "alpha"),
-    (waiting.NodeLost("alpha", AT), Outlook(), "14:38", "alpha"),
-    (waiting.NodeDraining("alpha", AT), Outlook(), "14:38", "alpha"),
-    (waiting.NoExecutor("alpha", 3), Outlook(), "3", "alpha"),
-    (waiting.NoNodes(2), Outlook(), "2", "groundcrew-agent"),
-    (waiting.OnHold("kim", AT), Outlook(), "14:38", "kim"),
-    (waiting.SweepLimit(3, 4), Outlook(), "4", "3"),
-    (waiting.Interrupted("interrupted.node_rebooted", 2, "alpha"), Outlook(), "2", "alpha"),
-    (waiting.TriedAgain("exit.killed", 2, 1, 3), Outlook(), "2", "3"),
-    (waiting.JustSubmitted(), Outlook(), "2", "scheduler|스케줄러"),
+    (reasons.NotEnoughUnits(4, 3, "alpha", GPU, 16), Outlook(), "4", "alpha"),
+    (reasons.NotEnoughUnits(4, 3, "alpha", GPU), Outlook(), "4", "alpha"),
+    (reasons.NotEnoughTogether(16, 9, 4, GPU), Outlook(0, None, 12, AT, "alpha"), "16", "job-12"),
+    (reasons.ClusterTooSmall(64, 32, 4, GPU), Outlook(), "64", "GPU"),
+    (reasons.NodesTooSmall(4, 3, "alpha", GPU), Outlook(), "4", "alpha"),
+    (reasons.QuotaUsed(8, 7, 2, GPU), Outlook(0, None, 12, AT), "7", "job-12"),
+    (reasons.QuotaTooSmall(2, 4, GPU), Outlook(), "4", "GPU"),
+    (reasons.AheadInQueue(3, 12), Outlook(3, 12), "3", "job-12"),
+    (reasons.AheadInQueue(1000, 12), Outlook(1000, 12, is_more_ahead=True), "1,000", "job-12"),
+    (reasons.HeldForAnother(12, "alpha"), Outlook(), "12", "alpha"),
+    (reasons.WorkspaceNotStarted("speech", date(2026, 12, 1)), Outlook(), "2026-12-01", "speech"),
+    (reasons.WorkspaceExpired("speech", date(2026, 11, 1)), Outlook(), "2026-11-01", "speech"),
+    (reasons.EnvironmentNotReady("default", 0.25), Outlook(), "25", "default"),
+    (reasons.EnvironmentFailed("default", 3), Outlook(), "operation-3", "default"),
+    (reasons.DatasetNotReady("digits", 0.5), Outlook(), "50", "digits"),
+    (reasons.DatasetFailed("digits", 7), Outlook(), "operation-7", "digits"),
+    (reasons.NodeUnreachable("alpha", AT), Outlook(), "14:38", "alpha"),
+    (reasons.NodeLost("alpha", AT), Outlook(), "14:38", "alpha"),
+    (reasons.NodeDraining("alpha", AT), Outlook(), "14:38", "alpha"),
+    (reasons.NoExecutor("alpha", 3), Outlook(), "3", "alpha"),
+    (reasons.NoNodes(2), Outlook(), "2", "groundcrew-agent"),
+    (reasons.OnHold("kim", AT), Outlook(), "14:38", "kim"),
+    (reasons.SweepLimit(3, 4), Outlook(), "4", "3"),
+    (reasons.Interrupted("interrupted.node_rebooted", 2, "alpha"), Outlook(), "2", "alpha"),
+    (reasons.TriedAgain("exit.killed", 2, 1, 3), Outlook(), "2", "3"),
+    (reasons.JustSubmitted(), Outlook(), "2", "scheduler|스케줄러"),
 ]
 
 
@@ -95,13 +95,13 @@ def test_a_number_and_a_name(reason: Reason, outlook: Outlook, number: str, name
     ],
 )
 def test_an_expected_start_says_how_sure_it_is(outlook: Outlook, english: str, korean: str) -> None:
-    data = to_data(waiting.AheadInQueue(1, 12), outlook)
+    data = to_data(reasons.AheadInQueue(1, 12), outlook)
     assert words.waiting_start(data, "en", SEOUL, NOW) == english
     assert words.waiting_start(data, "ko", SEOUL, NOW) == korean
 
 
 def test_what_would_help_is_said() -> None:
-    data = to_data(waiting.QuotaUsed(8, 7, 2, GPU), Outlook(helps_units=1, helps_seconds=1200))
+    data = to_data(reasons.QuotaUsed(8, 7, 2, GPU), Outlook(helps_units=1, helps_seconds=1200))
     assert (
         words.waiting_help(data, "en")
         == "With 1 GPU it starts now. With a time limit of 20 min it starts now."
