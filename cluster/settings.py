@@ -19,6 +19,44 @@ class MissingSettings(GroundcrewError):
         super().__init__("settings.missing", names=names)
 
 
+class Told:
+    """Reads variables, all without the prefix; collects the names of what is missing or unusable."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.environment = environment
+        self.wrong: list[str] = []
+
+    def text(self, name: str, default: str = "") -> str:
+        return self.environment.get(PREFIX + name, default)
+
+    def need(self, name: str) -> str:
+        value = self.text(name)
+        if not value:
+            self.wrong.append(PREFIX + name)
+        return value
+
+    def number(self, name: str, default: int) -> int:
+        value = self.text(name, str(default))
+        if value.isdigit():
+            return int(value)
+        self.wrong.append(PREFIX + name)
+        return default
+
+    def choice(self, name: str, default: str, *others: str) -> str:
+        value = self.text(name, default)
+        if value not in (default, *others):
+            self.wrong.append(PREFIX + name)
+        return value
+
+    def zone(self, name: str, default: str) -> str:
+        value = self.text(name, default)
+        try:
+            ZoneInfo(value)
+        except (ZoneInfoNotFoundError, ValueError):
+            self.wrong.append(PREFIX + name)
+        return value
+
+
 @dataclass(frozen=True)
 class AgentSettings:
     """What the agent of a node needs that has no database: where to report, and by which right."""
@@ -105,68 +143,37 @@ class Settings:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
         """Raises MissingSettings with the whole list of what is missing or unusable."""
-        wrong: list[str] = []
-
-        def need(name: str) -> str:
-            value = environment.get(PREFIX + name, "")
-            if not value:
-                wrong.append(PREFIX + name)
-            return value
-
-        def number(name: str, default: int) -> int:
-            text = environment.get(PREFIX + name, str(default))
-            if not text.isdigit():
-                wrong.append(PREFIX + name)
-                return default
-            return int(text)
-
-        def choice(name: str, default: str, allowed: tuple[str, ...]) -> str:
-            value = environment.get(PREFIX + name, default)
-            if value not in allowed:
-                wrong.append(PREFIX + name)
-            return value
-
-        zone = environment.get(PREFIX + "TIME_ZONE", "UTC")
-        try:
-            ZoneInfo(zone)
-        except (ZoneInfoNotFoundError, ValueError):
-            wrong.append(PREFIX + "TIME_ZONE")
-        image = environment.get(PREFIX + "DOCKER_IMAGE", "")
-        if environment.get(PREFIX + "EXECUTOR") == "docker" and not image:
-            wrong.append(PREFIX + "DOCKER_IMAGE")
-        port = number("PORT", 8470)
-        host = environment.get(PREFIX + "HOST", "127.0.0.1")
+        told = Told(environment)
+        host, port = told.text("HOST", "127.0.0.1"), told.number("PORT", 8470)
         settings = cls(
-            state_dir=Path(need("STATE_DIR")),
-            cache_dir=Path(need("CACHE_DIR")),
-            database_url=need("DATABASE_URL"),
-            redis_url=need("REDIS_URL"),
-            secret_key=need("SECRET_KEY"),
-            executor=choice("EXECUTOR", "process", ("process", "docker", "simulated")),
-            docker_image=image,
-            docker_socket=environment.get(PREFIX + "DOCKER_SOCKET", "/var/run/docker.sock"),
-            docker_gpus=choice("DOCKER_GPUS", "nvidia", ("nvidia", "cdi")),
-            docker_network=choice("DOCKER_NETWORK", "none", ("none", "own")),
+            state_dir=Path(told.need("STATE_DIR")),
+            cache_dir=Path(told.need("CACHE_DIR")),
+            database_url=told.need("DATABASE_URL"),
+            redis_url=told.need("REDIS_URL"),
+            secret_key=told.need("SECRET_KEY"),
+            executor=told.choice("EXECUTOR", "process", "docker", "simulated"),
+            docker_image=(told.need if told.text("EXECUTOR") == "docker" else told.text)("DOCKER_IMAGE"),
+            docker_socket=told.text("DOCKER_SOCKET", "/var/run/docker.sock"),
+            docker_gpus=told.choice("DOCKER_GPUS", "nvidia", "cdi"),
+            docker_network=told.choice("DOCKER_NETWORK", "none", "own"),
             host=host,
             port=port,
-            public_url=environment.get(PREFIX + "PUBLIC_URL", f"http://{host}:{port}"),
-            time_zone=zone,
-            uid_base=number("UID_BASE", 100_000),
-            gid_base=number("GID_BASE", 100_000),
-            password_policy=choice("PASSWORD_POLICY", "asvs", ("asvs", "classic")),
-            unicode_file_names=choice("UNICODE_FILE_NAMES", "no", ("yes", "no")) == "yes",
-            upload_limit_bytes=number("UPLOAD_LIMIT_BYTES", 20 * 1024**3),
-            cpu_slots=number("CPU_SLOTS", 2),
-            node_grace_seconds=number("NODE_GRACE_SECONDS", 300),
+            public_url=told.text("PUBLIC_URL", f"http://{host}:{port}"),
+            time_zone=told.zone("TIME_ZONE", "UTC"),
+            uid_base=told.number("UID_BASE", 100_000),
+            gid_base=told.number("GID_BASE", 100_000),
+            password_policy=told.choice("PASSWORD_POLICY", "asvs", "classic"),
+            unicode_file_names=told.choice("UNICODE_FILE_NAMES", "no", "yes") == "yes",
+            upload_limit_bytes=told.number("UPLOAD_LIMIT_BYTES", 20 * 1024**3),
+            cpu_slots=told.number("CPU_SLOTS", 2),
+            node_grace_seconds=told.number("NODE_GRACE_SECONDS", 300),
             dataset_roots=tuple(
-                Path(root)
-                for root in environment.get(PREFIX + "DATASET_ROOTS", "/data:/mnt:/srv").split(":")
-                if root
+                Path(root) for root in told.text("DATASET_ROOTS", "/data:/mnt:/srv").split(":") if root
             ),
-            is_behind_proxy=choice("BEHIND_PROXY", "no", ("yes", "no")) == "yes",
-            launcher=choice("LAUNCHER", "detached", ("detached", "systemd")),
-            service_user=environment.get(PREFIX + "SERVICE_USER", ""),
+            is_behind_proxy=told.choice("BEHIND_PROXY", "no", "yes") == "yes",
+            launcher=told.choice("LAUNCHER", "detached", "systemd"),
+            service_user=told.text("SERVICE_USER"),
         )
-        if wrong:
-            raise MissingSettings(wrong)
+        if told.wrong:
+            raise MissingSettings(told.wrong)
         return settings
