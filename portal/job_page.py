@@ -63,7 +63,8 @@ class JobView:
     @cached_property
     def progress(self) -> job_progress.Progress:
         is_running = self.is_newest and self.job.state is JobState.RUNNING
-        return job_progress.progress_of(self.metrics, self.now, is_running)
+        ends_at = self.attempt.expected_end_at if is_running and self.attempt else None
+        return job_progress.progress_of(self.metrics, self.now, ends_at)
 
     @cached_property
     def best(self) -> job_progress.Best | None:

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from portal.job_files.metrics import Metrics
 
@@ -28,22 +28,13 @@ class Progress:
         return min(1.0, max(0.0, self.epoch / self.epochs))
 
 
-def progress_of(metrics: Metrics, now: datetime, is_running: bool) -> Progress:
-    """The end is expected at the pace of the newer half of the rows (the first epoch may have compiled)."""
-    told = [
-        (epoch, time)
-        for epoch, time in zip(metrics.epochs, metrics.times, strict=True)
-        if not math.isnan(epoch)
-    ]
-    if not told:
-        return Progress(None, metrics.last(EPOCHS))
+def progress_of(metrics: Metrics, now: datetime, expected_end_at: datetime | None) -> Progress:
+    """`expected_end_at`: what the row says, as every page does; None for one that does not run."""
+    told = [epoch for epoch in metrics.epochs if not math.isnan(epoch)]
     epochs = metrics.last(EPOCHS)
-    first, last = told[len(told) // 2 if len(told) > MANY_ROWS else 0], told[-1]
-    pace = (last[1] - first[1]) / (last[0] - first[0]) if last[0] > first[0] else math.nan
-    if not is_running or not epochs or not math.isfinite(pace) or pace <= 0:
-        return Progress(last[0], epochs)
-    seconds = last[1] + pace * (epochs - last[0]) - now.timestamp()
-    return Progress(last[0], epochs, now + timedelta(seconds=max(0.0, min(seconds, 10 * 366 * 86400))))
+    if not told:
+        return Progress(None, epochs)
+    return Progress(told[-1], epochs, max(now, expected_end_at) if expected_end_at else None)
 
 
 @dataclass(frozen=True)

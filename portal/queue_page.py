@@ -17,7 +17,6 @@ from cluster.services.queue import Place, QueueView, RunningJob, Wanted
 from cluster.services.standing import Standing
 from cluster.store.jobs import Job
 from portal import filters
-from portal.job_page import look_at
 
 
 @dataclass(frozen=True)
@@ -166,16 +165,12 @@ def shorts_of(nodes: list[NodeUnits], units: int) -> list[Short]:
     return sorted(shorts, key=lambda short: (not short.takes_jobs, short.missing, short.node.name))
 
 
-def runs_of(cluster: Cluster, view: QueueView, moment: datetime) -> list[Run]:
+def runs_of(view: QueueView, moment: datetime) -> list[Run]:
     """The soonest end first, those without one after them in the order in which they started."""
-    runs = [run_of(cluster, run, moment) for run in view.running]
+    runs = [run_of(run, moment) for run in view.running]
     return sorted(runs, key=lambda run: (run.ends_at is None, run.ends_at or moment, -(run.ran or 0.0)))
 
 
-def run_of(cluster: Cluster, run: RunningJob, moment: datetime) -> Run:
-    """What the job itself has measured tells its end better than an earlier job or a time limit does."""
-    progress = look_at(cluster, run.job, None).progress if run.job else None
-    ends_at = (progress.ends_at if progress else None) or run.ends_at
+def run_of(run: RunningJob, moment: datetime) -> Run:
     ran = (moment - run.started_at).total_seconds() if run.started_at else None
-    node = ", ".join(run.nodes)
-    return Run(run.job, run.units, node, ends_at, ran, progress.part if progress else None)
+    return Run(run.job, run.units, ", ".join(run.nodes), run.ends_at, ran, run.part)

@@ -28,6 +28,7 @@ from worker.executors.chosen import open_executor
 from worker.executors.contract import Executor
 from worker.executors.ends import Ends
 from worker.inside.shim_tree import read_boot_id, read_process
+from worker.progress_watch import watch_progress
 from worker.reconciler import Reconciler
 from worker.sweep_watch import watch_sweeps
 from worker.wiring import open_cluster, open_launcher
@@ -44,6 +45,8 @@ CALM_SECONDS = 0.05
 """Between two looks of which the first found nothing to do: who submits a thousand jobs does not make it spin."""
 SWEEP_SECONDS = 1.0
 STRAYS_SECONDS = 5.0
+PROGRESS_SECONDS = 5.0
+"""Running jobs are asked this often how far they are."""
 TOTALS_SECONDS = 10.0
 """What waits is counted this often, by the index of shapes alone."""
 PATIENCE = LONGEST_GOODBYE.total_seconds() + 20.0
@@ -72,7 +75,7 @@ class Scheduler:
         self.looked_at = float("-inf")
         self.holder = name_of_this_process()
         self.held: Held | None = None
-        self.renewed_at = self.swept_at = self.strays_at = self.totals_at = float("-inf")
+        self.renewed_at = self.swept_at = self.strays_at = self.totals_at = self.progress_at = float("-inf")
         self.stopping = threading.Event()
 
     def loop(self) -> None:
@@ -129,6 +132,9 @@ class Scheduler:
         if time.monotonic() - self.totals_at >= TOTALS_SECONDS:
             refresh_totals(self.cluster, self.held)
             self.totals_at = time.monotonic()
+        if living and time.monotonic() - self.progress_at >= PROGRESS_SECONDS:
+            watch_progress(self.cluster, self.held)
+            self.progress_at = time.monotonic()
         if time.monotonic() - self.strays_at >= STRAYS_SECONDS:
             self.end_strays(self.held)
             self.strays_at = time.monotonic()

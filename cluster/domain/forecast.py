@@ -55,7 +55,7 @@ def forecast(board: Board, workspace_id: int, first: int = FIRST) -> dict[int, E
     board = replace(board, heads=heads)
     likely = play(board, workspace_id, Pace.EXPECTED)
     is_one_pace = not any(head.shortest or head.longest for head in heads)
-    if is_one_pace and not any(run.earliest_at or run.latest_at for run in board.running):
+    if is_one_pace and not any(may_differ(run) for run in board.running):
         return {job: Expected(job, start, source=source) for job, (start, source) in likely.items()}
     early, late = (play(board, workspace_id, pace) for pace in (Pace.SHORTEST, Pace.LONGEST))
     expected = {}
@@ -65,6 +65,10 @@ def forecast(board: Board, workspace_id: int, first: int = FIRST) -> dict[int, E
         earliest, latest = (min(starts), max(starts)) if is_range else (None, None)
         expected[job] = Expected(job, start, earliest, latest, source)
     return expected
+
+
+def may_differ(run: Running) -> bool:
+    return any(end not in (None, run.ends_at) for end in (run.earliest_at, run.latest_at))
 
 
 def taking_part(board: Board, workspace_id: int, first: int) -> list[Head]:
@@ -139,8 +143,10 @@ class Play:
 
     def source(self) -> Source | None:
         """Ends by time limits alone are the latest ones; as soon as history has a part it is a guess."""
-        known = self.waited_for - {None}
-        return Source.HISTORY if Source.HISTORY in known else next(iter(known), None)
+        for source in (Source.HISTORY, Source.PROGRESS, Source.TIME_LIMITS):
+            if source in self.waited_for:
+                return source
+        return None
 
 
 def at_pace(run: Running, pace: Pace) -> Running:

@@ -10,6 +10,8 @@ class Source(StrEnum):
 
     TIME_LIMITS = "time_limits"
     HISTORY = "history"
+    PROGRESS = "progress"
+    """Of the running jobs, as they say themselves."""
     TOTALS = "totals"
     """Of a workspace's whole queue, divided by what it may use: said as a range."""
 

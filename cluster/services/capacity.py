@@ -12,7 +12,7 @@ from cluster.domain.nodes import in_state_since, state_of
 from cluster.domain.outlook import Source
 from cluster.domain.placement import NodeUnits, Quota, Running
 from cluster.domain.states import UnitKind, UnitState
-from cluster.services.history import Expected, expect, read_spans
+from cluster.services.history import Spans, expect, read_spans
 from cluster.services.lines import JOBS
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
@@ -72,6 +72,7 @@ def read_running(session: Session, now: datetime) -> list[Running]:
         select(
             JOBS.c.id, JOBS.c.workspace_id, JOBS.c.training_id, JOBS.c.units, JOBS.c.time_limit_seconds,
             Unit.node_id, func.count(Unit.id).label("held"), Attempt.started_at, Attempt.created_at,
+            Attempt.expected_end_at, Attempt.earliest_end_at, Attempt.latest_end_at,
         )
         .join_from(Allocation, Attempt, Attempt.id == Allocation.attempt_id)
         .join(JOBS, JOBS.c.id == Attempt.job_id)
@@ -82,30 +83,37 @@ def read_running(session: Session, now: datetime) -> list[Running]:
     ).all()  # fmt: skip
     one_of_each = {(row.training_id, row.units): row.id for row in rows}
     spans = read_spans(session, one_of_each.values())
-    return [
-        running_of(row, expect(spans.get((row.training_id, row.units)), row.time_limit_seconds), now)
-        for row in rows
-    ]
+    return [running_of(row, spans.get((row.training_id, row.units)), now) for row in rows]
 
 
-def running_of(row: Columns, expected: Expected, now: datetime) -> Running:
-    """An estimate that has passed is no longer one."""
-    begun = row.started_at or row.created_at
+def running_of(row: Columns, spans: Spans | None, now: datetime) -> Running:
+    """What it says itself tells its end best. An estimate that has passed is no longer one."""
+    begun, limit = row.started_at or row.created_at, row.time_limit_seconds
 
     def moment(seconds: float | None) -> datetime | None:
         end = begun + timedelta(seconds=seconds) if seconds is not None else None
         return end if end is not None and end > now else None
 
-    ends_at, source = moment(expected.seconds), expected.source
-    if ends_at is None and (ends_at := moment(expected.most)) and row.time_limit_seconds:
-        source = Source.TIME_LIMITS
-    return Running(
-        row.id,
-        row.workspace_id,
-        row.node_id,
-        row.held,
-        ends_at,
-        moment(expected.least),
-        moment(expected.most),
-        source if ends_at else None,
-    )
+    told = [expect(own, limit, Source.PROGRESS)] if (own := measured(row, begun)) else []
+    for expected in (*told, expect(spans, limit), expect(None, limit)):
+        ends_at = moment(expected.seconds) or moment(expected.most)
+        if ends_at is not None:
+            return Running(
+                row.id,
+                row.workspace_id,
+                row.node_id,
+                row.held,
+                ends_at,
+                moment(expected.least),
+                moment(expected.most),
+                expected.source,
+            )
+    return Running(row.id, row.workspace_id, row.node_id, row.held)
+
+
+def measured(row: Columns, begun: datetime) -> Spans | None:
+    """How long the run will have taken at its end, at the pace at which it gets on."""
+    ends = (row.earliest_end_at, row.expected_end_at, row.latest_end_at)
+    if None in ends:
+        return None
+    return Spans(*((end - begun).total_seconds() for end in ends))

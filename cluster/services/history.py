@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from math import inf
 from statistics import median
 
 from sqlalchemy import bindparam, select, true
@@ -20,7 +21,7 @@ Kind = tuple[int, int]
 
 @dataclass(frozen=True)
 class Spans:
-    """Seconds that the newest finished jobs of a kind ran."""
+    """Seconds that the newest finished jobs of a kind ran, or that a running one will have run at its end."""
 
     shortest: float
     usual: float
@@ -37,13 +38,13 @@ class Expected:
     source: Source | None = None
 
 
-def expect(spans: Spans | None, limit: int | None) -> Expected:
-    """Earlier runs tell it better than a time limit, which only cuts them off."""
+def expect(spans: Spans | None, limit: int | None, source: Source = Source.HISTORY) -> Expected:
+    """Earlier runs, or the run itself, tell it better than a time limit, which only cuts them off."""
     if spans is None:
         return Expected(limit, None, limit, Source.TIME_LIMITS) if limit else Expected()
     if limit is not None and limit <= spans.usual:
         return Expected(limit, min(limit, spans.shortest), limit, Source.TIME_LIMITS)
-    return Expected(spans.usual, spans.shortest, limit or spans.longest, Source.HISTORY)
+    return Expected(spans.usual, spans.shortest, min(limit or inf, spans.longest), source)
 
 
 def read_spans(session: Session, job_ids: Iterable[int]) -> dict[Kind, Spans]:

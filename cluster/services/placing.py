@@ -11,6 +11,7 @@ from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
 from cluster.domain import placement
+from cluster.domain.outlook import Source
 from cluster.domain.placement import Decision, Head, NodeUnits, Placed, Quota, Running
 from cluster.domain.reasons import Reason
 from cluster.domain.states import NodeState
@@ -150,6 +151,7 @@ def head_of(
 ) -> Head:
     expected = expect(spans.get((job.training_id, job.units)), job.time_limit_seconds)
     limit = job.time_limit_seconds
+    differ = expected.source is Source.HISTORY and expected.least != expected.most
     return Head(
         job.id,
         job.workspace_id,
@@ -161,6 +163,8 @@ def head_of(
         limit + job.grace_seconds if limit else None,
         job.submitted_at,
         expected.source,
+        expected.least if differ else None,
+        expected.most if differ else None,
     )
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from cluster.domain.people import Actor
 from cluster.domain.placement import NodeUnits
 from cluster.services.context import Cluster
-from cluster.services.jobs import LOADS, attempts_and_events
+from cluster.services.jobs import LOADS
 from cluster.services.lines import WAITING
 from cluster.services.queue_counts import Causes, ReasonCount, count_reasons, read_causes
 from cluster.services.standing import Queue, Standing, explain, look, look_at_all, with_advice
@@ -50,11 +50,14 @@ class WaitingJob:
 
 @dataclass(frozen=True)
 class RunningJob:
+    """`part` of its way is done, 0 to 1, as it says itself; None where it does not."""
+
     job: Job | None
     units: int
     nodes: tuple[str, ...]
     started_at: datetime | None
     ends_at: datetime | None
+    part: float | None = None
 
 
 @dataclass(frozen=True)
@@ -206,13 +209,19 @@ def read_runs(session: Session, actor: Actor, queue: Queue, wanted: Wanted) -> t
     for run in queue.board.running:
         if run.job_id in names:
             names[run.job_id].append(by_id[run.node_id])
-    query = select(Job).where(Job.id.in_(shown), sees_job(actor)).options(*LOADS, *attempts_and_events())
-    seen = {job.id: job for job in session.scalars(query)}
-    begun = select(Attempt.job_id, Attempt.started_at).where(
+    seen = read_seen(session, actor, shown)
+    told = select(Attempt.job_id, Attempt.started_at, Attempt.progress).where(
         Attempt.job_id.in_(shown), Attempt.ended_at.is_(None)
     )
-    started = {job_id: moment for job_id, moment in session.execute(begun)}  # noqa: C416
+    begun = {row.job_id: row for row in session.execute(told)}
     return [
-        RunningJob(seen.get(job_id), units[job_id], tuple(names[job_id]), started.get(job_id), ends[job_id])
+        RunningJob(
+            seen.get(job_id),
+            units[job_id],
+            tuple(names[job_id]),
+            begun[job_id].started_at,
+            ends[job_id],
+            begun[job_id].progress,
+        )
         for job_id in shown
     ], len(order) > len(shown)

@@ -204,6 +204,12 @@ class Attempt(Row):
     ended_at: Mapped[datetime | None]
     resumed_from: Mapped[str | None] = mapped_column(String(200))
     """The checkpoint with which it began; None: from the beginning."""
+    progress: Mapped[float | None]
+    """How much of its way it has done, 0 to 1, as its program says."""
+    expected_end_at: Mapped[datetime | None]
+    """When it ends at the pace at which it gets on; then the same at its fastest and at its slowest pace."""
+    earliest_end_at: Mapped[datetime | None]
+    latest_end_at: Mapped[datetime | None]
     exit_code: Mapped[int | None]
     end_code: Mapped[str | None] = mapped_column(String(60))
     end_data: Mapped[dict[str, Any] | None]

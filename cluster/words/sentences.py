@@ -97,6 +97,7 @@ VARIANTS: dict[str, tuple[tuple[str, str, bool], ...]] = {
     "waiting.start.ahead": (("is_more_ahead", ".more", True),),
     "waiting.start.at": (("starts_on_node", ".anywhere", False),),
     "waiting.certainty.history": (("earliest_at", ".range", True),),
+    "waiting.certainty.progress": (("earliest_at", ".range", True),),
     "waiting.start.freed": (("starts_on_node", ".anywhere", False),),
     "waiting.start.freed_at": (("starts_on_node", ".anywhere", False),),
     "archive.unreadable": (("name", ".unnamed", False),),
@@ -168,7 +169,7 @@ def waiting_start(
     now: datetime | None = None,
 ) -> str:
     """Who is ahead, what frees the units when, and how sure that is; empty where nothing is known."""
-    known = dict(data or {})
+    known = without_narrow_range(data or {})
     parts = []
     if known.get("ahead"):
         parts.append("waiting.start.ahead")
@@ -179,6 +180,15 @@ def waiting_start(
     if known.get("starts_at") or known.get("earliest_at"):
         parts += CERTAINTY.get(str(known.get("source")), [])
     return " ".join(fill(code, SENTENCES[variant(code, known)], known, language, zone, now) for code in parts)
+
+
+def without_narrow_range(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A range within one minute is none, where the likeliest moment is said."""
+    minutes = {str(data.get(name))[:16] for name in ("earliest_at", "latest_at")}
+    is_narrow = len(minutes) == 1 and data.get("starts_at")
+    return {
+        key: value for key, value in data.items() if not (is_narrow and key in ("earliest_at", "latest_at"))
+    }
 
 
 def waiting_help(data: Mapping[str, Any] | None, language: str = "en") -> str:
@@ -195,6 +205,7 @@ def waiting_help(data: Mapping[str, Any] | None, language: str = "en") -> str:
 CERTAINTY: dict[str, list[str]] = {
     Source.TIME_LIMITS: ["waiting.certainty.time_limits"],
     Source.HISTORY: ["waiting.certainty.history"],
+    Source.PROGRESS: ["waiting.certainty.progress"],
     Source.TOTALS: ["waiting.certainty.totals"],
 }
 """How sure an expected start is, by where it comes from."""

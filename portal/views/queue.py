@@ -32,7 +32,7 @@ def page() -> Response:
         view=view,
         wanted=wanted,
         waiting=waiting,
-        running=queue_page.runs_of(cluster, view, now),
+        running=queue_page.runs_of(view, now),
         opened=opened,
         shorts=queue_page.shorts_of(view.nodes, opened.units) if opened else [],
         history=queue_page.reasons_of(cluster, opened.job, now) if opened and opened.job else [],

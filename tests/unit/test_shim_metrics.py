@@ -106,3 +106,29 @@ def test_a_link_a_pipe_or_no_file_is_nothing(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "metrics.jsonl")
     assert not results.read_on(str(tmp_path))
     assert results.by_name == {}
+
+
+def test_the_course_is_told_in_few_marks_and_ends_with_the_newest(tmp_path: Path) -> None:
+    rows = [
+        json.dumps({"step": n, "epoch": n / 10, "time": 1000.0 + n, "scalars": {"epochs": 500}}).encode()
+        + b"\n"
+        for n in range(1, 2001)
+    ]
+    told = follow(tmp_path, *rows[:3]).course.told()
+    assert told == {"epochs": 500.0, "marks": [[0.1, 1001.0], [0.2, 1002.0], [0.3, 1003.0]]}
+    told = follow(tmp_path, b"".join(rows[3:])).course.told()
+    assert told and told["marks"][0] == [0.1, 1001.0] and told["marks"][-1] == [200.0, 3000.0]
+    assert len(told["marks"]) <= 34 and told["marks"] == sorted(told["marks"])
+
+
+def test_a_program_without_epochs_has_no_course(tmp_path: Path) -> None:
+    assert follow(tmp_path, b'{"step": 1, "scalars": {"loss/train": 2}}\n').course.told() is None
+
+
+def test_epochs_that_were_done_before_are_passed_over(tmp_path: Path) -> None:
+    pieces = [
+        json.dumps({"step": 1, "epoch": epoch, "time": time, "scalars": {}}).encode() + b"\n"
+        for epoch, time in ((1, 10), (2, 20), (1, 30), (2, 40), (3, 5), (3, 50))
+    ]
+    told = follow(tmp_path, *pieces).course.told()
+    assert told == {"epochs": None, "marks": [[1.0, 10.0], [2.0, 20.0], [3.0, 50.0]]}

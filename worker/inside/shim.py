@@ -156,7 +156,7 @@ class Shim:
             processes=len(living),
         )
         self.results.read_on(self.plan["out"])
-        usage.update(self.said_results())
+        usage.update(self.said_results(), course=self.results.course.told())
         try:
             shim_files.write_whole(os.path.join(self.control, "usage.json"), usage)
         except OSError as error:

@@ -10,6 +10,8 @@ import re
 import stat
 from typing import Any, Dict, List, Optional
 
+import shim_course
+
 FILE = "metrics.jsonl"
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./ -]{0,63}\Z")
 MOST_NAMES = 24
@@ -25,6 +27,7 @@ class Results:
     def __init__(self) -> None:
         self.by_name = {}  # type: Dict[str, List[float]]
         self.not_finite = None  # type: Optional[str]
+        self.course = shim_course.Course()
         self.read_bytes = 0
 
     def read_on(self, out: str) -> bool:
@@ -49,6 +52,9 @@ class Results:
         scalars = row.get("scalars") if isinstance(row, dict) else None
         if not isinstance(scalars, dict):
             return
+        self.course.take(
+            or_none(row.get("epoch")), or_none(row.get("time")), or_none(scalars.get(shim_course.EPOCHS))
+        )
         said = row.get("not_finite")
         for name, value in scalars.items():
             if not NAME.match(name):
@@ -75,6 +81,10 @@ class Results:
 def is_number(value: Any) -> bool:
     """Finite, and no whole number with hundreds of digits, at which float() gives up."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
+
+
+def or_none(value: Any) -> Optional[float]:
+    return float(value) if is_number(value) else None
 
 
 def read_piece(out: str, offset: int) -> bytes:

@@ -108,6 +108,10 @@ SENTENCES = {
     "waiting.certainty.history.range": (
         "Going by earlier runs it is between {earliest_at:clock} and {latest_at:clock}."
     ),
+    "waiting.certainty.progress": "That is from the progress of the running jobs.",
+    "waiting.certainty.progress.range": (
+        "Going by the progress of the running jobs it is between {earliest_at:clock} and {latest_at:clock}."
+    ),
     "waiting.certainty.totals": (
         "Starts between {earliest_at:clock} and {latest_at:clock}, going by the totals of the queue."
     ),

@@ -3,9 +3,10 @@
 import itertools
 import json
 import re
+from datetime import timedelta
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from cluster.domain.states import JobState
 from cluster.services import jobs
@@ -25,6 +26,14 @@ def write_metrics(lab: Lab, job: jobs.Job, epochs: int, total: int = 10) -> None
             time = begin + epoch * 60
             file.write(metric_row(epoch * 10, epoch, time, loss__train=1 / epoch, epochs=total))
             file.write(metric_row(epoch * 10, epoch, time, accuracy__validation=1 - 0.5 / epoch))
+
+
+def note_end(lab: Lab, job: jobs.Job, minutes: int) -> None:
+    """As the scheduler does for a job that says how fast it gets on."""
+    ends_at = lab.cluster.clock() + timedelta(minutes=minutes)
+    told = {"progress": 0.4, "expected_end_at": ends_at, "earliest_end_at": ends_at, "latest_end_at": ends_at}
+    with lab.cluster.store.write() as session:
+        session.execute(update(Attempt).where(Attempt.job_id == job.id).values(**told))
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
@@ -49,6 +58,7 @@ def test_every_tab_of_a_job_that_waits_runs_or_ended(lab: Lab, language: str) ->
 def test_the_head_says_how_far_it_is_and_when_it_ends(lab: Lab) -> None:
     job = lab.a_running_job()
     write_metrics(lab, job, 4)
+    note_end(lab, job, 6)
     html = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}").text
     assert "Epoch 4 of 10" in html
     assert "6 min left · about 14:06" in html
@@ -258,6 +268,7 @@ def test_the_queue_tells_the_order_the_reason_and_what_would_help(lab: Lab) -> N
 def test_the_queue_and_the_job_page_expect_the_same_end(lab: Lab) -> None:
     job = lab.a_running_job(time_limit_seconds=7200)
     write_metrics(lab, job, 4)
+    note_end(lab, job, 6)
     browser = lab.browser(lab.seoyeon)
     assert "about 14:06" in browser.get(f"/jobs/{job.id}").text
     queue = browser.get("/queue").text
