@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -182,10 +183,18 @@ class Reconciler:
     def intend_start(self, held: Held, attempt: LivingAttempt) -> Future[Handle]:
         """The intention is written before the executor is asked."""
         resume = find_again(self.cluster.settings, attempt) if attempt.resume_from else None
-        plan = read_start_plan(self.cluster, self.runtime, attempt.attempt_id, resume)
-        storage.ensure_workspace_folder(self.cluster.settings, attempt.workspace_id)
+        start = self.prepare_start(attempt, resume)
         attempts.record_starting(self.cluster, held, attempt.attempt_id, resume)
-        return self.starters.submit(self.executor.start, plan)
+        return self.starters.submit(start)
+
+    def prepare_start(self, attempt: LivingAttempt, resume: Resume | None) -> Callable[[], Handle]:
+        """A disk that is full or away lets this one start fail, and holds up nobody else."""
+        try:
+            plan = read_start_plan(self.cluster, self.runtime, attempt.attempt_id, resume)
+            storage.ensure_workspace_folder(self.cluster.settings, attempt.workspace_id)
+        except OSError as error:
+            return partial(refuse_start, str(error))
+        return partial(self.executor.start, plan)
 
     def finish_start(self, held: Held, attempt: LivingAttempt, start: Future[Handle]) -> None:
         with structlog.contextvars.bound_contextvars(job=attempt.job_id, attempt=attempt.number):
@@ -219,7 +228,12 @@ class Reconciler:
 
     def forestall(self, held: Held, attempt: LivingAttempt, cause: str | None) -> None:
         """Where the shim was faster, the next look sees it alive and stops it."""
-        if not self.executor.forestall(self.folder_of(attempt)):
+        try:
+            if not self.executor.forestall(self.folder_of(attempt)):
+                return
+        except OSError as error:
+            # Without the marker a late shim could begin: the units stay booked until the disk takes it.
+            log.warning("the start cannot be forestalled", error=str(error))
             return
         if cause is not None:
             self.interrupt(held, attempt, cause, {"attempt": attempt.number}, None)
@@ -241,11 +255,13 @@ class Reconciler:
     def end_strays(self) -> int | None:
         """Runs that no living attempt stands for: a database that was put back, a fence that was passed.
 
-        How many there were; None where the executor cannot tell.
+        How many there were; None where the executor cannot tell. The runs are listed before the rows: each had
+        its row first, so that one which another scheduler has just started is never taken for a stray.
         """
-        known = {(attempt.job_id, attempt.number) for attempt in attempts.list_living(self.cluster)}
         try:
-            strays = [run for run in self.executor.list_running() if (run.job, run.attempt) not in known]
+            runs = self.executor.list_running()
+            known = {(attempt.job_id, attempt.number) for attempt in attempts.list_living(self.cluster)}
+            strays = [run for run in runs if (run.job, run.attempt) not in known]
             for run in strays:
                 log.warning("a stray run is ended", job=run.job, attempt=run.attempt)
                 self.executor.force_stop(run.handle)
@@ -254,3 +270,8 @@ class Reconciler:
             log.warning("the executor does not answer", code=silence.code, **silence.data)
             return None
         return len(strays)
+
+
+def refuse_start(reason: str) -> Handle:
+    """Raises NotStarted."""
+    raise NotStarted("start.failed", reason=reason)

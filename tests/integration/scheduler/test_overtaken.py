@@ -1,0 +1,100 @@
+"""A reconciler that stood still, or whose disk is full: what others run is left alone, and the loop goes on."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from cluster.domain.attempts import START_AGAIN_AFTER
+from cluster.domain.states import Desired, JobState, TrainingKind
+from cluster.services import storage
+from cluster.services.context import Cluster
+from cluster.services.dispatch import place_waiting
+from cluster.services.leases import Held, hold_lease
+from cluster.store.jobs import Job
+from tests.builders import a_job, a_node, a_training, a_workspace
+from tests.integration.scheduler.conftest import as_environment
+from worker.executors.contract import Running
+from worker.executors.process import ProcessExecutor
+from worker.executors.simulated import SimulatedExecutor, World
+from worker.reconciler import Reconciler
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = World(tmp_path / "world")
+    world.add_node("node-a")
+    return world
+
+
+@pytest.fixture
+def job(light_cluster: Cluster) -> Job:
+    as_environment(light_cluster)
+    a_node(light_cluster, name="node-a")
+    training = a_training(light_cluster, a_workspace(light_cluster), kind=TrainingKind.ADVANCED)
+    return a_job(light_cluster, training, command=["train.py"])
+
+
+def hold(cluster: Cluster, name: str) -> Held:
+    held = hold_lease(cluster, name, "me", timedelta(hours=1))
+    assert held is not None
+    return held
+
+
+class Overtaken(SimulatedExecutor):
+    """While this scheduler asks what runs, another one has taken over and starts a job."""
+
+    cluster: Cluster
+    folder: Path
+
+    def list_running(self) -> list[Running]:
+        other = Reconciler(self.cluster, SimulatedExecutor(self.world), self.folder)
+        held = hold(self.cluster, "scheduler")
+        place_waiting(self.cluster, held)
+        other.reconcile(held)
+        return super().list_running()
+
+
+def test_what_another_scheduler_has_just_started_is_no_stray(
+    light_cluster: Cluster, world: World, job: Job, tmp_path: Path
+) -> None:
+    executor = Overtaken(world)
+    executor.cluster, executor.folder = light_cluster, tmp_path
+    assert Reconciler(light_cluster, executor, tmp_path).end_strays() == 0
+    assert [run.job for run in SimulatedExecutor(world).list_running()] == [job.id]
+
+
+def test_a_start_for_which_no_folder_can_be_made_is_tried_again(
+    light_cluster: Cluster, world: World, job: Job, tmp_path: Path
+) -> None:
+    """As on a full or broken disk: what lies in the way here is a file."""
+    folder = storage.workspace_folder(light_cluster.settings, job.workspace_id)
+    folder.parent.mkdir(parents=True)
+    folder.touch()
+    held, seconds = hold(light_cluster, "scheduler"), [0.0]
+    reconciler = Reconciler(light_cluster, SimulatedExecutor(world), tmp_path, lambda: seconds[0])
+    attempt_ids = place_waiting(light_cluster, held)
+    assert [reconciler.reconcile(held) for _ in range(2)] == [1, 1]
+    assert "File exists" in str(reconciler.not_started[attempt_ids[0]].data)
+    folder.unlink()
+    seconds[0] = START_AGAIN_AFTER.total_seconds()
+    reconciler.reconcile(held)
+    assert [run.job for run in SimulatedExecutor(world).list_running()] == [job.id]
+
+
+def test_a_start_that_cannot_be_forestalled_keeps_its_units_until_it_can(
+    light_cluster: Cluster, job: Job, tmp_path: Path
+) -> None:
+    folder = storage.workspace_folder(light_cluster.settings, job.workspace_id)
+    folder.parent.mkdir(parents=True)
+    folder.touch()
+    held = hold(light_cluster, "scheduler")
+    reconciler = Reconciler(light_cluster, ProcessExecutor(tmp_path, tmp_path), tmp_path)
+    assert len(place_waiting(light_cluster, held)) == 1
+    with light_cluster.store.write() as session:
+        session.get_one(Job, job.id).desired = Desired.STOP
+        session.get_one(Job, job.id).state = JobState.STOPPING
+    assert [reconciler.reconcile(held) for _ in range(2)] == [1, 1]
+    folder.unlink()
+    reconciler.reconcile(held)
+    assert reconciler.reconcile(held) == 0
