@@ -1,4 +1,4 @@
-"""How an attempt ended: the shim's `exit.json` as a checked value, and what its numbers mean (T14)."""
+"""How an attempt ended: the shim's `exit.json` as a checked value (T14)."""
 
 import json
 import math
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
+from cluster.domain.exit_meanings import meaning
 from cluster.domain.results import Results, check_metric, parse_results
 from cluster.domain.states import Desired, JobState
 
@@ -14,44 +15,6 @@ Value = TypeVar("Value")
 
 LARGEST_TRUTH = 256 * 1024
 MOST_RANKS = 4096
-
-SIGNALS = {
-    1: "SIGHUP",
-    2: "SIGINT",
-    3: "SIGQUIT",
-    4: "SIGILL",
-    5: "SIGTRAP",
-    6: "SIGABRT",
-    7: "SIGBUS",
-    8: "SIGFPE",
-    9: "SIGKILL",
-    10: "SIGUSR1",
-    11: "SIGSEGV",
-    12: "SIGUSR2",
-    13: "SIGPIPE",
-    14: "SIGALRM",
-    15: "SIGTERM",
-    24: "SIGXCPU",
-    25: "SIGXFSZ",
-    31: "SIGSYS",
-}
-"""Linux numbers, signal(7); those that end a program and that people have met."""
-
-MEANING_OF_SIGNAL = {
-    2: "exit.interrupt_key",
-    6: "exit.aborted",
-    9: "exit.killed",
-    11: "exit.segmentation_fault",
-    15: "exit.terminated",
-    25: "exit.file_too_large",
-}
-MEANING_OF_CODE = {
-    0: "exit.finished",
-    1: "exit.error",
-    2: "exit.wrong_usage",
-    126: "exit.not_executable",
-    127: "exit.command_not_found",
-}
 
 
 @dataclass(frozen=True)
@@ -210,18 +173,6 @@ def outcome(truth: ExitTruth, desired: Desired = Desired.RUN) -> Outcome:
     code, more = meaning(exit_code, signal)
     state = JobState.FINISHED if code == "exit.finished" else JobState.FAILED
     return Outcome(state, code, data | more, shown)
-
-
-def meaning(exit_code: int | None, signal: int | None = None) -> tuple[str, dict[str, Any]]:
-    """Code and data of a bare exit status; an exit code above 128 is a shell's way to name a signal."""
-    if signal is None and exit_code is not None and 128 < exit_code <= 128 + 64:
-        signal = exit_code - 128
-    if signal is not None:
-        known = {"signal": signal, "signal_name": SIGNALS.get(signal, f"SIG{signal}")}
-        return MEANING_OF_SIGNAL.get(signal, "exit.signal"), {"exit_code": 128 + signal} | known
-    if exit_code is None:
-        return "exit.lost", {}
-    return MEANING_OF_CODE.get(exit_code, "exit.other"), {"exit_code": exit_code}
 
 
 def without_truth(desired: Desired) -> Outcome:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from cluster.domain import exits
-from cluster.domain.exits import ExitTruth, Outcome, RankExit, meaning, outcome, parse_exit
+from cluster.domain.exit_meanings import meaning
+from cluster.domain.exits import ExitTruth, Outcome, RankExit, outcome, parse_exit
 from cluster.domain.states import Desired, JobState
 
 WHOLE: dict[str, Any] = {

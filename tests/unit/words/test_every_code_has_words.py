@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cluster import words
-from cluster.domain import exits, permissions, states
+from cluster.domain import exit_meanings, permissions, states
 from cluster.domain.permissions import MAY, Relation
 from cluster.domain.reasons import REASONS
 from cluster.words import sentences
@@ -83,7 +83,7 @@ def test_every_sentence_gets_the_data_that_it_speaks_of() -> None:
 
 
 @pytest.mark.parametrize(
-    "code", [*REASONS, *exits.MEANING_OF_CODE.values(), *exits.MEANING_OF_SIGNAL.values()]
+    "code", [*REASONS, *exit_meanings.MEANING_OF_CODE.values(), *exit_meanings.MEANING_OF_SIGNAL.values()]
 )
 def test_every_reason_and_every_end_has_a_sentence(code: str) -> None:
     assert code in SENTENCES

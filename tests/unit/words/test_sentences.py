@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from cluster import words
-from cluster.domain import exits, reasons
+from cluster.domain import exit_meanings, reasons
 from cluster.domain.errors import Refused
 from cluster.domain.names import check_file_name, check_user_name
 from cluster.domain.outlook import Outlook
@@ -191,7 +191,7 @@ def test_how_a_job_ended(code: str, data: dict[str, Any], english: str, korean: 
 
 def test_every_meaning_of_an_exit_code_has_words_in_both_languages() -> None:
     for number in range(256):
-        code, data = exits.meaning(number)
+        code, data = exit_meanings.meaning(number)
         for language in words.LANGUAGES:
             sentence = words.say(code, data, language)
             assert sentence != code
