@@ -170,7 +170,12 @@ def write_reasons(session: Session, look: Look, now: datetime) -> list[int]:
     still = set(
         session.scalars(
             select(Job.id)
-            .where(Job.id.in_(ids), tuple_(Job.id, Job.fence).in_(known), Job.state == JobState.WAITING)
+            .where(
+                Job.id.in_(ids),
+                tuple_(Job.id, Job.fence).in_(known),
+                Job.state == JobState.WAITING,
+                Job.held_at.is_(None),
+            )
             .with_for_update()
         )
     )

@@ -84,10 +84,15 @@ def finish_stops(cluster: Cluster, held: Held) -> int:
 
 
 def stop_rest(session: Session, sweep: Sweep, now: datetime, by: Actor | None = None) -> int:
-    """Whatever of it lives and was not stopped before, locked in the order of its ids; how many jobs."""
+    """Whatever of it lives and was not stopped before, locked in the order of its ids; how many jobs.
+
+    `by` is who wants it; None: what the sweep was marked for.
+    """
     wanted = (Job.sweep_id == sweep.id, Job.desired == Desired.RUN)
     living = (*wanted, Job.state.in_((JobState.WAITING, *UNDER_WAY)))
     number = len(session.scalars(select(Job.id).where(*living).order_by(Job.id).with_for_update()).all())
+    if by is not None:
+        mark_by_hand(session, sweep, now, by)
     data = {"sweep_id": sweep.id, "cause": sweep.stop_code, **(sweep.stop_data or {})}
     wish = {"desired": Desired.STOP, "stopped_by": by.user_id if by else None}
     busy = (*wanted, Job.state.in_(UNDER_WAY))
@@ -104,6 +109,13 @@ def stop_rest(session: Session, sweep: Sweep, now: datetime, by: Actor | None = 
     session.execute(update(Job).where(*waiting).values(waiting_code=None, waiting_data=null(), **end, **wish))
     sweep.stopping = False
     return number
+
+
+def mark_by_hand(session: Session, sweep: Sweep, now: datetime, by: Actor) -> None:
+    """After its jobs are locked, as where an end is recorded: in another order each would wait for the other."""
+    session.refresh(sweep, ("stopped_at", "stop_code", "stop_data"), with_for_update=True)
+    if sweep.stopped_at is None:
+        sweep.stopped_at, sweep.stop_code, sweep.stop_data = now, "sweep.stopped_by", {"by": by.name}
 
 
 def note_all(

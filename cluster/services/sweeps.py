@@ -80,6 +80,8 @@ def submit_sweep(
     """
     now = cluster.clock()
     with cluster.store.read() as session:
+        if idempotency and (answered := jobs.read_answer(session, actor, *idempotency)):
+            return session.get_one(Sweep, answered)
         checked = check(cluster, session, actor, training_id, request)
     with cluster.store.write(lock=f"submit {actor.user_id}" if idempotency else None) as session:
         if idempotency and (answered := jobs.read_answer(session, actor, *idempotency)):
@@ -199,8 +201,6 @@ def stop_sweep(cluster: Cluster, actor: Actor, sweep_id: int) -> int:
         require("sweep.stop", to_sweep(actor, sweep), sweep_id)
         if not any(state in LIVING_JOB_STATES for state in count_states(session, sweep_id)):
             raise Conflict("sweep.has_ended", id=sweep_id)
-        if sweep.stopped_at is None:
-            sweep.stopped_at, sweep.stop_code, sweep.stop_data = now, "sweep.stopped_by", {"by": actor.name}
         number = stop_rest(session, sweep, now, actor)
         write_entry(session, now, actor, "sweep.stop_requested", sweep_id, jobs=number)
     ring(cluster)

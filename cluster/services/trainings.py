@@ -115,7 +115,8 @@ def upload_code(cluster: Cluster, actor: Actor, training_id: int, code: Code) ->
     """A new version beside the old ones, which jobs that name them keep. The owner and managers may."""
     check_code(cluster, code)
     now = cluster.clock()
-    with cluster.store.write() as session:
+    # Two at once would take the same number and write into each other's folder.
+    with cluster.store.write(lock=f"code of training {training_id}") as session:
         training = load_training(session, actor, training_id)
         require("training.upload_code", to_training(actor, training), training_id)
         require_active(cluster, training.workspace, "code")
