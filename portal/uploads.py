@@ -2,14 +2,13 @@
 
 import os
 import secrets
-import time
 from pathlib import Path
 from typing import IO, Any
 
 from flask import Request, current_app, g
 from werkzeug.datastructures import FileStorage
 
-from cluster.services import storage, workspaces
+from cluster.services import leftovers, storage, workspaces
 from portal.current import current_actor, current_cluster
 
 ARCHIVE_ENDPOINT = "datasets.create"
@@ -17,7 +16,6 @@ CODE_ENDPOINTS = frozenset({"trainings.create", "trainings.upload_code"})
 MIB = 1024 * 1024
 CODE_BYTES = 24 * MIB
 FORM_BYTES = 2 * MIB
-LEFTOVER_SECONDS = 24 * 3600
 
 
 class PortalRequest(Request):
@@ -46,9 +44,9 @@ class PortalRequest(Request):
             return super()._get_file_stream(total_content_length, content_type, filename, content_length)
         values: dict[str, Any] = self.view_args or {}
         workspaces.read_workspace(current_cluster(), current_actor(), values["workspace_id"])
+        leftovers.forget_archives(current_cluster())
         folder = storage.incoming_folder(current_cluster().settings)
-        sweep(folder)
-        file = (folder / f"upload-{secrets.token_hex(8)}").open("xb+")
+        file = (folder / f"{leftovers.RECEIVED}{secrets.token_hex(8)}").open("xb+")
         g.setdefault("arriving", []).append(file)
         return file
 
@@ -72,13 +70,3 @@ def forget_arrived(error: BaseException | None) -> None:
     for file in g.pop("arriving", []):
         file.close()
         Path(file.name).unlink(missing_ok=True)
-
-
-def sweep(folder: Path) -> None:
-    """What a killed portal left behind goes with the next upload, a day later."""
-    for path in folder.glob("upload-*"):
-        try:
-            if time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
-                path.unlink()
-        except FileNotFoundError:
-            continue

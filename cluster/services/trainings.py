@@ -14,6 +14,7 @@ from cluster.domain.permissions import Relation, relation_to_training, require
 from cluster.domain.states import TrainingKind, Visibility
 from cluster.services import storage
 from cluster.services.context import Cluster
+from cluster.services.leftovers import forget_code
 from cluster.services.relations import load_workspace, require_active, to_training, to_workspace
 from cluster.store.audit import write_entry
 from cluster.store.trainings import Training, TrainingMember
@@ -79,6 +80,8 @@ def create_training(
     except IntegrityError:
         raise Refused("name", "name.taken", name=name) from None
     cluster.bell.ring("trainings", training.id)
+    if code:
+        forget_code(cluster, workspace_id)
     return training
 
 

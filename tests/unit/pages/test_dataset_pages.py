@@ -109,7 +109,8 @@ def test_an_unknown_way_is_refused(lab: Lab, way: str) -> None:
 
 def test_a_strangers_upload_is_not_even_received(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    monkeypatch.setattr("portal.uploads.sweep", lambda folder: opened.append("a file would be opened"))
+    forget_archives = "cluster.services.leftovers.forget_archives"
+    monkeypatch.setattr(forget_archives, lambda cluster: opened.append("a file would be opened"))
     path = f"/workspaces/{lab.workspace.id}/datasets/new"
     answer = lab.browser(lab.stranger).post(path, data=upload(content=b"x" * 100_000))
     assert answer.status_code == 404
