@@ -7,6 +7,7 @@ Each command is safe to repeat and answers with one line of JSON in which `chang
 import argparse
 import json
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from worker.adapters.certificates import ensure_authority, ensure_certificate
 from worker.adapters.runtime import digest_of_sources, install_runtime
 from worker.embedded.first_flight import fly
 from worker.embedded.training_environment import ensure_training_environment
+from worker.node_starts import empty_node, reopen_node
 from worker.wiring import open_cluster
 
 Answer = dict[str, Any]
@@ -81,6 +83,17 @@ def forget_node(settings: Settings, chosen: argparse.Namespace) -> Answer:
     return {"changed": revoke_node_token(open_cluster(settings), chosen.name)}
 
 
+def drain(settings: Settings, chosen: argparse.Namespace) -> Answer:
+    """Nothing new starts on the node from now on; answers once nothing runs there any more."""
+    at_most = timedelta(seconds=chosen.at_most)
+    return {"changed": empty_node(open_cluster(settings), chosen.name, at_most)}
+
+
+def undrain(settings: Settings, chosen: argparse.Namespace) -> Answer:
+    """Opened again, unless a person has closed it."""
+    return {"changed": reopen_node(open_cluster(settings), chosen.name)}
+
+
 COMMANDS = {
     "database": ensure_database,
     "runtime": ensure_runtime,
@@ -89,6 +102,8 @@ COMMANDS = {
     "certificates": ensure_certificates,
     "node-token": ensure_node_token,
     "forget-node": forget_node,
+    "drain": drain,
+    "undrain": undrain,
 }
 
 
@@ -99,10 +114,12 @@ def main(arguments: list[str]) -> int:
         each = verbs.add_parser(verb)
         if verb == "first-administrator":
             each.add_argument("--known", action="store_true", help="a secret was issued before")
-        if verb in {"node-token", "forget-node"}:
+        if verb in {"node-token", "forget-node", "drain", "undrain"}:
             each.add_argument("name")
         if verb == "node-token":
             each.add_argument("--executor", action="store_true", help="jobs can be started there")
+        if verb == "drain":
+            each.add_argument("--at-most", type=int, default=3600, help="seconds to wait for running jobs")
         if verb == "certificates":
             each.add_argument("--folder", required=True)
             each.add_argument("names", nargs="+", help="names and addresses, the public one first")

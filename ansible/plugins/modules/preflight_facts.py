@@ -194,6 +194,7 @@ def main():
         "system": read_system(),
         "architecture": platform.machine(),
         "python": "{}.{}".format(*sys.version_info),
+        "has_python_apt": os.path.isdir("/usr/lib/python3/dist-packages/apt"),
         "kernel": platform.release(),
         "is_systemd": Path("/run/systemd/system").is_dir(),
         "is_root": os.geteuid() == 0 or run("sudo", "-n", "true")[0] == 0,

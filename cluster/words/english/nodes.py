@@ -3,7 +3,12 @@
 SENTENCES = {
     "node.reason_missing": "Say why: whoever finds the node closed later wants to know.",
     "node.reason_too_long": "Use at most {most} characters for the reason.",
+    "node.jobs_still_run": "{node} is closed, and jobs {jobs} still run there.",
     "node.not_draining": "{node} is not being drained.",
+}
+
+HINTS = {
+    "node.jobs_still_run": "Stop these jobs or wait for their end, then run the same command again.",
 }
 
 TITLES = {

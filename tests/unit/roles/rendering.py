@@ -1,0 +1,99 @@
+"""Renders a role's templates and variables as Ansible would, with the product's own defaults and sources map."""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jinja2 import Environment, StrictUndefined
+from jinja2.nativetypes import NativeEnvironment, NativeTemplate
+from jinja2.runtime import Context
+
+ROOT = Path(__file__).parents[3]
+
+
+def whole(parts: Iterable[Any]) -> Any:
+    """One expression keeps its type, and text beside it makes a string; a string is never read as a number."""
+    found = list(parts)
+    return found[0] if len(found) == 1 else "".join(str(part) for part in found)
+
+
+class Values(NativeEnvironment):
+    """For variables: as Ansible's own templates since 2.19."""
+
+    concat = staticmethod(whole)  # type: ignore[assignment]
+
+
+class ValueTemplate(NativeTemplate):
+    environment_class = Values
+
+
+Values.template_class = ValueTemplate
+
+
+class Lazy(Context):
+    """A variable may hold a template; it is rendered where it is asked for, and what it asks for in turn."""
+
+    def resolve_or_missing(self, key: str) -> Any:
+        return rendered(super().resolve_or_missing(key), dict(self.parent))
+
+
+def rendered(value: Any, known: dict[str, Any]) -> Any:
+    if isinstance(value, str) and "{" in value and ("{{" in value or "{%" in value):
+        return environment(Values).from_string(value.strip()).render(known)
+    if isinstance(value, dict):
+        return {name: rendered(each, known) for name, each in value.items()}
+    if isinstance(value, list):
+        return [rendered(each, known) for each in value]
+    return value
+
+
+def is_version(found: Any, wanted: str, operator: str) -> bool:
+    """Ansible's test of the same name, for the operators that the roles use."""
+    ours, theirs = ([int(part) for part in re.findall(r"\d+", str(each))] for each in (found, wanted))
+    return {">=": ours >= theirs, "<": ours < theirs, "==": ours == theirs}[operator]
+
+
+def regex_search(value: str, pattern: str) -> str:
+    found = re.search(pattern, value)
+    return found[0] if found else ""
+
+
+@cache
+def environment(kind: type[Environment]) -> Environment:
+    made = kind(undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
+    made.context_class = Lazy
+    made.tests["version"] = is_version
+    made.filters["regex_replace"] = lambda value, pattern, by="": re.sub(pattern, by, value)
+    made.filters["regex_search"] = regex_search
+    return made
+
+
+def read(path: str) -> dict[str, Any]:
+    file = ROOT / path
+    return (yaml.safe_load(file.read_text()) or {}) if file.exists() else {}
+
+
+def variables(role: str, **given: Any) -> dict[str, Any]:
+    """What the role knows where the inventory says nothing but `given`."""
+    known: dict[str, Any] = {}
+    for path in (
+        f"roles/{role}/defaults/main.yml",
+        "inventory/group_vars/all/sources.yml",
+        "inventory/group_vars/all/cluster.yml",
+        f"roles/{role}/vars/main.yml",
+    ):
+        known |= read(path)
+    return known | given
+
+
+def value_of(role: str, name: str, **given: Any) -> Any:
+    known = variables(role, **given)
+    return rendered(known[name], known)
+
+
+def render(role: str, template: str, **given: Any) -> str:
+    text = (ROOT / "roles" / role / "templates" / f"{template}.j2").read_text()
+    return environment(Environment).from_string(text).render(variables(role, **given))
