@@ -122,6 +122,8 @@ class Settings:
     """Requests come through our own proxy alone, which says whose they are."""
     launcher: str = "detached"
     """How the process executor starts a shim: `detached`, or `systemd` for a transient unit of its own."""
+    ansible_programs: Path | None = None
+    """The folder of `ansible-playbook`, whose environment is not this one; None: made when it is first needed."""
     service_user: str = ""
     """Whom the services without root run as: owner of the storage, reader of what jobs write."""
     version: str = VERSION
@@ -172,6 +174,7 @@ class Settings:
             ),
             is_behind_proxy=told.choice("BEHIND_PROXY", "no", "yes") == "yes",
             launcher=told.choice("LAUNCHER", "detached", "systemd"),
+            ansible_programs=Path(programs) if (programs := told.text("ANSIBLE_PROGRAMS")) else None,
             service_user=told.text("SERVICE_USER"),
         )
         if told.wrong:

@@ -1,6 +1,8 @@
 """English for operations, their steps, and what went wrong in them, by code."""
 
 SENTENCES = {
+    "ansible.missing": "{path} has no ansible-playbook that answers.",
+    "ansible.too_old": "{path} is ansible-core {found}; {needed} or newer is needed.",
     "operation.stale": "Somebody else has taken this operation over.",
     "operation.not_ended_badly": "Only an operation that failed or was interrupted can be tried again.",
     "operation.dropped": "Begun {times:times} and dropped each time: whoever worked on it disappeared.",
@@ -24,6 +26,8 @@ SENTENCES = {
 }
 
 HINTS = {
+    "ansible.missing": "Type make ansible, and set GROUNDCREW_ANSIBLE_PROGRAMS to the folder that it prints.",
+    "ansible.too_old": "Type make ansible, and set GROUNDCREW_ANSIBLE_PROGRAMS to the folder that it prints.",
     "operation.dropped": "Look at the task worker's log, then try again.",
     "operation.broken": "The task worker's log has the details. Try again; if it stays so, report it.",
     "environment.no_space": "Make room, then try the operation again.",
@@ -44,6 +48,7 @@ HINTS = {
 }
 
 TITLES = {
+    "ansible": "No Ansible that fits",
     "operation": "The operation did not end well",
     "start": "Not started",
     "engine": "No answer",

@@ -1,0 +1,34 @@
+"""Which Ansible the worker calls: the one that a setting names, with an environment of its own, and never an old one."""
+
+import re
+import subprocess
+from pathlib import Path
+
+from cluster.domain.errors import Unavailable
+
+AT_LEAST = (2, 19)
+"""As the sources map of the playbooks says, which read the same version's syntax."""
+ANSWERS_WITHIN = 60
+"""Seconds."""
+VERSION = re.compile(r"^ansible-playbook \[core (\d+)\.(\d+)[^\]]*\]")
+
+
+def check_ansible(programs: Path) -> Path:
+    """The `ansible-playbook` of this folder. Raises Unavailable where it does not answer or is too old."""
+    program = programs / "ansible-playbook"
+    found = VERSION.match(ask_version(program))
+    if found is None:
+        raise Unavailable("ansible.missing", path=str(programs))
+    if (int(found[1]), int(found[2])) < AT_LEAST:
+        needed = ".".join(str(number) for number in AT_LEAST)
+        raise Unavailable("ansible.too_old", path=str(program), found=f"{found[1]}.{found[2]}", needed=needed)
+    return program
+
+
+def ask_version(program: Path) -> str:
+    command = [str(program), "--version"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=ANSWERS_WITHIN)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout if done.returncode == 0 else ""
