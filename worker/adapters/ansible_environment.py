@@ -1,4 +1,4 @@
-"""Which Ansible the worker calls: the one that a setting names, with an environment of its own, and never an old one."""
+"""Which Ansible the worker calls: the one that a setting names, in an environment of its own, and never an old one."""
 
 import re
 import subprocess
