@@ -48,6 +48,10 @@ class Told:
             self.wrong.append(PREFIX + name)
         return value
 
+    def folder(self, name: str) -> Path | None:
+        value = self.text(name)
+        return Path(value) if value else None
+
     def zone(self, name: str, default: str) -> str:
         value = self.text(name, default)
         try:
@@ -126,7 +130,15 @@ class Settings:
     """The folder of `ansible-playbook`, whose environment is not this one; None: made when it is first needed."""
     service_user: str = ""
     """Whom the services without root run as: owner of the storage, reader of what jobs write."""
+    ansible_dir: Path | None = None
+    """Where the catalogue of repairs and its playbooks lie; None: this installation offers no repairs."""
+    backups_dir: Path | None = None
+    """Where backups of the database land; None: in the state directory."""
     version: str = VERSION
+
+    @property
+    def backups(self) -> Path:
+        return self.backups_dir or self.state_dir / "backups"
 
     @property
     def storage_dir(self) -> Path:
@@ -174,8 +186,10 @@ class Settings:
             ),
             is_behind_proxy=told.choice("BEHIND_PROXY", "no", "yes") == "yes",
             launcher=told.choice("LAUNCHER", "detached", "systemd"),
-            ansible_programs=Path(programs) if (programs := told.text("ANSIBLE_PROGRAMS")) else None,
+            ansible_programs=told.folder("ANSIBLE_PROGRAMS"),
             service_user=told.text("SERVICE_USER"),
+            ansible_dir=told.folder("ANSIBLE_DIR"),
+            backups_dir=told.folder("BACKUPS_DIR"),
         )
         if told.wrong:
             raise MissingSettings(told.wrong)

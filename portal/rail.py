@@ -10,6 +10,7 @@ from flask_login import current_user
 from cluster.domain.states import JobState, WorkspaceState
 from cluster.domain.terms import workspace_state
 from cluster.services import jobs, users, workspaces
+from cluster.services.repair_catalogue import has_repairs
 from portal.attention import attention
 from portal.current import current_actor, current_cluster, is_fragment, read_once
 from portal.shell import Person, Shell, administrator_rail, workspace_rail
@@ -26,7 +27,7 @@ def shell() -> Shell:
     calls = Counter(line.place for line in attention())
     calls["/"] = len(attention())
     groups = (
-        administrator_rail(request.path, counts(), calls)
+        administrator_rail(request.path, counts(), calls, has_repairs(cluster))
         if current_actor().is_administrator
         else workspace_rail(request.path, workspace_of_page(), counts(), calls)
     )

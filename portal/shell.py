@@ -68,9 +68,13 @@ class Shell:
 
 
 def administrator_rail(
-    path: str, counts: Mapping[str, int] | None = None, calls: Mapping[str, int] | None = None
+    path: str,
+    counts: Mapping[str, int] | None = None,
+    calls: Mapping[str, int] | None = None,
+    has_repairs: bool = False,
 ) -> tuple[Group, ...]:
     """Three groups: the cluster now, research, administration. Counts and calls by path, as {"/queue": 45}."""
+    repairs = (Entry("tool", _("Repairs"), "/repairs"),) if has_repairs else ()
     return _marked(
         path,
         counts or {},
@@ -96,7 +100,8 @@ def administrator_rail(
             Group(
                 _("Administration"),
                 (
-                    Entry("tool", _("Operations"), "/operations"),
+                    *repairs,
+                    Entry("clipboard-check", _("Operations"), "/operations"),
                     Entry("users", _("Users"), "/users"),
                     Entry("clock", _("Accounting"), "/accounting"),
                 ),

@@ -23,6 +23,7 @@ from cluster.store.base import Row
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Attempt, Job, first_position
 from cluster.store.nodes import Allocation, Node, Unit
+from cluster.store.repairs import RepairRun
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
@@ -205,3 +206,20 @@ def holding(cluster: Cluster, job: Job, units: list[Unit]) -> Attempt:
     )
     add(cluster, attempt)
     return attempt
+
+
+def a_repair_run(cluster: Cluster, user: User, name: str = "back-up-now", **columns: object) -> RepairRun:
+    """One under way on the master unless told otherwise."""
+    values: dict[str, object] = {
+        "name": name,
+        "target": "master",
+        "host": "lab-a",
+        "digest": "0" * 64,
+        "reason": "before the update",
+        "asked_by": user.id,
+        "asked_at": cluster.clock(),
+        "tasks": [{"name": "Write the database out as SQL", "hosts": {}}],
+    }
+    run = RepairRun(**values | columns)
+    add(cluster, run)
+    return run

@@ -18,6 +18,7 @@ from cluster.store.engine import Store
 from cluster.store.migrate import upgrade
 from tests.databases import PostgresqlMissing, PostgresqlServer, postgresql_server
 
+ANSIBLE = Path(__file__).resolve().parents[1] / "ansible"
 IS_CI = os.environ.get("CI") == "true"
 
 
@@ -120,6 +121,7 @@ def settings_for(url: str, state_dir: Path) -> Settings:
         redis_url=f"unix://{state_dir}/run/redis.sock",
         secret_key="a key for tests only, long enough",
         time_zone="Asia/Seoul",
+        ansible_dir=ANSIBLE,
     )
 
 

@@ -1,4 +1,4 @@
-"""``python -m worker scheduler | tasks QUEUE | agent | appliance … | up | down | status | reset``."""
+"""``python -m worker scheduler | tasks QUEUE | agent | appliance … | upkeep … | up | down | status | reset``."""
 
 import sys
 from pkgutil import resolve_name
@@ -16,6 +16,7 @@ FOR_A_PERSON = {
     "status": "worker.embedded.status:main",
     "reset": "worker.embedded.reset:main",
     "appliance": "worker.appliance:main",
+    "upkeep": "worker.upkeep:main",
 }
 """Each command loads only what it needs: ``make status`` does not wait for the scheduler's imports."""
 

@@ -96,6 +96,7 @@ class OperationKind(StrEnum):
     DATASET_IMPORT = "dataset.import"
     DATASET_SAMPLE = "dataset.sample"
     DATASET_DELETE = "dataset.delete"
+    REPAIR = "repair"
 
 
 class OperationState(StrEnum):
@@ -116,6 +117,7 @@ class EnvironmentState(StrEnum):
 class Queue(StrEnum):
     GENERAL = "general"
     IMAGES = "images"
+    REPAIR = "repair"
 
 
 LIVING_JOB_STATES = (JobState.WAITING, JobState.STARTING, JobState.RUNNING, JobState.STOPPING)

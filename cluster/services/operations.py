@@ -14,6 +14,7 @@ from cluster.services.context import Cluster
 from cluster.store.audit import write_entry
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Environment, Operation
+from cluster.store.repairs import RepairRun
 from cluster.store.visibility import own_workspace_ids
 from cluster.store.workspaces import Workspace
 
@@ -27,6 +28,7 @@ QUEUE_OF = {
     OperationKind.DATASET_IMPORT: Queue.GENERAL,
     OperationKind.DATASET_SAMPLE: Queue.GENERAL,
     OperationKind.DATASET_DELETE: Queue.GENERAL,
+    OperationKind.REPAIR: Queue.REPAIR,
 }
 
 
@@ -274,14 +276,19 @@ def retry_operation(cluster: Cluster, actor: Actor, operation_id: int) -> Operat
         operation = session.get_one(Operation, operation_id, with_for_update=True)
         if operation.state not in (OperationState.FAILED, OperationState.INTERRUPTED):
             raise Conflict("operation.not_ended_badly", id=operation_id)
-        operation.state = OperationState.REQUESTED
-        operation.error_code = operation.error_data = operation.ended_at = None
-        operation.claims = 0
-        operation.requested_at = operation.rung_at = now
-        resume_subject(session, operation)
+        ask_again(session, operation, now)
         write_entry(session, now, actor, "operation.retried", operation_id, kind=operation.kind)
     ring_operation(cluster, operation)
     return operation
+
+
+def ask_again(session: Session, operation: Operation, now: datetime) -> None:
+    """The caller rings after its commit. Raises Conflict for a repair that has ended."""
+    operation.state = OperationState.REQUESTED
+    operation.error_code = operation.error_data = operation.ended_at = None
+    operation.claims = 0
+    operation.requested_at = operation.rung_at = now
+    resume_subject(session, operation)
 
 
 def resume_subject(session: Session, operation: Operation) -> None:
@@ -292,3 +299,7 @@ def resume_subject(session: Session, operation: Operation) -> None:
         dataset = session.get_one(Dataset, operation.subject_id)
         dataset.state = DatasetState.PREPARING
         dataset.error_code = dataset.error_data = None
+    elif operation.kind == OperationKind.REPAIR:
+        run = session.get_one(RepairRun, operation.subject_id)
+        if run.ended_at is not None:
+            raise Conflict("repair.ask_again")

@@ -28,6 +28,8 @@ COUNTED: dict[str, tuple[str, str, str]] = {
     "ranks": ("rank", "ranks", "랭크 {}개"),
     "tries": ("try", "tries", "{}번"),
     "times": ("time", "times", "{}번"),
+    "operations": ("operation", "operations", "{}건"),
+    "rows": ("row", "rows", "{}행"),
     "entries": ("entry", "entries", "항목 {}개"),
 }
 """English singular and plural, Korean with its counter."""

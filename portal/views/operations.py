@@ -7,7 +7,7 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from cluster.domain.errors import NotFound
-from cluster.domain.states import OperationState
+from cluster.domain.states import OperationKind, OperationState
 from cluster.files.beneath import FileMissing, FileNotPlain, open_file
 from cluster.services import operations
 from cluster.store.base import LARGEST_ID
@@ -44,6 +44,8 @@ def index() -> ResponseReturnValue:
 @blueprint.get("/operations/<int:operation_id>")
 def page(operation_id: int) -> ResponseReturnValue:
     operation = operations.read_operation(current_cluster(), current_actor(), operation_id)
+    if operation.kind == OperationKind.REPAIR and operation.state is not OperationState.INTERRUPTED:
+        return redirect(url_for("repairs.run", run_id=operation.subject_id), 303)
     piece = "operations/_operation.html" if is_fragment() else "operations/page.html"
     return render_template(
         piece,

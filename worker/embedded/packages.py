@@ -68,6 +68,7 @@ TO_TEST = (
 TO_RUN_ANSIBLE = (
     Need(("python3-venv",), files=(PYTHON_VENV,)),
     Need(("openssh-client",), programs=("ssh",)),
+    Need(("zstd",), programs=("zstd",)),
 )
 TO_RUN_CONTAINERS = (Need(("docker.io",), programs=("dockerd",)),)
 TO_MEASURE = (

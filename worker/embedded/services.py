@@ -67,6 +67,7 @@ def services(places: Places) -> list[Service]:
         Service("scheduler", (*worker, "scheduler"), 30, 10),
         Service("tasks-general", (*worker, "tasks", "general"), 40, 4),
         Service("tasks-images", (*worker, "tasks", "images"), 40, 4),
+        Service("tasks-repair", (*worker, "tasks", "repair"), 40, 4),
         Service("agent", (*worker, "agent"), 50, 4),
     ]
 

@@ -37,12 +37,14 @@ def ensure_settings(places: Places, port: int | None) -> dict[str, str]:
         "GROUNDCREW_HOST": "127.0.0.1",
         "GROUNDCREW_PORT": new_port,
     }
+    fixed["GROUNDCREW_ANSIBLE_DIR"] = str(places.clone / "ansible")
     if settings.get("GROUNDCREW_PUBLIC_URL", address(old_port)) == address(old_port):
         fixed["GROUNDCREW_PUBLIC_URL"] = address(new_port)
     first = {
         "GROUNDCREW_DATABASE_URL": f"sqlite:///{places.database_file}",
         "GROUNDCREW_SECRET_KEY": secrets.token_urlsafe(48),
         "GROUNDCREW_TIME_ZONE": machine_time_zone(),
+        "GROUNDCREW_BACKUPS_DIR": str(backups_folder(places)),
     }
     changed = {name: value for name, value in fixed.items() if settings.get(name) != value}
     changed.update({name: value for name, value in first.items() if name not in settings})
@@ -67,6 +69,12 @@ def write_settings(file: Path, changed: Mapping[str, str]) -> None:
     unfinished.touch(mode=0o600)
     unfinished.write_text("".join(lines))
     unfinished.rename(file)
+
+
+def backups_folder(places: Places) -> Path:
+    """In the clone, where `make reset` leaves them; in the state directory where the clone is not ours."""
+    beside = places.clone / "backups"
+    return beside if os.access(beside, os.W_OK) else places.state / "backups"
 
 
 def machine_time_zone() -> str:

@@ -28,6 +28,7 @@ from tests.builders import (
     a_dataset,
     a_job,
     a_node,
+    a_repair_run,
     a_training,
     a_user,
     a_workspace,
@@ -130,6 +131,7 @@ def build(cluster: Cluster, file: Path) -> House:
         error_data={"times": 5},
     )
     add(cluster, operation)
+    run = a_repair_run(cluster, people["administrator"])
     log = cluster.settings.state_dir / "log"
     log.mkdir()
     (log / f"operation-{operation.id}.log").write_text("first line\nthe disk is full\n")
@@ -149,6 +151,7 @@ def build(cluster: Cluster, file: Path) -> House:
         "job_id": job.id,
         "sweep_id": sweep.id,
         "operation_id": operation.id,
+        "run_id": run.id,
         "user_id": people["stranger"].id,
         "token_id": made.id,
         "session_id": session.id,

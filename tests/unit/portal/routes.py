@@ -42,7 +42,13 @@ def read_routes() -> list[Route]:
 
 
 ROUTES = read_routes()
-OTHERS = {"filename": "app.css", "name": "epoch-0001.weights.h5", "attempt": 1, "version": 1}
+OTHERS = {
+    "filename": "app.css",
+    "name": "epoch-0001.weights.h5",
+    "attempt": 1,
+    "repair": "back-up-now",
+    "version": 1,
+}
 """Arguments that are no ids of rows."""
 
 

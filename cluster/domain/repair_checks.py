@@ -1,0 +1,116 @@
+"""What each check of a verification decides from the facts that were read: values in, a code with its data out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from cluster.domain.repairs import Check, CheckKind
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One line of a verification; `code` has words in both languages."""
+
+    is_ok: bool
+    code: str
+    data: dict[str, Any]
+
+    def to_data(self) -> dict[str, Any]:
+        return {"is_ok": self.is_ok, "code": self.code, "data": self.data}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What was read of the installation at one moment; what no check asked for is left at its default."""
+
+    newest_backup: Mapping[str, Any] | None = None
+    """{name, made_at, restored_at, rows, problem}, times as datetimes or None."""
+    services: Mapping[str, datetime | None] | None = None
+    """Name: running since; None where it does not run."""
+    stuck_operations: int = 0
+    leftovers: int = 0
+    free_bytes: int = 0
+    whole_bytes: int = 0
+    portal_status: int | None = None
+    """What /health answered; None: nothing."""
+
+
+def judge(check: Check, facts: Facts, since: datetime) -> Answer:
+    """`since`: what was made, restored or started before this moment does not count."""
+    return JUDGES[check.kind](check, facts, since)
+
+
+def backup_made(check: Check, facts: Facts, since: datetime) -> Answer:
+    backup = facts.newest_backup
+    if backup is None:
+        return Answer(False, "check.backup_made.none", {})
+    data = {"name": backup["name"], "at": backup["made_at"].isoformat(), "rows": backup["rows"]}
+    if backup["made_at"] < since:
+        return Answer(False, "check.backup_made.old", data)
+    return Answer(True, "check.backup_made.ok", data)
+
+
+def backup_restored(check: Check, facts: Facts, since: datetime) -> Answer:
+    backup = facts.newest_backup
+    if backup is None:
+        return Answer(False, "check.backup_made.none", {})
+    data = {"name": backup["name"], "rows": backup["rows"]}
+    if backup["problem"]:
+        return Answer(False, "check.backup_restored.problem", {**data, "problem": backup["problem"]})
+    restored_at = backup["restored_at"]
+    if restored_at is None or restored_at < since:
+        return Answer(False, "check.backup_restored.never", data)
+    return Answer(True, "check.backup_restored.ok", {**data, "at": restored_at.isoformat()})
+
+
+def services_running(check: Check, facts: Facts, since: datetime) -> Answer:
+    """With `restarted` they must have started after `since`."""
+    services = facts.services or {}
+    names = [str(name) for name in check.options["services"]]
+    missing = [name for name in names if services.get(name) is None]
+    if missing:
+        return Answer(False, "check.services_running.not", {"names": missing})
+    if check.options.get("restarted"):
+        old = [name for name in names if (services[name] or since) < since]
+        if old:
+            return Answer(False, "check.services_running.old", {"names": old})
+    return Answer(True, "check.services_running.ok", {"names": names})
+
+
+def no_stuck_operations(check: Check, facts: Facts, since: datetime) -> Answer:
+    count = facts.stuck_operations
+    if count:
+        return Answer(False, "check.no_stuck_operations.not", {"operations": count})
+    return Answer(True, "check.no_stuck_operations.ok", {})
+
+
+def no_leftovers(check: Check, facts: Facts, since: datetime) -> Answer:
+    if facts.leftovers:
+        return Answer(False, "check.no_leftovers.not", {"entries": facts.leftovers})
+    return Answer(True, "check.no_leftovers.ok", {})
+
+
+def disk_free(check: Check, facts: Facts, since: datetime) -> Answer:
+    """`share` is the part of the disk that has to be free, 0 to 1."""
+    share = facts.free_bytes / facts.whole_bytes if facts.whole_bytes else 0.0
+    data = {"free": facts.free_bytes, "share": round(share, 3), "wanted": float(check.options["share"])}
+    is_ok = share >= float(check.options["share"])
+    return Answer(is_ok, "check.disk_free.ok" if is_ok else "check.disk_free.not", data)
+
+
+def portal_answers(check: Check, facts: Facts, since: datetime) -> Answer:
+    is_ok = facts.portal_status == 200
+    data = {"status": facts.portal_status}
+    return Answer(is_ok, "check.portal_answers.ok" if is_ok else "check.portal_answers.not", data)
+
+
+JUDGES = {
+    CheckKind.BACKUP_MADE: backup_made,
+    CheckKind.BACKUP_RESTORED: backup_restored,
+    CheckKind.SERVICES_RUNNING: services_running,
+    CheckKind.NO_STUCK_OPERATIONS: no_stuck_operations,
+    CheckKind.NO_LEFTOVERS: no_leftovers,
+    CheckKind.DISK_FREE: disk_free,
+    CheckKind.PORTAL_ANSWERS: portal_answers,
+}

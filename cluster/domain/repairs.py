@@ -1,0 +1,187 @@
+"""Repairs as data: what a file of the catalogue says, and what is checked before one is asked for."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from cluster.domain.errors import GroundcrewError, Refused
+
+LONGEST_REASON = 500
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,253}[A-Za-z0-9])?")
+LANGUAGES = ("en", "ko")
+
+
+class Group(StrEnum):
+    """How the catalogue is read: from what only looks to what cannot be undone."""
+
+    CHECK = "check"
+    MEND = "mend"
+    DANGEROUS = "dangerous"
+
+
+class Jobs(StrEnum):
+    """What becomes of the jobs that run where the repair works."""
+
+    GO_ON = "go_on"
+    WAIT = "wait"
+    STOP = "stop"
+
+
+class CheckKind(StrEnum):
+    """What a verification can ask; the task worker knows how to read each."""
+
+    BACKUP_MADE = "backup_made"
+    BACKUP_RESTORED = "backup_restored"
+    SERVICES_RUNNING = "services_running"
+    NO_STUCK_OPERATIONS = "no_stuck_operations"
+    NO_LEFTOVERS = "no_leftovers"
+    DISK_FREE = "disk_free"
+    PORTAL_ANSWERS = "portal_answers"
+
+
+class Installation(StrEnum):
+    """EMBEDDED is what `make up` runs on one machine, SERVERS what site.yml has installed."""
+
+    EMBEDDED = "embedded"
+    SERVERS = "servers"
+
+
+class CatalogueBroken(GroundcrewError):
+    """A file of the catalogue does not say what it must: `file` and `what` name the place."""
+
+    def __init__(self, file: str, what: str) -> None:
+        super().__init__("repair.catalogue_broken", file=file, what=what)
+
+
+@dataclass(frozen=True)
+class Said:
+    """One text in both languages, as the file has it."""
+
+    en: str
+    ko: str
+
+    def in_language(self, language: str) -> str:
+        return self.ko if language == "ko" else self.en
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of the verification; `options` belong to its kind."""
+
+    kind: CheckKind
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Repair:
+    """One repair of the catalogue; `timeout` is seconds, `tasks` the playbook's own names in their order."""
+
+    name: str
+    title: Said
+    text: Said
+    group: Group
+    installations: frozenset[Installation]
+    jobs: Jobs
+    undo: Said
+    checks: tuple[Check, ...]
+    tasks: tuple[Said, ...]
+    timeout: int
+    gentler: tuple[str, ...] = ()
+    restarts_operations: bool = False
+    """Whether what task workers are doing begins anew."""
+    lists: str = ""
+    """What the forecast lists before it is deleted: `leftovers`, or nothing."""
+
+    @property
+    def needs_typed_name(self) -> bool:
+        return self.group is Group.DANGEROUS
+
+
+def parse_repair(name: str, document: Any, playbook: Any) -> Repair:
+    """Both files of one stem, as YAML read them. Raises CatalogueBroken."""
+    file = f"ansible/repairs/{name}.yml"
+    if not NAME.fullmatch(name) or not isinstance(document, dict):
+        raise CatalogueBroken(file, "no mapping of a repair's words")
+    known = {*Repair.__dataclass_fields__, "korean"} - {"name", "tasks"}
+    unknown = sorted(set(map(str, document)) - known)
+    if unknown:
+        raise CatalogueBroken(file, f"unknown: {', '.join(unknown)}")
+    try:
+        return Repair(
+            name=name,
+            title=parse_said(document["title"]),
+            text=parse_said(document["text"]),
+            group=Group(document["group"]),
+            installations=frozenset(Installation(each) for each in document["installations"]),
+            jobs=Jobs(document["jobs"]),
+            undo=parse_said(document["undo"]),
+            checks=tuple(parse_check(each) for each in document["checks"]),
+            tasks=parse_tasks(playbook, document.get("korean", {})),
+            timeout=int(document["timeout"]),
+            gentler=tuple(document.get("gentler", ())),
+            restarts_operations=bool(document.get("restarts_operations", False)),
+            lists=str(document.get("lists", "")),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise CatalogueBroken(file, f"{type(error).__name__}: {error}") from error
+
+
+def parse_said(value: Any) -> Said:
+    """Raises KeyError, TypeError, ValueError."""
+    texts = {language: " ".join(value[language].split()) for language in LANGUAGES}
+    if not all(texts.values()):
+        raise ValueError("an empty text")
+    return Said(**texts)
+
+
+def parse_check(value: Any) -> Check:
+    options = dict(value)
+    return Check(CheckKind(options.pop("kind")), options)
+
+
+def parse_tasks(playbook: Any, korean: Mapping[str, str]) -> tuple[Said, ...]:
+    """The names of all tasks of all plays; each has Korean. Raises KeyError, ValueError."""
+    names = [str(task["name"]) for play in playbook for task in play["tasks"]]
+    if not names or len(set(names)) != len(names):
+        raise ValueError("tasks without a name of their own")
+    return tuple(Said(en=name, ko=str(korean[name])) for name in names)
+
+
+def check_catalogue(repairs: Mapping[str, Repair]) -> None:
+    """What one file says of another. Raises CatalogueBroken."""
+    for repair in repairs.values():
+        for gentler in repair.gentler:
+            if gentler not in repairs:
+                raise CatalogueBroken(f"ansible/repairs/{repair.name}.yml", f"no such gentler way: {gentler}")
+
+
+def check_reason(text: str) -> str:
+    """Raises Refused: the audit entry says why."""
+    reason = " ".join(text.split())
+    if not reason:
+        raise Refused("reason", "repair.reason_missing")
+    if len(reason) > LONGEST_REASON:
+        raise Refused("reason", "repair.reason_too_long", most=LONGEST_REASON)
+    return reason
+
+
+def check_typed(repair: Repair, typed: str, target: str) -> None:
+    """Raises Refused where a dangerous repair is asked for without the target's name."""
+    if repair.needs_typed_name and typed.strip() != target:
+        raise Refused("typed", "repair.other_name", typed=typed.strip()[:60], name=target)
+
+
+def check_host(name: str) -> str:
+    """The name as Ansible's inventory gets it. Raises Refused for what could mean anything else there."""
+    if not HOST.fullmatch(name):
+        raise Refused("target", "repair.host_unusable", name=name[:60])
+    return name
+
+
+def typical_seconds(seconds: Sequence[float]) -> float | None:
+    """The middle one of the last runs; None where there is none."""
+    known = sorted(seconds)
+    return known[len(known) // 2] if known else None

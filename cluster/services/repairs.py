@@ -1,0 +1,272 @@
+"""Repairs: what one would do is said before it is asked for; one at a time per target; checks decide how it ended."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session, joinedload
+
+from cluster.domain.errors import Conflict, NotFound
+from cluster.domain.people import Actor
+from cluster.domain.permissions import require_administrator, require_person
+from cluster.domain.repair_runs import Verdict
+from cluster.domain.repairs import Jobs, Repair, check_host, check_reason, check_typed, typical_seconds
+from cluster.domain.states import JobState, OperationKind, OperationState
+from cluster.services.context import Cluster
+from cluster.services.operations import request_operation, ring_operation
+from cluster.services.repair_catalogue import Entry, find_entry, read_catalogue
+from cluster.services.spare_files import Leftover, list_leftovers
+from cluster.store.audit import write_entry
+from cluster.store.jobs import Job
+from cluster.store.nodes import Node
+from cluster.store.operations import Operation
+from cluster.store.repairs import RepairRun
+
+MASTER = "master"
+LAST_RUNS = 3
+RUNNING = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
+WITH_PEOPLE = (joinedload(RepairRun.asker), joinedload(RepairRun.operation))
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One line of the catalogue."""
+
+    repair: Repair
+    last: RepairRun | None
+    seconds: float | None
+    """How long it usually takes, by its last runs."""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What would happen, read at `read_at`; `etag` changes with anything that the person decides by."""
+
+    repair: Repair
+    digest: str
+    target: str
+    host: str
+    read_at: datetime
+    last_runs: Sequence[RepairRun]
+    seconds: float | None
+    jobs: Sequence[Job]
+    """Those that stop or wait; empty where they go on."""
+    jobs_there: int
+    operations: Sequence[Operation]
+    """Those under way that begin anew."""
+    leftovers: Sequence[Leftover]
+    gentler: Sequence[Shown]
+    under_way: RepairRun | None
+    is_first: bool
+    """Whether none has run here yet: Ansible may have to be prepared before."""
+    etag: str
+
+
+def list_repairs(cluster: Cluster, actor: Actor) -> list[Shown]:
+    require_administrator(actor)
+    entries = read_catalogue(cluster)
+    with cluster.store.read() as session:
+        return [show(session, entry.repair) for entry in entries.values()]
+
+
+def show(session: Session, repair: Repair) -> Shown:
+    runs = read_last_runs(session, repair.name)
+    return Shown(repair, runs[0] if runs else None, typical_seconds(seconds_of(runs)))
+
+
+def read_last_runs(session: Session, name: str, limit: int = LAST_RUNS) -> list[RepairRun]:
+    """Ended ones, newest first."""
+    query = select(RepairRun).where(RepairRun.name == name, RepairRun.ended_at.is_not(None))
+    return list(session.scalars(query.options(*WITH_PEOPLE).order_by(RepairRun.id.desc()).limit(limit)))
+
+
+def seconds_of(runs: Sequence[RepairRun]) -> list[float]:
+    return [
+        (run.ended_at - run.started_at).total_seconds()
+        for run in runs
+        if run.ended_at and run.started_at and run.verdict is Verdict.VERIFIED
+    ]
+
+
+def forecast(cluster: Cluster, actor: Actor, name: str) -> Forecast:
+    """Changes nothing. Raises Forbidden, NotFound, CatalogueBroken."""
+    require_administrator(actor)
+    entry = find_entry(cluster, name)
+    repair = entry.repair
+    leftovers = list_leftovers(cluster) if repair.lists == "leftovers" else []
+    with cluster.store.read() as session:
+        host = host_of_master(session)
+        runs = read_last_runs(session, name)
+        there = running_jobs(session)
+        operations = operations_under_way(session) if repair.restarts_operations else []
+        under_way = read_under_way(session, MASTER)
+        is_first = (
+            session.scalar(select(RepairRun.id).where(RepairRun.started_at.is_not(None)).limit(1)) is None
+        )
+        gentler = [show(session, find_entry(cluster, each).repair) for each in repair.gentler]
+    jobs = there if repair.jobs is not Jobs.GO_ON else []
+    return Forecast(
+        repair=repair,
+        digest=entry.digest,
+        target=MASTER,
+        host=host,
+        read_at=cluster.clock(),
+        last_runs=runs,
+        seconds=typical_seconds(seconds_of(runs)),
+        jobs=jobs,
+        jobs_there=len(there),
+        operations=operations,
+        leftovers=leftovers,
+        gentler=gentler,
+        under_way=under_way,
+        is_first=is_first,
+        etag=etag_of(entry, host, jobs, operations, leftovers, under_way),
+    )
+
+
+def etag_of(
+    entry: Entry,
+    host: str,
+    jobs: Sequence[Job],
+    operations: Sequence[Operation],
+    leftovers: Sequence[Leftover],
+    under_way: RepairRun | None,
+) -> str:
+    """Of everything that the forecast says about others: whoever clicks has seen this and nothing else."""
+    seen = [
+        entry.digest,
+        host,
+        [job.id for job in jobs],
+        [operation.id for operation in operations],
+        [[str(leftover.path), leftover.size] for leftover in leftovers],
+        under_way.id if under_way else None,
+    ]
+    return hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:32]
+
+
+def host_of_master(session: Session) -> str:
+    """The first node that reported is the machine itself; before any has, the word for it."""
+    return session.scalar(select(Node.name).order_by(Node.id).limit(1)) or MASTER
+
+
+def running_jobs(session: Session) -> list[Job]:
+    loads = (joinedload(Job.user), joinedload(Job.workspace))
+    return list(session.scalars(select(Job).where(Job.state.in_(RUNNING)).options(*loads).order_by(Job.id)))
+
+
+def operations_under_way(session: Session) -> list[Operation]:
+    query = select(Operation).where(
+        Operation.state == OperationState.RUNNING, Operation.kind != OperationKind.REPAIR
+    )
+    return list(session.scalars(query.options(joinedload(Operation.requester)).order_by(Operation.id)))
+
+
+def read_under_way(session: Session, target: str) -> RepairRun | None:
+    query = select(RepairRun).where(RepairRun.target == target, RepairRun.ended_at.is_(None))
+    return session.scalar(query.options(*WITH_PEOPLE))
+
+
+def request_repair(
+    cluster: Cluster, actor: Actor, name: str, etag: str, reason: str, typed: str = ""
+) -> RepairRun:
+    """Raises Refused, Forbidden, NotFound, Conflict where the forecast has changed or another one runs there."""
+    require_administrator(actor)
+    require_person(actor)
+    seen = forecast(cluster, actor, name)
+    reason = check_reason(reason)
+    check_typed(seen.repair, typed, seen.host)
+    refuse_second(seen.under_way)
+    if etag != seen.etag:
+        raise Conflict("repair.forecast_changed", name=name)
+    now = cluster.clock()
+    run = RepairRun(
+        name=name,
+        target=seen.target,
+        host=check_host(seen.host),
+        digest=seen.digest,
+        reason=reason,
+        asked_by=actor.user_id,
+        asked_at=now,
+        listed=[[str(leftover.path), leftover.size] for leftover in seen.leftovers],
+        tasks=[{"name": task.en, "hosts": {}} for task in seen.repair.tasks],
+    )
+    try:
+        with cluster.store.write() as session:
+            session.add(run)
+            session.flush()
+            operation = request_operation(session, OperationKind.REPAIR, run.id, actor, now)
+            run.operation_id = operation.id
+            write_entry(session, now, actor, "repair.asked", run.id, name=name, host=run.host, reason=reason)
+    except IntegrityError:
+        with cluster.store.read() as session:
+            refuse_second(read_under_way(session, seen.target))
+        raise
+    ring_operation(cluster, operation)
+    return run
+
+
+def refuse_second(under_way: RepairRun | None) -> None:
+    if under_way is not None:
+        raise Conflict(
+            "repair.under_way",
+            run=under_way.id,
+            host=under_way.host,
+            who=under_way.asker.name,
+            at=under_way.asked_at.isoformat(),
+        )
+
+
+def read_run(cluster: Cluster, actor: Actor, run_id: int) -> RepairRun:
+    """Raises Forbidden, NotFound."""
+    require_administrator(actor)
+    with cluster.store.read() as session:
+        run = session.scalar(select(RepairRun).where(RepairRun.id == run_id).options(*WITH_PEOPLE))
+    if run is None:
+        raise NotFound("repair", run_id)
+    return run
+
+
+def list_runs(
+    cluster: Cluster, actor: Actor, before_id: int | None = None, limit: int = 20
+) -> list[RepairRun]:
+    """Newest first."""
+    require_administrator(actor)
+    query = select(RepairRun).options(*WITH_PEOPLE).order_by(RepairRun.id.desc()).limit(limit)
+    if before_id is not None:
+        query = query.where(RepairRun.id < before_id)
+    with cluster.store.read() as session:
+        return list(session.scalars(query))
+
+
+def count_under_way(cluster: Cluster) -> int:
+    query = select(func.count(RepairRun.id)).where(RepairRun.ended_at.is_(None))
+    with cluster.store.read() as session:
+        return session.scalar(query) or 0
+
+
+def cancel_repair(cluster: Cluster, actor: Actor, run_id: int) -> RepairRun:
+    """The first time the playbook is asked to end, the second time it is ended. Raises Conflict once it is over."""
+    require_administrator(actor)
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        run = session.get(RepairRun, run_id, with_for_update=True)
+        if run is None:
+            raise NotFound("repair", run_id)
+        if run.ended_at is not None:
+            raise Conflict("repair.over", id=run_id)
+        run.is_forced = run.cancel_asked_at is not None
+        run.cancel_asked_at = run.cancel_asked_at or now
+        write_entry(session, now, actor, "repair.cancelled", run.id, name=run.name, forced=run.is_forced)
+    cluster.bell.ring("operations", run.operation_id or 0)
+    return run
+
+
+def changed_tasks(cluster: Cluster, run: RepairRun) -> dict[str, Any]:
+    """Korean for the run's own tasks, by their name; empty where the catalogue has them no more."""
+    entry = read_catalogue(cluster).get(run.name)
+    return {task.en: task for task in entry.repair.tasks} if entry else {}

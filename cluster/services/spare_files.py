@@ -1,0 +1,80 @@
+"""What lies on the disk and is of no use any more: listed with its reason before anything is deleted.
+
+Only our own state directory is looked at, and nothing there that a row still names.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from cluster.domain.errors import NotFound
+from cluster.services.context import Cluster
+from cluster.store.operations import Operation
+from cluster.store.repairs import RepairRun
+
+COPIES_KEPT = 2
+"""Copies of the database from before migrations; the newest stay."""
+LOG_AFTER = timedelta(days=90)
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """`code` says why it may go; `size` in bytes."""
+
+    path: Path
+    size: int
+    code: str
+
+
+def list_leftovers(cluster: Cluster) -> list[Leftover]:
+    """Largest first; reads the disk, changes nothing."""
+    now = cluster.clock()
+    with cluster.store.read() as session:
+        named = named_ids(session)
+    found = [*old_copies(cluster), *old_logs(cluster, now, named)]
+    return sorted(found, key=lambda leftover: (-leftover.size, str(leftover.path)))
+
+
+def named_ids(session: Session) -> set[int]:
+    """Operations that have not ended: their logs are being written."""
+    return set(session.scalars(select(Operation.id).where(Operation.ended_at.is_(None))))
+
+
+def old_copies(cluster: Cluster) -> Iterator[Leftover]:
+    """Copies of the database that migrations made, all but the newest."""
+    copies = sorted((cluster.settings.state_dir / "database").glob("before-*.db"), key=modified)
+    for path in copies[:-COPIES_KEPT]:
+        yield Leftover(path, path.stat().st_size, "leftover.database_copy")
+
+
+def owner(path: Path) -> int | None:
+    """The operation that a log belongs to, by its name."""
+    digits = "".join(sign for sign in path.stem if sign.isdigit())
+    return int(digits) if digits else None
+
+
+def old_logs(cluster: Cluster, now: datetime, still: set[int]) -> Iterator[Leftover]:
+    for path in sorted((cluster.settings.state_dir / "log").glob("operation-*.log")):
+        if modified(path) < (now - LOG_AFTER).timestamp() and owner(path) not in still:
+            yield Leftover(path, path.stat().st_size, "leftover.log")
+
+
+def modified(path: Path) -> float:
+    return path.stat(follow_symlinks=False).st_mtime
+
+
+def delete_leftovers(cluster: Cluster, run_id: int) -> list[Leftover]:
+    """Deletes what the run's forecast listed and what is still of no use; returns it. Raises NotFound."""
+    with cluster.store.read() as session:
+        run = session.get(RepairRun, run_id)
+    if run is None:
+        raise NotFound("repair", run_id)
+    listed = {path for path, _ in run.listed}
+    gone = [leftover for leftover in list_leftovers(cluster) if str(leftover.path) in listed]
+    for leftover in gone:
+        leftover.path.unlink(missing_ok=True)
+    return gone

@@ -1,0 +1,79 @@
+"""English for repairs, their checks, backups and what may be deleted, by code."""
+
+SENTENCES = {
+    "repair.reason_missing": "Write why: the audit log keeps it.",
+    "repair.reason_too_long": "A reason has at most {most:number} characters.",
+    "repair.other_name": "{typed} is not the name of this forecast. Type {name}.",
+    "repair.host_unusable": "{name} is no name under which Ansible could reach a machine.",
+    "repair.catalogue_broken": "The catalogue of repairs cannot be read: {file}: {what}.",
+    "repair.forecast_changed": (
+        "Something changed since this forecast was made. Nothing was done; this is the new one."
+    ),
+    "repair.under_way": "Repair {run} runs on {host}: {who} asked for it at {at:clock}. One at a time.",
+    "repair.over": "This repair is over.",
+    "repair.ask_again": "A repair that has ended is asked for again from its forecast.",
+    "repair.no_ansible": "The Ansible environment could not be built: {line}",
+    "repair.files_changed": (
+        "The files of {name} are not the ones that the forecast showed. Nothing was done."
+    ),
+    "repair.locked": "Another run holds the lock of {host}. Nothing was done.",
+    "repair.vanished": "The process of this run on {host} was killed; what it had left behind was ended.",
+    "repair.not_verified": "It ran, and the verification says that {host} is not as it should be.",
+    "repair.cancelled": "It was cancelled, and the verification says that {host} is not as it should be.",
+    "backup.sqlite_only": "This release writes out SQLite databases only; use pg_dump for PostgreSQL.",
+    "backup.zstd_failed": "zstd ended with exit code {exit_code}.",
+    "backup.none": "There is no backup in {folder}.",
+    "backup.no_room": "A backup needs {needed:bytes} on the disk, and {free:bytes} are free.",
+    "backup.broken": "{name} cannot be restored: {problem}.",
+    "check.backup_made.none": "no backup yet",
+    "check.backup_made.old": "the newest backup is of {at:clock}",
+    "check.backup_made.ok": "{name} holds {rows:rows}",
+    "check.backup_restored.problem": "{name} cannot be restored: {problem}",
+    "check.backup_restored.never": "{name} has not been restored",
+    "check.backup_restored.ok": "{name} restored at {at:clock}, all {rows:rows} there",
+    "check.services_running.not": "{names:list} do not run",
+    "check.services_running.old": "{names:list} were not restarted",
+    "check.services_running.ok": "{names:list} run",
+    "check.no_stuck_operations.not": "{operations:operations} stuck",
+    "check.no_stuck_operations.ok": "no operation is stuck",
+    "check.no_leftovers.not": "{entries:files} of no use",
+    "check.no_leftovers.ok": "nothing of no use is left",
+    "check.disk_free.not": "{free:bytes} free, {share:percent}; {wanted:percent} are wanted",
+    "check.disk_free.ok": "{free:bytes} free, {share:percent}",
+    "check.portal_answers.not": "the portal does not answer",
+    "check.portal_answers.ok": "the portal answers",
+    "leftover.database_copy": "copy of the database from before an update",
+    "leftover.log": "log of an operation, older than 90 days",
+    "not_found.repair": "There is no such repair, or you may not see it.",
+}
+
+HINTS = {
+    "repair.no_ansible": "The log of this run ends with the reason. make ansible builds it by hand.",
+    "repair.files_changed": "Open the forecast again and read what runs now.",
+    "repair.locked": "Wait until it has ended, then open the forecast again.",
+    "repair.vanished": "Open the forecast again: the repair may be run a second time.",
+    "repair.not_verified": (
+        "The red line of the verification says what is still the case; the first failure in the "
+        "matrix says why."
+    ),
+    "repair.under_way": "Watch that one, then come back.",
+    "repair.catalogue_broken": "Mend the file, or remove it.",
+}
+
+TITLES = {
+    "repair": "The repair",
+    "backup": "The backup",
+    "check": "Verification",
+    "leftover": "Of no use any more",
+}
+
+WORDS = {
+    "operation.repair": "Repair",
+    "step.prepare_ansible": "Prepare Ansible",
+    "step.look_before": "Look before anything is changed",
+    "step.play": "Run the playbook",
+    "queue.repair": "Repairs",
+    "action.repair.asked": "Repair asked for",
+    "action.repair.ended": "Repair ended",
+    "action.repair.cancelled": "Repair cancelled",
+}

@@ -1,0 +1,201 @@
+"""Repairs: the catalogue, the forecast before the click, and the run with what each task did where."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from markupsafe import Markup
+
+from cluster.domain.errors import Conflict, Refused
+from cluster.domain.repair_runs import BAD_CELLS, Verdict
+from cluster.domain.repairs import Group, Repair, Said
+from cluster.files.beneath import FileMissing, FileNotPlain, open_file
+from cluster.services import repairs
+from cluster.services.repair_catalogue import read_catalogue
+from cluster.services.repairs import Forecast
+from cluster.store.base import LARGEST_ID
+from cluster.store.repairs import RepairRun
+from portal import forms
+from portal.current import current_actor, current_cluster, is_fragment
+from portal.i18n import _, language
+from portal.job_files.log import read_piece
+from portal.saying import N_, say, say_error
+
+blueprint = Blueprint("repairs", __name__)
+
+GROUPS = {
+    Group.CHECK: N_("Check and keep safe"),
+    Group.MEND: N_("Mend"),
+    Group.DANGEROUS: N_("Dangerous: cannot be undone"),
+}
+STATES = {
+    Verdict.VERIFIED: "verified",
+    Verdict.NOT_VERIFIED: "failed",
+    Verdict.CANCELLED: "stopped",
+    Verdict.BROKEN: "failed",
+}
+WORDS = {
+    Verdict.VERIFIED: N_("Verified"),
+    Verdict.NOT_VERIFIED: N_("Not verified"),
+    Verdict.CANCELLED: N_("Cancelled"),
+    Verdict.BROKEN: N_("Did not run"),
+}
+RUNS_SHOWN = 20
+LOG_BYTES = 64 * 1024
+FIELDS = ("etag", "reason", "typed")
+
+
+@dataclass(frozen=True)
+class LogLine:
+    """One line of the transcript; `kind` is empty, `task`, `changed` or `error`."""
+
+    number: int
+    text: str
+    kind: str
+
+
+@blueprint.app_template_global("in_words")
+def in_words(said: Said) -> str:
+    """A text of the catalogue in the reader's language."""
+    return said.in_language(language())
+
+
+@blueprint.app_template_global("run_state")
+def run_state(run: RepairRun) -> dict[str, str]:
+    if run.verdict is not None:
+        return {"kind": STATES[run.verdict], "word": _(WORDS[run.verdict])}
+    return {"kind": "running", "word": _("Running")}
+
+
+@blueprint.app_template_global("repair_title")
+def repair_title(name: str) -> str:
+    """The stem where the catalogue has it no more."""
+    entry = read_catalogue(current_cluster()).get(name)
+    return in_words(entry.repair.title) if entry else name
+
+
+@blueprint.get("/repairs")
+def index() -> ResponseReturnValue:
+    cluster, actor = current_cluster(), current_actor()
+    shown = repairs.list_repairs(cluster, actor)
+    before = min(request.args.get("before", LARGEST_ID, type=int), LARGEST_ID)
+    runs = repairs.list_runs(cluster, actor, before, RUNS_SHOWN + 1)
+    return render_template(
+        "repairs/_list.html" if is_fragment() else "repairs/list.html",
+        groups=[
+            (_(word), [line for line in shown if line.repair.group is group])
+            for group, word in GROUPS.items()
+        ],
+        runs=runs[:RUNS_SHOWN],
+        has_more=len(runs) > RUNS_SHOWN,
+    )
+
+
+@blueprint.get("/repairs/<repair>")
+def forecast(repair: str) -> ResponseReturnValue:
+    return render_forecast(repair, {})
+
+
+def render_forecast(name: str, errors: dict[str, str]) -> str:
+    """Read at this moment, also after a refusal: what the person decides by is never older than the page."""
+    seen = repairs.forecast(current_cluster(), current_actor(), name)
+    return render_template("repairs/forecast.html", seen=seen, steps=steps_of(seen), errors=errors)
+
+
+def steps_of(seen: Forecast) -> list[dict[str, Any]]:
+    """The playbook's own tasks with the seconds that each took in the last run."""
+    last = {task["name"]: task.get("seconds") for run in seen.last_runs[:1] for task in run.tasks}
+    return [{"word": in_words(task), "seconds": last.get(task.en)} for task in seen.repair.tasks]
+
+
+@blueprint.post("/repairs/<repair>")
+def ask(repair: str) -> ResponseReturnValue:
+    """A forecast that is no longer true runs nothing; the new one is shown with what was typed."""
+    try:
+        forms.expect(*FIELDS)
+        etag, reason, typed = (forms.text(field) for field in FIELDS)
+        run = repairs.request_repair(current_cluster(), current_actor(), repair, etag, reason, typed)
+    except Refused as refusal:
+        return render_forecast(repair, forms.problems(refusal)), 422
+    except Conflict as conflict:
+        return render_forecast(repair, {"": say_error(conflict)}), 409
+    return redirect(url_for("repairs.run", run_id=run.id), 303)
+
+
+@blueprint.get("/repairs/runs/<int:run_id>")
+def run(run_id: int) -> ResponseReturnValue:
+    cluster = current_cluster()
+    found = repairs.read_run(cluster, current_actor(), run_id)
+    entry = read_catalogue(cluster).get(found.name)
+    return render_template(
+        "repairs/_run.html" if is_fragment() else "repairs/run.html",
+        run=found,
+        title=repair_title(found.name),
+        tasks=shown_tasks(found, entry.repair if entry else None),
+        hosts=hosts_of(found),
+        first_failure=first_failure(found),
+        log=read_log(found),
+        took=((found.ended_at or cluster.clock()) - found.asked_at).total_seconds(),
+    )
+
+
+def shown_tasks(found: RepairRun, repair: Repair | None) -> list[dict[str, Any]]:
+    """With names in the reader's language; a task that never began shows every host as not run."""
+    said = {task.en: in_words(task) for task in repair.tasks} if repair else {}
+    hosts = hosts_of(found)
+    return [
+        {
+            "word": said.get(task["name"], task["name"]),
+            "cells": [
+                (host, task["hosts"].get(host, "not_run"), task.get("lines", {}).get(host)) for host in hosts
+            ],
+            "seconds": task.get("seconds"),
+            "output": task.get("output") or {},
+        }
+        for task in found.tasks
+    ]
+
+
+def hosts_of(found: RepairRun) -> list[str]:
+    named = dict.fromkeys(host for task in found.tasks for host in task["hosts"])
+    return list(named) or [found.host]
+
+
+def first_failure(found: RepairRun) -> int | None:
+    """The line of the log at which the first failed cell's output begins."""
+    for task in found.tasks:
+        for host, cell in task["hosts"].items():
+            if cell in BAD_CELLS:
+                return int(task.get("lines", {}).get(host) or 1)
+    return None
+
+
+def read_log(found: RepairRun) -> list[LogLine]:
+    """The transcript so far, its beginning if it is very long; empty before the playbook runs."""
+    name = f"operation-{found.operation_id}.log"
+    try:
+        with open_file(current_cluster().settings.state_dir, "log", name) as file:
+            text = read_piece(file, 0, LOG_BYTES).text
+    except (FileMissing, FileNotPlain):
+        return []
+    return [LogLine(number, line, kind_of(line)) for number, line in enumerate(text.splitlines(), 1)]
+
+
+def kind_of(line: str) -> str:
+    if line.startswith(("fatal:", "failed:")):
+        return "error"
+    if line.startswith("changed:"):
+        return "changed"
+    return "task" if line.startswith(("TASK ", "PLAY ")) else ""
+
+
+@blueprint.post("/repairs/runs/<int:run_id>/cancel")
+def cancel(run_id: int) -> ResponseReturnValue:
+    repairs.cancel_repair(current_cluster(), current_actor(), run_id)
+    return redirect(url_for("repairs.run", run_id=run_id), 303)
+
+
+@blueprint.app_template_global("check_line_words")
+def check_line_words(answer: dict[str, Any]) -> Markup | str:
+    return say(str(answer["code"]), answer.get("data") or {})

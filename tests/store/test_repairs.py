@@ -1,0 +1,184 @@
+"""Asking for a repair: what was seen is what runs, one at a time per target, and all of it is audited."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select
+
+from cluster.domain.errors import Conflict, Forbidden, NotFound, Refused
+from cluster.domain.people import Actor
+from cluster.domain.repair_runs import Verdict
+from cluster.domain.states import OperationState
+from cluster.services import operations, repairs
+from cluster.services.context import Cluster
+from cluster.services.repair_progress import begin_run, count_stuck, finish_run, release_stuck
+from cluster.services.spare_files import delete_leftovers, list_leftovers
+from cluster.store.audit import AuditEntry
+from cluster.store.operations import Operation
+from cluster.store.repairs import RepairRun
+from tests.builders import a_node, a_repair_run, a_user, actor_of, add, an_administrator
+
+
+@pytest.fixture
+def chief(cluster: Cluster) -> Actor:
+    a_node(cluster, 2, name="lab-a")
+    return actor_of(an_administrator(cluster))
+
+
+def ask(cluster: Cluster, chief: Actor, name: str = "back-up-now", typed: str = "") -> RepairRun:
+    etag = repairs.forecast(cluster, chief, name).etag
+    return repairs.request_repair(cluster, chief, name, etag, "before the update", typed)
+
+
+def ended(cluster: Cluster, run: RepairRun, verdict: Verdict = Verdict.VERIFIED, seconds: float = 5) -> None:
+    operation = operations.claim_operation(cluster, run.operation_id or 0, "a worker")
+    assert operation is not None
+    begin_run(cluster, operation, [])
+    cluster.clock.move(seconds=seconds)  # type: ignore[attr-defined]
+    finish_run(cluster, operation, verdict, 0, [])
+
+
+def actions(cluster: Cluster) -> list[str]:
+    with cluster.store.read() as session:
+        return list(session.scalars(select(AuditEntry.action).where(AuditEntry.object_kind == "repair")))
+
+
+def test_a_repair_is_a_row_an_operation_and_an_audit_entry(cluster: Cluster, chief: Actor) -> None:
+    run = ask(cluster, chief)
+    operation = operations.read_operation(cluster, chief, run.operation_id or 0)
+    assert (operation.queue, operation.subject_id, run.host) == ("repair", run.id, "lab-a")
+    assert actions(cluster) == ["repair.asked"]
+    ended(cluster, run)
+    assert actions(cluster) == ["repair.asked", "repair.ended"]
+    assert repairs.read_run(cluster, chief, run.id).verdict is Verdict.VERIFIED
+
+
+def test_the_second_one_hears_who_was_first(cluster: Cluster, chief: Actor) -> None:
+    run = ask(cluster, chief)
+    with pytest.raises(Conflict) as refused:
+        ask(cluster, chief, "restart-task-workers")
+    assert (refused.value.code, refused.value.data["run"]) == ("repair.under_way", run.id)
+    assert refused.value.data["who"] == chief.name
+    ended(cluster, run)
+    ask(cluster, chief, "restart-task-workers")
+
+
+def test_of_two_clicks_at_once_one_runs(cluster: Cluster, chief: Actor) -> None:
+    etag = repairs.forecast(cluster, chief, "back-up-now").etag
+    results: list[str] = []
+    gate = threading.Barrier(4)
+
+    def click() -> None:
+        gate.wait(20)
+        try:
+            repairs.request_repair(cluster, chief, "back-up-now", etag, "both of us", "")
+            results.append("runs")
+        except Conflict as conflict:
+            results.append(conflict.code)
+
+    clicks = [threading.Thread(target=click) for _ in range(4)]
+    for each in clicks:
+        each.start()
+    for each in clicks:
+        each.join(60)
+    assert sorted(results) == ["repair.under_way"] * 3 + ["runs"]
+
+
+def test_a_forecast_that_is_no_longer_true_runs_nothing(cluster: Cluster, chief: Actor) -> None:
+    seen = repairs.forecast(cluster, chief, "restart-task-workers").etag
+    now = cluster.clock()
+    add(cluster, Operation(kind="dataset.import", queue="general", subject_id=None, workspace_id=None,
+                           requested_by=chief.user_id, requested_at=now, state=OperationState.RUNNING,
+                           lease_until=now + timedelta(minutes=1)))  # fmt: skip
+    with pytest.raises(Conflict) as refused:
+        repairs.request_repair(cluster, chief, "restart-task-workers", seen, "stuck", "")
+    assert refused.value.code == "repair.forecast_changed"
+    assert len(repairs.forecast(cluster, chief, "restart-task-workers").operations) == 1
+    assert actions(cluster) == []
+
+
+def test_a_reason_is_kept_and_a_dangerous_repair_wants_the_name(cluster: Cluster, chief: Actor) -> None:
+    etag = repairs.forecast(cluster, chief, "free-disk-space").etag
+    for reason, typed in (("", "lab-a"), ("full", "lab-b"), ("full", "")):
+        with pytest.raises(Refused):
+            repairs.request_repair(cluster, chief, "free-disk-space", etag, reason, typed)
+    assert repairs.request_repair(cluster, chief, "free-disk-space", etag, "full", "lab-a").reason == "full"
+
+
+def test_nobody_else_sees_or_asks(cluster: Cluster, chief: Actor) -> None:
+    user = actor_of(a_user(cluster))
+    run = ask(cluster, chief)
+    for refused in (
+        lambda: repairs.list_repairs(cluster, user),
+        lambda: repairs.forecast(cluster, user, "back-up-now"),
+        lambda: repairs.request_repair(cluster, user, "back-up-now", "", "why", ""),
+        lambda: repairs.read_run(cluster, user, run.id),
+        lambda: repairs.cancel_repair(cluster, user, run.id),
+    ):
+        with pytest.raises(Forbidden):
+            refused()
+    token = actor_of(an_administrator(cluster, "root"), scopes=frozenset({"write"}))
+    with pytest.raises(Forbidden):
+        repairs.request_repair(cluster, token, "back-up-now", "", "why", "")
+    with pytest.raises(NotFound):
+        repairs.forecast(cluster, chief, "../site")
+
+
+def test_the_forecast_says_how_long_the_last_ones_took(cluster: Cluster, chief: Actor) -> None:
+    assert repairs.forecast(cluster, chief, "back-up-now").seconds is None
+    for seconds in (4, 40, 6):
+        ended(cluster, ask(cluster, chief), seconds=seconds)
+    ended(cluster, ask(cluster, chief), Verdict.NOT_VERIFIED, 400)
+    seen = repairs.forecast(cluster, chief, "back-up-now")
+    assert (seen.seconds, seen.last_runs[0].verdict) == (40, Verdict.NOT_VERIFIED)
+
+
+def test_cancelling_asks_first_and_forces_then(cluster: Cluster, chief: Actor) -> None:
+    run = ask(cluster, chief)
+    assert repairs.cancel_repair(cluster, chief, run.id).is_forced is False
+    assert repairs.cancel_repair(cluster, chief, run.id).is_forced is True
+    ended(cluster, run, Verdict.CANCELLED)
+    with pytest.raises(Conflict):
+        repairs.cancel_repair(cluster, chief, run.id)
+
+
+def test_a_repair_that_has_ended_is_not_tried_again_by_its_operation(cluster: Cluster, chief: Actor) -> None:
+    run = ask(cluster, chief)
+    ended(cluster, run, Verdict.NOT_VERIFIED)
+    with pytest.raises(Conflict) as refused:
+        operations.retry_operation(cluster, chief, run.operation_id or 0)
+    assert refused.value.code == "repair.ask_again"
+
+
+def test_stuck_operations_are_asked_again(cluster: Cluster, chief: Actor) -> None:
+    now = cluster.clock()
+    add(cluster, Operation(kind="dataset.delete", queue="general", subject_id=None, workspace_id=None,
+                           requested_by=chief.user_id, requested_at=now, state=OperationState.INTERRUPTED,
+                           claims=5, error_code="operation.dropped"))  # fmt: skip
+    assert count_stuck(cluster) == 1
+    (released,) = release_stuck(cluster)
+    assert count_stuck(cluster) == 0
+    operation = operations.read_operation(cluster, chief, released)
+    assert (operation.state, operation.claims, operation.error_code) == (OperationState.REQUESTED, 0, None)
+
+
+def test_only_what_the_forecast_listed_is_deleted(cluster: Cluster, chief: Actor) -> None:
+    folder = cluster.settings.state_dir / "database"
+    folder.mkdir(exist_ok=True)
+    for number in range(4):
+        (folder / f"before-0.1.0-{number}.db").write_bytes(b"x" * 10)
+    first, second = (leftover.path for leftover in list_leftovers(cluster))
+    run = RepairRun(
+        name="free-disk-space", target="master", host="lab-a", digest="0", reason="full", asked_by=chief.user_id,
+        asked_at=cluster.clock(), listed=[[str(first), 10], ["/etc/passwd", 1]],
+    )  # fmt: skip
+    add(cluster, run)
+    assert [leftover.path for leftover in delete_leftovers(cluster, run.id)] == [first]
+    assert (first.exists(), second.exists()) == (False, True)
+
+
+def test_a_run_under_way_is_shown_by_the_forecast(cluster: Cluster, chief: Actor) -> None:
+    run = a_repair_run(cluster, an_administrator(cluster, "root"))
+    seen = repairs.forecast(cluster, chief, "back-up-now").under_way
+    assert seen is not None and seen.id == run.id

@@ -1,0 +1,208 @@
+"""Repairs as values: what a file of the catalogue may say, what events come to, what checks decide."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from cluster.domain.errors import Refused
+from cluster.domain.repair_checks import Facts, judge
+from cluster.domain.repair_runs import Cell, Verdict, matrix_of, share_done, verdict_of
+from cluster.domain.repairs import (
+    CatalogueBroken,
+    Check,
+    CheckKind,
+    Repair,
+    check_catalogue,
+    check_host,
+    check_reason,
+    check_typed,
+    parse_repair,
+    typical_seconds,
+)
+
+NOW = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
+PLAYBOOK = [{"tasks": [{"name": "Stop it"}, {"name": "Start it"}]}]
+
+
+def a_document(**changed: Any) -> dict[str, Any]:
+    return {
+        "title": {"en": "Restart it", "ko": "다시 시작"},
+        "text": {"en": "Stops and starts.", "ko": "멈추고 시작."},
+        "group": "mend",
+        "installations": ["embedded"],
+        "jobs": "go_on",
+        "timeout": 60,
+        "undo": {"en": "No", "ko": "안 됨"},
+        "checks": [{"kind": "disk_free", "share": 0.1}],
+        "korean": {"Stop it": "멈추기", "Start it": "시작하기"},
+    } | changed
+
+
+def a_repair(**changed: Any) -> Repair:
+    return parse_repair("restart-it", a_document(**changed), PLAYBOOK)
+
+
+def test_a_repair_knows_its_playbooks_tasks_in_both_languages() -> None:
+    assert [(task.en, task.ko) for task in a_repair().tasks] == [
+        ("Stop it", "멈추기"),
+        ("Start it", "시작하기"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"group": "wild"},
+        {"jobs": "vanish"},
+        {"title": {"en": "Restart it"}},
+        {"title": {"en": "Restart it", "ko": " "}},
+        {"checks": [{"kind": "looks_fine"}]},
+        {"checks": None},
+        {"korean": {"Stop it": "멈추기"}},
+        {"timeout": "soon"},
+        {"become": True},
+    ],
+    ids=lambda broken: next(iter(broken)),
+)
+def test_a_file_that_says_anything_else_is_refused_by_name(broken: dict[str, Any]) -> None:
+    with pytest.raises(CatalogueBroken) as refused:
+        a_repair(**broken)
+    assert refused.value.data["file"] == "ansible/repairs/restart-it.yml"
+
+
+@pytest.mark.parametrize("name", ["../site", "Site", "a--b", "", "a b"])
+def test_a_repair_has_a_plain_name(name: str) -> None:
+    with pytest.raises(CatalogueBroken):
+        parse_repair(name, a_document(), PLAYBOOK)
+
+
+def test_tasks_without_a_name_of_their_own_are_refused() -> None:
+    twice = [{"tasks": [{"name": "Stop it"}, {"name": "Stop it"}]}]
+    for playbook in (twice, [{"tasks": [{"command": "true"}]}], [], "text"):
+        with pytest.raises(CatalogueBroken):
+            parse_repair("restart-it", a_document(), playbook)
+
+
+def test_a_gentler_way_exists() -> None:
+    with pytest.raises(CatalogueBroken):
+        check_catalogue({"restart-it": a_repair(gentler=["pray"])})
+
+
+def test_a_reason_is_needed_and_made_one_line() -> None:
+    assert check_reason("  the disk\n is full ") == "the disk is full"
+    for wrong in ("", " \n", "x" * 501):
+        with pytest.raises(Refused):
+            check_reason(wrong)
+
+
+def test_only_the_dangerous_wants_the_name_typed() -> None:
+    check_typed(a_repair(), "", "gpu07")
+    check_typed(a_repair(group="dangerous"), " gpu07 ", "gpu07")
+    with pytest.raises(Refused) as refused:
+        check_typed(a_repair(group="dangerous"), "gpu01", "gpu07")
+    assert refused.value.data == {"typed": "gpu01", "name": "gpu07"}
+
+
+@pytest.mark.parametrize(
+    "name", ["{{ lookup('pipe', 'touch /tmp/pwn') }}", "a b", "-oProxyCommand=x", "", "a/b"]
+)
+def test_a_host_that_ansible_could_read_otherwise_is_refused(name: str) -> None:
+    with pytest.raises(Refused):
+        check_host(name)
+
+
+def test_the_middle_of_the_last_runs_is_what_it_takes() -> None:
+    assert (typical_seconds([9.0, 3.0, 4.0]), typical_seconds([])) == (4.0, None)
+
+
+def an_event(kind: str, task: str, host: str = "lab", line: int = 0, **data: Any) -> dict[str, Any]:
+    return {"event": kind, "start_line": line, "event_data": {"task": task, "host": host, **data}}
+
+
+def test_events_become_one_line_per_task_and_one_cell_per_host() -> None:
+    events = [
+        {"event": "playbook_on_start", "event_data": {}},
+        an_event("runner_on_start", "Stop it"),
+        an_event("runner_on_ok", "Stop it", line=4, res={"changed": True}, duration=1.234),
+        an_event("runner_on_start", "Start it"),
+        an_event("runner_on_failed", "Start it", line=7, res={"stderr": "no room"}, duration=0.5),
+    ]
+    stop, start, rest = matrix_of(events, ["Stop it", "Start it", "Look"])
+    assert (stop.hosts, stop.lines, stop.seconds) == ({"lab": Cell.CHANGED}, {"lab": 5}, 1.23)
+    assert (start.hosts, start.output) == ({"lab": Cell.FAILED}, {"lab": "no room"})
+    assert rest.hosts == {}
+    assert share_done([stop, start, rest]) == pytest.approx(2 / 3)
+
+
+def test_a_failure_that_the_playbook_expects_is_none() -> None:
+    (task,) = matrix_of([an_event("runner_on_failed", "Look", ignore_errors=True)], ["Look"])
+    assert task.hosts == {"lab": Cell.OK}
+
+
+@pytest.mark.parametrize(
+    ("answers", "was_cancelled", "verdict"),
+    [
+        ([True, True], False, Verdict.VERIFIED),
+        ([True, False], False, Verdict.NOT_VERIFIED),
+        ([False], True, Verdict.CANCELLED),
+        ([True], True, Verdict.VERIFIED),
+        ([], False, Verdict.NOT_VERIFIED),
+    ],
+)
+def test_the_checks_decide(answers: list[bool], was_cancelled: bool, verdict: Verdict) -> None:
+    assert verdict_of([{"is_ok": answer} for answer in answers], was_cancelled) is verdict
+
+
+def a_backup(**changed: Any) -> dict[str, Any]:
+    made = {"name": "b", "made_at": NOW, "restored_at": NOW, "rows": 7, "problem": ""}
+    return made | changed
+
+
+OLD = NOW - timedelta(hours=1)
+SERVICES = {"services": ["tasks-general"], "restarted": True}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "facts", "code"),
+    [
+        ("backup_made", {}, Facts(), "check.backup_made.none"),
+        ("backup_made", {}, Facts(newest_backup=a_backup(made_at=OLD)), "check.backup_made.old"),
+        ("backup_made", {}, Facts(newest_backup=a_backup()), "check.backup_made.ok"),
+        ("backup_restored", {}, Facts(), "check.backup_made.none"),
+        (
+            "backup_restored",
+            {},
+            Facts(newest_backup=a_backup(restored_at=None)),
+            "check.backup_restored.never",
+        ),
+        (
+            "backup_restored",
+            {},
+            Facts(newest_backup=a_backup(restored_at=OLD)),
+            "check.backup_restored.never",
+        ),
+        (
+            "backup_restored",
+            {},
+            Facts(newest_backup=a_backup(problem="cut")),
+            "check.backup_restored.problem",
+        ),
+        ("backup_restored", {}, Facts(newest_backup=a_backup()), "check.backup_restored.ok"),
+        ("services_running", SERVICES, Facts(services={}), "check.services_running.not"),
+        ("services_running", SERVICES, Facts(services={"tasks-general": None}), "check.services_running.not"),
+        ("services_running", SERVICES, Facts(services={"tasks-general": OLD}), "check.services_running.old"),
+        ("services_running", SERVICES, Facts(services={"tasks-general": NOW}), "check.services_running.ok"),
+        ("no_stuck_operations", {}, Facts(stuck_operations=2), "check.no_stuck_operations.not"),
+        ("no_stuck_operations", {}, Facts(), "check.no_stuck_operations.ok"),
+        ("no_leftovers", {}, Facts(leftovers=1), "check.no_leftovers.not"),
+        ("no_leftovers", {}, Facts(), "check.no_leftovers.ok"),
+        ("disk_free", {"share": 0.1}, Facts(free_bytes=9, whole_bytes=100), "check.disk_free.not"),
+        ("disk_free", {"share": 0.1}, Facts(free_bytes=10, whole_bytes=100), "check.disk_free.ok"),
+        ("portal_answers", {}, Facts(portal_status=503), "check.portal_answers.not"),
+        ("portal_answers", {}, Facts(portal_status=200), "check.portal_answers.ok"),
+    ],
+)
+def test_each_check_decides_by_facts(kind: str, options: dict[str, Any], facts: Facts, code: str) -> None:
+    answer = judge(Check(CheckKind(kind), options), facts, NOW)
+    assert (answer.code, answer.is_ok) == (code, code.endswith(".ok"))

@@ -1,0 +1,105 @@
+"""The pages of repairs: what is said before the click, what a refusal keeps, what a run shows."""
+
+import re
+from datetime import timedelta
+
+import pytest
+
+from cluster.domain.repair_runs import Verdict
+from cluster.services import repairs
+from tests.builders import a_repair_run, actor_of
+from tests.unit.pages.conftest import Lab
+
+REASON = {"reason": "{{ lookup('pipe', 'touch /tmp/pwn') }}"}
+
+
+def etag(lab: Lab, name: str) -> str:
+    return repairs.forecast(lab.cluster, actor_of(lab.administrator), name).etag
+
+
+def test_the_catalogue_is_grouped_and_names_what_it_leaves_out(lab: Lab) -> None:
+    page = lab.browser(lab.administrator).get("/repairs").text
+    assert page.index("Back up now") < page.index("Restart task workers") < page.index("Free disk space")
+    assert "Left out on this machine" in page and "never run" in page
+
+
+@pytest.mark.parametrize(
+    ("language", "task"), [("en", "Write the database out"), ("ko", "데이터베이스를 SQL로")]
+)
+def test_the_forecast_lists_the_playbooks_own_tasks(lab: Lab, language: str, task: str) -> None:
+    lab.a_running_job()
+    page = lab.browser(lab.administrator, language).get("/repairs/back-up-now").text
+    assert task in page and "ansible/playbooks/repair/back-up-now.yml" in page
+    assert ("1 runs here and goes on" if language == "en" else "1건은 계속") in page
+
+
+def test_a_click_runs_what_the_forecast_showed(lab: Lab) -> None:
+    answer = lab.browser(lab.administrator).post(
+        "/repairs/back-up-now", data=REASON | {"etag": etag(lab, "back-up-now")}
+    )
+    assert answer.status_code == 303
+    page = lab.browser(lab.administrator).get(answer.location).text
+    assert "{{ lookup(" in page.replace("&#39;", "'") and "Running" in page and "preparing" in page
+
+
+def test_a_stale_forecast_is_shown_anew_and_keeps_the_reason(lab: Lab) -> None:
+    answer = lab.browser(lab.administrator).post("/repairs/back-up-now", data=REASON | {"etag": "old"})
+    assert answer.status_code == 409
+    assert "Something changed since this forecast" in answer.text and "lookup(" in answer.text
+
+
+def test_a_dangerous_repair_says_which_name_it_wants(lab: Lab) -> None:
+    data = {"etag": etag(lab, "free-disk-space"), "reason": "full", "typed": "cpu02"}
+    answer = lab.browser(lab.administrator).post("/repairs/free-disk-space", data=data)
+    assert answer.status_code == 422
+    assert "cpu02 is not the name of this forecast. Type cpu01." in answer.text
+
+
+def test_whoever_comes_second_is_shown_the_first_one(lab: Lab) -> None:
+    run = a_repair_run(lab.cluster, lab.administrator, host="cpu01")
+    page = lab.browser(lab.administrator).get("/repairs/verify-backup").text
+    assert f"Repair {run.id} runs on cpu01: hjkim asked for it" in page
+    assert 'name="reason"' not in page
+
+
+def test_a_run_shows_each_task_what_failed_and_what_the_checks_said(lab: Lab) -> None:
+    now = lab.cluster.clock()
+    run = a_repair_run(
+        lab.cluster,
+        lab.administrator,
+        name="restart-task-workers",
+        started_at=now,
+        ended_at=now + timedelta(seconds=12),
+        verdict=Verdict.NOT_VERIFIED,
+        tasks=[
+            {"name": "Restart the task workers for datasets and environments", "hosts": {"lab-a": "failed"},
+             "lines": {"lab-a": 5}, "seconds": 1.5, "output": {"lab-a": "no such program"}},
+            {"name": "Ask again for operations that were given up", "hosts": {}},
+        ],
+        checks=[{"is_ok": False, "code": "check.services_running.not", "data": {"names": ["tasks-general"]}}],
+    )  # fmt: skip
+    page = lab.browser(lab.administrator).get(f"/repairs/runs/{run.id}").text
+    for said in ("Not verified", "12 s", "no such program", "tasks-general do not run", "To first failure"):
+        assert said in page, said
+    assert re.search(r'href="#L5"', page)
+    korean = lab.browser(lab.administrator, "ko").get(f"/repairs/runs/{run.id}").text
+    assert "포기된 일을 다시 요청" in korean and "tasks-general이(가) 돌지 않음" in korean
+
+
+def test_an_operation_of_a_repair_leads_to_its_run(lab: Lab) -> None:
+    administrator = lab.browser(lab.administrator)
+    answer = administrator.post("/repairs/back-up-now", data=REASON | {"etag": etag(lab, "back-up-now")})
+    run = repairs.list_runs(lab.cluster, actor_of(lab.administrator))[0]
+    assert administrator.get(f"/operations/{run.operation_id}").location == answer.location
+
+
+def test_cancelling_is_asked_once_and_forced_the_second_time(lab: Lab) -> None:
+    run = a_repair_run(lab.cluster, lab.administrator)
+    administrator = lab.browser(lab.administrator)
+    assert administrator.post(f"/repairs/runs/{run.id}/cancel").status_code == 303
+    assert "End it by force" in administrator.get(f"/repairs/runs/{run.id}").text
+
+
+def test_the_rail_has_repairs_for_administrators_alone(lab: Lab) -> None:
+    assert 'href="/repairs"' in lab.browser(lab.administrator).get("/").text
+    assert 'href="/repairs"' not in lab.browser(lab.seoyeon).get("/").text

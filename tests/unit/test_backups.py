@@ -1,0 +1,110 @@
+"""A backup is believed once it has been restored; what is broken in it is named."""
+
+import hashlib
+import json
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.domain.errors import Unavailable
+from cluster.services.backups import read_backups
+from cluster.services.context import Cluster
+from tests.builders import a_workspace, an_administrator
+from worker.backups.dump import make_backup, write_manifest
+from worker.backups.restore import prove_newest
+
+NOW = datetime(2026, 11, 20, 18, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def lab(light_cluster: Cluster) -> Cluster:
+    an_administrator(light_cluster, "o'neil; DROP TABLE users")
+    a_workspace(light_cluster, name="vision")
+    (light_cluster.settings.state_dir / "database").mkdir()
+    return light_cluster
+
+
+def made(lab: Cluster) -> tuple[dict[str, Any], Path]:
+    manifest = make_backup(lab.settings, NOW)
+    return manifest, lab.settings.backups / manifest["name"]
+
+
+def test_a_backup_is_named_by_the_local_clock_and_is_readable_sql(lab: Cluster) -> None:
+    manifest, file = made(lab)
+    assert manifest["name"] == "groundcrew-20261121-030000.sql.zst"
+    text = subprocess.run(["zstd", "-dc", str(file)], capture_output=True, text=True, check=True).stdout
+    assert "CREATE TABLE users" in text
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_restored_backup_has_every_row(lab: Cluster) -> None:
+    manifest, _ = made(lab)
+    assert manifest["rows"]["workspaces"] == 1
+    proved = prove_newest(lab.settings, NOW)
+    assert (proved["problem"], proved["restored_at"]) == ("", NOW.isoformat())
+    (backup,) = read_backups(lab.settings.backups)
+    assert backup.restored_at == NOW
+    assert list((lab.settings.state_dir / "database").iterdir()) == []
+
+
+def test_one_flipped_bit_is_found(lab: Cluster) -> None:
+    _, file = made(lab)
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    assert "SHA-256" in prove_newest(lab.settings, NOW)["problem"]
+
+
+def recompressed(lab: Cluster, change: Any) -> dict[str, Any]:
+    """A backup whose text was changed and whose digest was made to fit."""
+    manifest, file = made(lab)
+    text = subprocess.run(["zstd", "-dc", str(file)], capture_output=True, text=True, check=True).stdout
+    packed = subprocess.run(
+        ["zstd", "-c"], input=change(text).encode(), capture_output=True, check=True
+    ).stdout
+    file.write_bytes(packed)
+    write_manifest(file.parent, manifest | {"sha256": hashlib.sha256(packed).hexdigest()})
+    return prove_newest(lab.settings, NOW)
+
+
+def without(text: str, beginning: str) -> str:
+    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith(beginning))
+
+
+def unguarded(text: str) -> str:
+    """The dump of a database from which somebody has taken a trigger away."""
+    begin = text.index("CREATE TRIGGER audit_entries_no_delete")
+    return text[:begin] + text[text.index("END;", begin) + 4 :]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda text: text[: len(text) // 2], "its text cannot be read back|it ends in the middle|has None rows"),
+        (lambda text: without(text, 'INSERT INTO "workspaces"'), "refers to one that is missing"),
+        (unguarded, "trigger that keeps the audit"),
+        (lambda text: text.replace("CREATE TABLE users", "CREATE TABEL users"), "cannot be read back"),
+    ],
+    ids=["cut", "row missing", "guard missing", "not SQL"],
+)  # fmt: skip
+def test_what_is_wrong_in_the_text_is_named(lab: Cluster, change: Any, problem: str) -> None:
+    proved = recompressed(lab, change)
+    assert any(part in proved["problem"] for part in problem.split("|")), proved["problem"]
+    assert proved["restored_at"] is None
+
+
+def test_without_a_backup_nothing_is_proved(lab: Cluster) -> None:
+    with pytest.raises(Unavailable):
+        prove_newest(lab.settings, NOW)
+
+
+def test_what_lies_there_and_is_no_manifest_is_passed_over(lab: Cluster) -> None:
+    manifest, file = made(lab)
+    folder = file.parent
+    (folder / "groundcrew-20261121-030001.sql.zst.json").write_text("{")
+    (folder / "groundcrew-x.sql.zst.json").write_text(json.dumps(manifest))
+    (folder / "groundcrew-20261121-030002.sql.zst.json").write_text(json.dumps(manifest))
+    assert [backup.name for backup in read_backups(folder)] == [manifest["name"]]

@@ -1,0 +1,52 @@
+"""The catalogue that ships: each repair has its playbook, words and checks, and hands no person's text over."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cluster.services.context import Cluster
+from cluster.services.repair_catalogue import Entry, read_catalogue, read_entry
+from tests.conftest import ANSIBLE
+from worker.upkeep import COMMANDS
+
+NAMES = sorted(path.stem for path in ANSIBLE.glob("repairs/*.yml"))
+VARIABLES = {"repair_command", "repair_folder", "repair_run"}
+
+
+@pytest.fixture(params=NAMES)
+def entry(request: pytest.FixtureRequest) -> Entry:
+    return read_entry(ANSIBLE, request.param)
+
+
+def test_each_playbook_has_its_repair() -> None:
+    assert sorted(path.stem for path in ANSIBLE.glob("playbooks/repair/*.yml")) == NAMES
+
+
+def test_the_embedded_set_offers_its_repairs(light_cluster: Cluster) -> None:
+    found = read_catalogue(light_cluster)
+    assert {"back-up-now", "verify-backup", "restart-task-workers", "free-disk-space"} <= set(found)
+
+
+def test_each_repair_is_verified(entry: Entry) -> None:
+    assert entry.repair.checks
+
+
+def test_each_command_of_a_playbook_exists(entry: Entry) -> None:
+    text = (ANSIBLE / "playbooks" / "repair" / f"{entry.repair.name}.yml").read_text()
+    for play in yaml.safe_load(text):
+        for task in play["tasks"]:
+            command, *words = task["ansible.builtin.command"]["argv"]
+            assert command == "{{ repair_command }}"
+            assert words[0] in COMMANDS
+            assert {word.strip("{} ") for word in words if "{{" in word} <= VARIABLES
+
+
+def test_a_changed_playbook_has_another_digest(tmp_path: Path) -> None:
+    for kind in ("repairs", "playbooks/repair"):
+        (tmp_path / kind).mkdir(parents=True)
+        (tmp_path / kind / "verify-backup.yml").write_text((ANSIBLE / kind / "verify-backup.yml").read_text())
+    before = read_entry(tmp_path, "verify-backup").digest
+    playbook = tmp_path / "playbooks" / "repair" / "verify-backup.yml"
+    playbook.write_text(playbook.read_text() + "# changed\n")
+    assert read_entry(tmp_path, "verify-backup").digest != before

@@ -1,0 +1,162 @@
+"""Runs a playbook by ansible-runner in a process of its own, and watches it: the one way to Ansible from here."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+CLONE = Path(__file__).resolve().parents[2]
+MARK = "GROUNDCREW_REPAIR"
+WHOLE = re.compile(r"\d+-[0-9a-f-]{36}\.json")
+"""An event's file once it is whole; before, it is named after its uuid alone."""
+PASSED_ON = ("HOME", "LANG", "TZ")
+
+
+@dataclass(frozen=True)
+class Play:
+    """One run: `folder` is its own and new, `variables` are ours alone (paths and ids, no text of a person)."""
+
+    folder: Path
+    playbook: Path
+    host: str
+    variables: Mapping[str, str]
+    python: Path
+    """Of the Ansible environment."""
+    lock: Path
+    timeout: int
+    is_check: bool = False
+
+
+@dataclass(frozen=True)
+class End:
+    """How a run ended; `rc` is None where no playbook ran."""
+
+    rc: int | None
+    status: str
+    """`successful`, `failed`, `canceled`, `timeout`, `locked`, or `vanished` where its process was killed."""
+
+
+def begin(play: Play) -> None:
+    """Harmless where it has begun already: the folder says so."""
+    play.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        (play.folder / "started").touch(exist_ok=False)
+    except FileExistsError:
+        return
+    write_inventory(play)
+    play.lock.parent.mkdir(parents=True, exist_ok=True)
+    request = {
+        "playbook": str(play.playbook),
+        "timeout": play.timeout,
+        "check": play.is_check,
+        "lock": str(play.lock),
+        "environment": environment_of(play),
+    }
+    (play.folder / "request.json").write_text(json.dumps(request))
+    with (play.folder / "process.log").open("wb") as log:
+        # Twice forked by the shell's own `&`: nobody here has to wait for it, and nobody's end ends it.
+        subprocess.run(
+            ["/bin/sh", "-c", 'setsid "$@" & echo $! >"$PID_FILE"', "sh", str(play.python), "-B", "-m",
+             "worker.adapters.playbook_process", str(play.folder)],
+            env=environment_of(play) | {"PYTHONPATH": str(CLONE), "PID_FILE": str(play.folder / "pid")},
+            cwd=CLONE, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=True,
+        )  # fmt: skip
+
+
+def write_inventory(play: Play) -> None:
+    """JSON is YAML; the tag keeps a value from ever being read as a template."""
+    folder = play.folder / "inventory"
+    folder.mkdir()
+    values = {
+        "ansible_connection": "local",
+        "ansible_python_interpreter": "/usr/bin/python3",
+        **play.variables,
+    }
+    lines = [f"      {name}: !unsafe {json.dumps(value)}" for name, value in sorted(values.items())]
+    head = ["all:", "  hosts:", f"    {json.dumps(play.host)}:"]
+    (folder / "hosts.yml").write_text("\n".join([*head, *lines]) + "\n")
+
+
+def environment_of(play: Play) -> dict[str, str]:
+    """Nothing of the task worker's own: neither its settings nor its secrets."""
+    passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    return passed | {
+        "PATH": f"{play.python.parent}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "LC_ALL": "C.UTF-8",
+        "ANSIBLE_CONFIG": str(CLONE / "ansible.cfg"),
+        "ANSIBLE_NOCOLOR": "1",
+        "ANSIBLE_LOCAL_TEMP": str(play.folder / "tmp"),
+        MARK: str(play.folder),
+    }
+
+
+def read_events(folder: Path) -> list[dict[str, Any]]:
+    """ansible-runner's events in their order; one that is being written comes the next time."""
+    found = []
+    files = (folder / "artifacts" / "run" / "job_events").glob("*.json")
+    for path in sorted((path for path in files if WHOLE.fullmatch(path.name)), key=counter):
+        with suppress(ValueError, FileNotFoundError):
+            found.append(json.loads(path.read_text()))
+    return found
+
+
+def counter(path: Path) -> int:
+    return int(path.name.partition("-")[0])
+
+
+def log_file(folder: Path) -> Path:
+    return folder / "artifacts" / "run" / "stdout"
+
+
+def has_begun(folder: Path) -> bool:
+    return (folder / "started").exists()
+
+
+def read_end(folder: Path) -> End | None:
+    """None while it runs. Where its process was killed, what it left is ended before this says so."""
+    said = folder / "exit.json"
+    if not said.exists():
+        if is_alive(folder):
+            return None
+        end_strays(folder)
+        if not said.exists():
+            return End(None, "vanished")
+    end = json.loads(said.read_text())
+    return End(end["rc"], end["status"]) if end["end"] == "ran" else End(None, "locked")
+
+
+def is_alive(folder: Path) -> bool:
+    """By what the process itself carries: a number given out again is not taken for it."""
+    try:
+        pid = int((folder / "pid").read_text())
+    except (OSError, ValueError):
+        return False
+    return pid in marked(folder)
+
+
+def marked(folder: Path) -> list[int]:
+    """Every living process of this run, by the mark in its environment."""
+    wanted = f"{MARK}={folder}".encode()
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if wanted in path.read_bytes().split(b"\0"):
+                found.append(int(path.parent.name))
+    return found
+
+
+def end_strays(folder: Path) -> None:
+    for pid in marked(folder):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def cancel(folder: Path) -> None:
+    """ansible-runner looks for it several times a second; the task at work is not waited for."""
+    (folder / "cancel").touch()

@@ -1,0 +1,1 @@
+"""Backups of the database: made as readable SQL, believed once they have been restored."""

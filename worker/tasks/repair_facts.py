@@ -1,0 +1,90 @@
+"""Reads what a verification asks for, and nothing else."""
+
+import shutil
+import urllib.error
+import urllib.request
+import xmlrpc.client
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from http.client import HTTPException
+from typing import Any
+
+from cluster.domain.repair_checks import Answer, Facts, judge
+from cluster.domain.repairs import Check, CheckKind
+from cluster.services.backups import read_backups
+from cluster.services.context import Cluster
+from cluster.services.repair_progress import count_stuck
+from cluster.services.spare_files import list_leftovers
+from worker.embedded.places import Places
+from worker.embedded.services import Supervisor
+
+BACKUP_KINDS = {CheckKind.BACKUP_MADE, CheckKind.BACKUP_RESTORED}
+HEALTH_SECONDS = 5.0
+
+
+def run_checks(cluster: Cluster, checks: Iterable[Check], since: datetime) -> list[Answer]:
+    """In the catalogue's order."""
+    wanted = tuple(checks)
+    facts = read_facts(cluster, {check.kind for check in wanted})
+    return [judge(check, facts, since) for check in wanted]
+
+
+def read_facts(cluster: Cluster, kinds: set[CheckKind]) -> Facts:
+    found: dict[str, Any] = {}
+    if kinds & BACKUP_KINDS:
+        found["newest_backup"] = newest_backup(cluster)
+    if CheckKind.SERVICES_RUNNING in kinds:
+        found["services"] = running_services(cluster)
+    if CheckKind.NO_STUCK_OPERATIONS in kinds:
+        found["stuck_operations"] = count_stuck(cluster)
+    if CheckKind.NO_LEFTOVERS in kinds:
+        found["leftovers"] = len(list_leftovers(cluster))
+    if CheckKind.DISK_FREE in kinds:
+        disk = shutil.disk_usage(cluster.settings.state_dir)
+        found.update(free_bytes=disk.free, whole_bytes=disk.total)
+    if CheckKind.PORTAL_ANSWERS in kinds:
+        found["portal_status"] = portal_status(cluster)
+    return Facts(**found)
+
+
+def newest_backup(cluster: Cluster) -> dict[str, Any] | None:
+    backups = read_backups(cluster.settings.backups)
+    if not backups:
+        return None
+    newest = backups[0]
+    return {
+        "name": newest.name,
+        "made_at": newest.made_at,
+        "restored_at": newest.restored_at,
+        "rows": newest.total_rows,
+        "problem": newest.problem,
+    }
+
+
+def running_services(cluster: Cluster) -> dict[str, datetime | None]:
+    """As the process manager of the embedded set knows them; empty where it does not answer."""
+    places = Places(
+        clone=cluster.settings.state_dir, state=cluster.settings.state_dir, cache=cluster.settings.cache_dir
+    )
+    try:
+        processes = Supervisor(places).processes()
+    except (OSError, HTTPException, xmlrpc.client.Error):
+        return {}
+    return {
+        each.name: datetime.fromtimestamp(each.since, UTC) if each.state == "RUNNING" else None
+        for each in processes
+    }
+
+
+def portal_status(cluster: Cluster) -> int | None:
+    settings = cluster.settings
+    try:
+        with urllib.request.urlopen(
+            f"http://{settings.host}:{settings.port}/health", timeout=HEALTH_SECONDS
+        ) as answer:
+            status: int = answer.status
+            return status
+    except urllib.error.HTTPError as error:
+        return error.code
+    except (OSError, HTTPException):
+        return None

@@ -1,0 +1,190 @@
+"""Runs a repair: prepare Ansible once, look, let the playbook run in its own process, look again. The looking decides.
+
+The task only watches. A task worker that is restarted, by this very repair or by anything else, finds the run by
+its folder and goes on watching.
+"""
+
+import shutil
+import subprocess
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from cluster.domain.errors import Unavailable
+from cluster.domain.repair_runs import Task, Verdict, matrix_of, share_done, verdict_of
+from cluster.services.context import Cluster
+from cluster.services.repair_catalogue import Entry, find_entry, playbook_file
+from cluster.services.repair_progress import (
+    begin_run,
+    fail_run,
+    finish_run,
+    read_subject,
+    record_checks,
+    record_tasks,
+)
+from cluster.store.operations import Operation
+from cluster.store.repairs import RepairRun
+from worker.adapters import playbooks
+from worker.adapters.ansible_environment import check_ansible
+from worker.adapters.playbooks import CLONE, End, Play
+from worker.tasks.repair_facts import run_checks
+from worker.tasks.reports import Reporter
+
+PREPARE, LOOK, PLAY, VERIFY = "prepare_ansible", "look_before", "play", "verify"
+WEIGHTS = {PREPARE: 1.0, LOOK: 1.0, PLAY: 10.0, VERIFY: 2.0}
+DID_NOT_RUN = {"locked": "repair.locked", "vanished": "repair.vanished"}
+LOOK_SECONDS = 0.25
+VERIFY_SECONDS = 20.0
+"""A service needs a moment to be up: so long the checks may take to turn green."""
+PATIENCE = timedelta(hours=24)
+"""How old what a check asks for may be before the repair has run."""
+
+
+def run_repair(cluster: Cluster, operation: Operation) -> None:
+    """May run twice: what has begun is watched to its end. Raises Conflict, Unavailable, NotFound."""
+    run = read_subject(cluster, operation)
+    reporter = Reporter(cluster, operation, WEIGHTS)
+    reporter.begin()
+    entry = find_entry(cluster, run.name)
+    folder = run_folder(cluster, run)
+    if not playbooks.has_begun(folder):
+        reporter.tell(PREPARE, 0.0)
+        python = ensure_ansible(cluster, operation)
+        reporter.tell(LOOK, 0.0)
+        refuse_changed(entry, run)
+        run = look_before(cluster, operation, entry, run)
+        playbooks.begin(play_of(cluster, entry, run, folder, python))
+    reporter.tell(PLAY, 0.0)
+    end = watch(cluster, operation, entry, run, folder)
+    reporter.tell(VERIFY, 0.0)
+    verify(cluster, operation, entry, run, end)
+
+
+def record_failure(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
+    fail_run(cluster, operation, code, data)
+
+
+def run_folder(cluster: Cluster, run: RepairRun) -> Path:
+    return cluster.settings.state_dir / "repairs" / str(run.id)
+
+
+def ensure_ansible(cluster: Cluster, operation: Operation) -> Path:
+    """Its Python; built where this machine has none yet, which takes a minute. Raises Unavailable."""
+    named = cluster.settings.ansible_programs
+    if named is not None:
+        return check_ansible(named).parent / "python"
+    log = cluster.settings.state_dir / "log" / f"operation-{operation.id}.log"
+    command = ["/usr/bin/python3", "-B", "-m", "worker.embedded.bootstrap", "ansible", "--path"]
+    done = subprocess.run(
+        command, cwd=CLONE, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    if done.returncode != 0 or not said:
+        log.write_text("\n".join(said) + "\n")
+        raise Unavailable("repair.no_ansible", line=said[-1][:300] if said else "")
+    return Path(done.stdout.splitlines()[-1]) / "python"
+
+
+def refuse_changed(entry: Entry, run: RepairRun) -> None:
+    """What runs is what the forecast showed. Raises Unavailable."""
+    if entry.digest != run.digest:
+        raise Unavailable("repair.files_changed", name=run.name)
+
+
+def look_before(cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun) -> RepairRun:
+    answers = run_checks(cluster, entry.repair.checks, cluster.clock() - PATIENCE)
+    return begin_run(cluster, operation, [answer.to_data() for answer in answers])
+
+
+def play_of(cluster: Cluster, entry: Entry, run: RepairRun, folder: Path, python: Path) -> Play:
+    settings = cluster.settings
+    assert settings.ansible_dir is not None
+    return Play(
+        folder=folder,
+        playbook=playbook_file(settings.ansible_dir, run.name),
+        host=run.host,
+        variables={
+            "repair_command": str(upkeep_command(settings.state_dir, settings.cache_dir)),
+            "repair_folder": str(folder),
+            "repair_run": str(run.id),
+        },
+        python=python,
+        lock=settings.state_dir / "run" / f"repair-{run.target}.lock",
+        timeout=entry.repair.timeout,
+    )
+
+
+def upkeep_command(state: Path, cache: Path) -> Path:
+    """A small script that calls `python -m worker upkeep` with this installation's settings."""
+    path = state / "run" / "upkeep"
+    python = state / "environment" / "bin" / "python"
+    lines = [
+        "#!/bin/sh",
+        f"cd '{CLONE}' || exit 1",
+        f"export PYTHONPATH='{CLONE}' PYTHONPYCACHEPREFIX='{cache / 'pycache'}'",
+        f"exec '{python}' -m worker upkeep '{state / 'groundcrew.env'}' \"$@\"",
+    ]
+    unfinished = path.with_suffix(".unfinished")
+    unfinished.write_text("\n".join(lines) + "\n")
+    unfinished.chmod(0o700)
+    unfinished.rename(path)
+    return path
+
+
+def watch(cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun, folder: Path) -> End:
+    """Until it has ended; each change of the matrix is in the row a moment later."""
+    told: list[dict[str, Any]] | None = None
+    names = [task.en for task in entry.repair.tasks]
+    while True:
+        end = playbooks.read_end(folder)
+        tasks = matrix_of(playbooks.read_events(folder), names)
+        shown = [task.to_data() for task in tasks]
+        if shown != told:
+            told = shown
+            record_tasks(cluster, operation, shown, progress_of(tasks))
+        copy_log(cluster, operation, folder)
+        if end is not None:
+            return end
+        if read_subject(cluster, operation).cancel_asked_at is not None:
+            playbooks.cancel(folder)
+            if read_subject(cluster, operation).is_forced:
+                playbooks.end_strays(folder)
+        time.sleep(LOOK_SECONDS)
+
+
+def progress_of(tasks: list[Task]) -> float:
+    whole = sum(WEIGHTS.values())
+    return (WEIGHTS[PREPARE] + WEIGHTS[LOOK] + WEIGHTS[PLAY] * share_done(tasks)) / whole
+
+
+def copy_log(cluster: Cluster, operation: Operation, folder: Path) -> None:
+    """Where every operation's log lies; the transcript in the run's folder stays."""
+    source = playbooks.log_file(folder)
+    target = cluster.settings.state_dir / "log" / f"operation-{operation.id}.log"
+    if source.exists() and (not target.exists() or target.stat().st_size != source.stat().st_size):
+        shutil.copyfile(source, target)
+
+
+def verify(cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun, end: End) -> None:
+    if end.status in DID_NOT_RUN:
+        finish_run(
+            cluster, operation, Verdict.BROKEN, end.rc, [], code=DID_NOT_RUN[end.status], host=run.host
+        )
+        return
+    checks = wait_for_green(cluster, operation, entry, run.started_at or run.asked_at, end)
+    verdict = verdict_of(checks, end.status == "canceled")
+    finish_run(cluster, operation, verdict, end.rc, checks, host=run.host)
+
+
+def wait_for_green(
+    cluster: Cluster, operation: Operation, entry: Entry, since: datetime, end: End
+) -> list[dict[str, Any]]:
+    """A playbook that failed is looked after once; nothing more can come of it."""
+    deadline = time.monotonic() + (VERIFY_SECONDS if end.rc == 0 else 0.0)
+    while True:
+        answers = [answer.to_data() for answer in run_checks(cluster, entry.repair.checks, since)]
+        if all(answer["is_ok"] for answer in answers) or time.monotonic() > deadline:
+            return answers
+        record_checks(cluster, operation, answers)
+        time.sleep(1.0)
