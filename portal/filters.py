@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from flask import request, url_for
 
 from cluster.domain.errors import Refused
+from cluster.store.base import LARGEST_ID
 
 MOST_DIGITS = 12
 
@@ -25,13 +26,13 @@ def number(name: str) -> int | None:
 
 
 def number_in(values: Mapping[str, str], name: str) -> int | None:
-    """The same of a form. Raises Refused."""
+    """The same of a form: at most what an id can be, for the database refuses to look for more. Raises Refused."""
     value = values.get(name, "")
     if not value:
         return None
     if not (value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS):
         raise Refused(name, "value.not_a_whole_number", value=value[:40])
-    return int(value)
+    return min(int(value), LARGEST_ID)
 
 
 def same_page(**changes: object) -> str:

@@ -11,6 +11,7 @@ from flask import request, url_for
 from markupsafe import Markup
 
 from cluster.domain.errors import GroundcrewError, Refused
+from cluster.store.base import LARGEST_ID
 from portal.current import current_cluster
 from portal.i18n import _
 from portal.saying import say_error
@@ -71,6 +72,11 @@ def whole_number(name: str) -> int:
     if not (digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS):
         raise Refused(name, "value.not_a_whole_number", value=value[:40])
     return int(value)
+
+
+def row(name: str) -> int | None:
+    """A row's id, None for an empty field; what is larger than an id can be is nobody's."""
+    return max(0, min(whole_number(name), LARGEST_ID)) if text(name) else None
 
 
 def day(name: str) -> date:

@@ -47,16 +47,17 @@ def read_request(training: Training) -> JobRequest | SweepRequest:
         if is_own_code
         else {name: texts for name, texts in values.items() if len(texts) > 1}
     )
+    grace = read_duration("grace", SECONDS["s"])
     job = JobRequest(
         name=forms.text("name"),
         units=forms.whole_number("units"),
         launcher=Launcher(forms.chosen("launcher", LAUNCHERS)) if is_own_code else Launcher.HOROVOD,
         command=read_command() if is_own_code else (),
         variables={name: "".join(texts) for name, texts in values.items() if name not in swept},
-        dataset_id=forms.whole_number("dataset") if forms.text("dataset") else None,
+        dataset_id=forms.row("dataset"),
         priority=forms.whole_number("priority") if forms.text("priority") else 0,
         time_limit_seconds=read_duration("time_limit"),
-        grace_seconds=read_duration("grace", SECONDS["s"]) or USUAL.grace_seconds,
+        grace_seconds=USUAL.grace_seconds if grace is None else grace,
         retries=forms.whole_number("retries") if forms.text("retries") else 0,
     )
     if not swept:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from cluster.domain.attempts import NodeFate
 from cluster.domain.errors import Refused
+from cluster.domain.names import check_text
 from cluster.domain.states import NodeState
 
 SILENT_AFTER = timedelta(seconds=20)
@@ -96,10 +97,8 @@ def gravest(fates: Iterable[NodeFate]) -> NodeFate:
 
 
 def check_drain_reason(text: str) -> str:
-    """Raises Refused: whoever finds a closed node later has to be told why."""
-    reason = " ".join(text.split())
+    """On one line. Raises Refused: whoever finds a closed node later has to be told why."""
+    reason = check_text(" ".join(text.split()), "reason", LONGEST_REASON)
     if not reason:
         raise Refused("reason", "node.reason_missing")
-    if len(reason) > LONGEST_REASON:
-        raise Refused("reason", "node.reason_too_long", most=LONGEST_REASON)
     return reason

@@ -21,14 +21,14 @@ class Keeps(Protocol):
 
 
 class Parser(FlaskParser):
-    """Refuses fields and parameters that nobody knows, and bodies nested deeper than any meant one."""
+    """Refuses fields and parameters that nobody knows, and bodies with more depth or digits than any meant one."""
 
     DEFAULT_UNKNOWN_BY_LOCATION: dict[str, str | None] = {"json": RAISE, "query": RAISE}
 
     def load_json(self, req: Request, schema: Schema) -> Any:
         try:
             return super().load_json(req, schema)
-        except RecursionError:
+        except (RecursionError, ValueError):
             raise BadRequest from None
 
 

@@ -1,6 +1,7 @@
 """What agents say about their nodes, each with the token of its own node."""
 
 import json
+import unicodedata
 from typing import Any
 
 from flask import g
@@ -16,15 +17,22 @@ from portal.current import current_cluster
 MOST_UNITS = 1024
 MOST_FACTS = 65_536
 """Characters, as JSON."""
+MOST_WORD = 64
 
 blueprint = ApiBlueprint("heartbeats", "Agents report their nodes; nobody else may.")
 
 
+def is_printed(text: str) -> None:
+    """Raises ValidationError for what no row can keep: control characters, halves of a character."""
+    if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in text):
+        raise ValidationError("Use a text without control characters.")
+
+
 class SeenUnitBody(Body):
-    identity = fields.String(required=True, validate=validate.Length(1, 100))
+    identity = fields.String(required=True, validate=[validate.Length(1, 100), is_printed])
     kind = fields.Enum(UnitKind, by_value=True, required=True)
     position = fields.Integer(required=True, strict=True, validate=validate.Range(0, MOST_UNITS))
-    model = fields.String(load_default="", validate=validate.Length(max=100))
+    model = fields.String(load_default="", validate=[validate.Length(max=100), is_printed])
     memory_bytes = fields.Integer(
         load_default=None, allow_none=True, strict=True, validate=validate.Range(0, 2**60)
     )
@@ -32,18 +40,37 @@ class SeenUnitBody(Body):
         load_default="ok", validate=validate.OneOf([UnitState.OK.value, UnitState.BROKEN.value])
     )
     simulated = fields.Boolean(load_default=False)
-    island = fields.String(load_default=None, allow_none=True, validate=validate.Length(max=64))
+    island = fields.String(
+        load_default=None, allow_none=True, validate=[validate.Length(max=MOST_WORD), is_printed]
+    )
 
 
 class HeartbeatBody(Body):
-    boot_id = fields.String(required=True, validate=validate.Length(1, 64))
+    boot_id = fields.String(required=True, validate=[validate.Length(1, MOST_WORD), is_printed])
     facts = fields.Dict(keys=fields.String(), required=True)
     units = fields.List(fields.Nested(SeenUnitBody), required=True, validate=validate.Length(max=MOST_UNITS))
 
     @validates("facts")
-    def are_few(self, value: dict[str, Any], **kwargs: Any) -> None:
-        if len(json.dumps(value)) > MOST_FACTS:
+    def are_kept(self, value: dict[str, Any], **kwargs: Any) -> None:
+        """Few, and nothing in them that a row cannot keep."""
+        try:
+            text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+            text.encode()
+        except ValueError:
+            raise ValidationError("Use finite numbers and whole characters.") from None
+        if len(text) > MOST_FACTS:
             raise ValidationError("These are too many facts.")
+        if "\\u0000" in text:
+            raise ValidationError("Use texts without control characters.")
+        fabric = value.get("fabric")
+        if fabric is not None and not (isinstance(fabric, str) and len(fabric) <= MOST_WORD):
+            raise ValidationError("A fabric is a short word.")
+
+    @validates("units")
+    def are_different(self, value: list[dict[str, Any]], **kwargs: Any) -> None:
+        names = [unit["identity"] for unit in value if "identity" in unit]
+        if len(set(names)) < len(names):
+            raise ValidationError("Each unit stands here once.")
 
 
 @blueprint.route("")

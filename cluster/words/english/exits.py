@@ -61,7 +61,7 @@ HINTS = {
         "Mostly a compiled extension that does not fit its library; compare the versions with the "
         "environment's."
     ),
-    "exit.timed_out": "Duplicate the job with a longer limit, or from a checkpoint.",
+    "exit.timed_out": "Duplicate the job with a longer limit.",
     "exit.not_started": "Duplicate the job to try again; the node's log has the reason.",
     "exit.executor_disagrees": (
         "Either the program has written that record itself, or something outside ended it in its last moment."

@@ -2,7 +2,6 @@
 
 SENTENCES = {
     "node.reason_missing": "Say why: whoever finds the node closed later wants to know.",
-    "node.reason_too_long": "Use at most {most} characters for the reason.",
     "node.jobs_still_run": "{node} is closed, and jobs {jobs} still run there.",
     "node.not_draining": "{node} is not being drained.",
 }

@@ -97,6 +97,7 @@ def test_a_bad_body_names_the_field_in_the_callers_language(
         (b"[1]", 422),
         (b'{"training_id": 1, "units": NaN}', 422),
         (b"[" * 100_000, 400),
+        (b'{"units": ' + b"9" * 5000 + b"}", 400),
         (b"\xff\xfe", 400),
     ],
 )

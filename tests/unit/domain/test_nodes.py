@@ -97,6 +97,6 @@ def test_a_gang_has_the_fate_of_its_worst_node() -> None:
 
 def test_a_drain_has_a_reason() -> None:
     assert check_drain_reason("  new\n memory ") == "new memory"
-    for text in ("", " \n", "x" * 201):
+    for text in ("", " \n", "x" * 201, "a\0b", "\ud800"):
         with pytest.raises(Refused):
             check_drain_reason(text)

@@ -120,6 +120,8 @@ BAD_OWN = [
     ("launcher", "mpirun", "launcher"),
     ("launcher", "", "launcher"),
     ("units", "2", "launcher"),
+    ("grace", "0", "grace"),
+    ("dataset", "999999999999", "dataset"),
 ]
 
 

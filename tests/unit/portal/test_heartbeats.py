@@ -48,6 +48,14 @@ def test_an_earlier_token_and_a_persons_token_let_no_node_in(house: House) -> No
         {"facts": {"long": "x" * 70_000}},
         {"units": [{"identity": "GPU-a", "kind": "gpu", "position": 0, "state": "gone"}]},
         {"units": [{"identity": "GPU-a", "kind": "tpu", "position": 0}]},
+        {"units": [{"identity": "GPU-a", "kind": "gpu", "position": 0}] * 2},
+        {"units": [{"identity": "GPU\0", "kind": "gpu", "position": 0}]},
+        {"boot_id": "half of a character \ud800"},
+        {"facts": {"driver": "580\0"}},
+        {"facts": {"driver": "\ud800"}},
+        {"facts": {"load": float("nan")}},
+        {"facts": {"fabric": {"name": "ib0"}}},
+        {"facts": {"fabric": "x" * 65}},
     ],
 )
 def test_a_report_of_another_shape_is_refused(house: House, change: dict[str, object]) -> None:
