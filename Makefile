@@ -50,7 +50,7 @@ bench: python  ## the queue measured beside Slurm, HyperQueue and RQ (20 min, id
 crash: python  ## a death at every commit and outside call, on both databases; writes docs/measurements
 	@$(BOOTSTRAP) with-test-machine python -m tests.crash
 
-sure: python  ## what to run before a push: ruff, mypy, import contracts, unit tests
+sure: python  ## what to run before a push: ansible-lint, yamllint, ruff, mypy, import contracts, unit tests
 	@$(BOOTSTRAP) with-tools python -m tests.run sure unit
 
 lock: python  ## pin the newest versions that pyproject.toml allows, with hashes
