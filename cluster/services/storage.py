@@ -4,6 +4,7 @@ import os
 import pwd
 import shutil
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from cluster.crash_points import outside
@@ -46,10 +47,16 @@ def ensure_workspace_folder(settings: Settings, workspace_id: int) -> Path:
 
 
 def hand_over_datasets(settings: Settings, folder: Path, workspace_id: int) -> None:
-    """What a service without root has written has that service's group until root gives it away."""
+    """What a service without root has written has that service's group until root gives it away.
+
+    Hidden folders are those that a task worker still fills or removes; it may remove another one meanwhile.
+    """
     for dataset in folder.iterdir():
-        if dataset.is_dir() and dataset.stat().st_gid != settings.gid_base + workspace_id:
-            hand_tree_to_group(settings, dataset, workspace_id)
+        if dataset.name.startswith("."):
+            continue
+        with suppress(FileNotFoundError):
+            if dataset.is_dir() and dataset.stat().st_gid != settings.gid_base + workspace_id:
+                hand_tree_to_group(settings, dataset, workspace_id)
 
 
 def set_mode(path: Path, wanted: int) -> None:
@@ -61,8 +68,11 @@ def set_mode(path: Path, wanted: int) -> None:
 def hand_to_group(settings: Settings, path: Path, workspace_id: int) -> None:
     """The services keep it, the workspace's numeric group may read it; without root the portal's user owns all.
 
-    Where services are not root, a folder hands its group on to what they write into it.
+    Where services are not root, a folder hands its group on to what they write into it. A link has no rights of
+    its own, and what it points to is not ours.
     """
+    if path.is_symlink():
+        return
     wanted = 0o750 if path.is_dir() else 0o640
     if not WE_ARE_ROOT:
         set_mode(path, wanted)
@@ -73,10 +83,11 @@ def hand_to_group(settings: Settings, path: Path, workspace_id: int) -> None:
 
 
 def hand_tree_to_group(settings: Settings, folder: Path, workspace_id: int) -> None:
-    hand_to_group(settings, folder, workspace_id)
-    for root, folders, files in os.walk(folder):
+    """The folder itself comes last: where it has its group, all that is in it has."""
+    for root, folders, files in os.walk(folder, topdown=False):
         for name in folders + files:
             hand_to_group(settings, Path(root) / name, workspace_id)
+    hand_to_group(settings, folder, workspace_id)
 
 
 def code_folder(settings: Settings, workspace_id: int, training_id: int, version: int) -> Path:
