@@ -22,6 +22,8 @@ class Bell(Protocol):
 
     def ring(self, topic: str, row_id: int) -> None: ...
 
+    def ring_all(self, *rings: tuple[str, int]) -> None: ...
+
     def enqueue(self, queue: str, operation_id: int) -> None: ...
 
 
@@ -34,12 +36,19 @@ class RedisBell:
         """Stands on every ring, so that nobody is woken by what they did themselves."""
 
     def ring(self, topic: str, row_id: int) -> None:
-        entry: dict[Any, Any] = {"topic": topic, "id": row_id, "by": self.origin}
+        self.ring_all((topic, row_id))
+
+    def ring_all(self, *rings: tuple[str, int]) -> None:
+        """Sent and answered together, in this order."""
         with outside("bell.ring"):
             try:
-                self.connection.xadd(STREAM, entry, maxlen=STREAM_LENGTH, approximate=True)
+                pipe = self.connection.pipeline(transaction=False)
+                for topic, row_id in rings:
+                    entry: dict[Any, Any] = {"topic": topic, "id": row_id, "by": self.origin}
+                    pipe.xadd(STREAM, entry, maxlen=STREAM_LENGTH, approximate=True)
+                pipe.execute()
             except redis.RedisError as error:
-                log.warning("bell is silent", topic=topic, row=row_id, error=str(error))
+                log.warning("bell is silent", rings=rings, error=str(error))
 
     def enqueue(self, queue: str, operation_id: int) -> None:
         """RQ's own time limits, retries and results are off: the operation's row holds all of that."""
@@ -56,6 +65,9 @@ class SilentBell:
     """For installations and tests without Redis: rows are found by the sweep alone."""
 
     def ring(self, topic: str, row_id: int) -> None:
+        pass
+
+    def ring_all(self, *rings: tuple[str, int]) -> None:
         pass
 
     def enqueue(self, queue: str, operation_id: int) -> None:

@@ -17,8 +17,8 @@ def init_app(app: Flask) -> None:
 def unit_kind() -> UnitKind:
     """Read once per request. Before any node was seen it is the humble one: nothing pretends to be a GPU."""
     if "unit_kind" not in g:
-        with current_cluster().store.read() as session:
-            g.unit_kind = offered_kind(session)
+        with current_cluster().store.look() as connection:
+            g.unit_kind = offered_kind(connection)
     kind: UnitKind = g.unit_kind
     return kind
 

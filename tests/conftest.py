@@ -46,6 +46,9 @@ class RecordingBell:
     def ring(self, topic: str, row_id: int) -> None:
         self.rung.append((topic, row_id))
 
+    def ring_all(self, *rings: tuple[str, int]) -> None:
+        self.rung.extend(rings)
+
     def enqueue(self, queue: str, operation_id: int) -> None:
         self.enqueued.append((queue, operation_id))
 

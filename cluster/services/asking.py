@@ -1,25 +1,51 @@
-"""What a submission is checked against, read from the rows: one query per question, for each asks for one."""
+"""What a submission is checked against: one question to the database, and another for its dataset."""
 
 from dataclasses import dataclass, replace
 
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, bindparam, exists, func, literal_column, select, true
+from sqlalchemy.orm import Session, joinedload
 
 from cluster.domain import jobs
-from cluster.domain.errors import Refused
+from cluster.domain.errors import NotFound, Refused
 from cluster.domain.jobs import JobRequest, Warned
 from cluster.domain.models import MODELS, check_variables
 from cluster.domain.people import Actor
-from cluster.domain.permissions import require
+from cluster.domain.permissions import Relation, relation_to_training, require
 from cluster.domain.states import DatasetState, TrainingKind, UnitKind, UnitState
 from cluster.services.context import Cluster
 from cluster.services.placing import can_spread
 from cluster.services.relations import require_active
-from cluster.services.trainings import load_to_submit
 from cluster.store.datasets import Dataset
 from cluster.store.nodes import Node, Unit, offered_units
-from cluster.store.trainings import Training
+from cluster.store.trainings import Training, TrainingMember
 from cluster.store.users import User
+from cluster.store.workspaces import WorkspaceMember
+
+OK: ColumnElement[UnitState] = literal_column(f"'{UnitState.OK.value}'")
+WORKING = func.count(Unit.id)
+LARGEST_NODE = (
+    select(Unit.kind, WORKING.label("units"))
+    .join(Node)
+    .where(Unit.state == OK, Node.has_executor)
+    .group_by(Unit.node_id, Unit.kind)
+    .order_by(WORKING.desc())
+    .limit(literal_column("1"))
+)
+LARGEST = LARGEST_NODE.subquery("largest")
+WORKS_THERE = exists().where(
+    WorkspaceMember.workspace_id == Training.workspace_id, WorkspaceMember.user_id == bindparam("person")
+)
+IS_NAMED = exists().where(
+    TrainingMember.training_id == Training.id, TrainingMember.user_id == bindparam("person")
+)
+GROUND = (
+    select(Training, User, WORKS_THERE, IS_NAMED, LARGEST.c.kind, LARGEST.c.units)
+    .join_from(Training, User, User.id == bindparam("person"))
+    .outerjoin(LARGEST, true())
+    .where(Training.id == bindparam("training"))
+    .options(joinedload(Training.workspace, innerjoin=True))
+)
+"""Made once: every submission asks it. Of all who work there only whether the asking one is among them."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +62,14 @@ class Asked:
 def check_submission(
     cluster: Cluster, session: Session, actor: Actor, training_id: int, request: JobRequest
 ) -> Asked:
-    training, person, relation = load_to_submit(session, actor, training_id)
-    require("job.submit", relation, training_id)
+    found = session.execute(GROUND, {"person": actor.user_id, "training": training_id}).first()
+    if found is None:
+        raise NotFound("training", training_id)
+    training, person, is_member, is_named, kind, largest = found
+    require("job.submit", relation_of(actor, training, is_member, is_named), training_id)
     require_active(cluster, training.workspace, "training")
     request = replace(request, name=request.name or training.name)
-    kind, largest = read_largest_node(session)
+    kind = kind or UnitKind.GPU
     if can_spread(cluster) and largest is not None:
         largest = offered_units(session)
     warnings = jobs.check_request(request, training.kind, training.workspace.units, largest, kind)
@@ -54,17 +83,24 @@ def check_submission(
     return Asked(training, person, dataset, request, warnings)
 
 
+def relation_of(actor: Actor, training: Training, is_member: bool, is_named: bool) -> Relation:
+    """Raises NotFound where the person may not see it."""
+    relation = relation_to_training(
+        actor,
+        training.workspace.manager_id,
+        [actor.user_id] if is_member else [],
+        training.owner_id,
+        training.visibility,
+        [actor.user_id] if is_named else [],
+    )
+    if relation is Relation.STRANGER or not (is_member or actor.is_administrator):
+        raise NotFound("training", training.id)
+    return relation
+
+
 def read_largest_node(session: Session) -> tuple[UnitKind, int | None]:
     """(kind of units, how many working ones the largest node has); None before any node has reported."""
-    count = func.count(Unit.id)
-    row = session.execute(
-        select(Unit.kind, count)
-        .join(Node)
-        .where(Unit.state == UnitState.OK, Node.has_executor)
-        .group_by(Unit.node_id, Unit.kind)
-        .order_by(count.desc())
-        .limit(1)
-    ).first()
+    row = session.execute(LARGEST_NODE).first()
     return (row[0], row[1]) if row else (UnitKind.GPU, None)
 
 

@@ -28,11 +28,13 @@ from cluster.services.history import expect, read_kind_spans
 from cluster.services.obstacles import building_reason, dataset_reason
 from cluster.services.placing import read_board
 from cluster.services.relations import to_job
-from cluster.store.audit import write_entry
+from cluster.store.audit import AuditEntry, entry, write_entry
 from cluster.store.datasets import Dataset
-from cluster.store.jobs import Attempt, Job, JobEvent, first_position
+from cluster.store.jobs import Attempt, Job, JobEvent, first_position, shape_of
 from cluster.store.leases import IdempotentAnswer
+from cluster.store.many_jobs import reserve_ids
 from cluster.store.nodes import Allocation
+from cluster.store.together import insert_together
 from cluster.store.trainings import Training
 from cluster.store.visibility import own_workspace_ids, sees_job
 from cluster.store.workspaces import Workspace
@@ -63,28 +65,47 @@ def submit_job(
         if idempotency and (answered := read_answer(session, actor, *idempotency)):
             return load_job(session, actor, answered)
         asked = check_submission(cluster, session, actor, training_id, request)
-        job = Job(**columns_of(asked.training, asked.request, actor, now))
-        session.add(job)
-        session.flush()
-        job.position = first_position(job.id, job.priority)
-        know_its_rows(job, asked)
-        session.add(
-            JobEvent(job_id=job.id, at=now, state=JobState.WAITING.value, code="job.submitted", data={})
-        )
+        (job_id,) = reserve_ids(session, 1)
+        row = new_row(job_id, columns_of(asked.training, asked.request, actor, now))
         if idempotency:
-            keep_answer(session, actor, *idempotency, job.id, now)
-        write_entry(session, now, actor, "job.submitted", job.id, name=job.name, units=job.units)
-    cluster.bell.ring("queue", job.id)
-    cluster.bell.ring("jobs", job.id)
-    return job
+            keep_answer(session, actor, *idempotency, job_id, now)
+        about = {"name": row["name"], "units": row["units"]}
+        insert_together(
+            session.connection(),
+            (Job.__table__, row),
+            (JobEvent.__table__, first_event(job_id, now)),
+            (AuditEntry.__table__, entry(now, actor, "job.submitted", job_id, about)),
+        )
+    cluster.bell.ring_all(("queue", job_id), ("jobs", job_id))
+    return job_of(row, asked)
 
 
-def know_its_rows(job: Job, asked: Asked) -> None:
-    """Gives a new job the rows that it points to; all of them were read while it was checked."""
+def new_row(job_id: int, columns: dict[str, Any]) -> dict[str, Any]:
+    """A job that waits at the end of its priority's line."""
+    limits = columns["units"], columns["time_limit_seconds"], columns["dataset_id"]
+    return columns | {
+        "id": job_id,
+        "state": JobState.WAITING,
+        "desired": Desired.RUN,
+        "fence": 0,
+        "position": first_position(job_id, columns["priority"]),
+        "shape": shape_of(*limits, None),
+        "retries_used": 0,
+    }
+
+
+def first_event(job_id: int, now: datetime) -> dict[str, Any]:
+    return {"job_id": job_id, "at": now, "state": JobState.WAITING.value, "code": "job.submitted", "data": {}}
+
+
+def job_of(row: dict[str, Any], asked: Asked) -> Job:
+    """What was written, with the rows that it points to; all of them were read while it was checked."""
+    job = Job(**row)
     set_committed_value(job, "training", asked.training)
     set_committed_value(job, "workspace", asked.training.workspace)
     set_committed_value(job, "user", asked.person)
     set_committed_value(job, "dataset", asked.dataset)
+    return job
 
 
 def columns_of(training: Training, checked: JobRequest, actor: Actor, now: datetime) -> dict[str, Any]:

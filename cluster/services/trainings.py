@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import exists, select
+from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload, selectinload
 
@@ -10,7 +10,7 @@ from cluster.domain.errors import NotFound, Refused
 from cluster.domain.models import MODELS
 from cluster.domain.names import check_file_name, check_text, check_training_name
 from cluster.domain.people import Actor
-from cluster.domain.permissions import Relation, relation_to_training, require
+from cluster.domain.permissions import require
 from cluster.domain.states import TrainingKind, Visibility
 from cluster.services import storage
 from cluster.services.context import Cluster
@@ -149,36 +149,6 @@ def load_training(session: Session, actor: Actor, training_id: int) -> Training:
     if training is None:
         raise NotFound("training", training_id)
     return training
-
-
-def load_to_submit(session: Session, actor: Actor, training_id: int) -> tuple[Training, User, Relation]:
-    """The training with its workspace, the person, and how they stand to it. Raises NotFound.
-
-    One query: of everybody who works there only whether the asking one is among them.
-    """
-    member, named = WorkspaceMember, TrainingMember
-    works_there = exists().where(
-        member.workspace_id == Training.workspace_id, member.user_id == actor.user_id
-    )
-    is_named = exists().where(named.training_id == Training.id, named.user_id == actor.user_id)
-    row = session.execute(
-        select(Training, User, works_there, is_named)
-        .join(User, User.id == actor.user_id)
-        .where(Training.id == training_id, sees_training(actor))
-        .options(joinedload(Training.workspace))
-    ).first()
-    if row is None:
-        raise NotFound("training", training_id)
-    training, person, is_member, is_named_member = row
-    relation = relation_to_training(
-        actor,
-        training.workspace.manager_id,
-        [actor.user_id] if is_member else [],
-        training.owner_id,
-        training.visibility,
-        [actor.user_id] if is_named_member else [],
-    )
-    return training, person, relation
 
 
 def read_training(cluster: Cluster, actor: Actor, training_id: int) -> Training:

@@ -53,6 +53,29 @@ for dialect, statements in (("sqlite", SQLITE_TRIGGERS), ("postgresql", POSTGRES
         event.listen(AuditEntry.__table__, "after_create", ddl.execute_if(dialect=dialect))
 
 
+def entry(
+    at: datetime,
+    actor: Actor,
+    action: str,
+    object_id: int | None,
+    data: dict[str, Any],
+    outcome: str = "done",
+) -> dict[str, Any]:
+    """A line's columns. The kind of the object is the action's first word."""
+    return {
+        "at": at,
+        "actor_id": actor.user_id or None,
+        "actor_name": actor.name[:64],
+        "address": actor.address[:64],
+        "request_id": actor.request_id[:64],
+        "action": action,
+        "object_kind": action.split(".")[0],
+        "object_id": object_id,
+        "outcome": outcome,
+        "data": data,
+    }
+
+
 def write_entry(
     session: Session,
     at: datetime,
@@ -62,18 +85,4 @@ def write_entry(
     outcome: str = "done",
     **data: Any,
 ) -> None:
-    """The kind of the object is the action's first word."""
-    session.add(
-        AuditEntry(
-            at=at,
-            actor_id=actor.user_id or None,
-            actor_name=actor.name[:64],
-            address=actor.address[:64],
-            request_id=actor.request_id[:64],
-            action=action,
-            object_kind=action.split(".")[0],
-            object_id=object_id,
-            outcome=outcome,
-            data=data,
-        )
-    )
+    session.add(AuditEntry(**entry(at, actor, action, object_id, data, outcome)))

@@ -1,13 +1,16 @@
 """Opens the database: the same code for SQLite (embedded) and PostgreSQL."""
 
+import select
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import NullPool
 
@@ -23,6 +26,7 @@ class Store:
 
     On SQLite every `write()` is BEGIN IMMEDIATE, so writers queue up instead of failing half-way.
     On PostgreSQL a named `lock` orders the writers that check a sum before they add to it.
+    What is read by columns alone needs no session: `look()` is a plain connection that never writes.
     Both sides of every commit are crash points (cluster/crash_points.py).
     """
 
@@ -39,6 +43,11 @@ class Store:
             yield session
 
     @contextmanager
+    def look(self) -> Iterator[Connection]:
+        with self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
     def write(self, lock: str | None = None) -> Iterator[Session]:
         writer = crash_points.name_of_writer()
         with self._writing.begin() as session:
@@ -53,10 +62,42 @@ class Store:
 
 
 def open_postgresql(url: str) -> Engine:
-    """As many connections are kept as threads usually work at once: making one costs more than a request."""
-    return create_engine(
-        url, pool_pre_ping=True, pool_size=KEPT_CONNECTIONS, max_overflow=KEPT_CONNECTIONS, pool_use_lifo=True
+    """As many connections are kept as threads usually work at once: making one costs more than a request.
+
+    A transaction is begun for what writes. Single statements are their own otherwise, which is what they would see
+    of the others in any case (read committed), and no rollback makes the driver forget its prepared statements.
+    """
+    engine = create_engine(
+        url,
+        isolation_level="AUTOCOMMIT",
+        pool_size=KEPT_CONNECTIONS,
+        max_overflow=KEPT_CONNECTIONS,
+        pool_use_lifo=True,
     )
+
+    @event.listens_for(engine, "checkout")
+    def check(connection: Any, record: object, proxy: object) -> None:
+        if is_cut(connection.fileno()):
+            raise InvalidatePoolError("the server has closed the connection")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        if connection.get_execution_options().get("writes", False):
+            # Asked of the driver itself: every verb begins with it.
+            driver: psycopg.Connection = connection.connection.driver_connection  # type: ignore[assignment]
+            driver.execute("BEGIN")
+
+    return engine
+
+
+def is_cut(descriptor: int) -> bool:
+    """A server that goes says so, and its end of the socket closes: on a connection at rest nothing else is read.
+
+    Costs no question to the server; one that has vanished without a word is found out by the next statement.
+    """
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def open_sqlite(url: str) -> Engine:

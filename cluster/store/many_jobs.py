@@ -31,6 +31,8 @@ OWN: dict[str, TypeEngine[Any]] = {
     "name": String(60),
 }
 OWN_JSON = ("command", "variables")
+NEXT_IDS = text("SELECT nextval(pg_get_serial_sequence('jobs', 'id')) FROM generate_series(1, :number)")
+LAST_ID = text("SELECT seq FROM sqlite_sequence WHERE name = 'jobs'")
 
 
 def insert_jobs(session: Session, shared: Mapping[str, Any], own: Sequence[Mapping[str, Any]]) -> None:
@@ -57,10 +59,9 @@ def reserve_ids(session: Session, number: int) -> list[int]:
     """Ids that nobody else will get."""
     if session.get_bind().dialect.name == "postgresql":
         # A block taken by setval() could be handed out twice; nextval() cannot.
-        query = "SELECT nextval(pg_get_serial_sequence('jobs', 'id')) FROM generate_series(1, :number)"
-        return list(session.scalars(text(query), {"number": number}))
+        return list(session.connection().scalars(NEXT_IDS, {"number": number}))
     # This transaction is the only writer from its first statement on.
-    last = session.scalar(text("SELECT seq FROM sqlite_sequence WHERE name = 'jobs'")) or 0
+    last = session.connection().scalar(LAST_ID) or 0
     return list(range(last + 1, last + number + 1))
 
 

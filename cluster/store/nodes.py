@@ -3,7 +3,18 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey, Index, String, UniqueConstraint, false, func, select, text
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    ForeignKey,
+    Index,
+    String,
+    UniqueConstraint,
+    false,
+    func,
+    select,
+    text,
+)
 from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
 from cluster.domain.states import UnitKind, UnitState
@@ -94,7 +105,11 @@ def offered_units(session: Session) -> int:
     return session.scalar(query) or 0
 
 
-def offered_kind(session: Session) -> UnitKind:
+UNITS = Unit.__table__.c
+A_GPU = select(UNITS.id).where(UNITS.kind == UnitKind.GPU, UNITS.state != UnitState.GONE).limit(1)
+"""Made once: nearly every page and answer asks it."""
+
+
+def offered_kind(session: Session | Connection) -> UnitKind:
     """What this cluster calls its units. Before any was seen it is the humble one."""
-    has_gpu = select(Unit.id).where(Unit.kind == UnitKind.GPU, Unit.state != UnitState.GONE).limit(1)
-    return UnitKind.CPU_SLOT if session.scalar(has_gpu) is None else UnitKind.GPU
+    return UnitKind.CPU_SLOT if session.scalar(A_GPU) is None else UnitKind.GPU

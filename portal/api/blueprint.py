@@ -46,7 +46,8 @@ class ApiBlueprint(Blueprint):  # type: ignore[misc]
         return decorate
 
     def arguments(self, schema: type[Schema], location: str = "json") -> Keeps:
-        decorate: Keeps = super().arguments(schema, location=location)
+        # An instance: of a class every request would make one anew, with copies of all its fields.
+        decorate: Keeps = super().arguments(schema(), location=location)
         return decorate
 
     def response(self, status: int, schema: type[Schema] | None = None, **options: Any) -> Keeps:

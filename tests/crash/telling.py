@@ -25,8 +25,12 @@ class TellingBell:
         self.connection_of = 0
 
     def ring(self, topic: str, row_id: int) -> None:
+        self.ring_all((topic, row_id))
+
+    def ring_all(self, *rings: tuple[str, int]) -> None:
         with outside("bell.ring"):
-            self.journal.tell("rings", topic=topic, row=row_id, too_early=self.is_writing())
+            for topic, row_id in rings:
+                self.journal.tell("rings", topic=topic, row=row_id, too_early=self.is_writing())
 
     def enqueue(self, queue: str, operation_id: int) -> None:
         with outside("bell.enqueue"):
