@@ -42,7 +42,9 @@ IDLE_SECONDS = 1.0
 BUSY_SECONDS = 0.25
 """While attempts live they are looked at this often; that a process ended is told at once."""
 CALM_SECONDS = 0.05
-"""Between two looks of which the first found nothing to do: who submits a thousand jobs does not make it spin."""
+"""After a look that somebody asked for in vain: who submits a thousand jobs does not make it spin."""
+CALM_SHARE = 3.0
+"""So many times as long as that look took, where that is longer: in vain it uses a quarter of a core at most."""
 SWEEP_SECONDS = 1.0
 STRAYS_SECONDS = 5.0
 PROGRESS_SECONDS = 5.0
@@ -73,6 +75,7 @@ class Scheduler:
         self.ends = Ends()
         self.is_rung = self.has_acted = False
         self.looked_at = float("-inf")
+        self.look_took = 0.0
         self.holder = name_of_this_process()
         self.held: Held | None = None
         self.renewed_at = self.swept_at = self.strays_at = self.totals_at = self.progress_at = float("-inf")
@@ -91,12 +94,18 @@ class Scheduler:
             except DBAPIError as error:
                 log.error("the database does not answer; trying again", error=str(error))
                 self.held = None
+            self.look_took = time.monotonic() - self.looked_at
+            was_in_vain = self.is_rung and not self.has_acted
             ends = self.ends.follow(self.reconciler.handles.values())
             self.is_rung = self.ears.wait(BUSY_SECONDS if living else IDLE_SECONDS, ends)
-            if not self.has_acted:
-                self.stopping.wait(CALM_SECONDS - (time.monotonic() - self.looked_at))
+            if was_in_vain:
+                self.stay_calm()
         if self.held:
             release_lease(self.cluster, self.held)
+
+    def stay_calm(self) -> None:
+        calm = max(CALM_SECONDS, CALM_SHARE * self.look_took)
+        self.stopping.wait(min(calm, BUSY_SECONDS) - (time.monotonic() - self.looked_at))
 
     def stop(self) -> None:
         self.stopping.set()

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
+from sqlalchemy.orm.attributes import set_committed_value
 
 from cluster.domain.attempts import is_tried_again
 from cluster.domain.exits import ExitTruth, Outcome
@@ -196,7 +197,13 @@ def load_current(session: Session, attempt_id: int) -> Attempt | None:
         .where(Attempt.id == attempt_id, Attempt.ended_at.is_(None), Job.fence == Attempt.number)
         .with_for_update(of=[Attempt, Job])
     ).first()
-    return found[0] if found is not None else None
+    if found is None:
+        return None
+    attempt, job, node = found
+    # Held by the attempt: a session forgets rows that nobody holds, and would ask for them again.
+    set_committed_value(attempt, "job", job)
+    set_committed_value(attempt, "node", node)
+    return attempt
 
 
 def end_attempt(

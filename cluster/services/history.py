@@ -6,11 +6,11 @@ from functools import cache
 from math import inf
 from statistics import median
 
-from sqlalchemy import bindparam, select, true
+from sqlalchemy import select, true
 from sqlalchemy.orm import Session
 
 from cluster.domain.outlook import Source
-from cluster.services.lines import FINISHED, JOBS, Query, dialect_of
+from cluster.services.lines import FINISHED, JOBS, Query, among, dialect_of
 
 NEWEST = 5
 """Finished jobs that are looked at per training and size."""
@@ -50,8 +50,9 @@ def expect(spans: Spans | None, limit: int | None, source: Source = Source.HISTO
 def read_spans(session: Session, job_ids: Iterable[int]) -> dict[Kind, Spans]:
     """Of the kinds that these jobs are of."""
     found: dict[Kind, list[float]] = {}
-    query = spans_query(dialect_of(session))
-    for training_id, units, started_at, ended_at in session.execute(query, {"ids": list(job_ids)}):
+    ids = list(job_ids)
+    rows = session.execute(spans_query(dialect_of(session)), {"ids": ids}) if ids else ()
+    for training_id, units, started_at, ended_at in rows:
         if started_at and ended_at:
             found.setdefault((training_id, units), []).append((ended_at - started_at).total_seconds())
     return {kind: Spans(min(seconds), median(seconds), max(seconds)) for kind, seconds in found.items()}
@@ -73,7 +74,7 @@ def spans_query(dialect: str) -> Query:
     """One search of `ix_jobs_finished` per kind."""
     asked = JOBS.alias("asked")
     kinds = select(asked.c.training_id, asked.c.units).distinct()
-    kinds_there = kinds.where(asked.c.id.in_(bindparam("ids", expanding=True))).subquery("kinds")
+    kinds_there = kinds.where(among(asked.c.id, "ids", dialect)).subquery("kinds")
     newest = JOBS.alias("newest")
     wanted = (
         select(newest.c.id)

@@ -7,9 +7,12 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import (
+    ARRAY,
     ColumnElement,
     FromClause,
+    Integer,
     Select,
+    any_,
     bindparam,
     literal_column,
     select,
@@ -56,11 +59,10 @@ def in_line(jobs: FromClause) -> ColumnElement[bool]:
 
 def read_fronts(session: Session, each: int, workspace_ids: Collection[int] | None = None) -> list[InLine]:
     """The first `each` jobs of every workspace's line, or of these workspaces' lines."""
-    query = fronts_query(dialect_of(session))
+    dialect = dialect_of(session)
     if workspace_ids is None:
-        return read(session, query, each=each)
-    some = query.where(WORKSPACES.c.id.in_(bindparam("workspaces", expanding=True)))
-    return read(session, some, each=each, workspaces=list(workspace_ids))
+        return read(session, fronts_query(dialect), each=each)
+    return read(session, some_fronts_query(dialect), each=each, workspaces=list(workspace_ids))
 
 
 def read_line(session: Session, workspace_id: int, first: int) -> list[InLine]:
@@ -98,6 +100,18 @@ def fronts_query(dialect: str) -> Query:
 
 
 @cache
+def some_fronts_query(dialect: str) -> Query:
+    return fronts_query(dialect).where(among(WORKSPACES.c.id, "workspaces", dialect))
+
+
+def among(column: ColumnElement[int], name: str, dialect: str) -> ColumnElement[bool]:
+    """One of the numbers in parameter `name`; on PostgreSQL the same statement however many there are."""
+    if dialect == "postgresql":
+        return column == any_(bindparam(name, type_=ARRAY(Integer)))
+    return column.in_(bindparam(name, expanding=True))
+
+
+@cache
 def line_query() -> Query:
     mine = in_line(JOBS) & (JOBS.c.workspace_id == bindparam("workspace"))
     return (
@@ -112,7 +126,7 @@ def shapes_query(dialect: str) -> Query:
     least = select(first.c.shape).where(in_line(first), first.c.workspace_id == WORKSPACES.c.id)
     shapes = (
         select(WORKSPACES.c.id, least.order_by(first.c.shape).limit(1).scalar_subquery().label("shape"))
-        .where(WORKSPACES.c.id.in_(bindparam("workspaces", expanding=True)))
+        .where(among(WORKSPACES.c.id, "workspaces", dialect))
         .cte("shapes", recursive=True)
     )
     following = select(other.c.shape).where(

@@ -61,6 +61,8 @@ class Shim:
         self.ending = None
         self.stopped = self.timed_out = False
         self.left_behind = 0
+        self.is_alone = False
+        """Nothing descends from us any more: whoever loses its parent becomes our child."""
         self.started_at, self.started = now_text(), time.monotonic()
         self.ended_at = None
         self.launcher_ended = None
@@ -120,6 +122,7 @@ class Shim:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
+                self.is_alone = True
                 return
             if pid == 0:
                 return
@@ -133,6 +136,8 @@ class Shim:
             return not self.ending.act() and self.status is not None
         if self.status is None:
             return False
+        if self.is_alone:
+            return True
         left = shim_tree.living_descendants(os.getpid())
         if not left:
             return True
