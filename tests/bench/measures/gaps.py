@@ -3,17 +3,17 @@
 Jobs of 0.2 s on two units of one workspace; each program writes when it begins and when it ends.
 """
 
-import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
-from tests.bench.ground import DURABLE, HQ, RQ, SLOTS, SLURM, SLURM_PLAIN, Ground
+from tests.bench.ground import DURABLE, SLOTS, SLURM_PLAIN, Ground
 from tests.bench.house import House, wait_until
 from tests.bench.moments import idle_gaps, read_naps
 from tests.bench.rivals.hyperqueue import HyperQueue
 from tests.bench.rivals.rq_alone import RqAlone
 from tests.bench.rivals.slurm import Slurm
-from tests.bench.rows import clear, count_living, fill
+from tests.bench.rows import count_living, fill
+from tests.bench.saturated import all_there, forget, take_turns
 
 MEASURE = "P4"
 TITLE = "Idle between two jobs"
@@ -23,25 +23,19 @@ Gaps = list[float]
 
 
 def run(ground: Ground) -> None:
-    turns: dict[str, Callable[[], None]] = {}
-
-    def add(contender: str, gaps: Callable[[], Gaps]) -> None:
-        turns[contender] = lambda: ground.ledger.latencies(
-            MEASURE, CASE, contender, gaps(), DURABLE[contender]
-        )
-
-    for name, house in ground.houses.items():
-        forget(house)
-        add(name, lambda house=house: gaps_of_ours(house, ground.few(20, 100)))  # type: ignore[misc]
-    if cluster := ground.slurm:
-        add(SLURM, lambda: gaps_of_slurm(cluster, ground.few(8, 30)))
+    few = ground.few
+    runs = all_there(
+        ground,
+        lambda house: gaps_of_ours(house, few(20, 100)),
+        lambda cluster: gaps_of_slurm(cluster, few(8, 30)),
+        lambda hq: gaps_of_hyperqueue(hq, few(20, 100)),
+        lambda rq: gaps_of_rq(rq, few(20, 100)),
+    )
     if plain := ground.slurm_plain:
-        add(SLURM_PLAIN, lambda: gaps_of_slurm(plain, ground.few(6, 12)))
-    if hq := ground.hyperqueue:
-        add(HQ, lambda: gaps_of_hyperqueue(hq, ground.few(20, 100)))
-    if rq := ground.rq:
-        add(RQ, lambda: gaps_of_rq(rq, ground.few(20, 100)))
-    ground.alternate(turns)
+        runs[SLURM_PLAIN] = lambda: gaps_of_slurm(plain, few(6, 12))
+    take_turns(
+        ground, runs, lambda name, gaps: ground.ledger.latencies(MEASURE, CASE, name, gaps, DURABLE[name])
+    )
 
 
 def gaps_of_ours(house: House, count: int) -> Gaps:
@@ -53,12 +47,6 @@ def gaps_of_ours(house: House, count: int) -> Gaps:
     assert len(naps) == count, f"{len(naps)} of {count} naps"
     forget(house)
     return idle_gaps(naps, SLOTS)
-
-
-def forget(house: House) -> None:
-    """Rows and files, so that the next repeat finds what this one found."""
-    clear(house.cluster)
-    shutil.rmtree(house.storage / "workspaces" / str(house.workspace_id) / "jobs", ignore_errors=True)
 
 
 def gaps_of_slurm(cluster: Slurm, count: int) -> Gaps:

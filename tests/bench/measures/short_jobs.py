@@ -1,15 +1,14 @@
 """`/bin/true` as often as it goes on two units, through every state of a job, with log files and exit record."""
 
 import time
-from collections.abc import Callable
 
-from tests.bench.ground import DURABLE, HQ, RQ, SLOTS, SLURM, Ground
+from tests.bench.ground import DURABLE, SLOTS, Ground
 from tests.bench.house import House, wait_until
-from tests.bench.measures.gaps import forget
 from tests.bench.rivals.hyperqueue import HyperQueue
 from tests.bench.rivals.rq_alone import RqAlone
 from tests.bench.rivals.slurm import Slurm
 from tests.bench.rows import count_living, fill
+from tests.bench.saturated import all_there, forget, take_turns
 
 MEASURE = "P5"
 TITLE = "Short jobs"
@@ -17,23 +16,17 @@ CASE = f"/bin/true on {SLOTS} units"
 
 
 def run(ground: Ground) -> None:
-    turns: dict[str, Callable[[], None]] = {}
-
-    def add(contender: str, rate: Callable[[], float]) -> None:
-        turns[contender] = lambda: ground.ledger.value(
-            MEASURE, CASE, contender, "/s", rate(), DURABLE[contender]
-        )
-
-    for name, house in ground.houses.items():
-        forget(house)
-        add(name, lambda house=house: rate_of_ours(house, ground.few(20, 150)))  # type: ignore[misc]
-    if cluster := ground.slurm:
-        add(SLURM, lambda: rate_of_slurm(cluster, ground.few(6, 24)))
-    if hq := ground.hyperqueue:
-        add(HQ, lambda: rate_of_hyperqueue(hq, ground.few(200, 1000)))
-    if rq := ground.rq:
-        add(RQ, lambda: rate_of_rq(rq, ground.few(50, 300)))
-    ground.alternate(turns)
+    few = ground.few
+    runs = all_there(
+        ground,
+        lambda house: rate_of_ours(house, few(20, 150)),
+        lambda cluster: rate_of_slurm(cluster, few(6, 24)),
+        lambda hq: rate_of_hyperqueue(hq, few(200, 1000)),
+        lambda rq: rate_of_rq(rq, few(50, 300)),
+    )
+    take_turns(
+        ground, runs, lambda name, rate: ground.ledger.value(MEASURE, CASE, name, "/s", rate, DURABLE[name])
+    )
 
 
 def rate_of_ours(house: House, count: int) -> float:

@@ -13,14 +13,13 @@ from pathlib import Path
 from cluster.domain.states import ENDED_JOB_STATES
 from cluster.services import storage
 from tests.bench.clients import Client
+from tests.bench.depths import OF_SLURM, at_each_depth
 from tests.bench.ground import DURABLE, HQ, RQ, SLURM, SLURM_PLAIN, Ground
 from tests.bench.house import House, wait_until
-from tests.bench.measures.submissions import OF_SLURM, fill_slurm
 from tests.bench.moments import parse_moment
 from tests.bench.rivals.hyperqueue import HyperQueue
 from tests.bench.rivals.rq_alone import RqAlone
 from tests.bench.rivals.slurm import Slurm
-from tests.bench.rows import clear, fill
 
 MEASURE = "P3"
 TITLE = "From submit to running"
@@ -28,17 +27,7 @@ PATIENCE = 30.0
 
 
 def run(ground: Ground) -> None:
-    depth_of_slurm = 0
-    for depth in ground.depths:
-        for house in ground.houses.values():
-            clear(house.cluster)
-            fill(house.cluster, house.elsewhere, depth)
-        if ground.slurm and depth <= OF_SLURM:
-            fill_slurm(ground.slurm, depth - depth_of_slurm)
-            depth_of_slurm = depth
-        ground.alternate(turns_of(ground, depth))
-    if ground.slurm:
-        ground.slurm.cancel_waiting()
+    at_each_depth(ground, turns_of)
 
 
 def turns_of(ground: Ground, depth: int) -> dict[str, Callable[[], None]]:

@@ -4,7 +4,6 @@ Ours go over HTTP with a token, are checked, and are committed with their histor
 `sbatch` processes, HyperQueue's and RQ's are calls of their Python clients.
 """
 
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,30 +12,19 @@ import psutil
 
 from cluster.domain.states import ENDED_JOB_STATES, JobState
 from tests.bench.clients import Client, closed_loop
+from tests.bench.depths import OF_SLURM, at_each_depth, fill_slurm
 from tests.bench.ground import DURABLE, HQ, RQ, SLOTS, SLURM, Ground, at_rest, services_of
 from tests.bench.house import House, wait_until
 from tests.bench.rivals.slurm import Slurm
-from tests.bench.rows import clear, fill, forget_waiting
+from tests.bench.rows import forget_waiting
 
 MEASURE = "P1"
 TITLE = "Durable submissions"
 CLIENTS = 8
-OF_SLURM = 10_000
-"""Slurm's queue is not filled further: at its own rate that would take minutes."""
 
 
 def run(ground: Ground) -> None:
-    depth_of_slurm = 0
-    for depth in ground.depths:
-        for house in ground.houses.values():
-            clear(house.cluster)
-            fill(house.cluster, house.elsewhere, depth)
-        if ground.slurm and depth <= OF_SLURM:
-            fill_slurm(ground.slurm, depth - depth_of_slurm)
-            depth_of_slurm = depth
-        ground.alternate(turns_of(ground, depth))
-    if ground.slurm:
-        ground.slurm.cancel_waiting()
+    at_each_depth(ground, turns_of)
 
 
 def turns_of(ground: Ground, depth: int) -> dict[str, Callable[[], None]]:
@@ -119,17 +107,6 @@ def submit_to_slurm(cluster: Slurm, count: int) -> float:
     begun = time.perf_counter()
     fill_slurm(cluster, count)
     return count / (time.perf_counter() - begun)
-
-
-def fill_slurm(cluster: Slurm, count: int) -> None:
-    """Eligible jobs that wait for a licence which another job holds, and let others pass."""
-    command = "sbatch --quiet --licenses=blocked:1 --nice=1000 --output=/dev/null true.sh"
-    pool = ["xargs", "-P", str(CLIENTS), "-I{}", "sh", "-c", f"exec {command}"]
-    numbers = "\n".join(map(str, range(count)))
-    subprocess.run(
-        pool, input=numbers, text=True, cwd=cluster.folder / "out", env=cluster.environment, check=True,
-        stdout=subprocess.DEVNULL,
-    )  # fmt: skip
 
 
 def enqueue(queue, count: int) -> float:  # type: ignore[no-untyped-def]

@@ -81,8 +81,8 @@ def called(path: Path, call: ast.Call, errors: dict[str, int]) -> Iterator[Found
         for code in texts(argument(call, 0, "code")):
             if SHAPE.fullmatch(code):
                 yield Found(code, place, "group" if name.startswith("word") else "sentence")
-    elif name == "write_entry":
-        for code in texts(argument(call, 3, "action")):
+    elif name in ("write_entry", "entry"):
+        for code in texts(argument(call, 3 if name == "write_entry" else 2, "action")):
             yield Found(code, place, "action")
     elif name == "report_step":
         for code in texts(argument(call, 3, "code")):
