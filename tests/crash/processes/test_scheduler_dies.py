@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -18,7 +17,7 @@ from cluster.domain.states import ENDED_JOB_STATES, JobState
 from cluster.services import jobs
 from cluster.store.jobs import Job
 from tests.builders import actor_of
-from tests.crash.sweep import WHOLE, first_of_each, start_child
+from tests.crash.sweep import WHOLE, start_child
 from tests.integration.executors.conftest import until
 from tests.integration.scheduler.conftest import Field, nothing_lives
 
@@ -28,28 +27,25 @@ MOST_POINTS = 400
 
 
 class Dies:
-    """Writes each point down, so that the next run knows how many there are; dies at the given one."""
+    """At the given number of points, or where it passes the named one for the first time."""
 
-    def __init__(self, field: Field, number: int) -> None:
-        self.path = field.cluster.settings.state_dir / "points"
-        self.path.unlink(missing_ok=True)
-        self.left = number
+    def __init__(self, at: int | str) -> None:
+        self.at = at
+        self.passed = 0
 
     def __call__(self, point: str) -> None:
-        with self.path.open("a") as file:
-            file.write(point + "\n")
-        self.left -= 1
-        if self.left == 0:
+        self.passed += 1
+        if self.at in (point, self.passed):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def start_scheduler(field: Field, die_at: int = 0) -> int:
+def start_scheduler(field: Field, die_at: int | str = 0) -> int:
     """Forked, so that nothing is imported again; its own session, as a service has."""
 
     def serve() -> None:
         signal.alarm(0)
         os.setsid()
-        crash_points.listener = Dies(field, die_at) if die_at else None
+        crash_points.listener = Dies(die_at) if die_at else None
         worker.scheduler.run(field.cluster.settings)
 
     return start_child(serve, field.cluster.settings.state_dir / "scheduler.log")
@@ -60,24 +56,16 @@ def has_died(pid: int) -> bool:
 
 
 def test_killed_at_each_point_everything_comes_right(field_: Field) -> None:
-    killed = []
-    for number in numbers(field_):
+    killed: list[int | str] = []
+    for at in range(1, MOST_POINTS) if WHOLE else sorted(RUNNING):
         began = time.monotonic()
-        was_killed = one_death(field_, number)
+        was_killed = one_death(field_, at)
+        assert was_killed or WHOLE, f"{at} was not reached"
         if not was_killed:
             break
-        killed.append(number)
-        print(f"killed at point {number}: right after {time.monotonic() - began:.1f} s")
+        killed.append(at)
+        print(f"killed at {at}: right after {time.monotonic() - began:.1f} s")
     assert len(killed) >= len(RUNNING), "it ended before it reached the points that matter"
-
-
-def numbers(field: Field) -> Iterator[int]:
-    if WHOLE:
-        yield from range(1, MOST_POINTS)
-        return
-    assert not one_death(field, MOST_POINTS)
-    points = (field.cluster.settings.state_dir / "points").read_text().splitlines()
-    yield from (number for number in first_of_each(points) if points[number - 1] in RUNNING)
 
 
 RUNNING = {
@@ -92,13 +80,13 @@ RUNNING = {
 """What differs where programs are real; the rest is the simulated executor's affair as well."""
 
 
-def one_death(field: Field, number: int) -> bool:
+def one_death(field: Field, at: int | str) -> bool:
     """One scheduler that dies at the point and one that follows it; False where the first survived."""
     short, long = field.submit(SHORT), field.submit(LONG)
-    scheduler, was_killed = start_scheduler(field, number), False
+    scheduler, was_killed = start_scheduler(field, at), False
     deadline = time.monotonic() + 60
     while any(field.read(job).state not in ENDED_JOB_STATES for job in (short, long)):
-        assert time.monotonic() < deadline, f"not right within 60 s of a kill at point {number}"
+        assert time.monotonic() < deadline, f"not right within 60 s of a kill at {at}"
         if not was_killed and has_died(scheduler):
             scheduler, was_killed = start_scheduler(field), True
         if field.read(long).state is JobState.RUNNING and field.log(long):
