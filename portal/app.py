@@ -21,6 +21,7 @@ from portal import (
     node_trouble,
     permissions,
     rail,
+    reading,
     request_log,
     saying,
     sign_in,
@@ -60,6 +61,7 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     app.extensions["doorbell"] = Doorbell(settings.redis_url)
     app.extensions["stream_places"] = Places()
     request_log.init_app(app)
+    reading.init_app(app)
     headers.init_app(app)
     i18n.init_app(app)
     app.config["groundcrew_clock"] = cluster.clock

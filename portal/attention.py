@@ -17,11 +17,11 @@ from cluster.domain.states import (
     WorkspaceState,
 )
 from cluster.domain.terms import days_left, workspace_state
-from cluster.services import environments, nodes, operations, workspaces
+from cluster.services import environments, nodes, operations, places
 from cluster.services.nodes import NodeView
+from cluster.services.places import Place
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Job
-from cluster.store.workspaces import Workspace
 from portal.current import current_actor, current_cluster, read_once
 from portal.i18n import _, ago, ngettext, percent
 from portal.saying import operation_word, say
@@ -161,7 +161,7 @@ def failed_lines() -> Iterator[Line]:
 def term_lines() -> Iterator[Line]:
     """Workspaces in their last days, for who manages or administers them."""
     actor = current_actor()
-    for workspace in read_once(workspaces.list_workspaces):
+    for workspace in read_once(places.list_places):
         if not (actor.is_administrator or workspace.manager_id == actor.user_id):
             continue
         left = soon_over(workspace)
@@ -175,10 +175,12 @@ def term_lines() -> Iterator[Line]:
         yield Line("caution", what, units(workspace.units), href, word, place="/workspaces")
 
 
-def soon_over(workspace: Workspace) -> int | None:
+def soon_over(workspace: Place) -> int | None:
     """Days left of an active workspace where they are few."""
     cluster = current_cluster()
     now, zone = cluster.clock(), cluster.settings.zone
+    if (workspace.ends_on - now.date()).days > ENDS_SOON_DAYS + 1:
+        return None  # Most of them: whichever the zone, the end is further away.
     if workspace_state(workspace, now, zone) is not WorkspaceState.ACTIVE:
         return None
     left = days_left(workspace, now, zone)

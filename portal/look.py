@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from flask import Flask, current_app, g, request
+from flask import Flask, current_app, g, request, url_for
 
 from portal.shell import Shell
 
@@ -39,6 +39,14 @@ def remember(name: str, value: str) -> None:
         keep(name, value)
 
 
+def sprite() -> str:
+    """The address of the icons, asked for a hundred times a page and made once for each request."""
+    if "sprite" not in g:
+        g.sprite = url_for("static", filename="vendor/tabler-icons-3.51.0/sprite.svg")
+    made: str = g.sprite
+    return made
+
+
 def rings_since() -> str:
     """Where the stream of a page that is rendered now begins: what rings until it is open is told then.
 
@@ -59,7 +67,9 @@ def init_app(
     `shell` makes the rail of the current request; `remember(name, value)` keeps a choice in the user's row.
     """
     app.config.update({VERSION: version, REMEMBER: remember})
-    app.jinja_env.globals.update(theme=theme, theme_follows=theme_follows, rings_since=rings_since)
+    app.jinja_env.globals.update(
+        theme=theme, theme_follows=theme_follows, rings_since=rings_since, sprite=sprite
+    )
     app.context_processor(lambda: {"shell": shell()})
     app.url_defaults(_static_version)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from flask import request
+from flask import request, url_for
 
 from cluster.domain.errors import Refused
 from cluster.domain.people import Actor
@@ -63,6 +63,21 @@ class Run:
     ends_at: datetime | None
     ran: float | None
     part: float | None
+
+
+class Links:
+    """Addresses of the page's rows, cut from one that was made as all addresses are."""
+
+    def __init__(self) -> None:
+        self.folded = filters.same_page(open=None)
+        self._open = f"{self.folded}{'&' if '?' in self.folded else '?'}open="
+        self._job = url_for("jobs.page", job_id=0).removesuffix("0")
+
+    def opened(self, job_id: int) -> str:
+        return f"{self._open}{job_id}"
+
+    def job(self, job_id: int) -> str:
+        return f"{self._job}{job_id}"
 
 
 def read_wanted(limit: int) -> Wanted:

@@ -9,7 +9,7 @@ from flask_login import current_user
 
 from cluster.domain.states import JobState, WorkspaceState
 from cluster.domain.terms import workspace_state
-from cluster.services import jobs, users, workspaces
+from cluster.services import job_counts, places, users
 from cluster.services.repair_catalogue import has_repairs
 from portal.attention import attention
 from portal.current import current_actor, current_cluster, is_fragment, read_once
@@ -44,7 +44,7 @@ def shell() -> Shell:
 
 def counts() -> dict[str, int]:
     """How many wait and how many run, of what the person may see; silence where there are none."""
-    living = jobs.count_living(current_cluster(), current_actor())
+    living = read_once(job_counts.count_living)
     running = sum(number for state, number in living.items() if state != JobState.WAITING)
     shown = {"/queue": living.get(JobState.WAITING, 0), "/jobs": running}
     return {path: number for path, number in shown.items() if number}
@@ -53,7 +53,7 @@ def counts() -> dict[str, int]:
 def workspace_of_page() -> tuple[int, str] | None:
     """The one that the page is about, else the person's first active one."""
     cluster = current_cluster()
-    mine = list(read_once(workspaces.list_workspaces))
+    mine = list(read_once(places.list_places))
     asked = (request.view_args or {}).get("workspace_id")
     now, zone = cluster.clock(), cluster.settings.zone
     mine.sort(key=lambda row: (row.id != asked, workspace_state(row, now, zone) is not WorkspaceState.ACTIVE))

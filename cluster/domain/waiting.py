@@ -3,7 +3,7 @@
 The sentence is made when it is read.
 """
 
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Any
@@ -15,8 +15,9 @@ from cluster.domain.states import UnitKind
 
 def to_data(reason: Reason, outlook: Outlook = NOTHING_KNOWN) -> dict[str, Any]:
     """What the row keeps beside the code: plain JSON, times as ISO text, nothing that is not known."""
-    known = {k: v for k, v in asdict(outlook).items() if v not in (None, 0, False)}
-    return {key: _plain(value) for key, value in (asdict(reason) | known).items() if value is not None}
+    # Both are flat, so that their own dictionaries do; asdict() would copy each value deeply, for every row.
+    known = {key: value for key, value in vars(outlook).items() if value not in (None, 0, False)}
+    return {key: _plain(value) for key, value in (vars(reason) | known).items() if value is not None}
 
 
 def read_reason(code: str, data: dict[str, Any]) -> Reason | None:

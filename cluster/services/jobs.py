@@ -4,14 +4,13 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, literal_column, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload, selectinload
 from sqlalchemy.orm.attributes import set_committed_value
 from sqlalchemy.sql.base import ExecutableOption
 
 from cluster.domain.errors import Conflict, NotFound, Refused
 from cluster.domain.jobs import Estimate, JobRequest, Warned
-from cluster.domain.outlook import MOST_AHEAD
 from cluster.domain.people import Actor
 from cluster.domain.permissions import may, require
 from cluster.domain.placement import Head, Placed
@@ -30,13 +29,13 @@ from cluster.services.placing import read_board
 from cluster.services.relations import to_job
 from cluster.store.audit import AuditEntry, entry, write_entry
 from cluster.store.datasets import Dataset
-from cluster.store.jobs import Attempt, Job, JobEvent, first_position, shape_of
+from cluster.store.jobs import IS_LIVING, Attempt, Job, JobEvent, first_position, shape_of
 from cluster.store.leases import IdempotentAnswer
 from cluster.store.many_jobs import reserve_ids
 from cluster.store.nodes import Allocation
 from cluster.store.together import insert_together
 from cluster.store.trainings import Training
-from cluster.store.visibility import own_workspace_ids, sees_job
+from cluster.store.visibility import sees_job
 from cluster.store.workspaces import Workspace
 
 LOADS = (
@@ -236,6 +235,8 @@ def list_jobs(
     query = select(Job).where(sees_job(actor)).options(*LOADS)
     if states:
         query = query.where(Job.state.in_(states))
+    if states and set(states) <= set(LIVING_JOB_STATES):
+        query = query.where(IS_LIVING)
     for column, value in (
         (Job.workspace_id, workspace_id),
         (Job.training_id, training_id),
@@ -285,22 +286,3 @@ def stop_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
 
 def may_stop(actor: Actor, job: Job) -> bool:
     return may("job.stop", to_job(actor, job))
-
-
-def count_living(cluster: Cluster, actor: Actor) -> dict[str, int]:
-    """How many jobs that the person may see are in each living state: at most MOST_AHEAD and one are counted."""
-    with cluster.store.read() as session:
-        counts = {state.value: count_in_state(session, actor, state) for state in LIVING_JOB_STATES}
-    return {state: count for state, count in counts.items() if count}
-
-
-def count_in_state(session: Session, actor: Actor, state: JobState) -> int:
-    """Of who is no administrator only the own workspaces are looked at; held jobs have an index of their own."""
-    some = select(Job.id).where(Job.state == literal_column(f"'{state.value}'"))
-    if actor.is_administrator:
-        halves = [some]
-    else:
-        mine = some.where(Job.workspace_id.in_(own_workspace_ids(actor)), sees_job(actor))
-        halves = [mine.where(Job.held_at.is_(None)), mine.where(Job.held_at.is_not(None))]
-    counts = (select(func.count()).select_from(half.limit(MOST_AHEAD + 1).subquery()) for half in halves)
-    return min(MOST_AHEAD + 1, sum(session.scalar(count) or 0 for count in counts))

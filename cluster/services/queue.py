@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Select, select, tuple_
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, joinedload
 
 from cluster.domain.people import Actor
 from cluster.domain.placement import NodeUnits
@@ -14,9 +14,16 @@ from cluster.services.lines import WAITING
 from cluster.services.queue_counts import Causes, ReasonCount, count_reasons, read_causes
 from cluster.services.standing import Queue, Standing, explain, look, look_at_all, with_advice
 from cluster.store.jobs import Attempt, Job
+from cluster.store.users import User
 from cluster.store.visibility import sees_job
+from cluster.store.workspaces import Workspace
 
 RUNNING_SHOWN = 25
+NAMES = (
+    joinedload(Job.user).load_only(User.id, User.name),
+    joinedload(Job.workspace).load_only(Workspace.id, Workspace.name),
+)
+"""What a line of the queue says of a job besides its own row."""
 Place = tuple[int, int]
 """Position and id of the last job of a page: the next page begins behind it."""
 
@@ -84,12 +91,10 @@ def read_queue(
         queue = look_at_all(cluster, session) if whole else look(cluster, session, wanted.workspace_id)
         causes = read_causes(session, queue)
         ids, next_after, next_front = read_page(session, queue, causes, wanted)
-        jobs = list(session.scalars(select(Job).where(Job.id.in_(ids))))
-        standings = explain(cluster, session, queue, jobs)
-        rows = {job.id: job for job in jobs}
+        rows, seen = read_rows(session, actor, ids, opened)
+        standings = explain(cluster, session, queue, list(rows.values()))
         if opened in standings:
             standings[opened] = with_advice(queue, rows[opened], standings[opened])
-        seen = read_seen(session, actor, ids)
         running, more = read_runs(session, actor, queue, wanted)
         return QueueView(
             [
@@ -190,9 +195,20 @@ def by_index(base: Select[int, int], wanted: Wanted) -> list[Select[int, int]]:
     return [base.where(Job.held_at.is_(None)), base.where(Job.held_at.is_not(None))]
 
 
-def read_seen(session: Session, actor: Actor, ids: list[int]) -> dict[int, Job]:
-    query = select(Job).where(Job.id.in_(ids), sees_job(actor)).options(*LOADS)
-    return {job.id: job for job in session.scalars(query.execution_options(populate_existing=True))}
+def read_rows(
+    session: Session, actor: Actor, ids: list[int], opened: int | None
+) -> tuple[dict[int, Job], dict[int, Job]]:
+    """All of them, and those that the person may see, with their user and workspace; `opened` with everything."""
+    query = select(Job, sees_job(actor).label("seen")).where(Job.id.in_(ids)).options(*NAMES)
+    rows, seen = {}, {}
+    for job, is_seen in session.execute(query):
+        rows[job.id] = job
+        if is_seen:
+            seen[job.id] = job
+    if opened in seen:
+        whole = select(Job).where(Job.id == opened).options(*LOADS)
+        session.scalars(whole.execution_options(populate_existing=True)).all()
+    return rows, seen
 
 
 def read_runs(session: Session, actor: Actor, queue: Queue, wanted: Wanted) -> tuple[list[RunningJob], bool]:
@@ -209,7 +225,7 @@ def read_runs(session: Session, actor: Actor, queue: Queue, wanted: Wanted) -> t
     for run in queue.board.running:
         if run.job_id in names:
             names[run.job_id].append(by_id[run.node_id])
-    seen = read_seen(session, actor, shown)
+    _rows, seen = read_rows(session, actor, shown, None)
     told = select(Attempt.job_id, Attempt.started_at, Attempt.progress).where(
         Attempt.job_id.in_(shown), Attempt.ended_at.is_(None)
     )

@@ -196,5 +196,7 @@ def count_ahead(session: Session, job_ids: Sequence[int]) -> dict[int, int]:
 
 
 def read_names(session: Session, user_ids: set[int]) -> dict[int | None, str]:
+    if not user_ids:
+        return {}
     query = select(User.id, User.name).where(User.id.in_(user_ids))
     return {user_id: name for user_id, name in session.execute(query)}  # noqa: C416

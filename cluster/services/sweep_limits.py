@@ -26,8 +26,12 @@ BUSY = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
 
 def read_room(session: Session, sweep_ids: Collection[int]) -> dict[int, tuple[int, int]]:
     """{sweep: (most at once, how many more may start now)} of those that have a limit."""
+    if not sweep_ids:
+        return {}
     known = select(Sweep.id, Sweep.most_at_once).where(Sweep.id.in_(sweep_ids))
     limits = {row[0]: row[1] for row in session.execute(known) if row[1] is not None}
+    if not limits:
+        return {}
     running = select(Job.sweep_id, func.count()).where(Job.sweep_id.in_(limits), Job.state.in_(BUSY))
     busy = {row[0]: row[1] for row in session.execute(running.group_by(Job.sweep_id))}
     return {sweep: (most, max(0, most - busy.get(sweep, 0))) for sweep, most in limits.items()}

@@ -2,6 +2,7 @@
 
 import select
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,12 +36,35 @@ class Store:
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.engine = open_sqlite(url) if self.is_sqlite else open_postgresql(url)
         self._reading = sessionmaker(self.engine, expire_on_commit=False, autoflush=False)
+        self._kept = threading.local()
         self._writing = sessionmaker(self.engine.execution_options(writes=True), expire_on_commit=False)
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        with self._reading() as session:
-            yield session
+        kept: _Kept | None = getattr(self._kept, "by_thread", None)
+        if kept is None or kept.is_in_use:
+            with self._reading() as session:
+                yield session
+            return
+        kept.is_in_use = True
+        try:
+            with self._reading(bind=kept.connection(self.engine)) as session:
+                yield session
+        finally:
+            kept.is_in_use = False
+
+    @contextmanager
+    def one_connection(self) -> Iterator[None]:
+        """What this thread reads meanwhile goes over one connection: each still in a transaction of its own.
+
+        Made at the first read; a page reads a dozen times, and each connection costs as much as a query.
+        """
+        kept = self._kept.by_thread = _Kept()
+        try:
+            yield
+        finally:
+            self._kept.by_thread = None
+            kept.close()
 
     @contextmanager
     def look(self) -> Iterator[Connection]:
@@ -59,6 +83,25 @@ class Store:
 
     def close(self) -> None:
         self.engine.dispose()
+
+
+class _Kept:
+    """The connection of one thread, for a while."""
+
+    def __init__(self) -> None:
+        self.is_in_use = False
+        self.made: Connection | None = None
+
+    def connection(self, engine: Engine) -> Connection:
+        if self.made is None or self.made.invalidated:
+            self.close()
+            self.made = engine.connect()
+        return self.made
+
+    def close(self) -> None:
+        if self.made is not None:
+            self.made.close()
+            self.made = None
 
 
 def open_postgresql(url: str) -> Engine:

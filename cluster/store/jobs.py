@@ -33,6 +33,8 @@ PRIORITY_STEP = 1 << 52
 """A higher priority stands before everything of a lower one: more than the largest id's position."""
 
 LIVING = text("state IN ('waiting', 'starting', 'running', 'stopping')")
+IS_LIVING = text("jobs.state IN ('waiting', 'starting', 'running', 'stopping')")
+"""The same for a search: SQLite takes a partial index only where the index's own condition is repeated."""
 QUEUED = text("state = 'waiting'")
 IN_LINE = text("state = 'waiting' AND held_at IS NULL")
 HELD = text("state = 'waiting' AND held_at IS NOT NULL")

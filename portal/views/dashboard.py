@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 from cluster.domain.outlook import MOST_AHEAD
 from cluster.domain.states import NodeState, WorkspaceState
 from cluster.domain.terms import days_left, workspace_state
-from cluster.services import jobs, nodes, operations, queue, workspaces
+from cluster.services import job_counts, jobs, nodes, operations, queue, workspaces
 from cluster.services.nodes import NodeView
 from cluster.store.workspaces import Workspace
 from portal.attention import attention
@@ -40,7 +40,7 @@ def home() -> ResponseReturnValue:
         ready=sum(node.state is NodeState.READY for node in views),
         shares=shares(views),
         legend=legend(views),
-        living=jobs.count_living(cluster, actor),
+        living=read_once(job_counts.count_living),
         line=waiting_line(),
         operations=read_once(operations.list_operations)[:OPERATIONS_SHOWN],
         disk=shutil.disk_usage(cluster.settings.state_dir) if actor.is_administrator else None,

@@ -7,7 +7,7 @@ from werkzeug.wrappers import Response
 
 from cluster.domain.errors import Conflict
 from cluster.domain.states import LIVING_JOB_STATES, JobState
-from cluster.services import jobs, trainings, workspaces
+from cluster.services import jobs, places, trainings
 from portal import filters, queue_page
 from portal.current import current_actor, current_cluster, read_once
 from portal.i18n import _
@@ -48,7 +48,7 @@ def index() -> Response:
         next_before=rows[PAGE_LENGTH - 1].id if len(rows) > PAGE_LENGTH else None,
         state=state,
         chosen=chosen,
-        workspaces=read_once(workspaces.list_workspaces),
+        workspaces=read_once(places.list_places),
         training=trainings.read_training(cluster, actor, chosen["training"]) if chosen["training"] else None,
         same_page=filters.same_page,
     )

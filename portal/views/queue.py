@@ -4,7 +4,7 @@ from flask import Blueprint, flash, redirect, request, url_for
 from werkzeug.wrappers import Response
 
 from cluster.domain.errors import GroundcrewError
-from cluster.services import moves, queue, workspaces
+from cluster.services import moves, places, queue
 from portal import filters, queue_page
 from portal.current import current_actor, current_cluster, read_once
 from portal.i18n import _
@@ -37,9 +37,10 @@ def page() -> Response:
         shorts=queue_page.shorts_of(view.nodes, opened.units) if opened else [],
         history=queue_page.reasons_of(cluster, opened.job, now) if opened and opened.job else [],
         may_arrange=bool(opened and opened.job and moves.may_arrange(actor, opened.job)),
-        workspaces=read_once(workspaces.list_workspaces),
+        workspaces=read_once(places.list_places),
         next_after=queue_page.write_place(view.next_after),
         same_page=filters.same_page,
+        links=queue_page.Links(),
     )
 
 

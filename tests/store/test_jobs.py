@@ -16,7 +16,7 @@ from cluster.domain.states import (
     TrainingKind,
     Visibility,
 )
-from cluster.services import environments, jobs, operations
+from cluster.services import environments, job_counts, jobs, operations
 from cluster.services.context import Cluster
 from cluster.services.queue import read_queue
 from cluster.store.audit import AuditEntry
@@ -236,7 +236,7 @@ def test_lists_are_filtered_paged_and_hold_no_foreign_job(cluster: Cluster, lab:
     assert ids(before_id=mine[1].id) == [mine[0].id]
     assert ids(workspace_id=lab.workspace.id, training_id=lab.training.id) == newest_first
     assert jobs.list_jobs(cluster, actor_of(a_user(cluster))) == []
-    assert jobs.count_living(cluster, lab.actor) == {"waiting": 3}
+    assert job_counts.count_living(cluster, lab.actor) == {"waiting": 3}
     with pytest.raises(NotFound):
         jobs.read_job(cluster, lab.actor, hidden.id)
 

@@ -1,0 +1,40 @@
+"""How many jobs are in which state, for every page's rail: one statement, and no count is unbounded."""
+
+from collections import Counter
+from typing import Any
+
+from sqlalchemy import Select, func, literal_column, select
+
+from cluster.domain.outlook import MOST_AHEAD
+from cluster.domain.people import Actor
+from cluster.domain.states import LIVING_JOB_STATES, JobState
+from cluster.services.context import Cluster
+from cluster.store.jobs import IS_LIVING, Job
+from cluster.store.visibility import own_workspace_ids, sees_job
+
+
+def count_living(cluster: Cluster, actor: Actor) -> dict[str, int]:
+    """How many jobs that the person may see are in each living state: at most MOST_AHEAD and one are counted."""
+    searches = [(state, query) for state in sorted(LIVING_JOB_STATES) for query in of_state(actor, state)]
+    counts = [
+        select(func.count()).select_from(query.limit(MOST_AHEAD + 1).subquery()).scalar_subquery()
+        for _, query in searches
+    ]
+    with cluster.store.read() as session:
+        row = session.execute(select(*counts)).one()
+    found: Counter[str] = Counter()
+    for (state, _), count in zip(searches, row, strict=True):
+        found[state.value] += count
+    return {state: min(MOST_AHEAD + 1, count) for state, count in found.items() if count}
+
+
+def of_state(actor: Actor, state: JobState) -> list[Select[Any]]:
+    """Of who is no administrator only the own workspaces are looked at: each has an index of who waits, and of
+    who is held. Of the other states there are few jobs."""
+    some = select(Job.id).where(Job.state == literal_column(f"'{state.value}'"))
+    if actor.is_administrator:
+        return [some.where(IS_LIVING)]
+    mine = some.where(Job.workspace_id.in_(own_workspace_ids(actor)), sees_job(actor))
+    if state is not JobState.WAITING:
+        return [mine.where(IS_LIVING)]
+    return [mine.where(Job.held_at.is_(None)), mine.where(Job.held_at.is_not(None))]

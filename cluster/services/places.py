@@ -1,0 +1,40 @@
+"""Workspaces by name and term alone: for filters and for what every page says of all of them."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from sqlalchemy import select
+
+from cluster.domain.people import Actor
+from cluster.services.context import Cluster
+from cluster.store.visibility import sees_workspace
+from cluster.store.workspaces import Workspace
+
+
+@dataclass(frozen=True)
+class Place:
+    id: int
+    name: str
+    units: int
+    manager_id: int
+    starts_on: date
+    ends_on: date
+    ended_at: datetime | None
+
+
+COLUMNS = (
+    Workspace.id,
+    Workspace.name,
+    Workspace.units,
+    Workspace.manager_id,
+    Workspace.starts_on,
+    Workspace.ends_on,
+    Workspace.ended_at,
+)
+
+
+def list_places(cluster: Cluster, actor: Actor) -> list[Place]:
+    """Those of the person, or all for administrators, by name."""
+    query = select(*COLUMNS).where(sees_workspace(actor)).order_by(Workspace.name)
+    with cluster.store.read() as session:
+        return [Place(*row) for row in session.execute(query)]
