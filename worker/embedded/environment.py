@@ -42,7 +42,7 @@ def ensure_environment(cache: Path, name: str, requirements: Path, log: Path) ->
     with (cache / f".{target.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not is_built(target):
-            build(target, requirements, log)
+            build(target, requirements, log, ("--cache-dir", str(cache / "uv")))
     return target
 
 
@@ -50,8 +50,10 @@ def is_built(target: Path) -> bool:
     return (target / "bin" / "python").exists()
 
 
-def build(target: Path, requirements: Path, log: Path) -> None:
-    """Make a virtual environment, put the pinned uv into it by pip, and let uv do the rest."""
+def build(
+    target: Path, requirements: Path, log: Path, options: tuple[str, ...], wheel: Path | None = None
+) -> None:
+    """Make a virtual environment, put the pinned uv into it by pip, and let uv do the rest, our own wheel last."""
     pins = requirements.read_text()
     say(
         "Building the Python environment {name} ({count} packages) ...",
@@ -70,17 +72,11 @@ def build(target: Path, requirements: Path, log: Path) -> None:
     uv_pin.write_text(pins_of(pins, "uv"))
     pip = [python, "-m", "pip", "--disable-pip-version-check"]
     run([*pip, "install", "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", str(uv_pin)], log)
-    sync = [
-        str(building / "bin" / "uv"),
-        "pip",
-        "sync",
-        "--python",
-        python,
-        "--require-hashes",
-        "--compile-bytecode",
-    ]
-    cache = ["--cache-dir", str(target.parent / "uv")]
-    run([*sync, *cache, str(requirements)], log, settings_for_uv(pip))
+    uv = [str(building / "bin" / "uv"), "pip"]
+    more = ["--python", python, "--compile-bytecode", *options]
+    run([*uv, "sync", "--require-hashes", *more, str(requirements)], log, settings_for_uv(pip))
+    if wheel is not None:
+        run([*uv, "install", "--offline", "--no-deps", *more, str(wheel)], log)
     building.rename(target)
     say("  built in {seconds:.0f} s", seconds=time.monotonic() - started)
 

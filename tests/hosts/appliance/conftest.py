@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.browser.conftest import browser as browser
+from tests.engine import command_line
 from tests.hosts.appliance.host_image import ensure_image
-from tests.hosts.appliance.testbed import Testbed, testbed
+from tests.hosts.appliance.testbed import Host, Testbed, testbed
 
 ROOT = Path(__file__).resolve().parents[3]
 CACHE = Path("/var/cache/groundcrew")
@@ -44,6 +45,11 @@ class Played:
     def must_succeed(self) -> "Played":
         assert self.code == 0, self.output[-6000:]
         return self
+
+    @property
+    def task_names(self) -> list[str]:
+        """In the order in which they were begun, those of handlers left out."""
+        return re.findall(r"^TASK \[(.*?)\] \*", self.output, re.M)
 
     def changed_tasks(self) -> list[str]:
         """Names of the tasks that changed something, for the message of a failed assertion."""
@@ -91,25 +97,44 @@ def bed(
 def play(bed: Testbed, ansible_programs: Path, playbook: str, inventory: Path, *options: str) -> Played:
     command = [str(ansible_programs / "ansible-playbook"), "-i", str(inventory), playbook, *options]
     kept = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
+    path = f"{ansible_programs}:/usr/sbin:/usr/bin:/sbin:/bin"
+    played = watched(command, {**kept, "PATH": path, "ANSIBLE_NOCOLOR": "1"})
+    note(f"{bed.name}: {' '.join([playbook, *options])}", played)
+    return played
+
+
+def play_there(host: Host, ansible_programs: Path, *options: str, **variables: str) -> Played:
+    """As a person types it on that very host, with inventory/local.yml; it sees our checkout and our Ansible."""
+    path = f"{ansible_programs}:/usr/sbin:/usr/bin:/sbin:/bin"
+    given = {"PATH": path, "ANSIBLE_NOCOLOR": "1", "LANG": "C.UTF-8", "HOME": "/root"} | variables
+    words = [word for name, value in given.items() for word in ("-e", f"{name}={value}")]
+    there = [command_line(), "exec", "-w", str(ROOT), *words, host.name]
+    played = watched([*there, "ansible-playbook", *options, "-e", "training_environment_compiler=false"], {})
+    note(f"{host.name}, from itself: {' '.join(options)}", played)
+    return played
+
+
+def watched(command: list[str], environment: dict[str, str]) -> Played:
     started = time.monotonic()
     done = subprocess.run(
         command,
         cwd=ROOT,
-        env={**kept, "PATH": f"{ansible_programs}:/usr/sbin:/usr/bin:/sbin:/bin", "ANSIBLE_NOCOLOR": "1"},
+        env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
     )
-    played = Played(done.returncode, done.stdout, time.monotonic() - started)
-    words = " ".join([playbook, *options])
+    return Played(done.returncode, done.stdout, time.monotonic() - started)
+
+
+def note(words: str, played: Played) -> None:
     each = played.seconds / max(1, played.tasks)
     COSTS.append(
-        f"{bed.name}: {words}: {played.seconds:.0f} s = {played.tasks} tasks on hosts x {each:.2f} s, "
+        f"{words}: {played.seconds:.0f} s = {played.tasks} tasks on hosts x {each:.2f} s, "
         f"changed {sum(played.changed.values())}"
     )
-    return played
 
 
 @pytest.fixture(scope="module")

@@ -56,6 +56,10 @@ class Host:
     def wait_for_boot(self) -> None:
         self.wait_until("systemctl is-system-running | grep -qE '^(running|degraded)$'", BOOTS_WITHIN)
 
+    def has_failed_units(self) -> str:
+        """Names of units that have failed; empty where all is well."""
+        return self.run("systemctl list-units --failed --no-legend --plain").stdout.strip()
+
 
 @dataclass
 class Testbed:
@@ -94,17 +98,29 @@ class Testbed:
             docker("network", "rm", self.network)
         self.hosts.clear()
 
-    def add(self, *names: str) -> list[Host]:
-        """Fresh hosts, booted and answering by ssh. Their names begin with the testbed's."""
+    def add(self, *names: str, lent: Sequence[Path] = ()) -> list[Host]:
+        """Fresh hosts, booted and answering by ssh. Their names begin with the testbed's.
+
+        `lent`: folders of this machine that they see at the same place and cannot write to.
+        """
+        shown = [word for folder in lent for word in ("-v", f"{folder}:{folder}:ro")]
         for name in names:
             full = f"{self.name}-{name}"
-            docker("run", "-d", "--name", full, *self.options(full), self.image)
+            docker("run", "-d", "--name", full, *self.options(full), *shown, self.image)
             self.hosts[name] = Host(full, address_of(full))
         fresh = [self.hosts[name] for name in names]
         for host in fresh:
             host.wait_for_boot()
             host.wait_until("systemctl is-active ssh")
         return fresh
+
+    def restart(self, *names: str) -> None:
+        """Starts these hosts anew, all at once, and waits until they are up."""
+        hosts = [self.hosts[name] for name in names]
+        docker("restart", "--time", "20", *(host.name for host in hosts))
+        for host in hosts:
+            host.wait_for_boot()
+            assert address_of(host.name) == host.address
 
     def options(self, full: str) -> list[str]:
         """What the machine keeps of compiled wheels is lent to each host, so that none of them compiles."""
@@ -135,6 +151,8 @@ class Testbed:
                 "children": {"master": group(masters), "worker": group(workers)},
                 "vars": {
                     "ansible_user": "ops",
+                    # They are lent the compiled wheels of this machine.
+                    "training_environment_compiler": False,
                     "ansible_ssh_private_key_file": str(self.key),
                     "ansible_ssh_common_args": common,
                     **more,

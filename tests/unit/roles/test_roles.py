@@ -16,7 +16,6 @@ OWN = ("unix://", "postgresql+psycopg://", "http://unix:")
 """Addresses on the host itself."""
 PROBES = {
     "container_engine : Look at what is here and what apt offers",
-    "base : Find our packages that were not here before",
     "base : Find accounts that were not here before",
     "training_environment : Look whether it stands",
     "nvidia_driver : Find initial RAM disks that are older than that",

@@ -1,0 +1,126 @@
+"""The modules that put files in place and keep units, without Ansible and without systemd."""
+
+import grp
+import importlib.util
+import os
+import pwd
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+MODULES = Path(__file__).parents[3] / "ansible" / "plugins" / "modules"
+SHOWN = {
+    "Id": "ours.service",
+    "LoadState": "loaded",
+    "ActiveState": "active",
+    "UnitFileState": "enabled",
+    "InactiveExitTimestampMonotonic": "5000000",
+    "StateChangeTimestampMonotonic": "9000000",
+    "NeedDaemonReload": "no",
+}
+
+
+@pytest.fixture
+def module(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A module of ours by its name; what it imports of Ansible is an empty stand-in."""
+    basic: Any = ModuleType("ansible.module_utils.basic")
+    basic.AnsibleModule = object
+    for name in ("ansible", "ansible.module_utils"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    monkeypatch.setitem(sys.modules, "ansible.module_utils.basic", basic)
+    found = importlib.util.spec_from_file_location(request.param, MODULES / f"{request.param}.py")
+    assert found is not None and found.loader is not None
+    loaded = importlib.util.module_from_spec(found)
+    found.loader.exec_module(loaded)
+    yield loaded
+
+
+def given(path: Path, **more: str) -> dict[str, str]:
+    owner, group = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(os.getgid()).gr_name
+    return {"path": str(path), "owner": owner, "group": group, "mode": "0640", "content": "one\n"} | more
+
+
+@pytest.mark.parametrize("module", ["host_files"], indirect=True)
+def test_a_file_is_written_once_with_its_mode_and_mended_where_it_was_changed(
+    module: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "settings"
+    assert module.lay_file(given(path), False) == (True, "")
+    assert (path.read_text(), path.stat().st_mode & 0o7777) == ("one\n", 0o640)
+    assert module.lay_file(given(path), False) == (False, "")
+    path.chmod(0o644)
+    assert module.lay_file(given(path), False)[0] and path.stat().st_mode & 0o7777 == 0o640
+    path.write_text("two\n")
+    assert module.lay_file(given(path), False) == (True, "two\n") and path.read_text() == "one\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["settings"]
+
+
+@pytest.mark.parametrize("module", ["host_files"], indirect=True)
+def test_looking_changes_nothing_and_needs_no_owner_who_is_not_there_yet(module: Any, tmp_path: Path) -> None:
+    path = tmp_path / "missing" / "settings"
+    assert module.lay_file(given(path, owner="nobody-of-that-name"), True)[0]
+    assert module.lay_folder(given(tmp_path / "folder"), True)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(LookupError, match="nobody-of-that-name"):
+        module.lay_folder(given(tmp_path / "folder", owner="nobody-of-that-name"), False)
+
+
+@pytest.mark.parametrize("module", ["host_files"], indirect=True)
+def test_a_link_in_a_files_place_is_replaced_and_its_target_left_alone(module: Any, tmp_path: Path) -> None:
+    other, path = tmp_path / "other", tmp_path / "settings"
+    other.write_text("of somebody else\n")
+    path.symlink_to(other)
+    assert module.lay_file(given(path), False)[0]
+    assert not path.is_symlink() and other.read_text() == "of somebody else\n"
+
+
+@pytest.mark.parametrize("module", ["kept_units"], indirect=True)
+@pytest.mark.parametrize(
+    ("shown", "done"),
+    [
+        ({}, []),
+        ({"ActiveState": "inactive"}, [("start", ["ours.service"])]),
+        ({"ActiveState": "failed"}, [("reset-failed", ["ours.service"]), ("start", ["ours.service"])]),
+        ({"UnitFileState": "disabled"}, [("enable", ["ours.service"])]),
+        (
+            {"LoadState": "masked", "UnitFileState": "masked", "ActiveState": "inactive"},
+            [("unmask", ["ours.service"]), ("enable", ["ours.service"]), ("start", ["ours.service"])],
+        ),
+    ],
+)
+def test_units_are_enabled_and_started_where_they_are_not(
+    module: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    shown: dict[str, str],
+    done: list[tuple[str, list[str]]],
+) -> None:
+    called: list[tuple[str, list[str]]] = []
+    monkeypatch.setattr(module, "show", lambda units: [SHOWN | shown])
+    monkeypatch.setattr(module, "systemctl", lambda verb, units: called.append((verb, units)))
+    module.keep(["ours.service"], True)
+    assert called == []
+    module.keep(["ours.service"], False)
+    assert called == done
+
+
+@pytest.mark.parametrize("module", ["kept_units"], indirect=True)
+def test_a_unit_is_outdated_where_it_began_before_a_file_or_systemd_has_not_read_its_own(
+    module: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = {"/file": 0.0}
+    monkeypatch.setattr(module, "written_at", lambda path: written[path])
+    monkeypatch.setattr(module.time, "time", lambda: 1000.0)
+    monkeypatch.setattr(module.time, "clock_gettime", lambda clock: 100.0)
+    shown = dict(SHOWN)
+    monkeypatch.setattr(module, "show", lambda units: [shown])
+    for moment, restarts, reloads in ((904.0, False, False), (906.0, True, False), (910.0, True, True)):
+        written["/file"] = moment
+        assert module.are_outdated(["ours.service"], ["/file"], False) == restarts
+        assert module.are_outdated(["ours.service"], ["/file"], True) == reloads
+    written["/file"] = 0.0
+    shown["NeedDaemonReload"] = "yes"
+    assert module.are_outdated(["ours.service"], ["/file"], False)
