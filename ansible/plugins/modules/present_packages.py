@@ -14,11 +14,11 @@ DOCUMENTATION = r"""
 module: present_packages
 short_description: Installs the distribution's packages where they are missing, without recommended ones
 description: >
-  Any version will do; a package that is there is never upgraded. What an interrupted installation has left half done
-  is finished first. The lists of packages are fetched anew where they are older than a day.
+  A package that is there is not upgraded, unless it is older than the version behind >= in its name. What an
+  interrupted installation has left half done is finished first. The lists of packages are fetched anew where they are older than a day.
 options:
   names:
-    description: The packages.
+    description: The packages, as name or as name>=version.
     type: list
     elements: str
     required: true
@@ -30,7 +30,7 @@ EXAMPLES = r"""
 """
 RETURN = r"""
 installed:
-  description: The packages that were missing.
+  description: The packages that were missing or too old.
   type: list
   returned: always
 """
@@ -60,11 +60,23 @@ def run(*words: str) -> str:
     return done.stdout
 
 
-def read_states(names: list[str]) -> dict[str, str]:
-    """By name, as dpkg calls them; a name that it has never heard of is absent."""
-    command = ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *names]
+def read_installed(names: list[str]) -> dict[str, str]:
+    """Versions by name of those that are installed whole."""
+    command = ["dpkg-query", "-W", "-f", "${Package} ${Version} ${db:Status-Status}\n", *names]
     shown = subprocess.run(command, capture_output=True, text=True).stdout
-    return dict(line.split() for line in shown.splitlines())
+    lines = [line.split() for line in shown.splitlines() if line.endswith(" installed")]
+    return {name: version for name, version, _ in lines}
+
+
+def find_missing(wanted: list[str]) -> list[str]:
+    """Names that are not there, or older than the version behind their >=."""
+    least = {name: version for name, _, version in (each.partition(">=") for each in wanted)}
+    found = read_installed(list(least))
+    return [name for name in least if name not in found or least[name] and is_older(found[name], least[name])]
+
+
+def is_older(version: str, least: str) -> bool:
+    return subprocess.run(["dpkg", "--compare-versions", version, "lt", least]).returncode == 0
 
 
 def is_half_done() -> bool:
@@ -88,8 +100,7 @@ def install(missing: list[str]) -> None:
 def main() -> None:
     arguments = {"names": {"type": "list", "elements": "str", "required": True}}
     module = AnsibleModule(argument_spec=arguments, supports_check_mode=True)
-    states = read_states(module.params["names"])
-    missing = [name for name in module.params["names"] if states.get(name) != "installed"]
+    missing = find_missing(module.params["names"])
     if missing and not module.check_mode:
         try:
             install(missing)
