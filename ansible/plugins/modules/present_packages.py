@@ -15,7 +15,8 @@ module: present_packages
 short_description: Installs the distribution's packages where they are missing, without recommended ones
 description: >
   A package that is there is not upgraded, unless it is older than the version behind >= in its name. What an
-  interrupted installation has left half done is finished first. The lists of packages are fetched anew where they are older than a day.
+  interrupted installation has left half done is finished first. The lists of packages are fetched anew where they are
+  older than a day.
 options:
   names:
     description: The packages, as name or as name>=version.

@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parents[3]
 CACHE = Path("/var/cache/groundcrew")
 RECAP = re.compile(r"^(\S+)\s+: ok=(\d+)\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.M)
 
-COSTS: list[str] = []
-"""What each run of site.yml has cost, printed when the tests have ended."""
+COSTS = ROOT / "tests" / "output" / "hosts.txt"
+"""What each run of site.yml has cost, a line each, printed when the tests have ended; workers share the file."""
 
 RunSite = Callable[..., "Played"]
 
@@ -62,9 +62,20 @@ class Played:
         return found
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        COSTS.unlink(missing_ok=True)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    for line in COSTS:
-        terminalreporter.write_line(line)
+    if COSTS.exists():
+        terminalreporter.write(COSTS.read_text())
+
+
+def note(line: str) -> None:
+    COSTS.parent.mkdir(exist_ok=True)
+    with COSTS.open("a") as file:
+        file.write(f"{line}\n")
 
 
 @pytest.fixture(scope="session")
@@ -99,7 +110,7 @@ def play(bed: Testbed, ansible_programs: Path, playbook: str, inventory: Path, *
     kept = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
     path = f"{ansible_programs}:/usr/sbin:/usr/bin:/sbin:/bin"
     played = watched(command, {**kept, "PATH": path, "ANSIBLE_NOCOLOR": "1"})
-    note(f"{bed.name}: {' '.join([playbook, *options])}", played)
+    note_cost(f"{bed.name}: {' '.join([playbook, *options])}", played)
     return played
 
 
@@ -110,7 +121,7 @@ def play_there(host: Host, ansible_programs: Path, *options: str, **variables: s
     words = [word for name, value in given.items() for word in ("-e", f"{name}={value}")]
     there = [command_line(), "exec", "-w", str(ROOT), *words, host.name]
     played = watched([*there, "ansible-playbook", *options, "-e", "training_environment_compiler=false"], {})
-    note(f"{host.name}, from itself: {' '.join(options)}", played)
+    note_cost(f"{host.name}, from itself: {' '.join(options)}", played)
     return played
 
 
@@ -129,9 +140,9 @@ def watched(command: list[str], environment: dict[str, str]) -> Played:
     return Played(done.returncode, done.stdout, time.monotonic() - started)
 
 
-def note(words: str, played: Played) -> None:
+def note_cost(words: str, played: Played) -> None:
     each = played.seconds / max(1, played.tasks)
-    COSTS.append(
+    note(
         f"{words}: {played.seconds:.0f} s = {played.tasks} tasks on hosts x {each:.2f} s, "
         f"changed {sum(played.changed.values())}"
     )

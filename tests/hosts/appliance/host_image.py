@@ -1,5 +1,6 @@
 """The image of a test host, made once per machine from debootstrap and the Dockerfile beside this file."""
 
+import fcntl
 import hashlib
 import subprocess
 from pathlib import Path
@@ -14,7 +15,12 @@ NAME = "gc-hosts"
 def ensure_image(cache: Path) -> str:
     """The tag of the image, named by everything that it is made of; two minutes where it is missing."""
     ensure_engine()
-    root = bare_machine.image(cache)
+    with (cache / ".hosts.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return ensure_tag(bare_machine.image(cache))
+
+
+def ensure_tag(root: Path) -> str:
     tag = f"{NAME}:{digest_of(*sorted(FOLDER.iterdir()), root / 'etc' / 'debian_version')}"
     if docker("image", "inspect", tag, check=False).returncode != 0:
         base = ensure_base(root)

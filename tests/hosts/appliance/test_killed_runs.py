@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.appliance.conftest import COSTS, ROOT, play_there
+from tests.hosts.appliance.conftest import ROOT, note, play_there
 from tests.hosts.appliance.found import differences, found
 from tests.hosts.appliance.killing import list_tasks, play_killed
 from tests.hosts.appliance.testbed import Host, Testbed
@@ -38,7 +38,7 @@ UNINSTALL = "ansible/playbooks/uninstall.yml"
 
 @pytest.fixture(scope="module")
 def host(bed: Testbed, ansible_programs: Path) -> Iterator[Host]:
-    COSTS.append(f"killed runs: GROUNDCREW_SEED={SEED}")
+    note(f"killed runs: GROUNDCREW_SEED={SEED}")
     (host,) = bed.add("one", lent=(ROOT, ansible_programs.parent))
     yield host
 
