@@ -12,7 +12,7 @@ DOCUMENTATION = r"""
 name: killed_after
 type: aggregate
 short_description: Kills this run after a task
-description: Its name, as role : task, comes by the environment variable KILLED_AFTER.
+description: The name of the role and of the task come by the environment variable KILLED_AFTER.
 """
 
 
