@@ -106,10 +106,16 @@ def offered_units(session: Session) -> int:
 
 
 UNITS = Unit.__table__.c
-A_GPU = select(UNITS.id).where(UNITS.kind == UnitKind.GPU, UNITS.state != UnitState.GONE).limit(1)
+NODES = Node.__table__.c
+A_GPU = (
+    select(UNITS.id)
+    .join(Node.__table__, NODES.id == UNITS.node_id)
+    .where(UNITS.kind == UnitKind.GPU, UNITS.state != UnitState.GONE, NODES.has_executor)
+    .limit(1)
+)
 """Made once: nearly every page and answer asks it."""
 
 
 def offered_kind(session: Session | Connection) -> UnitKind:
-    """What this cluster calls its units. Before any was seen it is the humble one."""
+    """What this cluster calls the units that jobs may have. Before any was seen it is the humble one."""
     return UnitKind.CPU_SLOT if session.scalar(A_GPU) is None else UnitKind.GPU

@@ -5,15 +5,15 @@ from contextlib import suppress
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
+from cluster import words
 from cluster.domain.errors import Conflict, Refused
 from cluster.domain.states import NodeState, UnitState
 from cluster.services import nodes
 from cluster.services.nodes import NodeView
 from portal import forms
 from portal.current import current_actor, current_cluster, is_fragment
-from portal.i18n import _, number
+from portal.i18n import _, language, number
 from portal.unit_bars import node_bars
-from portal.units import unit_word
 
 blueprint = Blueprint("nodes", __name__)
 
@@ -99,7 +99,9 @@ def units_in_words(node: NodeView) -> str:
     models = {unit.unit.model for unit in node.units if unit.unit.model}
     if len(models) == 1:
         return f"{count} × {models.pop()}"
-    return f"{count} {unit_word(count)}" if count else _("none")
+    if not count:
+        return _("none")
+    return words.units(count, node.units[0].unit.kind, language())
 
 
 @blueprint.app_template_global("link_speed")

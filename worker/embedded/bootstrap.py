@@ -55,7 +55,10 @@ def name_ansible(environment: Path, words: list[str]) -> NoReturn:
         print(programs)
     else:
         say("Ansible is in {programs}", programs=programs)
-        say("  For this terminal:  export PATH={programs}:$PATH", programs=programs)
+        say(
+            "  For this terminal:  export PATH={programs}:$PATH:/usr/local/sbin:/usr/sbin:/sbin",
+            programs=programs,
+        )
         say("  Then:               ansible-playbook site.yml")
     raise SystemExit(0)
 

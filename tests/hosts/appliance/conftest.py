@@ -116,7 +116,7 @@ def play(bed: Testbed, ansible_programs: Path, playbook: str, inventory: Path, *
 
 def play_there(host: Host, ansible_programs: Path, *options: str, **variables: str) -> Played:
     """As a person types it on that very host, with inventory/local.yml; it sees our checkout and our Ansible."""
-    path = f"{ansible_programs}:/usr/sbin:/usr/bin:/sbin:/bin"
+    path = f"{ansible_programs}:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
     given = {"PATH": path, "ANSIBLE_NOCOLOR": "1", "LANG": "C.UTF-8", "HOME": "/root"} | variables
     words = [word for name, value in given.items() for word in ("-e", f"{name}={value}")]
     there = [command_line(), "exec", "-w", str(ROOT), *words, host.name]
