@@ -79,7 +79,14 @@ def test_a_run_shows_each_task_what_failed_and_what_the_checks_said(lab: Lab) ->
         checks=[{"is_ok": False, "code": "check.services_running.not", "data": {"names": ["tasks-general"]}}],
     )  # fmt: skip
     page = lab.browser(lab.administrator).get(f"/repairs/runs/{run.id}").text
-    for said in ("Not verified", "12 s", "no such program", "tasks-general do not run", "To first failure", "Result"):
+    for said in (
+        "Not verified",
+        "12 s",
+        "no such program",
+        "tasks-general do not run",
+        "To first failure",
+        "Result",
+    ):
         assert said in page, said
     assert re.search(r'href="#L5"', page)
     korean = lab.browser(lab.administrator, "ko").get(f"/repairs/runs/{run.id}").text
