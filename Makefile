@@ -6,7 +6,7 @@ SHELL := /bin/sh
 CLEAN := env -u PYTHONPATH -u PYTHONHOME -u VIRTUAL_ENV
 BOOTSTRAP := $(CLEAN) /usr/bin/python3 -B -m worker.embedded.bootstrap
 
-# PORT=8471 HOST=127.0.0.1 YES=1 KEEP=1 FLIGHT=no, in front of make or behind it.
+# PORT=8471 HOST=192.168.1.20 YES=1 KEEP=1 FLIGHT=no, in front of make or behind it.
 # HOST counts only when it is typed behind make: some shells carry the machine's name in that variable.
 ARGUMENTS = $(if $(PORT),--port $(PORT)) $(if $(filter command line,$(origin HOST)),--host $(HOST)) \
   $(if $(filter 1 yes,$(YES)),--yes) $(if $(filter 1 yes,$(KEEP)),--keep) $(if $(filter 0 no,$(FLIGHT)),--no-flight)
@@ -18,6 +18,7 @@ help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  make up PORT=8471     another port          make down YES=1    do not ask"
+	@echo "  make up HOST=ADDRESS  by TLS on an address of this machine"
 	@echo "  make up FLIGHT=no     without the flight    make down KEEP=1   leave trainings running"
 
 up: python  ## install what is missing, start, print the address, fly the first flight

@@ -126,6 +126,8 @@ class Settings:
     """Requests come through our own proxy alone, which says whose they are."""
     launcher: str = "detached"
     """How the process executor starts a shim: `detached`, or `systemd` for a transient unit of its own."""
+    tls_dir: Path | None = None
+    """Where `portal.pem` and `portal.key` lie with which the portal speaks TLS itself; None: it does not."""
     ansible_programs: Path | None = None
     """The folder of `ansible-playbook`, whose environment is not this one; None: made when it is first needed."""
     service_user: str = ""
@@ -186,6 +188,7 @@ class Settings:
             ),
             is_behind_proxy=told.choice("BEHIND_PROXY", "no", "yes") == "yes",
             launcher=told.choice("LAUNCHER", "detached", "systemd"),
+            tls_dir=Path(folder_of_tls) if (folder_of_tls := told.text("TLS_DIR")) else None,
             ansible_programs=told.folder("ANSIBLE_PROGRAMS"),
             service_user=told.text("SERVICE_USER"),
             ansible_dir=told.folder("ANSIBLE_DIR"),

@@ -13,6 +13,8 @@ settings = Settings.from_environment()
 configure_logging()
 
 bind = f"{settings.host}:{settings.port}"
+if settings.tls_dir is not None:
+    certfile, keyfile = str(settings.tls_dir / "portal.pem"), str(settings.tls_dir / "portal.key")
 worker_class = "gthread"
 workers = 1
 threads = 256

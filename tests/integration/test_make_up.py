@@ -1,10 +1,14 @@
 """make up, status, down and reset with real processes, beside any installation of this machine."""
 
+import json
 import os
 import signal
 import socket
 import sqlite3
+import ssl
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 
 import psutil
@@ -62,13 +66,26 @@ def test_services_that_outlive_a_killed_process_manager_are_taken_back(installat
     assert not [pid for pid in before.values() if pid and psutil.pid_exists(pid)]
 
 
-def test_another_port_moves_the_portal(installation: Installation) -> None:
+def test_another_port_and_address_move_the_portal_which_speaks_tls_alone_there(
+    installation: Installation,
+) -> None:
     installation.up()
-    moved = Installation(installation.places, free_port())
-    moved.up()
-    assert moved.health() == "ok"
-    assert read_settings(installation.places.environment_file)["GROUNDCREW_PORT"] == str(moved.port)
-    installation.up()
+    port = free_port()
+    said = installation.make("up", f"--port={port}", "--host=127.0.0.2", "--no-flight")
+    url, authority = f"https://127.0.0.2:{port}", installation.places.tls / "authority.pem"
+    assert said.returncode == 0, said.stderr
+    assert f"running at {url}" in said.stdout and str(authority) in said.stdout
+    assert read_settings(installation.places.environment_file)["GROUNDCREW_PORT"] == str(port)
+    trust = ssl.create_default_context(cafile=str(authority))
+    with urllib.request.urlopen(f"{url}/health", timeout=5, context=trust) as answer:
+        assert json.load(answer)["status"] == "ok"
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(f"{url}/health", timeout=5)
+    with pytest.raises(OSError):
+        urllib.request.urlopen(f"http://127.0.0.2:{port}/health", timeout=5)
+    assert (installation.places.tls / "authority.key").stat().st_mode & 0o777 == 0o600
+    back = installation.make("up", f"--port={installation.port}", "--host=127.0.0.1", "--no-flight")
+    assert back.returncode == 0 and installation.health() == "ok"
 
 
 def test_a_port_that_another_program_has_is_said_with_its_name(installation: Installation) -> None:

@@ -62,8 +62,28 @@ def test_a_port_that_is_none_is_refused_by_name(port: str, capsys: pytest.Captur
     assert f"PORT={port} is not a port" in capsys.readouterr().err
 
 
-def test_another_address_is_refused_without_tls(capsys: pytest.CaptureFixture[str]) -> None:
-    assert parse_options(["--host=127.0.0.1"]).host == "127.0.0.1"
+@pytest.mark.parametrize(
+    ("typed", "taken"), [("127.0.0.1", "127.0.0.1"), ("localhost", "127.0.0.1"), ("127.0.0.2", "127.0.0.2")]
+)
+def test_an_address_of_this_machine_may_be_named(typed: str, taken: str) -> None:
+    assert parse_options([f"--host={typed}"]).host == taken
+
+
+@pytest.mark.parametrize("typed", ["192.0.2.7", "0.0.0.0", "", "two words", "a/b", "nowhere.invalid"])
+def test_an_address_that_is_not_ours_is_refused_by_name(
+    typed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
-        parse_options(["--host=192.0.2.7"])
-    assert "without TLS" in capsys.readouterr().err
+        parse_options([f"--host={typed}"])
+    assert f"HOST={typed} is no address of this machine" in capsys.readouterr().err
+
+
+def test_another_address_means_tls_until_it_is_taken_back(places: Places) -> None:
+    plain = ensure_settings(places, 9000)
+    assert "GROUNDCREW_TLS_DIR" not in plain
+    told = Settings.from_environment(ensure_settings(places, None, "10.0.0.10"))
+    assert (told.host, told.public_url) == ("10.0.0.10", "https://10.0.0.10:9000")
+    assert told.tls_dir == places.tls
+    assert Settings.from_environment(ensure_settings(places, 9001)).public_url == "https://10.0.0.10:9001"
+    back = Settings.from_environment(ensure_settings(places, None, "127.0.0.1"))
+    assert (back.host, back.public_url, back.tls_dir) == ("127.0.0.1", "http://127.0.0.1:9001", None)

@@ -1,11 +1,18 @@
 """What may be typed behind ``make up`` and its companions."""
 
 import argparse
+import re
+import socket
 from dataclasses import dataclass
+
+import psutil
 
 from worker.embedded.say import stop
 
 LOOPBACK = {"127.0.0.1", "localhost"}
+EVERYWHERE = {"0.0.0.0", "0"}
+"""A certificate needs a name that people type."""
+NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -40,12 +47,33 @@ def check_port_number(typed: str | None) -> int | None:
 
 
 def check_host(typed: str | None) -> str | None:
-    """Another address would carry passwords in the clear: it needs TLS, which make up does not set up."""
-    if typed is not None and typed not in LOOPBACK:
+    """An address of this machine, or a name that leads to one: people type it, and the certificate is for it."""
+    if typed is None:
+        return None
+    if typed in LOOPBACK:
+        return "127.0.0.1"
+    if not NAME.fullmatch(typed) or typed in EVERYWHERE or not is_ours(typed):
         stop(
-            "HOST={typed} is refused: without TLS, passwords would cross the network in the clear. "
-            "Leave HOST away; the portal then answers at 127.0.0.1, and other machines reach it "
-            "by the ssh line that make up prints.",
+            "HOST={typed} is no address of this machine, and no name that leads to one. Its address as others "
+            "see it: {known}",
             typed=typed,
+            known=", ".join(addresses_of_machine()),
         )
-    return typed
+    return typed.lower()
+
+
+def is_ours(host: str) -> bool:
+    """Only an address of this machine can be listened on; a name in /etc/hosts may lead to its loopback."""
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            probe.bind((host, 0))
+            return host == probe.getsockname()[0] or not probe.getsockname()[0].startswith("127.")
+    except OSError:
+        return False
+
+
+def addresses_of_machine() -> list[str]:
+    """IPv4, without the loopback's."""
+    found = [each for entries in psutil.net_if_addrs().values() for each in entries]
+    addresses = [each.address for each in found if each.family == socket.AF_INET]
+    return [address for address in addresses if not address.startswith("127.")]

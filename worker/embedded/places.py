@@ -41,6 +41,11 @@ class Places:
         return self.state / "database" / "groundcrew.db"
 
     @property
+    def tls(self) -> Path:
+        """The authority and the certificate of ``make up HOST=…``."""
+        return self.state / "tls"
+
+    @property
     def log(self) -> Path:
         return self.state / "log"
 

@@ -1,5 +1,6 @@
 """Whether the portal's port is free, and who has it where it is not."""
 
+import errno
 import socket
 
 import psutil
@@ -7,15 +8,18 @@ import psutil
 from worker.embedded.say import stop
 
 
-def check_port(port: int) -> None:
+def check_port(port: int, host: str = "127.0.0.1") -> None:
     """Ends with the holder's name where another program listens, or where this user may not."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind((host, port))
         except PermissionError:
             stop("Port {port} needs root. Choose one from 1024: make up PORT=8471", port=port)
-        except OSError:
+        except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                stop("{host} is no address of this machine any more. Name another one, or: "
+                     "make up HOST=127.0.0.1", host=host)  # fmt: skip
             holder = holder_of(port)
             other = port + 1 if port < 65535 else 8471
             if holder is None:

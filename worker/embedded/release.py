@@ -17,7 +17,12 @@ def fingerprint(places: Places) -> str:
         for file in sorted((places.clone / package).rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:
                 digest.update(os.fsencode(file.relative_to(places.clone)) + b"\0" + file.read_bytes() + b"\0")
-    for file in (places.environment_file, places.supervisor_file):
+    certificate = places.tls / "portal.pem"
+    for file in (
+        places.environment_file,
+        places.supervisor_file,
+        *([certificate] if certificate.exists() else []),
+    ):
         digest.update(file.read_bytes() + b"\0")
     digest.update(os.fsencode(sys.prefix))
     return digest.hexdigest()

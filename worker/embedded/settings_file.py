@@ -8,6 +8,7 @@ from pathlib import Path
 from worker.embedded.places import Places
 
 DEFAULT_PORT = 8470
+LOOPBACK = "127.0.0.1"
 HEADER = "# Settings of this installation; make up reads them and adds what is missing. Keep it private.\n"
 LOCALTIME = Path("/etc/localtime")
 
@@ -24,22 +25,29 @@ def read_settings(file: Path) -> dict[str, str]:
     return values
 
 
-def ensure_settings(places: Places, port: int | None) -> dict[str, str]:
-    """Add what is missing, change the port where one was asked for, leave every other line as it is."""
+def ensure_settings(places: Places, port: int | None, host: str | None = None) -> dict[str, str]:
+    """Add what is missing, change port and address where they were asked for, leave every other line as it is."""
     file = places.environment_file
     settings = read_settings(file)
     old_port = settings.get("GROUNDCREW_PORT", str(DEFAULT_PORT))
     new_port = str(port or old_port)
+    old_host = settings.get("GROUNDCREW_HOST", LOOPBACK)
+    new_host = host or old_host
     fixed = {
         "GROUNDCREW_STATE_DIR": str(places.state),
         "GROUNDCREW_CACHE_DIR": str(places.cache),
         "GROUNDCREW_REDIS_URL": f"unix://{places.redis_socket}",
-        "GROUNDCREW_HOST": "127.0.0.1",
+        "GROUNDCREW_HOST": new_host,
         "GROUNDCREW_PORT": new_port,
     }
     fixed["GROUNDCREW_ANSIBLE_DIR"] = str(places.clone / "ansible")
-    if settings.get("GROUNDCREW_PUBLIC_URL", address(old_port)) == address(old_port):
-        fixed["GROUNDCREW_PUBLIC_URL"] = address(new_port)
+    if new_host != LOOPBACK:
+        fixed["GROUNDCREW_TLS_DIR"] = str(places.tls)
+    elif settings.get("GROUNDCREW_TLS_DIR") == str(places.tls):
+        fixed["GROUNDCREW_TLS_DIR"] = ""
+    before = address(old_host, old_port)
+    if settings.get("GROUNDCREW_PUBLIC_URL", before) == before:
+        fixed["GROUNDCREW_PUBLIC_URL"] = address(new_host, new_port)
     first = {
         "GROUNDCREW_DATABASE_URL": f"sqlite:///{places.database_file}",
         "GROUNDCREW_SECRET_KEY": secrets.token_urlsafe(48),
@@ -53,8 +61,9 @@ def ensure_settings(places: Places, port: int | None) -> dict[str, str]:
     return {**settings, **changed}
 
 
-def address(port: str) -> str:
-    return f"http://127.0.0.1:{port}"
+def address(host: str, port: str) -> str:
+    """Beyond this machine only by TLS: passwords would cross the network in the clear."""
+    return f"{'http' if host == LOOPBACK else 'https'}://{host}:{port}"
 
 
 def write_settings(file: Path, changed: Mapping[str, str]) -> None:

@@ -2,6 +2,8 @@
 
 import fcntl
 import json
+import socket
+import ssl
 import sys
 import time
 import urllib.error
@@ -11,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cluster.settings import MissingSettings, Settings
+from worker.adapters.certificates import ensure_authority, ensure_certificate
 from worker.adapters.runtime import install_runtime
 from worker.embedded.database import ensure_database
 from worker.embedded.environment import settings_for_uv
@@ -25,7 +28,7 @@ from worker.embedded.services import (
     service_environment,
     supervisor_configuration,
 )
-from worker.embedded.settings_file import DEFAULT_PORT, ensure_settings, read_settings
+from worker.embedded.settings_file import DEFAULT_PORT, LOOPBACK, address, ensure_settings, read_settings
 from worker.embedded.state import point_to_environment
 
 ANSWERS_WITHIN = 60
@@ -44,21 +47,33 @@ def only_one(places: Places) -> Iterator[None]:
         yield
 
 
-def configure(places: Places, port: int | None) -> Settings:
-    """The settings, with the asked port once that is known to be free or ours already."""
-    before = read_settings(places.environment_file).get("GROUNDCREW_PORT")
+def configure(places: Places, port: int | None, host: str | None = None) -> Settings:
+    """The settings, with the asked port and address once they are known to be free or ours already."""
+    written = read_settings(places.environment_file)
+    before, bound = written.get("GROUNDCREW_PORT"), written.get("GROUNDCREW_HOST", LOOPBACK)
     wanted = port or int(before or DEFAULT_PORT)
     is_running = Supervisor(places).is_running()
     if not is_running:
         # What a killed supervisord left behind is ours, and would hold the port.
         end(of_installation(places), patience=5)
     if not is_running or before != str(wanted):
-        check_port(wanted)
+        check_port(wanted, host or bound)
     try:
-        return Settings.from_environment(ensure_settings(places, wanted))
+        settings = Settings.from_environment(ensure_settings(places, wanted, host))
+        ensure_tls(settings)
+        return settings
     except MissingSettings as error:
         names = ", ".join(error.data["names"])
         stop("{file} has no usable value for: {names}", file=places.environment_file, names=names)
+
+
+def ensure_tls(settings: Settings) -> None:
+    """The installation's own authority and a certificate for its address; renewed by a later make up."""
+    if settings.tls_dir is None or settings.host == LOOPBACK:
+        return
+    settings.tls_dir.mkdir(mode=0o700, exist_ok=True)
+    ensure_authority(settings.tls_dir, f"Groundcrew on {socket.gethostname()}")
+    ensure_certificate(settings.tls_dir, [settings.host])
 
 
 def start(places: Places, settings: Settings) -> None:
@@ -96,8 +111,17 @@ def wait_for_the_portal(places: Places, settings: Settings) -> None:
 
 
 def is_healthy(settings: Settings) -> bool:
+    """By the address that people type; a public address of somebody's own proxy is not asked."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{settings.port}/health", timeout=5) as answer:
+        with urllib.request.urlopen(
+            f"{address(settings.host, str(settings.port))}/health", timeout=5, context=trust(settings)
+        ) as answer:
             return bool(json.load(answer)["status"] == "ok")
     except (OSError, urllib.error.URLError, ValueError, KeyError):
         return False
+
+
+def trust(settings: Settings) -> ssl.SSLContext | None:
+    if settings.tls_dir is None:
+        return None
+    return ssl.create_default_context(cafile=str(settings.tls_dir / "authority.pem"))

@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
         )
     ensure_state(places)
     with only_one(places):
-        settings = configure(places, options.port)
+        settings = configure(places, options.port, options.host)
         start(places, settings)
         wait_for_the_portal(places, settings)
         cluster = open_cluster(settings)
@@ -39,12 +39,16 @@ def print_address(cluster: Cluster) -> None:
     """The address, the line for another machine and, until there is an administrator, the one-time secret."""
     settings = cluster.settings
     say("Groundcrew is running at {url}", url=settings.public_url)
-    say(
-        "  From another machine:  ssh -L {port}:127.0.0.1:{port} {user}@{host}",
-        port=settings.port,
-        user=getuser(),
-        host=socket.gethostname(),
-    )
+    if settings.tls_dir is not None:
+        authority = settings.tls_dir / "authority.pem"
+        say("  Authority to give to browsers once:  {file}", file=authority)
+    else:
+        say(
+            "  From another machine:  ssh -L {port}:127.0.0.1:{port} {user}@{host}",
+            port=settings.port,
+            user=getuser(),
+            host=socket.gethostname(),
+        )
     secret = issue_first_administrator_secret(cluster)
     if secret is not None:
         say("  First administrator:   {url}/first-administrator", url=settings.public_url)
