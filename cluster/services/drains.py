@@ -11,9 +11,10 @@ from cluster.domain.errors import Conflict, NotFound
 from cluster.domain.nodes import check_drain_reason
 from cluster.domain.people import Actor
 from cluster.domain.permissions import require_administrator
-from cluster.domain.states import Desired, JobState, UnitState
+from cluster.domain.states import UnitState
 from cluster.services.capacity import read_running
 from cluster.services.context import Cluster
+from cluster.services.lines import WORKSPACES, read_shapes
 from cluster.store.audit import write_entry
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
@@ -138,7 +139,9 @@ def working_units(session: Session, node_id: int) -> int:
 
 
 def too_large_for(session: Session, elsewhere: int, here: int) -> list[int]:
-    query = select(Job.id).where(
-        Job.state == JobState.WAITING, Job.desired == Desired.RUN, Job.units > elsewhere, Job.units <= here
-    )
-    return list(session.scalars(query.order_by(Job.id).limit(MOST_SHOWN)))
+    """By the index of shapes, which begin with their units; held jobs are left out."""
+    if here <= elsewhere:
+        return []
+    lines = session.scalars(select(WORKSPACES.c.id)).all()
+    found = read_shapes(session, lines, MOST_SHOWN, here, MOST_SHOWN, smallest=elsewhere + 1)
+    return sorted(job.id for job in found)[:MOST_SHOWN]

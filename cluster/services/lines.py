@@ -71,14 +71,15 @@ def read_line(session: Session, workspace_id: int, first: int) -> list[InLine]:
 
 
 def read_shapes(
-    session: Session, workspace_ids: Collection[int], each: int, largest: int, most: int
+    session: Session, workspace_ids: Collection[int], each: int, largest: int, most: int, smallest: int = 1
 ) -> list[InLine]:
-    """The first `each` of every shape that needs at most `largest` units; `most` shapes are looked at.
+    """The first `each` of every shape that needs `smallest` to `largest` units; `most` shapes are looked at.
 
     Behind a front that waits for its data or for more units there may be jobs that can go now.
     """
     query, ids = shapes_query(dialect_of(session)), list(workspace_ids)
-    return read(session, query, each=each, above=above(largest), most=most, workspaces=ids)
+    ends = {"begin": above(smallest - 1), "above": above(largest)}
+    return read(session, query, each=each, most=most, workspaces=ids, **ends)
 
 
 def read(session: Session, query: Query, **values: object) -> list[InLine]:
@@ -123,7 +124,9 @@ def line_query() -> Query:
 def shapes_query(dialect: str) -> Query:
     """Steps from one shape to the next by the index, then takes the first jobs of each."""
     first, other = JOBS.alias("first"), JOBS.alias("other")
-    least = select(first.c.shape).where(in_line(first), first.c.workspace_id == WORKSPACES.c.id)
+    least = select(first.c.shape).where(
+        in_line(first), first.c.workspace_id == WORKSPACES.c.id, first.c.shape >= bindparam("begin")
+    )
     shapes = (
         select(WORKSPACES.c.id, least.order_by(first.c.shape).limit(1).scalar_subquery().label("shape"))
         .where(among(WORKSPACES.c.id, "workspaces", dialect))

@@ -13,7 +13,7 @@ from cluster.services.jobs import LOADS
 from cluster.services.lines import WAITING
 from cluster.services.queue_counts import Causes, ReasonCount, count_reasons, read_causes
 from cluster.services.standing import Queue, Standing, explain, look, look_at_all, with_advice
-from cluster.store.jobs import Attempt, Job
+from cluster.store.jobs import IS_LIVING, Attempt, Job
 from cluster.store.users import User
 from cluster.store.visibility import sees_job
 from cluster.store.workspaces import Workspace
@@ -133,7 +133,7 @@ def read_counts(cluster: Cluster) -> tuple[list[ReasonCount], datetime | None]:
     with cluster.store.read() as session:
         queue = look(cluster, session)
         counts = count_reasons(session, queue, read_causes(session, queue), None)
-        oldest = select(Job.submitted_at).where(Job.state == WAITING).order_by(Job.id).limit(1)
+        oldest = select(Job.submitted_at).where(IS_LIVING, Job.state == WAITING).order_by(Job.id).limit(1)
         return counts, session.scalar(oldest)
 
 

@@ -8,9 +8,10 @@ from sqlalchemy import event, insert, select, text, update
 from cluster.domain.errors import Conflict, Forbidden, Refused
 from cluster.domain.jobs import JobRequest
 from cluster.domain.states import Desired, EnvironmentState, JobState, Launcher
-from cluster.services import jobs, moves, queue
+from cluster.services import jobs, moves, nodes, queue
 from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
+from cluster.services.job_counts import count_living
 from cluster.services.leases import Held, hold_lease
 from cluster.services.placing import read_board
 from cluster.services.queue import Wanted
@@ -300,6 +301,10 @@ def test_no_statement_of_the_hot_path_reads_jobs_without_an_index(cluster: Clust
               Wanted(reason="waiting.on_hold"), Wanted(after=(1 << 21, 1))]  # fmt: skip
     for one in wanted:
         queue.read_queue(cluster, actor_of(person), one)
+    queue.read_counts(cluster)
+    count_living(cluster, actor_of(person))
+    jobs.list_jobs(cluster, actor_of(person), [JobState.RUNNING, JobState.STARTING])
+    nodes.affected_jobs(cluster, actor_of(person), 1)
     event.remove(cluster.store.engine, "before_cursor_execute", listener)
     # On SQLite SQLAlchemy writes an offset of 0 beside every limit.
     assert cluster.store.is_sqlite or not [statement for statement, _ in said if " OFFSET " in statement]
