@@ -109,6 +109,7 @@ def test_everything_is_installed_pinned_and_held_with_one_reboot(bed: Testbed, h
     assert "accept-nvidia-visible-devices-envvar-when-unprivileged = false" in config
 
 
+@pytest.mark.long
 def test_an_upgrade_of_the_whole_host_leaves_them_alone(host: Host) -> None:
     before = installed(host)
     host.ask("DEBIAN_FRONTEND=noninteractive apt-get -qq update && apt-get -qq -y dist-upgrade")
@@ -152,18 +153,21 @@ def test_another_branch_of_the_driver_is_refused_by_name(bed: Testbed, host: Hos
     host.ask("dpkg --purge nvidia-open-570 nvidia-kernel-dkms")
 
 
+@pytest.mark.long
 def test_another_rdma_stack_is_refused_by_name(bed: Testbed, host: Host) -> None:
     done = install(bed, mofed_stack="mlnx_ofed")
     assert done.returncode != 0 and "doca-ofed is installed" in done.stdout
     assert changes(done) == 0
 
 
+@pytest.mark.long
 def test_generations_that_need_different_modules_are_refused(bed: Testbed, host: Host) -> None:
     show(host, [gpu(V100), gpu("0x2901")])
     done = install(bed)
     assert done.returncode != 0 and "Volta needs the proprietary kernel modules and Blackwell" in done.stdout
 
 
+@pytest.mark.long
 def test_the_proprietary_modules_serve_older_gpus(bed: Testbed, host: Host) -> None:
     show(host, [gpu(V100), gpu(A100)])
     host.ask("mkdir -p /hardware/sys/module/nvidia && echo 580.105.08 > /hardware/sys/module/nvidia/version")
@@ -172,6 +176,7 @@ def test_the_proprietary_modules_serve_older_gpus(bed: Testbed, host: Host) -> N
     assert "cuda-drivers-580" in installed(host)
 
 
+@pytest.mark.long
 def test_the_masters_address_is_no_infiniband_address(bed: Testbed, host: Host) -> None:
     show(host, [infiniband_card()])
     done = install(bed, mofed_address=f"{host.address}/24")
