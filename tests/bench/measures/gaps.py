@@ -27,12 +27,12 @@ def run(ground: Ground) -> None:
     runs = all_there(
         ground,
         lambda house: gaps_of_ours(house, few(20, 100)),
-        lambda cluster: gaps_of_slurm(cluster, few(8, 30)),
-        lambda hq: gaps_of_hyperqueue(hq, few(20, 100)),
-        lambda rq: gaps_of_rq(rq, few(20, 100)),
+        lambda cluster: gaps_of_slurm(cluster, few(8, 20)),
+        lambda hq: gaps_of_hyperqueue(hq, few(20, 50)),
+        lambda rq: gaps_of_rq(rq, few(20, 50)),
     )
     if plain := ground.slurm_plain:
-        runs[SLURM_PLAIN] = lambda: gaps_of_slurm(plain, few(6, 12))
+        runs[SLURM_PLAIN] = lambda: gaps_of_slurm(plain, few(6, 8))
     take_turns(
         ground, runs, lambda name, gaps: ground.ledger.latencies(MEASURE, CASE, name, gaps, DURABLE[name])
     )

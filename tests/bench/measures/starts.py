@@ -36,7 +36,7 @@ def turns_of(ground: Ground, depth: int) -> dict[str, Callable[[], None]]:
         name: lambda name=name: start_ours(ground, name, case)  # type: ignore[misc]
         for name in ground.houses
     }
-    few = ground.few(2, 10)
+    few = ground.few(2, 6)
 
     def note(contender: str, start: Callable[[Path], float], count: int) -> None:
         files = [ground.folder / f"start-{number}" for number in range(count)]
