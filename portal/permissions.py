@@ -127,6 +127,7 @@ RULES: dict[str, Rule] = {
     "repairs.ask": Rule.ADMINISTRATOR,
     "repairs.run": Rule.ADMINISTRATOR,
     "repairs.cancel": Rule.ADMINISTRATOR,
+    "access_log.page": Rule.ADMINISTRATOR,
     "profile.page": Rule.SIGNED_IN,
     "profile.change_password": Rule.SIGNED_IN,
     "profile.end_session": Rule.OWN,

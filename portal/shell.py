@@ -103,6 +103,7 @@ def administrator_rail(
                     *repairs,
                     Entry("clipboard-check", _("Operations"), "/operations"),
                     Entry("users", _("Users"), "/users"),
+                    Entry("file-text", _("Access log"), "/access-log"),
                     Entry("clock", _("Accounting"), "/accounting"),
                 ),
             ),

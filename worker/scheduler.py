@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from cluster.bell import RedisBell, connect
 from cluster.domain.attempts import LONGEST_GOODBYE
 from cluster.domain.clocks import ClockWatch
+from cluster.services.audit_seals import seal_entries
 from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
 from cluster.services.leases import Held, LeaseLost, hold_lease, release_lease
@@ -51,6 +52,8 @@ PROGRESS_SECONDS = 5.0
 """Running jobs are asked this often how far they are."""
 TOTALS_SECONDS = 10.0
 """What waits is counted this often, by the index of shapes alone."""
+SEAL_SECONDS = 60.0
+"""The audit is sealed this often, once what is in it has settled."""
 PATIENCE = LONGEST_GOODBYE.total_seconds() + 20.0
 """Programs may save a checkpoint before they go; nobody waits for longer than for the slowest of them."""
 TOPICS = frozenset({"queue", "nodes"})
@@ -79,6 +82,7 @@ class Scheduler:
         self.holder = name_of_this_process()
         self.held: Held | None = None
         self.renewed_at = self.swept_at = self.strays_at = self.totals_at = self.progress_at = float("-inf")
+        self.sealed_at = time.monotonic()
         self.stopping = threading.Event()
 
     def loop(self) -> None:
@@ -144,6 +148,9 @@ class Scheduler:
         if living and time.monotonic() - self.progress_at >= PROGRESS_SECONDS:
             watch_progress(self.cluster, self.held)
             self.progress_at = time.monotonic()
+        if time.monotonic() - self.sealed_at >= SEAL_SECONDS:
+            seal_entries(self.cluster)
+            self.sealed_at = time.monotonic()
         if time.monotonic() - self.strays_at >= STRAYS_SECONDS:
             self.end_strays(self.held)
             self.strays_at = time.monotonic()

@@ -13,6 +13,8 @@ from typing import Any
 
 from cluster import words
 from cluster.domain.errors import GroundcrewError, Unavailable
+from cluster.services.audit_seals import Anchor, check_audit, read_anchor, seal_entries
+from cluster.services.backups import read_backups
 from cluster.services.context import Cluster
 from cluster.services.repair_progress import release_stuck
 from cluster.services.spare_files import delete_leftovers, list_leftovers
@@ -29,6 +31,26 @@ Answer = dict[str, Any]
 SPARE_BYTES = 64 * 1024**2
 
 
+def verify_audit(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
+    """Raises Unavailable with the first place that is wrong."""
+    seal_entries(cluster)
+    standing = check_audit(cluster, anchors_of(cluster))
+    if standing.found is not None:
+        raise Unavailable(standing.found.code, **standing.found.data)
+    return {
+        "changed": False,
+        "entries": standing.entries,
+        "checked": standing.checked,
+        "seals": standing.seals,
+    }
+
+
+def anchors_of(cluster: Cluster) -> list[Anchor]:
+    """What the manifests of backups have written down."""
+    backups = read_backups(cluster.settings.backups)
+    return [Anchor(backup.name, *backup.anchor) for backup in backups if backup.anchor is not None]
+
+
 def check_room(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
     """Raises Unavailable where the copy and the text of a backup would not fit on the disk."""
     source = file_of(cluster.settings.database_url)
@@ -40,7 +62,9 @@ def check_room(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
 
 
 def backup(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
-    return {"changed": True, **make_backup(cluster.settings, cluster.clock())}
+    """The newest seal of the audit is written into the manifest: it lies outside of the database then."""
+    seal_entries(cluster)
+    return {"changed": True, **make_backup(cluster.settings, cluster.clock(), read_anchor(cluster))}
 
 
 def prove_backup(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
@@ -85,6 +109,7 @@ def remove_leftovers(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
 
 COMMANDS = {
     "check-room": check_room,
+    "verify-audit": verify_audit,
     "backup": backup,
     "prove-backup": prove_backup,
     "restart-services": restart_services,

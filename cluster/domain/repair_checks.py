@@ -34,6 +34,10 @@ class Facts:
     whole_bytes: int = 0
     portal_status: int | None = None
     """What /health answered; None: nothing."""
+    audit_checked_at: datetime | None = None
+    audit_entries: int = 0
+    audit_code: str = ""
+    """What was wrong with the audit at its last check; empty where it was whole."""
 
 
 def judge(check: Check, facts: Facts, since: datetime) -> Answer:
@@ -105,6 +109,16 @@ def portal_answers(check: Check, facts: Facts, since: datetime) -> Answer:
     return Answer(is_ok, "check.portal_answers.ok" if is_ok else "check.portal_answers.not", data)
 
 
+def audit_whole(check: Check, facts: Facts, since: datetime) -> Answer:
+    at = facts.audit_checked_at
+    if at is None or at < since:
+        return Answer(False, "check.audit_whole.never", {})
+    data = {"at": at.isoformat(), "entries": facts.audit_entries}
+    return Answer(
+        not facts.audit_code, "check.audit_whole.not" if facts.audit_code else "check.audit_whole.ok", data
+    )
+
+
 JUDGES = {
     CheckKind.BACKUP_MADE: backup_made,
     CheckKind.BACKUP_RESTORED: backup_restored,
@@ -113,4 +127,5 @@ JUDGES = {
     CheckKind.NO_LEFTOVERS: no_leftovers,
     CheckKind.DISK_FREE: disk_free,
     CheckKind.PORTAL_ANSWERS: portal_answers,
+    CheckKind.AUDIT_WHOLE: audit_whole,
 }

@@ -40,6 +40,7 @@ class CheckKind(StrEnum):
     NO_LEFTOVERS = "no_leftovers"
     DISK_FREE = "disk_free"
     PORTAL_ANSWERS = "portal_answers"
+    AUDIT_WHOLE = "audit_whole"
 
 
 class Installation(StrEnum):

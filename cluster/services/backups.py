@@ -28,6 +28,8 @@ class Backup:
     restored_at: datetime | None = None
     restore_seconds: float | None = None
     problem: str = ""
+    anchor: tuple[int, str] | None = None
+    """Number and mac of the audit's newest seal when it was made."""
 
     @property
     def total_rows(self) -> int:
@@ -65,7 +67,7 @@ def parse_manifest(name: str, data: dict[str, Any]) -> Backup | None:
     """Raises KeyError, TypeError, ValueError."""
     if not NAME.fullmatch(name):
         return None
-    restored = data.get("restored_at")
+    restored, anchor = data.get("restored_at"), data.get("audit_seal")
     return Backup(
         name=name,
         made_at=datetime.fromisoformat(data["made_at"]),
@@ -76,4 +78,5 @@ def parse_manifest(name: str, data: dict[str, Any]) -> Backup | None:
         restored_at=datetime.fromisoformat(restored) if restored else None,
         restore_seconds=data.get("restore_seconds"),
         problem=str(data.get("problem") or ""),
+        anchor=(int(anchor[0]), str(anchor[1])) if anchor else None,
     )

@@ -31,6 +31,23 @@ class AuditEntry(Row):
     data: Mapped[dict[str, Any]] = mapped_column(default=dict)
 
 
+class AuditSeal(Row):
+    """Seals all entries between the seal before and `last_id`; see cluster.domain.audit."""
+
+    __tablename__ = "audit_seals"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    """1, 2, 3 …: a gap is a seal that somebody took away."""
+    at: Mapped[datetime]
+    last_id: Mapped[int] = mapped_column(unique=True)
+    entries: Mapped[int]
+    key_id: Mapped[str] = mapped_column(String(16))
+    lines: Mapped[list[Any]]
+    """[[id, digest], …] of its entries."""
+    previous: Mapped[str] = mapped_column(String(64))
+    mac: Mapped[str] = mapped_column(String(64))
+
+
 # REPLACE deletes without a delete trigger on SQLite, therefore the third one.
 SQLITE_TRIGGERS = (
     """CREATE TRIGGER audit_entries_no_update BEFORE UPDATE ON audit_entries
@@ -47,10 +64,17 @@ $$ BEGIN RAISE EXCEPTION 'audit entries are append-only'; END $$""",
     """CREATE TRIGGER audit_entries_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_entries
 FOR EACH STATEMENT EXECUTE FUNCTION refuse_audit_change()""",
 )
-for dialect, statements in (("sqlite", SQLITE_TRIGGERS), ("postgresql", POSTGRESQL_TRIGGERS)):
+SQLITE_SEAL_TRIGGERS = tuple(text.replace("audit_entries", "audit_seals") for text in SQLITE_TRIGGERS)
+POSTGRESQL_SEAL_TRIGGERS = (POSTGRESQL_TRIGGERS[1].replace("audit_entries", "audit_seals"),)
+for table, dialect, statements in (
+    (AuditEntry.__table__, "sqlite", SQLITE_TRIGGERS),
+    (AuditEntry.__table__, "postgresql", POSTGRESQL_TRIGGERS),
+    (AuditSeal.__table__, "sqlite", SQLITE_SEAL_TRIGGERS),
+    (AuditSeal.__table__, "postgresql", POSTGRESQL_SEAL_TRIGGERS),
+):
     for statement in statements:
         ddl = DDL(statement)  # type: ignore[no-untyped-call]
-        event.listen(AuditEntry.__table__, "after_create", ddl.execute_if(dialect=dialect))
+        event.listen(table, "after_create", ddl.execute_if(dialect=dialect))
 
 
 def entry(

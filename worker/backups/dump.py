@@ -19,7 +19,7 @@ from cluster.store.migrate import file_of
 ZSTD = ("zstd", "--quiet", "--threads=1", "-10", "--stdout")
 
 
-def make_backup(settings: Settings, now: datetime) -> dict[str, Any]:
+def make_backup(settings: Settings, now: datetime, anchor: tuple[int, str] | None = None) -> dict[str, Any]:
     """Its manifest. Writers wait only for the copy's own read: the text is made from a copy beside the database.
 
     Raises Unavailable where the database is none that this can write out, or zstd fails.
@@ -36,7 +36,7 @@ def make_backup(settings: Settings, now: datetime) -> dict[str, Any]:
             connection.execute("VACUUM INTO ?", (str(scratch),))
         with closing(sqlite3.connect(scratch)) as copy:
             size, digest = write_text(folder / name, copy.iterdump())
-            manifest = describe(copy, name, now, size, digest)
+            manifest = describe(copy, name, now, size, digest) | {"audit_seal": anchor}
     finally:
         for suffix in ("", "-journal", "-wal", "-shm"):
             scratch.with_name(scratch.name + suffix).unlink(missing_ok=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 from cluster.domain.repair_checks import Answer, Facts, judge
 from cluster.domain.repairs import Check, CheckKind
+from cluster.services.audit_seals import read_standing
 from cluster.services.backups import read_backups
 from cluster.services.context import Cluster
 from cluster.services.repair_progress import count_stuck
@@ -44,7 +45,19 @@ def read_facts(cluster: Cluster, kinds: set[CheckKind]) -> Facts:
         found.update(free_bytes=disk.free, whole_bytes=disk.total)
     if CheckKind.PORTAL_ANSWERS in kinds:
         found["portal_status"] = portal_status(cluster)
+    if CheckKind.AUDIT_WHOLE in kinds:
+        found.update(audit_facts(cluster))
     return Facts(**found)
+
+
+def audit_facts(cluster: Cluster) -> dict[str, Any]:
+    standing = read_standing(cluster)
+    code = standing.found.code if standing.found else ""
+    return {
+        "audit_checked_at": standing.checked_at,
+        "audit_entries": standing.checked,
+        "audit_code": code,
+    }
 
 
 def newest_backup(cluster: Cluster) -> dict[str, Any] | None:

@@ -42,6 +42,21 @@ SENTENCES = {
     "check.disk_free.ok": "{free:bytes} free, {share:percent}",
     "check.portal_answers.not": "the portal does not answer",
     "check.portal_answers.ok": "the portal answers",
+    "check.audit_whole.never": "not checked yet",
+    "check.audit_whole.not": "checked at {at:clock}: it is not as it was sealed",
+    "check.audit_whole.ok": "checked at {at:clock}: all {entries:entries} as they were sealed",
+    "audit.seal_missing": "Seal {seal} of the access log is missing.",
+    "audit.seal_broken": "Seal {seal} of the access log was changed.",
+    "audit.other_key": "Seal {seal} of the access log was made with another key than GROUNDCREW_SECRET_KEY.",
+    "audit.entry_missing": "Entry {entry} of the access log is missing.",
+    "audit.entry_edited": (
+        "Entry {entry} of the access log was changed after it was sealed; it now says {at:clock}."
+    ),
+    "audit.entry_added": "Entry {entry} of the access log was put between others that had been sealed.",
+    "audit.cut": (
+        "Seal {seal}, which {where} has written down, is not in the access log: its end was cut off, "
+        "or an older database was put in place."
+    ),
     "leftover.database_copy": "copy of the database from before an update",
     "leftover.log": "log of an operation, older than 90 days",
     "not_found.repair": "There is no such repair, or you may not see it.",
@@ -58,6 +73,8 @@ HINTS = {
     ),
     "repair.under_way": "Watch that one, then come back.",
     "repair.catalogue_broken": "Mend the file, or remove it.",
+    "audit.other_key": "Put the old key back, or begin a new log after keeping this one.",
+    "audit.cut": "Keep the backup: it has the entries that are gone.",
 }
 
 TITLES = {
@@ -65,9 +82,24 @@ TITLES = {
     "backup": "The backup",
     "check": "Verification",
     "leftover": "Of no use any more",
+    "audit": "Access log",
 }
 
 WORDS = {
+    "audit.kind.session": "Signing in",
+    "audit.kind.user": "Users",
+    "audit.kind.token": "Tokens",
+    "audit.kind.workspace": "Workspaces",
+    "audit.kind.dataset": "Datasets",
+    "audit.kind.training": "Trainings",
+    "audit.kind.job": "Jobs",
+    "audit.kind.sweep": "Sweeps",
+    "audit.kind.node": "Nodes",
+    "audit.kind.operation": "Operations",
+    "audit.kind.repair": "Repairs",
+    "audit.outcome.done": "Done",
+    "audit.outcome.refused": "Refused",
+    "audit.outcome.failed": "Failed",
     "operation.repair": "Repair",
     "step.prepare_ansible": "Prepare Ansible",
     "step.look_before": "Look before anything is changed",

@@ -1,0 +1,82 @@
+"""Seals over the audit: what is sealed cannot be edited, taken away, added or put in another order unseen."""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+DIGEST_SIGNS = 16
+"""Of 64 bits: enough to find the place; the seal over all of them has the whole 256."""
+
+Line = tuple[int, str]
+"""An entry's id and its digest."""
+
+
+@dataclass(frozen=True)
+class Seal:
+    """One link of the chain; `mac` covers its lines and the link before."""
+
+    number: int
+    key_id: str
+    lines: tuple[Line, ...]
+    previous: str
+    mac: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """The first place at which the audit is not what was sealed; `code` has words in both languages."""
+
+    code: str
+    data: Mapping[str, Any]
+
+
+def key_of(secret: str) -> bytes:
+    """The seals' own key, so that no other use of the installation's secret can make one."""
+    return hmac.new(secret.encode(), b"groundcrew audit seals 1", hashlib.sha256).digest()
+
+
+def key_id_of(key: bytes) -> str:
+    """Names the key without telling it."""
+    return hashlib.sha256(key).hexdigest()[:16]
+
+
+def digest_entry(key: bytes, entry: Mapping[str, Any]) -> str:
+    """Of all its columns, times as ISO text in UTC."""
+    return hmac.new(key, canonical(entry), hashlib.sha256).hexdigest()[:DIGEST_SIGNS]
+
+
+def canonical(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def make_mac(key: bytes, previous: str, lines: Sequence[Line]) -> str:
+    return hmac.new(key, canonical([previous, [list(line) for line in lines]]), hashlib.sha256).hexdigest()
+
+
+def check_seal(key: bytes, seal: Seal, before: Seal | None) -> Found | None:
+    """The link itself: its own lines and the one before. None where it is whole."""
+    if seal.number != (before.number + 1 if before else 1):
+        return Found("audit.seal_missing", {"seal": before.number + 1 if before else 1})
+    if seal.key_id != key_id_of(key):
+        return Found("audit.other_key", {"seal": seal.number})
+    is_whole = hmac.compare_digest(seal.mac, make_mac(key, seal.previous, seal.lines))
+    if seal.previous != (before.mac if before else "") or not is_whole:
+        return Found("audit.seal_broken", {"seal": seal.number})
+    return None
+
+
+def check_entries(key: bytes, seal: Seal, entries: Iterable[Mapping[str, Any]]) -> Found | None:
+    """`entries` are all that stand between the seal before and the end of this one, by id."""
+    there = {int(entry["id"]): entry for entry in entries}
+    for number, digest in seal.lines:
+        entry = there.pop(number, None)
+        if entry is None:
+            return Found("audit.entry_missing", {"entry": number})
+        if not hmac.compare_digest(digest, digest_entry(key, entry)):
+            return Found("audit.entry_edited", {"entry": number, "at": entry["at"]})
+    if there:
+        return Found("audit.entry_added", {"entry": min(there)})
+    return None

@@ -1,0 +1,181 @@
+"""Seals the audit in batches, so that no commit waits for a chain, and finds the place where somebody changed it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from sqlalchemy import func, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from cluster.domain.audit import (
+    Found,
+    Seal,
+    check_entries,
+    check_seal,
+    digest_entry,
+    key_id_of,
+    key_of,
+    make_mac,
+)
+from cluster.services.context import Cluster
+from cluster.store.audit import AuditEntry, AuditSeal
+from cluster.store.leases import Fact
+
+log = structlog.get_logger()
+
+SETTLED_AFTER = timedelta(seconds=60)
+"""On PostgreSQL a later entry may be committed before an earlier one; by then both have been."""
+BATCH = 1000
+CHECKED = "audit_checked"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far the audit is sealed, and how the last check of it ended."""
+
+    entries: int
+    sealed: int
+    seals: int
+    checked_at: datetime | None
+    checked: int
+    """How many entries that check covered: what is not sealed cannot be checked."""
+    found: Found | None
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A seal that was written down outside of the database: `where` names the place."""
+
+    where: str
+    number: int
+    mac: str
+
+
+def seal_entries(cluster: Cluster) -> int:
+    """Seals what is settled, a batch per transaction; how many entries. A second sealer is harmless."""
+    key, sealed = key_of(cluster.settings.secret_key), 0
+    while True:
+        try:
+            count = seal_batch(cluster, key)
+        except IntegrityError:
+            log.info("somebody else has sealed meanwhile")
+            return sealed
+        sealed += count
+        if count < BATCH:
+            return sealed
+
+
+def seal_batch(cluster: Cluster, key: bytes) -> int:
+    now = cluster.clock()
+    with cluster.store.read() as session:
+        last = last_seal(session)
+        settled = select(AuditEntry).where(
+            AuditEntry.id > (last.last_id if last else 0), AuditEntry.at < now - SETTLED_AFTER
+        )
+        entries = session.scalars(settled.order_by(AuditEntry.id).limit(BATCH)).all()
+    if not entries:
+        return 0
+    lines = [(entry.id, digest_entry(key, as_data(entry))) for entry in entries]
+    previous = last.mac if last else ""
+    seal = AuditSeal(
+        id=last.id + 1 if last else 1,
+        at=now,
+        last_id=entries[-1].id,
+        entries=len(entries),
+        key_id=key_id_of(key),
+        lines=[list(line) for line in lines],
+        previous=previous,
+        mac=make_mac(key, previous, lines),
+    )
+    with cluster.store.write() as session:
+        session.add(seal)
+    return len(entries)
+
+
+def last_seal(session: Session) -> AuditSeal | None:
+    return session.scalar(select(AuditSeal).order_by(AuditSeal.id.desc()).limit(1))
+
+
+def as_data(entry: AuditEntry) -> dict[str, Any]:
+    """Every column, as the seal covers it."""
+    values = {column.key: getattr(entry, column.key) for column in AuditEntry.__table__.columns}
+    return values | {"at": entry.at.isoformat()}
+
+
+def check_audit(cluster: Cluster, anchors: list[Anchor]) -> Standing:
+    """Reads all of it; the first place that is wrong is kept as a fact of the installation."""
+    covered = read_standing(cluster).sealed
+    found = first_wrong_place(cluster, anchors)
+    value = {"at": cluster.clock().isoformat(), "sealed": covered, "code": found.code if found else None}
+    with cluster.store.write() as session:
+        session.merge(Fact(name=CHECKED, value=value | {"data": dict(found.data) if found else {}}))
+    return read_standing(cluster)
+
+
+def first_wrong_place(cluster: Cluster, anchors: list[Anchor]) -> Found | None:
+    """None where all of it is as it was sealed, and every seal that was written down outside is there."""
+    key = key_of(cluster.settings.secret_key)
+    before: Seal | None = None
+    from_id = 0
+    known: dict[int, str] = {}
+    for row in read_seals(cluster):
+        seal = Seal(
+            row.id, row.key_id, tuple((line[0], line[1]) for line in row.lines), row.previous, row.mac
+        )
+        wrong = check_seal(key, seal, before) or check_entries(
+            key, seal, read_range(cluster, from_id, row.last_id)
+        )
+        if wrong is not None:
+            return wrong
+        known[seal.number] = seal.mac
+        before, from_id = seal, row.last_id
+    lost = [anchor for anchor in anchors if known.get(anchor.number) != anchor.mac]
+    return Found("audit.cut", {"where": lost[0].where, "seal": lost[0].number}) if lost else None
+
+
+def read_seals(cluster: Cluster) -> Iterator[AuditSeal]:
+    """One after the other, each in a transaction of its own."""
+    number = 0
+    while True:
+        with cluster.store.read() as session:
+            seal = session.scalar(
+                select(AuditSeal).where(AuditSeal.id > number).order_by(AuditSeal.id).limit(1)
+            )
+        if seal is None:
+            return
+        yield seal
+        number = seal.id
+
+
+def read_range(cluster: Cluster, after: int, until: int) -> list[dict[str, Any]]:
+    query = select(AuditEntry).where(AuditEntry.id > after, AuditEntry.id <= until).order_by(AuditEntry.id)
+    with cluster.store.read() as session:
+        return [as_data(entry) for entry in session.scalars(query)]
+
+
+def read_standing(cluster: Cluster) -> Standing:
+    with cluster.store.read() as session:
+        last = last_seal(session)
+        sealed = session.scalar(select(func.coalesce(func.sum(AuditSeal.entries), 0))) or 0
+        later = select(func.count(AuditEntry.id)).where(AuditEntry.id > (last.last_id if last else 0))
+        open_ = session.scalar(later) or 0
+        checked = session.get(Fact, CHECKED)
+    value = checked.value if checked else {}
+    return Standing(
+        entries=sealed + open_,
+        sealed=sealed,
+        seals=last.id if last else 0,
+        checked_at=datetime.fromisoformat(value["at"]) if value else None,
+        checked=value.get("sealed", 0),
+        found=Found(value["code"], value["data"]) if value.get("code") else None,
+    )
+
+
+def read_anchor(cluster: Cluster) -> tuple[int, str] | None:
+    """The newest seal, for whoever writes it down outside."""
+    with cluster.store.read() as session:
+        last = last_seal(session)
+    return (last.id, last.mac) if last else None

@@ -1,0 +1,129 @@
+"""The access log: who did what from where, found by its address, as a page and as a file; and whether it is whole."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import Any
+
+from flask import Blueprint, render_template, request
+from flask.typing import ResponseReturnValue
+
+from cluster.domain.errors import Refused
+from cluster.domain.permissions import require_administrator
+from cluster.services import audit
+from cluster.services.audit_seals import read_standing
+from cluster.services.repair_catalogue import has_repairs
+from cluster.store.audit import AuditEntry
+from portal import filters
+from portal.csv_file import Cell, csv_response
+from portal.current import current_actor, current_cluster, is_fragment
+from portal.i18n import zone
+
+blueprint = Blueprint("access_log", __name__)
+
+PAGE_LENGTH = 50
+PIECE = 500
+OUTCOMES = ("done", "refused", "failed")
+KINDS = (
+    *("session", "user", "token", "workspace", "dataset", "training", "job", "sweep"),
+    *("node", "operation", "repair"),
+)
+COLUMNS = ["id", "at", "who", "from", "action", "object", "outcome", "request", "data"]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the address asks for; empty: all of it."""
+
+    who: str
+    kind: str
+    outcome: str
+    day: str
+
+    def as_filters(self) -> dict[str, Any]:
+        """Raises Refused where the day is none."""
+        found: dict[str, Any] = {
+            "actor_name": self.who or None,
+            "object_kind": self.kind or None,
+            "outcome": self.outcome or None,
+        }
+        if self.day:
+            found["since"], found["until"] = bounds_of(self.day)
+        return found
+
+
+def bounds_of(day: str) -> tuple[datetime, datetime]:
+    """From midnight to midnight by the installation's own clock. Raises Refused."""
+    try:
+        first = datetime.combine(date.fromisoformat(day), time(), zone())
+        return first, datetime.combine(first.date() + timedelta(days=1), time(), zone())
+    except (ValueError, OverflowError) as error:
+        raise Refused("day", "value.not_a_day", value=day[:40]) from error
+
+
+def read_wanted() -> Wanted:
+    return Wanted(
+        who=request.args.get("who", "").strip()[:64],
+        kind=filters.chosen("kind", KINDS),
+        outcome=filters.chosen("outcome", OUTCOMES),
+        day=request.args.get("day", ""),
+    )
+
+
+@blueprint.get("/access-log")
+def page() -> ResponseReturnValue:
+    """`?who=`, `?kind=`, `?outcome=`, `?day=2026-11-21`, `?before=` (keyset), `?format=csv` as a file."""
+    cluster, actor = current_cluster(), current_actor()
+    wanted = read_wanted()
+    if filters.chosen("format", ("html", "csv"), "html") == "csv":
+        require_administrator(actor)
+        name = f"access-log{'-' + wanted.day if wanted.day else ''}.csv"
+        return csv_response(name, COLUMNS, list(rows_of(wanted)))
+    found = audit.list_entries(
+        cluster, actor, **wanted.as_filters(), before_id=filters.number("before"), limit=PAGE_LENGTH + 1
+    )
+    return render_template(
+        "access_log/_list.html" if is_fragment() else "access_log/page.html",
+        entries=found[:PAGE_LENGTH],
+        has_more=len(found) > PAGE_LENGTH,
+        wanted=wanted,
+        standing=read_standing(cluster),
+        kinds=KINDS,
+        outcomes=OUTCOMES,
+        can_verify=has_repairs(cluster),
+        same_page=filters.same_page,
+    )
+
+
+def rows_of(wanted: Wanted) -> Iterator[list[Cell]]:
+    """Newest first, read piece by piece."""
+    before: int | None = None
+    while True:
+        piece = audit.list_entries(
+            current_cluster(), current_actor(), **wanted.as_filters(), before_id=before, limit=PIECE
+        )
+        yield from (row_of(entry) for entry in piece)
+        if len(piece) < PIECE:
+            return
+        before = piece[-1].id
+
+
+def row_of(entry: AuditEntry) -> list[Cell]:
+    thing = f"{entry.object_kind}-{entry.object_id}" if entry.object_id is not None else entry.object_kind
+    return [
+        entry.id,
+        entry.at.isoformat(),
+        entry.actor_name,
+        entry.address,
+        entry.action,
+        thing,
+        entry.outcome,
+        entry.request_id,
+        details_of(entry),
+    ]
+
+
+@blueprint.app_template_global("details_of")
+def details_of(entry: AuditEntry) -> str:
+    """What the entry adds, as `name=value`; nothing secret is ever in it."""
+    return ", ".join(f"{key}={value}" for key, value in entry.data.items() if value not in (None, ""))
