@@ -19,7 +19,7 @@ from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
 from worker.environments.ready import read_variables
 from worker.executors.contract import StartPlan
-from worker.views import view_of
+from worker.views import View, view_of
 
 WE_ARE_ROOT = os.geteuid() == 0
 FOR_JOBS = 0.9
@@ -54,6 +54,7 @@ def read_start_plan(
         environment = default_environment(session)
     job = attempt.job
     units = [allocation.unit for allocation in attempt.allocations]
+    gpus = tuple(unit.identity for unit in units if unit.kind is UnitKind.GPU)
     folder = storage.attempt_folder(settings, job.workspace_id, job.id, attempt.number)
     view = view_of(settings.executor)
     inside = view.show_attempt(folder)
@@ -98,15 +99,21 @@ def read_start_plan(
         services=storage.service_ids(settings) if WE_ARE_ROOT else None,
         time_limit_seconds=job.time_limit_seconds,
         nodes=nodes_of(attempt),
-        gpus=tuple(unit.identity for unit in units if unit.kind is UnitKind.GPU),
+        gpus=gpus,
+        telemetry=telemetry_of(settings, attempt.node, view) if gpus else None,
         image=settings.docker_image or None,
         mounts=tuple(view.mounts),
         folder_inside=inside,
         **share_of(attempt.node, job.units),
         grace_seconds=job.grace_seconds,
         units=job.units,
-        telemetry=settings.state_dir / "telemetry" / f"{attempt.node.name}.json",
     )
+
+
+def telemetry_of(settings: Settings, node: Node, view: View) -> Path | None:
+    """What the node's agent measures of its GPUs. Its folder is shown, for each file there replaces the last."""
+    folder = settings.state_dir / "telemetry"
+    return view.show(folder, "telemetry") / f"{node.name}.json" if folder.is_dir() else None
 
 
 def share_of(node: Node, units: int) -> Share:

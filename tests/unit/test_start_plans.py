@@ -19,10 +19,16 @@ RUNTIME = Path("/state/runtime/abc")
 GIB = 1024**3
 
 
-def plan_of(cluster: Cluster, executor: str, units: int = 1, resume: Resume | None = None) -> StartPlan:
+def plan_of(
+    cluster: Cluster,
+    executor: str,
+    units: int = 1,
+    resume: Resume | None = None,
+    kind: UnitKind = UnitKind.GPU,
+) -> StartPlan:
     """A job of own code with a dataset on a node of four GPUs, 16 processors and 64 GiB."""
     as_environment(cluster)
-    node = a_node(cluster, units=4, kind=UnitKind.GPU, name="gpu01")
+    node = a_node(cluster, units=4, kind=kind, name="gpu01")
     with cluster.store.write() as session:
         session.get_one(Node, node.id).facts = {"cpus": 16, "memory_bytes": 64 * GIB}
     workspace = a_workspace(cluster)
@@ -91,3 +97,23 @@ def test_a_container_sees_the_former_attempt_and_no_link_that_its_program_left(
     former = plan.folder.with_name("1") / "out"
     assert {mount.source: str(mount.target) for mount in plan.mounts}[former] == "/groundcrew/former"
     assert plan.environment["GROUNDCREW_RESUME"] == "/groundcrew/former/checkpoints"
+
+
+@pytest.mark.parametrize(
+    ("executor", "kind", "shown"),
+    [
+        ("process", UnitKind.GPU, "{state}/telemetry/gpu01.json"),
+        ("docker", UnitKind.GPU, "/groundcrew/telemetry/gpu01.json"),
+        ("docker", UnitKind.CPU_SLOT, None),
+    ],
+)
+def test_what_the_agent_measures_of_gpus_is_shown_to_the_shim(
+    light_cluster: Cluster, executor: str, kind: UnitKind, shown: str | None
+) -> None:
+    folder = light_cluster.settings.state_dir / "telemetry"
+    folder.mkdir()
+    plan = plan_of(light_cluster, executor, kind=kind)
+    state = light_cluster.settings.state_dir
+    assert plan.to_json()["telemetry"] == (shown.format(state=state) if shown else None)
+    is_mounted = folder in [mount.source for mount in plan.mounts]
+    assert is_mounted == (shown is not None and executor == "docker")

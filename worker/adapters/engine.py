@@ -1,6 +1,7 @@
 """The container engine behind its socket: Docker Engine API 1.40 and later, spoken through the docker package."""
 
 import socket
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import contextmanager
@@ -44,6 +45,7 @@ class Engine:
         self.socket = path
         self.ask_seconds = ask_seconds
         self._client: Any = None
+        self._swapping = threading.Lock()
         self._rests_until = float("-inf")
 
     @contextmanager
@@ -51,13 +53,9 @@ class Engine:
         if time.monotonic() < self._rests_until:
             raise EngineSilent("engine.silent", socket=self.socket)
         try:
-            if self._client is None:
-                self._knock()
-                self._client = docker.APIClient(
-                    f"unix://{self.socket}", version="auto", timeout=self.ask_seconds
-                )
-            self._client.timeout = seconds or self.ask_seconds
-            yield self._client
+            client = self._connect()
+            client.timeout = seconds or self.ask_seconds
+            yield client
         except APIError as error:
             if not error.is_client_error() and not said(error):
                 raise EngineSilent("engine.silent", socket=self.socket) from error
@@ -67,6 +65,19 @@ class Engine:
             if is_timeout(error):
                 self._rests_until = time.monotonic() + REST_SECONDS
             raise EngineSilent("engine.silent", socket=self.socket) from error
+
+    def _connect(self) -> Any:
+        """Several starts ask at once, and one that fails closes the client under the others' feet."""
+        client = self._client
+        if client is not None:
+            return client
+        self._knock()
+        made = docker.APIClient(f"unix://{self.socket}", version="auto", timeout=self.ask_seconds)
+        with self._swapping:
+            client = self._client = self._client or made
+        if client is not made:
+            made.close()
+        return client
 
     def _knock(self) -> None:
         """Raises OSError where nobody listens: the package would leave its socket open then."""
@@ -164,9 +175,10 @@ class Engine:
                 raise EngineSilent("engine.silent", socket=self.socket) from error
 
     def close(self) -> None:
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+        with self._swapping:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
 
 
 def is_timeout(error: BaseException | None) -> bool:

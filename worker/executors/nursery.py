@@ -75,7 +75,11 @@ class Nursery:
                 env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
                 start_new_session=True,
             )
-        if self.control.recv(MOST_BYTES) != READY:
+        try:
+            is_ready = self.control.recv(MOST_BYTES) == READY
+        except OSError:
+            is_ready = False
+        if not is_ready:
             self.close()
             raise OSError("the nursery did not come up")
 
@@ -83,8 +87,13 @@ class Nursery:
         socket.send_fds(self.control, [os.fsencode(folder)], [answer])
 
     def close(self) -> None:
+        """One that does not end with its socket is ended: none is left behind, and nobody waits for ever."""
         self.control.close()
-        self.process.wait(START_SECONDS)
+        try:
+            self.process.wait(START_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
 
 
 def read_answer(reader: int) -> dict[str, Any] | None:

@@ -15,8 +15,9 @@ import pytest
 
 from cluster.domain.attempts import Seen
 from tests.integration.executors.conftest import GID, IS_ROOT, PYTHON, UID, until
+from worker.executors import nursery
 from worker.executors.contract import StartPlan
-from worker.executors.nursery import NurseryLauncher
+from worker.executors.nursery import Nursery, NurseryLauncher
 from worker.executors.process import ProcessExecutor
 
 
@@ -176,3 +177,11 @@ def test_a_start_costs_a_fraction(garden: Garden, ground: Path, runtime: Path) -
         spent[name] = total / 5
     print(f"processor seconds per start: {spent}")
     assert spent["forked"] < spent["executed"]
+
+
+def test_a_nursery_that_does_not_come_up_is_ended(ground: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (ground / "shim_nursery.py").write_text("import time\ntime.sleep(600)\n")
+    monkeypatch.setattr(nursery, "START_SECONDS", 0.5)
+    with pytest.raises(OSError, match="did not come up"):
+        Nursery(ground / "shim.py")
+    assert psutil.Process().children() == []
