@@ -39,8 +39,8 @@ ansible: python  ## the environment that installs machines by site.yml; prints w
 test: python  ## everything that a change must pass
 	@$(BOOTSTRAP) with-test-machine python -m tests.run all
 
-test-all: python  ## make test, and the whole way of a newcomer on a bare machine
-	@$(BOOTSTRAP) with-test-machine python -m tests.run all hosts
+test-all: python  ## that, the long cases, a newcomer on a bare machine, site.yml on hosts; writes docs/measurements
+	@$(BOOTSTRAP) with-test-machine python -m tests.run --whole all hosts
 
 test-hosts: python  ## site.yml on bare systemd hosts (containers; needs root)
 	@$(BOOTSTRAP) with-test-machine python -m tests.run hosts/appliance
@@ -52,7 +52,7 @@ crash: python  ## a death at every commit and outside call, on both databases; w
 	@$(BOOTSTRAP) with-test-machine python -m tests.crash
 
 sure: python  ## what to run before a push: ansible-lint, yamllint, ruff, mypy, import contracts, unit tests
-	@$(BOOTSTRAP) with-tools python -m tests.run sure unit
+	@$(BOOTSTRAP) with-tools python -m tests.run sure unit pages
 
 lock: python  ## pin the newest versions that pyproject.toml allows, with hashes
 	@$(BOOTSTRAP) with-tools python -m tests.lock

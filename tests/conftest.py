@@ -1,8 +1,9 @@
 """Fixtures that every part uses: a migrated database of each kind, a cluster with a clock to set."""
 
+import gc
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -17,9 +18,26 @@ from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.migrate import upgrade
 from tests.databases import PostgresqlMissing, PostgresqlServer, postgresql_server
+from tests.memory import write_to_memory
 
 ANSIBLE = Path(__file__).resolve().parents[1] / "ansible"
 IS_CI = os.environ.get("CI") == "true"
+
+
+def pytest_configure() -> None:
+    write_to_memory()
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: the collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """So that `make test` can say how many cases it leaves to `make test-all`."""
+    if report := os.environ.get("GROUNDCREW_CASES_LEFT"):
+        Path(report).write_text(str(len(items)))
 
 
 @dataclass

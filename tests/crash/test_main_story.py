@@ -1,5 +1,7 @@
 """A story survives a death at the first passing of each of its points; on PostgreSQL at each third of them."""
 
+import pytest
+
 from tests.crash.ground import Ground
 from tests.crash.races import one_cancel, one_pause
 from tests.crash.story import SHORT
@@ -16,6 +18,7 @@ def test_a_death_at_each_point_changes_nothing(ground: Ground) -> None:
     assert report.kills == len(numbers)
 
 
+@pytest.mark.long
 def test_several_deaths_at_random_points_change_nothing(ground: Ground) -> None:
     report = random_kills(ground, "random kills", SHORT, SEEDS)
     print(report.line())

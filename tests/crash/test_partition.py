@@ -8,14 +8,12 @@ import pytest
 from tests.crash.checker import attempts_once, ends, events, gangs, holdings, quotas, units_once
 from tests.crash.ground import Ground
 from tests.crash.partition import Cloud, a_cloud
-from tests.crash.sweep import WHOLE, look
+from tests.crash.sweep import look
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root for network namespaces"),
     pytest.mark.xdist_group("partition"),
 ]
-
-ONLY_WHOLE = pytest.mark.skipif(not WHOLE, reason="a part of make crash: it takes half a minute")
 
 
 @pytest.fixture
@@ -55,7 +53,7 @@ def wait_for_silence(cloud: Cloud, seconds: float) -> None:
     cloud.wait(lambda: cloud.ground.world.now() - began > seconds, "time passes")
 
 
-@ONLY_WHOLE
+@pytest.mark.long
 def test_a_short_partition_changes_nothing(cloud: Cloud) -> None:
     cloud.submit("steady", 2)
     cloud.wait(lambda: is_running(cloud, 1), "the job runs")
@@ -103,7 +101,7 @@ def test_a_node_that_starts_anew_loses_its_attempts_at_once(cloud: Cloud) -> Non
     check(cloud)
 
 
-@ONLY_WHOLE
+@pytest.mark.long
 def test_a_gang_that_loses_a_node_gives_all_its_units_back_once(cloud: Cloud) -> None:
     """Three units on two nodes; with one node off it cannot begin again before that one is back."""
     cloud.submit("steady", 3)

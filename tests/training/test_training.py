@@ -117,6 +117,7 @@ def test_the_data_set_is_real_and_always_the_same(environment: Path, digits: Pat
     assert first == again
 
 
+@pytest.mark.long
 def test_the_mlp_learns_too_and_goes_on_from_a_checkpoint(fly: Fly) -> None:
     values = {"epochs": "4", "optimizer": "sgd", "learning_rate": "0.05", "hidden_units": "64"}
     first = fly("mlp", "mlp", {**values, "schedule": "constant"})
@@ -178,6 +179,7 @@ def test_data_without_classes_is_said_so(fly: Fly, place: Path) -> None:
     assert "at least two folders, one per class" in flight.said(0, "stderr")
 
 
+@pytest.mark.long
 def test_coloured_images_of_any_size_some_of_them_broken(fly: Fly, environment: Path, place: Path) -> None:
     for name, colour in (("red", (200, 20, 20)), ("blue", (20, 20, 200))):
         (place / "colours" / name).mkdir(parents=True)

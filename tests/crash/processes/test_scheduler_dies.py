@@ -108,7 +108,7 @@ def check_invariants(field: Field, short: Job, long: Job) -> None:
     assert [len(field.attempts(job)) for job in (short, long)] == [1, 1]
 
 
-@pytest.mark.skipif(not WHOLE, reason="a part of make crash")
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [20261120, 42])
 def test_acknowledged_jobs_are_there_and_run_once(field_: Field, seed: int) -> None:
     """Submitted while schedulers are killed at random moments."""

@@ -1,0 +1,41 @@
+"""The parts of the test suite, in the order in which they run: where their tests lie and how they are dealt out."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Part:
+    """One call of pytest, or the checks."""
+
+    name: str
+    folders: tuple[str, ...] = ()
+    """Below tests/; none: the checks."""
+    without: tuple[str, ...] = ()
+    deal: str | None = None
+    """How xdist deals the tests out to both cores; files with an installation of their own stay whole."""
+    processes: int = 2
+    """More than two cores have where tests mostly wait for other processes."""
+    is_measured: bool = False
+    """Whether its lines of cluster/ count for coverage. Counting doubles what a test costs."""
+    trains: bool = False
+    """Real trainings: their environment is built before, so that no test waits for a compiler."""
+
+
+PAGES = ("unit/api", "unit/pages", "unit/portal")
+ALL = (
+    Part("sure"),
+    Part("unit", ("unit",), without=PAGES, deal="load", is_measured=True),
+    Part("pages", PAGES, deal="load"),
+    Part("store", ("store",), deal="load", is_measured=True),
+    Part("crash", ("crash",), deal="loadgroup"),
+    Part("integration", ("integration",), deal="loadfile", processes=4, trains=True),
+    Part("browser", ("browser",), deal="loadfile", trains=True),
+    Part("training", ("training",), trains=True),
+)
+
+
+def find(name: str) -> list[Part]:
+    """`all`, one of its parts, or any other folder below tests/."""
+    if name == "all":
+        return list(ALL)
+    return [next((part for part in ALL if part.name == name), Part(name, (name,)))]
