@@ -10,7 +10,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from tests.browser.watch import assert_accessible, assert_fits
+from tests.browser.watch import OF_COLOURS, RULES, assert_accessible, assert_fits
 
 PICTURES = Path(__file__).parents[2] / "docs" / "screenshots"
 TAKES_PICTURES = os.environ.get("GROUNDCREW_SCREENSHOTS") == "1"
@@ -135,11 +135,11 @@ def look_at(page: Page, name: str, path: str, language: str, status: int = 200) 
 
 def show(page: Page, name: str, language: str) -> None:
     """The open page in the light and in the dark; pictures only where they are wanted."""
-    for theme in ("light", "dark"):
+    for theme, rules in (("light", RULES), ("dark", OF_COLOURS)):
         page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
         expect(page.locator("html")).to_have_attribute("data-bs-theme", theme)
         assert_fits(page)
-        assert_accessible(page)
+        assert_accessible(page, rules)
         if TAKES_PICTURES and (language == "en" or name in PAGES and PAGES[name].is_main):
             take_picture(page, f"{name}.{language}.{theme}")
 
