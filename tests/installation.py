@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import psutil
 
+from tests.ports import free_port
 from worker.embedded.places import Places, find_places
 from worker.embedded.processes import end, of_installation
 from worker.embedded.services import Supervisor
@@ -44,7 +44,7 @@ class Installation:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
 
@@ -54,18 +54,12 @@ class Installation:
         return done.stdout
 
     def health(self) -> str:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=20) as answer:
             status: str = json.load(answer)["status"]
             return status
 
     def pids(self) -> dict[str, int]:
         return {each.name: each.pid for each in Supervisor(self.places).processes()}
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

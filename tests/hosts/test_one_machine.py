@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import socket
 import threading
 import time
 import urllib.request
@@ -14,15 +13,10 @@ import pytest
 
 from tests.hosts.bare_machine import BareMachine
 from tests.hosts.conftest import NewMachine
+from tests.ports import free_port
 
 Write = Callable[[str, float, float], None]
 CACHE = "var/cache/groundcrew"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class PortalWatch(threading.Thread):

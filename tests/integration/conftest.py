@@ -20,11 +20,19 @@ INSIDE = Path(__file__).parents[2] / "worker" / "inside"
 
 @pytest.fixture
 def ground() -> Iterator[Path]:
+    with a_ground() as folder:
+        yield folder
+
+
+@contextmanager
+def a_ground() -> Iterator[Path]:
     """Not pytest's own folder: only its owner may enter that one."""
     folder = Path(tempfile.mkdtemp(prefix="gc-test-"))
     folder.chmod(0o711)
-    yield folder
-    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
@@ -51,9 +59,9 @@ def redis_server(socket: Path) -> Iterator[str]:
     switches = ["--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", str(socket.parent)]
     server = subprocess.Popen([program, *switches], stdout=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not socket.exists():
-            assert time.monotonic() < deadline, "Redis did not start within 10 s"
+            assert time.monotonic() < deadline, "Redis did not start within a minute"
             time.sleep(0.02)
         yield f"unix://{socket}"
     finally:
@@ -63,6 +71,11 @@ def redis_server(socket: Path) -> Iterator[str]:
 
 @pytest.fixture
 def settings(ground: Path, migrated_file: Path, redis_url: str) -> Settings:
+    return settings_on(ground, migrated_file, redis_url)
+
+
+def settings_on(ground: Path, migrated_file: Path, redis_url: str) -> Settings:
+    """With a migrated database on this ground."""
     database = ground / "database" / "groundcrew.db"
     database.parent.mkdir(mode=0o700)
     shutil.copy(migrated_file, database)

@@ -89,7 +89,7 @@ def house() -> Iterator[House]:
         settings = Settings.from_environment(read_settings(installation.places.environment_file))
         cluster = open_cluster(settings)
         wait_until(lambda: is_environment_ready(cluster), 600, "the training environment")
-        wait_until(lambda: nodes.capacity(cluster) == 2, 15, "two CPU slots")
+        wait_until(lambda: nodes.capacity(cluster) == 2, 60, "two CPU slots")
         user = a_user(cluster, "minji")
         workspace = a_workspace(cluster, user, units=2, name="night")
         training = trainings.create_training(
@@ -157,7 +157,7 @@ SERVICES = ("portal", "scheduler", "tasks-general", "redis")
 
 def test_a_training_and_operations_survive_the_death_of_each_service_in_turn(house: House) -> None:
     job_id = house.submit("in-turn")
-    wait_until(lambda: is_running(house, job_id), 15, "the job runs")
+    wait_until(lambda: is_running(house, job_id), 60, "the job runs")
     for service in SERVICES:
         check_operation_survives(house, service)
     wait_until(lambda: house.job(job_id).state is JobState.FINISHED, 60, "the job has finished")
@@ -167,7 +167,7 @@ def test_a_training_and_operations_survive_the_death_of_each_service_in_turn(hou
 def check_operation_survives(house: House, service: str) -> None:
     """The service is killed while a task worker holds the import of many files."""
     dataset_id = an_upload(house, f"many-{service}")
-    wait_until(lambda: has_begun(house, dataset_id), 15, "the import has begun")
+    wait_until(lambda: has_begun(house, dataset_id), 60, "the import has begun")
     kill(house.installation.pids()[service])
     killed = time.monotonic()
     wait_until(lambda: house.installation.pids()[service] > 0, RIGHT_WITHIN, f"{service} is started again")
@@ -179,9 +179,9 @@ def check_operation_survives(house: House, service: str) -> None:
 
 def test_a_training_and_an_operation_survive_the_death_of_everything(house: House) -> None:
     job_id = house.submit("all")
-    wait_until(lambda: is_running(house, job_id), 15, "the job runs")
+    wait_until(lambda: is_running(house, job_id), 60, "the job runs")
     dataset_id = an_upload(house, "many-all")
-    wait_until(lambda: has_begun(house, dataset_id), 15, "the import has begun")
+    wait_until(lambda: has_begun(house, dataset_id), 60, "the import has begun")
     kill_everything(house.installation)
     house.installation.up()
     wait_until(
@@ -194,7 +194,7 @@ def test_a_training_and_an_operation_survive_the_death_of_everything(house: Hous
     waiting = house.submit("after")
     wait_until(lambda: house.job(waiting).state is not JobState.WAITING, RIGHT_WITHIN, "a new job starts")
     jobs.stop_job(house.cluster, house.actor, waiting)
-    wait_until(lambda: house.job(waiting).state is JobState.STOPPED, 15, "the new job is stopped")
+    wait_until(lambda: house.job(waiting).state is JobState.STOPPED, 60, "the new job is stopped")
 
 
 def an_upload(house: House, name: str) -> int:
@@ -282,4 +282,4 @@ def test_forty_acknowledged_submissions_are_there_once_after_the_death_of_everyt
     for job_id in living:
         jobs.stop_job(house.cluster, house.actor, job_id)
     ended = (JobState.STOPPED, JobState.FINISHED)
-    wait_until(lambda: all(house.job(job_id).state in ended for job_id in living), 30, "all are stopped")
+    wait_until(lambda: all(house.job(job_id).state in ended for job_id in living), 60, "all are stopped")

@@ -56,7 +56,7 @@ class Sleeper:
         return path.read_text() if path.exists() else ""
 
     def wait_until_running(self) -> None:
-        wait_until(lambda: self.job.state is JobState.RUNNING, 30, "the job runs")
+        wait_until(lambda: self.job.state is JobState.RUNNING, 60, "the job runs")
 
 
 def wait_until(is_so: Callable[[], object], seconds: float, what: str) -> None:
@@ -78,7 +78,7 @@ def sleeper() -> Iterator[Sleeper]:
         settings = Settings.from_environment(read_settings(installation.places.environment_file))
         cluster = open_cluster(settings)
         wait_until(lambda: is_ready(cluster), 900, "the training environment")
-        wait_until(lambda: nodes.capacity(cluster) == 2, 15, "two CPU slots")
+        wait_until(lambda: nodes.capacity(cluster) == 2, 60, "two CPU slots")
         user = a_user(cluster, "minji")
         workspace = a_workspace(cluster, user, units=2, name="night")
         actor, code = actor_of(user), [("sleep.py", SLEEPING.encode())]
@@ -137,5 +137,5 @@ def test_told_yes_it_goes_back_to_the_queue_and_starts_again(sleeper: Sleeper) -
     assert len(sleeper.job.attempts) == attempts + 1
     assert sleeper.job.attempts[-1].resumed_from == saved
     second = int(saved.partition("second-")[2].partition(".")[0])
-    wait_until(lambda: f"begins at {second}\n{second}\n" in sleeper.log(attempts + 1), 20, "it goes on")
+    wait_until(lambda: f"begins at {second}\n{second}\n" in sleeper.log(attempts + 1), 60, "it goes on")
     assert "job.resumed" in [event.code for event in sleeper.job.events]

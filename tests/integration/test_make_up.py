@@ -10,11 +10,13 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import closing
 
 import psutil
 import pytest
 
-from tests.installation import Installation, an_installation, free_port
+from tests.installation import Installation, an_installation
+from tests.ports import free_port
 from worker.embedded.processes import of_installation
 from worker.embedded.services import Supervisor
 from worker.embedded.settings_file import read_settings
@@ -103,11 +105,11 @@ def test_a_port_that_another_program_has_is_said_with_its_name(installation: Ins
 def test_an_older_version_refuses_a_newer_database(installation: Installation) -> None:
     installation.up()
     assert installation.make("down").returncode == 0
-    with sqlite3.connect(installation.places.database_file) as database:
+    with closing(sqlite3.connect(installation.places.database_file)) as database, database:
         known = database.execute("SELECT version_num FROM alembic_version").fetchone()[0]
         database.execute("UPDATE alembic_version SET version_num = '9999'")
     refused = installation.make("up", "--no-flight")
-    with sqlite3.connect(installation.places.database_file) as database:
+    with closing(sqlite3.connect(installation.places.database_file)) as database, database:
         database.execute("UPDATE alembic_version SET version_num = ?", (known,))
     assert refused.returncode == 1
     assert "written by a newer version" in refused.stderr

@@ -89,7 +89,7 @@ class Shop:
         assert operation is not None
         return operation
 
-    def wait(self, dataset: Dataset, state: DatasetState, seconds: float = 20) -> Dataset:
+    def wait(self, dataset: Dataset, state: DatasetState, seconds: float = 60) -> Dataset:
         def reached() -> Any:
             sweep_operations(self.cluster)
             return self.read(dataset).state is state
@@ -105,7 +105,7 @@ def shop(cluster: Cluster) -> Iterator[Shop]:
     for worker in shop.workers:
         worker.send_signal(signal.SIGTERM)
         try:
-            worker.wait(5)
+            worker.wait(30)
         except subprocess.TimeoutExpired:
             worker.kill()
             worker.wait()
@@ -246,7 +246,7 @@ def test_a_worker_stops_at_once(shop: Shop, connection: redis.Redis) -> None:
     worker = shop.start()
     until(lambda: connection.exists("rq:workers"))
     worker.send_signal(signal.SIGTERM)
-    assert worker.wait(5) == 0
+    assert worker.wait(30) == 0
 
 
 def test_a_deleted_dataset_s_files_go(shop: Shop) -> None:

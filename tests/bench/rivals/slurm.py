@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 
 from tests.bench.programs import write_programs
-from tests.installation import free_port
+from tests.ports import free_port
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "scancel")
 TUNED = {

@@ -23,7 +23,7 @@ __all__ = ["GID", "IS_ROOT", "PYTHON", "UID", "Bench", "until"]
 MARK = "GC_TEST_MARK"
 
 
-def until(condition: Callable[[], Any], seconds: float = 15.0, what: str = "") -> Any:
+def until(condition: Callable[[], Any], seconds: float = 60.0, what: str = "") -> Any:
     """The condition's first true value; fails after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
@@ -68,12 +68,12 @@ class Bench:
         self.handles.append(handle)
         return handle
 
-    def run(self, plan: StartPlan, seconds: float = 20.0) -> ExitTruth:
+    def run(self, plan: StartPlan, seconds: float = 60.0) -> ExitTruth:
         """Starts it and waits for its end."""
         self.start(plan)
         return self.end_of(plan, seconds)
 
-    def end_of(self, plan: StartPlan, seconds: float = 20.0) -> ExitTruth:
+    def end_of(self, plan: StartPlan, seconds: float = 60.0) -> ExitTruth:
         until(lambda: self.executor.look(plan.folder).seen is Seen.GONE, seconds, "the shim's end")
         truth = self.executor.read_end(plan.folder)
         assert truth is not None, self.shim_log(plan)

@@ -53,7 +53,7 @@ class Stage(Protocol):
 
 
 def until(
-    stage: Stage, condition: Callable[[], Any], seconds: float = 20.0, what: str = "the condition"
+    stage: Stage, condition: Callable[[], Any], seconds: float = 60.0, what: str = "the condition"
 ) -> Any:
     """The condition's first true value; fails after so many seconds of the stage's time."""
     deadline = stage.now() + seconds
@@ -63,7 +63,7 @@ def until(
     return value
 
 
-def end_of(stage: Stage, plan: StartPlan, seconds: float = 20.0) -> ExitTruth:
+def end_of(stage: Stage, plan: StartPlan, seconds: float = 60.0) -> ExitTruth:
     until(stage, lambda: stage.executor.look(plan.folder).seen is Seen.GONE, seconds, "the run's end")
     truth = stage.executor.read_end(plan.folder)
     assert truth is not None, (plan.folder / "control" / "shim.log").read_text()

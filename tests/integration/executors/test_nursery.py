@@ -49,7 +49,7 @@ class Garden:
         return plan
 
     def wait(self, plan: StartPlan) -> None:
-        until(lambda: self.executor.look(plan.folder).seen is Seen.GONE, 20)
+        until(lambda: self.executor.look(plan.folder).seen is Seen.GONE)
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_without_the_nursery_runs_go_on_and_starts_still_work(garden: Garden) ->
     handle = garden.executor.start(first)
     assert garden.launcher.nursery
     os.kill(garden.launcher.nursery.process.pid, signal.SIGKILL)
-    garden.launcher.nursery.process.wait(10)
+    garden.launcher.nursery.process.wait(60)
     second = garden.plan("/bin/sleep", "60")
     garden.executor.start(second)
     third = garden.plan("/bin/sleep", "60")
@@ -126,7 +126,7 @@ def test_it_ends_with_whoever_started_it(garden: Garden) -> None:
     assert garden.launcher.nursery
     nursery = garden.launcher.nursery
     nursery.control.close()
-    assert nursery.process.wait(10) == 0
+    assert nursery.process.wait(60) == 0
     garden.launcher.nursery = None
 
 

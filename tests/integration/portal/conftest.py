@@ -1,13 +1,13 @@
 """A portal under gunicorn on a free port, with the cluster behind it."""
 
 import os
-import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +16,12 @@ import pytest
 from cluster.services import sessions
 from cluster.services.context import Cluster
 from cluster.store.users import User
+from tests.integration.conftest import a_ground, redis_server, settings_on
+from tests.ports import free_port
+from worker.wiring import open_cluster
 
 ROOT = Path(__file__).parents[3]
+STARTS_WITHIN_SECONDS = 120
 
 
 @dataclass
@@ -35,14 +39,34 @@ class Portal:
         return sessions.begin_session(self.cluster, user.id, "127.0.0.1", "a test")
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@pytest.fixture(scope="module")
+def portal(migrated_file: Path) -> Iterator[Portal]:
+    """One for all that leave it as it is: starting it costs more than most tests."""
+    with a_portal(migrated_file) as portal:
+        yield portal
 
 
 @pytest.fixture
-def portal(cluster: Cluster, ground: Path) -> Iterator[Portal]:
+def lone_portal(migrated_file: Path) -> Iterator[Portal]:
+    """For a test after which nothing of it works any more."""
+    with a_portal(migrated_file) as portal:
+        yield portal
+
+
+@contextmanager
+def a_portal(migrated_file: Path) -> Iterator[Portal]:
+    """With a Redis of its own."""
+    with a_ground() as ground, redis_server(ground / "run" / "redis.sock") as redis_url:
+        cluster = open_cluster(settings_on(ground, migrated_file, redis_url))
+        try:
+            with serve(cluster, ground / "portal.log") as portal:
+                yield portal
+        finally:
+            cluster.store.close()
+
+
+@contextmanager
+def serve(cluster: Cluster, log: Path) -> Iterator[Portal]:
     settings, port = cluster.settings, free_port()
     environment = os.environ | {
         "GROUNDCREW_STATE_DIR": str(settings.state_dir),
@@ -52,7 +76,6 @@ def portal(cluster: Cluster, ground: Path) -> Iterator[Portal]:
         "GROUNDCREW_SECRET_KEY": settings.secret_key,
         "GROUNDCREW_PORT": str(port),
     }
-    log = ground / "portal.log"
     command = [sys.executable, "-m", "gunicorn", "--config", "python:portal.gunicorn", "portal.wsgi:app"]
     with log.open("wb") as sink:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=sink, stderr=sink)
@@ -61,14 +84,14 @@ def portal(cluster: Cluster, ground: Path) -> Iterator[Portal]:
         yield Portal(cluster, process, port, log)
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(60)
 
 
 def wait_until_it_answers(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + STARTS_WITHIN_SECONDS
     while True:
         try:
-            with urllib.request.urlopen(url, timeout=2) as answer:
+            with urllib.request.urlopen(url, timeout=20) as answer:
                 assert answer.status == 200
                 return
         except (urllib.error.URLError, ConnectionError, TimeoutError):

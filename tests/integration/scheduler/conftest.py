@@ -102,11 +102,11 @@ class Field:
         folder = storage.attempt_folder(self.cluster.settings, job.workspace_id, job.id, attempt)
         return folder / "out"
 
-    def wait_for(self, job: Job, *states: JobState, seconds: float = 20) -> Job:
+    def wait_for(self, job: Job, *states: JobState, seconds: float = 60) -> Job:
         until(lambda: self.read(job).state in states, seconds, f"job {job.id} in {states}")
         return self.read(job)
 
-    def wait_for_end(self, job: Job, seconds: float = 20) -> Job:
+    def wait_for_end(self, job: Job, seconds: float = 60) -> Job:
         return self.wait_for(job, *ENDED_JOB_STATES, seconds=seconds)
 
     def start_scheduler(self, **variables: str) -> "subprocess.Popen[bytes]":
@@ -164,7 +164,7 @@ def field_(cluster: Cluster) -> Iterator[Field]:
 
 def stops_well(scheduler: "subprocess.Popen[bytes]") -> bool:
     scheduler.send_signal(signal.SIGTERM)
-    return scheduler.wait(10) == 0
+    return scheduler.wait(30) == 0
 
 
 def nothing_lives(field: Field) -> bool:

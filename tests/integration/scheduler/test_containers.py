@@ -48,17 +48,17 @@ def start_scheduler(field: Field, **variables: str):
 
 
 def wait_until_it_speaks(field: Field, job: Job) -> None:
-    until(lambda: field.log(job) == b"attempt 1\n", 40, "the program's first words")
+    until(lambda: field.log(job) == b"attempt 1\n", 90, "the program's first words")
 
 
 def test_a_start_that_nobody_recorded_is_found_with_its_end(field: Field) -> None:
     """The scheduler dies right after the start, and the program ends before there is another one."""
     job = field.submit(WAITS)
-    assert start_scheduler(field, GC_CRASH="executor.start answered").wait(40) == -signal.SIGKILL
+    assert start_scheduler(field, GC_CRASH="executor.start answered").wait(90) == -signal.SIGKILL
     wait_until_it_speaks(field, job)
     assert [run.job for run in field.executor.list_running()] == [job.id]
     (field.out(job) / "go").touch()
-    until(lambda: field.executor.list_running() == [], 20)
+    until(lambda: field.executor.list_running() == [], 90)
     start_scheduler(field)
     ended = field.wait_for_end(job, 40)
     assert (ended.state, ended.end_code, ended.exit_code) == (JobState.FAILED, "exit.other", 5)
@@ -67,7 +67,7 @@ def test_a_start_that_nobody_recorded_is_found_with_its_end(field: Field) -> Non
     executor = field.executor
     assert isinstance(executor, DockerExecutor)
     label = f"groundcrew.installation={executor.installation}"
-    until(lambda: executor.engine.containers(label) == [], 20, "its container's removal")
+    until(lambda: executor.engine.containers(label) == [], 90, "its container's removal")
 
 
 def test_a_stop_ends_the_container_within_ten_seconds(field: Field) -> None:

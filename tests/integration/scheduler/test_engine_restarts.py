@@ -49,7 +49,7 @@ def wait_until_it_speaks(field: Field, job: Job, attempt: int) -> None:
 def wait_until_nobody_answers(field: Field) -> None:
     """The scheduler has asked in vain."""
     log = field.cluster.settings.state_dir / "scheduler.log"
-    until(lambda: "does not answer" in log.read_text(), 20, "the scheduler's complaint")
+    until(lambda: "does not answer" in log.read_text(), 90, "the scheduler's complaint")
 
 
 @pytest.mark.parametrize("engine", [True], ids=["live-restore"], indirect=True)

@@ -57,7 +57,7 @@ def test_everything_can_be_put_back_into_the_queue(field_: Field, crash: str) ->
     scheduler = field_.start_scheduler(**({"GC_CRASH": crash} if crash else {}))
     job = field_.submit(COUNTS)
     if crash:
-        scheduler.wait(20)
+        scheduler.wait(60)
     else:
         until(lambda: field_.log(job))
         field_.wait_for(job, JobState.RUNNING)
