@@ -28,8 +28,8 @@ from cluster.services.node_tokens import create_node_token
 from cluster.services.nodes import SeenUnit
 from cluster.store.jobs import Job
 from portal import create_app
-from tests.crash.checker import Record
 from tests.crash.ground import NODES, SLOTS, Ground
+from tests.crash.seen import Record
 from tests.crash.sweep import look, start_child
 from tests.crash.witness import WatchedWorld
 from worker.adapters.portal import PortalApi

@@ -20,8 +20,9 @@ from pathlib import Path
 import worker.reconciler
 import worker.scheduler
 from cluster import crash_points
-from tests.crash.checker import Seen, see, unsettled, violations
+from tests.crash.checker import unsettled, violations
 from tests.crash.ground import Ground
+from tests.crash.seen import Seen, see
 from tests.crash.stage import Stage
 from tests.crash.story import Step
 

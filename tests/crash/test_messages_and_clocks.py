@@ -12,8 +12,9 @@ import pytest
 
 from cluster.services import datasets, storage
 from cluster.services.operations import sweep_operations
-from tests.crash.checker import Seen, violations
+from tests.crash.checker import violations
 from tests.crash.ground import Ground
+from tests.crash.seen import Seen
 from tests.crash.stage import Stage
 from tests.crash.story import Step
 from tests.crash.sweep import first_of_each, in_child, list_points, look, one_death, one_run, some_of, sweep

@@ -12,9 +12,10 @@ from sqlalchemy import text
 
 import worker.reconciler
 import worker.scheduler
-from tests.crash.checker import Seen, unsettled, violations
+from tests.crash.checker import unsettled, violations
 from tests.crash.ground import NODES, Ground, beat
 from tests.crash.model import LIVING, Model
+from tests.crash.seen import Seen
 from tests.crash.stage import Stage
 from tests.crash.sweep import WHOLE, look, running_in
 from worker.executors.simulated import Behaviour

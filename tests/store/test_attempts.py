@@ -1,48 +1,25 @@
 """Units are given once, reasons are written when they change, stale holders change nothing."""
 
-from collections.abc import Callable
 from datetime import timedelta
 
-import pytest
 from sqlalchemy import select
 
 from cluster.domain.errors import Conflict
 from cluster.domain.exits import ExitTruth, Outcome
-from cluster.domain.states import AttemptState, DatasetState, Desired, EnvironmentState, JobState
+from cluster.domain.states import AttemptState, DatasetState, Desired, JobState
 from cluster.services import attempts
 from cluster.services.attempts import list_living
 from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
 from cluster.services.jobs import stop_job
-from cluster.services.leases import Held, LeaseLost, hold_lease, release_lease
+from cluster.services.leases import Held
 from cluster.store.datasets import Dataset
-from cluster.store.jobs import Attempt, Job, JobEvent, Sweep
-from cluster.store.leases import Fact
+from cluster.store.jobs import Job, JobEvent, Sweep
 from cluster.store.nodes import Allocation
-from cluster.store.operations import Environment
 from tests.builders import a_dataset, a_job, a_node, a_training, a_user, a_workspace, actor_of, add
 from tests.conftest import Clock, RecordingBell
 from tests.races import at_once
-
-LASTS = timedelta(seconds=10)
-FINISHED = Outcome(JobState.FINISHED, "exit.finished", {"exit_code": 0}, 0)
-
-
-@pytest.fixture
-def held(cluster: Cluster) -> Held:
-    add(
-        cluster,
-        Environment(name="default", digest="d", state=EnvironmentState.READY, created_at=cluster.clock()),
-    )
-    add(cluster, Fact(name="default_environment", value={"digest": "d"}))
-    held = hold_lease(cluster, "scheduler", "one", LASTS)
-    assert held
-    return held
-
-
-def job_of(cluster: Cluster, job: Job) -> Job:
-    with cluster.store.read() as session:
-        return session.get_one(Job, job.id)
+from tests.store.conftest import FINISHED, job_of
 
 
 def events_of(cluster: Cluster, job: Job) -> list[str]:
@@ -238,56 +215,6 @@ def test_a_job_that_is_to_stop_gets_no_units(cluster: Cluster, held: Held) -> No
     a_node(cluster)
     a_job(cluster, a_training(cluster, a_workspace(cluster)), desired=Desired.STOP)
     assert place_waiting(cluster, held) == []
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda cluster, held, attempt: attempts.record_starting(cluster, held, attempt),
-        lambda cluster, held, attempt: attempts.record_running(cluster, held, attempt, {}),
-        lambda cluster, held, attempt: attempts.record_end(cluster, held, attempt, FINISHED),
-        lambda cluster, held, attempt: attempts.interrupt_attempt(
-            cluster, held, attempt, "interrupted.x", {}
-        ),
-    ],
-)
-def test_who_lost_the_lease_changes_nothing(
-    cluster: Cluster, held: Held, clock: Clock, change: Callable[[Cluster, Held, int], bool]
-) -> None:
-    a_node(cluster)
-    job = a_job(cluster, a_training(cluster, a_workspace(cluster)))
-    (attempt_id,) = place_waiting(cluster, held)
-    clock.move(seconds=11)
-    assert hold_lease(cluster, "scheduler", "two", LASTS)
-    with pytest.raises(LeaseLost):
-        change(cluster, held, attempt_id)
-    with cluster.store.read() as session:
-        assert session.get_one(Attempt, attempt_id).state is AttemptState.PLACED
-    assert job_of(cluster, job).state is JobState.STARTING
-
-
-def test_a_lease_has_one_holder_until_its_time_is_over(cluster: Cluster, clock: Clock) -> None:
-    one = hold_lease(cluster, "x", "one", LASTS)
-    assert one and one.fence == 1
-    assert hold_lease(cluster, "x", "two", LASTS) is None
-    clock.move(seconds=9)
-    assert hold_lease(cluster, "x", "one", LASTS) == one
-    clock.move(seconds=9)
-    assert hold_lease(cluster, "x", "two", LASTS) is None
-    clock.move(seconds=2)
-    two = hold_lease(cluster, "x", "two", LASTS)
-    assert two and two.fence == 2
-    release_lease(cluster, one)
-    assert hold_lease(cluster, "x", "one", LASTS) is None
-    release_lease(cluster, two)
-    assert hold_lease(cluster, "x", "one", LASTS) == Held("x", "one", 3)
-
-
-def test_a_dead_holder_is_not_waited_for(cluster: Cluster) -> None:
-    hold_lease(cluster, "x", "one", LASTS)
-    assert hold_lease(cluster, "x", "two", LASTS, is_dead=lambda holder: holder == "one") == Held(
-        "x", "two", 2
-    )
 
 
 def test_a_stop_and_an_end_at_the_same_moment_leave_one_final_state(cluster: Cluster, held: Held) -> None:

@@ -14,15 +14,7 @@ from cluster.store.audit import AuditEntry
 from cluster.store.nodes import Node
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, an_administrator, holding
 from tests.conftest import Clock, RecordingBell
-
-LASTS = timedelta(seconds=10)
-
-
-@pytest.fixture
-def held(cluster: Cluster) -> Held:
-    held = hold_lease(cluster, "scheduler", "one", LASTS)
-    assert held
-    return held
+from tests.store.conftest import LASTS
 
 
 def state_of(cluster: Cluster, node: Node) -> NodeState:

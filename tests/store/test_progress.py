@@ -18,8 +18,7 @@ from cluster.store.trainings import Training
 from cluster.words import say
 from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, an_administrator, holding
 from tests.conftest import Clock, RecordingBell
-from tests.store.test_attempts import LASTS
-from tests.store.test_queue import held as held
+from tests.store.conftest import LASTS
 
 
 def a_full_node(cluster: Cluster, **columns: object) -> tuple[Node, Job, Attempt, Job]:

@@ -2,48 +2,32 @@
 
 import threading
 
-import pytest
 from sqlalchemy import event, insert, select, text, update
 
-from cluster.domain.errors import Conflict, Forbidden, Refused
 from cluster.domain.jobs import JobRequest
-from cluster.domain.states import Desired, EnvironmentState, JobState, Launcher
-from cluster.services import jobs, moves, nodes, queue
+from cluster.domain.states import Desired, JobState, Launcher
+from cluster.services import jobs, nodes, queue
 from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
 from cluster.services.job_counts import count_living
-from cluster.services.leases import Held, hold_lease
+from cluster.services.leases import Held
 from cluster.services.placing import read_board
 from cluster.services.queue import Wanted
 from cluster.services.queue_totals import read_totals, refresh_totals
-from cluster.store.audit import AuditEntry
 from cluster.store.jobs import Attempt, Job, first_positions
-from cluster.store.leases import Fact
 from cluster.store.nodes import Allocation
-from cluster.store.operations import Environment
 from cluster.store.trainings import Training
 from tests.builders import (
     a_dataset,
     a_job,
     a_node,
     a_training,
-    a_user,
     a_workspace,
     actor_of,
-    add,
     an_administrator,
     holding,
 )
-from tests.store.test_attempts import LASTS
-
-
-@pytest.fixture
-def held(cluster: Cluster) -> Held:
-    ready = Environment(name="default", digest="d", state=EnvironmentState.READY, created_at=cluster.clock())
-    add(cluster, ready, Fact(name="default_environment", value={"digest": "d"}))
-    found = hold_lease(cluster, "scheduler", "one", LASTS)
-    assert found
-    return found
+from tests.store.conftest import line
 
 
 def many(cluster: Cluster, training: Training, count: int, **columns: object) -> None:
@@ -56,18 +40,6 @@ def many(cluster: Cluster, training: Training, count: int, **columns: object) ->
     with cluster.store.write() as session:
         session.execute(insert(Job), [row | columns for _ in range(count)])
         session.execute(update(Job).where(Job.position == 0).values(position=first_positions()))
-
-
-def line(cluster: Cluster, workspace_id: int) -> list[int]:
-    """Ids of a workspace's waiting jobs, page by page."""
-    person, found = actor_of(an_administrator(cluster)), []
-    wanted = Wanted(workspace_id=workspace_id, limit=2)
-    while True:
-        view = queue.read_queue(cluster, person, wanted)
-        found += [row.id for row in view.waiting]
-        if view.next_after is None:
-            return found
-        wanted = Wanted(workspace_id=workspace_id, limit=2, after=view.next_after)
 
 
 def test_a_line_is_told_page_by_page_in_its_true_order(cluster: Cluster, held: Held) -> None:
@@ -150,69 +122,6 @@ def test_reasons_are_counted_and_chosen(cluster: Cluster, held: Held) -> None:
         assert [row.id for row in view.waiting] == ids
         assert {row.standing.code for row in view.waiting} == {code}
     assert queue.read_queue(cluster, person, Wanted(reason="no.such")).waiting == []
-
-
-def test_a_manager_moves_jobs_within_the_line(cluster: Cluster, held: Held) -> None:
-    workspace = a_workspace(cluster, units=1)
-    manager = actor_of(workspace.manager)
-    training = a_training(cluster, workspace)
-    a, b, c = (a_job(cluster, training).id for _ in range(3))
-    urgent = a_job(cluster, training, priority=9).id
-    place = workspace.id
-    moves.move_job(cluster, manager, c, "up")
-    assert line(cluster, place) == [urgent, a, c, b]
-    moves.move_job(cluster, manager, urgent, "down")
-    assert line(cluster, place) == [a, urgent, c, b]
-    moves.move_job(cluster, manager, b, "front")
-    assert line(cluster, place) == [b, a, urgent, c]
-    moves.move_job(cluster, manager, b, "before", c)
-    assert line(cluster, place) == [a, urgent, b, c]
-    moves.move_job(cluster, manager, a, "down")
-    moves.move_job(cluster, manager, b, "down")
-    assert line(cluster, place) == [urgent, a, c, b]
-    new = a_job(cluster, training).id
-    assert line(cluster, place) == [urgent, a, c, b, new]
-    moves.move_job(cluster, manager, urgent, "up")
-    with pytest.raises(Refused):
-        moves.move_job(cluster, manager, a, "before", 987)
-    with pytest.raises(Refused):
-        moves.move_job(cluster, manager, a, "sideways")
-    with cluster.store.read() as session:
-        entries = session.scalars(select(AuditEntry.action).where(AuditEntry.object_id == urgent)).all()
-    assert entries == ["job.moved"]
-
-
-def test_there_is_always_room_between_two_jobs(cluster: Cluster, held: Held) -> None:
-    workspace = a_workspace(cluster, units=1)
-    manager, training = actor_of(workspace.manager), a_training(cluster, workspace)
-    ids = [a_job(cluster, training).id for _ in range(4)]
-    for turn in range(60):
-        first, second = (ids[2], ids[3]) if turn % 2 else (ids[3], ids[2])
-        moves.move_job(cluster, manager, first, "before", ids[1])
-        moves.move_job(cluster, manager, second, "before", ids[1])
-        assert line(cluster, workspace.id) == [ids[0], first, second, ids[1]]
-
-
-def test_a_manager_holds_a_job_and_lets_it_go(cluster: Cluster, held: Held) -> None:
-    a_node(cluster, 1)
-    member = a_user(cluster)
-    workspace = a_workspace(cluster, members=(member,), units=1)
-    manager = actor_of(workspace.manager)
-    job = a_job(cluster, a_training(cluster, workspace, member), member)
-    for _ in range(2):
-        moves.hold_job(cluster, manager, job.id)
-    assert place_waiting(cluster, held) == []
-    standing, _ = queue.read_standing(cluster, jobs.read_job(cluster, manager, job.id))
-    assert standing.code == "waiting.on_hold"
-    assert standing.data["by"] == manager.name and "since" in standing.data
-    with pytest.raises(Forbidden):
-        moves.release_job(cluster, actor_of(member), job.id)
-    moves.release_job(cluster, manager, job.id)
-    assert len(place_waiting(cluster, held)) == 1
-    with pytest.raises(Conflict):
-        moves.hold_job(cluster, manager, job.id)
-    codes = [event.code for event in jobs.read_job(cluster, manager, job.id).events]
-    assert codes == ["job.held", "job.released", "job.placed"]
 
 
 def test_a_line_is_read_as_deep_as_its_quota_lets_it_start(cluster: Cluster, held: Held) -> None:

@@ -7,78 +7,23 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, select
 
-from cluster.domain.errors import Conflict, Forbidden, NotFound, Refused
+from cluster.domain.errors import NotFound, Refused
 from cluster.domain.exits import Outcome
 from cluster.domain.jobs import JobRequest
-from cluster.domain.states import DatasetState, EnvironmentState, JobState, Launcher, TrainingKind, Visibility
+from cluster.domain.states import DatasetState, JobState, Launcher, TrainingKind, Visibility
 from cluster.domain.sweeps import MOST_JOBS, SweepKind, SweepRequest
-from cluster.services import attempts, jobs, sweep_stops, sweeps
+from cluster.services import jobs, sweeps
 from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
-from cluster.services.leases import Held, hold_lease
 from cluster.store.audit import AuditEntry
-from cluster.store.jobs import Attempt, Job, JobEvent, Sweep, first_position
-from cluster.store.leases import Fact
-from cluster.store.operations import Environment
+from cluster.store.jobs import Job, JobEvent, Sweep, first_position
 from cluster.store.trainings import Training
 from cluster.store.users import User
-from tests.builders import a_dataset, a_job, a_node, a_training, a_user, a_workspace, actor_of, add
+from tests.builders import a_dataset, a_job, a_training, actor_of
 from tests.conftest import RecordingBell
+from tests.store.sweep_lab import Lab
 
-CRASH = Outcome(JobState.FAILED, "exit.error", {"exit_code": 1}, 1)
 WELL = Outcome(JobState.FINISHED, "exit.finished", {"exit_code": 0}, 0)
-
-
-class Lab:
-    """A workspace with a member who owns a training with data, and a node with four units."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self.cluster = cluster
-        self.member, self.other, self.manager = a_user(cluster), a_user(cluster), a_user(cluster)
-        self.workspace = a_workspace(cluster, self.manager, (self.member, self.other), units=4)
-        self.dataset = a_dataset(cluster, self.workspace)
-        self.training = a_training(cluster, self.workspace, self.manager)
-        a_node(cluster, 4)
-        ready = Environment(
-            name="default", digest="d", state=EnvironmentState.READY, created_at=cluster.clock()
-        )
-        add(cluster, ready, Fact(name="default_environment", value={"digest": "d"}))
-
-    def request(self, values: dict[str, str] | None = None, **changes: object) -> SweepRequest:
-        job = JobRequest("lenet", 1, Launcher.HOROVOD, dataset_id=self.dataset.id)
-        return SweepRequest(job, values or {"seed": "1..3"}, **changes)  # type: ignore[arg-type]
-
-    def submit(self, values: dict[str, str] | None = None, **changes: object) -> Sweep:
-        actor = actor_of(self.member)
-        return sweeps.submit_sweep(self.cluster, actor, self.training.id, self.request(values, **changes))
-
-    def jobs(self, sweep: Sweep) -> list[Job]:
-        with self.cluster.store.read() as session:
-            query = select(Job).where(Job.sweep_id == sweep.id).order_by(Job.sweep_number)
-            return list(session.scalars(query))
-
-    def states(self, sweep: Sweep) -> list[str]:
-        return [job.state.value for job in self.jobs(sweep)]
-
-    def sweep(self, sweep: Sweep) -> Sweep:
-        return sweeps.read_sweep(self.cluster, actor_of(self.member), sweep.id)
-
-    def codes(self, job: Job) -> list[str]:
-        with self.cluster.store.read() as session:
-            query = select(JobEvent.code).where(JobEvent.job_id == job.id).order_by(JobEvent.id)
-            return list(session.scalars(query))
-
-    def hold(self) -> Held:
-        held = hold_lease(self.cluster, "scheduler", "one", timedelta(seconds=10))
-        assert held
-        return held
-
-    def end(self, held: Held, job: Job, outcome: Outcome) -> None:
-        with self.cluster.store.read() as session:
-            attempt_id = session.scalar(
-                select(Attempt.id).where(Attempt.job_id == job.id, Attempt.ended_at.is_(None))
-            )
-        assert attempt_id and attempts.record_end(self.cluster, held, attempt_id, outcome)
 
 
 @pytest.fixture
@@ -206,70 +151,6 @@ def test_no_more_run_at_once_than_the_sweep_allows(lab: Lab) -> None:
     lab.end(held, lab.jobs(sweep)[0], WELL)
     assert len(place_waiting(lab.cluster, held)) == 1
     assert lab.states(sweep) == ["finished", "starting", "starting", "waiting", "waiting"]
-
-
-def test_the_first_crash_stops_the_rest_where_that_was_wanted(lab: Lab) -> None:
-    held = lab.hold()
-    sweep = lab.submit({"seed": "1..6"}, stop_on_trouble=True)
-    calm = lab.submit({"seed": "1..2"})
-    place_waiting(lab.cluster, held)
-    made = lab.jobs(sweep)
-    lab.end(held, made[1], CRASH)
-    assert (lab.sweep(sweep).stop_code, lab.sweep(sweep).stop_data) == ("sweep.crash", {"job_id": made[1].id})
-    assert sweep_stops.finish_stops(lab.cluster, held) == 5
-    assert lab.states(sweep) == ["stopping", "failed", "stopping", "stopping", "stopped", "stopped"]
-    assert sweep_stops.finish_stops(lab.cluster, held) == 0
-    stopped = lab.jobs(sweep)[4]
-    assert (stopped.end_code, stopped.ended_at) == ("exit.stopped_with_sweep", lab.cluster.clock())
-    assert stopped.end_data == {"sweep_id": sweep.id, "cause": "sweep.crash", "job_id": made[1].id}
-    assert stopped.waiting_code is None and stopped.waiting_data is None
-    assert lab.codes(stopped)[-1] == "exit.stopped_with_sweep"
-    assert lab.codes(made[0])[-1] == "job.stopped_with_sweep"
-    assert lab.states(calm) == ["waiting", "waiting"]
-
-
-def test_a_sweep_goes_on_after_a_crash_unless_it_was_told_otherwise(lab: Lab) -> None:
-    held = lab.hold()
-    sweep = lab.submit({"seed": "1..6"})
-    place_waiting(lab.cluster, held)
-    lab.end(held, lab.jobs(sweep)[0], CRASH)
-    assert sweep_stops.finish_stops(lab.cluster, held) == 0
-    assert lab.sweep(sweep).stopped_at is None
-
-
-def test_a_loss_that_became_nan_stops_the_sweep_while_its_job_still_runs(lab: Lab) -> None:
-    held = lab.hold()
-    sweep = lab.submit({"seed": "1..6"}, stop_on_trouble=True)
-    lab.submit({"seed": "1..2"})
-    place_waiting(lab.cluster, held)
-    watched = sweep_stops.list_watched(lab.cluster)
-    assert [one.job_id for one in watched] == [job.id for job in lab.jobs(sweep)[:4]]
-    assert sweep_stops.note_lost_loss(lab.cluster, held, watched[2].job_id)
-    assert not sweep_stops.note_lost_loss(lab.cluster, held, watched[1].job_id)
-    assert lab.sweep(sweep).stop_data == {"job_id": watched[2].job_id}
-    assert sweep_stops.finish_stops(lab.cluster, held) == 6
-    assert sweep_stops.list_watched(lab.cluster) == []
-
-
-def test_a_sweep_is_stopped_by_hand_in_one_entry(lab: Lab) -> None:
-    held = lab.hold()
-    sweep = lab.submit({"seed": "1..6"})
-    place_waiting(lab.cluster, held)
-    with pytest.raises(Forbidden):
-        sweeps.stop_sweep(lab.cluster, actor_of(lab.other), sweep.id)
-    with pytest.raises(NotFound):
-        sweeps.stop_sweep(lab.cluster, actor_of(a_user(lab.cluster)), sweep.id)
-    assert sweeps.stop_sweep(lab.cluster, actor_of(lab.manager), sweep.id) == 6
-    assert lab.states(sweep) == ["stopping"] * 4 + ["stopped"] * 2
-    assert lab.sweep(sweep).stop_data == {"by": lab.manager.name}
-    assert lab.jobs(sweep)[5].stopped_by == lab.manager.id
-    with lab.cluster.store.read() as session:
-        entries = session.scalars(select(AuditEntry.data).where(AuditEntry.action == "sweep.stop_requested"))
-        assert entries.all() == [{"jobs": 6}]
-    for job in lab.jobs(sweep)[:4]:
-        lab.end(held, job, Outcome(JobState.STOPPED, "exit.stopped", {}))
-    with pytest.raises(Conflict):
-        sweeps.stop_sweep(lab.cluster, actor_of(lab.manager), sweep.id)
 
 
 def test_whoever_sees_the_training_sees_its_sweeps(lab: Lab) -> None:

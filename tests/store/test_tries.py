@@ -18,9 +18,8 @@ from cluster.store.jobs import Attempt, Job, JobEvent
 from cluster.store.nodes import Allocation, Node
 from tests.builders import a_job, a_node, a_training, a_workspace, add
 from tests.conftest import Clock
-from tests.store.test_attempts import FINISHED, held, job_of
+from tests.store.conftest import FINISHED, job_of
 
-__all__ = ["held"]
 FAILED = Outcome(JobState.FAILED, "exit.error", {"exit_code": 1}, 1)
 
 

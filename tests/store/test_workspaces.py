@@ -1,18 +1,14 @@
 """Workspaces hold units for a term; the sum of overlapping terms never exceeds the cluster."""
 
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
 
 from cluster.domain.errors import Conflict, Forbidden, NotFound, Refused
-from cluster.domain.people import Actor
-from cluster.domain.states import JobState, UnitKind, UnitState, UserState, WorkspaceState
-from cluster.domain.terms import workspace_state
+from cluster.domain.states import JobState, UserState, WorkspaceState
 from cluster.services import users, workspaces
 from cluster.services.context import Cluster
-from cluster.store.nodes import Node
-from cluster.store.users import User
 from cluster.store.workspaces import Workspace
 from tests.builders import (
     a_job,
@@ -21,40 +17,12 @@ from tests.builders import (
     a_user,
     a_workspace,
     actor_of,
-    an_administrator,
     holding,
 )
-from tests.conftest import Clock, RecordingBell
+from tests.conftest import RecordingBell
 from tests.entries import entries
 from tests.races import at_once
-
-TODAY = date(2026, 11, 20)
-
-
-def create(
-    cluster: Cluster,
-    actor: Actor,
-    name: str = "vision",
-    manager: str = "minji",
-    members: tuple[str, ...] = (),
-    units: int = 2,
-    starts: int = 0,
-    ends: int = 10,
-) -> Workspace:
-    """Days count from today."""
-    return workspaces.create_workspace(
-        cluster, actor, name, "", TODAY + timedelta(days=starts), TODAY + timedelta(days=ends),
-        units, manager, members,
-    )  # fmt: skip
-
-
-def people(cluster: Cluster) -> tuple[Actor, User, User]:
-    """An administrator, a manager and a member."""
-    return actor_of(an_administrator(cluster, "root-hand")), a_user(cluster, "minji"), a_user(cluster, "jun")
-
-
-def state_of(cluster: Cluster, workspace: Workspace) -> WorkspaceState:
-    return workspace_state(workspace, cluster.clock(), cluster.settings.zone)
+from tests.store.founding import TODAY, create, people, state_of
 
 
 def test_a_workspace_is_created_with_its_people(cluster: Cluster, bell: RecordingBell) -> None:
@@ -119,44 +87,6 @@ def test_the_service_user_may_manage_what_it_creates_itself(cluster: Cluster) ->
     assert create(cluster, service, units=0, manager="groundcrew").manager.name == "groundcrew"
 
 
-def test_overlapping_terms_fit_into_the_cluster(cluster: Cluster) -> None:
-    administrator, _, _ = people(cluster)
-    a_node(cluster, units=3, kind=UnitKind.GPU)
-    create(cluster, administrator, "first", units=2, starts=0, ends=10)
-    with pytest.raises(Refused) as refusal:
-        create(cluster, administrator, "second", units=2, starts=10, ends=20)
-    assert refusal.value.data == {
-        "units": 2, "capacity": 3, "held": 2, "left": 1, "worst_day": "2026-11-30", "kind": "gpu",
-    }  # fmt: skip
-    assert workspaces.units_left(cluster, TODAY + timedelta(days=10), TODAY + timedelta(days=20)) == 1
-    assert workspaces.units_left(cluster, TODAY + timedelta(days=11), TODAY + timedelta(days=20)) == 3
-    create(cluster, administrator, "second", units=2, starts=11, ends=20)
-    create(cluster, administrator, "third", units=1, starts=0, ends=30)
-
-
-def test_only_units_that_can_run_something_count(cluster: Cluster) -> None:
-    administrator, _, _ = people(cluster)
-    a_node(cluster, units=1)
-    a_node(cluster, units=4, has_executor=False)
-    a_node(cluster, units=4, state=UnitState.BROKEN)
-    with pytest.raises(Refused) as refusal:
-        create(cluster, administrator, units=2)
-    assert (refusal.value.data["capacity"], refusal.value.data["kind"]) == (1, "cpu_slot")
-    create(cluster, administrator, units=1)
-
-
-def test_units_of_nodes_that_are_silent_lost_or_drained_stay_granted(cluster: Cluster, clock: Clock) -> None:
-    administrator, _, _ = people(cluster)
-    silent, lost, drained = (a_node(cluster, units=1) for _ in range(3))
-    with cluster.store.write() as session:
-        session.get_one(Node, silent.id).heartbeat_at = clock.now - timedelta(hours=1)
-        session.get_one(Node, lost.id).lost_at = clock.now
-        session.get_one(Node, drained.id).draining_since = clock.now
-    create(cluster, administrator, "granted", units=3)
-    with pytest.raises(Refused, match="units_over_capacity"):
-        create(cluster, administrator, "more", units=1)
-
-
 def test_of_workspaces_that_race_for_the_last_units_one_wins(cluster: Cluster) -> None:
     administrator, _, _ = people(cluster)
     a_node(cluster, units=3)
@@ -170,17 +100,6 @@ def test_of_workspaces_that_race_for_the_last_units_one_wins(cluster: Cluster) -
     refusals = {result.code for result in results if isinstance(result, Refused)}
     assert refusals == {"workspace.units_over_capacity"}
     assert workspaces.units_left(cluster, TODAY, TODAY) == 1
-
-
-def test_of_an_extension_and_a_new_workspace_one_gets_the_units(cluster: Cluster) -> None:
-    administrator, _, _ = people(cluster)
-    a_node(cluster, units=2)
-    present = create(cluster, administrator, "present", ends=5)
-    results = at_once(
-        lambda: workspaces.extend_workspace(cluster, administrator, present.id, TODAY + timedelta(days=9)),
-        lambda: create(cluster, administrator, "newcomer", starts=6, ends=9),
-    )
-    assert sorted(type(result).__name__ for result in results) == ["Refused", "Workspace"]
 
 
 def test_one_name_is_given_once(cluster: Cluster) -> None:
@@ -340,73 +259,3 @@ def test_who_is_disabled_may_stay_a_member(cluster: Cluster) -> None:
     names = ["jun", "minji"]
     edited = workspaces.edit_workspace(cluster, administrator, workspace.id, 1, member_names=names)
     assert [member.name for member in edited.members] == names
-
-
-# Terms
-
-
-def test_a_term_begins_and_ends_with_the_day_of_the_installation(cluster: Cluster, clock: Clock) -> None:
-    administrator, _, _ = people(cluster)
-    workspace = create(cluster, administrator, units=0, starts=1, ends=1)
-    states = []
-    # Midnight in Seoul is 15:00 UTC.
-    for now in ("2026-11-20T14:59:59", "2026-11-20T15:00:00", "2026-11-21T14:59:59", "2026-11-21T15:00:00"):
-        clock.now = datetime.fromisoformat(now + "+00:00")
-        states.append(state_of(cluster, workspace))
-    assert states == [
-        WorkspaceState.SCHEDULED, WorkspaceState.ACTIVE, WorkspaceState.ACTIVE, WorkspaceState.EXPIRED,
-    ]  # fmt: skip
-
-
-def test_a_workspace_ended_now_stays_readable_and_frees_its_units(cluster: Cluster, clock: Clock) -> None:
-    administrator, minji, _ = people(cluster)
-    a_node(cluster, units=2)
-    workspace = create(cluster, administrator, units=2)
-    workspaces.require_active(cluster, workspace, "workspace")
-    ended = workspaces.end_workspace(cluster, actor_of(minji), workspace.id)
-    assert ended.ended_at == clock.now
-    seen = workspaces.read_workspace(cluster, actor_of(minji), workspace.id)
-    assert state_of(cluster, seen) is WorkspaceState.EXPIRED
-    with pytest.raises(Refused) as refusal:
-        workspaces.require_active(cluster, seen, "training")
-    assert (refusal.value.field, refusal.value.code) == ("training", "workspace.expired")
-    with pytest.raises(Conflict, match=r"workspace\.ended"):
-        workspaces.end_workspace(cluster, administrator, workspace.id)
-    with pytest.raises(Refused, match=r"workspace\.expired"):
-        workspaces.edit_workspace(cluster, actor_of(minji), workspace.id, seen.version, description="late")
-    create(cluster, administrator, "next", units=2)
-
-
-def test_an_ended_workspace_is_extended_where_there_is_room(cluster: Cluster) -> None:
-    administrator, _, _ = people(cluster)
-    a_node(cluster, units=2)
-    workspace = create(cluster, administrator, units=2)
-    workspaces.end_workspace(cluster, administrator, workspace.id)
-    extended = workspaces.extend_workspace(cluster, administrator, workspace.id, TODAY + timedelta(days=3))
-    assert (extended.ended_at, extended.ends_on) == (None, TODAY + timedelta(days=3))
-    assert state_of(cluster, extended) is WorkspaceState.ACTIVE
-    workspaces.end_workspace(cluster, administrator, workspace.id)
-    create(cluster, administrator, "next", units=1)
-    with pytest.raises(Refused, match=r"units_over_capacity"):
-        workspaces.extend_workspace(cluster, administrator, workspace.id, TODAY + timedelta(days=3))
-
-
-def test_an_expired_workspace_comes_back_for_the_days_to_come(cluster: Cluster, clock: Clock) -> None:
-    administrator, _, _ = people(cluster)
-    a_node(cluster, units=2)
-    workspace = create(cluster, administrator, ends=2)
-    create(cluster, administrator, "between", starts=3, ends=5)
-    clock.move(days=6)
-    back = workspaces.extend_workspace(cluster, administrator, workspace.id, TODAY + timedelta(days=9))
-    assert state_of(cluster, back) is WorkspaceState.ACTIVE
-
-
-@pytest.mark.parametrize(
-    ("days", "code"), [(10, "workspace.not_longer"), (9, "workspace.not_longer"), (9999, "term.too_long")]
-)
-def test_an_extension_is_longer(cluster: Cluster, days: int, code: str) -> None:
-    administrator, _, _ = people(cluster)
-    workspace = create(cluster, administrator, units=0, ends=10)
-    with pytest.raises(Refused) as refusal:
-        workspaces.extend_workspace(cluster, administrator, workspace.id, TODAY + timedelta(days=days))
-    assert (refusal.value.field, refusal.value.code) == ("ends_on", code)

@@ -1,0 +1,48 @@
+"""The lease of a scheduler on a cluster whose environment is ready; a job, and a line of jobs, as they stand."""
+
+from datetime import timedelta
+
+import pytest
+
+from cluster.domain.exits import Outcome
+from cluster.domain.states import EnvironmentState, JobState
+from cluster.services import queue
+from cluster.services.context import Cluster
+from cluster.services.leases import Held, hold_lease
+from cluster.services.queue import Wanted
+from cluster.store.jobs import Job
+from cluster.store.leases import Fact
+from cluster.store.operations import Environment
+from tests.builders import actor_of, add, an_administrator
+
+LASTS = timedelta(seconds=10)
+FINISHED = Outcome(JobState.FINISHED, "exit.finished", {"exit_code": 0}, 0)
+
+
+@pytest.fixture
+def held(cluster: Cluster) -> Held:
+    add(
+        cluster,
+        Environment(name="default", digest="d", state=EnvironmentState.READY, created_at=cluster.clock()),
+    )
+    add(cluster, Fact(name="default_environment", value={"digest": "d"}))
+    held = hold_lease(cluster, "scheduler", "one", LASTS)
+    assert held
+    return held
+
+
+def job_of(cluster: Cluster, job: Job) -> Job:
+    with cluster.store.read() as session:
+        return session.get_one(Job, job.id)
+
+
+def line(cluster: Cluster, workspace_id: int) -> list[int]:
+    """Ids of a workspace's waiting jobs, page by page."""
+    person, found = actor_of(an_administrator(cluster)), []
+    wanted = Wanted(workspace_id=workspace_id, limit=2)
+    while True:
+        view = queue.read_queue(cluster, person, wanted)
+        found += [row.id for row in view.waiting]
+        if view.next_after is None:
+            return found
+        wanted = Wanted(workspace_id=workspace_id, limit=2, after=view.next_after)
