@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any
 
 import structlog
@@ -72,10 +73,10 @@ def seal_batch(cluster: Cluster, key: bytes) -> int:
     now = cluster.clock()
     with cluster.store.read() as session:
         last = last_seal(session)
-        settled = select(AuditEntry).where(
-            AuditEntry.id > (last.last_id if last else 0), AuditEntry.at < now - SETTLED_AFTER
-        )
-        entries = session.scalars(settled.order_by(AuditEntry.id).limit(BATCH)).all()
+        following = select(AuditEntry).where(AuditEntry.id > (last.last_id if last else 0))
+        found = session.scalars(following.order_by(AuditEntry.id).limit(BATCH)).all()
+    # Only up to the first that may still have an unseen neighbour: a seal covers all numbers up to its last.
+    entries = list(takewhile(lambda entry: is_settled(entry, now), found))
     if not entries:
         return 0
     lines = [(entry.id, digest_entry(key, as_data(entry))) for entry in entries]
@@ -93,6 +94,11 @@ def seal_batch(cluster: Cluster, key: bytes) -> int:
     with cluster.store.write() as session:
         session.add(seal)
     return len(entries)
+
+
+def is_settled(entry: AuditEntry, now: datetime) -> bool:
+    """An entry from the future was written before the clock was set back."""
+    return abs(now - entry.at) > SETTLED_AFTER
 
 
 def last_seal(session: Session) -> AuditSeal | None:

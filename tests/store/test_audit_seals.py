@@ -59,6 +59,22 @@ def test_what_is_not_settled_is_sealed_later(sealed: Cluster, clock: Clock) -> N
     assert check_audit(sealed, []).found is None
 
 
+@pytest.mark.parametrize("away", [timedelta(seconds=40), timedelta(days=3650)], ids=["busy", "clock set"])
+def test_an_entry_with_a_later_moment_and_a_lower_number_is_no_gap(
+    sealed: Cluster, clock: Clock, away: timedelta
+) -> None:
+    """Verbs take their moment when they begin and their number when they end; a clock may have been wrong."""
+    actor = actor_of(an_administrator(sealed))
+    for moment in (clock.now + away, clock.now):
+        with sealed.store.write() as session:
+            write_entry(session, moment, actor, "job.stopped", 1)
+    for _ in range(3):
+        clock.move(seconds=61)
+        seal_entries(sealed)
+    standing = check_audit(sealed, [])
+    assert (standing.sealed, standing.found) == (7, None)
+
+
 @pytest.mark.parametrize(
     ("statements", "code", "place"),
     [
