@@ -26,6 +26,11 @@ options:
     type: list
     elements: str
     required: true
+  let_go:
+    description: Patterns of more names that are no longer held back from upgrades, and stay.
+    type: list
+    elements: str
+    default: []
   keep:
     description: Patterns of names among ours that stay, because they hold data.
     type: list
@@ -70,6 +75,14 @@ def mark_as_before(automatic: set[str]) -> bool:
     return bool(marked)
 
 
+def release(patterns: list[str], before: set[str]) -> bool:
+    """Whether any of these was held and had not been held before."""
+    held = sorted(chosen(set(run("apt-mark", "showhold").split()), patterns) - before)
+    if held:
+        run("apt-mark", "unhold", *held)
+    return bool(held)
+
+
 def take_off(ours: set[str], before: set[str]) -> list[str]:
     """Marks ours, asks apt what nobody needs, and purges of that what is new."""
     if ours:
@@ -86,6 +99,7 @@ def main() -> None:
     arguments = {
         "before": {"type": "path", "required": True},
         "ours": {"type": "list", "elements": "str", "required": True},
+        "let_go": {"type": "list", "elements": "str", "default": []},
         "keep": {"type": "list", "elements": "str", "default": []},
     }
     module = AnsibleModule(argument_spec=arguments, supports_check_mode=True)
@@ -98,11 +112,14 @@ def main() -> None:
     if module.check_mode:
         module.exit_json(changed=bool(ours), removed=sorted(ours))
     try:
+        held = folder / "held"
+        patterns = module.params["ours"] + module.params["let_go"]
+        released = release(patterns, set(held.read_text().split()) if held.exists() else set())
         removed = take_off(ours, before)
         marked = mark_as_before(set((folder / "automatic").read_text().split()))
     except subprocess.CalledProcessError as error:
         module.fail_json(msg=f"{' '.join(error.cmd[:3])} failed: {error.stderr.strip()[-1500:]}")
-    module.exit_json(changed=bool(removed) or marked, removed=removed)
+    module.exit_json(changed=bool(removed) or marked or released, removed=removed)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ ROOT = Path(__file__).parents[3]
 ROLES = sorted(folder for folder in (ROOT / "roles").iterdir() if folder.is_dir())
 ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\w")
 VERSION = re.compile(r"(?<![\w.])\d+\.\d+\.\d+(?![\w.])(?<!127\.0\.0)")
+LEAVE_NOTHING = {"preflight", "reboot", "closing"}
+"""Roles that read, start the host anew or speak."""
 OWN = ("unix://", "postgresql+psycopg://", "http://unix:")
 """Addresses on the host itself."""
 PROBES = {
@@ -107,3 +109,21 @@ def test_site_yml_fits_on_a_screen_and_names_roles_that_are_there() -> None:
     assert len(text.splitlines()) <= 70
     used = {role["role"] for play in yaml.safe_load(text) for role in play["roles"]}
     assert used <= {role.name for role in ROLES}
+
+
+def test_every_role_that_changes_a_host_can_be_taken_off_in_the_opposite_order() -> None:
+    site = yaml.safe_load((ROOT / "site.yml").read_text())
+    (play,) = yaml.safe_load((ROOT / "ansible/playbooks/uninstall.yml").read_text())
+    installed = {
+        host: [role["role"] for each in site if each["hosts"] == host for role in each["roles"]]
+        for host in ("groundcrew", "master")
+    }
+    installed = {
+        host: [name for name in roles if name not in LEAVE_NOTHING] for host, roles in installed.items()
+    }
+    taken_off = play["vars"]["uninstall_roles_of_the_master"]
+    assert set(taken_off) == {*installed["groundcrew"], *installed["master"]}
+    assert set(play["vars"]["uninstall_roles_of_every_host"]) == set(installed["groundcrew"])
+    for name in taken_off:
+        assert (ROOT / "roles" / name / "tasks/uninstall.yml").exists(), name
+    assert taken_off[-1] == "base" and taken_off[0] == "agent"
