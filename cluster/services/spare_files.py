@@ -11,6 +11,7 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from cluster.crash_points import outside
 from cluster.domain.errors import NotFound
 from cluster.services.context import Cluster
 from cluster.store.operations import Operation
@@ -76,5 +77,6 @@ def delete_leftovers(cluster: Cluster, run_id: int) -> list[Leftover]:
     listed = {path for path, _ in run.listed}
     gone = [leftover for leftover in list_leftovers(cluster) if str(leftover.path) in listed]
     for leftover in gone:
-        leftover.path.unlink(missing_ok=True)
+        with outside("leftovers.delete"):
+            leftover.path.unlink(missing_ok=True)
     return gone

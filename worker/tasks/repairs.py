@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from cluster.crash_points import outside
 from cluster.domain.errors import Unavailable
 from cluster.domain.repair_runs import Task, Verdict, matrix_of, share_done, verdict_of
 from cluster.services.context import Cluster
@@ -54,7 +55,9 @@ def run_repair(cluster: Cluster, operation: Operation) -> None:
         reporter.tell(LOOK, 0.0)
         refuse_changed(entry, run)
         run = look_before(cluster, operation, entry, run)
-        playbooks.begin(play_of(cluster, entry, run, folder, python))
+        play = play_of(cluster, entry, run, folder, python)
+        with outside("playbooks.begin"):
+            playbooks.begin(play)
     reporter.tell(PLAY, 0.0)
     end = watch(cluster, operation, entry, run, folder)
     reporter.tell(VERIFY, 0.0)
@@ -69,6 +72,7 @@ def run_folder(cluster: Cluster, run: RepairRun) -> Path:
     return cluster.settings.state_dir / "repairs" / str(run.id)
 
 
+@outside("ansible.build")
 def ensure_ansible(cluster: Cluster, operation: Operation) -> Path:
     """Its Python; built where this machine has none yet, which takes a minute. Raises Unavailable."""
     named = cluster.settings.ansible_programs
@@ -115,6 +119,7 @@ def play_of(cluster: Cluster, entry: Entry, run: RepairRun, folder: Path, python
     )
 
 
+@outside("upkeep.write")
 def upkeep_command(state: Path, cache: Path) -> Path:
     """A small script that calls `python -m worker upkeep` with this installation's settings."""
     path = state / "run" / "upkeep"
@@ -163,7 +168,8 @@ def copy_log(cluster: Cluster, operation: Operation, folder: Path) -> None:
     source = playbooks.log_file(folder)
     target = cluster.settings.state_dir / "log" / f"operation-{operation.id}.log"
     if source.exists() and (not target.exists() or target.stat().st_size != source.stat().st_size):
-        shutil.copyfile(source, target)
+        with outside("log.copy"):
+            shutil.copyfile(source, target)
 
 
 def verify(cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun, end: End) -> None:
