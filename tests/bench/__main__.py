@@ -1,21 +1,23 @@
 """`make bench`: measures the queue beside its rivals and writes docs/measurements.
 
-python -m tests.bench [--quick] [--anyway] [--only P1,P3] [--database postgresql]
+python -m tests.bench [--quick] [--anyway] [--only P1,P3 [--again]] [--database postgresql]
 """
 
 import argparse
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from tests.bench import machine, report
 from tests.bench.clients import Unexpected
 from tests.bench.ground import Ground, a_ground
 from tests.bench.house import TooSlow
-from tests.bench.ledger import Ledger, missing
+from tests.bench.ledger import Ledger, load, missing
 from tests.bench.measures import (
     decisions,
     gaps,
@@ -39,8 +41,8 @@ DATABASES = ("postgresql", "sqlite")
 def main(arguments: list[str]) -> int:
     asked = parse(arguments)
     chosen = [measure for measure in MEASURES if not asked.only or measure.MEASURE in asked.only.split(",")]
-    ledger = Ledger(facts={"begun": datetime.now(UTC).isoformat(timespec="seconds")})
-    ledger.facts |= {"commit": commit(), "quick": asked.quick, "machine": machine.describe()}
+    folder = Path(asked.out) if asked.out else FOLDER
+    ledger = take_up(folder, chosen) if asked.again else begin(asked.quick)
     print_machine(ledger)
     try:
         ledger.facts["busy"] = machine.check_idle()
@@ -53,10 +55,26 @@ def main(arguments: list[str]) -> int:
     with a_ground(ledger, asked.quick, asked.database or DATABASES) as ground:
         for measure in chosen:
             take(ground, measure)
-    folder = Path(asked.out) if asked.out else FOLDER
     report.write(ledger, folder, ground.environment)
     print(f"\nwritten: {folder / 'queue.md'}")
     return 0
+
+
+def begin(is_quick: bool) -> Ledger:
+    return Ledger(facts=moment() | {"quick": is_quick, "machine": machine.describe()})
+
+
+def take_up(folder: Path, chosen: Sequence[ModuleType]) -> Ledger:
+    """The run before, without what is measured again: each measure is whole, with its rivals, from one run."""
+    ledger = load(folder / report.DATA)
+    for measure in chosen:
+        ledger.forget(measure.MEASURE)
+        ledger.facts.setdefault("again", {})[measure.MEASURE] = moment()
+    return ledger
+
+
+def moment() -> dict[str, Any]:
+    return {"begun": datetime.now(UTC).isoformat(timespec="seconds"), "commit": commit()}
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -64,6 +82,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small sizes, within three minutes")
     parser.add_argument("--anyway", action="store_true", help="also on a busy machine; the report says so")
     parser.add_argument("--only", help="measures, with commas: P1,P3")
+    parser.add_argument(
+        "--again", action="store_true", help="with --only: the other measures stay as they were"
+    )
     parser.add_argument("--database", action="append", choices=DATABASES, help="only this one")
     parser.add_argument("--out", help="another folder than docs/measurements")
     return parser.parse_args(arguments)

@@ -84,6 +84,11 @@ class Ledger:
             self.series.append(found)
         return found
 
+    def forget(self, measure: str) -> None:
+        """Everything of one measure, before it is taken again."""
+        self.series = [series for series in self.series if series.measure != measure]
+        self.missing = [sentence for sentence in self.missing if not sentence.startswith(f"{measure},")]
+
     def save(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         whole = {

@@ -68,6 +68,10 @@ def head_of(ledger: Ledger) -> str:
             f"**The machine was not idle: {facts['anyway']}. These figures are not to be compared.**",
             "",
         ]
+    lines += [
+        f"- {measure} was measured again: {moment['begun']}, commit {moment['commit']}"
+        for measure, moment in facts.get("again", {}).items()
+    ]
     for name, tuning in facts.get("tuning", {}).items():
         told = ", ".join(f"{key} = {value}" for key, value in tuning.items())
         lines.append(f"- {name}: {told}")

@@ -78,10 +78,16 @@ class Desk:
         fill(self.cluster, self.trainings, depth, units)
 
     def end_one(self, chance: random.Random) -> None:
-        """A job that runs has ended, and its unit is free."""
+        """A job that runs has ended, and its unit is free for one that waits in the same workspace."""
+        waits = select(Job.workspace_id).where(Job.state == JobState.WAITING)
+        running = (
+            select(Attempt.id)
+            .join(Attempt.job)
+            .where(Attempt.ended_at.is_(None), Job.workspace_id.in_(waits))
+            .order_by(Attempt.id)
+        )
         with self.cluster.store.read() as session:
-            running = session.scalars(select(Attempt.id).where(Attempt.ended_at.is_(None))).all()
-        self._end([chance.choice(running)])
+            self._end([chance.choice(session.scalars(running).all())])
 
     def end_all(self) -> None:
         with self.cluster.store.read() as session:
