@@ -13,6 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import psutil
+
 from tests.bench import machine, report
 from tests.bench.clients import Unexpected
 from tests.bench.ground import Ground, a_ground
@@ -33,7 +35,15 @@ from tests.bench.rivals.slurm import SlurmMissing
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "measurements"
 MEASURES = (submissions, decisions, starts, gaps, short_jobs, sweeps, queue_pages, recovery)
-TROUBLES = (TooSlow, Unexpected, AssertionError, OSError, SlurmMissing, subprocess.SubprocessError)
+TROUBLES = (
+    TooSlow,
+    Unexpected,
+    AssertionError,
+    OSError,
+    SlurmMissing,
+    subprocess.SubprocessError,
+    psutil.Error,
+)
 """What ends one measure and not the run: it is said in the report."""
 DATABASES = ("postgresql", "sqlite")
 

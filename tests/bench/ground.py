@@ -4,7 +4,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -135,7 +135,8 @@ def rest(house: House) -> None:
     deadline = time.monotonic() + 30
     while True:
         for process in services_of(house):
-            process.suspend()
+            with suppress(psutil.NoSuchProcess):
+                process.suspend()
         if has_no_transaction(house):
             return
         if time.monotonic() > deadline:
@@ -176,7 +177,8 @@ def at_rest(house: House) -> Iterator[None]:
 
 def wake(house: House) -> None:
     for process in services_of(house):
-        process.resume()
+        with suppress(psutil.NoSuchProcess):  # A job's beginning, which has left its parent meanwhile.
+            process.resume()
 
 
 @contextmanager
