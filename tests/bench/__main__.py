@@ -15,6 +15,8 @@ from typing import Any
 
 import psutil
 
+import psutil
+
 from tests.bench import machine, report
 from tests.bench.clients import Unexpected
 from tests.bench.ground import Ground, a_ground
@@ -65,6 +67,7 @@ def main(arguments: list[str]) -> int:
     with a_ground(ledger, asked.quick, asked.database or DATABASES) as ground:
         for measure in chosen:
             take(ground, measure)
+            ledger.save(folder / report.DATA)  # What is measured stays, whatever happens to the next one.
     report.write(ledger, folder, ground.environment)
     print(f"\nwritten: {folder / 'queue.md'}")
     return 0
