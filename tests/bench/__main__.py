@@ -15,8 +15,6 @@ from typing import Any
 
 import psutil
 
-import psutil
-
 from tests.bench import machine, report
 from tests.bench.clients import Unexpected
 from tests.bench.ground import Ground, a_ground
