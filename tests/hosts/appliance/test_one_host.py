@@ -108,7 +108,7 @@ DAMAGE = {
         "echo PrivateTmp=no >> /etc/systemd/system/groundcrew-portal.service"
     ),
     "portal : Bring the database and what jobs import to this version": "rm -r /var/lib/groundcrew/runtime/*",
-    "stream : Keep it running": "systemctl mask --now groundcrew-stream.socket",
+    "stream : Keep it running": "systemctl disable --now groundcrew-stream.socket",
     "scheduler : Write the units": "echo '# nothing' > /etc/systemd/system/groundcrew-jobs.slice",
     "task_workers : Keep one running per queue": "systemctl disable --now groundcrew-worker@images",
     "nginx : Sign a certificate by the installation's own authority": "rm /etc/groundcrew/tls/portal.pem",
