@@ -2,15 +2,18 @@
 
 from tests.hosts.appliance.testbed import Host
 
-CACHES = "grep -v -E '/(apt|dpkg|dbus)/|-$|ld.so.cache'"
-"""What every installation of a package writes anew, and copies of what was before."""
+PASSING = "grep -v -E '/(apt|dpkg|dbus|timers)/|-$|ld.so.cache|/[.]ansible'"
+"""What every installation of a package writes anew, copies of what was before, and Ansible's own folder."""
+OF_SESSIONS = "grep -v -E '^(user@|apt-daily|systemd-(hostnamed|timedated|localed))'"
 COMMANDS = {
     "packages": "dpkg-query -W -f '${db:Status-Status} ${Package}\\n'",
     "automatic": "apt-mark showauto",
     "accounts": "cut -d: -f1 /etc/passwd /etc/group",
     "units": "systemctl list-unit-files --no-legend --plain | grep -v -E 'transient|generated'",
-    "running": "systemctl list-units --type=service --state=running --no-legend --plain | cut -d' ' -f1",
-    "files": f"find /etc /opt /usr/local /root /home /srv /var/lib /var/log /var/spool -xdev | {CACHES}",
+    "running": (
+        f"systemctl list-units --type=service --state=running --no-legend --plain | cut -d' ' -f1 | {OF_SESSIONS}"
+    ),
+    "files": f"find /etc /opt /usr/local /root /home /srv /var/lib /var/log /var/spool -xdev | {PASSING}",
     "firewall": "iptables-save 2>/dev/null | grep -v ^#; nft list ruleset 2>/dev/null",
     "hosts": "cat /etc/hosts",
 }

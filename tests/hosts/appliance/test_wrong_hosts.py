@@ -1,5 +1,7 @@
 """Hosts that are really wrong: preflight names each with its remedy, and nothing on them is changed."""
 
+import json
+
 import pytest
 
 from tests.hosts.appliance.conftest import RunSite
@@ -55,19 +57,51 @@ def test_what_is_wrong_is_named_and_nothing_is_changed(
     assert not [path for path in written if "/dbus/" not in path and "/systemd/" not in path], written
 
 
-@pytest.mark.parametrize(
-    ("code", "given"),
-    [
-        ("clock", {"time": 0}),
-        ("translation", {"peers": {"203.0.113.7": {"answers": True, "from": "10.9.9.9"}}, "interfaces": []}),
-        ("memory", {"memory_bytes": 1}),
-    ],
-)
-def test_what_cannot_be_made_wrong_here_is_tried_by_facts(
-    host: Host, bed: Testbed, run_site: RunSite, code: str, given: dict[str, object]
+def test_an_address_that_is_translated_and_one_that_is_the_masters_are_named(
+    host: Host, bed: Testbed, run_site: RunSite
 ) -> None:
-    played = run_site(
-        bed.inventory(["wrong"], ["wrong"], {"preflight_given_facts": given}), "--tags", "preflight"
-    )
-    assert played.code != 0 and f"STOP [{code}]" in played.output
-    assert set(played.changed.values()) == {0}
+    """The other host is reached through this machine, which translates; others know it by that address."""
+    bed.add("behind", published=[22])
+    address, port = bed.translated("behind", 22)
+    inventory = bed.inventory(["wrong"], ["wrong", "behind"], {"infiniband_address": host.address})
+    known = json.loads(inventory.read_text())
+    there = known["groundcrew"]["children"]["worker"]["hosts"][bed.hosts["behind"].name]
+    there.update(ansible_host=address, ansible_port=port, base_address=address)
+    inventory.write_text(json.dumps(known))
+    played = run_site(inventory)
+    assert played.code != 0 and set(played.changed.values()) == {0}
+    for code, remedy in (
+        ("translation", "Put master and workers into one routed network"),
+        ("infiniband_address", "Give the InfiniBand interface an address of its own network"),
+    ):
+        assert f"[{code}]" in played.output and remedy in played.output, played.output[-4000:]
+
+
+GPU = {"address": "0000:41:00.0", "vendor": "0x10de", "device": "0x2330", "class": "0x030200", "driver": None}
+BY_FACTS: dict[str, object] = {
+    "time": 0,
+    "time_zone": "Pacific/Chatham",
+    "disk": {"path": "/var/lib", "bytes": 2**33, "free_bytes": 2**30},
+    "swap_bytes": 2**30,
+    "secure_boot": True,
+    "pci": [GPU],
+}
+"""What cannot be made wrong here: the clock, the disk, swap and the firmware are the machine's below."""
+NAMED = {
+    "clock": ("STOP", "timedatectl set-ntp true"),
+    "disk_full": ("STOP", "Make room on /var/lib"),
+    "time_zone": ("note", "timedatectl set-timezone"),
+    "swap": ("note", "swapoff --all"),
+    "secure_boot": ("note", "signed modules"),
+    "driver": ("note", "the role nvidia_driver installs it"),
+}
+
+
+def test_what_cannot_be_made_wrong_here_is_tried_by_facts(
+    host: Host, bed: Testbed, run_site: RunSite
+) -> None:
+    inventory = bed.inventory(["wrong"], ["wrong"], {"preflight_given_facts": BY_FACTS})
+    played = run_site(inventory, "--tags", "preflight")
+    assert played.code != 0 and set(played.changed.values()) == {0}
+    for code, (mark, remedy) in NAMED.items():
+        assert f"{mark} [{code}]" in played.output and remedy in played.output, played.output[-4000:]

@@ -70,6 +70,8 @@ class Testbed:
     folder: Path
     cache: Path
     hosts: dict[str, Host] = field(default_factory=dict)
+    subnet: str = ""
+    """The first three numbers of every host's address."""
 
     __test__ = False
 
@@ -86,8 +88,20 @@ class Testbed:
         self.folder.mkdir(parents=True, exist_ok=True)
         if not self.key.exists():
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.key)], check=True)
+        self.subnet = self.create_network()
+
+    def create_network(self) -> str:
+        """Its first three numbers. A subnet of our own, so that hosts keep their addresses when they start anew."""
         mtu = f"com.docker.network.driver.mtu={read_mtu()}"
-        docker("network", "create", "--label", self.name, "-o", mtu, self.network)
+        for number in range(1, 255):
+            three = f"10.213.{number}"
+            words = ("network", "create", "--label", self.name, "-o", mtu, "--subnet", f"{three}.0/24")
+            done = docker(*words, self.network, check=False)
+            if done.returncode == 0:
+                return three
+            if "overlap" not in done.stderr:
+                break
+        raise RuntimeError(f"the engine made no network: {done.stderr.strip()}")
 
     def close(self) -> None:
         """Removes every host and the network of this testbed; also what a killed run has left."""
@@ -98,21 +112,32 @@ class Testbed:
             docker("network", "rm", self.network)
         self.hosts.clear()
 
-    def add(self, *names: str, lent: Sequence[Path] = ()) -> list[Host]:
+    def add(self, *names: str, lent: Sequence[Path] = (), published: Sequence[int] = ()) -> list[Host]:
         """Fresh hosts, booted and answering by ssh. Their names begin with the testbed's.
 
-        `lent`: folders of this machine that they see at the same place and cannot write to.
+        `lent`: folders of this machine that they see at the same place and cannot write to; `published`: ports that
+        this machine translates to theirs, see `translated`.
         """
         shown = [word for folder in lent for word in ("-v", f"{folder}:{folder}:ro")]
+        shown += [word for port in published for word in ("-p", str(port))]
         for name in names:
             full = f"{self.name}-{name}"
-            docker("run", "-d", "--name", full, *self.options(full), *shown, self.image)
-            self.hosts[name] = Host(full, address_of(full))
+            address = f"{self.subnet}.{10 + len(self.hosts)}"
+            options = ("--ip", address, *self.options(full), *shown)
+            docker("run", "-d", "--name", full, *options, self.image)
+            self.hosts[name] = Host(full, address)
         fresh = [self.hosts[name] for name in names]
         for host in fresh:
             host.wait_for_boot()
             host.wait_until("systemctl is-active ssh")
         return fresh
+
+    def translated(self, name: str, port: int) -> tuple[str, int]:
+        """The address and the port by which this machine stands in for a host's own."""
+        gateway = "{{range .NetworkSettings.Networks}}{{.Gateway}}{{end}}"
+        address = docker("inspect", "-f", gateway, self.hosts[name].name).stdout.strip()
+        said = docker("port", self.hosts[name].name, str(port)).stdout.splitlines()[0]
+        return address, int(said.rpartition(":")[2])
 
     def restart(self, *names: str) -> None:
         """Starts these hosts anew, all at once, and waits until they are up."""
@@ -120,7 +145,6 @@ class Testbed:
         docker("restart", "--time", "20", *(host.name for host in hosts))
         for host in hosts:
             host.wait_for_boot()
-            assert address_of(host.name) == host.address
 
     def options(self, full: str) -> list[str]:
         """What the machine keeps of compiled wheels is lent to each host, so that none of them compiles."""
@@ -168,11 +192,6 @@ class Testbed:
         path = self.folder / "inventory.yml"
         path.write_text(json.dumps(content, indent=1))
         return path
-
-
-def address_of(name: str) -> str:
-    form = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
-    return docker("inspect", "-f", form, name).stdout.strip()
 
 
 def nameserver() -> str:
