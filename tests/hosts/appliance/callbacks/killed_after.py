@@ -1,4 +1,4 @@
-"""Kills Ansible itself, without a word, when the next task begins after one of a given name."""
+"""Kills Ansible itself, without a word, when the next task or handler begins after one of a given name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,16 @@ class CallbackModule(CallbackBase):
         super().__init__()
         self.is_next = False
 
-    def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
+    def end(self) -> None:
         if self.is_next:
             os.kill(os.getpid(), signal.SIGKILL)
+
+    def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
+        self.end()
         self.is_next = task.get_name() == os.environ["KILLED_AFTER"]
+
+    def v2_playbook_on_handler_task_start(self, task: Any) -> None:
+        self.end()
+
+    def v2_playbook_on_stats(self, stats: Any) -> None:
+        self.end()
