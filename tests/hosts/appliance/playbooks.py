@@ -32,7 +32,12 @@ def run_playbook(
     command = [str(ansible() / "ansible-playbook"), "--inventory", str(inventory), playbook, *words]
     if given:
         command += ["--extra-vars", json.dumps(given)]
-    environment = {**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"}
+    environment = {
+        **os.environ,
+        "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+        "ANSIBLE_NOCOLOR": "1",
+        "ANSIBLE_SSH_CONTROL_PATH_DIR": str(inventory.parent / "cp"),
+    }
     return subprocess.run(
         command,
         cwd=ROOT,
