@@ -59,7 +59,9 @@ def test_what_was_interrupted_is_finished_and_old_lists_are_fetched_before(
 
 
 @pytest.mark.parametrize("module", ["brought_packages"], indirect=True)
-def test_only_what_is_new_and_needed_by_nobody_is_taken_off(module: Any, typed: list[tuple[str, ...]]) -> None:
+def test_only_what_is_new_and_needed_by_nobody_is_taken_off(
+    module: Any, typed: list[tuple[str, ...]]
+) -> None:
     assert module.take_off({"nginx-light"}, {"old-before-us"}) == ["libone", "nginx-light"]
     assert typed[0] == ("apt-mark", "auto", "nginx-light")
     assert typed[-1] == ("apt-get", "-q", "-y", "purge", "libone", "nginx-light")
