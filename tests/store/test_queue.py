@@ -9,7 +9,6 @@ from cluster.domain.states import Desired, JobState, Launcher
 from cluster.services import jobs, nodes, queue
 from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
-from cluster.services.job_counts import count_living
 from cluster.services.leases import Held
 from cluster.services.placing import read_board
 from cluster.services.queue import Wanted
@@ -211,7 +210,6 @@ def test_no_statement_of_the_hot_path_reads_jobs_without_an_index(cluster: Clust
     for one in wanted:
         queue.read_queue(cluster, actor_of(person), one)
     queue.read_counts(cluster)
-    count_living(cluster, actor_of(person))
     jobs.list_jobs(cluster, actor_of(person), [JobState.RUNNING, JobState.STARTING])
     nodes.affected_jobs(cluster, actor_of(person), 1)
     event.remove(cluster.store.engine, "before_cursor_execute", listener)
