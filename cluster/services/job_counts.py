@@ -33,7 +33,8 @@ def of_state(actor: Actor, state: JobState) -> list[Select[Any]]:
     who is held. Of the other states there are few jobs."""
     some = select(Job.id).where(Job.state == literal_column(f"'{state.value}'"))
     if actor.is_administrator:
-        return [some.where(IS_LIVING)]
+        # In the index's order: where most rows wait, PostgreSQL would else begin with the table.
+        return [some.where(IS_LIVING).order_by(Job.id)]
     mine = some.where(Job.workspace_id.in_(own_workspace_ids(actor)), sees_job(actor))
     if state is not JobState.WAITING:
         return [mine.where(IS_LIVING)]

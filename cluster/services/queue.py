@@ -230,6 +230,7 @@ def read_runs(session: Session, actor: Actor, queue: Queue, wanted: Wanted) -> t
         Attempt.job_id.in_(shown), Attempt.ended_at.is_(None)
     )
     begun = {row.job_id: row for row in session.execute(told)}
+    # On PostgreSQL each statement sees its own moment: by now one may have ended.
     return [
         RunningJob(
             seen.get(job_id),
@@ -240,4 +241,5 @@ def read_runs(session: Session, actor: Actor, queue: Queue, wanted: Wanted) -> t
             begun[job_id].progress,
         )
         for job_id in shown
+        if job_id in begun
     ], len(order) > len(shown)
