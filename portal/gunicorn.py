@@ -6,6 +6,7 @@ streams at 1 ms for an ordinary request. One process, so that one Redis reader s
 
 from typing import Any
 
+from cluster.garbage import settle
 from cluster.settings import Settings
 from portal.request_log import configure_logging
 
@@ -36,3 +37,4 @@ control_socket_disable = True
 def post_worker_init(worker: Any) -> None:
     """Streams end by themselves when this process is told to stop."""
     worker.wsgi.extensions["stream_places"].is_closing = lambda: not worker.alive
+    settle()

@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from cluster.bell import RedisBell, connect
 from cluster.domain.attempts import LONGEST_GOODBYE
 from cluster.domain.clocks import ClockWatch
+from cluster.garbage import settle
 from cluster.services.audit_seals import seal_entries
 from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
@@ -223,6 +224,7 @@ def run(settings: Settings) -> None:
     scheduler = Scheduler(replace(cluster, bell=bell), executor, runtime, ears)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: scheduler.stop())
+    settle()
     scheduler.loop()
 
 
