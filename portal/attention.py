@@ -30,7 +30,14 @@ from portal.units import units
 ENDS_SOON_DAYS = 3
 DISK_FULL_SHARE = 0.9
 STUCK_CODES = frozenset(
-    {"waiting.nodes_too_small", "waiting.workspace_expired", "waiting.dataset_failed", "waiting.no_executor"}
+    {
+        "waiting.nodes_too_small",
+        "waiting.cluster_too_small",
+        "waiting.quota_too_small",
+        "waiting.workspace_expired",
+        "waiting.dataset_failed",
+        "waiting.no_executor",
+    }
 )
 """Reasons that no other job's end takes away: somebody has to do something."""
 STUCK_SHOWN = 3

@@ -10,7 +10,6 @@ ACCURACY = "accuracy/validation"
 LOSS = "loss/validation"
 SPEED = "images_per_second"
 EPOCHS = "epochs"
-MANY_ROWS = 8
 
 
 @dataclass(frozen=True)

@@ -72,17 +72,17 @@ def read_board(
     """
     ground = read_ground(cluster, session)
     depths = depths_of(ground, at_least)
-    jobs = {job.id: job for job in read_depths(session, depths)}
-    if line is not None:
-        jobs |= {job.id: job for job in read_line(session, line, first)}
+    found = read_depths(session, depths) + (read_line(session, line, first) if line is not None else [])
+    # A workspace that was made a moment ago is seen by the next look.
+    jobs = {job.id: job for job in found if job.workspace_id in ground.workspaces}
     board = board_of(cluster, session, ground, jobs.values())
     hidden = lines_with_more(board, depths)
     largest = units_left(board) if hidden else 0
     if not largest:
         return board
     more = read_shapes(session, hidden, min(largest, EACH_SHAPE), largest, MOST_SHAPES)
-    found = {job.id: job for job in more if job.id not in jobs}
-    return board_of(cluster, session, ground, [*jobs.values(), *found.values()]) if found else board
+    others = [job for job in more if job.id not in jobs]
+    return board_of(cluster, session, ground, [*jobs.values(), *others]) if others else board
 
 
 def depths_of(ground: Ground, at_least: int) -> dict[int, int]:

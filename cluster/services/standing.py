@@ -3,7 +3,7 @@
 Page, REST and command show the same object. Rows keep only what kind of reason a job had, and since when.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from cluster.domain.advice import advise
 from cluster.domain.forecast import FIRST, Expected, forecast
-from cluster.domain.outlook import MOST_AHEAD, NOTHING_KNOWN, Outlook
+from cluster.domain.outlook import MOST_AHEAD, NOTHING_KNOWN, Outlook, counted_ahead
 from cluster.domain.placement import Decision, Placed
 from cluster.domain.reasons import AheadInQueue, OnHold, Reason, SweepLimit
 from cluster.domain.totals import range_from_totals
@@ -60,10 +60,17 @@ class Queue:
     @cached_property
     def fronts(self) -> dict[int, int]:
         """The job that starts next, by workspace."""
+        return self.first_of_each(job_id for job_id in self.decisions if job_id not in self.blocked)
+
+    @cached_property
+    def foremost(self) -> dict[int, int]:
+        """The job that stands first, by workspace, whatever keeps it."""
+        return self.first_of_each(self.decisions)
+
+    def first_of_each(self, job_ids: Iterable[int]) -> dict[int, int]:
         found: dict[int, int] = {}
-        for job_id in self.decisions:
-            if job_id not in self.blocked:
-                found.setdefault(self.board.jobs[job_id].workspace_id, job_id)
+        for job_id in job_ids:
+            found.setdefault(self.board.jobs[job_id].workspace_id, job_id)
         return found
 
 
@@ -99,8 +106,9 @@ def explain(cluster: Cluster, session: Session, queue: Queue, jobs: Sequence[Job
     obstacles = read_own_obstacles(session, queue, rest)
     holders = read_names(session, {job.held_by for job in rest if job.held_by})
     behind = [job for job in rest if job.held_at is None and job.id not in obstacles]
-    ahead = count_ahead(session, [job.id for job in behind])
-    for job in rest:
+    known |= explain_hidden(cluster, session, queue, behind)
+    ahead = count_ahead(session, [job.id for job in behind if job.id not in known])
+    for job in [job for job in rest if job.id not in known]:
         if job.held_at is not None:
             known[job.id] = Standing(OnHold(holders.get(job.held_by, "…"), job.held_at))
         elif job.id in obstacles:
@@ -108,6 +116,18 @@ def explain(cluster: Cluster, session: Session, queue: Queue, jobs: Sequence[Job
         else:
             known[job.id] = behind_others(cluster, session, queue, job, ahead[job.id])
     return known
+
+
+def explain_hidden(
+    cluster: Cluster, session: Session, queue: Queue, jobs: Sequence[Job]
+) -> dict[int, Standing]:
+    """Of lines of which only jobs were looked at that something of their own keeps: these are looked at deeper."""
+    lines = {job.workspace_id for job in jobs} - queue.fronts.keys() - {queue.line}
+    found: dict[int, Standing] = {}
+    for line in sorted(lines):
+        mine = [job for job in jobs if job.workspace_id == line]
+        found |= explain(cluster, session, look(cluster, session, line), mine)
+    return found
 
 
 def of_front(queue: Queue, job: Job) -> Standing | None:
@@ -126,13 +146,12 @@ def of_front(queue: Queue, job: Job) -> Standing | None:
 
 
 def behind_others(cluster: Cluster, session: Session, queue: Queue, job: Job, ahead: int) -> Standing:
-    counted = min(ahead, MOST_AHEAD)
-    front = queue.fronts.get(job.workspace_id, job.id)
-    outlook = Outlook(ahead=counted, first_ahead=front, is_more_ahead=ahead > MOST_AHEAD)
+    front = queue.fronts.get(job.workspace_id, queue.foremost.get(job.workspace_id, job.id))
+    outlook = counted_ahead(Outlook(first_ahead=front), ahead)
     expected = queue.expected.get(job.id)
     if expected is None and queue.line == job.workspace_id and ahead >= FIRST:
-        expected = expect_by_totals(session, queue, job, counted, outlook.is_more_ahead)
-    return Standing(AheadInQueue(counted, front), expected.added_to(outlook) if expected else outlook)
+        expected = expect_by_totals(session, queue, job, outlook.ahead, outlook.is_more_ahead)
+    return Standing(AheadInQueue(outlook.ahead, front), expected.added_to(outlook) if expected else outlook)
 
 
 def expect_by_totals(session: Session, queue: Queue, job: Job, ahead: int, is_more: bool) -> Expected | None:

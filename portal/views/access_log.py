@@ -1,20 +1,22 @@
 """The access log: who did what from where, found by its address, as a page and as a file; and whether it is whole."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from flask import Blueprint, render_template, request
 from flask.typing import ResponseReturnValue
 
 from cluster.domain.errors import Refused
+from cluster.domain.people import Actor
 from cluster.domain.permissions import require_administrator
 from cluster.services import audit
 from cluster.services.audit_seals import read_standing
+from cluster.services.context import Cluster
 from cluster.services.repair_catalogue import has_repairs
 from cluster.store.audit import AuditEntry
-from portal import filters
+from portal import filters, forms
 from portal.csv_file import Cell, csv_response
 from portal.current import current_actor, current_cluster, is_fragment
 from portal.i18n import zone
@@ -55,15 +57,16 @@ class Wanted:
 def bounds_of(day: str) -> tuple[datetime, datetime]:
     """From midnight to midnight by the installation's own clock. Raises Refused."""
     try:
-        first = datetime.combine(date.fromisoformat(day), time(), zone())
-        return first, datetime.combine(first.date() + timedelta(days=1), time(), zone())
+        first = date.fromisoformat(day)
+        begin, end = (datetime.combine(each, time(), zone()) for each in (first, first + timedelta(days=1)))
+        return begin.astimezone(UTC), end.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise Refused("day", "value.not_a_day", value=day[:40]) from error
 
 
 def read_wanted() -> Wanted:
     return Wanted(
-        who=request.args.get("who", "").strip()[:64],
+        who=forms.checked("who", request.args.get("who", ""))[:64],
         kind=filters.chosen("kind", KINDS),
         outcome=filters.chosen("outcome", OUTCOMES),
         day=request.args.get("day", ""),
@@ -78,7 +81,7 @@ def page() -> ResponseReturnValue:
     if filters.chosen("format", ("html", "csv"), "html") == "csv":
         require_administrator(actor)
         name = f"access-log{'-' + wanted.day if wanted.day else ''}.csv"
-        return csv_response(name, COLUMNS, list(rows_of(wanted)))
+        return csv_response(name, COLUMNS, rows_of(cluster, actor, wanted.as_filters()))
     found = audit.list_entries(
         cluster, actor, **wanted.as_filters(), before_id=filters.number("before"), limit=PAGE_LENGTH + 1
     )
@@ -95,13 +98,11 @@ def page() -> ResponseReturnValue:
     )
 
 
-def rows_of(wanted: Wanted) -> Iterator[list[Cell]]:
-    """Newest first, read piece by piece."""
+def rows_of(cluster: Cluster, actor: Actor, chosen: Mapping[str, Any]) -> Iterator[list[Cell]]:
+    """Newest first, read piece by piece while it is sent: the log may be larger than the memory."""
     before: int | None = None
     while True:
-        piece = audit.list_entries(
-            current_cluster(), current_actor(), **wanted.as_filters(), before_id=before, limit=PIECE
-        )
+        piece = audit.list_entries(cluster, actor, **chosen, before_id=before, limit=PIECE)
         yield from (row_of(entry) for entry in piece)
         if len(piece) < PIECE:
             return

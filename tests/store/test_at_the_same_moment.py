@@ -3,6 +3,7 @@
 import threading
 import time
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import select, text
@@ -11,7 +12,7 @@ from cluster.domain.exits import Outcome
 from cluster.domain.jobs import JobRequest
 from cluster.domain.states import EnvironmentState, JobState, Launcher, TrainingKind
 from cluster.domain.sweeps import SweepRequest
-from cluster.services import attempts, moves, storage, sweep_stops, sweeps, trainings
+from cluster.services import attempts, moves, placing, storage, sweep_stops, sweeps, trainings
 from cluster.services.context import Cluster
 from cluster.services.dispatch import look_at_queue, place_waiting, write_reasons
 from cluster.services.leases import hold_lease
@@ -115,3 +116,22 @@ def test_a_repeated_sweep_is_answered_also_when_it_could_not_be_made_any_more(cl
         session.get_one(type(workspace), workspace.id).ended_at = cluster.clock()
     again = sweeps.submit_sweep(cluster, person, training.id, request, ("key", "hash"))
     assert again.id == first.id
+
+
+@on_postgresql
+def test_a_workspace_that_is_made_while_somebody_looks_is_seen_by_the_next_look(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_environment(cluster)
+    a_node(cluster, 2)
+    first = a_job(cluster, a_training(cluster, a_workspace(cluster)))
+    read = placing.read_ground
+
+    def and_a_workspace_is_made(*asked: Any) -> placing.Ground:
+        ground = read(*asked)
+        a_job(cluster, a_training(cluster, a_workspace(cluster)))
+        return ground
+
+    monkeypatch.setattr(placing, "read_ground", and_a_workspace_is_made)
+    with cluster.store.read() as session:
+        assert list(placing.read_board(cluster, session).jobs) == [first.id]

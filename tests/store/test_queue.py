@@ -5,7 +5,7 @@ import threading
 from sqlalchemy import event, insert, select, text, update
 
 from cluster.domain.jobs import JobRequest
-from cluster.domain.states import Desired, JobState, Launcher
+from cluster.domain.states import DatasetState, Desired, JobState, Launcher
 from cluster.services import jobs, nodes, queue
 from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
@@ -95,6 +95,25 @@ def test_who_is_ahead_is_exact_to_a_thousand(cluster: Cluster, held: Held) -> No
     assert told[199].outlook.starts_at < told[1002].outlook.earliest_at < told[1002].outlook.latest_at
     counts = {one.code: (one.count, one.is_more) for one in queue.read_counts(cluster)[0]}
     assert counts == {"waiting.ahead_in_queue": (1000, True), "waiting.quota_used": (1, False)}
+
+
+def test_who_stands_behind_jobs_without_data_alone_is_the_front_in_lists_too(
+    cluster: Cluster, held: Held
+) -> None:
+    node = a_node(cluster, 1)
+    workspace = a_workspace(cluster, units=2)
+    training = a_training(cluster, workspace)
+    holding(cluster, a_job(cluster, training, state=JobState.RUNNING), node.units)
+    preparing = a_dataset(cluster, workspace, state=DatasetState.PREPARING)
+    for _ in range(3):
+        a_job(cluster, training, dataset_id=preparing.id)
+    front, behind = a_job(cluster, training), a_job(cluster, training)
+    told = queue.read_standings(cluster, [front, behind])
+    assert told[front.id].code == "waiting.not_enough_units"
+    assert (told[behind.id].code, told[behind.id].outlook.first_ahead) == (
+        "waiting.ahead_in_queue",
+        front.id,
+    )
 
 
 def test_reasons_are_counted_and_chosen(cluster: Cluster, held: Held) -> None:

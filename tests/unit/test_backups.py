@@ -50,6 +50,19 @@ def test_a_restored_backup_has_every_row(lab: Cluster) -> None:
     assert list((lab.settings.state_dir / "database").iterdir()) == []
 
 
+def test_what_a_killed_backup_has_left_goes_with_the_next_one(lab: Cluster) -> None:
+    database = lab.settings.state_dir / "database"
+    (database / ".backup-4711.db").touch()
+    (database / ".backup-4711.db-journal").touch()
+    (database / ".drill-abc").mkdir()
+    (database / "groundcrew.db").touch()
+    lab.settings.backups.mkdir(exist_ok=True)
+    (lab.settings.backups / "groundcrew-20261101-030000.sql.unfinished").touch()
+    _, file = made(lab)
+    assert [path.name for path in database.iterdir()] == ["groundcrew.db"]
+    assert {path.name for path in lab.settings.backups.iterdir()} == {file.name, f"{file.name}.json"}
+
+
 def test_one_flipped_bit_is_found(lab: Cluster) -> None:
     _, file = made(lab)
     content = bytearray(file.read_bytes())

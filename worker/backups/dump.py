@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterable, Iterator
@@ -29,6 +30,7 @@ def make_backup(settings: Settings, now: datetime, anchor: tuple[int, str] | Non
         raise Unavailable("backup.sqlite_only")
     folder = settings.backups
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    forget_unfinished(settings)
     name = f"groundcrew-{now.astimezone(settings.zone):%Y%m%d-%H%M%S}.sql.zst"
     scratch = settings.state_dir / "database" / f".backup-{os.getpid()}.db"
     try:
@@ -42,6 +44,15 @@ def make_backup(settings: Settings, now: datetime, anchor: tuple[int, str] | Non
             scratch.with_name(scratch.name + suffix).unlink(missing_ok=True)
     write_manifest(folder, manifest)
     return manifest
+
+
+def forget_unfinished(settings: Settings) -> None:
+    """What a killed backup or drill has left. Only one repair runs here at a time, so none of it is at work."""
+    database = settings.state_dir / "database"
+    for path in (*database.glob(".backup-*.db*"), *settings.backups.glob("groundcrew-*.unfinished")):
+        path.unlink(missing_ok=True)
+    for drill in database.glob(".drill-*"):
+        shutil.rmtree(drill, ignore_errors=True)
 
 
 def write_text(path: Path, lines: Iterable[str]) -> tuple[int, str]:

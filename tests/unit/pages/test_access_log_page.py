@@ -59,7 +59,16 @@ def test_a_formula_in_an_entry_stays_text(lab: Lab) -> None:
 
 def test_what_is_no_day_and_no_kind_is_said(lab: Lab) -> None:
     browser = lab.browser(lab.administrator)
-    for address in ("day=yesterday", "kind=secrets", "outcome=x", "before=x"):
+    bad = (
+        "day=yesterday",
+        "day=0001-01-01",
+        "day=9999-12-31",
+        "kind=secrets",
+        "outcome=x",
+        "who=%00",
+        "before=x",
+    )
+    for address in bad:
         assert browser.get(f"/access-log?{address}").status_code == 422, address
 
 
