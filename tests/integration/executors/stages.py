@@ -18,6 +18,7 @@ from cluster.domain.attempts import Seen
 from cluster.domain.exits import ExitTruth
 from tests.integration.executors.acts import Act
 from worker.adapters.engine import Engine
+from worker.adapters.systemd import SystemdLauncher
 from worker.executors.contract import Executor, Handle, StartPlan
 from worker.executors.docker import DockerExecutor
 from worker.executors.process import ProcessExecutor
@@ -27,6 +28,10 @@ from worker.views import ContainerView, MachineView, View
 PYTHON = "/usr/bin/python3"
 UID, GID = 190_001, 190_001
 IS_ROOT = os.geteuid() == 0
+AS_UNITS = os.environ.get("GROUNDCREW_TEST_LAUNCHER") == "systemd"
+"""Each shim a transient unit: on hosts where systemd is process 1 (tests/hosts/appliance/test_jobs_as_units.py)."""
+UNIT_NUMBERS = itertools.count(1)
+"""A name of a unit is used once: systemd forgets the last one a moment after its end."""
 
 
 class Stage(Protocol):
@@ -132,10 +137,12 @@ class ProcessStage(RealStage):
     executor: Executor = field(init=False)
 
     def __post_init__(self) -> None:
+        if AS_UNITS:
+            self.numbers = UNIT_NUMBERS
         self.executor = self.open_again()
 
     def open_again(self) -> Executor:
-        return ProcessExecutor(self.runtime, self.ground / "storage")
+        return ProcessExecutor(self.runtime, self.ground / "storage", SystemdLauncher() if AS_UNITS else None)
 
     def lose_shim(self, plan: StartPlan, handle: Handle) -> None:
         os.kill(handle["pid"], signal.SIGKILL)

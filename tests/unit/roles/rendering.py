@@ -66,6 +66,7 @@ def environment(kind: type[Environment]) -> Environment:
     made = kind(undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
     made.context_class = Lazy
     made.tests["version"] = is_version
+    made.filters["combine"] = lambda value, more: value | more
     made.filters["regex_replace"] = lambda value, pattern, by="": re.sub(pattern, by, value)
     made.filters["regex_search"] = regex_search
     return made

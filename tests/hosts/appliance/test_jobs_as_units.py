@@ -1,0 +1,51 @@
+"""The contract suite of the process executor on a host where systemd is process 1: each attempt a transient unit."""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.hosts.appliance import testbed as testbeds
+from tests.hosts.appliance.conftest import CACHE, ROOT
+from tests.hosts.appliance.testbed import Testbed, quoted
+
+SUITE = "tests/integration/executors"
+OTHERS = "not docker and not simulated and not nursery"
+"""Executors and launchers that have their own place in this suite."""
+
+
+@pytest.fixture(scope="module")
+def bed(image: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
+    """Its host reads this checkout and the tests' own environment, which starts with the distribution's Python."""
+    with testbeds.testbed("gc-hosts-units", image, tmp_path_factory.mktemp("bed"), CACHE) as bed:
+        bed.lent = (ROOT, Path(sys.prefix))
+        yield bed
+
+
+@pytest.mark.long
+def test_the_contract_of_the_process_executor_holds_for_transient_units(bed: Testbed) -> None:
+    (host,) = bed.add("one")
+    words = [
+        sys.executable,
+        "-B",
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        SUITE,
+        "-k",
+        OTHERS,
+        "-m",
+        "",
+    ]
+    done = host.run(f"cd {ROOT} && GROUNDCREW_TEST_LAUNCHER=systemd {quoted(*words)}")
+    counted = re.search(r"^(\d+) passed", done.stdout, re.M)
+    assert done.returncode == 0 and counted, done.stdout[-6000:]
+    assert int(counted[1]) >= 30, done.stdout[-500:]
+    assert "skipped" not in done.stdout.splitlines()[-1], done.stdout[-2000:]
+    assert host.ask("systemctl list-units --all --no-legend --plain 'gc-*'") == ""
+    began = host.ask("journalctl --output=cat --no-pager | grep -c 'Started gc-.*Groundcrew job' || true")
+    assert int(began) >= 20
