@@ -18,34 +18,30 @@ OTHERS = "not docker and not simulated and not nursery"
 
 @pytest.fixture(scope="module")
 def bed(image: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
-    """Its host reads this checkout and the tests' own environment, which starts with the distribution's Python."""
+    """With a name of its own."""
     with testbeds.testbed("gc-hosts-units", image, tmp_path_factory.mktemp("bed"), CACHE) as bed:
-        bed.lent = (ROOT, Path(sys.prefix))
         yield bed
 
 
 @pytest.mark.long
 def test_the_contract_of_the_process_executor_holds_for_transient_units(bed: Testbed) -> None:
-    (host,) = bed.add("one")
+    """The host reads this checkout and the tests' own environment, which starts with the distribution's Python."""
+    (host,) = bed.add("one", lent=(ROOT, Path(sys.prefix)))
     words = [
-        sys.executable,
-        "-B",
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
+        *(sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"),
         SUITE,
         "-k",
         OTHERS,
         "-m",
         "",
     ]
+    words += [f"--ignore={SUITE}/test_{name}.py" for name in ("containers", "simulated", "nursery")]
     done = host.run(f"cd {ROOT} && GROUNDCREW_TEST_LAUNCHER=systemd {quoted(*words)}")
     counted = re.search(r"^(\d+) passed", done.stdout, re.M)
     assert done.returncode == 0 and counted, done.stdout[-6000:]
-    assert int(counted[1]) >= 30, done.stdout[-500:]
-    assert "skipped" not in done.stdout.splitlines()[-1], done.stdout[-2000:]
+    assert int(counted[1]) >= 80, done.stdout[-500:]
+    # In a container the kernel's word about a process that took too much memory is not to be had.
+    assert done.stdout.count("SKIPPED") <= 1, done.stdout[-2000:]
     assert host.ask("systemctl list-units --all --no-legend --plain 'gc-*'") == ""
     began = host.ask("journalctl --output=cat --no-pager | grep -c 'Started gc-.*Groundcrew job' || true")
     assert int(began) >= 20

@@ -69,8 +69,6 @@ class Testbed:
     image: str
     folder: Path
     cache: Path
-    lent: Sequence[Path] = ()
-    """Folders of this machine that every host sees under the same path and cannot change."""
     hosts: dict[str, Host] = field(default_factory=dict)
     subnet: str = ""
     """The first three numbers of every host's address."""
@@ -155,7 +153,6 @@ class Testbed:
             for folder in sorted(self.cache.glob("wheels-*"))
             for word in ("-v", f"{folder}:/var/cache/groundcrew/{folder.name}:ro")
         ]
-        lent += [word for folder in self.lent for word in ("-v", f"{folder}:{folder}:ro")]
         return [
             *("--hostname", full, "--network", self.network, "--label", self.name, *RIGHTS, *lent),
             *("--restart", "unless-stopped", "-e", f"HOST_DNS={nameserver()}"),
