@@ -17,13 +17,13 @@ from cluster.domain.states import (
     WorkspaceState,
 )
 from cluster.domain.terms import days_left, workspace_state
-from cluster.services import environments, nodes, operations, places
+from cluster.services import environments, executor_silence, nodes, operations, places
 from cluster.services.nodes import NodeView
 from cluster.services.places import Place
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Job
 from portal.current import current_actor, current_cluster, read_once
-from portal.i18n import _, ago, ngettext, percent
+from portal.i18n import _, ago, clock, ngettext, percent
 from portal.saying import operation_word, say
 from portal.units import units
 
@@ -62,7 +62,8 @@ class Line:
 def attention() -> list[Line]:
     """Read once per request: the page and the rail show the same."""
     if "attention" not in g:
-        found = [*stuck_jobs(), *environment_lines(), *node_lines(), *failed_lines(), *term_lines()]
+        found = [*stuck_jobs(), *environment_lines(), *engine_lines(), *node_lines()]
+        found += [*failed_lines(), *term_lines()]
         g.attention = sorted(found, key=lambda line: URGENCY.index(line.kind))
     lines: list[Line] = g.attention
     return lines
@@ -101,6 +102,15 @@ def environment_lines() -> Iterator[Line]:
     else:
         href = url_for("operations.page", operation_id=environment.operation_id)
         yield Line("failed", what, detail, href, _("See what failed"), place="/operations")
+
+
+def engine_lines() -> Iterator[Line]:
+    """For administrators: what starts jobs does not answer."""
+    silence = executor_silence.read_silence(current_cluster()) if current_actor().is_administrator else None
+    if silence is not None:
+        what, since = say(silence.code, silence.data), clock(silence.since)
+        detail = _("since %(time)s nothing starts; what runs goes on", time=since)
+        yield Line("unreachable", what, detail, url_for("nodes.index"), _("See nodes"), place="/nodes")
 
 
 def node_lines() -> Iterator[Line]:

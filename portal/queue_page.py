@@ -13,7 +13,8 @@ from cluster.domain.placement import NodeUnits
 from cluster.domain.states import NodeState
 from cluster.services import jobs, queue
 from cluster.services.context import Cluster
-from cluster.services.queue import Place, QueueView, RunningJob, Wanted
+from cluster.services.queue import Place, QueueView, Wanted
+from cluster.services.runs import RunningJob
 from cluster.services.standing import Standing
 from cluster.store.jobs import Job
 from portal import filters
@@ -86,8 +87,10 @@ def read_wanted(limit: int) -> Wanted:
         workspace_id=filters.number("workspace"),
         user_id=filters.number("user"),
         reason=request.args.get("reason", "")[:60] or None,
+        state=filters.chosen("state", queue.STATES) or None,
         after=read_place(request.args.get("after", "")),
         after_front=filters.number("front"),
+        after_run=filters.number("run"),
         limit=limit,
     )
 
@@ -115,6 +118,22 @@ def read_front(text: str) -> int:
 
 def write_place(place: Place | None) -> str | None:
     return f"{place[0]}.{place[1]}" if place else None
+
+
+def people_of(view: QueueView, actor: Actor, chosen: int | None) -> list[tuple[int, str]]:
+    """Whose jobs stand on this page, by name, for the filter; the reader has a word of their own there."""
+    rows = [line.job for line in view.waiting] + [run.job for run in view.running]
+    found = {job.user_id: job.user.name for job in rows if job is not None and job.user_id != actor.user_id}
+    if chosen is not None and chosen != actor.user_id:
+        found.setdefault(chosen, f"user-{chosen}")
+    return sorted(found.items(), key=lambda each: each[1])
+
+
+def next_start(lines: list[Line], wanted: Wanted, moment: datetime) -> datetime | None:
+    """When the first of the line starts, as far as that is known; told at the front of the queue only."""
+    if wanted.after or wanted.after_front or wanted.reason:
+        return None
+    return min((line.starts_at for line in lines if line.starts_at and line.starts_at > moment), default=None)
 
 
 def lines_of(view: QueueView, moment: datetime) -> list[Line]:

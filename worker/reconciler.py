@@ -69,6 +69,8 @@ class Reconciler:
         self.ended = 0
         """How many attempts have ended under our eyes."""
         self.not_started: dict[int, NotStarted] = {}
+        self.silence: CannotTell | None = None
+        """Why the executor could not say at the last look for strays what runs."""
 
     def reconcile(self, held: Held, renew: Callable[[], object] = lambda: None, requeue: bool = False) -> int:
         """How many attempts live. `renew` is called before each, for starting many takes a while.
@@ -268,7 +270,9 @@ class Reconciler:
             self.executor.forget_all_but(known)
         except CannotTell as silence:
             log.warning("the executor does not answer", code=silence.code, **silence.data)
+            self.silence = silence
             return None
+        self.silence = None
         return len(strays)
 
 

@@ -19,6 +19,7 @@ from cluster.garbage import settle
 from cluster.services.audit_seals import seal_entries
 from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
+from cluster.services.executor_silence import note_silence
 from cluster.services.leases import Held, LeaseLost, hold_lease, release_lease
 from cluster.services.operations import sweep_operations
 from cluster.services.queue_totals import refresh_totals
@@ -176,7 +177,9 @@ class Scheduler:
     def end_strays(self, held: Held) -> None:
         """A lost node that speaks again gets new work only once nothing old is left on it."""
         healed = list_healed(self.cluster)
-        if self.reconciler.end_strays() == 0 and healed:
+        strays, silence = self.reconciler.end_strays(), self.reconciler.silence
+        note_silence(self.cluster, held, silence.code if silence else None, silence.data if silence else {})
+        if strays == 0 and healed:
             welcome_back(self.cluster, held, healed)
             log.info("lost nodes are back", nodes=healed)
             self.ears.wake()

@@ -4,26 +4,22 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Select, select, tuple_
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy.orm import Session
 
 from cluster.domain.people import Actor
 from cluster.domain.placement import NodeUnits
 from cluster.services.context import Cluster
-from cluster.services.jobs import LOADS
 from cluster.services.lines import WAITING
 from cluster.services.queue_counts import Causes, ReasonCount, count_reasons, read_causes
+from cluster.services.queue_rows import of_user, read_rows
+from cluster.services.runs import RunningJob, read_runs
 from cluster.services.standing import Queue, Standing, explain, look, look_at_all, with_advice
-from cluster.store.jobs import IS_LIVING, Attempt, Job
-from cluster.store.users import User
+from cluster.store.jobs import IS_LIVING, Job
 from cluster.store.visibility import sees_job
-from cluster.store.workspaces import Workspace
 
 RUNNING_SHOWN = 25
-NAMES = (
-    joinedload(Job.user).load_only(User.id, User.name),
-    joinedload(Job.workspace).load_only(Workspace.id, Workspace.name),
-)
-"""What a line of the queue says of a job besides its own row."""
+STATES = ("waiting", "held", "running")
+"""What the queue can be asked for: who stands in line, who is held, who runs. Without a wish: all of them."""
 Place = tuple[int, int]
 """Position and id of the last job of a page: the next page begins behind it."""
 
@@ -35,14 +31,22 @@ class Wanted:
     workspace_id: int | None = None
     user_id: int | None = None
     reason: str | None = None
+    state: str | None = None
+    """One of STATES."""
     after: Place | None = None
     after_front: int | None = None
     """Pages of everybody's queue begin with the fronts of all lines, in the order of their turns."""
+    after_run: int | None = None
+    """The last running job of the page before."""
     limit: int = 50
 
     @property
     def is_everything(self) -> bool:
-        return self.workspace_id is None and self.user_id is None and self.reason is None
+        return (self.workspace_id, self.user_id, self.reason) == (None, None, None) and self.state != "held"
+
+    @property
+    def is_filtered(self) -> bool:
+        return not self.is_everything or self.state is not None
 
 
 @dataclass(frozen=True)
@@ -56,25 +60,13 @@ class WaitingJob:
 
 
 @dataclass(frozen=True)
-class RunningJob:
-    """`part` of its way is done, 0 to 1, as it says itself; None where it does not."""
-
-    job: Job | None
-    units: int
-    nodes: tuple[str, ...]
-    started_at: datetime | None
-    ends_at: datetime | None
-    part: float | None = None
-
-
-@dataclass(frozen=True)
 class QueueView:
     waiting: list[WaitingJob]
     next_after: Place | None
     next_after_front: int | None
     reasons: list[ReasonCount]
     running: list[RunningJob]
-    more_running: bool
+    next_after_run: int | None
     nodes: list[NodeUnits]
 
 
@@ -90,12 +82,12 @@ def read_queue(
         whole = wanted.workspace_id is None
         queue = look_at_all(cluster, session) if whole else look(cluster, session, wanted.workspace_id)
         causes = read_causes(session, queue)
-        ids, next_after, next_front = read_page(session, queue, causes, wanted)
+        ids, next_after, next_front = read_page(session, actor, queue, causes, wanted)
         rows, seen = read_rows(session, actor, ids, opened)
         standings = explain(cluster, session, queue, list(rows.values()))
         if opened in standings:
             standings[opened] = with_advice(queue, rows[opened], standings[opened])
-        running, more = read_runs(session, actor, queue, wanted)
+        running, next_run = read_runs_of(session, actor, queue, wanted)
         return QueueView(
             [
                 WaitingJob(job_id, seen.get(job_id), rows[job_id].units, standings[job_id])
@@ -106,7 +98,7 @@ def read_queue(
             next_front,
             count_reasons(session, queue, causes, wanted.workspace_id),
             running,
-            more,
+            next_run,
             list(queue.board.nodes),
         )
 
@@ -137,21 +129,35 @@ def read_counts(cluster: Cluster) -> tuple[list[ReasonCount], datetime | None]:
         return counts, session.scalar(oldest)
 
 
+def read_runs_of(
+    session: Session, actor: Actor, queue: Queue, wanted: Wanted
+) -> tuple[list[RunningJob], int | None]:
+    """Beside what waits the first few; all of them, page by page, where they are asked for."""
+    if wanted.state in ("waiting", "held"):
+        return [], None
+    is_page = wanted.state == "running"
+    limit, after = (wanted.limit, wanted.after_run) if is_page else (RUNNING_SHOWN, None)
+    return read_runs(session, actor, queue.board, limit, wanted.workspace_id, wanted.user_id, after)
+
+
 def read_page(
-    session: Session, queue: Queue, causes: Causes, wanted: Wanted
+    session: Session, actor: Actor, queue: Queue, causes: Causes, wanted: Wanted
 ) -> tuple[list[int], Place | None, int | None]:
     """The ids of one page; where the next one begins: behind a place, or behind a front."""
+    if wanted.state == "running":
+        return [], None, None
     if wanted.reason in causes.by_front:
-        fronts = [job_id for job_id in causes.by_front[wanted.reason] if fits(queue, job_id, wanted)]
-        return cut_fronts(fronts, wanted)
+        if wanted.state == "held":
+            return [], None, None
+        return cut_fronts(fronts_of(session, actor, queue, causes.by_front[wanted.reason], wanted), wanted)
     if wanted.is_everything and wanted.after is None:
         ids, _, next_front = cut_fronts(list(queue.decisions), wanted)
         missing = wanted.limit - len(ids)
         if next_front is not None or missing == 0:
             return ids, None if next_front else (-(1 << 62), 0), next_front
-        more, following = read_places(session, queue, causes, wanted, missing)
+        more, following = read_places(session, actor, queue, causes, wanted, missing)
         return ids + more, following, None
-    ids, following = read_places(session, queue, causes, wanted, wanted.limit)
+    ids, following = read_places(session, actor, queue, causes, wanted, wanted.limit)
     return ids, following, None
 
 
@@ -162,19 +168,26 @@ def cut_fronts(fronts: list[int], wanted: Wanted) -> tuple[list[int], None, int 
     return page, None, page[-1] if page and is_more else None
 
 
-def fits(queue: Queue, job_id: int, wanted: Wanted) -> bool:
-    return wanted.workspace_id in (None, queue.board.jobs[job_id].workspace_id)
+def fronts_of(session: Session, actor: Actor, queue: Queue, fronts: list[int], wanted: Wanted) -> list[int]:
+    """Those of the wished workspace and person."""
+    found = [
+        job_id for job_id in fronts if wanted.workspace_id in (None, queue.board.jobs[job_id].workspace_id)
+    ]
+    if wanted.user_id is None:
+        return found
+    mine = of_user(session, actor, found, wanted.user_id)
+    return [job_id for job_id in found if job_id in mine]
 
 
 def read_places(
-    session: Session, queue: Queue, causes: Causes, wanted: Wanted, limit: int
+    session: Session, actor: Actor, queue: Queue, causes: Causes, wanted: Wanted, limit: int
 ) -> tuple[list[int], Place | None]:
     """By place in the line; each of the queries is one search of an index."""
     base = select(Job.position, Job.id).where(Job.state == WAITING)
     if wanted.after is not None:
         base = base.where(tuple_(Job.position, Job.id) > tuple_(*wanted.after))
     if wanted.user_id is not None:
-        base = base.where(Job.user_id == wanted.user_id)
+        base = base.where(Job.user_id == wanted.user_id, sees_job(actor))
     if wanted.workspace_id is not None:
         base = base.where(Job.workspace_id == wanted.workspace_id)
     if wanted.reason is not None:
@@ -190,56 +203,8 @@ def read_places(
 
 def by_index(base: Select[int, int], wanted: Wanted) -> list[Select[int, int]]:
     """A workspace's line and its held jobs have an index each."""
+    if wanted.state is not None:
+        return [base.where(Job.held_at.is_not(None) if wanted.state == "held" else Job.held_at.is_(None))]
     if wanted.workspace_id is None or wanted.user_id is not None:
         return [base]
     return [base.where(Job.held_at.is_(None)), base.where(Job.held_at.is_not(None))]
-
-
-def read_rows(
-    session: Session, actor: Actor, ids: list[int], opened: int | None
-) -> tuple[dict[int, Job], dict[int, Job]]:
-    """All of them, and those that the person may see, with their user and workspace; `opened` with everything."""
-    query = select(Job, sees_job(actor).label("seen")).where(Job.id.in_(ids)).options(*NAMES)
-    rows, seen = {}, {}
-    for job, is_seen in session.execute(query):
-        rows[job.id] = job
-        if is_seen:
-            seen[job.id] = job
-    if opened in seen:
-        whole = select(Job).where(Job.id == opened).options(*LOADS)
-        session.scalars(whole.execution_options(populate_existing=True)).all()
-    return rows, seen
-
-
-def read_runs(session: Session, actor: Actor, queue: Queue, wanted: Wanted) -> tuple[list[RunningJob], bool]:
-    """The soonest known ends first; whether there are more than are shown."""
-    ends = {run.job_id: run.ends_at for run in queue.board.running}
-    units: dict[int, int] = {}
-    for run in queue.board.running:
-        if wanted.workspace_id in (None, run.workspace_id):
-            units[run.job_id] = units.get(run.job_id, 0) + run.units
-    order = sorted(units, key=lambda job_id: (ends[job_id] is None, ends[job_id] or queue.board.now, job_id))
-    shown = order[:RUNNING_SHOWN]
-    names: dict[int, list[str]] = {job_id: [] for job_id in shown}
-    by_id = {node.node_id: node.name for node in queue.board.nodes}
-    for run in queue.board.running:
-        if run.job_id in names:
-            names[run.job_id].append(by_id[run.node_id])
-    _rows, seen = read_rows(session, actor, shown, None)
-    told = select(Attempt.job_id, Attempt.started_at, Attempt.progress).where(
-        Attempt.job_id.in_(shown), Attempt.ended_at.is_(None)
-    )
-    begun = {row.job_id: row for row in session.execute(told)}
-    # On PostgreSQL each statement sees its own moment: by now one may have ended.
-    return [
-        RunningJob(
-            seen.get(job_id),
-            units[job_id],
-            tuple(names[job_id]),
-            begun[job_id].started_at,
-            ends[job_id],
-            begun[job_id].progress,
-        )
-        for job_id in shown
-        if job_id in begun
-    ], len(order) > len(shown)

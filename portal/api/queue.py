@@ -5,7 +5,8 @@ from typing import Any
 from flask.views import MethodView
 
 from cluster.services import queue
-from cluster.services.queue import QueueView, RunningJob, WaitingJob, Wanted
+from cluster.services.queue import QueueView, WaitingJob, Wanted
+from cluster.services.runs import RunningJob
 from portal import queue_page
 from portal.api.blueprint import ApiBlueprint, named
 from portal.api.jobs import describe_standing
@@ -14,6 +15,7 @@ from portal.current import current_actor, current_cluster
 
 blueprint = ApiBlueprint("queue", "The queue: who waits, in which order and why; who runs.")
 FRONT = "front-"
+RUN = "run-"
 
 
 @blueprint.route("")
@@ -26,26 +28,31 @@ class TheQueue(MethodView):
         Everybody's queue begins with the fronts of all lines in the order of their turns.
         """
         actor, cursor = current_actor(), query["cursor"]
-        is_front = cursor.startswith(FRONT)
+        is_front, is_run = cursor.startswith(FRONT), cursor.startswith(RUN)
         wanted = Wanted(
             workspace_id=query["workspace_id"],
             user_id=actor.user_id if query["mine"] else None,
             reason=query["reason"],
-            after=None if is_front else queue_page.read_place(cursor),
+            state=query["state"],
+            after=None if is_front or is_run else queue_page.read_place(cursor),
             after_front=queue_page.read_front(cursor.removeprefix(FRONT)) if is_front else None,
+            after_run=queue_page.read_front(cursor.removeprefix(RUN)) if is_run else None,
             limit=query["limit"],
         )
         view = queue.read_queue(current_cluster(), actor, wanted)
         return {
             "waiting": [describe_waiting(one) for one in view.waiting],
-            "next_cursor": next_cursor(view),
+            "next_cursor": next_cursor(view, wanted),
             "reasons": [{"code": one.code, "count": one.count, "more": one.is_more} for one in view.reasons],
             "running": [describe_running(one) for one in view.running],
-            "more_running": view.more_running,
+            "more_running": view.next_after_run is not None,
         }
 
 
-def next_cursor(view: QueueView) -> str | None:
+def next_cursor(view: QueueView, wanted: Wanted) -> str | None:
+    """Of what waits; of what runs where only that was asked for."""
+    if wanted.state == "running":
+        return None if view.next_after_run is None else f"{RUN}{view.next_after_run}"
     if view.next_after_front is not None:
         return f"{FRONT}{view.next_after_front}"
     return queue_page.write_place(view.next_after)
@@ -69,6 +76,7 @@ def describe_running(one: RunningJob) -> dict[str, Any]:
         "job": named(one.job),
         "units": one.units,
         "nodes": list(one.nodes),
+        "progress": one.part,
         "started_at": one.started_at,
         "ends_at": one.ends_at,
     }

@@ -5,6 +5,7 @@ from typing import Any
 from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields, validate
 
 from cluster.domain.states import Launcher
+from cluster.services.queue import STATES
 from cluster.store.base import LARGEST_ID
 
 IS_ID = validate.Range(1, LARGEST_ID)
@@ -133,6 +134,11 @@ class QueueQuery(Body):
     workspace_id = fields.Integer(load_default=None, validate=IS_ID)
     mine = fields.Boolean(load_default=False)
     reason = fields.String(load_default=None, validate=validate.Length(max=60))
+    state = fields.String(
+        load_default=None,
+        validate=validate.OneOf(STATES),
+        metadata={"description": "who stands in line, who is held, or who runs; all where it is missing"},
+    )
     limit = fields.Integer(load_default=50, validate=validate.Range(1, 200))
     cursor = fields.String(
         load_default="",
@@ -159,6 +165,7 @@ class RunningNow(Answer):
     nodes = fields.List(fields.String(), required=True)
     started_at = fields.AwareDateTime(allow_none=True)
     ends_at = fields.AwareDateTime(allow_none=True)
+    progress = fields.Float(allow_none=True, metadata={"description": "0 to 1, as the job says itself"})
 
 
 class CountedReason(Answer):

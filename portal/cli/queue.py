@@ -1,6 +1,7 @@
 """`groundcrew queue`: who waits, in the true order and why."""
 
 import json
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -14,31 +15,29 @@ from .words import say
 @click.command()
 @click.option("-w", "--workspace", metavar="NAME", help="The whole line of one workspace.")
 @click.option("--mine", is_flag=True)
+@click.option(
+    "--state", type=click.Choice(["waiting", "held", "running"]), help="Who stands in line, is held, or runs."
+)
 @click.option("--limit", default=50, type=click.IntRange(1, 200))
 @output_option
 @click.pass_obj
-def queue(client: Client, workspace: str | None, mine: bool, limit: int, output: str) -> None:
-    """What waits, in the order in which it will start, and why."""
+def queue(
+    client: Client, workspace: str | None, mine: bool, state: str | None, limit: int, output: str
+) -> None:
+    """What waits, in the order in which it will start, and why; with --state running what runs."""
     workspace_id = find_workspace(client, workspace) if workspace else None
     query = {"mine": str(mine).lower(), "limit": limit} | (
         {"workspace_id": workspace_id} if workspace_id else {}
     )
+    query |= {"state": state} if state else {}
     answer = client.get("/queue", **query)
     if output == "json":
         click.echo(json.dumps(answer, ensure_ascii=False, indent=2))
         return
-    columns = {
-        "Job": lambda row: f"job-{row['id']}",
-        "Starts": lambda row: starts(row["waiting"]),
-        "Workspace": lambda row: row["workspace"]["name"] if row["workspace"] else "",
-        "User": lambda row: row["user"]["name"] if row["user"] else "",
-        "Units": lambda row: row["units"],
-        "Submitted": lambda row: clock(row["submitted_at"]),
-        "Why": lambda row: (
-            row["waiting"]["sentence"] if row["waiting"] else say("a job that you may not see")
-        ),
-    }
-    show_table(answer["waiting"], columns, output)
+    if state == "running":
+        show_table(answer["running"], RUNNING, output)
+    else:
+        show_table(answer["waiting"], WAITING, output)
     if answer["next_cursor"]:
         click.echo(say("More jobs wait behind these: --limit, --workspace or --mine show others."), err=True)
 
@@ -52,5 +51,27 @@ def find_workspace(client: Client, name: str) -> int:
 
 def starts(waiting: dict[str, Any] | None) -> str:
     """The likeliest moment in local time; empty where it is not known."""
-    moment = (waiting or {}).get("data", {}).get("starts_at")
+    return local((waiting or {}).get("data", {}).get("starts_at"))
+
+
+def local(moment: str | None) -> str:
     return datetime.fromisoformat(moment).astimezone().strftime("%H:%M") if moment else ""
+
+
+WAITING: dict[str, Callable[[Any], Any]] = {
+    "Job": lambda row: f"job-{row['id']}",
+    "Starts": lambda row: starts(row["waiting"]),
+    "Workspace": lambda row: row["workspace"]["name"] if row["workspace"] else "",
+    "User": lambda row: row["user"]["name"] if row["user"] else "",
+    "Units": lambda row: row["units"],
+    "Submitted": lambda row: clock(row["submitted_at"]),
+    "Why": lambda row: row["waiting"]["sentence"] if row["waiting"] else say("a job that you may not see"),
+}
+RUNNING: dict[str, Callable[[Any], Any]] = {
+    "Job": lambda row: f"job-{row['job']['id']}" if row["job"] else say("a job that you may not see"),
+    "Ends": lambda row: local(row["ends_at"]),
+    "Units": lambda row: row["units"],
+    "Progress": lambda row: "" if row["progress"] is None else f"{row['progress']:.0%}",
+    "Node": lambda row: ", ".join(row["nodes"]),
+    "Started": lambda row: clock(row["started_at"]),
+}

@@ -54,6 +54,8 @@ KOREAN = {
         "뒤에 기다리는 작업이 더 있습니다: --limit, --workspace, --mine으로 봅니다."
     ),
     "Starts": "시작",
+    "Ends": "끝",
+    "Progress": "진행",
     "It starts now.": "지금 시작합니다.",
     "It does not wait.": "기다리고 있지 않습니다.",
     "Still going after {seconds} s; the job goes on.": "{seconds}초가 지났습니다. 작업은 계속됩니다.",

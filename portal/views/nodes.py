@@ -11,6 +11,7 @@ from cluster.domain.states import NodeState, UnitState
 from cluster.services import nodes
 from cluster.services.nodes import NodeView
 from portal import forms
+from portal.attention import engine_lines
 from portal.current import current_actor, current_cluster, is_fragment
 from portal.i18n import _, language, number
 from portal.unit_bars import node_bars
@@ -39,6 +40,7 @@ def index() -> ResponseReturnValue:
         nodes=shown,
         all_nodes=found,
         asked_state=asked_state,
+        engine=list(engine_lines()),
     )
 
 

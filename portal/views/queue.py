@@ -41,6 +41,8 @@ def page() -> Response:
         next_after=queue_page.write_place(view.next_after),
         same_page=filters.same_page,
         links=queue_page.Links(),
+        people=queue_page.people_of(view, actor, wanted.user_id),
+        next_start=queue_page.next_start(waiting, wanted, now),
     )
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
+from flask import Flask
 from playwright.sync_api import Browser, Page, StorageState, sync_playwright
 from werkzeug.serving import make_server
 
@@ -97,14 +98,23 @@ def tape() -> gallery.Tape:
 @pytest.fixture
 def gallery_url(tape: gallery.Tape) -> Iterator[str]:
     """The gallery of components on a free port."""
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
     app = gallery.make_app(tape)
+    with served(app) as url:
+        yield url
+    assert app.config["reports"] == []
+
+
+@contextmanager
+def served(app: Flask) -> Iterator[str]:
+    """The address at which this process serves the application meanwhile."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = make_server("127.0.0.1", 0, app, threaded=True)
     server.daemon_threads = True  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.socket.close()
-    thread.join(5)
-    assert app.config["reports"] == []
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.socket.close()
+        thread.join(5)

@@ -144,9 +144,10 @@ def show(page: Page, name: str, language: str) -> None:
             take_picture(page, f"{name}.{language}.{theme}")
 
 
-def take_picture(page: Page, name: str) -> None:
-    """Few colours, for the whole of docs/ is cloned by everybody."""
+def take_picture(page: Page, name: str, height: int | None = None) -> None:
+    """Few colours, and of what repeats itself only the first `height`: docs/ is cloned by everybody."""
     page.evaluate("scrollTo(0, 0)")
     picture = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
+    picture = picture.crop((0, 0, picture.width, min(picture.height, height or picture.height)))
     PICTURES.mkdir(parents=True, exist_ok=True)
     picture.quantize(COLOURS, dither=Image.Dither.NONE).save(PICTURES / f"{name}.png", optimize=True)

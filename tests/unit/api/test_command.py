@@ -5,20 +5,23 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import structlog
 from click.testing import CliRunner, Result
+from sqlalchemy import update
 from werkzeug.serving import make_server
 
 from cluster.domain.states import JobState
 from cluster.services import storage
-from cluster.store.jobs import Job
+from cluster.store.jobs import Attempt, Job
+from cluster.store.nodes import Unit
 from portal.cli import main
 from portal.cli.words import KOREAN
-from tests.builders import an_administrator
+from tests.builders import a_job, an_administrator, holding
 from tests.unit.api.conftest import Lab
 
 Run = Callable[..., Result]
@@ -196,3 +199,20 @@ def test_tries_and_grace_are_asked_for(run: Run) -> None:
     job_id = submit(run, "--retries", "2", "--grace", "2m")
     shown = json.loads(run("job", "show", str(job_id), "--output", "json").stdout)
     assert (shown["retries"], shown["grace_seconds"], shown["retries_used"]) == (2, 120, 0)
+
+
+def test_the_queue_is_told_by_state(lab: Lab, run: Run) -> None:
+    with lab.cluster.store.read() as session:
+        units = list(session.query(Unit))
+    runs = a_job(lab.cluster, lab.training, lab.member, 2, JobState.RUNNING)
+    attempt = holding(lab.cluster, runs, units)
+    ends_at = lab.cluster.clock() + timedelta(minutes=30)
+    told = {"progress": 0.5, "expected_end_at": ends_at, "earliest_end_at": ends_at, "latest_end_at": ends_at}
+    with lab.cluster.store.write() as session:
+        session.execute(update(Attempt).where(Attempt.id == attempt.id).values(**told))
+    waits = a_job(lab.cluster, lab.training, lab.member)
+    running = run("queue", "--state", "running").stdout
+    assert f"job-{runs.id}" in running and "50%" in running and f"job-{waits.id}" not in running
+    waiting = run("queue", "--state", "waiting").stdout
+    assert f"job-{waits.id}" in waiting and f"job-{runs.id} ends" in waiting
+    assert f"job-{waits.id}" not in run("queue", "--state", "held").stdout

@@ -60,3 +60,31 @@ def test_a_manager_arranges_the_line_over_rest(lab: Lab, waiting: list[int]) -> 
     held = lab.client.post(f"{path}/hold", headers=manager).json
     assert held["waiting"]["code"] == "waiting.on_hold" and held["held_at"]
     assert lab.client.post(f"{path}/release", headers=manager).json["held_at"] is None
+
+
+def test_one_state_is_told_alone(lab: Lab, waiting: list[int]) -> None:
+    manager = lab.headers(lab.workspace.manager)
+    lab.client.post(f"/api/v1/jobs/{waiting[1]}/hold", headers=manager)
+
+    def told(state: str) -> tuple[list[int], int]:
+        answer = read_queue(lab, state=state)
+        return [row["id"] for row in answer["waiting"]], len(answer["running"])
+
+    assert told("waiting") == ([waiting[0], waiting[2]], 0)
+    assert told("held") == ([waiting[1]], 0)
+    assert told("running") == ([], 1)
+    assert lab.client.get("/api/v1/queue?state=asleep", headers=lab.headers()).status_code == 422
+
+
+def test_running_jobs_come_page_by_page(lab: Lab) -> None:
+    with lab.cluster.store.read() as session:
+        units = list(session.query(Unit))
+    runs = [a_job(lab.cluster, lab.training, lab.member, state=JobState.RUNNING) for _ in units]
+    for job, unit in zip(runs, units, strict=True):
+        holding(lab.cluster, job, [unit])
+    first = read_queue(lab, state="running", limit=1)
+    assert first["next_cursor"] == f"run-{runs[0].id}" and first["more_running"]
+    second = read_queue(lab, state="running", limit=1, cursor=first["next_cursor"])
+    assert [row["job"]["id"] for row in second["running"]] == [runs[1].id]
+    assert second["running"][0]["progress"] is None
+    assert lab.client.get("/api/v1/queue?cursor=run-x", headers=lab.headers()).status_code == 422

@@ -5,6 +5,8 @@ from datetime import timedelta
 import pytest
 
 from cluster.services import nodes
+from cluster.services.executor_silence import note_silence
+from cluster.services.leases import hold_lease
 from cluster.store.nodes import Node
 from tests.builders import actor_of, an_administrator
 from tests.unit.portal.house import House
@@ -56,3 +58,18 @@ def test_rest_drains_and_opens_a_node(house: House) -> None:
     found = house.visitor("member").get("/api/v1/nodes/1").json
     assert (found["state"], found["drain_reason"]) == ("draining", "new memory")
     assert found["running"] is not None and found["too_large_elsewhere"] is not None
+
+
+@pytest.mark.parametrize(("language", "told"), [("en", "does not answer"), ("ko", "응답하지 않습니다")])
+def test_an_engine_that_does_not_answer_needs_an_administrator(
+    house: House, language: str, told: str
+) -> None:
+    cluster = house.cluster
+    held = hold_lease(cluster, "scheduler", "one", timedelta(seconds=10))
+    assert held and note_silence(cluster, held, "engine.silent", {"socket": "/run/docker.sock"})
+    for path in ("/", "/nodes"):
+        page = house.visitor("administrator").get(path, headers={"Accept-Language": language}).text
+        assert "/run/docker.sock" in page and told in page
+        assert "/run/docker.sock" not in house.visitor("member").get(path).text
+    assert note_silence(cluster, held, None, {})
+    assert "/run/docker.sock" not in house.visitor("administrator").get("/nodes").text

@@ -1,0 +1,73 @@
+"""What runs, as the queue shows it: until when, how far, and where."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from cluster.domain.people import Actor
+from cluster.services.placing import Board
+from cluster.services.queue_rows import of_user, read_rows
+from cluster.store.jobs import Attempt, Job
+
+
+@dataclass(frozen=True)
+class RunningJob:
+    """`part` of its way is done, 0 to 1, as it says itself; None where it does not.
+
+    `job` is None where the reader may not see it.
+    """
+
+    id: int
+    job: Job | None
+    units: int
+    nodes: tuple[str, ...]
+    started_at: datetime | None
+    ends_at: datetime | None
+    part: float | None = None
+
+
+def read_runs(
+    session: Session,
+    actor: Actor,
+    board: Board,
+    limit: int,
+    workspace_id: int | None = None,
+    user_id: int | None = None,
+    after: int | None = None,
+) -> tuple[list[RunningJob], int | None]:
+    """The soonest known ends first, from behind the job `after`; behind which job there are more."""
+    units: Counter[int] = Counter()
+    for run in board.running:
+        if workspace_id in (None, run.workspace_id):
+            units[run.job_id] += run.units
+    ends = {run.job_id: run.ends_at for run in board.running}
+    mine = units if user_id is None else of_user(session, actor, units, user_id)
+    order = sorted(mine, key=lambda job_id: (ends[job_id] is None, ends[job_id] or board.now, job_id))
+    begin = order.index(after) + 1 if after in order else 0
+    shown = order[begin : begin + limit]
+    _rows, seen = read_rows(session, actor, shown)
+    nodes, told = nodes_of(board, shown), read_told(session, shown)
+    runs = [
+        RunningJob(job_id, seen.get(job_id), units[job_id], nodes[job_id], began, ends[job_id], part)
+        for job_id, (began, part) in ((job_id, told.get(job_id, (None, None))) for job_id in shown)
+    ]
+    return runs, shown[-1] if len(order) > begin + len(shown) else None
+
+
+def nodes_of(board: Board, job_ids: list[int]) -> dict[int, tuple[str, ...]]:
+    names = {node.node_id: node.name for node in board.nodes}
+    return {
+        job_id: tuple(names[run.node_id] for run in board.running if run.job_id == job_id)
+        for job_id in job_ids
+    }
+
+
+def read_told(session: Session, job_ids: list[int]) -> dict[int, tuple[datetime | None, float | None]]:
+    """(start, part of the way done) of those that still run."""
+    query = select(Attempt.job_id, Attempt.started_at, Attempt.progress).where(
+        Attempt.job_id.in_(job_ids), Attempt.ended_at.is_(None)
+    )
+    return {job_id: (started_at, part) for job_id, started_at, part in session.execute(query)}
