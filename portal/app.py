@@ -23,6 +23,7 @@ from portal import (
     rail,
     reading,
     request_log,
+    runbook,
     saying,
     sign_in,
     units,
@@ -71,6 +72,7 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     job_words.init_app(app)
     node_trouble.init_app(app)
     uploads.init_app(app)
+    runbook.init_app(app)
     app.add_template_global(forms.password_help)
     sign_in.init_app(app)
     errors.init_app(app)

@@ -16,6 +16,7 @@ from cluster.bell import RedisBell, connect
 from cluster.domain.attempts import LONGEST_GOODBYE
 from cluster.domain.clocks import ClockWatch
 from cluster.garbage import settle
+from cluster.services.access_files import write_days
 from cluster.services.audit_seals import seal_entries
 from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
@@ -152,6 +153,7 @@ class Scheduler:
             self.progress_at = time.monotonic()
         if time.monotonic() - self.sealed_at >= SEAL_SECONDS:
             seal_entries(self.cluster)
+            write_days(self.cluster)
             self.sealed_at = time.monotonic()
         if time.monotonic() - self.strays_at >= STRAYS_SECONDS:
             self.end_strays(self.held)

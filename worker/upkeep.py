@@ -28,6 +28,7 @@ from worker.embedded.settings_file import read_settings
 from worker.wiring import open_cluster
 
 Answer = dict[str, Any]
+ALIVE = ("RUNNING", "STARTING", "BACKOFF")
 SPARE_BYTES = 64 * 1024**2
 
 
@@ -79,7 +80,7 @@ def restart_services(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
     """One after the other, so that the one that this run hangs on is the last."""
     supervisor = Supervisor(places_of(cluster))
     for name in chosen.names:
-        if {each.name: each.state for each in supervisor.processes()}.get(name) == "RUNNING":
+        if {each.name: each.state for each in supervisor.processes()}.get(name) in ALIVE:
             supervisor.ask("stopProcess", name)
         supervisor.ask("startProcess", name)
     return {"changed": True, "names": chosen.names}

@@ -76,7 +76,9 @@ def services_running(check: Check, facts: Facts, since: datetime) -> Answer:
     if missing:
         return Answer(False, "check.services_running.not", {"names": missing})
     if check.options.get("restarted"):
-        old = [name for name in names if (services[name] or since) < since]
+        # The process manager tells whole seconds.
+        whole = since.replace(microsecond=0)
+        old = [name for name in names if (services[name] or whole) < whole]
         if old:
             return Answer(False, "check.services_running.old", {"names": old})
     return Answer(True, "check.services_running.ok", {"names": names})

@@ -73,7 +73,8 @@ def read_text(path: Path) -> str:
 
 def parse_yaml(path: Path, text: str) -> Mapping[str, Any]:
     try:
-        found: Mapping[str, Any] = yaml.safe_load(text)
+        # Plain values only; ten times as fast as the loader in Python, and pages read several files.
+        found: Mapping[str, Any] = yaml.load(text, Loader=yaml.CSafeLoader)
     except yaml.YAMLError as error:
         raise CatalogueBroken(path.name, str(error)[:200]) from error
     return found

@@ -1,17 +1,18 @@
 """The access log: who did what from where, found by its address, as a page and as a file; and whether it is whole."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from flask import Blueprint, render_template, request
+from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from cluster.domain.errors import Refused
+from cluster.domain.errors import Conflict, NotFound, Refused
 from cluster.domain.people import Actor
 from cluster.domain.permissions import require_administrator
-from cluster.services import audit
+from cluster.files.beneath import FileMissing, FileNotPlain, open_file
+from cluster.services import access_files, audit
 from cluster.services.audit_seals import read_standing
 from cluster.services.context import Cluster
 from cluster.services.repair_catalogue import has_repairs
@@ -20,6 +21,8 @@ from portal import filters, forms
 from portal.csv_file import Cell, csv_response
 from portal.current import current_actor, current_cluster, is_fragment
 from portal.i18n import zone
+from portal.saying import say_error
+from portal.sending import send_file_so_far
 
 blueprint = Blueprint("access_log", __name__)
 
@@ -28,7 +31,7 @@ PIECE = 500
 OUTCOMES = ("done", "refused", "failed")
 KINDS = (
     *("session", "user", "token", "workspace", "dataset", "training", "job", "sweep"),
-    *("node", "operation", "repair"),
+    *("node", "operation", "repair", "access_log"),
 )
 COLUMNS = ["id", "at", "who", "from", "action", "object", "outcome", "request", "data"]
 
@@ -78,12 +81,13 @@ def page() -> ResponseReturnValue:
     """`?who=`, `?kind=`, `?outcome=`, `?day=2026-11-21`, `?before=` (keyset), `?format=csv` as a file."""
     cluster, actor = current_cluster(), current_actor()
     wanted = read_wanted()
+    asked = wanted.as_filters()
     if filters.chosen("format", ("html", "csv"), "html") == "csv":
         require_administrator(actor)
         name = f"access-log{'-' + wanted.day if wanted.day else ''}.csv"
-        return csv_response(name, COLUMNS, rows_of(cluster, actor, wanted.as_filters()))
+        return csv_response(name, COLUMNS, rows_of(cluster, actor, asked))
     found = audit.list_entries(
-        cluster, actor, **wanted.as_filters(), before_id=filters.number("before"), limit=PAGE_LENGTH + 1
+        cluster, actor, **asked, before_id=filters.number("before"), limit=PAGE_LENGTH + 1
     )
     return render_template(
         "access_log/_list.html" if is_fragment() else "access_log/page.html",
@@ -98,11 +102,11 @@ def page() -> ResponseReturnValue:
     )
 
 
-def rows_of(cluster: Cluster, actor: Actor, chosen: Mapping[str, Any]) -> Iterator[list[Cell]]:
-    """Newest first, read piece by piece while it is sent: the log may be larger than the memory."""
+def rows_of(cluster: Cluster, actor: Actor, asked: dict[str, Any]) -> Iterator[list[Cell]]:
+    """Newest first, read piece by piece while it is sent, when the request is over."""
     before: int | None = None
     while True:
-        piece = audit.list_entries(cluster, actor, **chosen, before_id=before, limit=PIECE)
+        piece = audit.list_entries(cluster, actor, **asked, before_id=before, limit=PIECE)
         yield from (row_of(entry) for entry in piece)
         if len(piece) < PIECE:
             return
@@ -128,3 +132,41 @@ def row_of(entry: AuditEntry) -> list[Cell]:
 def details_of(entry: AuditEntry) -> str:
     """What the entry adds, as `name=value`; nothing secret is ever in it."""
     return ", ".join(f"{key}={value}" for key, value in entry.data.items() if value not in (None, ""))
+
+
+@blueprint.get("/access-log/days")
+def days() -> str:
+    """The same as files, one per local day."""
+    found = access_files.list_days(current_cluster(), current_actor())
+    return render_template("access_log/days.html", files=found)
+
+
+@blueprint.get("/access-log/days/<day>")
+def day(day: str) -> ResponseReturnValue:
+    """Raises NotFound."""
+    file = access_files.find_day(current_cluster(), current_actor(), day)
+    folder = access_files.folder_of(current_cluster())
+    try:
+        with open_file(folder, f"{file.day}.log") as content:
+            return send_file_so_far(content)
+    except (FileMissing, FileNotPlain) as error:
+        raise NotFound("log", day) from error
+
+
+@blueprint.get("/access-log/days/<day>/delete")
+def confirm_delete(day: str) -> str:
+    return render_confirm(day, "")
+
+
+def render_confirm(day: str, problem: str) -> str:
+    file = access_files.find_day(current_cluster(), current_actor(), day)
+    return render_template("access_log/delete.html", file=file, problem=problem)
+
+
+@blueprint.post("/access-log/days/<day>/delete")
+def delete(day: str) -> ResponseReturnValue:
+    try:
+        access_files.delete_day(current_cluster(), current_actor(), day)
+    except Conflict as conflict:
+        return render_confirm(day, say_error(conflict)), 409
+    return redirect(url_for("access_log.days"), 303)

@@ -1,6 +1,7 @@
 """Repairs: the catalogue, the forecast before the click, and the run with what each task did where."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -12,6 +13,7 @@ from cluster.domain.repair_runs import BAD_CELLS, Verdict
 from cluster.domain.repairs import Group, Repair, Said
 from cluster.files.beneath import FileMissing, FileNotPlain, open_file
 from cluster.services import repairs
+from cluster.services.backups import Backup, list_backups
 from cluster.services.repair_catalogue import read_catalogue
 from cluster.services.repairs import Forecast
 from cluster.store.base import LARGEST_ID
@@ -81,15 +83,23 @@ def index() -> ResponseReturnValue:
     shown = repairs.list_repairs(cluster, actor)
     before = min(request.args.get("before", LARGEST_ID, type=int), LARGEST_ID)
     runs = repairs.list_runs(cluster, actor, before, RUNS_SHOWN + 1)
+    kept = list_backups(cluster, actor)
     return render_template(
         "repairs/_list.html" if is_fragment() else "repairs/list.html",
         groups=[
             (_(word), [line for line in shown if line.repair.group is group])
             for group, word in GROUPS.items()
         ],
+        backups=kept,
+        proven=max((each for each in kept if each.restored_at), key=proven_at, default=None),
         runs=runs[:RUNS_SHOWN],
         has_more=len(runs) > RUNS_SHOWN,
     )
+
+
+def proven_at(backup: Backup) -> datetime:
+    assert backup.restored_at is not None
+    return backup.restored_at
 
 
 @blueprint.get("/repairs/<repair>")

@@ -135,6 +135,7 @@ def test_a_backup_is_made_restored_and_counted_by_one_click(garage: Garage) -> N
     assert playbooks.marked(garage.folder(run)) == []
 
 
+@pytest.mark.long
 def test_the_checks_decide_although_every_task_says_ok(
     garage: Garage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,6 +149,7 @@ def test_the_checks_decide_although_every_task_says_ok(
     assert (worked.playbook_rc, worked.verdict) == (0, Verdict.NOT_VERIFIED)
 
 
+@pytest.mark.long
 def test_cancelling_leaves_no_process_behind(garage: Garage) -> None:
     garage.make_slow("verify-backup")
     run = garage.ask("verify-backup")
@@ -173,6 +175,19 @@ def test_a_killed_runner_is_named_and_what_it_left_is_ended(garage: Garage) -> N
     assert playbooks.marked(garage.folder(run)) == []
 
 
+@pytest.mark.long
+def test_what_is_ended_by_force_counts_as_cancelled(garage: Garage) -> None:
+    garage.make_slow("verify-backup")
+    run = garage.ask("verify-backup")
+    thread = at_work(garage, run)
+    for _ in range(2):
+        repairs.cancel_repair(garage.cluster, garage.chief, run.id)
+    thread.join(60)
+    assert not thread.is_alive()
+    assert garage.read(run).verdict is Verdict.CANCELLED
+    assert playbooks.marked(garage.folder(run)) == []
+
+
 def test_a_changed_playbook_does_not_run(garage: Garage) -> None:
     run = garage.ask("verify-backup")
     garage.make_slow("verify-backup")
@@ -184,6 +199,7 @@ def test_a_changed_playbook_does_not_run(garage: Garage) -> None:
     assert not playbooks.has_begun(garage.folder(run))
 
 
+@pytest.mark.long
 def test_a_killed_task_workers_run_is_watched_to_its_end_by_the_next_one(garage: Garage) -> None:
     run = garage.ask("back-up-now")
     command = [

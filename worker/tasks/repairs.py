@@ -173,13 +173,14 @@ def copy_log(cluster: Cluster, operation: Operation, folder: Path) -> None:
 
 
 def verify(cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun, end: End) -> None:
-    if end.status in DID_NOT_RUN:
+    run = read_subject(cluster, operation)
+    if end.status in DID_NOT_RUN and not run.is_forced:
         finish_run(
             cluster, operation, Verdict.BROKEN, end.rc, [], code=DID_NOT_RUN[end.status], host=run.host
         )
         return
     checks = wait_for_green(cluster, operation, entry, run.started_at or run.asked_at, end)
-    verdict = verdict_of(checks, end.status == "canceled")
+    verdict = verdict_of(checks, end.status == "canceled" or run.is_forced)
     finish_run(cluster, operation, verdict, end.rc, checks, host=run.host)
 
 

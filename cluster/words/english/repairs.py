@@ -60,6 +60,7 @@ SENTENCES = {
     "leftover.database_copy": "copy of the database from before an update",
     "leftover.log": "log of an operation, older than 90 days",
     "not_found.repair": "There is no such repair, or you may not see it.",
+    "access_log.today": "Of today more is to come; it can be deleted tomorrow.",
 }
 
 HINTS = {
@@ -83,6 +84,7 @@ TITLES = {
     "check": "Verification",
     "leftover": "Of no use any more",
     "audit": "Access log",
+    "access_log": "Access log",
 }
 
 WORDS = {
@@ -105,6 +107,8 @@ WORDS = {
     "step.look_before": "Look before anything is changed",
     "step.play": "Run the playbook",
     "queue.repair": "Repairs",
+    "action.access_log.deleted": "File of the access log deleted",
+    "audit.kind.access_log": "Access log",
     "action.repair.asked": "Repair asked for",
     "action.repair.ended": "Repair ended",
     "action.repair.cancelled": "Repair cancelled",

@@ -154,6 +154,13 @@ def test_the_checks_decide(answers: list[bool], was_cancelled: bool, verdict: Ve
     assert verdict_of([{"is_ok": answer} for answer in answers], was_cancelled) is verdict
 
 
+def test_a_service_that_started_within_the_second_of_the_run_is_a_new_one() -> None:
+    check = Check(CheckKind.SERVICES_RUNNING, SERVICES)
+    facts = Facts(services={"tasks-general": NOW})
+    assert judge(check, facts, NOW + timedelta(milliseconds=900)).is_ok
+    assert not judge(check, facts, NOW + timedelta(seconds=1)).is_ok
+
+
 def a_backup(**changed: Any) -> dict[str, Any]:
     made = {"name": "b", "made_at": NOW, "restored_at": NOW, "rows": 7, "problem": ""}
     return made | changed

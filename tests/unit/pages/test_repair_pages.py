@@ -21,6 +21,7 @@ def test_the_catalogue_is_grouped_and_names_what_it_leaves_out(lab: Lab) -> None
     page = lab.browser(lab.administrator).get("/repairs").text
     assert page.index("Back up now") < page.index("Restart task workers") < page.index("Free disk space")
     assert "Left out on this machine" in page and "never run" in page
+    assert "Last backup proven by a restore" in page
 
 
 @pytest.mark.parametrize(

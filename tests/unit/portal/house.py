@@ -68,7 +68,8 @@ class House:
         return actor_of(self.people[kind])
 
     def restore(self) -> None:
-        """All rows as they were; no connection is kept between requests."""
+        """All rows as they were, and the one file that a visitor may delete; no connection is kept between requests."""
+        (self.cluster.settings.state_dir / "log" / "access" / "20261119.log").write_text('{"id": 1}\n')
         for rest in ("-wal", "-shm"):
             self.file.with_name(self.file.name + rest).unlink(missing_ok=True)
         shutil.copy(self.snapshot, self.file)
@@ -134,6 +135,8 @@ def build(cluster: Cluster, file: Path) -> House:
     run = a_repair_run(cluster, people["administrator"])
     log = cluster.settings.state_dir / "log"
     log.mkdir()
+    (log / "access").mkdir()
+    (log / "access" / "20261119.log").write_text('{"id": 1}\n')
     (log / f"operation-{operation.id}.log").write_text("first line\nthe disk is full\n")
     made, _ = tokens.create_token(cluster, actor_of(people["owner"]), "laptop", ["read"], 30)
     cookies = {

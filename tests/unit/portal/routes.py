@@ -47,6 +47,7 @@ OTHERS = {
     "name": "epoch-0001.weights.h5",
     "attempt": 1,
     "repair": "back-up-now",
+    "day": "20261119",
     "version": 1,
 }
 """Arguments that are no ids of rows."""

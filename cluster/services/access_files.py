@@ -1,0 +1,155 @@
+"""The access log as files, one per local day: written from what is sealed, deleted by administrators, never edited."""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from cluster.domain.errors import Conflict, NotFound
+from cluster.domain.people import Actor
+from cluster.domain.permissions import require_administrator, require_person
+from cluster.services.audit_seals import last_seal
+from cluster.services.context import Cluster
+from cluster.store.audit import AuditEntry, write_entry
+from cluster.store.leases import Fact
+
+NAME = re.compile(r"\d{8}\.log")
+WRITTEN = "access_files"
+BATCH = 1000
+TAIL_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True)
+class DayFile:
+    """`day` is YYYYMMDD by the installation's clock; `size` in bytes. Of today's file more is to come."""
+
+    day: str
+    size: int
+    is_today: bool
+
+
+def folder_of(cluster: Cluster) -> Path:
+    return cluster.settings.state_dir / "log" / "access"
+
+
+def write_days(cluster: Cluster) -> int:
+    """Appends what has been sealed since; how many entries. After a crash it goes on behind the last whole line."""
+    folder = folder_of(cluster)
+    written = 0
+    with cluster.store.read() as session:
+        seal, known = last_seal(session), session.get(Fact, WRITTEN)
+    until = seal.last_id if seal else 0
+    last = known.value["last_id"] if known else 0
+    if last >= until:
+        return 0
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    last = max(last, last_written(folder))
+    while last < until:
+        with cluster.store.read() as session:
+            entries = read_after(session, last, until)
+        if not entries:
+            break
+        append(cluster, folder, entries)
+        last, written = entries[-1].id, written + len(entries)
+        with cluster.store.write() as session:
+            session.merge(Fact(name=WRITTEN, value={"last_id": last}))
+    return written
+
+
+def read_after(session: Session, last: int, until: int) -> list[AuditEntry]:
+    query = select(AuditEntry).where(AuditEntry.id > last, AuditEntry.id <= until)
+    return list(session.scalars(query.order_by(AuditEntry.id).limit(BATCH)))
+
+
+def last_written(folder: Path) -> int:
+    """The id on the newest file's last whole line, behind which a broken line is cut off; 0 without a file."""
+    files = sorted(path for path in folder.iterdir() if NAME.fullmatch(path.name))
+    last = 0
+    for path in files[-2:]:
+        with path.open("r+b") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - TAIL_BYTES))
+            tail = file.read()
+            whole = tail[: tail.rfind(b"\n") + 1]
+            file.truncate(size - len(tail) + len(whole))
+        lines = whole.splitlines()
+        if lines:
+            last = max(last, int(json.loads(lines[-1])["id"]))
+    return last
+
+
+def append(cluster: Cluster, folder: Path, entries: Iterable[AuditEntry]) -> None:
+    """Each to the file of its own day: one that was committed late may belong to yesterday."""
+    days: dict[str, list[str]] = {}
+    for entry in entries:
+        days.setdefault(day_of(cluster, entry.at), []).append(line_of(cluster, entry))
+    for day, lines in days.items():
+        descriptor = os.open(folder / f"{day}.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        with os.fdopen(descriptor, "a", encoding="utf-8") as file:
+            file.write("".join(lines))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def day_of(cluster: Cluster, at: datetime) -> str:
+    return f"{at.astimezone(cluster.settings.zone):%Y%m%d}"
+
+
+def line_of(cluster: Cluster, entry: AuditEntry) -> str:
+    """JSON, in which no text of a person can begin a line of its own."""
+    values: dict[str, Any] = {
+        "id": entry.id,
+        "at": entry.at.astimezone(cluster.settings.zone).isoformat(timespec="milliseconds"),
+        "who": entry.actor_name,
+        "from": entry.address,
+        "action": entry.action,
+        "object": entry.object_id,
+        "outcome": entry.outcome,
+        "request": entry.request_id,
+        **({"data": entry.data} if entry.data else {}),
+    }
+    return json.dumps(values, ensure_ascii=False) + "\n"
+
+
+def list_days(cluster: Cluster, actor: Actor) -> list[DayFile]:
+    """Newest first."""
+    require_administrator(actor)
+    folder, today = folder_of(cluster), day_of(cluster, cluster.clock())
+    files = sorted((path for path in folder.glob("*.log") if NAME.fullmatch(path.name)), reverse=True)
+    return [DayFile(path.stem, path.stat().st_size, path.stem == today) for path in files]
+
+
+def find_day(cluster: Cluster, actor: Actor, day: str) -> DayFile:
+    """Raises Forbidden, NotFound."""
+    found = {file.day: file for file in list_days(cluster, actor)}
+    if day not in found:
+        raise NotFound("log", day[:20])
+    return found[day]
+
+
+def delete_day(cluster: Cluster, actor: Actor, day: str) -> None:
+    """The deletion is an entry itself, with the file's lines and SHA-256; the sealed entries stay in the database.
+
+    Raises Forbidden, NotFound, Conflict for today's file, to which more is to come.
+    """
+    require_person(actor)
+    if find_day(cluster, actor, day).is_today:
+        raise Conflict("access_log.today", day=day)
+    path = folder_of(cluster) / f"{day}.log"
+    content = path.read_bytes()
+    told: dict[str, Any] = {
+        "day": day,
+        "lines": content.count(b"\n"),
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+    with cluster.store.write() as session:
+        write_entry(session, cluster.clock(), actor, "access_log.deleted", None, **told)
+    path.unlink(missing_ok=True)

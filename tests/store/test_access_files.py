@@ -1,0 +1,117 @@
+"""The access log as files: each entry once, in the file of its local day, whatever was cut off or deleted meanwhile."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from cluster.domain.errors import Conflict, Forbidden, NotFound
+from cluster.domain.people import Actor
+from cluster.services import audit
+from cluster.services.access_files import delete_day, find_day, folder_of, list_days, write_days
+from cluster.services.audit_seals import seal_entries
+from cluster.services.context import Cluster
+from cluster.store.audit import write_entry
+from cluster.store.leases import Fact
+from tests.builders import a_user, actor_of, an_administrator
+from tests.conftest import Clock
+
+
+@pytest.fixture
+def chief(cluster: Cluster) -> Actor:
+    return actor_of(an_administrator(cluster))
+
+
+def enter(cluster: Cluster, clock: Clock, actor: Actor, *numbers: int, note: str = "") -> None:
+    """And let them be sealed."""
+    for number in numbers:
+        with cluster.store.write() as session:
+            write_entry(session, clock.now, actor, "job.submitted", number, note=note)
+    clock.move(minutes=2)
+    seal_entries(cluster)
+
+
+def objects(path: Path) -> list[int]:
+    return [json.loads(line)["object"] for line in path.read_text().splitlines()]
+
+
+def test_each_entry_stands_once_in_the_file_of_its_day(cluster: Cluster, clock: Clock, chief: Actor) -> None:
+    enter(cluster, clock, chief, 1, 2)
+    assert (write_days(cluster), write_days(cluster)) == (2, 0)
+    clock.move(hours=12)
+    enter(cluster, clock, chief, 3)
+    assert write_days(cluster) == 1
+    folder = folder_of(cluster)
+    assert objects(folder / "20261120.log") == [1, 2] and objects(folder / "20261121.log") == [3]
+    assert (folder / "20261120.log").stat().st_mode & 0o777 == 0o600
+
+
+def test_what_is_not_sealed_is_not_written(cluster: Cluster, clock: Clock, chief: Actor) -> None:
+    with cluster.store.write() as session:
+        write_entry(session, clock.now, chief, "job.submitted", 1)
+    assert write_days(cluster) == 0 and list_days(cluster, chief) == []
+
+
+def test_no_text_begins_a_line_of_its_own(cluster: Cluster, clock: Clock, chief: Actor) -> None:
+    enter(cluster, clock, chief, 1, note='x\n{"id": 99, "object": 99}\u2028y')
+    write_days(cluster)
+    assert (folder_of(cluster) / "20261120.log").read_bytes().count(b"\n") == 1
+
+
+def test_a_line_that_a_crash_cut_is_written_again(cluster: Cluster, clock: Clock, chief: Actor) -> None:
+    enter(cluster, clock, chief, 1)
+    write_days(cluster)
+    file = folder_of(cluster) / "20261120.log"
+    before = file.read_bytes()
+    enter(cluster, clock, chief, 2)
+    with file.open("ab") as cut:
+        cut.write(b'{"id": 2, "at": "2026-')
+    write_days(cluster)
+    assert objects(file) == [1, 2] and file.read_bytes().startswith(before)
+
+
+def test_a_line_written_before_the_crash_that_forgot_it_stays_once(
+    cluster: Cluster, clock: Clock, chief: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enter(cluster, clock, chief, 1)
+    write_days(cluster)
+    file = folder_of(cluster) / "20261120.log"
+    enter(cluster, clock, chief, 2)
+    write_days(cluster)
+    with cluster.store.write() as session:
+        session.merge(
+            Fact(name="access_files", value={"last_id": json.loads(file.read_text().splitlines()[0])["id"]})
+        )
+    assert write_days(cluster) == 0
+    assert objects(file) == [1, 2]
+
+
+def test_deleting_a_day_is_an_entry_and_the_day_does_not_come_back(
+    cluster: Cluster, clock: Clock, chief: Actor
+) -> None:
+    enter(cluster, clock, chief, 1, 2)
+    write_days(cluster)
+    with pytest.raises(Conflict):
+        delete_day(cluster, chief, "20261120")
+    clock.now += timedelta(days=1)
+    delete_day(cluster, chief, "20261120")
+    (entry,) = audit.list_entries(cluster, chief, action="access_log.deleted")
+    assert (entry.data["day"], entry.data["lines"], len(entry.data["sha256"])) == ("20261120", 2, 64)
+    clock.move(minutes=2)
+    seal_entries(cluster)
+    assert write_days(cluster) == 1
+    assert [file.day for file in list_days(cluster, chief)] == ["20261121"]
+    assert len(audit.list_entries(cluster, chief, object_kind="job")) == 2
+
+
+def test_only_administrators_and_only_days(cluster: Cluster, clock: Clock, chief: Actor) -> None:
+    enter(cluster, clock, chief, 1)
+    write_days(cluster)
+    user = actor_of(a_user(cluster))
+    for refused in (lambda: list_days(cluster, user), lambda: delete_day(cluster, user, "20261120")):
+        with pytest.raises(Forbidden):
+            refused()
+    for wrong in ("../../groundcrew", "20261119", ""):
+        with pytest.raises(NotFound):
+            find_day(cluster, chief, wrong)
