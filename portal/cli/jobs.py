@@ -1,6 +1,5 @@
 """`groundcrew job …`: submit, list, show, logs, cancel, why."""
 
-import re
 import shlex
 import sys
 import time
@@ -8,13 +7,15 @@ from typing import Any
 
 import click
 
-from .client import EXIT_FAILED, EXIT_NOT_FOUND, EXIT_USAGE, EXIT_WAITED, Client, stop
+from .client import EXIT_FAILED, EXIT_WAITED, Client
 from .output import clock, output_option, show_facts, show_table
+from .submission import id_argument, parse_seconds, parse_variables, send, submission_options
 from .words import say
 
 LIVING = ("waiting", "starting", "running", "stopping")
-SECONDS = {"s": 1, "m": 60, "h": 3600}
 POLL_SECONDS = 1.0
+
+job_argument = id_argument("job")
 
 
 @click.group()
@@ -22,110 +23,15 @@ def job() -> None:
     """Submit, follow and stop jobs."""
 
 
-def parse_variables(
-    context: click.Context, option: click.Parameter, pairs: tuple[str, ...]
-) -> dict[str, str]:
-    if any("=" not in pair for pair in pairs):
-        raise click.BadParameter(say("Write it as NAME=VALUE."))
-    return dict(pair.split("=", 1) for pair in pairs)
-
-
-def parse_seconds(context: click.Context, option: click.Parameter, text: str | None) -> int | None:
-    if text is None:
-        return None
-    match = re.fullmatch(r"(\d{1,7})([smh]?)", text)
-    if match is None:
-        raise click.BadParameter(say("Write it as 90s, 30m or 2h."))
-    return int(match[1]) * SECONDS[match[2] or "s"]
-
-
-def parse_id(context: click.Context, argument: click.Parameter, text: str) -> int:
-    """`job-42` and `42` are the same."""
-    digits = text.removeprefix("job-")
-    if not digits.isdigit():
-        raise click.BadParameter(text)
-    return int(digits)
-
-
-job_argument = click.argument("job_id", metavar="JOB", callback=parse_id)
-
-
-def find_training(client: Client, name: str) -> dict[str, Any]:
-    """NAME, or WORKSPACE/NAME where several workspaces have one of that name."""
-    workspace, _, short = name.rpartition("/")
-    found = client.get("/trainings", name=short)["items"]
-    if workspace:
-        found = [training for training in found if training["workspace"]["name"] == workspace]
-    if not found:
-        stop(say("No training is called {name}.", name=name), EXIT_NOT_FOUND)
-    if len(found) > 1:
-        stop(
-            say("Several workspaces have a training {name}: write WORKSPACE/{name}.", name=short), EXIT_USAGE
-        )
-    training: dict[str, Any] = found[0]
-    return training
-
-
-def find_dataset(client: Client, name: str, workspace_id: int) -> int:
-    found = client.get("/datasets", name=name, workspace_id=workspace_id)["items"]
-    if not found:
-        stop(say("No dataset is called {name}.", name=name), EXIT_NOT_FOUND)
-    return int(found[0]["id"])
-
-
 @job.command()
-@click.option("-t", "--training", required=True, metavar="[WORKSPACE/]NAME")
-@click.option("-n", "--name", default="")
-@click.option("-u", "--units", default=1, help="How many GPUs or CPU slots.")
-@click.option("-d", "--dataset", metavar="NAME")
+@submission_options("How many GPUs or CPU slots.", "Check only; nothing is made.")
 @click.option("-v", "--var", "variables", multiple=True, metavar="NAME=VALUE", callback=parse_variables)
-@click.option("--launcher", type=click.Choice(["horovod", "torchrun", "plain"]))
-@click.option("--priority", default=0)
-@click.option("--time-limit", metavar="90s|30m|2h", callback=parse_seconds)
-@click.option("--grace", metavar="90s|5m", callback=parse_seconds, help="From SIGTERM to SIGKILL.")
-@click.option("--retries", default=0, help="Further tries after a failed one.")
-@click.option("--dry-run", is_flag=True, help="Check only; nothing is made.")
 @click.option("--wait", is_flag=True, help="Return when it has ended, with its result as the exit code.")
 @click.option("--timeout", metavar="90s|30m|2h", callback=parse_seconds, help="With --wait: give up waiting.")
-@click.argument("command", nargs=-1)
 @click.pass_obj
-def submit(
-    client: Client,
-    training: str,
-    dataset: str | None,
-    time_limit: int | None,
-    grace: int | None,
-    retries: int,
-    dry_run: bool,
-    wait: bool,
-    timeout: int | None,
-    command: tuple[str, ...],
-    name: str,
-    units: int,
-    variables: dict[str, str],
-    launcher: str | None,
-    priority: int,
-) -> None:
+def submit(client: Client, /, dry_run: bool, wait: bool, timeout: int | None, **asked: Any) -> None:
     """Submit a job. For own code, the script and its arguments come after `--`."""
-    found = find_training(client, training)
-    body = {
-        "training_id": found["id"],
-        "name": name,
-        "units": units,
-        "variables": variables,
-        "launcher": launcher,
-        "priority": priority,
-        "time_limit_seconds": time_limit,
-        "retries": retries,
-        "command": list(command),
-    }
-    if grace is not None:
-        body["grace_seconds"] = grace
-    if dataset:
-        body["dataset_id"] = find_dataset(client, dataset, found["workspace"]["id"])
-    answer = client.post("/jobs", body, dry_run=str(dry_run).lower())
-    for warning in answer.get("warnings") or []:
-        click.echo(warning["sentence"], err=True)
+    answer = send(client, "/jobs", dry_run, **asked)
     if dry_run:
         click.echo(answer["waiting"]["sentence"] if answer.get("waiting") else say("It starts now."))
         return

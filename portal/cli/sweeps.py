@@ -5,8 +5,8 @@ from typing import Any
 import click
 
 from .client import Client
-from .jobs import find_dataset, find_training, parse_seconds, parse_variables
 from .output import clock, output_option, show_facts, show_table
+from .submission import id_argument, parse_variables, send, submission_options
 from .words import say
 
 
@@ -15,22 +15,11 @@ def sweep() -> None:
     """Many jobs from several values per parameter."""
 
 
-def parse_id(context: click.Context, argument: click.Parameter, text: str) -> int:
-    """`sweep-4` and `4` are the same."""
-    digits = text.removeprefix("sweep-")
-    if not digits.isdigit():
-        raise click.BadParameter(text)
-    return int(digits)
-
-
-sweep_argument = click.argument("sweep_id", metavar="SWEEP", callback=parse_id)
+sweep_argument = id_argument("sweep")
 
 
 @sweep.command()
-@click.option("-t", "--training", required=True, metavar="[WORKSPACE/]NAME")
-@click.option("-n", "--name", default="")
-@click.option("-u", "--units", default=1, help="How many GPUs or CPU slots for each job.")
-@click.option("-d", "--dataset", metavar="NAME")
+@submission_options("How many GPUs or CPU slots for each job.", "Show the list only; nothing is made.")
 @click.option(
     "-v",
     "--var",
@@ -44,46 +33,11 @@ sweep_argument = click.argument("sweep_id", metavar="SWEEP", callback=parse_id)
 @click.option("--row-by-row", is_flag=True, help="First values together, then the second ones: no grid.")
 @click.option("--at-once", type=int, metavar="N", help="At most so many of its jobs run at the same time.")
 @click.option("--stop-on-trouble", is_flag=True, help="The first crash or NaN stops the rest.")
-@click.option("--launcher", type=click.Choice(["horovod", "torchrun", "plain"]))
-@click.option("--priority", default=0)
-@click.option("--time-limit", metavar="90s|30m|2h", callback=parse_seconds)
-@click.option("--grace", metavar="90s|5m", callback=parse_seconds, help="From SIGTERM to SIGKILL.")
-@click.option("--retries", default=0, help="Further tries after a failed one.")
-@click.option("--dry-run", is_flag=True, help="Show the list only; nothing is made.")
-@click.argument("command", nargs=-1)
 @click.pass_obj
-def submit(
-    client: Client,
-    /,
-    training: str,
-    dataset: str | None,
-    values: dict[str, str],
-    row_by_row: bool,
-    at_once: int | None,
-    time_limit: int | None,
-    grace: int | None,
-    dry_run: bool,
-    command: tuple[str, ...],
-    **others: Any,
-) -> None:
+def submit(client: Client, /, dry_run: bool, row_by_row: bool, at_once: int | None, **asked: Any) -> None:
     """Submit a sweep. For own code, {name} in the command is filled in; else --name value is appended."""
-    found = find_training(client, training)
-    body = {
-        **others,
-        "training_id": found["id"],
-        "values": values,
-        "kind": "list" if row_by_row else "grid",
-        "most_at_once": at_once,
-        "time_limit_seconds": time_limit,
-        "command": list(command),
-    }
-    if grace is not None:
-        body["grace_seconds"] = grace
-    if dataset:
-        body["dataset_id"] = find_dataset(client, dataset, found["workspace"]["id"])
-    answer = client.post("/sweeps", body, dry_run=str(dry_run).lower())
-    for warning in answer.get("warnings") or []:
-        click.echo(warning["sentence"], err=True)
+    kind = "list" if row_by_row else "grid"
+    answer = send(client, "/sweeps", dry_run, kind=kind, most_at_once=at_once, **asked)
     if dry_run:
         show_preview(answer)
         return

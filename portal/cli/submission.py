@@ -1,0 +1,118 @@
+"""What a job and a sweep are submitted with: the options that both have, and how they become a request."""
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from .client import EXIT_NOT_FOUND, EXIT_USAGE, Client, stop
+from .words import say
+
+SECONDS = {"s": 1, "m": 60, "h": 3600}
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def id_argument(word: str) -> Callable[[Command], Command]:
+    """`job-42` and `42` are the same."""
+
+    def parse(context: click.Context, argument: click.Parameter, text: str) -> int:
+        digits = text.removeprefix(f"{word}-")
+        if not digits.isdigit():
+            raise click.BadParameter(text)
+        return int(digits)
+
+    return click.argument(f"{word}_id", metavar=word.upper(), callback=parse)
+
+
+def parse_variables(
+    context: click.Context, option: click.Parameter, pairs: tuple[str, ...]
+) -> dict[str, str]:
+    if any("=" not in pair for pair in pairs):
+        raise click.BadParameter(say("Write it as NAME=VALUE."))
+    return dict(pair.split("=", 1) for pair in pairs)
+
+
+def parse_seconds(context: click.Context, option: click.Parameter, text: str | None) -> int | None:
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d{1,7})([smh]?)", text)
+    if match is None:
+        raise click.BadParameter(say("Write it as 90s, 30m or 2h."))
+    return int(match[1]) * SECONDS[match[2] or "s"]
+
+
+def submission_options(units: str, dry_run: str) -> Callable[[Command], Command]:
+    """`units` and `dry_run` are the help of these two."""
+    options = [
+        click.option("-t", "--training", required=True, metavar="[WORKSPACE/]NAME"),
+        click.option("-n", "--name", default=""),
+        click.option("-u", "--units", default=1, help=units),
+        click.option("-d", "--dataset", metavar="NAME"),
+        click.option("--launcher", type=click.Choice(["horovod", "torchrun", "plain"])),
+        click.option("--priority", default=0),
+        click.option("--time-limit", metavar="90s|30m|2h", callback=parse_seconds),
+        click.option("--grace", metavar="90s|5m", callback=parse_seconds, help="From SIGTERM to SIGKILL."),
+        click.option("--retries", default=0, help="Further tries after a failed one."),
+        click.option("--dry-run", is_flag=True, help=dry_run),
+        click.argument("command", nargs=-1),
+    ]
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def send(
+    client: Client,
+    path: str,
+    dry_run: bool,
+    training: str,
+    dataset: str | None,
+    time_limit: int | None,
+    grace: int | None,
+    command: tuple[str, ...],
+    **others: Any,
+) -> dict[str, Any]:
+    """The answer; its warnings have been said."""
+    found = find_training(client, training)
+    body = {
+        **others,
+        "training_id": found["id"],
+        "time_limit_seconds": time_limit,
+        "command": list(command),
+    }
+    if grace is not None:
+        body["grace_seconds"] = grace
+    if dataset:
+        body["dataset_id"] = find_dataset(client, dataset, found["workspace"]["id"])
+    answer: dict[str, Any] = client.post(path, body, dry_run=str(dry_run).lower())
+    for warning in answer.get("warnings") or []:
+        click.echo(warning["sentence"], err=True)
+    return answer
+
+
+def find_training(client: Client, name: str) -> dict[str, Any]:
+    """NAME, or WORKSPACE/NAME where several workspaces have one of that name."""
+    workspace, _, short = name.rpartition("/")
+    found = client.get("/trainings", name=short)["items"]
+    if workspace:
+        found = [training for training in found if training["workspace"]["name"] == workspace]
+    if not found:
+        stop(say("No training is called {name}.", name=name), EXIT_NOT_FOUND)
+    if len(found) > 1:
+        stop(
+            say("Several workspaces have a training {name}: write WORKSPACE/{name}.", name=short), EXIT_USAGE
+        )
+    training: dict[str, Any] = found[0]
+    return training
+
+
+def find_dataset(client: Client, name: str, workspace_id: int) -> int:
+    found = client.get("/datasets", name=name, workspace_id=workspace_id)["items"]
+    if not found:
+        stop(say("No dataset is called {name}.", name=name), EXIT_NOT_FOUND)
+    return int(found[0]["id"])
