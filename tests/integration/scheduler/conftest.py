@@ -44,8 +44,28 @@ def variables_for(settings: Settings) -> dict[str, str]:
     }
 
 
+class Told:
+    """What the rows say of a job."""
+
+    cluster: Cluster
+
+    def read(self, job: Job) -> Job:
+        with self.cluster.store.read() as session:
+            return session.get_one(Job, job.id)
+
+    def attempts(self, job: Job) -> list[Attempt]:
+        with self.cluster.store.read() as session:
+            query = select(Attempt).where(Attempt.job_id == job.id).order_by(Attempt.number)
+            return list(session.scalars(query))
+
+    def events(self, job: Job) -> list[str]:
+        with self.cluster.store.read() as session:
+            query = select(JobEvent.code).where(JobEvent.job_id == job.id).order_by(JobEvent.id)
+            return list(session.scalars(query))
+
+
 @dataclass
-class Field:
+class Field(Told):
     """Submits jobs whose program is a few lines of Python, and runs schedulers as processes."""
 
     cluster: Cluster
@@ -79,20 +99,6 @@ class Field:
 
     def stop(self, job: Job) -> None:
         jobs.stop_job(self.cluster, actor_of(self.person), job.id)
-
-    def read(self, job: Job) -> Job:
-        with self.cluster.store.read() as session:
-            return session.get_one(Job, job.id)
-
-    def attempts(self, job: Job) -> list[Attempt]:
-        with self.cluster.store.read() as session:
-            query = select(Attempt).where(Attempt.job_id == job.id).order_by(Attempt.number)
-            return list(session.scalars(query))
-
-    def events(self, job: Job) -> list[str]:
-        with self.cluster.store.read() as session:
-            query = select(JobEvent.code).where(JobEvent.job_id == job.id).order_by(JobEvent.id)
-            return list(session.scalars(query))
 
     def log(self, job: Job, attempt: int = 1, kind: str = "stdout") -> bytes:
         path = self.out(job, attempt) / f"rank-0.{kind}"

@@ -4,6 +4,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -16,15 +17,17 @@ LONG = 20.0
 
 
 @pytest.fixture
-def bell(redis_url: str) -> RedisBell:
-    return RedisBell(connect(redis_url))
+def bell(redis_url: str) -> Iterator[RedisBell]:
+    with closing(connect(redis_url)) as connection:
+        yield RedisBell(connection)
 
 
 @pytest.fixture
 def ears(redis_url: str) -> Iterator[Ears]:
-    ears = Ears(connect(redis_url), frozenset({"queue"}), deaf_to="ourselves")
-    ears.listen_from_now()
-    yield ears
+    with closing(connect(redis_url)) as connection:
+        ears = Ears(connection, frozenset({"queue"}), deaf_to="ourselves")
+        ears.listen_from_now()
+        yield ears
 
 
 def waited(ears: Ears, seconds: float, ends: tuple[int, ...] = ()) -> tuple[bool, float]:
@@ -55,12 +58,13 @@ def test_other_topics_and_what_we_did_ourselves_wake_nobody(ears: Ears, bell: Re
 
 
 def test_the_end_of_a_process_ends_the_wait_at_once(ears: Ears) -> None:
-    process = subprocess.Popen(["sleep", "0.2"])
+    process = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
     seen = read_process(process.pid)
-    assert seen is not None
+    assert seen is not None and process.stdin is not None
     handle = {"boot_id": "any", "pid": process.pid, "start_ticks": seen.start_ticks}
     ends = Ends()
     descriptors = tuple(ends.follow([handle]))
+    threading.Timer(0.2, process.stdin.close).start()
     heard, seconds = waited(ears, LONG, descriptors)
     assert heard and seconds < LONG / 2
     process.wait()

@@ -14,12 +14,12 @@ from cluster.services import nodes, storage
 from cluster.services.context import Cluster
 from cluster.services.nodes import SeenUnit
 from cluster.store.engine import Store
-from cluster.store.jobs import Attempt, Job, JobEvent
+from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node
 from cluster.store.trainings import Training
 from tests.builders import a_job, a_training, a_user, a_workspace, actor_of, an_administrator
 from tests.conftest import Clock, RecordingBell, settings_for
-from tests.integration.scheduler.conftest import as_environment
+from tests.integration.scheduler.conftest import Told, as_environment
 from worker.ears import Ears
 from worker.executors.simulated import Behaviour, SimulatedExecutor, World
 from worker.scheduler import Scheduler
@@ -30,7 +30,7 @@ SLOTS = [SeenUnit(f"cpu-{position}", UnitKind.CPU_SLOT, position) for position i
 
 
 @dataclass
-class Sky:
+class Sky(Told):
     """A cluster of simulated nodes with two slots each, whose time only passes when a test lets it."""
 
     cluster: Cluster
@@ -60,20 +60,6 @@ class Sky:
         job = a_job(self.cluster, self.training, units=units, command=["train.py"])
         self.look()
         return job
-
-    def read(self, job: Job) -> Job:
-        with self.cluster.store.read() as session:
-            return session.get_one(Job, job.id)
-
-    def attempts(self, job: Job) -> list[Attempt]:
-        with self.cluster.store.read() as session:
-            query = select(Attempt).where(Attempt.job_id == job.id).order_by(Attempt.number)
-            return list(session.scalars(query))
-
-    def events(self, job: Job) -> list[str]:
-        with self.cluster.store.read() as session:
-            query = select(JobEvent.code).where(JobEvent.job_id == job.id).order_by(JobEvent.id)
-            return list(session.scalars(query))
 
     def node_of(self, attempt: Attempt) -> str:
         with self.cluster.store.read() as session:
