@@ -41,7 +41,7 @@ test: python  ## everything that a change must pass
 	@$(BOOTSTRAP) with-test-machine python -m tests.run all
 
 test-all: python  ## that, the long cases, a newcomer on a bare machine, site.yml on hosts; writes docs/measurements
-	@$(BOOTSTRAP) with-test-machine python -m tests.run --whole all hosts
+	@$(BOOTSTRAP) with-test-machine python -m tests.run --whole all hosts hosts/appliance
 
 test-hosts: python  ## site.yml on bare systemd hosts (containers; needs root)
 	@$(BOOTSTRAP) with-test-machine python -m tests.run hosts/appliance

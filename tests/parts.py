@@ -33,6 +33,7 @@ ALL = (
     Part("training", ("training",), trains=True),
 )
 
+NEWCOMER = Part("hosts", ("hosts",), without=("hosts/appliance",))
 HOSTS = Part("hosts/appliance", ("hosts/appliance",), deal="loadfile", trains=True)
 """The hosts are lent the wheels of this machine, which the environment's building leaves behind."""
 
@@ -41,5 +42,5 @@ def find(name: str) -> list[Part]:
     """`all`, one of its parts, or any other folder below tests/."""
     if name == "all":
         return list(ALL)
-    known = (*ALL, HOSTS)
+    known = (*ALL, NEWCOMER, HOSTS)
     return [next((part for part in known if part.name == name), Part(name, (name,)))]

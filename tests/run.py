@@ -1,6 +1,6 @@
 """Runs the parts of the test suite in turn and says what each cost: ``python -m tests.run all``.
 
-Cases that bear the mark `long` are left to ``python -m tests.run --whole all hosts``, which plays everything and
+Cases that bear the mark `long` are left to ``--whole``, which plays everything; ``make test-all`` asks for that, and it
 writes docs/measurements/test-all.md. The closing lines count every test, also those that were left.
 """
 
