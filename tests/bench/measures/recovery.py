@@ -37,8 +37,10 @@ def run(ground: Ground) -> None:
         fill(house.cluster, house.elsewhere, waiting)
         running = [submit(house, f"runs-{number}") for number in range(RUNNING)]
         wait_until(lambda: house.states_of(running) == {JobState.RUNNING}, PATIENCE, "20 jobs run")
-        for _ in range(ground.few(1, 3)):
-            running = kill_and_come_back(ground, house, running, waiting)
+        for number in range(ground.few(1, 3)):
+            # Others each time: a job whose wrapper has vanished three times is believed to be the cause itself.
+            victims = running[number * WITH_WRAPPER : (number + 1) * WITH_WRAPPER]
+            running = kill_and_come_back(ground, house, running, victims, waiting)
         for process in trainings_of(house.installation.places):
             process.kill()
     if ground.slurm:
@@ -64,10 +66,11 @@ def attempts_of(house: House, jobs: list[int]) -> dict[int, int]:
         return {row[0]: row[1] for row in session.execute(query)}
 
 
-def kill_and_come_back(ground: Ground, house: House, running: list[int], waiting: int) -> list[int]:
-    """The jobs that run afterwards."""
+def kill_and_come_back(
+    ground: Ground, house: House, running: list[int], victims: list[int], waiting: int
+) -> list[int]:
+    """The jobs that run afterwards; the victims' wrappers are killed, too."""
     before = attempts_of(house, running)
-    victims = running[:WITH_WRAPPER]
     with ThreadPoolExecutor(8) as pool:
         acknowledged = list(pool.map(lambda number: submit(house, f"late-{number}"), range(JUST_BEFORE)))
     kill_everything(house, victims)
