@@ -24,10 +24,10 @@ def bell(redis_url: str) -> Iterator[RedisBell]:
 
 @pytest.fixture
 def ears(redis_url: str) -> Iterator[Ears]:
-    with closing(connect(redis_url)) as connection:
-        ears = Ears(connection, frozenset({"queue"}), deaf_to="ourselves")
-        ears.listen_from_now()
-        yield ears
+    """Their thread listens until the test run ends."""
+    ears = Ears(connect(redis_url), frozenset({"queue"}), deaf_to="ourselves")
+    ears.listen_from_now()
+    yield ears
 
 
 def waited(ears: Ears, seconds: float, ends: tuple[int, ...] = ()) -> tuple[bool, float]:
