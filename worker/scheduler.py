@@ -152,8 +152,7 @@ class Scheduler:
             watch_progress(self.cluster, self.held)
             self.progress_at = time.monotonic()
         if time.monotonic() - self.sealed_at >= SEAL_SECONDS:
-            seal_entries(self.cluster)
-            write_days(self.cluster)
+            self.keep_access_log()
             self.sealed_at = time.monotonic()
         if time.monotonic() - self.strays_at >= STRAYS_SECONDS:
             self.end_strays(self.held)
@@ -175,6 +174,14 @@ class Scheduler:
         for node_id in give_up_silent(self.cluster, held):
             log.warning("a node stayed silent and is given up", node=node_id)
             self.ears.wake()
+
+    def keep_access_log(self) -> None:
+        """Sealed in the database; a disk that refuses the files of its days holds nothing else up."""
+        seal_entries(self.cluster)
+        try:
+            write_days(self.cluster)
+        except OSError as error:
+            log.warning("the access log's files are not written; trying again", error=str(error))
 
     def end_strays(self, held: Held) -> None:
         """A lost node that speaks again gets new work only once nothing old is left on it."""

@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from cluster.crash_points import outside
 from cluster.domain.errors import Conflict, NotFound
 from cluster.domain.people import Actor
 from cluster.domain.permissions import require_administrator, require_person
@@ -50,14 +51,16 @@ def write_days(cluster: Cluster) -> int:
     last = known.value["last_id"] if known else 0
     if last >= until:
         return 0
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with outside("access_log.make_folder"):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     last = max(last, last_written(folder))
     while last < until:
         with cluster.store.read() as session:
             entries = read_after(session, last, until)
         if not entries:
             break
-        append(cluster, folder, entries)
+        with outside("access_log.append"):
+            append(cluster, folder, entries)
         last, written = entries[-1].id, written + len(entries)
         with cluster.store.write() as session:
             session.merge(Fact(name=WRITTEN, value={"last_id": last}))
@@ -152,4 +155,5 @@ def delete_day(cluster: Cluster, actor: Actor, day: str) -> None:
     }
     with cluster.store.write() as session:
         write_entry(session, cluster.clock(), actor, "access_log.deleted", None, **told)
-    path.unlink(missing_ok=True)
+    with outside("access_log.delete_day"):
+        path.unlink(missing_ok=True)

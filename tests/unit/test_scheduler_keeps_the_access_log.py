@@ -1,0 +1,21 @@
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+import worker.scheduler
+from worker.scheduler import Scheduler
+
+
+def test_a_disk_that_refuses_the_files_of_the_access_log_ends_no_scheduler(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sealed: list[Any] = []
+
+    def refuse(cluster: Any) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(worker.scheduler, "seal_entries", sealed.append)
+    monkeypatch.setattr(worker.scheduler, "write_days", refuse)
+    Scheduler.keep_access_log(cast(Scheduler, SimpleNamespace(cluster="cluster")))
+    assert sealed == ["cluster"]
