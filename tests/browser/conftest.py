@@ -12,11 +12,10 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 import pytest
 from flask import Flask
-from playwright.sync_api import Browser, BrowserContext, Page, StorageState, expect, sync_playwright
+from playwright.sync_api import Browser, Page, StorageState, sync_playwright
 from werkzeug.serving import make_server
 
 from tests.browser import gallery
@@ -24,8 +23,6 @@ from tests.browser.watch import Watch
 from tests.conftest import IS_CI
 
 PageIn = Callable[..., Page]
-PATIENCE_MS = 30_000
-"""For whatever a page should show: tests share their machine."""
 LOCALES = {"ko": "ko-KR", "en": "en-US"}
 # Tests run as root in their containers, where chromium's own sandbox cannot start.
 ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--font-render-hinting=none"]
@@ -37,7 +34,6 @@ def browser() -> Iterator[Browser]:
     path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         (pytest.fail if IS_CI else pytest.skip)("no chromium: apt-get install chromium fonts-noto-cjk")
-    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield browser
@@ -47,30 +43,20 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def page_in(browser: Browser, base_url: str) -> Iterator[PageIn]:
     """`page_in("ko", "dark", javascript=True, width=1440)` opens an empty page of the site at `base_url`."""
-    with windows_of(browser, base_url) as windows:
-        yield windows.open
+    with pages_of(browser, base_url) as open_page:
+        yield open_page
 
 
 @contextmanager
-def windows_of(browser: Browser, base_url: str) -> Iterator[Windows]:
-    """At the end nothing may have left the site, broken the policy, or been written into the console."""
-    windows = Windows(browser, base_url)
-    yield windows
-    windows.close()
-    windows.check()
+def pages_of(browser: Browser, base_url: str) -> Iterator[PageIn]:
+    """Each call of what this gives is another browser with its own cookies, or with those of `state`.
 
+    At the end nothing may have left the site, broken the policy, or been written into the console.
+    """
+    watches: list[Watch] = []
+    contexts = []
 
-@dataclass
-class Windows:
-    """Each that is opened is another browser with its own cookies, or with those of `state`."""
-
-    browser: Browser
-    base_url: str
-    contexts: list[BrowserContext] = field(default_factory=list)
-    watches: list[Watch] = field(default_factory=list)
-
-    def open(
-        self,
+    def open_page(
         language: str = "en",
         theme: str = "light",
         *,
@@ -79,8 +65,8 @@ class Windows:
         height: int = 900,
         state: StorageState | None = None,
     ) -> Page:
-        context = self.browser.new_context(
-            base_url=self.base_url,
+        context = browser.new_context(
+            base_url=base_url,
             locale=LOCALES[language],
             timezone_id="Asia/Seoul",
             color_scheme=theme,  # type: ignore[arg-type]
@@ -89,23 +75,18 @@ class Windows:
             viewport={"width": width, "height": height},
             storage_state=state,
         )
-        context.set_default_timeout(PATIENCE_MS)
-        watch = Watch(self.base_url)
+        context.set_default_timeout(10_000)
+        watch = Watch(base_url)
         watch.begin(context)
-        self.watches.append(watch)
-        self.contexts.append(context)
+        watches.append(watch)
+        contexts.append(context)
         return context.new_page()
 
-    def check(self) -> None:
-        """Names what went wrong since the last look."""
-        problems = [problem for watch in self.watches for problem in watch.problems]
-        for watch in self.watches:
-            watch.problems.clear()
-        assert not problems, "\n".join(problems)
-
-    def close(self) -> None:
-        for context in self.contexts:
-            context.close()
+    yield open_page
+    for context in contexts:
+        context.close()
+    problems = [problem for watch in watches for problem in watch.problems]
+    assert not problems, "\n".join(problems)
 
 
 @pytest.fixture

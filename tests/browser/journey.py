@@ -29,8 +29,6 @@ class Journey:
     secret: str
     made: dict[str, int | str] = field(default_factory=dict)
     states: dict[str, StorageState] = field(default_factory=dict)
-    windows: dict[tuple[str, str, int], Page] = field(default_factory=dict)
-    """Open ones, by person, language and width."""
 
     @property
     def url(self) -> str:

@@ -128,7 +128,6 @@ def open_settled(page: Page, path: str, status: int = 200) -> None:
 
 
 def look_at(page: Page, name: str, path: str, language: str, status: int = 200) -> None:
-    page.emulate_media(color_scheme="light")
     open_settled(page, path, status)
     expect(page.locator("html")).to_have_attribute("lang", language)
     show(page, name, language)

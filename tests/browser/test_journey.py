@@ -6,14 +6,14 @@ The tests are steps of one journey: each goes on from what the ones before it ha
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from cluster.services.context import Cluster
 from portal import create_app
-from tests.browser.conftest import PageIn, Windows, windows_of
+from tests.browser.conftest import PageIn
 from tests.browser.journey import (
     OWN_CODE,
     PASSWORD,
@@ -246,41 +246,17 @@ def test_every_form_works_without_scripts(page_in: PageIn, journey: Journey) -> 
     expect(page.locator(".pill")).to_have_text(re.compile("Stopp(ing|ed)"))
 
 
-@pytest.fixture(scope="module")
-def windows(browser: Browser, journey: Journey) -> Iterator[Windows]:
-    with windows_of(browser, journey.url) as windows:
-        yield windows
-
-
-@pytest.fixture
-def window(windows: Windows, journey: Journey) -> Iterator[Callable[..., Page]]:
-    """One for each person, language and width: what a browser keeps of the site, it loads once."""
-
-    def open_or_find(who: str, language: str, width: int = 1440) -> Page:
-        key = (who, language, width)
-        if key not in journey.windows:
-            journey.windows[key] = windows.open(language, width=width, state=journey.state(who))
-        return journey.windows[key]
-
-    yield open_or_find
-    windows.check()
-
-
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("language", ["ko", "en"])
-def test_everybody_can_use_every_page(
-    window: Callable[..., Page], journey: Journey, language: str, name: str
-) -> None:
+def test_everybody_can_use_every_page(page_in: PageIn, journey: Journey, language: str, name: str) -> None:
     """In the light, and after dusk: the system turns dark while the page is open."""
-    page = window(PAGES[name].who, language)
+    page = page_in(language, state=journey.state(PAGES[name].who))
     look_at(page, name, journey.path(PAGES[name].path), language, PAGES[name].status)
 
 
 @pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page.is_main])
-def test_a_phone_needs_no_sideways_scrolling(
-    window: Callable[..., Page], journey: Journey, name: str
-) -> None:
-    page = window(PAGES[name].who, "ko", 390)
+def test_a_phone_needs_no_sideways_scrolling(page_in: PageIn, journey: Journey, name: str) -> None:
+    page = page_in("ko", width=390, height=844, state=journey.state(PAGES[name].who))
     open_settled(page, journey.path(PAGES[name].path), PAGES[name].status)
     assert_fits(page)
     assert_accessible(page)
