@@ -39,7 +39,7 @@ def test_the_contract_of_the_process_executor_holds_for_transient_units(bed: Tes
     done = host.run(f"cd {ROOT} && GROUNDCREW_TEST_LAUNCHER=systemd {quoted(*words)}")
     counted = re.search(r"^(\d+) passed", done.stdout, re.M)
     assert done.returncode == 0 and counted, done.stdout[-6000:]
-    assert int(counted[1]) >= 80, done.stdout[-500:]
+    assert int(counted[1]) >= 70, done.stdout[-500:]
     # In a container the kernel's word about a process that took too much memory is not to be had.
     assert done.stdout.count("SKIPPED") <= 1, done.stdout[-2000:]
     assert host.ask("systemctl list-units --all --no-legend --plain 'gc-*'") == ""
