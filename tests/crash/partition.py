@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,8 @@ BEAT = 0.2
 """Seconds on the wall between two heartbeats: four of the cluster's."""
 CLONE_NEWNET = 0x40000000
 PORT = 8473
+FOR_TESTS = IPv4Address("198.18.0.0")
+"""Kept for measurements of networks (RFC 2544); 16 addresses for each process."""
 
 
 class FastWorld(WatchedWorld):
@@ -72,15 +75,20 @@ class Pauses(Ears):
 
 @dataclass
 class Link:
-    """A pair of interfaces: one end here, the other in the node's own namespace."""
+    """A pair of interfaces: one end here, the other in the node's own namespace.
+
+    Names and addresses go by the process: two test runs have links of their own, and one that was killed left some.
+    """
 
     number: int
     name: str = field(init=False)
 
     def __post_init__(self) -> None:
-        self.name = f"gc-crash-{os.getpid()}-{self.number}"
-        self.device = f"gcc{os.getpid() % 100000}v{self.number}"
-        self.address = f"10.231.{self.number}.1"
+        pid = os.getpid()
+        self.name = f"gc-crash-{pid}-{self.number}"
+        self.device = f"gcc{pid % 100000}v{self.number}"
+        network = FOR_TESTS + pid % 8192 * 16 + self.number * 4
+        self.address, self.address_inside = str(network + 1), str(network + 2)
 
     def make(self) -> None:
         inside = f"{self.device}i"
@@ -88,9 +96,9 @@ class Link:
             f"ip netns add {self.name}",
             f"ip link add {self.device} type veth peer name {inside}",
             f"ip link set {inside} netns {self.name}",
-            f"ip addr add {self.address}/24 dev {self.device}",
+            f"ip addr add {self.address}/30 dev {self.device}",
             f"ip link set {self.device} up",
-            f"ip -n {self.name} addr add 10.231.{self.number}.2/24 dev {inside}",
+            f"ip -n {self.name} addr add {self.address_inside}/30 dev {inside}",
             f"ip -n {self.name} link set {inside} up",
         ):
             subprocess.run(command.split(), check=True)

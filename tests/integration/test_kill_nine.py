@@ -237,7 +237,7 @@ def test_forty_acknowledged_submissions_are_there_once_after_the_death_of_everyt
         """The name, once the portal has acknowledged it."""
         key = {"Idempotency-Key": name}
         answer = httpx.post(
-            url, json={**body, "name": name}, headers={**headers, **key}, timeout=20, trust_env=False
+            url, json={**body, "name": name}, headers={**headers, **key}, timeout=60, trust_env=False
         )
         assert answer.status_code == 201, answer.text
         return name
