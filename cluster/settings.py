@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -101,7 +101,7 @@ class Settings:
     cache_dir: Path
     database_url: str
     redis_url: str
-    secret_key: str
+    secret_key: str = field(repr=False)
     executor: str = "process"
     docker_image: str = ""
     """What containers are made from; nothing here pulls it."""
@@ -136,6 +136,8 @@ class Settings:
     """Where the catalogue of repairs and its playbooks lie; None: this installation offers no repairs."""
     backups_dir: Path | None = None
     """Where backups of the database land; None: in the state directory."""
+    metrics_token: str = field(default="", repr=False)
+    """Who carries it may read /metrics; without one only this machine may."""
     version: str = VERSION
 
     @property
@@ -193,6 +195,7 @@ class Settings:
             service_user=told.text("SERVICE_USER"),
             ansible_dir=told.folder("ANSIBLE_DIR"),
             backups_dir=told.folder("BACKUPS_DIR"),
+            metrics_token=told.text("METRICS_TOKEN"),
         )
         if told.wrong:
             raise MissingSettings(told.wrong)

@@ -5,7 +5,9 @@ workspace, a training or a job are held by the services, which load it: who may 
 see it but not do it gets 403. The tests walk every line of this table with every kind of person.
 """
 
+import hmac
 from enum import Enum
+from ipaddress import ip_address
 
 from flask import Flask, g, request
 from flask_login import current_user
@@ -40,6 +42,7 @@ class Rule(Enum):
     RETRIES_OPERATION = "requester or manager of the workspace"
     NODE = "a node, by its own token"
     """Agents, and nobody who can sign in."""
+    COLLECTOR = "whoever collects metrics: by the installation's token, or from this machine where it has none"
     OWN = "only one's own"
     """Sessions and tokens: not even an administrator reaches another person's."""
 
@@ -48,6 +51,7 @@ RULES: dict[str, Rule] = {
     "static": Rule.ANYONE,
     "health.health": Rule.ANYONE,
     "health.csp_report": Rule.ANYONE,
+    "metrics.metrics": Rule.COLLECTOR,
     "look.set_language": Rule.ANYONE,
     "look.set_theme": Rule.ANYONE,
     "sign_in.sign_in": Rule.ANYONE,
@@ -197,6 +201,9 @@ def guard() -> None:
     if rule is Rule.NODE:
         identify_node()
         return
+    if rule is Rule.COLLECTOR:
+        identify_collector()
+        return
     if is_api():
         identify_by_token()
     elif not current_user.is_authenticated:
@@ -221,6 +228,25 @@ def identify_node() -> None:
     if token is None:
         raise NotSignedIn
     g.node_token = token
+
+
+def identify_collector() -> None:
+    """A request that some proxy has passed on comes from elsewhere, whatever its address. Raises Forbidden."""
+    settings = current_cluster().settings
+    if settings.metrics_token:
+        if hmac.compare_digest(bearer_text().encode(), settings.metrics_token.encode()):
+            return
+        raise Forbidden("forbidden.metrics_token")
+    is_passed_on = not settings.is_behind_proxy and "X-Forwarded-For" in request.headers
+    if is_passed_on or not is_loopback(address()):
+        raise Forbidden("forbidden.metrics_elsewhere")
+
+
+def is_loopback(text: str) -> bool:
+    try:
+        return ip_address(text).is_loopback
+    except ValueError:
+        return False
 
 
 def bearer_text() -> str:

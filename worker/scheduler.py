@@ -23,6 +23,7 @@ from cluster.services.dispatch import place_waiting
 from cluster.services.executor_silence import note_silence
 from cluster.services.leases import Held, LeaseLost, hold_lease, release_lease
 from cluster.services.operations import sweep_operations
+from cluster.services.pulse import tell_pulse
 from cluster.services.queue_totals import refresh_totals
 from cluster.services.silence import forgive_set_clock, give_up_silent, list_healed, welcome_back
 from cluster.settings import Settings
@@ -55,6 +56,8 @@ PROGRESS_SECONDS = 5.0
 """Running jobs are asked this often how far they are."""
 TOTALS_SECONDS = 10.0
 """What waits is counted this often, by the index of shapes alone."""
+PULSE_SECONDS = 15.0
+"""How long looks take is written down this often, for whoever watches."""
 SEAL_SECONDS = 60.0
 """The audit is sealed this often, once what is in it has settled."""
 PATIENCE = LONGEST_GOODBYE.total_seconds() + 20.0
@@ -81,11 +84,11 @@ class Scheduler:
         self.ends = Ends()
         self.is_rung = self.has_acted = False
         self.looked_at = float("-inf")
-        self.look_took = 0.0
+        self.look_took = self.slowest_look = 0.0
         self.holder = name_of_this_process()
         self.held: Held | None = None
         self.renewed_at = self.swept_at = self.strays_at = self.totals_at = self.progress_at = float("-inf")
-        self.sealed_at = time.monotonic()
+        self.sealed_at = self.pulse_at = time.monotonic()
         self.stopping = threading.Event()
 
     def loop(self) -> None:
@@ -102,6 +105,7 @@ class Scheduler:
                 log.error("the database does not answer; trying again", error=str(error))
                 self.held = None
             self.look_took = time.monotonic() - self.looked_at
+            self.slowest_look = max(self.slowest_look, self.look_took)
             was_in_vain = self.is_rung and not self.has_acted
             ends = self.ends.follow(self.reconciler.handles.values())
             self.is_rung = self.ears.wait(BUSY_SECONDS if living else IDLE_SECONDS, ends)
@@ -151,6 +155,9 @@ class Scheduler:
         if living and time.monotonic() - self.progress_at >= PROGRESS_SECONDS:
             watch_progress(self.cluster, self.held)
             self.progress_at = time.monotonic()
+        if time.monotonic() - self.pulse_at >= PULSE_SECONDS:
+            tell_pulse(self.cluster, self.held, self.look_took, self.slowest_look)
+            self.pulse_at, self.slowest_look = time.monotonic(), 0.0
         if time.monotonic() - self.sealed_at >= SEAL_SECONDS:
             self.keep_access_log()
             self.sealed_at = time.monotonic()

@@ -39,6 +39,10 @@ SENTENCES = {
     "forbidden.scope": "This token may not do that: it lacks the scope “{scope}”.",
     "forbidden.token_reads_only": "This token may only read.",
     "forbidden.token_is_no_person": "An API token cannot do this; a person has to, signed in to the portal.",
+    "forbidden.metrics_token": "Metrics are for whoever brings the token of GROUNDCREW_METRICS_TOKEN.",
+    "forbidden.metrics_elsewhere": (
+        "Metrics are only for this machine, until GROUNDCREW_METRICS_TOKEN says which token opens them."
+    ),
     "forbidden.other_site": "This request came from another site and was not carried out.",
     "forbidden.administrators_only": "Only administrators may open this.",
     "forbidden.cluster.administer": "Only {allowed:words relation} may do this.",

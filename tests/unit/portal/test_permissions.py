@@ -31,13 +31,17 @@ EXPECTED: dict[Rule, dict[str, str]] = {
     Rule.SEES_OPERATION: MEMBERS,
     Rule.RETRIES_OPERATION: MEMBERS | {"member": FORBIDDEN},
     Rule.NODE: dict.fromkeys(KINDS, DOOR),
+    Rule.COLLECTOR: dict.fromkeys(KINDS, IN),
     Rule.OWN: dict.fromkeys(KINDS, HIDDEN) | {"owner": IN},
 }
-"""Of the house's private training and its job; who has not signed in is sent to the door by all but ANYONE."""
+"""Of the house's private training and its job. These tests ask from this machine, as a collector may."""
+
+FOR_NOBODY = (Rule.ANYONE, Rule.COLLECTOR)
+"""Who has not signed in is sent to the door by all others."""
 
 
 def expected(rule: Rule, kind: str) -> str:
-    return DOOR if kind == "anonymous" and rule is not Rule.ANYONE else EXPECTED[rule][kind]
+    return DOOR if kind == "anonymous" and rule not in FOR_NOBODY else EXPECTED[rule][kind]
 
 
 def seen(response: TestResponse) -> str:

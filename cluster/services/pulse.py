@@ -1,0 +1,64 @@
+"""The scheduler's pulse: now and then it writes down how long its looks take and how attempts ended since."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from cluster.services.context import Cluster
+from cluster.services.leases import Held, check_lease
+from cluster.store.jobs import Attempt
+from cluster.store.leases import Fact
+
+PULSE = "scheduler_pulse"
+
+
+@dataclass(frozen=True)
+class Pulse:
+    """`slowest_seconds` is that of all looks since the pulse before; `ended` only grows, by the exit's meaning."""
+
+    at: datetime
+    last_seconds: float
+    slowest_seconds: float
+    ended: Mapping[str, int] = field(default_factory=dict)
+
+
+def parse_pulse(fact: Fact | None) -> Pulse | None:
+    """None before the first one."""
+    if fact is None:
+        return None
+    said = fact.value
+    at = datetime.fromisoformat(said["at"])
+    return Pulse(at, said["last_seconds"], said["slowest_seconds"], said["ended"])
+
+
+def tell_pulse(cluster: Cluster, held: Held, last_seconds: float, slowest_seconds: float) -> None:
+    """Only the scheduler ends attempts, so that none is missed between two pulses. Raises LeaseLost."""
+    now = cluster.clock()
+    with cluster.store.read() as session:
+        before = parse_pulse(session.get(Fact, PULSE))
+        ended = Counter(dict(before.ended) if before else {})
+        if before is not None:
+            ended.update(count_ended(session, before.at, now))
+    value = {
+        "at": now.isoformat(),
+        "last_seconds": round(last_seconds, 6),
+        "slowest_seconds": round(max(last_seconds, slowest_seconds), 6),
+        "ended": dict(ended),
+    }
+    with cluster.store.write() as session:
+        check_lease(session, held)
+        session.merge(Fact(name=PULSE, value=value))
+
+
+def count_ended(session: Session, since: datetime, until: datetime) -> dict[str, int]:
+    """By the index of ends, so that only what ended in between is read."""
+    query = (
+        select(Attempt.end_code, func.count())
+        .where(Attempt.ended_at > since, Attempt.ended_at <= until)
+        .group_by(Attempt.end_code)
+    )
+    return {code or "unknown": count for code, count in session.execute(query)}

@@ -1,0 +1,81 @@
+"""`/metrics` for Prometheus: the installation in numbers, for its token or for whoever asks from this machine."""
+
+from collections.abc import Iterator, Mapping
+
+from flask import Blueprint, Response
+from flask.typing import ResponseReturnValue
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Metric, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from cluster.services.metrics import Numbers, read_numbers
+from portal.current import current_cluster
+
+blueprint = Blueprint("metrics", __name__)
+
+
+class Reading(Collector):
+    """One moment. Kept nowhere: every process of the portal reads the same rows."""
+
+    def __init__(self, numbers: Numbers) -> None:
+        self.numbers = numbers
+
+    def collect(self) -> Iterator[Metric]:
+        seen = self.numbers
+        yield split("groundcrew_info", "Which version answers", "version", {seen.version: 1})
+        yield split("groundcrew_jobs", "Living jobs by state; waiting is the depth of the queue", "state", seen.jobs)
+        yield GaugeMetricFamily(
+            "groundcrew_oldest_waiting_seconds",
+            "How long the job that was submitted first of all that wait has waited",
+            seen.oldest_waiting_seconds,
+        )
+        yield split("groundcrew_units", "GPUs or CPU slots by what is the case with them", "state", seen.units)
+        yield split("groundcrew_nodes", "Nodes by state", "state", seen.nodes)
+        yield split("groundcrew_operations", "Operations that have not ended", "state", seen.operations)
+        yield GaugeMetricFamily(
+            "groundcrew_verified_backup_age_seconds",
+            "Since the newest backup that was restored and found whole was made; +Inf: there is none",
+            seen.backup_age,
+        )
+        yield GaugeMetricFamily(
+            "groundcrew_audit_check_age_seconds",
+            "Since the access log was last checked from end to end; +Inf: never",
+            seen.audit_age,
+        )
+        yield GaugeMetricFamily(
+            "groundcrew_audit_whole", "1 where the last check found nothing changed", float(seen.audit_is_whole)
+        )
+        yield GaugeMetricFamily("groundcrew_disk_free_bytes", "Free where the state lies", seen.disk_free)
+        yield GaugeMetricFamily("groundcrew_disk_bytes", "Size of the disk where the state lies", seen.disk_bytes)
+        yield from self.of_scheduler()
+
+    def of_scheduler(self) -> Iterator[Metric]:
+        yield GaugeMetricFamily(
+            "groundcrew_scheduler_pulse_age_seconds",
+            "Since the scheduler last wrote its pulse, every 15 s; +Inf: never",
+            self.numbers.pulse_age,
+        )
+        ended = CounterMetricFamily(
+            "groundcrew_attempts_ended", "Attempts that ended, by the meaning of their exit", labels=["meaning"]
+        )
+        pulse = self.numbers.pulse
+        for meaning, count in sorted(pulse.ended.items()) if pulse else ():
+            ended.add_metric([meaning], count)
+        yield ended
+        if pulse is not None:
+            spans = {"last": pulse.last_seconds, "slowest": pulse.slowest_seconds}
+            yield split("groundcrew_scheduler_pass_seconds", "How long its looks took at the last pulse", "which", spans)
+
+
+def split(name: str, text: str, label: str, values: Mapping[str, float]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, text, labels=[label])
+    for value, number in values.items():
+        family.add_metric([value], number)
+    return family
+
+
+@blueprint.get("/metrics")
+def metrics() -> ResponseReturnValue:
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Reading(read_numbers(current_cluster())))
+    return Response(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,151 @@
+"""Numbers for Prometheus: right, for the right reader, at a fixed cost; and every alert asks for one that exists."""
+
+import re
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+from prometheus_client.parser import text_string_to_metric_families
+from werkzeug.test import TestResponse
+
+from cluster.domain.states import AttemptState, JobState, UnitState
+from cluster.services.audit_seals import check_audit, seal_entries
+from cluster.services.context import Cluster
+from cluster.services.leases import Held, hold_lease
+from cluster.services.pulse import tell_pulse
+from cluster.services.queue_totals import refresh_totals
+from cluster.store.jobs import Attempt
+from cluster.store.nodes import Node
+from tests.builders import a_job, a_node, add
+from tests.conftest import Clock
+from tests.unit.pages.conftest import Lab
+from tests.unit.pages.test_queue_page import counted
+
+ROOT = Path(__file__).parents[3]
+ALERTS = ROOT / "docs" / "howto" / "prometheus-alerts.yml"
+GUIDE = ROOT / "docs" / "howto" / "monitoring.md"
+
+
+def ask(lab: Lab, address: str = "127.0.0.1", **headers: str) -> TestResponse:
+    client = lab.app.test_client()
+    return client.get("/metrics", environ_base={"REMOTE_ADDR": address}, headers=headers)
+
+
+def values(lab: Lab) -> dict[str, float]:
+    """`groundcrew_jobs{waiting}` and the like: a metric has one label at most."""
+    found = {}
+    for family in text_string_to_metric_families(ask(lab).text):
+        for sample in family.samples:
+            label = "".join(f"{{{value}}}" for value in sample.labels.values())
+            found[sample.name + label] = sample.value
+    return found
+
+
+def move(lab: Lab, **step: float) -> None:
+    clock = lab.cluster.clock
+    assert isinstance(clock, Clock)
+    clock.move(**step)
+
+
+def scheduling(cluster: Cluster) -> Held:
+    held = hold_lease(cluster, "scheduler", "one", timedelta(hours=1))
+    assert held
+    return held
+
+
+def test_jobs_units_and_nodes_are_counted_by_what_is_the_case_with_them(lab: Lab) -> None:
+    lab.a_running_job()
+    waiting = a_job(lab.cluster, lab.own_code, lab.minjun, submitted_at=lab.cluster.clock() - timedelta(hours=2))
+    a_job(lab.cluster, lab.own_code, lab.minjun, held_at=lab.cluster.clock())
+    a_node(lab.cluster, 3, state=UnitState.BROKEN)
+    silent = a_node(lab.cluster, 2)
+    with lab.cluster.store.write() as session:
+        session.get_one(Node, silent.id).heartbeat_at = lab.cluster.clock() - timedelta(minutes=2)
+    refresh_totals(lab.cluster, scheduling(lab.cluster))
+    found = values(lab)
+    assert waiting.state is JobState.WAITING
+    assert (found["groundcrew_jobs{waiting}"], found["groundcrew_jobs{held}"]) == (1, 1)
+    assert found["groundcrew_jobs{running}"] == found["groundcrew_units{booked}"] == 1
+    assert found["groundcrew_oldest_waiting_seconds"] == 7200
+    assert (found["groundcrew_units{broken}"], found["groundcrew_units{lost}"]) == (3, 2)
+    assert found["groundcrew_nodes{unreachable}"] == 1
+
+
+def test_attempts_count_by_the_meaning_of_their_exit_from_pulse_to_pulse(lab: Lab) -> None:
+    held = scheduling(lab.cluster)
+    tell_pulse(lab.cluster, held, 0.01, 0.02)
+    for code, number in (("exit.finished", 1), ("exit.finished", 2), ("exit.code", 3)):
+        job = a_job(lab.cluster, lab.own_code, lab.minjun, state=JobState.FINISHED)
+        at = lab.cluster.clock() + timedelta(seconds=number)
+        node = a_node(lab.cluster, 1)
+        ended = Attempt(job_id=job.id, number=1, state=AttemptState.ENDED, node_id=node.id, created_at=at)
+        ended.ended_at, ended.end_code = at, code
+        add(lab.cluster, ended)
+    move(lab, seconds=15)
+    tell_pulse(lab.cluster, held, 0.03, 0.5)
+    tell_pulse(lab.cluster, held, 0.03, 0.5)
+    found = values(lab)
+    assert found["groundcrew_attempts_ended_total{exit.finished}"] == 2
+    assert found["groundcrew_attempts_ended_total{exit.code}"] == 1
+    assert found["groundcrew_scheduler_pass_seconds{slowest}"] == 0.5
+    assert found["groundcrew_scheduler_pulse_age_seconds"] == 0
+
+
+def test_what_has_never_been_is_infinitely_old(lab: Lab) -> None:
+    found = values(lab)
+    assert found["groundcrew_verified_backup_age_seconds"] == found["groundcrew_audit_check_age_seconds"] == float("inf")
+    assert found["groundcrew_audit_whole"] == 0
+    move(lab, minutes=5)
+    seal_entries(lab.cluster)
+    check_audit(lab.cluster, [])
+    move(lab, minutes=1)
+    found = values(lab)
+    assert (found["groundcrew_audit_whole"], found["groundcrew_audit_check_age_seconds"]) == (1, 60)
+
+
+def test_a_reading_costs_the_same_however_much_waits(lab: Lab) -> None:
+    held = scheduling(lab.cluster)
+    costs = []
+    for _ in range(2):
+        for _ in range(40):
+            a_job(lab.cluster, lab.own_code, lab.minjun)
+        a_node(lab.cluster, 4)
+        refresh_totals(lab.cluster, held)
+        with counted(lab.cluster) as said:
+            assert ask(lab).status_code == 200
+        costs.append(len([line for line in said if line.startswith("SELECT")]))
+    assert costs[0] == costs[1] <= 8
+
+
+@pytest.mark.parametrize("address", ["192.0.2.7", "10.0.0.1", "fe80::1", ""])
+def test_without_a_token_only_this_machine_reads(lab: Lab, address: str) -> None:
+    assert ask(lab, address).status_code == 403
+    assert ask(lab, "::1").status_code == ask(lab, "127.0.0.1").status_code == 200
+
+
+def test_what_somebody_passes_on_does_not_come_from_this_machine(lab: Lab) -> None:
+    assert ask(lab, "127.0.0.1", **{"X-Forwarded-For": "127.0.0.1"}).status_code == 403
+
+
+def test_with_a_token_whoever_brings_it_reads(lab: Lab) -> None:
+    settings = replace(lab.cluster.settings, metrics_token="canary-of-metrics")
+    lab.app.extensions["cluster"] = replace(lab.cluster, settings=settings)
+    assert ask(lab, "192.0.2.7", Authorization="Bearer canary-of-metrics").status_code == 200
+    assert ask(lab, "127.0.0.1").status_code == 403
+    assert ask(lab, "192.0.2.7", Authorization="Bearer canary-of-metric").status_code == 403
+    assert "canary" not in repr(settings)
+
+
+def test_each_alert_asks_for_a_metric_that_exists_and_the_guide_names_them_all(lab: Lab) -> None:
+    tell_pulse(lab.cluster, scheduling(lab.cluster), 0.01, 0.02)
+    text = ask(lab).text
+    there = {name.removesuffix("_created") for name in re.findall(r"^# TYPE (\w+) ", text, re.M)}
+    rules = [rule for group in yaml.safe_load(ALERTS.read_text())["groups"] for rule in group["rules"]]
+    assert rules
+    for rule in rules:
+        asked = set(re.findall(r"groundcrew_\w+", rule["expr"]))
+        assert asked and asked <= there, (rule["alert"], asked - there)
+        assert rule["annotations"]["summary"] and rule["labels"]["severity"] in ("warning", "critical")
+    assert set(re.findall(r"`(groundcrew_\w+)", GUIDE.read_text())) == there
