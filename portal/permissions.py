@@ -42,7 +42,9 @@ class Rule(Enum):
     RETRIES_OPERATION = "requester or manager of the workspace"
     NODE = "a node, by its own token"
     """Agents, and nobody who can sign in."""
-    COLLECTOR = "whoever collects metrics: by the installation's token, or from this machine where it has none"
+    COLLECTOR = (
+        "whoever collects metrics: by the installation's token, or from this machine where it has none"
+    )
     OWN = "only one's own"
     """Sessions and tokens: not even an administrator reaches another person's."""
 

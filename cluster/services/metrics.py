@@ -60,7 +60,9 @@ def read_numbers(cluster: Cluster) -> Numbers:
     now = cluster.clock()
     disk = shutil.disk_usage(cluster.settings.state_dir)
     with cluster.store.read() as session:
-        facts = {fact.name: fact for fact in session.scalars(select(Fact).where(Fact.name.in_((PULSE, CHECKED))))}
+        facts = {
+            fact.name: fact for fact in session.scalars(select(Fact).where(Fact.name.in_((PULSE, CHECKED))))
+        }
         nodes = {node.id: state_of(node, now) for node in session.scalars(select(Node))}
         jobs, units = count_jobs(session), count_units(session, nodes)
         operations = count_operations(session)

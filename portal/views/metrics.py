@@ -23,13 +23,17 @@ class Reading(Collector):
     def collect(self) -> Iterator[Metric]:
         seen = self.numbers
         yield split("groundcrew_info", "Which version answers", "version", {seen.version: 1})
-        yield split("groundcrew_jobs", "Living jobs by state; waiting is the depth of the queue", "state", seen.jobs)
+        yield split(
+            "groundcrew_jobs", "Living jobs by state; waiting is the depth of the queue", "state", seen.jobs
+        )
         yield GaugeMetricFamily(
             "groundcrew_oldest_waiting_seconds",
             "How long the job that was submitted first of all that wait has waited",
             seen.oldest_waiting_seconds,
         )
-        yield split("groundcrew_units", "GPUs or CPU slots by what is the case with them", "state", seen.units)
+        yield split(
+            "groundcrew_units", "GPUs or CPU slots by what is the case with them", "state", seen.units
+        )
         yield split("groundcrew_nodes", "Nodes by state", "state", seen.nodes)
         yield split("groundcrew_operations", "Operations that have not ended", "state", seen.operations)
         yield GaugeMetricFamily(
@@ -43,10 +47,14 @@ class Reading(Collector):
             seen.audit_age,
         )
         yield GaugeMetricFamily(
-            "groundcrew_audit_whole", "1 where the last check found nothing changed", float(seen.audit_is_whole)
+            "groundcrew_audit_whole",
+            "1 where the last check found nothing changed",
+            float(seen.audit_is_whole),
         )
         yield GaugeMetricFamily("groundcrew_disk_free_bytes", "Free where the state lies", seen.disk_free)
-        yield GaugeMetricFamily("groundcrew_disk_bytes", "Size of the disk where the state lies", seen.disk_bytes)
+        yield GaugeMetricFamily(
+            "groundcrew_disk_bytes", "Size of the disk where the state lies", seen.disk_bytes
+        )
         yield from self.of_scheduler()
 
     def of_scheduler(self) -> Iterator[Metric]:
@@ -56,7 +64,9 @@ class Reading(Collector):
             self.numbers.pulse_age,
         )
         ended = CounterMetricFamily(
-            "groundcrew_attempts_ended", "Attempts that ended, by the meaning of their exit", labels=["meaning"]
+            "groundcrew_attempts_ended",
+            "Attempts that ended, by the meaning of their exit",
+            labels=["meaning"],
         )
         pulse = self.numbers.pulse
         for meaning, count in sorted(pulse.ended.items()) if pulse else ():
@@ -64,7 +74,12 @@ class Reading(Collector):
         yield ended
         if pulse is not None:
             spans = {"last": pulse.last_seconds, "slowest": pulse.slowest_seconds}
-            yield split("groundcrew_scheduler_pass_seconds", "How long its looks took at the last pulse", "which", spans)
+            yield split(
+                "groundcrew_scheduler_pass_seconds",
+                "How long its looks took at the last pulse",
+                "which",
+                spans,
+            )
 
 
 def split(name: str, text: str, label: str, values: Mapping[str, float]) -> GaugeMetricFamily:

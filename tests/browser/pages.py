@@ -92,6 +92,7 @@ SHOWN_ONCE = {"first-administrator": "/first-administrator"}
 NO_PAGES = {
     "static",
     "health.health",
+    "metrics.metrics",
     "stream.stream",
     "repairs.run",
     "access_log.day",

@@ -4,12 +4,15 @@ import re
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 from werkzeug.test import TestResponse
 
+import worker.scheduler
 from cluster.domain.states import AttemptState, JobState, UnitState
 from cluster.services.audit_seals import check_audit, seal_entries
 from cluster.services.context import Cluster
@@ -22,6 +25,10 @@ from tests.builders import a_job, a_node, add
 from tests.conftest import Clock
 from tests.unit.pages.conftest import Lab
 from tests.unit.pages.test_queue_page import counted
+from worker.ears import Ears
+from worker.executors.simulated import SimulatedExecutor
+from worker.executors.simulated_world import World
+from worker.scheduler import Scheduler
 
 ROOT = Path(__file__).parents[3]
 ALERTS = ROOT / "docs" / "howto" / "prometheus-alerts.yml"
@@ -57,7 +64,9 @@ def scheduling(cluster: Cluster) -> Held:
 
 def test_jobs_units_and_nodes_are_counted_by_what_is_the_case_with_them(lab: Lab) -> None:
     lab.a_running_job()
-    waiting = a_job(lab.cluster, lab.own_code, lab.minjun, submitted_at=lab.cluster.clock() - timedelta(hours=2))
+    waiting = a_job(
+        lab.cluster, lab.own_code, lab.minjun, submitted_at=lab.cluster.clock() - timedelta(hours=2)
+    )
     a_job(lab.cluster, lab.own_code, lab.minjun, held_at=lab.cluster.clock())
     a_node(lab.cluster, 3, state=UnitState.BROKEN)
     silent = a_node(lab.cluster, 2)
@@ -93,9 +102,27 @@ def test_attempts_count_by_the_meaning_of_their_exit_from_pulse_to_pulse(lab: La
     assert found["groundcrew_scheduler_pulse_age_seconds"] == 0
 
 
+def test_the_scheduler_writes_its_pulse_once_the_time_has_come(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = SimulatedExecutor(World(tmp_path / "world"))
+    deaf = cast(Ears, SimpleNamespace(wake=lambda: None))
+    scheduler = Scheduler(lab.cluster, executor, tmp_path, deaf)
+    assert scheduler.renew()
+    scheduler.tick()
+    assert values(lab)["groundcrew_scheduler_pulse_age_seconds"] == float("inf")
+    monkeypatch.setattr(worker.scheduler, "PULSE_SECONDS", 0.0)
+    scheduler.tick()
+    assert values(lab)["groundcrew_scheduler_pulse_age_seconds"] == 0
+
+
 def test_what_has_never_been_is_infinitely_old(lab: Lab) -> None:
     found = values(lab)
-    assert found["groundcrew_verified_backup_age_seconds"] == found["groundcrew_audit_check_age_seconds"] == float("inf")
+    assert (
+        found["groundcrew_verified_backup_age_seconds"]
+        == found["groundcrew_audit_check_age_seconds"]
+        == float("inf")
+    )
     assert found["groundcrew_audit_whole"] == 0
     move(lab, minutes=5)
     seal_entries(lab.cluster)
