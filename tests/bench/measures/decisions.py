@@ -17,6 +17,7 @@ from sqlalchemy import event, select, update
 
 from cluster.bell import SilentBell
 from cluster.domain.states import AttemptState, EnvironmentState, JobState, UnitKind
+from cluster.garbage import settle
 from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
 from cluster.services.leases import Held, hold_lease
@@ -115,6 +116,7 @@ class Desk:
 
 def run(ground: Ground) -> None:
     with desks(ground) as known:
+        settle()  # as the scheduler does once it is ready
         for depth in (1_000, 10_000) if ground.is_quick else (1_000, 10_000, 100_000):
             for desk in known.values():
                 desk.fill(depth + WORKSPACES)
