@@ -65,6 +65,9 @@ TO_TEST = (
     Need(("postgresql",), files=("usr/lib/postgresql/*/bin/postgres",), has_service=True),
     Need(("git",), programs=("git",)),
     Need(("debootstrap",), programs=("debootstrap",)),
+    Need(("openssh-client",), programs=("ssh-keygen",)),
+    Need(("gpg",), programs=("gpg",)),
+    Need(("gpg-agent",), programs=("gpg-agent",)),
 )
 TO_RUN_ANSIBLE = (
     Need(("python3-venv",), files=(PYTHON_VENV,)),

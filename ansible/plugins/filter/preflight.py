@@ -201,8 +201,8 @@ def about_hardware(document: Document, options: Mapping[str, Any]) -> Iterator[F
         yield warning(
             "secure_boot",
             "Secure Boot is on: the kernel loads only signed modules.",
-            "Keep to the distribution's signed modules (nvidia_driver_source: distribution), "
-            "or turn Secure Boot off in the firmware.",
+            "Ubuntu's driver packages bring signed modules: nothing to do. On Debian turn Secure Boot off in the "
+            "firmware, or let it know the key by which DKMS signs: mokutil --import /var/lib/dkms/mok.pub",
         )
     cards = [each for each in document["pci"] if each["vendor"] == MELLANOX]
     if cards and not any(each["is_infiniband"] for each in document["interfaces"]):

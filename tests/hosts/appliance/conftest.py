@@ -146,7 +146,7 @@ def note_cost(words: str, played: Played) -> None:
     each = played.seconds / max(1, played.tasks)
     note(
         f"{words}: {played.seconds:.0f} s = {played.tasks} tasks on hosts x {each:.2f} s, "
-        f"changed {sum(played.changed.values())}"
+        f"changed {sum(played.changed.values())}, load of this machine {os.getloadavg()[0]:.1f}"
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.hosts.appliance.conftest import ROOT, Played, play_there
+from tests.hosts.appliance.conftest import ROOT, Played, note, play_there
 from tests.hosts.appliance.entering import enter
 from tests.hosts.appliance.killing import play_killed
 from tests.hosts.appliance.testbed import Host, Testbed
@@ -43,7 +43,15 @@ def url(host: Host) -> str:
 
 
 def test_the_run_ends_with_address_secret_version_ports_and_next_steps(installed: Played, url: str) -> None:
-    for word in (f"running at {url}", f"{url}/first-administrator", "Version: 0.", "Ports: 443", "Next: "):
+    for word in (
+        f"running at {url}",
+        f"{url}/first-administrator",
+        "Versions: Groundcrew 0.",
+        "Ports: 443",
+        "Next: ",
+    ):
+        assert word in installed.output
+    for word in ("postgresql-15 15.", "redis-server ", "containerd 1.6", "Host localhost: master"):
         assert word in installed.output
     assert re.search(r"One-time secret:\s+[0-9A-Z]{4}(-[0-9A-Z]{4}){3}", installed.output)
 
@@ -87,6 +95,7 @@ def test_units_are_hardened_and_only_the_scheduler_is_root(installed: Played, ho
         shown = host.run(f"systemd-analyze security --no-pager groundcrew-{name}.service").stdout
         level = re.search(r"exposure level for \S+: ([\d.]+)", shown)
         assert level is not None, shown
+        note(f"systemd-analyze security groundcrew-{name}: {level[1]}")
         assert float(level[1]) <= MOST_EXPOSED.get(name, 4.0), (name, level[0])
         user = host.ask(f"systemctl show -P User groundcrew-{name}.service")
         assert (user in {"", "root"}) == (name == "scheduler"), (name, user)
@@ -96,11 +105,16 @@ DAMAGE = {
     "base : Write the kernel's settings": "sed -i s/4096/10/ /etc/sysctl.d/60-groundcrew.conf",
     "base : Have the packages that every role needs": "dpkg --purge --force-depends acl",
     "release : Make it the current version": "rm /opt/groundcrew/current",
+    "container_engine : Have containerd and a safe runc": "dpkg --purge --force-depends runc",
+    "container_engine : Write the configuration and let containerd read it": "rm /etc/containerd/groundcrew.toml",
+    "container_engine : Keep it running": "systemctl disable --now containerd",
+    "postgresql : Have PostgreSQL": "dpkg --purge --force-depends python3-psycopg2",
     "postgresql : Put our line before those of the distribution": (
         "sed -i /Groundcrew/d /etc/postgresql/15/main/pg_hba.conf"
     ),
     "redis : Write the configuration, and who may do what": "chmod 644 /etc/redis/groundcrew.acl",
     "redis : Keep it running": "systemctl disable --now redis-server@groundcrew",
+    "storage : Make the folder of the workspaces": "chmod 700 /var/lib/groundcrew/storage/workspaces",
     "portal : Write the settings, those that all services share and those that each knows alone": (
         "rm /etc/groundcrew/portal.env"
     ),

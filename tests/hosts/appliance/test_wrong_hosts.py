@@ -52,6 +52,8 @@ def test_what_is_wrong_is_named_and_nothing_is_changed(
     assert played.code != 0
     assert f"STOP [{code}]" in played.output, played.output[-3000:]
     assert "remedy: " in played.output and "Nothing was changed." in played.output
+    ending = played.output.partition("This run has not ended well.")[2]
+    assert "the same command goes on from there:\n    ansible-playbook -i " in ending, played.output[-2000:]
     assert set(played.changed.values()) == {0}
     assert packages(host) == before
     assert not [path for path in written if "/dbus/" not in path and "/systemd/" not in path], written

@@ -21,6 +21,7 @@ PROBES = {
     "base : Find accounts that were not here before",
     "training_environment : Look whether it stands",
     "nvidia_driver : Find initial RAM disks that are older than that",
+    "closing : Read the versions of what came with it",
 }
 """Read-only commands, the only tasks that may say that they never change anything."""
 
