@@ -61,7 +61,7 @@ def test_the_first_administrator_sees_three_nodes_with_interfaces_and_simulated_
         enter(page, url, installed.output)
         page.goto(f"{url}/nodes")
         for host in bed.hosts.values():
-            row = page.locator("main tr", has_text=host.name)
+            row = page.locator("main tr", has_text=host.name).first
             expect(row).to_be_visible(timeout=20_000)
             expect(row).to_contain_text("CPU slot" if host.name.endswith("-m") else "simulated GPU")
         page.get_by_role("link", name=bed.hosts["w1"].name).first.click()
