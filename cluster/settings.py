@@ -3,9 +3,11 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import time
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from cluster.domain.backups import parse_time
 from cluster.domain.errors import GroundcrewError
 
 VERSION = "0.1.0"
@@ -51,6 +53,15 @@ class Told:
     def folder(self, name: str) -> Path | None:
         value = self.text(name)
         return Path(value) if value else None
+
+    def clock(self, name: str) -> time | None:
+        """`HH:MM`; None where it is empty."""
+        value = self.text(name)
+        try:
+            return parse_time(value) if value else None
+        except ValueError:
+            self.wrong.append(PREFIX + name)
+            return None
 
     def zone(self, name: str, default: str) -> str:
         value = self.text(name, default)
@@ -138,6 +149,8 @@ class Settings:
     """Where backups of the database land; None: in the state directory."""
     metrics_token: str = field(default="", repr=False)
     """Who carries it may read /metrics; without one only this machine may."""
+    backup_at: time | None = None
+    """When the nightly backup is made, by the installation's own clock; None: none is."""
     version: str = VERSION
 
     @property
@@ -196,6 +209,7 @@ class Settings:
             ansible_dir=told.folder("ANSIBLE_DIR"),
             backups_dir=told.folder("BACKUPS_DIR"),
             metrics_token=told.text("METRICS_TOKEN"),
+            backup_at=told.clock("BACKUP_AT"),
         )
         if told.wrong:
             raise MissingSettings(told.wrong)

@@ -17,7 +17,7 @@ from cluster.domain.states import (
     WorkspaceState,
 )
 from cluster.domain.terms import days_left, workspace_state
-from cluster.services import environments, executor_silence, nodes, operations, places
+from cluster.services import backups, environments, executor_silence, nodes, operations, places
 from cluster.services.nodes import NodeView
 from cluster.services.places import Place
 from cluster.store.datasets import Dataset
@@ -62,7 +62,7 @@ class Line:
 def attention() -> list[Line]:
     """Read once per request: the page and the rail show the same."""
     if "attention" not in g:
-        found = [*stuck_jobs(), *environment_lines(), *engine_lines(), *node_lines()]
+        found = [*stuck_jobs(), *environment_lines(), *engine_lines(), *backup_lines(), *node_lines()]
         found += [*failed_lines(), *term_lines()]
         g.attention = sorted(found, key=lambda line: URGENCY.index(line.kind))
     lines: list[Line] = g.attention
@@ -111,6 +111,28 @@ def engine_lines() -> Iterator[Line]:
         what, since = say(silence.code, silence.data), clock(silence.since)
         detail = _("since %(time)s nothing starts; what runs goes on", time=since)
         yield Line("unreachable", what, detail, url_for("nodes.index"), _("See nodes"), place="/nodes")
+
+
+def backup_lines() -> Iterator[Line]:
+    """For administrators, where this installation makes backups: too old, damaged, or not made last night."""
+    cluster = current_cluster()
+    if not current_actor().is_administrator or cluster.settings.backup_at is None:
+        return
+    standing = backups.read_standing(cluster)
+    href = url_for("repairs.index")
+    if standing.is_too_old:
+        proven = standing.proven
+        detail = _("the last one was made %(ago)s", ago=ago(proven.made_at)) if proven else _("never yet")
+        what = _("No new backup has been proven by a restore")
+        yield Line("caution", what, detail, href, _("See backups"), place="/repairs")
+    for backup in standing.damaged[:STUCK_SHOWN]:
+        what = strong(_("Backup %(name)s is damaged"), name=backup.name)
+        yield Line("broken", what, backup.problem, href, _("See backups"), place="/repairs")
+    failed = standing.failed
+    if failed is not None and failed.state is OperationState.FAILED:
+        detail = say(failed.error_code or "", failed.error_data)
+        link = url_for("operations.page", operation_id=failed.id)
+        yield Line("failed", _("The nightly backup failed"), detail, link, _("See what failed"), place="/operations")
 
 
 def node_lines() -> Iterator[Line]:

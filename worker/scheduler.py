@@ -18,6 +18,7 @@ from cluster.domain.clocks import ClockWatch
 from cluster.garbage import settle
 from cluster.services.access_files import write_days
 from cluster.services.audit_seals import seal_entries
+from cluster.services.backups import request_nightly
 from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
 from cluster.services.executor_silence import note_silence
@@ -160,6 +161,7 @@ class Scheduler:
             self.pulse_at, self.slowest_look = time.monotonic(), 0.0
         if time.monotonic() - self.sealed_at >= SEAL_SECONDS:
             self.keep_access_log()
+            self.ask_for_backup(self.held)
             self.sealed_at = time.monotonic()
         if time.monotonic() - self.strays_at >= STRAYS_SECONDS:
             self.end_strays(self.held)
@@ -189,6 +191,11 @@ class Scheduler:
             write_days(self.cluster)
         except OSError as error:
             log.warning("the access log's files are not written; trying again", error=str(error))
+
+    def ask_for_backup(self, held: Held) -> None:
+        """Not while the clock has just been set: it may be put right again."""
+        if self.clocks.is_settled and (night := request_nightly(self.cluster, held)) is not None:
+            log.info("the nightly backup is asked for", operation=night.id)
 
     def end_strays(self, held: Held) -> None:
         """A lost node that speaks again gets new work only once nothing old is left on it."""

@@ -6,7 +6,6 @@ stderr and exit code 1. `SETTINGS` is the installation's own file: nothing secre
 
 import argparse
 import json
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,7 @@ from cluster.services.context import Cluster
 from cluster.services.repair_progress import release_stuck
 from cluster.services.spare_files import delete_leftovers, list_leftovers
 from cluster.settings import Settings
-from cluster.store.migrate import file_of
-from worker.backups.dump import make_backup
+from worker.backups import dump
 from worker.backups.restore import prove_newest
 from worker.embedded.places import Places
 from worker.embedded.services import Supervisor
@@ -29,7 +27,6 @@ from worker.wiring import open_cluster
 
 Answer = dict[str, Any]
 ALIVE = ("RUNNING", "STARTING", "BACKOFF")
-SPARE_BYTES = 64 * 1024**2
 
 
 def verify_audit(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
@@ -54,18 +51,14 @@ def anchors_of(cluster: Cluster) -> list[Anchor]:
 
 def check_room(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
     """Raises Unavailable where the copy and the text of a backup would not fit on the disk."""
-    source = file_of(cluster.settings.database_url)
-    needed = SPARE_BYTES + 2 * (source.stat().st_size if source else 0)
-    free = shutil.disk_usage(cluster.settings.state_dir).free
-    if free < needed:
-        raise Unavailable("backup.no_room", free=free, needed=needed)
+    free, needed = dump.check_room(cluster.settings)
     return {"changed": False, "free": free, "needed": needed}
 
 
 def backup(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
     """The newest seal of the audit is written into the manifest: it lies outside of the database then."""
     seal_entries(cluster)
-    return {"changed": True, **make_backup(cluster.settings, cluster.clock(), read_anchor(cluster))}
+    return {"changed": True, **dump.make_backup(cluster.settings, cluster.clock(), read_anchor(cluster))}
 
 
 def prove_backup(cluster: Cluster, chosen: argparse.Namespace) -> Answer:

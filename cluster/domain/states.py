@@ -97,6 +97,7 @@ class OperationKind(StrEnum):
     DATASET_SAMPLE = "dataset.sample"
     DATASET_DELETE = "dataset.delete"
     REPAIR = "repair"
+    BACKUP = "backup"
 
 
 class OperationState(StrEnum):

@@ -3,14 +3,25 @@
 import json
 import re
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import select
+
+from cluster.domain.backups import TOO_OLD, last_due, owed
 from cluster.domain.people import Actor
 from cluster.domain.permissions import require_administrator
+from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
+from cluster.services.leases import Held, check_lease
+from cluster.services.operations import request_operation, ring_operation
+from cluster.services.users import service_actor
+from cluster.store.audit import AuditEntry, write_entry
+from cluster.store.leases import Fact
+from cluster.store.operations import Operation
 
+NIGHTLY = "backup_nightly"
 NAME = re.compile(r"groundcrew-\d{8}-\d{6}\.sql\.zst")
 LARGEST_MANIFEST = 256 * 1024
 
@@ -34,6 +45,77 @@ class Backup:
     @property
     def total_rows(self) -> int:
         return sum(self.rows.values())
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What somebody has to know of the backups: nothing, where all of it is empty."""
+
+    proven: Backup | None
+    """The last one that a restore has proved, and that is still what was proved."""
+    is_too_old: bool
+    """Also where there is none although the installation has had a night for it."""
+    damaged: list[Backup]
+    failed: Operation | None
+    """The newest run of the nightly backup, where it did not end well."""
+
+
+def read_standing(cluster: Cluster) -> Standing:
+    kept = read_backups(cluster.settings.backups)
+    proven = last_proven(kept)
+    with cluster.store.read() as session:
+        newest = select(Operation).where(Operation.kind == OperationKind.BACKUP)
+        last = session.scalar(newest.order_by(Operation.id.desc()).limit(1))
+        # Entries are never deleted: the first one tells since when there is something to lose.
+        first = None if proven else session.scalar(select(AuditEntry.at).order_by(AuditEntry.id).limit(1))
+    since = proven.made_at if proven else first
+    has_failed = last is not None and last.state in (OperationState.FAILED, OperationState.INTERRUPTED)
+    return Standing(
+        proven=proven,
+        is_too_old=since is not None and cluster.clock() - since > TOO_OLD,
+        damaged=[backup for backup in kept if backup.problem],
+        failed=last if has_failed else None,
+    )
+
+
+def last_proven(backups: list[Backup]) -> Backup | None:
+    """By when it was made: what has changed since then would be lost. `backups` are newest first."""
+    return next((backup for backup in backups if backup.restored_at is not None), None)
+
+
+def seconds_since_proven(cluster: Cluster) -> float | None:
+    """The age of the last verified backup, for whoever measures; None: there is none. Asks no database."""
+    proven = last_proven(read_backups(cluster.settings.backups))
+    age = cluster.clock() - proven.made_at if proven else None
+    return max(timedelta(0), age).total_seconds() if age is not None else None
+
+
+def request_nightly(cluster: Cluster, held: Held) -> Operation | None:
+    """Asks for the backup of a night once; None where none is owed. Raises LeaseLost.
+
+    Missed nights are caught up by one backup. A new installation owes none before its first night.
+    """
+    settings, now = cluster.settings, cluster.clock()
+    if settings.backup_at is None:
+        return None
+    with cluster.store.read() as session:
+        known = session.get(Fact, NIGHTLY)
+    night = last_due(now, settings.zone, settings.backup_at)
+    if known is not None:
+        asked_for = datetime.fromisoformat(known.value["night"])
+        if owed(now, settings.zone, settings.backup_at, asked_for) is None:
+            return None
+    operation = None
+    actor = service_actor(cluster)
+    with cluster.store.write() as session:
+        check_lease(session, held)
+        session.merge(Fact(name=NIGHTLY, value={"night": night.isoformat()}))
+        if known is not None:
+            operation = request_operation(session, OperationKind.BACKUP, None, actor, now)
+            write_entry(session, now, actor, "backup.asked", operation.id)
+    if operation is not None:
+        ring_operation(cluster, operation)
+    return operation
 
 
 def list_backups(cluster: Cluster, actor: Actor) -> list[Backup]:

@@ -29,13 +29,14 @@ QUEUE_OF = {
     OperationKind.DATASET_SAMPLE: Queue.GENERAL,
     OperationKind.DATASET_DELETE: Queue.GENERAL,
     OperationKind.REPAIR: Queue.REPAIR,
+    OperationKind.BACKUP: Queue.GENERAL,
 }
 
 
 def request_operation(
     session: Session,
     kind: OperationKind,
-    subject_id: int,
+    subject_id: int | None,
     actor: Actor,
     now: datetime,
     workspace_id: int | None = None,

@@ -31,7 +31,7 @@ PIECE = 500
 OUTCOMES = ("done", "refused", "failed")
 KINDS = (
     *("session", "user", "token", "workspace", "dataset", "training", "job", "sweep"),
-    *("node", "operation", "repair", "access_log"),
+    *("node", "operation", "repair", "backup", "access_log"),
 )
 COLUMNS = ["id", "at", "who", "from", "action", "object", "outcome", "request", "data"]
 

@@ -1,7 +1,6 @@
 """Repairs: the catalogue, the forecast before the click, and the run with what each task did where."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -13,7 +12,7 @@ from cluster.domain.repair_runs import BAD_CELLS, Verdict
 from cluster.domain.repairs import Group, Repair, Said
 from cluster.files.beneath import FileMissing, FileNotPlain, open_file
 from cluster.services import repairs
-from cluster.services.backups import Backup, list_backups
+from cluster.services.backups import last_proven, list_backups
 from cluster.services.repair_catalogue import read_catalogue
 from cluster.services.repairs import Forecast
 from cluster.store.base import LARGEST_ID
@@ -91,15 +90,10 @@ def index() -> ResponseReturnValue:
             for group, word in GROUPS.items()
         ],
         backups=kept,
-        proven=max((each for each in kept if each.restored_at), key=proven_at, default=None),
+        proven=last_proven(kept),
         runs=runs[:RUNS_SHOWN],
         has_more=len(runs) > RUNS_SHOWN,
     )
-
-
-def proven_at(backup: Backup) -> datetime:
-    assert backup.restored_at is not None
-    return backup.restored_at
 
 
 @blueprint.get("/repairs/<repair>")

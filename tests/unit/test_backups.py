@@ -3,7 +3,7 @@
 import hashlib
 import json
 import subprocess
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from cluster.domain.errors import Unavailable
 from cluster.services.backups import read_backups
 from cluster.services.context import Cluster
 from tests.builders import a_workspace, an_administrator
+from worker.backups import keep
 from worker.backups.dump import make_backup, write_manifest
 from worker.backups.restore import prove_newest
 
@@ -60,7 +61,11 @@ def test_what_a_killed_backup_has_left_goes_with_the_next_one(lab: Cluster) -> N
     (lab.settings.backups / "groundcrew-20261101-030000.sql.unfinished").touch()
     _, file = made(lab)
     assert [path.name for path in database.iterdir()] == ["groundcrew.db"]
-    assert {path.name for path in lab.settings.backups.iterdir()} == {file.name, f"{file.name}.json"}
+    assert {path.name for path in lab.settings.backups.iterdir()} == {
+        ".lock",
+        file.name,
+        f"{file.name}.json",
+    }
 
 
 def test_one_flipped_bit_is_found(lab: Cluster) -> None:
@@ -69,6 +74,38 @@ def test_one_flipped_bit_is_found(lab: Cluster) -> None:
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
     assert "SHA-256" in prove_newest(lab.settings, NOW)["problem"]
+
+
+def flip_a_bit(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+def proved(lab: Cluster, when: datetime) -> Path:
+    manifest = make_backup(lab.settings, when)
+    prove_newest(lab.settings, when)
+    return lab.settings.backups / manifest["name"]
+
+
+def test_one_flipped_bit_in_yesterdays_file_is_found_tonight(lab: Cluster) -> None:
+    before, yesterday, tonight = (proved(lab, NOW + timedelta(days=day)) for day in range(3))
+    assert keep.mark_damaged(lab.settings) == []
+    flip_a_bit(yesterday)
+    assert keep.mark_damaged(lab.settings) == [yesterday.name]
+    states = {each.name: each.restored_at is not None for each in read_backups(lab.settings.backups)}
+    assert states == {before.name: True, yesterday.name: False, tonight.name: True}
+    assert "SHA-256" in next(each.problem for each in read_backups(lab.settings.backups) if each.problem)
+
+
+def test_what_is_surplus_goes_with_its_manifest(lab: Cluster) -> None:
+    first = proved(lab, NOW)
+    second = proved(lab, NOW + timedelta(hours=1))
+    assert keep.delete_surplus(lab.settings) == [first.name]
+    assert {path.name for path in lab.settings.backups.glob("groundcrew-*")} == {
+        second.name,
+        f"{second.name}.json",
+    }
 
 
 def recompressed(lab: Cluster, change: Any) -> dict[str, Any]:

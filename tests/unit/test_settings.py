@@ -17,7 +17,7 @@ ENOUGH = {
 
 def test_every_setting_that_is_read_is_documented_and_the_other_way_round() -> None:
     source = (ROOT / "cluster" / "settings.py").read_text()
-    read = set(re.findall(r'(?:text|need|number|choice|zone|folder)\)?\("([A-Z_]+)"', source))
+    read = set(re.findall(r'(?:text|need|number|choice|zone|folder|clock)\)?\("([A-Z_]+)"', source))
     read |= set(re.findall(r'PREFIX \+ "([A-Z_]+)"', source))
     documented = set(
         re.findall(r"^\| `GROUNDCREW_([A-Z_]+)`", (ROOT / "docs/topic/settings.md").read_text(), re.M)
@@ -48,7 +48,7 @@ def test_what_is_said_is_used_and_the_rest_has_its_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("EXECUTOR", "magic"), ("PASSWORD_POLICY", "none"), ("CPU_SLOTS", "-1")]
+    ("name", "value"), [("EXECUTOR", "magic"), ("PASSWORD_POLICY", "none"), ("CPU_SLOTS", "-1"), ("BACKUP_AT", "25:00")]
 )
 def test_a_value_that_cannot_be_used_is_named(name: str, value: str) -> None:
     with pytest.raises(MissingSettings) as missing:

@@ -1,5 +1,6 @@
 """Writes the database out as readable SQL, with a manifest of what is in it."""
 
+import fcntl
 import hashlib
 import json
 import os
@@ -7,7 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from cluster.settings import Settings
 from cluster.store.migrate import file_of
 
 ZSTD = ("zstd", "--quiet", "--threads=1", "-10", "--stdout")
+SPARE_BYTES = 64 * 1024**2
 
 
 def make_backup(settings: Settings, now: datetime, anchor: tuple[int, str] | None = None) -> dict[str, Any]:
@@ -28,9 +30,15 @@ def make_backup(settings: Settings, now: datetime, anchor: tuple[int, str] | Non
     source = file_of(settings.database_url)
     if source is None:
         raise Unavailable("backup.sqlite_only")
+    with alone(settings):
+        forget_unfinished(settings)
+        return write_out(settings, source, now, anchor)
+
+
+def write_out(
+    settings: Settings, source: Path, now: datetime, anchor: tuple[int, str] | None
+) -> dict[str, Any]:
     folder = settings.backups
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    forget_unfinished(settings)
     name = f"groundcrew-{now.astimezone(settings.zone):%Y%m%d-%H%M%S}.sql.zst"
     scratch = settings.state_dir / "database" / f".backup-{os.getpid()}.db"
     try:
@@ -46,8 +54,27 @@ def make_backup(settings: Settings, now: datetime, anchor: tuple[int, str] | Non
     return manifest
 
 
+@contextmanager
+def alone(settings: Settings) -> Iterator[None]:
+    """One backup or drill at a time: a second one waits. The lock goes with its process, however that ends."""
+    settings.backups.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (settings.backups / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def check_room(settings: Settings) -> tuple[int, int]:
+    """Bytes that are free and bytes that are needed. Raises Unavailable where copy and text would not fit."""
+    source = file_of(settings.database_url)
+    needed = SPARE_BYTES + 2 * (source.stat().st_size if source else 0)
+    free = shutil.disk_usage(settings.state_dir).free
+    if free < needed:
+        raise Unavailable("backup.no_room", free=free, needed=needed)
+    return free, needed
+
+
 def forget_unfinished(settings: Settings) -> None:
-    """What a killed backup or drill has left. Only one repair runs here at a time, so none of it is at work."""
+    """What a killed backup or drill has left; none of it is at work, for the caller is alone."""
     database = settings.state_dir / "database"
     for path in (*database.glob(".backup-*.db*"), *settings.backups.glob("groundcrew-*.unfinished")):
         path.unlink(missing_ok=True)

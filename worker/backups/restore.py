@@ -15,7 +15,7 @@ from typing import Any
 from cluster.domain.errors import Unavailable
 from cluster.services.backups import manifest_file, read_backups
 from cluster.settings import Settings
-from worker.backups.dump import count_rows, write_manifest
+from worker.backups.dump import alone, count_rows, write_manifest
 
 
 class BackupBroken(Exception):
@@ -24,6 +24,11 @@ class BackupBroken(Exception):
 
 def prove_newest(settings: Settings, now: datetime) -> dict[str, Any]:
     """The manifest with how it went. Raises Unavailable where there is no backup."""
+    with alone(settings):
+        return prove_alone(settings, now)
+
+
+def prove_alone(settings: Settings, now: datetime) -> dict[str, Any]:
     backups = read_backups(settings.backups)
     if not backups:
         raise Unavailable("backup.none", folder=str(settings.backups))

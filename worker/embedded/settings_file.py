@@ -53,6 +53,7 @@ def ensure_settings(places: Places, port: int | None, host: str | None = None) -
         "GROUNDCREW_SECRET_KEY": secrets.token_urlsafe(48),
         "GROUNDCREW_TIME_ZONE": machine_time_zone(),
         "GROUNDCREW_BACKUPS_DIR": str(backups_folder(places)),
+        "GROUNDCREW_BACKUP_AT": "03:00",
     }
     changed = {name: value for name, value in fixed.items() if settings.get(name) != value}
     changed.update({name: value for name, value in first.items() if name not in settings})

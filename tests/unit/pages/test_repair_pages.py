@@ -1,7 +1,8 @@
 """The pages of repairs: what is said before the click, what a refusal keeps, what a run shows."""
 
 import re
-from datetime import timedelta
+from dataclasses import replace
+from datetime import time, timedelta
 
 import pytest
 
@@ -111,3 +112,19 @@ def test_cancelling_is_asked_once_and_forced_the_second_time(lab: Lab) -> None:
 def test_the_rail_has_repairs_for_administrators_alone(lab: Lab) -> None:
     assert 'href="/repairs"' in lab.browser(lab.administrator).get("/").text
     assert 'href="/repairs"' not in lab.browser(lab.seoyeon).get("/").text
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "No new backup has been proven by a restore"), ("ko", "되살려 확인한 새 백업이 없습니다")],
+)
+def test_a_missing_backup_is_said_on_the_first_page_to_administrators(
+    lab: Lab, language: str, said: str
+) -> None:
+    assert said not in lab.browser(lab.administrator, language).get("/").text
+    settings = replace(lab.cluster.settings, backup_at=time(3, 0))
+    lab.app.extensions["cluster"] = replace(lab.cluster, settings=settings)
+    assert said not in lab.browser(lab.administrator, language).get("/").text
+    lab.cluster.clock.move(hours=27)  # type: ignore[attr-defined]
+    assert said in lab.browser(lab.administrator, language).get("/").text
+    assert said not in lab.browser(lab.seoyeon, language).get("/").text

@@ -1,0 +1,87 @@
+"""When the nightly backup is owed, and which backups stay: values in, values out."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+DAYS, WEEKS, MONTHS = 7, 4, 12
+TOO_OLD = timedelta(hours=26)
+"""A night and a patient backup: after that somebody has to know."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A backup in its folder; `is_verified`: a restore has proved it, and it is still what was proved."""
+
+    name: str
+    made_at: datetime
+    is_verified: bool
+
+
+def parse_time(text: str) -> time:
+    """`HH:MM` on the installation's own clock. Raises ValueError."""
+    return datetime.strptime(text, "%H:%M").time()
+
+
+def last_due(now: datetime, zone: ZoneInfo, at: time) -> datetime:
+    """The newest moment, in UTC and not after `now`, at which the local clock showed `at`."""
+    today = now.astimezone(zone).date()
+    for day in (today, today - timedelta(days=1)):
+        moment = datetime.combine(day, at, zone).astimezone(UTC)
+        if moment <= now:
+            break
+    return moment
+
+
+def owed(now: datetime, zone: ZoneInfo, at: time, asked_for: datetime) -> datetime | None:
+    """The night that has not been asked for yet; of several missed ones the last alone.
+
+    `asked_for` is the one that was asked for last. Where it is still to come the clock was set back since: a
+    backup is owed, or none would be made until that day.
+    """
+    night = last_due(now, zone, at)
+    return night if asked_for < night or asked_for > now else None
+
+
+def surplus(backups: Iterable[Kept], zone: ZoneInfo) -> set[str]:
+    """The names of those that may go.
+
+    The newest verified one stays of each of the last 7 days, 4 weeks and 12 months that have one, so that the last
+    verified one always stays. What is not verified fills no such place: it goes once a verified one is 7 days newer.
+    """
+    found = sorted(backups, key=lambda backup: backup.made_at, reverse=True)
+    verified = [backup for backup in found if backup.is_verified]
+    stay: set[str] = set()
+    for most, period_of in PERIODS:
+        newest: dict[tuple[int, ...], str] = {}
+        for backup in verified:
+            newest.setdefault(period_of(backup.made_at.astimezone(zone)), backup.name)
+        stay.update(list(newest.values())[:most])
+    for backup in found:
+        if not backup.is_verified and not is_overtaken(backup, verified):
+            stay.add(backup.name)
+    return {backup.name for backup in found} - stay
+
+
+def is_overtaken(backup: Kept, verified: list[Kept]) -> bool:
+    return bool(verified) and verified[0].made_at - backup.made_at > timedelta(days=DAYS)
+
+
+def day_of(local: datetime) -> tuple[int, ...]:
+    return (local.year, local.month, local.day)
+
+
+def week_of(local: datetime) -> tuple[int, ...]:
+    return tuple(local.isocalendar()[:2])
+
+
+def month_of(local: datetime) -> tuple[int, ...]:
+    return (local.year, local.month)
+
+
+PERIODS: tuple[tuple[int, Callable[[datetime], tuple[int, ...]]], ...] = (
+    (DAYS, day_of),
+    (WEEKS, week_of),
+    (MONTHS, month_of),
+)

@@ -1,0 +1,53 @@
+"""Makes a backup, proves it by a restore, looks at the older ones again, and lets go of what is surplus."""
+
+from typing import Any
+
+from cluster.crash_points import outside
+from cluster.domain.errors import Unavailable
+from cluster.services.audit_seals import read_anchor, seal_entries
+from cluster.services.context import Cluster
+from cluster.services.operations import fail_in, finish_in
+from cluster.store.operations import Operation
+from worker.backups import dump, keep
+from worker.backups.restore import prove_newest
+from worker.tasks.reports import Reporter
+
+WRITE, PROVE, LOOK, TIDY = "backup_write", "backup_prove", "backup_look", "backup_tidy"
+WEIGHTS = {WRITE: 4.0, PROVE: 5.0, LOOK: 1.0, TIDY: 0.5}
+
+
+def run_backup(cluster: Cluster, operation: Operation) -> None:
+    """May run twice: each makes a backup of its own, and the next one clears what a killed one left.
+
+    Raises Conflict, Unavailable. A backup that is broken deletes nothing, and neither does a damaged older one hide.
+    """
+    settings = cluster.settings
+    reporter = Reporter(cluster, operation, WEIGHTS)
+    reporter.begin()
+    reporter.tell(WRITE, 0.0)
+    dump.check_room(settings)
+    seal_entries(cluster)
+    with outside("backups.write"):
+        dump.make_backup(settings, cluster.clock(), read_anchor(cluster))
+    reporter.tell(PROVE, 0.0)
+    with outside("backups.prove"):
+        made = prove_newest(settings, cluster.clock())
+    reporter.tell(LOOK, 0.0)
+    with outside("backups.look"):
+        damaged = keep.mark_damaged(settings)
+    if made["problem"]:
+        raise Unavailable("backup.broken", name=made["name"], problem=made["problem"])
+    reporter.tell(TIDY, 0.0)
+    with outside("backups.tidy"):
+        keep.delete_surplus(settings)
+    if damaged:
+        raise Unavailable("backup.damaged", names=damaged)
+    with cluster.store.write() as session:
+        finish_in(session, operation.id, operation.fence, cluster.clock())
+    cluster.bell.ring("operations", operation.id)
+
+
+def record_failure(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
+    with cluster.store.write() as session:
+        fail_in(session, operation.id, operation.fence, cluster.clock(), code, data)
+    cluster.bell.ring("operations", operation.id)
