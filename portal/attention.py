@@ -132,7 +132,9 @@ def backup_lines() -> Iterator[Line]:
     if failed is not None and failed.state is OperationState.FAILED:
         detail = say(failed.error_code or "", failed.error_data)
         link = url_for("operations.page", operation_id=failed.id)
-        yield Line("failed", _("The nightly backup failed"), detail, link, _("See what failed"), place="/operations")
+        yield Line(
+            "failed", _("The nightly backup failed"), detail, link, _("See what failed"), place="/operations"
+        )
 
 
 def node_lines() -> Iterator[Line]:

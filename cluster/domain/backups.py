@@ -21,7 +21,9 @@ class Kept:
 
 def parse_time(text: str) -> time:
     """`HH:MM` on the installation's own clock. Raises ValueError."""
-    return datetime.strptime(text, "%H:%M").time()
+    if len(text) != len("HH:MM"):
+        raise ValueError(text)
+    return time.fromisoformat(text)
 
 
 def last_due(now: datetime, zone: ZoneInfo, at: time) -> datetime:

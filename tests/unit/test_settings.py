@@ -48,7 +48,8 @@ def test_what_is_said_is_used_and_the_rest_has_its_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("EXECUTOR", "magic"), ("PASSWORD_POLICY", "none"), ("CPU_SLOTS", "-1"), ("BACKUP_AT", "25:00")]
+    ("name", "value"),
+    [("EXECUTOR", "magic"), ("PASSWORD_POLICY", "none"), ("CPU_SLOTS", "-1"), ("BACKUP_AT", "25:00")],
 )
 def test_a_value_that_cannot_be_used_is_named(name: str, value: str) -> None:
     with pytest.raises(MissingSettings) as missing:

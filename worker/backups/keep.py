@@ -40,8 +40,7 @@ def digest_of(path: Path) -> str:
 def delete_surplus(settings: Settings) -> list[str]:
     """By the rule of cluster.domain.backups; the file first, for a manifest alone is no backup."""
     kept = [
-        Kept(each.name, each.made_at, each.restored_at is not None)
-        for each in read_backups(settings.backups)
+        Kept(each.name, each.made_at, each.restored_at is not None) for each in read_backups(settings.backups)
     ]
     names = sorted(surplus(kept, settings.zone))
     for name in names:
