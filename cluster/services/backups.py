@@ -3,7 +3,7 @@
 import json
 import re
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -81,13 +81,6 @@ def read_standing(cluster: Cluster) -> Standing:
 def last_proven(backups: list[Backup]) -> Backup | None:
     """By when it was made: what has changed since then would be lost. `backups` are newest first."""
     return next((backup for backup in backups if backup.restored_at is not None), None)
-
-
-def seconds_since_proven(cluster: Cluster) -> float | None:
-    """The age of the last verified backup, for whoever measures; None: there is none. Asks no database."""
-    proven = last_proven(read_backups(cluster.settings.backups))
-    age = cluster.clock() - proven.made_at if proven else None
-    return max(timedelta(0), age).total_seconds() if age is not None else None
 
 
 def request_nightly(cluster: Cluster, held: Held) -> Operation | None:

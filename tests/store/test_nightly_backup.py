@@ -66,7 +66,7 @@ def test_no_proof_is_said_once_a_night_has_passed(nightly: Cluster, held: Held, 
     assert not backups.read_standing(nightly).is_too_old
     clock.move(hours=27)
     assert backups.read_standing(nightly).is_too_old
-    assert backups.seconds_since_proven(nightly) is None
+    assert backups.read_standing(nightly).proven is None
 
 
 def test_the_newest_night_that_failed_is_known(nightly: Cluster, held: Held, clock: Clock) -> None:
