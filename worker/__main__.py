@@ -1,4 +1,4 @@
-"""``python -m worker scheduler | tasks QUEUE | agent | appliance … | upkeep … | up | down | status | reset``."""
+"""``python -m worker scheduler | tasks QUEUE | agent | appliance … | upkeep … | up | down | status | …``."""
 
 import sys
 from pkgutil import resolve_name
@@ -15,6 +15,7 @@ FOR_A_PERSON = {
     "down": "worker.embedded.down:main",
     "status": "worker.embedded.status:main",
     "reset": "worker.embedded.reset:main",
+    "support": "worker.embedded.support:main",
     "appliance": "worker.appliance:main",
     "upkeep": "worker.upkeep:main",
 }

@@ -1,0 +1,53 @@
+"""Takes secrets out of text that leaves the machine: those of this installation by value, others by their form."""
+
+import re
+from collections.abc import Iterable, Mapping
+from urllib.parse import unquote, urlsplit
+
+GONE = "(secret)"
+SHORTEST = 8
+"""Shorter values would blacken words that only look alike."""
+SHOWN = frozenset(
+    f"GROUNDCREW_{name}"
+    for name in (
+        *("STATE_DIR", "CACHE_DIR", "HOST", "PORT", "PUBLIC_URL", "TIME_ZONE", "EXECUTOR", "LAUNCHER"),
+        *("DATABASE_URL", "REDIS_URL", "ANSIBLE_DIR", "ANSIBLE_PROGRAMS", "BACKUPS_DIR", "TLS_DIR"),
+        *("DOCKER_IMAGE", "DOCKER_SOCKET", "DOCKER_GPUS", "DOCKER_NETWORK", "UID_BASE", "GID_BASE"),
+        *("PASSWORD_POLICY", "UNICODE_FILE_NAMES", "UPLOAD_LIMIT_BYTES", "CPU_SLOTS", "DATASET_ROOTS"),
+        *("NODE_GRACE_SECONDS", "BEHIND_PROXY", "SERVICE_USER"),
+    )
+)
+"""Settings whose value may be seen; a new one is hidden until it is named here."""
+FORMS = (
+    re.compile(r"gc_\d{1,9}_[\w-]{20,}", re.ASCII),
+    re.compile(r"(?<=://)[^/\s@\"']*:[^/\s@\"']+(?=@)"),
+    re.compile(r"(?<=[Bb]earer )[^\s\"',]+"),
+    re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.S),
+    re.compile(r"(?i)(?<=password=)[^\s&\"',]+"),
+    # What token_urlsafe makes of 256 bits or more: cookies, links, keys. A digest has digits and a to f alone.
+    re.compile(
+        r"(?<![\w-])(?![0-9a-f]+(?![\w-]))(?=[\w-]*[0-9])(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{43,}", re.ASCII
+    ),
+)
+
+
+def shown_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """Names of all; a value only where it may be seen."""
+    return {name: value if name in SHOWN else GONE for name, value in sorted(settings.items())}
+
+
+def secrets_of(settings: Mapping[str, str]) -> list[str]:
+    """Values that may not be seen, and passwords within addresses; the longest first."""
+    found = {value for name, value in settings.items() if name not in SHOWN}
+    for value in settings.values():
+        password = urlsplit(value).password if "://" in value else None
+        found |= {password, unquote(password)} if password else set()
+    return sorted((value for value in found if len(value) >= SHORTEST), key=len, reverse=True)
+
+
+def redact(text: str, secrets: Iterable[str]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, GONE)
+    for form in FORMS:
+        text = form.sub(GONE, text)
+    return text

@@ -1,0 +1,134 @@
+"""``make support``: one file that may be sent to somebody who helps; it holds no secret, no dataset and no code."""
+
+import io
+import json
+import platform
+import sys
+import tarfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from cluster.services.metrics import read_numbers
+from cluster.services.repairs import list_runs
+from cluster.services.users import service_actor
+from cluster.settings import VERSION, Settings
+from cluster.store.tables import metadata
+from worker.embedded.places import Places, find_places
+from worker.embedded.redaction import redact, secrets_of, shown_settings
+from worker.embedded.say import say, stop
+from worker.embedded.services import Supervisor
+from worker.embedded.settings_file import read_settings
+from worker.wiring import open_cluster
+
+TAIL_BYTES = 256 * 1024
+MOST_LOGS = 40
+
+
+def main(arguments: list[str]) -> int:
+    places = find_places()
+    settings = read_settings(places.environment_file)
+    if not settings:
+        stop("Nothing is installed for {clone}. Begin with: make up", clone=places.clone)
+    path = write_bundle(places, settings, datetime.now(UTC))
+    say("The bundle is {path}", path=path)
+    say("It holds versions, settings without secrets, the last logs, states, counts and runs of repairs.")
+    say("Look into it before you send it: tar -tzf {path}", path=path)
+    return 0
+
+
+def write_bundle(places: Places, settings: dict[str, str], now: datetime) -> Path:
+    """Readable by its owner alone; what cannot be read is said in its place."""
+    name = f"groundcrew-support-{now:%Y%m%d-%H%M%S}"
+    folder = places.state / "support"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / f"{name}.tar.gz"
+    secrets = secrets_of(settings)
+    path.touch(mode=0o600)
+    with tarfile.open(path, "w:gz") as bundle:
+        for inside, text in parts(places, settings):
+            content = redact(text, secrets).encode()
+            entry = tarfile.TarInfo(f"{name}/{inside}")
+            entry.size, entry.mtime, entry.mode = len(content), int(now.timestamp()), 0o600
+            bundle.addfile(entry, io.BytesIO(content))
+    return path
+
+
+def parts(places: Places, settings: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Name and text of each file."""
+    yield "versions.json", as_text(versions())
+    yield "settings.json", as_text(shown_settings(settings))
+    yield "services.json", attempt(lambda: [asdict(each) for each in Supervisor(places).processes()])
+    yield "states.json", attempt(lambda: states(settings))
+    yield "counts.json", attempt(lambda: counts(settings))
+    yield "repairs.json", attempt(lambda: repair_runs(settings))
+    for path in newest_logs(places.log):
+        yield f"log/{path.name}", tail(path)
+
+
+def as_text(value: Any) -> str:
+    return json.dumps(value, indent=1, default=str, ensure_ascii=False) + "\n"
+
+
+def attempt(read: Callable[[], Any]) -> str:
+    """The bundle is wanted most where something is down: then its file says what."""
+    try:
+        return as_text(read())
+    except (SQLAlchemyError, OSError, ValueError) as error:
+        return as_text({"not_read": f"{type(error).__name__}: {error}"})
+
+
+def versions() -> dict[str, Any]:
+    return {
+        "groundcrew": VERSION,
+        "python": sys.version,
+        "system": platform.freedesktop_os_release().get("PRETTY_NAME", ""),
+        "kernel": platform.release(),
+        "time": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "packages": dict(sorted((each.name, each.version) for each in distributions())),
+    }
+
+
+def states(settings: dict[str, str]) -> dict[str, Any]:
+    return asdict(read_numbers(open_cluster(Settings.from_environment(settings))))
+
+
+def counts(settings: dict[str, str]) -> dict[str, int]:
+    """Rows by table."""
+    cluster = open_cluster(Settings.from_environment(settings))
+    with cluster.store.read() as session:
+        return {
+            table.name: session.scalar(select(func.count()).select_from(table)) or 0
+            for table in metadata.sorted_tables
+        }
+
+
+def repair_runs(settings: dict[str, str]) -> list[dict[str, Any]]:
+    """The last ones: what the checks said before and after, not who asked or why."""
+    cluster = open_cluster(Settings.from_environment(settings))
+    shown = ("id", "name", "target", "asked_at", "started_at", "ended_at", "verdict", "playbook_rc")
+    lists = ("before", "checks", "tasks")
+    runs = list_runs(cluster, service_actor(cluster))
+    return [{name: getattr(run, name) for name in (*shown, *lists)} for run in runs]
+
+
+def newest_logs(folder: Path) -> list[Path]:
+    """Of services and operations; the access log is about people and stays here."""
+    files = [path for path in folder.glob("*.log") if path.is_file() and not path.is_symlink()]
+    return sorted(files, key=lambda path: path.stat().st_mtime, reverse=True)[:MOST_LOGS]
+
+
+def tail(path: Path) -> str:
+    """Whole lines: a secret that is cut in two would not be known."""
+    with path.open("rb") as file:
+        size = file.seek(0, io.SEEK_END)
+        file.seek(max(0, size - TAIL_BYTES))
+        lines = file.read().decode("utf-8", "replace").splitlines(keepends=True)
+    return "".join(lines if size <= TAIL_BYTES else lines[1:])
