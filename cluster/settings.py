@@ -145,6 +145,10 @@ class Settings:
     """Whom the services without root run as: owner of the storage, reader of what jobs write."""
     ansible_dir: Path | None = None
     """Where the catalogue of repairs and its playbooks lie; None: this installation offers no repairs."""
+    repair_door: Path | None = None
+    """Socket behind which each repair is a unit with the keys of the hosts; None: this machine alone."""
+    master_node: str = ""
+    """The name by which the master reports as a node; empty: the first that reported."""
     backups_dir: Path | None = None
     """Where backups of the database land; None: in the state directory."""
     metrics_token: str = field(default="", repr=False)
@@ -207,6 +211,8 @@ class Settings:
             ansible_programs=told.folder("ANSIBLE_PROGRAMS"),
             service_user=told.text("SERVICE_USER"),
             ansible_dir=told.folder("ANSIBLE_DIR"),
+            repair_door=told.folder("REPAIR_DOOR"),
+            master_node=told.text("MASTER_NODE"),
             backups_dir=told.folder("BACKUPS_DIR"),
             metrics_token=told.text("METRICS_TOKEN"),
             backup_at=told.clock("BACKUP_AT"),

@@ -15,6 +15,9 @@ def main() -> None:
     subprocess.run([*COMPILE, "pyproject.toml", "-o", portal], check=True)
     subprocess.run([*COMPILE, "pyproject.toml", "-c", portal, "--group", "dev", "-o", test], check=True)
     subprocess.run([*COMPILE, "-c", test, "--group", "ansible", "-o", ansible], check=True)
+    subprocess.run(
+        [*COMPILE, "-c", ansible, "--group", "repairs", "-o", "requirements/repairs.txt"], check=True
+    )
     subprocess.run([*COMPILE, "-c", test, "--group", "bench", "-o", "requirements/bench.txt"], check=True)
 
 

@@ -38,6 +38,8 @@ class Facts:
     audit_entries: int = 0
     audit_code: str = ""
     """What was wrong with the audit at its last check; empty where it was whole."""
+    hosts: Mapping[str, Mapping[str, Any] | None] | None = None
+    """What was seen on each host; None for one that could not be reached."""
 
 
 def judge(check: Check, facts: Facts, since: datetime) -> Answer:
@@ -121,6 +123,38 @@ def audit_whole(check: Check, facts: Facts, since: datetime) -> Answer:
     )
 
 
+def units_running(check: Check, facts: Facts, since: datetime) -> Answer:
+    """Loaded, not masked, active and started with the machine; with `restarted`, active since after `since`."""
+    names = [str(name) for name in check.options["units"]]
+    for host, seen in (facts.hosts or {}).items():
+        if seen is None:
+            return Answer(False, "check.host.silent", {"host": host})
+        wrong = [name for name in names if not is_kept_running(seen["units"].get(name) or {})]
+        if wrong:
+            return Answer(False, "check.units_running.not", {"host": host, "names": wrong})
+        # systemd tells whole seconds.
+        begun = since.timestamp() // 1 if check.options.get("restarted") else 0
+        old = [name for name in names if seen["units"][name]["since"] < begun]
+        if old:
+            return Answer(False, "check.units_running.old", {"host": host, "names": old})
+    return Answer(bool(facts.hosts), "check.units_running.ok", {"names": names})
+
+
+def is_kept_running(unit: Mapping[str, Any]) -> bool:
+    is_enabled = unit.get("enabled") in ("enabled", "static", "indirect", "generated", "alias")
+    return unit.get("load") == "loaded" and unit.get("active") == "active" and is_enabled
+
+
+def door_answers(check: Check, facts: Facts, since: datetime) -> Answer:
+    door = str(check.options["door"])
+    for host, seen in (facts.hosts or {}).items():
+        if seen is None:
+            return Answer(False, "check.host.silent", {"host": host})
+        if seen["doors"].get(door) != 200:
+            return Answer(False, "check.door_answers.not", {"host": host, "door": door})
+    return Answer(bool(facts.hosts), "check.door_answers.ok", {"door": door})
+
+
 JUDGES = {
     CheckKind.BACKUP_MADE: backup_made,
     CheckKind.BACKUP_RESTORED: backup_restored,
@@ -130,4 +164,6 @@ JUDGES = {
     CheckKind.DISK_FREE: disk_free,
     CheckKind.PORTAL_ANSWERS: portal_answers,
     CheckKind.AUDIT_WHOLE: audit_whole,
+    CheckKind.UNITS_RUNNING: units_running,
+    CheckKind.DOOR_ANSWERS: door_answers,
 }

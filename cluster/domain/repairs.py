@@ -41,6 +41,12 @@ class CheckKind(StrEnum):
     DISK_FREE = "disk_free"
     PORTAL_ANSWERS = "portal_answers"
     AUDIT_WHOLE = "audit_whole"
+    UNITS_RUNNING = "units_running"
+    DOOR_ANSWERS = "door_answers"
+
+
+ON_HOSTS = (CheckKind.UNITS_RUNNING, CheckKind.DOOR_ANSWERS)
+"""Checks that are answered for each host by looking at it."""
 
 
 class Installation(StrEnum):

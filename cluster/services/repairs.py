@@ -100,7 +100,7 @@ def forecast(cluster: Cluster, actor: Actor, name: str) -> Forecast:
     repair = entry.repair
     leftovers = list_leftovers(cluster) if repair.lists == "leftovers" else []
     with cluster.store.read() as session:
-        host = host_of_master(session)
+        host = cluster.settings.master_node or host_of_master(session)
         runs = read_last_runs(session, name)
         there = running_jobs(session)
         operations = operations_under_way(session) if repair.restarts_operations else []

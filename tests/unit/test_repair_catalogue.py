@@ -1,10 +1,12 @@
 """The catalogue that ships: each repair has its playbook, words and checks, and hands no person's text over."""
 
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
+from cluster.domain.repairs import Installation
 from cluster.services.context import Cluster
 from cluster.services.repair_catalogue import Entry, read_catalogue, read_entry
 from tests.conftest import ANSIBLE
@@ -33,6 +35,8 @@ def test_each_repair_is_verified(entry: Entry) -> None:
 
 
 def test_each_command_of_a_playbook_exists(entry: Entry) -> None:
+    if Installation.EMBEDDED not in entry.repair.installations:
+        return
     text = (ANSIBLE / "playbooks" / "repair" / f"{entry.repair.name}.yml").read_text()
     for play in yaml.safe_load(text):
         for task in play["tasks"]:
@@ -40,6 +44,14 @@ def test_each_command_of_a_playbook_exists(entry: Entry) -> None:
             assert command == "{{ repair_command }}"
             assert words[0] in COMMANDS
             assert {word.strip("{} ") for word in words if "{{" in word} <= VARIABLES
+
+
+def test_a_playbook_for_servers_touches_its_targets_alone_and_takes_no_word_of_a_person(entry: Entry) -> None:
+    if Installation.SERVERS not in entry.repair.installations:
+        return
+    text = (ANSIBLE / "playbooks" / "repair" / f"{entry.repair.name}.yml").read_text()
+    assert {play["hosts"] for play in yaml.safe_load(text)} == {"targets"}
+    assert set(re.findall(r"{{ *([a-z_]+)", text)) <= {"item"}
 
 
 def test_a_changed_playbook_has_another_digest(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
@@ -12,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 CLONE = Path(__file__).resolve().parents[2]
+PROGRAM = Path(__file__).with_name("playbook_process.py")
 MARK = "GROUNDCREW_REPAIR"
 WHOLE = re.compile(r"\d+-[0-9a-f-]{36}\.json")
 """An event's file once it is whole; before, it is named after its uuid alone."""
+DOOR_SECONDS = 30.0
 PASSED_ON = ("HOME", "LANG", "TZ")
 
 
@@ -31,6 +34,9 @@ class Play:
     lock: Path
     timeout: int
     is_check: bool = False
+    door: Path | None = None
+    """Behind this socket each run is a unit of its own with the keys of the hosts; None: on this machine."""
+    config: Path = CLONE / "ansible.cfg"
 
 
 @dataclass(frozen=True)
@@ -59,12 +65,30 @@ def begin(play: Play) -> None:
         "environment": environment_of(play),
     }
     (play.folder / "request.json").write_text(json.dumps(request))
+    if play.door is not None:
+        ask_at_door(play.folder.name, play.door)
+    else:
+        begin_detached(play)
+
+
+def ask_at_door(number: str, door: Path) -> None:
+    """Returns once the run's process can be found. Raises OSError where systemd does not answer."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(DOOR_SECONDS)
+        connection.connect(str(door))
+        connection.sendall(f"{number}\n".encode())
+        if connection.recv(16) != b"begun\n":
+            raise ConnectionAbortedError("the unit of this run ended before it began")
+
+
+def begin_detached(play: Play) -> None:
     with (play.folder / "process.log").open("wb") as log:
-        # Twice forked by the shell's own `&`: nobody here has to wait for it, and nobody's end ends it.
+        # Twice forked by the shell's own `&`: nobody here has to wait for it, and nobody's end ends it. Isolated (-I):
+        # where our packages lie among those of the portal, Ansible must never import the portal's versions.
         subprocess.run(
-            ["/bin/sh", "-c", 'setsid "$@" & echo $! >"$PID_FILE"', "sh", str(play.python), "-B", "-m",
-             "worker.adapters.playbook_process", str(play.folder)],
-            env=environment_of(play) | {"PYTHONPATH": str(CLONE), "PID_FILE": str(play.folder / "pid")},
+            ["/bin/sh", "-c", 'setsid "$@" & echo $! >"$PID_FILE"', "sh", str(play.python), "-I", "-B",
+             str(PROGRAM), str(play.folder)],
+            env=environment_of(play) | {"PID_FILE": str(play.folder / "pid")},
             cwd=CLONE, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=True,
         )  # fmt: skip
 
@@ -73,13 +97,11 @@ def write_inventory(play: Play) -> None:
     """JSON is YAML; the tag keeps a value from ever being read as a template."""
     folder = play.folder / "inventory"
     folder.mkdir()
-    values = {
-        "ansible_connection": "local",
-        "ansible_python_interpreter": "/usr/bin/python3",
-        **play.variables,
-    }
-    lines = [f"      {name}: !unsafe {json.dumps(value)}" for name, value in sorted(values.items())]
-    head = ["all:", "  hosts:", f"    {json.dumps(play.host)}:"]
+    local = {"ansible_connection": "local", "ansible_python_interpreter": "/usr/bin/python3"}
+    values = {**(local if play.door is None else {}), **play.variables}
+    lines = [f"    {name}: !unsafe {json.dumps(value)}" for name, value in sorted(values.items())]
+    target = f"        {json.dumps(play.host)}:"
+    head = ["all:", "  children:", "    targets:", "      hosts:", target, "  vars:"]
     (folder / "hosts.yml").write_text("\n".join([*head, *lines]) + "\n")
 
 
@@ -89,7 +111,7 @@ def environment_of(play: Play) -> dict[str, str]:
     return passed | {
         "PATH": f"{play.python.parent}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "LC_ALL": "C.UTF-8",
-        "ANSIBLE_CONFIG": str(CLONE / "ansible.cfg"),
+        "ANSIBLE_CONFIG": str(play.config),
         "ANSIBLE_NOCOLOR": "1",
         "ANSIBLE_LOCAL_TEMP": str(play.folder / "tmp"),
         MARK: str(play.folder),

@@ -1,8 +1,11 @@
 """Builds a version of ours on a host: ``PYTHONPATH=WHEEL python3 -m … WHEEL PINS FOLDER``.
 
+With - instead of a wheel the environment has none of our code: Ansible's.
+
 The distribution's own Python reads this straight out of the wheel that it then installs. Standard library only.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -10,7 +13,10 @@ from worker.embedded.environment import build, is_built
 
 
 def main(arguments: list[str]) -> int:
-    wheel, pins, folder = (Path(each) for each in arguments)
+    # This file's own way in: pip would take what lies there for installed.
+    os.environ.pop("PYTHONPATH", None)
+    pins, folder = Path(arguments[1]), Path(arguments[2])
+    wheel = None if arguments[0] == "-" else Path(arguments[0])
     if not is_built(folder):
         build(folder, pins, folder.with_name(f"{folder.name}.log"), ("--no-cache",), wheel)
     return 0

@@ -4,7 +4,8 @@ import shutil
 import urllib.error
 import urllib.request
 import xmlrpc.client
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from http.client import HTTPException
 from typing import Any
@@ -21,12 +22,15 @@ from worker.embedded.services import Supervisor
 
 BACKUP_KINDS = {CheckKind.BACKUP_MADE, CheckKind.BACKUP_RESTORED}
 HEALTH_SECONDS = 5.0
+Seen = Mapping[str, Mapping[str, Any] | None]
 
 
-def run_checks(cluster: Cluster, checks: Iterable[Check], since: datetime) -> list[Answer]:
-    """In the catalogue's order."""
+def run_checks(
+    cluster: Cluster, checks: Iterable[Check], since: datetime, hosts: Seen | None = None
+) -> list[Answer]:
+    """In the catalogue's order; `hosts` is what was seen on them, where a check asks for it."""
     wanted = tuple(checks)
-    facts = read_facts(cluster, {check.kind for check in wanted})
+    facts = replace(read_facts(cluster, {check.kind for check in wanted}), hosts=hosts)
     return [judge(check, facts, since) for check in wanted]
 
 

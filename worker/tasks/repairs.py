@@ -24,12 +24,15 @@ from cluster.services.repair_progress import (
     record_checks,
     record_tasks,
 )
+from cluster.settings import Settings
 from cluster.store.operations import Operation
 from cluster.store.repairs import RepairRun
 from worker.adapters import playbooks
 from worker.adapters.ansible_environment import check_ansible
 from worker.adapters.playbooks import CLONE, End, Play
+from worker.adapters.repair_tree import check_tree
 from worker.tasks.repair_facts import run_checks
+from worker.tasks.repair_look import look_at_hosts
 from worker.tasks.reports import Reporter
 
 PREPARE, LOOK, PLAY, VERIFY = "prepare_ansible", "look_before", "play", "verify"
@@ -53,15 +56,23 @@ def run_repair(cluster: Cluster, operation: Operation) -> None:
         reporter.tell(PREPARE, 0.0)
         python = ensure_ansible(cluster, operation)
         reporter.tell(LOOK, 0.0)
-        refuse_changed(entry, run)
+        refuse_changed(cluster, entry, run)
         run = look_before(cluster, operation, entry, run)
         play = play_of(cluster, entry, run, folder, python)
-        with outside("playbooks.begin"):
-            playbooks.begin(play)
+        begin(play)
     reporter.tell(PLAY, 0.0)
     end = watch(cluster, operation, entry, run, folder)
     reporter.tell(VERIFY, 0.0)
     verify(cluster, operation, entry, run, end)
+
+
+def begin(play: Play) -> None:
+    """Raises Unavailable where the run's unit does not begin; the folder is free again then."""
+    with outside("playbooks.begin"):
+        try:
+            playbooks.begin(play)
+        except OSError as error:
+            raise Unavailable("repair.no_runner", error=str(error)[:200]) from error
 
 
 def record_failure(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
@@ -90,14 +101,19 @@ def ensure_ansible(cluster: Cluster, operation: Operation) -> Path:
     return Path(done.stdout.splitlines()[-1]) / "python"
 
 
-def refuse_changed(entry: Entry, run: RepairRun) -> None:
-    """What runs is what the forecast showed. Raises Unavailable."""
+def refuse_changed(cluster: Cluster, entry: Entry, run: RepairRun) -> None:
+    """What runs is what the forecast showed, and on servers what was installed. Raises Unavailable."""
+    settings = cluster.settings
+    if settings.repair_door is not None and settings.ansible_dir is not None:
+        with outside("playbooks.check"):
+            check_tree(settings.ansible_dir)
     if entry.digest != run.digest:
         raise Unavailable("repair.files_changed", name=run.name)
 
 
 def look_before(cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun) -> RepairRun:
-    answers = run_checks(cluster, entry.repair.checks, cluster.clock() - PATIENCE)
+    seen = look_at_hosts(cluster, entry, run)
+    answers = run_checks(cluster, entry.repair.checks, cluster.clock() - PATIENCE, seen)
     return begin_run(cluster, operation, [answer.to_data() for answer in answers])
 
 
@@ -109,14 +125,30 @@ def play_of(cluster: Cluster, entry: Entry, run: RepairRun, folder: Path, python
         playbook=playbook_file(settings.ansible_dir, run.name),
         host=run.host,
         variables={
-            "repair_command": str(upkeep_command(settings.state_dir, settings.cache_dir)),
+            **command_of(settings),
             "repair_folder": str(folder),
             "repair_run": str(run.id),
         },
         python=python,
         lock=settings.state_dir / "run" / f"repair-{run.target}.lock",
         timeout=entry.repair.timeout,
+        door=settings.repair_door,
+        config=config_of(settings),
     )
+
+
+def command_of(settings: Settings) -> dict[str, str]:
+    """On servers a playbook speaks to its hosts alone."""
+    if settings.repair_door is not None:
+        return {}
+    return {"repair_command": str(upkeep_command(settings.state_dir, settings.cache_dir))}
+
+
+def config_of(settings: Settings) -> Path:
+    """Ansible's own: on servers that of the tree which was installed."""
+    if settings.repair_door is None or settings.ansible_dir is None:
+        return CLONE / "ansible.cfg"
+    return settings.ansible_dir / "repairs.cfg"
 
 
 @outside("upkeep.write")
@@ -179,18 +211,20 @@ def verify(cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun,
             cluster, operation, Verdict.BROKEN, end.rc, [], code=DID_NOT_RUN[end.status], host=run.host
         )
         return
-    checks = wait_for_green(cluster, operation, entry, run.started_at or run.asked_at, end)
+    checks = wait_for_green(cluster, operation, entry, run, run.started_at or run.asked_at, end)
     verdict = verdict_of(checks, end.status == "canceled" or run.is_forced)
     finish_run(cluster, operation, verdict, end.rc, checks, host=run.host)
 
 
 def wait_for_green(
-    cluster: Cluster, operation: Operation, entry: Entry, since: datetime, end: End
+    cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun, since: datetime, end: End
 ) -> list[dict[str, Any]]:
     """A playbook that failed is looked after once; nothing more can come of it."""
     deadline = time.monotonic() + (VERIFY_SECONDS if end.rc == 0 else 0.0)
     while True:
-        answers = [answer.to_data() for answer in run_checks(cluster, entry.repair.checks, since)]
+        seen = look_at_hosts(cluster, entry, run)
+        found = run_checks(cluster, entry.repair.checks, since, seen)
+        answers = [answer.to_data() for answer in found]
         if all(answer["is_ok"] for answer in answers) or time.monotonic() > deadline:
             return answers
         record_checks(cluster, operation, answers)

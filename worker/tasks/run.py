@@ -6,7 +6,9 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
+import psycopg
 import structlog
+from sqlalchemy.exc import OperationalError
 
 from cluster.domain.errors import Conflict, GroundcrewError
 from cluster.domain.states import OperationKind
@@ -81,10 +83,19 @@ def attempt(body: Body, cluster: Cluster, operation: Operation) -> tuple[str, di
         log.warning("failed", code=error.code, **plain(error.data))
         return error.code, plain(error.data)
     except Exception as error:
+        if is_server_away(error):
+            # Restarted, perhaps by this very repair: the lease runs out, and the row is taken up again.
+            log.warning("left to be taken up again: the database is away", error=str(error))
+            return None
         log.exception("broken")
         return "operation.broken", {"error": f"{type(error).__name__}: {error}"[:500]}
     log.info("done")
     return None
+
+
+def is_server_away(error: Exception) -> bool:
+    """Whether PostgreSQL went away or does not answer; errors of SQLite's file are none of these."""
+    return isinstance(error, OperationalError) and isinstance(error.orig, psycopg.OperationalError)
 
 
 def can_begin(cluster: Cluster, kind: str) -> bool:

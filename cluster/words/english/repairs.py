@@ -46,6 +46,14 @@ SENTENCES = {
     "check.audit_whole.never": "not checked yet",
     "check.audit_whole.not": "checked at {at:clock}: it is not as it was sealed",
     "check.audit_whole.ok": "checked at {at:clock}: all {entries:entries} as they were sealed",
+    "check.host.silent": "{host} does not answer",
+    "check.units_running.not": "{host}: {names:list} do not run, or would not start with the machine",
+    "check.units_running.old": "{host}: {names:list} were not restarted",
+    "check.units_running.ok": "{names:list} run",
+    "check.door_answers.not": "{host}: nothing good answers behind {door}",
+    "check.door_answers.ok": "{door} answers",
+    "repair.tree_changed": "{file} of the repairs is not as it was installed. Nothing was done.",
+    "repair.no_runner": "The unit that runs repairs did not begin: {error}.",
     "audit.seal_missing": "Seal {seal} of the access log is missing.",
     "audit.seal_broken": "Seal {seal} of the access log was changed.",
     "audit.other_key": "Seal {seal} of the access log was made with another key than GROUNDCREW_SECRET_KEY.",
@@ -67,6 +75,8 @@ SENTENCES = {
 HINTS = {
     "repair.no_ansible": "The log of this run ends with the reason. make ansible builds it by hand.",
     "repair.files_changed": "Open the forecast again and read what runs now.",
+    "repair.tree_changed": "Find out who changed it, then run site.yml again with the tag repairs.",
+    "repair.no_runner": "On the master: systemctl status groundcrew-repair-run.socket",
     "repair.locked": "Wait until it has ended, then open the forecast again.",
     "repair.vanished": "Open the forecast again: the repair may be run a second time.",
     "repair.not_verified": (

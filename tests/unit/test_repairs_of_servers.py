@@ -1,0 +1,87 @@
+"""What repairs of servers are decided by: units and doors of each host, and playbooks that nobody has touched."""
+
+import hashlib
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.domain.errors import Unavailable
+from cluster.domain.repair_checks import Facts, judge
+from cluster.domain.repairs import Check, CheckKind
+from worker.adapters.repair_tree import check_tree
+
+SINCE = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+GOOD = {"load": "loaded", "active": "active", "enabled": "enabled", "since": SINCE.timestamp() + 5}
+PORTAL = "groundcrew-portal.service"
+RESTARTED = Check(CheckKind.UNITS_RUNNING, {"units": [PORTAL], "restarted": True})
+DOOR = Check(CheckKind.DOOR_ANSWERS, {"door": "/run/portal.sock"})
+
+
+def seen(doors: dict[str, Any] | None = None, **changed: Any) -> Facts:
+    return Facts(hosts={"gpu01": {"units": {PORTAL: GOOD | changed}, "doors": doors or {}}})
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({}, "check.units_running.ok"),
+        ({"load": "masked"}, "check.units_running.not"),
+        ({"active": "failed"}, "check.units_running.not"),
+        ({"enabled": "disabled"}, "check.units_running.not"),
+        ({"since": SINCE.timestamp() - 60}, "check.units_running.old"),
+    ],
+)
+def test_a_unit_runs_that_was_restarted_and_comes_back_with_the_machine(changed: Any, code: str) -> None:
+    assert judge(RESTARTED, seen(**changed), SINCE + timedelta(milliseconds=300)).code == code
+
+
+def test_a_host_that_was_not_reached_or_not_looked_at_is_never_green() -> None:
+    for facts in (Facts(hosts={"gpu01": None}), Facts(hosts={}), Facts()):
+        assert not judge(RESTARTED, facts, SINCE).is_ok
+        assert not judge(DOOR, facts, SINCE).is_ok
+
+
+@pytest.mark.parametrize(("status", "is_ok"), [(200, True), (503, False), (None, False)])
+def test_a_door_answers_well_or_not(status: int | None, is_ok: bool) -> None:
+    assert judge(DOOR, seen({"/run/portal.sock": status}), SINCE).is_ok is is_ok
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    folder = tmp_path / "ansible"
+    (folder / "repairs").mkdir(parents=True)
+    (folder / "repairs" / "one.yml").write_text("one")
+    digest = hashlib.sha256(b"one").hexdigest()
+    (folder / "MANIFEST").write_text(f"{digest}  repairs/one.yml\n")
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return folder
+
+
+def test_playbooks_as_they_were_installed_may_run(tree: Path) -> None:
+    check_tree(tree, os.getuid())
+
+
+def test_playbooks_that_were_changed_added_removed_or_handed_over_may_not(tree: Path) -> None:
+    file = tree / "repairs" / "one.yml"
+    changes = {
+        "changed": lambda: file.write_text("two"),
+        "added": lambda: (tree / "repairs" / "two.yml").write_text("two"),
+        "removed": lambda: file.unlink(),
+        "writable": lambda: file.chmod(0o666),
+        "no manifest": lambda: (tree / "MANIFEST").unlink(),
+    }
+    for change in changes.values():
+        change()
+        with pytest.raises(Unavailable) as refused:
+            check_tree(tree, os.getuid())
+        assert refused.value.code == "repair.tree_changed"
+        for path in tree.rglob("*.yml"):
+            path.unlink()
+        file.write_text("one")
+        file.chmod(0o644)
+    with pytest.raises(Unavailable):
+        check_tree(tree, os.getuid() + 1)

@@ -1,0 +1,28 @@
+"""What a task's end comes to: a reason in the row, or a row that is left for the next one."""
+
+from typing import cast
+
+import psycopg
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from cluster.services.context import Cluster
+from cluster.store.operations import Operation
+from worker.tasks.run import attempt
+
+
+def ended_by(error: Exception) -> object:
+    def body(cluster: Cluster, operation: Operation) -> None:
+        raise error
+
+    return attempt(body, cast(Cluster, None), cast(Operation, None))
+
+
+@pytest.mark.parametrize("gone", [psycopg.OperationalError("refused"), psycopg.errors.AdminShutdown("stop")])
+def test_a_database_server_that_went_away_leaves_the_row_to_be_taken_up_again(gone: Exception) -> None:
+    assert ended_by(OperationalError("SELECT 1", None, gone)) is None
+
+
+def test_any_other_error_of_the_database_is_the_operations_end() -> None:
+    found = ended_by(OperationalError("SELECT 1", None, ValueError("database or disk is full")))
+    assert found is not None

@@ -1,0 +1,73 @@
+"""Looks at hosts by a playbook of its own that changes nothing, as the checks of a repair ask for."""
+
+import json
+import shutil
+import time
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from cluster.crash_points import outside
+from cluster.domain.errors import Unavailable
+from cluster.domain.repairs import ON_HOSTS, Check
+from cluster.services.context import Cluster
+from cluster.services.repair_catalogue import Entry
+from cluster.store.repairs import RepairRun
+from worker.adapters import playbooks
+from worker.adapters.ansible_environment import check_ansible
+from worker.adapters.playbooks import Play
+from worker.tasks.repair_facts import Seen
+
+LOOK_WITHIN = 60
+"""Seconds."""
+NAME = "Look at what the checks ask for"
+
+
+def look_at_hosts(cluster: Cluster, entry: Entry, run: RepairRun) -> Seen | None:
+    """By host, None for one that was not reached; None at all where no check asks. Raises Unavailable."""
+    settings = cluster.settings
+    wanted = [check for check in entry.repair.checks if check.kind in ON_HOSTS]
+    if not wanted or settings.ansible_dir is None or settings.ansible_programs is None:
+        return None
+    number = str(uuid.uuid4().int % 10**15 + 10**15)
+    folder = settings.state_dir / "repairs" / number
+    play = Play(
+        folder=folder,
+        playbook=settings.ansible_dir / "playbooks" / "look.yml",
+        host=run.host,
+        variables=variables_of(wanted),
+        python=check_ansible(settings.ansible_programs).parent / "python",
+        lock=folder / "lock",
+        timeout=LOOK_WITHIN,
+        door=settings.repair_door,
+        config=settings.ansible_dir / "repairs.cfg",
+    )
+    with outside("playbooks.look"):
+        try:
+            playbooks.begin(play)
+        except OSError as error:
+            raise Unavailable("repair.no_runner", error=str(error)[:200]) from error
+        seen = wait_for(folder, run.host)
+        shutil.rmtree(folder, ignore_errors=True)
+    return seen
+
+
+def variables_of(checks: Iterable[Check]) -> dict[str, str]:
+    units, doors = set(), set()
+    for check in checks:
+        units.update(check.options.get("units", ()))
+        doors.update([check.options["door"]] if "door" in check.options else [])
+    return {"look_units": json.dumps(sorted(units)), "look_doors": json.dumps(sorted(doors))}
+
+
+def wait_for(folder: Path, host: str) -> Seen:
+    deadline = time.monotonic() + 2 * LOOK_WITHIN
+    while playbooks.read_end(folder) is None and time.monotonic() < deadline:
+        time.sleep(0.1)
+    seen: dict[str, Any] = {host: None}
+    for event in playbooks.read_events(folder):
+        data = event.get("event_data") or {}
+        if data.get("task") == NAME and event.get("event") == "runner_on_ok":
+            seen[str(data.get("host"))] = data.get("res")
+    return seen
