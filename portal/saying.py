@@ -37,6 +37,7 @@ REASONS = {
     "waiting.no_nodes": N_("No node yet"),
     "waiting.sweep_limit": N_("Limit of its sweep"),
     "waiting.on_hold": N_("Held"),
+    "waiting.tried_later": N_("Tried again later"),
     "waiting.node_draining": N_("Node being drained"),
     "waiting.node_lost": N_("Node lost"),
 }

@@ -193,6 +193,19 @@ class Interrupted:
 
 
 @dataclass(frozen=True)
+class TriedLater:
+    """Interrupted as soon as it began, `in_a_row` times, for no fault of its own; `pause` in seconds."""
+
+    code: ClassVar[str] = "waiting.tried_later"
+    cause: str
+    attempt: int
+    node: str
+    in_a_row: int
+    pause: int
+    until: datetime
+
+
+@dataclass(frozen=True)
 class OnHold:
     """Somebody who may has held it; it stands in nobody's way until it is let go."""
 
@@ -251,6 +264,7 @@ Reason = (
     | OnHold
     | SweepLimit
     | Interrupted
+    | TriedLater
     | TriedAgain
     | JustSubmitted
 )

@@ -16,7 +16,8 @@ from sqlalchemy.orm.attributes import set_committed_value
 from cluster.domain.attempts import is_tried_again
 from cluster.domain.exits import ExitTruth, Outcome
 from cluster.domain.jobs import Event, next_state
-from cluster.domain.reasons import Interrupted, TriedAgain
+from cluster.domain.pauses import MOST_IN_A_ROW, pause_after
+from cluster.domain.reasons import Interrupted, TriedAgain, TriedLater
 from cluster.domain.resuming import Resume
 from cluster.domain.states import AttemptState, Desired, JobState
 from cluster.domain.waiting import to_data
@@ -24,6 +25,7 @@ from cluster.services import sweep_stops
 from cluster.services.context import Cluster
 from cluster.services.leases import Held, check_lease
 from cluster.services.living import LivingAttempt, list_living
+from cluster.services.pauses import count_in_a_row
 from cluster.services.use import record_use
 from cluster.store.jobs import Attempt, Job, JobEvent
 from cluster.store.nodes import Allocation, Node
@@ -115,15 +117,22 @@ def record_end(
         if is_tried_again(outcome, job.desired, job.retries, job.retries_used):
             try_again(session, job, now, outcome, attempt.number, resume)
         else:
-            job.state = next_state(job.state, EVENT_OF_END[outcome.state])
-            job.ended_at = ended_at
-            job.exit_code, job.end_code, job.end_data = outcome.exit_code, outcome.code, outcome.data
             if truth is not None:
                 job.results = {name: list(three) for name, three in truth.results.items()} or None
-            note(session, job, now, job.state, outcome.code, data)
-            sweep_stops.note_end(session, job, outcome, now)
+            end_job(session, job, now, ended_at, outcome, data)
     ring(cluster, attempt.job_id)
     return True
+
+
+def end_job(
+    session: Session, job: Job, now: datetime, ended_at: datetime, outcome: Outcome, data: Mapping[str, Any]
+) -> None:
+    """`data` are those of the line of history."""
+    job.state = next_state(job.state, EVENT_OF_END[outcome.state])
+    job.ended_at = ended_at
+    job.exit_code, job.end_code, job.end_data = outcome.exit_code, outcome.code, outcome.data
+    note(session, job, now, job.state, outcome.code, data)
+    sweep_stops.note_end(session, job, outcome, now)
 
 
 def try_again(
@@ -139,7 +148,7 @@ def wait_again(
     session: Session,
     job: Job,
     now: datetime,
-    reason: Interrupted | TriedAgain,
+    reason: Interrupted | TriedAgain | TriedLater,
     data: Mapping[str, Any],
     resume: Resume | None,
 ) -> None:
@@ -160,6 +169,8 @@ def interrupt_attempt(
 ) -> bool:
     """It ended for no fault of the job, which waits again, or is stopped where somebody wanted that.
 
+    What is interrupted as soon as it begins waits longer each time, and has failed at last.
+
     Ended attempts are fenced: whatever comes from them later changes nothing.
     """
     now = cluster.clock()
@@ -172,16 +183,38 @@ def interrupt_attempt(
         data = {"node": attempt.node.name} | dict(data)
         end_attempt(session, attempt, now, now, Outcome(job.state, cause, data))
         record_use(session, attempt, truth)
-        if job.desired is Desired.STOP:
-            outcome = with_name(session, job, Outcome(JobState.STOPPED, "exit.stopped", {}))
-            job.state, job.ended_at = outcome.state, now
-            job.end_code, job.end_data = outcome.code, outcome.data
-            note(session, job, now, job.state, outcome.code, outcome.data | {"attempt": attempt.number})
+        end = end_of_interrupted(session, attempt, cause, data)
+        if end is not None:
+            end_job(session, job, now, now, end, end.data | {"attempt": attempt.number})
         else:
             job.state = next_state(job.state, Event.INTERRUPTED)
-            wait_again(session, job, now, Interrupted(cause, attempt.number, attempt.node.name), data, resume)
+            wait_again(session, job, now, reason_of_interrupted(session, attempt, now, cause), data, resume)
     ring(cluster, attempt.job_id)
     return True
+
+
+def end_of_interrupted(
+    session: Session, attempt: Attempt, cause: str, data: Mapping[str, Any]
+) -> Outcome | None:
+    """Somebody wanted it stopped, or it was interrupted too often; None where it is tried again."""
+    if attempt.job.desired is Desired.STOP:
+        return with_name(session, attempt.job, Outcome(JobState.STOPPED, "exit.stopped", {}))
+    in_a_row = count_in_a_row(session, attempt.job_id)
+    if in_a_row < MOST_IN_A_ROW:
+        return None
+    why = dict(data) | {"cause": cause, "in_a_row": in_a_row}
+    return Outcome(JobState.FAILED, "exit.interrupted_each_time", why)
+
+
+def reason_of_interrupted(
+    session: Session, attempt: Attempt, now: datetime, cause: str
+) -> Interrupted | TriedLater:
+    in_a_row = count_in_a_row(session, attempt.job_id)
+    pause, node = pause_after(in_a_row), attempt.node.name
+    if not pause:
+        return Interrupted(cause, attempt.number, node)
+    seconds = round(pause.total_seconds())
+    return TriedLater(cause, attempt.number, node, in_a_row, seconds, now + pause)
 
 
 def load_current(session: Session, attempt_id: int) -> Attempt | None:

@@ -20,6 +20,7 @@ from cluster.services.context import Cluster
 from cluster.services.history import Kind, Spans, expect, read_spans
 from cluster.services.lines import WORKSPACES, InLine, read_fronts, read_line, read_shapes
 from cluster.services.obstacles import Obstacles, read_obstacles
+from cluster.services.pauses import read_pauses
 from cluster.services.sweep_limits import limited_by_sweep
 
 MOST_FRONTS = 2000
@@ -132,8 +133,9 @@ def board_of(cluster: Cluster, session: Session, ground: Ground, jobs: Collectio
     one_of_each = {(job.training_id, job.units): job.id for job in jobs}
     spans = read_spans(session, one_of_each.values())
     lines = sorted(jobs, key=lambda job: (job.workspace_id, job.position, job.id))
-    limited = limited_by_sweep(session, lines)
-    heads = [head_of(job, obstacles, limited, spans) for job in lines]
+    paused = read_pauses(session, lines, ground.now)
+    limited = limited_by_sweep(session, (job for job in lines if job.id not in paused))
+    heads = [head_of(job, obstacles, paused, limited, spans) for job in lines]
     return Board(
         heads,
         ground.nodes,
@@ -147,8 +149,13 @@ def board_of(cluster: Cluster, session: Session, ground: Ground, jobs: Collectio
 
 
 def head_of(
-    job: InLine, obstacles: Obstacles, limited: Mapping[int, Reason], spans: Mapping[Kind, Spans]
+    job: InLine,
+    obstacles: Obstacles,
+    paused: Mapping[int, Reason],
+    limited: Mapping[int, Reason],
+    spans: Mapping[Kind, Spans],
 ) -> Head:
+    """A pause comes first: it lasts for as long as the row says it, whatever else keeps the job."""
     expected = expect(spans.get((job.training_id, job.units)), job.time_limit_seconds)
     limit = job.time_limit_seconds
     differ = expected.source is Source.HISTORY and expected.least != expected.most
@@ -158,7 +165,7 @@ def head_of(
         job.units,
         job.priority,
         job.position,
-        obstacles.of(job.workspace_id, job.dataset_id) or limited.get(job.id),
+        paused.get(job.id) or obstacles.of(job.workspace_id, job.dataset_id) or limited.get(job.id),
         expected.seconds,
         limit + job.grace_seconds if limit else None,
         job.submitted_at,

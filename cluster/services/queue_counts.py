@@ -8,7 +8,14 @@ from sqlalchemy.orm import Session
 
 from cluster.domain.outlook import MOST_AHEAD
 from cluster.domain.placement import Waiting
-from cluster.domain.reasons import AheadInQueue, DatasetFailed, DatasetNotReady, OnHold, SweepLimit
+from cluster.domain.reasons import (
+    AheadInQueue,
+    DatasetFailed,
+    DatasetNotReady,
+    OnHold,
+    SweepLimit,
+    TriedLater,
+)
 from cluster.domain.states import DatasetState
 from cluster.services.lines import WAITING
 from cluster.services.standing import Queue
@@ -39,7 +46,7 @@ class Causes:
 
     @property
     def codes(self) -> list[str]:
-        found = [OnHold.code, *self.by_workspace, *self.by_dataset]
+        found = [OnHold.code, TriedLater.code, *self.by_workspace, *self.by_dataset]
         found += [SweepLimit.code] if self.full_sweeps else []
         return [*found, *self.by_front, self.for_everybody or AheadInQueue.code]
 
@@ -48,6 +55,8 @@ class Causes:
         free = Job.held_at.is_(None)
         if code == OnHold.code:
             return Job.held_at.is_not(None)
+        if code == TriedLater.code:
+            return and_(free, Job.waiting_code == TriedLater.code)
         if code in self.by_workspace:
             return and_(free, Job.workspace_id.in_(self.by_workspace[code]))
         if code in self.by_dataset:
@@ -67,6 +76,7 @@ class Causes:
             Job.workspace_id.in_(places),
             and_(Job.dataset_id.is_not(None), Job.dataset_id.in_(datasets)),
             and_(Job.sweep_id.is_not(None), Job.sweep_id.in_(self.full_sweeps)),
+            and_(Job.waiting_code.is_not(None), Job.waiting_code == TriedLater.code),
             Job.id.in_(fronts),
         )
 

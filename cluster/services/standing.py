@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from cluster.domain.advice import advise
 from cluster.domain.forecast import FIRST, Expected, forecast
 from cluster.domain.outlook import MOST_AHEAD, NOTHING_KNOWN, Outlook, counted_ahead
+from cluster.domain.pauses import pause_of
 from cluster.domain.placement import Decision, Placed
 from cluster.domain.reasons import AheadInQueue, OnHold, Reason, SweepLimit
 from cluster.domain.totals import range_from_totals
@@ -182,13 +183,16 @@ def with_advice(queue: Queue, job: Job, standing: Standing) -> Standing:
 
 
 def read_own_obstacles(session: Session, queue: Queue, jobs: Sequence[Job]) -> dict[int, Reason]:
-    """Of jobs behind the fronts: their term, data, environment or sweep keeps them, whoever is ahead."""
+    """Of jobs behind the fronts: a pause, their term, data, environment or sweep keeps them, whoever is ahead."""
     datasets = read_dataset_reasons(session, {job.dataset_id for job in jobs if job.dataset_id})
     room = read_room(session, {job.sweep_id for job in jobs if job.sweep_id})
     full = {sweep_id: SweepLimit(sweep_id, most) for sweep_id, (most, left) in room.items() if left == 0}
     obstacles = replace(queue.board.obstacles, datasets=datasets)
     found = {
-        job.id: obstacles.of(job.workspace_id, job.dataset_id) or full.get(job.sweep_id or 0) for job in jobs
+        job.id: pause_of(job.waiting_code, job.waiting_data, queue.board.now)
+        or obstacles.of(job.workspace_id, job.dataset_id)
+        or full.get(job.sweep_id or 0)
+        for job in jobs
     }
     return {job_id: reason for job_id, reason in found.items() if reason}
 

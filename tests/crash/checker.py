@@ -3,6 +3,7 @@
 Each function returns sentences about what is wrong; no sentence, no violation.
 """
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import datetime
@@ -279,11 +280,18 @@ def unsettled(seen: Seen, programs: set[tuple[int, int]]) -> list[str]:
     jobs = [job for job in seen.of("jobs") if job["state"] in LIVING]
     found += [f"job {job['id']} is being stopped" for job in jobs if job["state"] == "stopping"]
     ended = {each["id"] for each in seen.of("workspaces") if each["ended_at"]}
-    could = [job["id"] for job in jobs if job["state"] == "waiting" and may_start(job, ended)]
+    latest = max((node["heartbeat_at"] for node in seen.of("nodes") if node["heartbeat_at"]), default=None)
+    could = [job["id"] for job in jobs if job["state"] == "waiting" and may_start(job, ended, latest)]
     if could and not living:
         found.append(f"the jobs {could} wait although nothing runs")
     return found
 
 
-def may_start(job: Record, ended: set[int]) -> bool:
+def may_start(job: Record, ended: set[int], latest: datetime | None) -> bool:
+    """`latest`: a moment that has certainly passed; until then a pause may last."""
+    if job["waiting_code"] == "waiting.tried_later" and latest is not None:
+        data = job["waiting_data"]
+        until = datetime.fromisoformat((json.loads(data) if isinstance(data, str) else data)["until"])
+        if until > latest:
+            return False
     return job["workspace_id"] not in ended and job["held_at"] is None and job["desired"] == "run"

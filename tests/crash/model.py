@@ -5,8 +5,11 @@ and refuses what no right decision could have been.
 """
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 
 LIVING = ("starting", "running", "stopping")
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
+HARDLY_BEGUN = timedelta(seconds=90)
 
 
 class Wrong(AssertionError):
@@ -25,6 +28,9 @@ class ModelJob:
     attempts: int = 0
     lost: int = 0
     holds: frozenset[int] = frozenset()
+    in_a_row: int = 0
+    """Interruptions soon after the begin, one after another."""
+    paused_until: datetime = LONG_AGO
 
     @property
     def is_over(self) -> bool:
@@ -54,9 +60,18 @@ class Model:
     def held(self, number: int, is_held: bool) -> None:
         self.jobs[number].is_held = is_held
 
-    def placed(self, number: int, units: frozenset[int]) -> None:
+    def interrupted(self, number: int, lasted: timedelta, at: datetime) -> None:
+        """Told of each interruption that the rows know, as when it took place the model cannot tell."""
+        job = self.jobs[number]
+        job.in_a_row = job.in_a_row + 1 if lasted < HARDLY_BEGUN else 0
+        if job.in_a_row > 1 and job.state == "waiting":
+            job.paused_until = at + timedelta(seconds=min(2 ** (job.in_a_row - 2), 300))
+
+    def placed(self, number: int, units: frozenset[int], at: datetime) -> None:
         """The real scheduler gave it these units: was that right?"""
         job = self.jobs[number]
+        if at < job.paused_until:
+            raise Wrong(f"job {number} was placed at {at} within its pause, until {job.paused_until}")
         if job.state != "waiting" or job.is_held:
             raise Wrong(f"job {number} is {job.state}, held: {job.is_held}, and was placed")
         if len(units) != job.units:
@@ -65,19 +80,20 @@ class Model:
             raise Wrong(f"job {number} got units {sorted(units & self.busy())} that another holds")
         if self.used(job.workspace) + job.units > self.quotas[job.workspace]:
             raise Wrong(f"job {number} is more than its workspace's quota allows")
-        overtaken = [other.number for other in self.before(job) if other.units <= job.units]
+        overtaken = [other.number for other in self.before(job, at) if other.units <= job.units]
         if overtaken:
             raise Wrong(f"job {number} was placed before {overtaken}, which need no more units")
         job.holds, job.state, job.attempts = units, "starting", job.attempts + 1
 
-    def before(self, job: ModelJob) -> list[ModelJob]:
-        """Waiting jobs of the same workspace whose turn is earlier."""
+    def before(self, job: ModelJob, at: datetime) -> list[ModelJob]:
+        """Waiting jobs of the same workspace whose turn is earlier; one in its pause has none."""
         return [
             other
             for other in self.jobs.values()
             if other.workspace == job.workspace
             and other.state == "waiting"
             and not other.is_held
+            and other.paused_until <= at
             and (-other.priority, other.number) < (-job.priority, job.number)
         ]
 
@@ -118,7 +134,7 @@ class Model:
     def used(self, workspace: int) -> int:
         return sum(len(job.holds) for job in self.jobs.values() if job.workspace == workspace)
 
-    def could_start(self) -> list[int]:
+    def could_start(self, at: datetime) -> list[int]:
         """Jobs at the head of their workspace that fit on one node now, where nothing runs at all."""
         if self.busy():
             return []
@@ -128,7 +144,8 @@ class Model:
             for job in self.jobs.values()
             if job.state == "waiting"
             and not job.is_held
-            and not self.before(job)
+            and job.paused_until <= at
+            and not self.before(job, at)
             and job.units <= min(largest, self.quotas[job.workspace])
         ]
 

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,12 @@ def read_sqlite(url: str) -> Iterator[tuple[str, list[Record]]]:
 
 def as_moment(column: str, value: Any) -> Any:
     is_moment = column == "at" or column.endswith("_at") or column == "lease_until"
-    return datetime.fromisoformat(value) if is_moment and isinstance(value, str) else value
+    return as_utc(datetime.fromisoformat(value)) if is_moment and isinstance(value, str) else value
+
+
+def as_utc(moment: datetime) -> datetime:
+    """SQLite keeps moments without their zone, which is UTC."""
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def read_postgresql(url: str) -> Iterator[tuple[str, list[Record]]]:

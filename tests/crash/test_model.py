@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -16,7 +17,7 @@ from tests.crash.checker import unsettled, violations
 from tests.crash.ground import NODES, Ground, beat
 from tests.crash.model import LIVING, Model
 from tests.crash.seen import Seen
-from tests.crash.stage import Stage
+from tests.crash.stage import STEP_SECONDS, Stage
 from tests.crash.sweep import WHOLE, look, running_in
 from worker.executors.simulated import Behaviour
 from worker.executors.simulated_life import Run
@@ -39,6 +40,7 @@ class Machine(RuleBasedStateMachine):
                  for name in NODES}  # fmt: skip
         self.model = Model(QUOTAS, units)
         self.known_attempts: set[int] = set()
+        self.known_ends: set[int] = set()
 
     def seen(self) -> Seen:
         return look(self.ground)
@@ -118,14 +120,27 @@ class Machine(RuleBasedStateMachine):
             if not unsettled(self.seen(), running_in(self.ground)):
                 break
         seen = self.seen()
+        self.tell(seen)
+        assert self.state_of(seen) == self.model.state()
+        # The scheduler looked for the last time before the last step of time passed.
+        looked_at = self.ground.cluster.clock() - timedelta(seconds=STEP_SECONDS)
+        assert self.model.could_start(looked_at) == []
+        assert violations(seen) == []
+
+    def tell(self, seen: Seen) -> None:
+        """What was interrupted, then what was placed."""
+        for attempt in seen.of("attempts"):
+            if attempt["ended_at"] and attempt["id"] not in self.known_ends:
+                self.known_ends.add(attempt["id"])
+                if attempt["end_code"].startswith("interrupted."):
+                    lasted = attempt["ended_at"] - attempt["created_at"]
+                    self.model.interrupted(attempt["job_id"], lasted, attempt["ended_at"])
         for attempt in seen.of("attempts"):
             if attempt["id"] not in self.known_attempts:
                 self.known_attempts.add(attempt["id"])
-                self.model.placed(attempt["job_id"], self.units_of(seen, attempt["id"]))
+                units = self.units_of(seen, attempt["id"])
+                self.model.placed(attempt["job_id"], units, attempt["created_at"])
                 self.model.started(attempt["job_id"])
-        assert self.state_of(seen) == self.model.state()
-        assert self.model.could_start() == []
-        assert violations(seen) == []
 
     def units_of(self, seen: Seen, attempt: int, only_living: bool = False) -> frozenset[int]:
         return frozenset(

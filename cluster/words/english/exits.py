@@ -27,6 +27,10 @@ SENTENCES = {
     "exit.not_started": "It could not be started on the node.",
     "exit.not_started.cause": "It could not be started. {cause:code}",
     "exit.lost": "Its end was not recorded: the process that watched it disappeared.",
+    "exit.interrupted_each_time": (
+        "{in_a_row} attempts in a row were interrupted as soon as they began, the last on {node}: {cause:code} "
+        "It is not tried again."
+    ),
     "exit.truth_unreadable": "The record of its end cannot be read, so it counts as failed.",
     "exit.truth_foreign": "The record of its end belongs to another attempt, so it counts as failed.",
     "exit.executor_disagrees": (
@@ -65,6 +69,9 @@ HINTS = {
     "exit.not_started": "Duplicate the job to try again; the node's log has the reason.",
     "exit.executor_disagrees": (
         "Either the program has written that record itself, or something outside ended it in its last moment."
+    ),
+    "exit.interrupted_each_time": (
+        "Its program is not to blame: an administrator has to look at the node. Duplicate the job to try again."
     ),
     "exit.lost": "It was killed from outside, or the disk was full. Duplicate the job to try again.",
 }

@@ -88,6 +88,10 @@ SENTENCES = {
         "groundcrew-agent runs on the first."
     ),
     "waiting.interrupted": "Attempt {attempt} was interrupted: {cause:code} It waits for units again.",
+    "waiting.tried_later": (
+        "{in_a_row} attempts in a row were interrupted as soon as they began, the last on {node}: {cause:code} "
+        "It is tried again at {until:clock}, after a pause of {pause:duration}."
+    ),
     "waiting.tried_again": (
         "Attempt {attempt} failed: {cause:code} It is tried again, {used} of {retries} times."
     ),

@@ -35,6 +35,7 @@ REASONS: list[Reason] = [
     reasons.NoExecutor("gpu08"),
     reasons.NoNodes(),
     reasons.Interrupted("interrupted.node_rebooted", 2),
+    reasons.TriedLater("interrupted.node_rebooted", 5, "gpu08", 4, 4, AT),
     reasons.TriedAgain("exit.error", 2, 1, 3),
     reasons.JustSubmitted(),
 ]

@@ -46,6 +46,7 @@ CASES: list[tuple[Reason, Outlook, str, str]] = [
     (reasons.OnHold("kim", AT), Outlook(), "14:38", "kim"),
     (reasons.SweepLimit(3, 4), Outlook(), "4", "3"),
     (reasons.Interrupted("interrupted.node_rebooted", 2, "alpha"), Outlook(), "2", "alpha"),
+    (reasons.TriedLater("interrupted.node_rebooted", 5, "alpha", 4, 7, AT), Outlook(), "14:38", "alpha"),
     (reasons.TriedAgain("exit.killed", 2, 1, 3), Outlook(), "2", "3"),
     (reasons.JustSubmitted(), Outlook(), "2", "scheduler|스케줄러"),
 ]
