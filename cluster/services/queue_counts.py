@@ -41,6 +41,8 @@ class Causes:
     by_workspace: dict[str, list[int]]
     by_dataset: dict[str, list[int]]
     full_sweeps: list[int]
+    paused: list[int]
+    """Ids of jobs that are tried again after a pause."""
     for_everybody: str | None
     """The reason of all jobs that nothing else keeps: the environment is not there."""
 
@@ -56,7 +58,7 @@ class Causes:
         if code == OnHold.code:
             return Job.held_at.is_not(None)
         if code == TriedLater.code:
-            return and_(free, Job.waiting_code == TriedLater.code)
+            return and_(free, Job.id.in_(self.paused))
         if code in self.by_workspace:
             return and_(free, Job.workspace_id.in_(self.by_workspace[code]))
         if code in self.by_dataset:
@@ -76,8 +78,7 @@ class Causes:
             Job.workspace_id.in_(places),
             and_(Job.dataset_id.is_not(None), Job.dataset_id.in_(datasets)),
             and_(Job.sweep_id.is_not(None), Job.sweep_id.in_(self.full_sweeps)),
-            and_(Job.waiting_code.is_not(None), Job.waiting_code == TriedLater.code),
-            Job.id.in_(fronts),
+            Job.id.in_([*self.paused, *fronts]),
         )
 
 
@@ -97,6 +98,7 @@ def read_causes(session: Session, queue: Queue) -> Causes:
         dict(by_workspace),
         read_unready(session),
         read_full_sweeps(session),
+        read_paused(session),
         obstacles.environment.code if obstacles.environment else None,
     )
 
@@ -110,6 +112,12 @@ def read_unready(session: Session) -> dict[str, list[int]]:
         failed = state is DatasetState.FAILED
         found[DatasetFailed.code if failed else DatasetNotReady.code].append(dataset_id)
     return dict(found)
+
+
+def read_paused(session: Session) -> list[int]:
+    """By the index of reasons; more than are counted are not told apart from the rest."""
+    paused = select(Job.id).where(Job.waiting_code == TriedLater.code, Job.state == WAITING)
+    return list(session.scalars(paused.order_by(Job.id).limit(MOST_AHEAD)))
 
 
 def read_full_sweeps(session: Session) -> list[int]:
