@@ -151,11 +151,17 @@ class Settings:
     """The name by which the master reports as a node; empty: the first that reported."""
     backups_dir: Path | None = None
     """Where backups of the database land; None: in the state directory."""
+    audit_key: str = field(default="", repr=False)
+    """Seals the audit; known to the services that seal and check. Empty: the secret key does."""
     metrics_token: str = field(default="", repr=False)
     """Who carries it may read /metrics; without one only this machine may."""
     backup_at: time | None = None
     """When the nightly backup is made, by the installation's own clock; None: none is."""
     version: str = VERSION
+
+    @property
+    def seal_secret(self) -> str:
+        return self.audit_key or self.secret_key
 
     @property
     def backups(self) -> Path:
@@ -214,6 +220,7 @@ class Settings:
             repair_door=told.folder("REPAIR_DOOR"),
             master_node=told.text("MASTER_NODE"),
             backups_dir=told.folder("BACKUPS_DIR"),
+            audit_key=told.text("AUDIT_KEY"),
             metrics_token=told.text("METRICS_TOKEN"),
             backup_at=told.clock("BACKUP_AT"),
         )

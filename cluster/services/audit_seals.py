@@ -57,7 +57,7 @@ class Anchor:
 
 def seal_entries(cluster: Cluster) -> int:
     """Seals what is settled, a batch per transaction; how many entries. A second sealer is harmless."""
-    key, sealed = key_of(cluster.settings.secret_key), 0
+    key, sealed = key_of(cluster.settings.seal_secret), 0
     while True:
         try:
             count = seal_batch(cluster, key)
@@ -123,7 +123,7 @@ def check_audit(cluster: Cluster, anchors: list[Anchor]) -> Standing:
 
 def first_wrong_place(cluster: Cluster, anchors: list[Anchor]) -> Found | None:
     """None where all of it is as it was sealed, and every seal that was written down outside is there."""
-    key = key_of(cluster.settings.secret_key)
+    key = key_of(cluster.settings.seal_secret)
     before: Seal | None = None
     from_id = 0
     known: dict[int, str] = {}

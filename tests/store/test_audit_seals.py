@@ -165,3 +165,11 @@ def test_a_second_sealer_is_harmless(sealed: Cluster, clock: Clock) -> None:
     assert seal_entries(sealed) == 0
     clock.now -= timedelta(hours=1)
     assert seal_entries(sealed) == 0
+
+
+def test_services_that_share_the_audit_key_check_each_others_seals(sealed: Cluster) -> None:
+    """On servers each service has a secret key of its own."""
+    ours = replace(
+        sealed, settings=replace(sealed.settings, audit_key=sealed.settings.secret_key, secret_key="other")
+    )
+    assert check_audit(ours, []).found is None

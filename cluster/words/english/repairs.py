@@ -56,7 +56,7 @@ SENTENCES = {
     "repair.no_runner": "The unit that runs repairs did not begin: {error}.",
     "audit.seal_missing": "Seal {seal} of the access log is missing.",
     "audit.seal_broken": "Seal {seal} of the access log was changed.",
-    "audit.other_key": "Seal {seal} of the access log was made with another key than GROUNDCREW_SECRET_KEY.",
+    "audit.other_key": "Seal {seal} of the access log was made with another key than this installation has.",
     "audit.entry_missing": "Entry {entry} of the access log is missing.",
     "audit.entry_edited": (
         "Entry {entry} of the access log was changed after it was sealed; it now says {at:clock}."
