@@ -85,7 +85,8 @@ def take_over(ground: Ground, patch: Patch | None) -> None:
     beat(ground.cluster, ground.world)
     stage = Stage(ground)
     come_right(ground, stage)
-    stage.run(4)
+    # Longer than a pause after an interruption: the next attempt has to run when the first scheduler wakes.
+    stage.run(12)
 
 
 class Cancels(Passes):
