@@ -21,9 +21,9 @@ from cluster.services.audit_seals import seal_entries
 from cluster.services.backups import request_nightly
 from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
+from cluster.services.dropped_operations import sweep_operations
 from cluster.services.executor_silence import note_silence
 from cluster.services.leases import Held, LeaseLost, hold_lease, release_lease
-from cluster.services.operations import sweep_operations
 from cluster.services.pulse import tell_pulse
 from cluster.services.queue_totals import refresh_totals
 from cluster.services.silence import forgive_set_clock, give_up_silent, list_healed, welcome_back

@@ -39,59 +39,31 @@ def read_start_plan(
     `resume` is shown to the program where it lies: the new attempt runs as the same user.
     """
     settings = cluster.settings
-    query = (
-        select(Attempt)
-        .where(Attempt.id == attempt_id)
-        .options(
-            joinedload(Attempt.job).joinedload(Job.training),
-            joinedload(Attempt.job).joinedload(Job.dataset),
-            joinedload(Attempt.node).selectinload(Node.units),
-            selectinload(Attempt.allocations).joinedload(Allocation.unit).joinedload(Unit.node),
-        )
-    )
-    with cluster.store.read() as session:
-        attempt = session.scalars(query).one()
-        environment = default_environment(session)
-    job = attempt.job
-    units = [allocation.unit for allocation in attempt.allocations]
+    attempt, environment = load(cluster, attempt_id)
+    job, units = attempt.job, units_of(attempt)
     gpus = tuple(unit.identity for unit in units if unit.kind is UnitKind.GPU)
     folder = storage.attempt_folder(settings, job.workspace_id, job.id, attempt.number)
     view = view_of(settings.executor)
-    inside = view.show_attempt(folder)
-    runtime = view.show_runtime(runtime)
-    environment_folder = Path(environment.path) if environment else Path("/nonexistent")
-    interpreter = str(view.show_environment(environment_folder) / "bin" / "python")
+    inside, shown_runtime = view.show_attempt(folder), view.show_runtime(runtime)
+    programs = view.show_environment(environment) / "bin"
     code = code_of(settings, job)
-    plan = launch.launch_plan(
-        job.launcher, interpreter, str(runtime), job.units, program_of(job, interpreter)
+    folders = launch.JobFolders(
+        runtime=str(shown_runtime),
+        out=str(inside / "out"),
+        code=str(inside / "out" / "work") if code else str(shown_runtime),
+        dataset=dataset_of(settings, job, view),
     )
-    variables = launch.job_environment(
-        job.id,
-        attempt.number,
-        job.units,
-        [unit.identity for unit in units],
-        kind_of(units),
-        launch.JobFolders(
-            runtime=str(runtime),
-            out=str(inside / "out"),
-            code=str(inside / "out" / "work") if code else str(runtime),
-            dataset=str(view.show(storage.dataset_folder(settings, job.dataset), "dataset"))
-            if job.dataset
-            else "",
-        ),
-        str(environment_folder / "bin"),
-        job.variables,
-    )
+    python = str(programs / "python")
+    plan = launch.launch_plan(job.launcher, python, folders.runtime, job.units, program_of(job, python))
+    variables = variables_of(attempt, units, folders, programs)
     if resume is not None:
-        # The folder that we made is shown, not the one in it: the program could have put a link there.
-        former = view.show(folder.with_name(str(resume.attempt)) / "out", "former")
-        variables["GROUNDCREW_RESUME"] = str(former / CHECKPOINTS)
+        variables["GROUNDCREW_RESUME"] = show_checkpoints(folder, resume, view)
     return StartPlan(
         job=job.id,
         attempt=attempt.number,
         folder=folder,
         argv=plan.command,
-        environment=variables | read_variables(environment_folder),
+        environment=variables | read_variables(environment),
         ranks=plan.ranks,
         code=view.show(code, "code") if code else None,
         uid=settings.uid_base + job.user_id if WE_ARE_ROOT else None,
@@ -108,6 +80,57 @@ def read_start_plan(
         grace_seconds=job.grace_seconds,
         units=job.units,
     )
+
+
+def load(cluster: Cluster, attempt_id: int) -> tuple[Attempt, Path]:
+    """The attempt with all that its plan is made of, and the folder of the default environment."""
+    query = (
+        select(Attempt)
+        .where(Attempt.id == attempt_id)
+        .options(
+            joinedload(Attempt.job).joinedload(Job.training),
+            joinedload(Attempt.job).joinedload(Job.dataset),
+            joinedload(Attempt.node).selectinload(Node.units),
+            selectinload(Attempt.allocations).joinedload(Allocation.unit).joinedload(Unit.node),
+        )
+    )
+    with cluster.store.read() as session:
+        attempt = session.scalars(query).one()
+        environment = default_environment(session)
+    return attempt, Path(environment.path) if environment else Path("/nonexistent")
+
+
+def units_of(attempt: Attempt) -> list[Unit]:
+    return [allocation.unit for allocation in attempt.allocations]
+
+
+def dataset_of(settings: Settings, job: Job, view: View) -> str:
+    if job.dataset is None:
+        return ""
+    return str(view.show(storage.dataset_folder(settings, job.dataset), "dataset"))
+
+
+def variables_of(
+    attempt: Attempt, units: list[Unit], folders: launch.JobFolders, programs: Path
+) -> dict[str, str]:
+    job = attempt.job
+    identities = [unit.identity for unit in units]
+    return launch.job_environment(
+        job.id,
+        attempt.number,
+        job.units,
+        identities,
+        kind_of(units),
+        folders,
+        str(programs),
+        job.variables,
+    )
+
+
+def show_checkpoints(folder: Path, resume: Resume, view: View) -> str:
+    """The folder that we made is shown, not the one in it: the program could have put a link there."""
+    former = view.show(folder.with_name(str(resume.attempt)) / "out", "former")
+    return str(former / CHECKPOINTS)
 
 
 def telemetry_of(settings: Settings, node: Node, view: View) -> Path | None:

@@ -19,9 +19,6 @@ from cluster.store.visibility import own_workspace_ids
 from cluster.store.workspaces import Workspace
 
 LEASE = timedelta(seconds=10)
-RING_AGAIN_AFTER = timedelta(seconds=2)
-RING_AGAIN_AT_MOST = timedelta(seconds=10)
-MOST_CLAIMS = 5
 
 QUEUE_OF = {
     OperationKind.ENVIRONMENT_BUILD: Queue.IMAGES,
@@ -180,48 +177,6 @@ def end(operation: Operation, state: OperationState, now: datetime) -> Operation
     operation.ended_at = now
     operation.lease_until = None
     return operation
-
-
-def sweep_operations(cluster: Cluster) -> None:
-    """Rings again for rows that nobody took up, and puts back those whose holder fell silent.
-
-    One that has been taken up and dropped MOST_CLAIMS times is marked interrupted: a person decides.
-    """
-    now = cluster.clock()
-    to_ring: list[Operation] = []
-    with cluster.store.read() as session:
-        silent = select(Operation.id).where(
-            Operation.state == OperationState.RUNNING, Operation.lease_until < now
-        )
-        unheard = select(Operation.id).where(
-            Operation.state == OperationState.REQUESTED,
-            or_(Operation.rung_at.is_(None), Operation.rung_at < now - RING_AGAIN_AFTER),
-        )
-        if session.scalar(silent.limit(1)) is None and session.scalar(unheard.limit(1)) is None:
-            return
-    with cluster.store.write() as session:
-        for operation in session.scalars(select(Operation).where(Operation.id.in_(silent)).with_for_update()):
-            if operation.claims >= MOST_CLAIMS:
-                end(operation, OperationState.INTERRUPTED, now)
-                operation.error_code, operation.error_data = "operation.dropped", {"times": operation.claims}
-                continue
-            operation.state = OperationState.REQUESTED
-            operation.lease_until = None
-            operation.rung_at = now
-            to_ring.append(operation)
-        for operation in session.scalars(
-            select(Operation).where(Operation.id.in_(unheard)).with_for_update()
-        ):
-            if operation.rung_at is None or now - operation.rung_at >= pause_before_ringing(operation, now):
-                operation.rung_at = now
-                to_ring.append(operation)
-    for operation in to_ring:
-        ring_operation(cluster, operation)
-
-
-def pause_before_ringing(operation: Operation, now: datetime) -> timedelta:
-    """Grows with the wait, so that a long queue is not filled with copies of one message."""
-    return min(RING_AGAIN_AT_MOST, max(RING_AGAIN_AFTER, (now - operation.requested_at) / 2))
 
 
 def list_operations(

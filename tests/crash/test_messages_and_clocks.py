@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cluster.services import datasets, storage
-from cluster.services.operations import sweep_operations
+from cluster.services.dropped_operations import sweep_operations
 from tests.crash.checker import violations
 from tests.crash.ground import Ground
 from tests.crash.seen import Seen

@@ -17,6 +17,7 @@ from cluster.domain.repair_runs import Verdict
 from cluster.services import operations, repairs
 from cluster.services.backups import read_backups
 from cluster.services.context import Cluster, utc_now
+from cluster.services.dropped_operations import sweep_operations
 from cluster.store.repairs import RepairRun
 from tests.builders import a_node, actor_of, an_administrator
 from tests.conftest import ANSIBLE
@@ -220,7 +221,7 @@ def test_a_killed_task_workers_run_is_watched_to_its_end_by_the_next_one(garage:
 
 
 def operations_put_back(garage: Garage, run: RepairRun) -> bool:
-    operations.sweep_operations(garage.cluster)
+    sweep_operations(garage.cluster)
     operation = operations.read_operation(garage.cluster, garage.chief, run.operation_id or 0)
     return operation.state == "requested"
 

@@ -23,7 +23,7 @@ from cluster.domain.people import Actor
 from cluster.domain.states import DatasetState, OperationState
 from cluster.services import datasets, storage
 from cluster.services.context import Cluster
-from cluster.services.operations import sweep_operations
+from cluster.services.dropped_operations import sweep_operations
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
 from cluster.store.workspaces import Workspace

@@ -6,6 +6,7 @@ from cluster.domain.errors import Conflict, NotFound
 from cluster.domain.states import DatasetState, EnvironmentState, OperationState
 from cluster.services import datasets, environments, operations
 from cluster.services.context import Cluster
+from cluster.services.dropped_operations import MOST_CLAIMS, sweep_operations
 from cluster.store.operations import Environment, Operation
 from tests.builders import a_user, a_workspace, actor_of, an_administrator
 from tests.conftest import Clock, RecordingBell
@@ -50,7 +51,7 @@ def test_a_silent_holder_loses_its_operation_and_can_change_nothing_more(
     operation_id = a_build(cluster)
     first = claim(cluster, operation_id)
     clock.now += operations.LEASE + timedelta(seconds=1)
-    operations.sweep_operations(cluster)
+    sweep_operations(cluster)
     assert read(cluster, operation_id).state is OperationState.REQUESTED
     assert bell.enqueued[-1] == ("images", operation_id)
     second = claim(cluster, operation_id, "second")
@@ -70,20 +71,20 @@ def test_a_renewed_lease_is_not_taken_away(cluster: Cluster, clock: Clock) -> No
     for _ in range(4):
         clock.now += operations.LEASE - timedelta(seconds=1)
         assert operations.renew_operation(cluster, operation_id, operation.fence)
-        operations.sweep_operations(cluster)
+        sweep_operations(cluster)
     assert read(cluster, operation_id).state is OperationState.RUNNING
 
 
 def test_one_that_is_dropped_again_and_again_waits_for_a_person(cluster: Cluster, clock: Clock) -> None:
     operation_id = a_build(cluster)
-    for _ in range(operations.MOST_CLAIMS):
+    for _ in range(MOST_CLAIMS):
         claim(cluster, operation_id)
         clock.now += operations.LEASE + timedelta(seconds=1)
-        operations.sweep_operations(cluster)
+        sweep_operations(cluster)
     dropped = read(cluster, operation_id)
     assert (dropped.state, dropped.error_code) == (OperationState.INTERRUPTED, "operation.dropped")
     operations.retry_operation(cluster, actor_of(an_administrator(cluster)), operation_id)
-    assert claim(cluster, operation_id).fence == operations.MOST_CLAIMS + 1
+    assert claim(cluster, operation_id).fence == MOST_CLAIMS + 1
 
 
 def test_an_unheard_bell_is_rung_again_with_growing_pauses(
@@ -94,7 +95,7 @@ def test_an_unheard_bell_is_rung_again_with_growing_pauses(
     for second in range(1, 61):
         clock.move(seconds=1)
         before = len(bell.enqueued)
-        operations.sweep_operations(cluster)
+        sweep_operations(cluster)
         if len(bell.enqueued) > before:
             rings.append(second)
     assert rings[0] <= 3

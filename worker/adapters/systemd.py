@@ -69,7 +69,7 @@ def run_command(unit: str, program: Sequence[str]) -> list[str]:
 
 def read_started(folder: Path) -> dict[str, Any] | None:
     """What the shim that won has written, or that the start was forestalled; the caller tells them apart."""
-    started = shim_files.read_object(str(folder / "control"), "started")
+    started = shim_files.read_created(str(folder / "control"), "started")
     if started is None:
         return None
     return started if "pid" in started else {"refused": "already_started"}

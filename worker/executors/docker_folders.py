@@ -63,7 +63,7 @@ def forestall(folder: Path) -> bool:
 
 def read_started(folder: Path) -> dict[str, Any] | None:
     """What the shim wrote when it began; FORESTALLED itself where that was made impossible."""
-    started = shim_files.read_object(str(folder / "control"), "started")
+    started = shim_files.read_created(str(folder / "control"), "started")
     if started is None:
         return None
     return FORESTALLED if started.get("forestalled") else started

@@ -151,7 +151,7 @@ def to_handle(started: dict[str, Any]) -> Handle:
 
 def read_started(folder: Path) -> Handle | None:
     """The shim that won this attempt; None where none did, or where the start was forestalled."""
-    started = shim_files.read_object(str(folder / "control"), "started")
+    started = shim_files.read_created(str(folder / "control"), "started")
     if started is None or not isinstance(started.get("pid"), int) or started["pid"] < 2:
         return None
     if not isinstance(started.get("boot_id"), str) or not isinstance(started.get("start_ticks"), int):

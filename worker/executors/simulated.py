@@ -169,7 +169,7 @@ def key_of(folder: Path) -> str:
 
 
 def read_marker(folder: Path) -> dict[str, Any] | None:
-    return shim_files.read_object(str(folder / "control"), "started")
+    return shim_files.read_created(str(folder / "control"), "started")
 
 
 def read_handle(folder: Path) -> Handle | None:

@@ -82,10 +82,11 @@ def create_once(path: str, value: Dict[str, Any]) -> bool:
     return True
 
 
-def read_plain(folder: str, name: str) -> Optional[bytes]:
+def read_plain(folder: str, name: str, most_names: int = 1) -> Optional[bytes]:
     """The whole of a small regular file; None where it is missing, a link, a pipe, too large.
 
-    `folder` may belong to a stranger: nothing is followed and nothing blocks.
+    `folder` may belong to a stranger: nothing is followed and nothing blocks, and a file that has more than
+    `most_names` names may be somebody else's.
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
@@ -100,7 +101,7 @@ def read_plain(folder: str, name: str) -> Optional[bytes]:
         os.close(beneath)
     try:
         facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > 1 or facts.st_size > MOST_BYTES:
+        if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > most_names or facts.st_size > MOST_BYTES:
             return None
         return os.read(descriptor, MOST_BYTES)
     except OSError:
@@ -109,9 +110,14 @@ def read_plain(folder: str, name: str) -> Optional[bytes]:
         os.close(descriptor)
 
 
-def read_object(folder: str, name: str) -> Optional[Dict[str, Any]]:
+def read_created(folder: str, name: str) -> Optional[Dict[str, Any]]:
+    """What `create_once` made, also while it still has its temporary name, or for ever where it was killed then."""
+    return read_object(folder, name, most_names=2)
+
+
+def read_object(folder: str, name: str, most_names: int = 1) -> Optional[Dict[str, Any]]:
     """The JSON object in such a file; None where there is none."""
-    content = read_plain(folder, name)
+    content = read_plain(folder, name, most_names)
     try:
         value = json.loads(content.decode()) if content else None
     except (ValueError, RecursionError):

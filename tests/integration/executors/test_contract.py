@@ -70,6 +70,17 @@ def test_starts_at_the_same_moment_are_one(stage: Stage) -> None:
     assert log_of(plan) == b"ready\n"
 
 
+def test_a_marker_that_still_has_its_temporary_name_is_a_marker(stage: Stage) -> None:
+    """As the moment after its link leaves it, and a death in that moment for ever."""
+    plan = stage.plan(LONG)
+    handle = start(stage, plan)
+    marker = plan.folder / "control" / "started"
+    marker.with_name("started.0123456789abcdef.tmp").hardlink_to(marker)
+    sight = stage.executor.look(plan.folder)
+    assert (sight.seen, sight.handle) == (Seen.ALIVE, handle)
+    assert not stage.executor.forestall(plan.folder), "its program runs"
+
+
 def test_a_start_after_the_end_starts_nothing(stage: Stage) -> None:
     plan = stage.plan(Act(says="once\n"))
     stage.executor.start(plan)

@@ -1,16 +1,11 @@
-"""Which jobs start, which wait and why; and that no input at all breaks the four promises."""
+"""Which jobs start, which wait and why."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cluster.domain.outlook import Outlook
-from cluster.domain.placement import Decision, Head, NodeUnits, Placed, Quota, Running, Waiting, in_order
-from cluster.domain.placement import place as place_now
+from cluster.domain.placement import Head, NodeUnits, Placed, Quota, Running, Waiting, in_order
 from cluster.domain.reasons import (
     AheadInQueue,
     DatasetNotReady,
@@ -27,25 +22,8 @@ from cluster.domain.reasons import (
     QuotaUsed,
     Reason,
 )
-from cluster.domain.states import NodeState, UnitKind
-
-NOW = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)
-SLOT = UnitKind.CPU_SLOT
-
-
-def node(number: int, free: int, total: int | None = None, state: NodeState = NodeState.READY) -> NodeUnits:
-    ids = tuple(range(number * 100, number * 100 + free))
-    return NodeUnits(number, f"gc{number}", state, SLOT, ids, free if total is None else total)
-
-
-def place(
-    heads: Sequence[Head],
-    nodes: Sequence[NodeUnits],
-    quotas: Mapping[int, Quota],
-    running: Sequence[Running] = (),
-    spread: bool = False,
-) -> list[Decision]:
-    return place_now(heads, nodes, quotas, running, NOW, spread)
+from cluster.domain.states import NodeState
+from tests.unit.domain.small_clusters import SLOT, minutes, node, place
 
 
 def test_three_jobs_on_two_units_two_run_and_one_waits() -> None:
@@ -146,10 +124,6 @@ def test_nodes_that_cannot_run_it(nodes: list[NodeUnits], reason: Reason) -> Non
     assert decision.reason == reason
 
 
-def minutes(number: int) -> datetime:
-    return NOW + timedelta(minutes=number)
-
-
 @pytest.mark.parametrize(
     ("running", "outlook"),
     [
@@ -192,86 +166,6 @@ def test_what_frees_the_quota_is_a_job_of_the_own_workspace() -> None:
 def test_workspaces_take_turns_by_who_came_first() -> None:
     heads = [Head(1, 1, 1), Head(2, 2, 1), Head(3, 1, 1, priority=9), Head(4, 2, 1)]
     assert [head.job_id for head in in_order(heads, {})] == [2, 3, 4, 1]
-
-
-heads_of = st.lists(
-    st.builds(
-        Head,
-        job_id=st.integers(1, 60),
-        workspace_id=st.integers(1, 4),
-        units=st.integers(1, 9),
-        priority=st.integers(-2, 2),
-        blocked=st.sampled_from([None, None, None, DatasetNotReady("digits")]),
-    ),
-    max_size=25,
-    unique_by=lambda head: head.job_id,
-)
-nodes_of = st.lists(
-    st.tuples(st.integers(0, 8), st.integers(0, 4), st.sampled_from(list(NodeState))), max_size=5
-).map(lambda rows: [node(i, free, free + held, state) for i, (free, held, state) in enumerate(rows, 1)])
-quotas_of = st.dictionaries(
-    st.integers(1, 4), st.builds(Quota, limit=st.integers(0, 12), used=st.integers(0, 6))
-)
-
-
-@given(heads_of, nodes_of, quotas_of)
-def test_no_unit_twice_no_quota_passed_all_or_nothing(
-    heads: list[Head], nodes: list[NodeUnits], quotas: dict[int, Quota]
-) -> None:
-    decisions = place(heads, nodes, quotas)
-    assert sorted(decision.job_id for decision in decisions) == sorted(head.job_id for head in heads)
-    by_id = {head.job_id: head for head in heads}
-    free = {n.node_id: set(n.free) for n in nodes if n.state is NodeState.READY}
-    given_out: Counter[int] = Counter()
-    used: Counter[int] = Counter()
-    for decision in decisions:
-        if isinstance(decision, Placed):
-            head = by_id[decision.job_id]
-            assert head.blocked is None
-            assert len(decision.unit_ids) == head.units
-            assert set(decision.unit_ids) <= free[decision.node_id]
-            given_out.update(decision.unit_ids)
-            used[head.workspace_id] += head.units
-    assert not given_out or max(given_out.values()) == 1
-    for workspace, units in used.items():
-        assert units + quotas[workspace].used <= quotas[workspace].limit
-
-
-@given(heads_of, nodes_of, quotas_of)
-def test_nobody_who_can_ever_start_is_overtaken_by_jobs_without_a_limit_on_a_single_node(
-    heads: list[Head], nodes: list[NodeUnits], quotas: dict[int, Quota]
-) -> None:
-    closed: set[int] = set()
-    by_id = {head.job_id: head for head in heads}
-    for decision in place(heads, nodes[:1], quotas):
-        head = by_id[decision.job_id]
-        if isinstance(decision, Placed):
-            assert head.workspace_id not in closed
-        elif isinstance(decision.reason, NotEnoughUnits):
-            closed.add(head.workspace_id)
-
-
-@given(heads_of, nodes_of, quotas_of, st.randoms())
-def test_the_order_of_the_input_does_not_matter(
-    heads: list[Head], nodes: list[NodeUnits], quotas: dict[int, Quota], random: st.DataObject
-) -> None:
-    shuffled = list(heads)
-    random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert place(shuffled, list(reversed(nodes)), quotas) == place(heads, nodes, quotas)
-
-
-@given(heads_of, nodes_of, quotas_of)
-def test_with_the_units_that_are_said_to_help_it_would_start(
-    heads: list[Head], nodes: list[NodeUnits], quotas: dict[int, Quota]
-) -> None:
-    by_id = {head.job_id: head for head in heads}
-    for decision in place(heads, nodes, quotas):
-        if isinstance(decision, Waiting) and decision.outlook.helps_units:
-            head = by_id[decision.job_id]
-            smaller = Head(head.job_id, head.workspace_id, decision.outlook.helps_units, head.priority)
-            others = [other for other in heads if other.job_id != head.job_id]
-            again = {each.job_id: each for each in place([*others, smaller], nodes, quotas)}
-            assert isinstance(again[head.job_id], Placed)
 
 
 def test_who_could_be_promised_nothing_is_not_passed() -> None:

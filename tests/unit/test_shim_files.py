@@ -1,0 +1,37 @@
+"""The marker of a start is there whole or not at all, whatever moment its writer dies in."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from worker.inside import shim_files
+
+
+class Died(BaseException):
+    pass
+
+
+def test_a_writer_that_dies_before_it_tidies_up_has_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(path: str) -> None:
+        raise Died(path)
+
+    marker = tmp_path / "started"
+    with monkeypatch.context() as patch, pytest.raises(Died):
+        patch.setattr(os, "unlink", dies)
+        shim_files.create_once(str(marker), {"pid": 7})
+    assert marker.stat().st_nlink == 2
+    assert shim_files.read_created(str(tmp_path), "started") == {"pid": 7}
+    assert not shim_files.create_once(str(marker), {"pid": 8})
+    assert shim_files.read_created(str(tmp_path), "started") == {"pid": 7}
+
+
+def test_a_file_with_a_name_elsewhere_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("{}")
+    (tmp_path / "out").mkdir()
+    for name in ("metrics.jsonl", "started", "started.0123456789abcdef.tmp"):
+        (tmp_path / "out" / name).hardlink_to(tmp_path / "secret")
+    assert shim_files.read_plain(str(tmp_path / "out"), "metrics.jsonl") is None
+    assert shim_files.read_created(str(tmp_path / "out"), "started") is None
