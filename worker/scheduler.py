@@ -109,6 +109,8 @@ class Scheduler:
             self.slowest_look = max(self.slowest_look, self.look_took)
             was_in_vain = self.is_rung and not self.has_acted
             ends = self.ends.follow(self.reconciler.handles.values())
+            if self.ends.has_missed:
+                self.ears.wake()
             self.is_rung = self.ears.wait(BUSY_SECONDS if living else IDLE_SECONDS, ends)
             if was_in_vain:
                 self.stay_calm()

@@ -8,10 +8,14 @@ from worker.inside.shim_tree import read_process
 
 
 class Ends:
-    """Descriptors of the living shims that are known. What it misses is found by the next look."""
+    """Descriptors of the living shims that are known."""
 
     def __init__(self) -> None:
         self.open: dict[tuple[int, int], int] = {}
+        self.over: set[tuple[int, int]] = set()
+        """Those that had ended before they could be followed."""
+        self.has_missed = False
+        """Whether there is one of them about which `follow` was asked for the first time: it is time to look."""
 
     def follow(self, handles: Iterable[Handle]) -> list[int]:
         """One descriptor per run that is a process of this machine; those of other runs are closed."""
@@ -22,10 +26,15 @@ class Ends:
         }
         for key in self.open.keys() - wanted:
             os.close(self.open.pop(key))
-        for key in wanted - self.open.keys():
+        self.over &= wanted
+        known = self.open.keys() | self.over
+        for key in wanted - known:
             descriptor = open_process(*key)
             if descriptor is not None:
                 self.open[key] = descriptor
+            else:
+                self.over.add(key)
+        self.has_missed = not self.over <= known
         return list(self.open.values())
 
 

@@ -71,8 +71,24 @@ def test_the_end_of_a_process_ends_the_wait_at_once(ears: Ears) -> None:
     assert ends.follow([]) == []
 
 
+def test_an_end_before_anybody_followed_is_told_once() -> None:
+    """Else a program of a few milliseconds would keep its units until the next look."""
+    process = subprocess.Popen(["sleep", "600"])
+    seen = read_process(process.pid)
+    assert seen is not None
+    handle = {"boot_id": "any", "pid": process.pid, "start_ticks": seen.start_ticks}
+    process.kill()
+    process.wait()
+    ends = Ends()
+    told = []
+    for _ in range(2):
+        assert ends.follow([handle]) == []
+        told.append(ends.has_missed)
+    assert told == [True, False]
+
+
 def test_a_process_that_got_the_number_of_another_is_not_followed() -> None:
-    process = subprocess.Popen(["sleep", "5"])
+    process = subprocess.Popen(["sleep", "600"])
     handle = {"boot_id": "any", "pid": process.pid, "start_ticks": 1}
     assert Ends().follow([handle]) == []
     process.kill()
