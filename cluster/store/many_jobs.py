@@ -1,4 +1,4 @@
-"""Thousands of jobs in one statement: a row each for the driver would take seconds under the write lock."""
+"""Hundreds of jobs in one statement: a row each for the driver would take seconds under the write lock."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -32,6 +32,8 @@ OWN: dict[str, TypeEngine[Any]] = {
 }
 OWN_JSON = ("command", "variables")
 NEXT_IDS = text("SELECT nextval(pg_get_serial_sequence('jobs', 'id')) FROM generate_series(1, :number)")
+PIECE = 500
+"""Rows per statement: while one is put into JSON, no other thread of this process gets to run."""
 LAST_ID = text("SELECT seq FROM sqlite_sequence WHERE name = 'jobs'")
 
 
@@ -46,6 +48,11 @@ def insert_jobs(session: Session, shared: Mapping[str, Any], own: Sequence[Mappi
     same = {**shared, "shape": shape}
     for name in (*OWN, *OWN_JSON):
         same.pop(name, None)
+    for first in range(0, len(rows), PIECE):
+        insert_piece(session, same, rows[first : first + PIECE])
+
+
+def insert_piece(session: Session, same: Mapping[str, Any], rows: list[dict[str, Any]]) -> None:
     columns = Job.__table__.columns
     given = table_of(session, rows)
     source = select(

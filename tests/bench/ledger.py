@@ -86,7 +86,7 @@ class Ledger:
 
     def forget(self, measure: str) -> None:
         """Everything of one measure, before it is taken again."""
-        self.series = [series for series in self.series if series.measure != measure]
+        self.series = [each for each in self.series if each.measure.partition(",")[0] != measure]
         self.missing = [sentence for sentence in self.missing if not sentence.startswith(f"{measure},")]
 
     def save(self, path: Path) -> None:
