@@ -130,10 +130,13 @@ def backup_lines() -> Iterator[Line]:
         yield Line("broken", what, backup.problem, href, _("See backups"), place="/repairs")
     failed = standing.failed
     if failed is not None and failed.state is OperationState.FAILED:
-        detail = say(failed.error_code or "", failed.error_data)
+        code = failed.error_code or ""
+        what = (
+            _("The access log was changed") if code.startswith("audit.") else _("The nightly backup failed")
+        )
         link = url_for("operations.page", operation_id=failed.id)
         yield Line(
-            "failed", _("The nightly backup failed"), detail, link, _("See what failed"), place="/operations"
+            "failed", what, say(code, failed.error_data), link, _("See what failed"), place="/operations"
         )
 
 

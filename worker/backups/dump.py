@@ -5,10 +5,9 @@ import hashlib
 import json
 import os
 import shutil
-import sqlite3
 import subprocess
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,39 +16,54 @@ from cluster.domain.errors import Unavailable
 from cluster.services.backups import manifest_file
 from cluster.settings import Settings
 from cluster.store.migrate import file_of
+from worker.backups.content import BackupBroken
+from worker.backups.kinds import Database
+from worker.backups.postgresql import PostgresqlDatabase
+from worker.backups.sqlite import SqliteDatabase
 
 ZSTD = ("zstd", "--quiet", "--threads=1", "-10", "--stdout")
 SPARE_BYTES = 64 * 1024**2
 
 
-def make_backup(settings: Settings, now: datetime, anchor: tuple[int, str] | None = None) -> dict[str, Any]:
-    """Its manifest. Writers wait only for the copy's own read: the text is made from a copy beside the database.
+def database_of(settings: Settings) -> Database:
+    return (
+        PostgresqlDatabase(settings) if file_of(settings.database_url) is None else SqliteDatabase(settings)
+    )
 
-    Raises Unavailable where the database is none that this can write out, or zstd fails.
+
+def make_backup(settings: Settings, now: datetime, anchor: tuple[int, str] | None = None) -> dict[str, Any]:
+    """Its manifest. Nobody who writes waits for it. `anchor` is the newest seal of the audit.
+
+    Raises Unavailable where what is needed for it is missing or fails.
     """
-    source = file_of(settings.database_url)
-    if source is None:
-        raise Unavailable("backup.sqlite_only")
     with alone(settings):
         forget_unfinished(settings)
-        return write_out(settings, source, now, anchor)
+        return write_out(settings, now, anchor)
 
 
 def write_out(
-    settings: Settings, source: Path, now: datetime, anchor: tuple[int, str] | None
+    settings: Settings, now: datetime, anchor: tuple[int, str] | None, prefix: str = "groundcrew"
 ) -> dict[str, Any]:
-    folder = settings.backups
-    name = f"groundcrew-{now.astimezone(settings.zone):%Y%m%d-%H%M%S}.sql.zst"
-    scratch = settings.state_dir / "database" / f".backup-{os.getpid()}.db"
+    folder, database = settings.backups, database_of(settings)
+    name = f"{prefix}-{now.astimezone(settings.zone):%Y%m%d-%H%M%S}.sql.zst"
     try:
-        with closing(sqlite3.connect(source)) as connection:
-            connection.execute("VACUUM INTO ?", (str(scratch),))
-        with closing(sqlite3.connect(scratch)) as copy:
-            size, digest = write_text(folder / name, copy.iterdump())
-            manifest = describe(copy, name, now, size, digest) | {"audit_seal": anchor}
-    finally:
-        for suffix in ("", "-journal", "-wal", "-shm"):
-            scratch.with_name(scratch.name + suffix).unlink(missing_ok=True)
+        with database.reading() as reading:
+            unfinished = write_text(folder / name, reading.pieces)
+    except BackupBroken as broken:
+        raise Unavailable("backup.unreadable", problem=str(broken)) from broken
+    # Only now is it known that the text has come to its end.
+    size, digest = finish(unfinished, folder / name)
+    manifest = {
+        "name": name,
+        "made_at": now.isoformat(),
+        "database": database.kind,
+        "size": size,
+        "sha256": digest,
+        "revision": reading.content.revision,
+        "rows": reading.content.rows,
+        "audit_head": reading.content.audit_head,
+        "audit_seal": anchor,
+    }
     write_manifest(folder, manifest)
     return manifest
 
@@ -65,8 +79,7 @@ def alone(settings: Settings) -> Iterator[None]:
 
 def check_room(settings: Settings) -> tuple[int, int]:
     """Bytes that are free and bytes that are needed. Raises Unavailable where copy and text would not fit."""
-    source = file_of(settings.database_url)
-    needed = SPARE_BYTES + 2 * (source.stat().st_size if source else 0)
+    needed = SPARE_BYTES + 2 * database_of(settings).size()
     free = shutil.disk_usage(settings.state_dir).free
     if free < needed:
         raise Unavailable("backup.no_room", free=free, needed=needed)
@@ -75,63 +88,43 @@ def check_room(settings: Settings) -> tuple[int, int]:
 
 def forget_unfinished(settings: Settings) -> None:
     """What a killed backup or drill has left; none of it is at work, for the caller is alone."""
-    database = settings.state_dir / "database"
-    for path in (*database.glob(".backup-*.db*"), *settings.backups.glob("groundcrew-*.unfinished")):
+    database_of(settings).forget_unfinished()
+    for path in settings.backups.glob("*.unfinished"):
         path.unlink(missing_ok=True)
-    for drill in database.glob(".drill-*"):
-        shutil.rmtree(drill, ignore_errors=True)
 
 
-def write_text(path: Path, lines: Iterable[str]) -> tuple[int, str]:
-    """Compressed; bytes and SHA-256 of the file, which appears whole or not at all."""
+def write_text(path: Path, pieces: Iterable[bytes]) -> Path:
+    """Compressed, in a file that is not finished yet."""
     unfinished = path.with_suffix(".unfinished")
     with suppress(FileNotFoundError):
         unfinished.unlink()
-    with os.fdopen(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600), "w+b") as file:
-        compress(lines, file.fileno())
+    with os.fdopen(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+        compress(pieces, file.fileno())
         os.fsync(file.fileno())
-        file.seek(0)
+    return unfinished
+
+
+def finish(unfinished: Path, path: Path) -> tuple[int, str]:
+    """Bytes and SHA-256 of the file, which appears whole or not at all."""
+    with unfinished.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         size = os.fstat(file.fileno()).st_size
     unfinished.rename(path)
     return size, digest
 
 
-def compress(lines: Iterable[str], target: int) -> None:
-    with subprocess.Popen(ZSTD, stdin=subprocess.PIPE, stdout=target) as zstd:
-        assert zstd.stdin is not None
-        for line in lines:
-            zstd.stdin.write(line.encode() + b"\n")
-        zstd.stdin.close()
+def compress(pieces: Iterable[bytes], target: int) -> None:
+    """Raises Unavailable where zstd fails, as on a disk that is full."""
+    with subprocess.Popen(ZSTD, stdin=subprocess.PIPE, stdout=target, stderr=subprocess.PIPE) as zstd:
+        assert zstd.stdin is not None and zstd.stderr is not None
+        with suppress(BrokenPipeError):  # Its exit code says why.
+            for piece in pieces:
+                zstd.stdin.write(piece)
+        with suppress(BrokenPipeError):
+            zstd.stdin.close()
+        said = zstd.stderr.read().decode(errors="replace").strip()[-200:]
     if zstd.returncode != 0:
-        raise Unavailable("backup.zstd_failed", exit_code=zstd.returncode)
-
-
-def describe(copy: sqlite3.Connection, name: str, now: datetime, size: int, digest: str) -> dict[str, Any]:
-    rows = count_rows(copy)
-    head = copy.execute("SELECT max(id) FROM audit_entries").fetchone()[0]
-    return {
-        "name": name,
-        "made_at": now.isoformat(),
-        "size": size,
-        "sha256": digest,
-        "revision": copy.execute("SELECT version_num FROM alembic_version").fetchone()[0],
-        "rows": rows,
-        "audit_head": head,
-    }
-
-
-def count_rows(database: sqlite3.Connection) -> dict[str, int]:
-    """Of every table, by its name."""
-    return {
-        name: database.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in tables(database)
-    }
-
-
-def tables(database: sqlite3.Connection) -> Iterator[str]:
-    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
-    for (name,) in database.execute(query).fetchall():
-        yield name
+        raise Unavailable("backup.zstd_failed", exit_code=zstd.returncode, said=said)
 
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:

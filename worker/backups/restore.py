@@ -2,33 +2,53 @@
 
 import hashlib
 import json
-import sqlite3
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from cluster.domain.audit import Found
 from cluster.domain.errors import Unavailable
+from cluster.services.audit_seals import Anchor, first_wrong_place
 from cluster.services.backups import manifest_file, read_backups
+from cluster.services.context import Cluster
 from cluster.settings import Settings
-from worker.backups.dump import alone, count_rows, write_manifest
+from cluster.store.engine import Store
+from cluster.store.migrate import head_revision
+from worker.backups.content import BackupBroken, Content, check_guards, compare, read_content
+from worker.backups.dump import alone, database_of, forget_unfinished, write_manifest
+from worker.backups.invariants import check_invariants
+from worker.backups.kinds import Scratch
+
+UNZSTD = ("zstd", "--quiet", "--decompress", "--stdout")
 
 
-class BackupBroken(Exception):
-    """What is wrong with it, in words for the manifest."""
+class NoBell:
+    """Nobody listens to a scratch database."""
+
+    def ring(self, topic: str, row_id: int) -> None: ...
+
+    def ring_all(self, *rings: tuple[str, int]) -> None: ...
+
+    def enqueue(self, queue: str, operation_id: int) -> None: ...
 
 
 def prove_newest(settings: Settings, now: datetime) -> dict[str, Any]:
     """The manifest with how it went. Raises Unavailable where there is no backup."""
     with alone(settings):
+        forget_unfinished(settings)
         return prove_alone(settings, now)
 
 
 def prove_alone(settings: Settings, now: datetime) -> dict[str, Any]:
+    """`audit` in the manifest is the first place at which the restored audit is not what was sealed.
+
+    That is no fault of the backup, which is proved: the living one is the same.
+    """
     backups = read_backups(settings.backups)
     if not backups:
         raise Unavailable("backup.none", folder=str(settings.backups))
@@ -36,86 +56,68 @@ def prove_alone(settings: Settings, now: datetime) -> dict[str, Any]:
     manifest: dict[str, Any] = json.loads(path.read_text())
     started = time.monotonic()
     try:
-        prove(settings, manifest)
+        wrong = prove(settings, manifest)
     except BackupBroken as broken:
-        manifest.update(problem=str(broken), restored_at=None, restore_seconds=None)
+        manifest.update(problem=str(broken), restored_at=None, restore_seconds=None, audit=None)
     else:
         seconds = round(time.monotonic() - started, 2)
-        manifest.update(problem="", restored_at=now.isoformat(), restore_seconds=seconds)
+        audit = {"code": wrong.code, "data": dict(wrong.data)} if wrong else None
+        manifest.update(problem="", restored_at=now.isoformat(), restore_seconds=seconds, audit=audit)
     write_manifest(settings.backups, manifest)
     return manifest
 
 
-def prove(settings: Settings, manifest: dict[str, Any]) -> None:
-    """Raises BackupBroken."""
-    file = settings.backups / manifest["name"]
+def prove(settings: Settings, manifest: dict[str, Any]) -> Found | None:
+    """The first wrong place of its audit. Raises BackupBroken, Unavailable."""
+    check_kind(settings, manifest)
+    with restored(settings, settings.backups / manifest["name"], manifest) as scratch:
+        if manifest["revision"] != head_revision():
+            return None  # The audit's tables may be others than this code reads.
+        return check_audit_in(settings, scratch.url, manifest)
+
+
+def check_kind(settings: Settings, manifest: dict[str, Any]) -> None:
+    """Raises BackupBroken: the SQL of one kind of database is not that of the other."""
+    made_from, ours = manifest.get("database", "sqlite"), database_of(settings).kind
+    if made_from != ours:
+        raise BackupBroken(f"it is of a {made_from} database, and this installation has {ours}")
+
+
+@contextmanager
+def restored(settings: Settings, file: Path, manifest: dict[str, Any]) -> Iterator[Scratch]:
+    """In a scratch database, and what its manifest says. Raises BackupBroken, Unavailable."""
+    check_digest(file, manifest["sha256"])
+    with database_of(settings).scratch() as scratch:
+        unpack(file, scratch)
+        scratch.check()
+        store = Store(scratch.url)
+        with closing(store), store.look() as connection:
+            content = read_content(connection)
+            expected = Content(manifest["revision"], manifest["rows"], manifest["audit_head"])
+            compare(content, expected)
+            check_guards(connection, content.rows)
+            check_invariants(connection)
+        yield scratch
+
+
+def check_digest(file: Path, expected: str) -> None:
     with file.open("rb") as content:
-        if hashlib.file_digest(content, "sha256").hexdigest() != manifest["sha256"]:
+        if hashlib.file_digest(content, "sha256").hexdigest() != expected:
             raise BackupBroken("the file is not the one that was written: its SHA-256 differs")
-    with (
-        tempfile.TemporaryDirectory(dir=settings.state_dir / "database", prefix=".drill-") as scratch,
-        closing(sqlite3.connect(Path(scratch) / "drill.db")) as database,
-    ):
-        restore(file, database)
-        compare(database, manifest)
 
 
-def restore(file: Path, database: sqlite3.Connection) -> None:
-    """Statement by statement, so that a large file needs no memory. Raises BackupBroken."""
-    database.isolation_level = None
-    database.execute("PRAGMA synchronous=OFF")
-    with subprocess.Popen(
-        ["zstd", "--quiet", "--decompress", "--stdout", str(file)], stdout=subprocess.PIPE
-    ) as zstd:
+def unpack(file: Path, scratch: Scratch) -> None:
+    with subprocess.Popen([*UNZSTD, str(file)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as zstd:
         assert zstd.stdout is not None
-        try:
-            for statement in statements(line.decode() for line in zstd.stdout):
-                database.execute(statement)
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise BackupBroken(f"its text cannot be read back: {error}") from error
-        finally:
-            zstd.stdout.close()
+        scratch.take(zstd.stdout)
     if zstd.returncode != 0:
         raise BackupBroken(f"it cannot be unpacked: zstd ended with exit code {zstd.returncode}")
 
 
-def statements(lines: Iterator[str]) -> Iterator[str]:
-    """Whole ones: a text or a trigger may run over several lines. Raises BackupBroken for a cut end."""
-    waiting: list[str] = []
-    for line in lines:
-        waiting.append(line)
-        if line.rstrip().endswith(";") and sqlite3.complete_statement("".join(waiting)):
-            yield "".join(waiting)
-            waiting = []
-    if "".join(waiting).strip():
-        raise BackupBroken("it ends in the middle of a statement")
-
-
-def compare(database: sqlite3.Connection, manifest: dict[str, Any]) -> None:
-    """Raises BackupBroken with the first difference."""
-    answer = database.execute("PRAGMA integrity_check").fetchone()[0]
-    if answer != "ok":
-        raise BackupBroken(f"the restored database is damaged: {answer}")
-    wrong = database.execute("PRAGMA foreign_key_check").fetchone()
-    if wrong is not None:
-        raise BackupBroken(f"a row of {wrong[0]} refers to one that is missing in {wrong[2]}")
-    revision = database.execute("SELECT version_num FROM alembic_version").fetchone()[0]
-    if revision != manifest["revision"]:
-        raise BackupBroken(f"it is of migration {revision}, its manifest says {manifest['revision']}")
-    rows = count_rows(database)
-    different = [
-        name for name in sorted({*rows, *manifest["rows"]}) if rows.get(name) != manifest["rows"].get(name)
-    ]
-    if different:
-        name = different[0]
-        raise BackupBroken(
-            f"{name} has {rows.get(name)} rows, its manifest says {manifest['rows'].get(name)}"
-        )
-    if not has_guard(database):
-        raise BackupBroken("the trigger that keeps the audit append-only is missing")
-
-
-def has_guard(database: sqlite3.Connection) -> bool:
-    query = "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit_entries'"
-    found: int = database.execute(query).fetchone()[0]
-    return found >= 3
+def check_audit_in(settings: Settings, url: str, manifest: dict[str, Any]) -> Found | None:
+    store = Store(url)
+    with closing(store):
+        anchor = manifest["audit_seal"]
+        anchors = [Anchor(manifest["name"], *anchor)] if anchor else []
+        copy = Cluster(store, NoBell(), replace(settings, database_url=url))
+        return first_wrong_place(copy, anchors)

@@ -53,6 +53,7 @@ PYTHON_VENV = "usr/lib/python{}.{}/ensurepip/__init__.py".format(*sys.version_in
 TO_RUN = (
     Need(("redis-server", "valkey-server"), programs=("redis-server", "valkey-server"), has_service=True),
     Need(("openssl",), programs=("openssl",)),
+    Need(("zstd",), programs=("zstd",)),
     Need(("g++",), programs=("g++",)),
     Need(("make",), programs=("make",)),
     Need(("cmake",), programs=("cmake",)),

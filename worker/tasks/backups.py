@@ -19,7 +19,8 @@ WEIGHTS = {WRITE: 4.0, PROVE: 5.0, LOOK: 1.0, TIDY: 0.5}
 def run_backup(cluster: Cluster, operation: Operation) -> None:
     """May run twice: each makes a backup of its own, and the next one clears what a killed one left.
 
-    Raises Conflict, Unavailable. A backup that is broken deletes nothing, and neither does a damaged older one hide.
+    Raises Conflict, Unavailable. A backup that is broken deletes nothing, and neither does a damaged older one hide;
+    an audit that is no longer what was sealed is told last, for the backup of it is good.
     """
     settings = cluster.settings
     reporter = Reporter(cluster, operation, WEIGHTS)
@@ -42,6 +43,8 @@ def run_backup(cluster: Cluster, operation: Operation) -> None:
         keep.delete_surplus(settings)
     if damaged:
         raise Unavailable("backup.damaged", names=damaged)
+    if made["audit"]:
+        raise Unavailable(made["audit"]["code"], **made["audit"]["data"])
     with cluster.store.write() as session:
         finish_in(session, operation.id, operation.fence, cluster.clock())
     cluster.bell.ring("operations", operation.id)

@@ -20,8 +20,13 @@ SENTENCES = {
     "repair.vanished": "The process of this run on {host} was killed; what it had left behind was ended.",
     "repair.not_verified": "It ran, and the verification says that {host} is not as it should be.",
     "repair.cancelled": "It was cancelled, and the verification says that {host} is not as it should be.",
-    "backup.sqlite_only": "This release writes out SQLite databases only; use pg_dump for PostgreSQL.",
-    "backup.zstd_failed": "zstd ended with exit code {exit_code}.",
+    "backup.unreadable": "The database cannot be written out: {problem}.",
+    "backup.pg_dump_failed": "pg_dump ended with exit code {exit_code}.",
+    "backup.no_program": "There is no {program} of PostgreSQL {version}, the server's own version.",
+    "backup.no_scratch": (
+        "There is no database {name} in which a backup could be tried, and this role may make none."
+    ),
+    "backup.zstd_failed": "zstd ended with exit code {exit_code}: {said}",
     "backup.none": "There is no backup in {folder}.",
     "backup.no_room": "A backup needs {needed:bytes} on the disk, and {free:bytes} are free.",
     "backup.broken": "{name} cannot be restored: {problem}.",
@@ -88,6 +93,9 @@ HINTS = {
     "backup.broken": "The older ones that were proved are kept. Look at the disk, then back up again.",
     "backup.damaged": "Newer and other ones are good. Look at the disk that they lie on.",
     "backup.no_room": "Make room, then try again; the older backups are kept.",
+    "backup.no_program": "Install PostgreSQL's programs of that version, then back up again.",
+    "backup.no_scratch": "Run site.yml again: it makes that database. The backup was written and not tried.",
+    "backup.zstd_failed": "Where the disk is full, make room; then back up again. The older backups are kept.",
     "audit.other_key": "Put the old key back, or begin a new log after keeping this one.",
     "audit.cut": "Keep the backup: it has the entries that are gone.",
 }

@@ -1,0 +1,46 @@
+"""What a backup and its drill ask of a database, whichever kind it is."""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import IO, Protocol
+
+from worker.backups.content import Content
+
+
+@dataclass(frozen=True)
+class Reading:
+    """`pieces` are the text of exactly what `content` counts; they can be read once."""
+
+    content: Content
+    pieces: Iterable[bytes]
+
+
+class Scratch(Protocol):
+    """An empty database of its own, gone afterwards; `url` is for whoever looks at what was restored."""
+
+    url: str
+
+    def take(self, text: IO[bytes]) -> None:
+        """Reads the text back. Raises BackupBroken where it cannot."""
+
+    def check(self) -> None:
+        """What the kind itself can say about damage. Raises BackupBroken."""
+
+
+class Database(Protocol):
+    """The installation's own; `kind` stands in the manifests of its backups."""
+
+    kind: str
+
+    def size(self) -> int:
+        """Bytes that it has on its disk."""
+
+    def reading(self) -> AbstractContextManager[Reading]:
+        """Writers wait for nothing while it is open. Raises Unavailable, also at its end."""
+
+    def scratch(self) -> AbstractContextManager[Scratch]:
+        """Raises Unavailable."""
+
+    def forget_unfinished(self) -> None:
+        """Whatever a killed backup or drill has left in this kind's places; the caller is alone."""

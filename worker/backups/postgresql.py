@@ -1,0 +1,186 @@
+"""PostgreSQL: written out by pg_dump of the server's own version, read back by its psql into a scratch database."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+import psycopg
+from psycopg import sql
+from sqlalchemy.engine import URL, make_url
+
+from cluster.domain.errors import Unavailable
+from cluster.settings import Settings
+from cluster.store.engine import Store
+from worker.backups.content import BackupBroken, read_content
+from worker.backups.kinds import Reading
+
+INSTALLED = Path("/usr/lib/postgresql")
+SCRATCH = "_drill"
+"""What the scratch database's name ends with: made where the role may make one, else by who installed."""
+PG_DUMP = ("--format=plain", "--no-owner", "--no-privileges", "--encoding=UTF8")
+PSQL = ("--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--output=/dev/null")
+PIECE = 1 << 16
+LAST_WORDS = 300
+
+
+class PostgresqlScratch:
+    def __init__(self, url: URL) -> None:
+        self.address = url
+        self.url = url.render_as_string(hide_password=False)
+
+    def take(self, text: IO[bytes]) -> None:
+        problem = read_back(self.address, text)
+        if problem:
+            raise BackupBroken(f"its text cannot be read back: {problem}")
+
+    def check(self) -> None:
+        """Constraints were tried one by one while it was read back: psql ends at the first that does not hold."""
+
+
+class PostgresqlDatabase:
+    kind = "postgresql"
+
+    def __init__(self, settings: Settings) -> None:
+        self.url = make_url(settings.database_url)
+
+    def size(self) -> int:
+        with connect(self.url) as connection:
+            found = connection.execute("SELECT pg_database_size(current_database())").fetchone()
+        return int(found[0]) if found else 0
+
+    @contextmanager
+    def reading(self) -> Iterator[Reading]:
+        """Counted and written out of one snapshot; pg_dump's locks stop nobody but a migration."""
+        store = Store(self.url.render_as_string(hide_password=False))
+        with closing(store), store.look() as connection:
+            connection.exec_driver_sql("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            snapshot = connection.exec_driver_sql("SELECT pg_export_snapshot()").scalar_one()
+            content = read_content(connection)
+            version = int(connection.exec_driver_sql("SHOW server_version_num").scalar_one()) // 10000
+            command = [find_program("pg_dump", version), *PG_DUMP, f"--snapshot={snapshot}"]
+            with subprocess.Popen(
+                [*command, f"--dbname={conninfo(self.url)}"], env=surroundings(self.url),
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            ) as dump:  # fmt: skip
+                assert dump.stdout is not None
+                yield Reading(content, iter(partial(dump.stdout.read, PIECE), b""))
+            if dump.returncode != 0:
+                raise Unavailable("backup.pg_dump_failed", exit_code=dump.returncode)
+
+    @contextmanager
+    def scratch(self) -> Iterator[PostgresqlScratch]:
+        """Empty, and gone or empty again afterwards."""
+        scratch = scratch_url(self.url)
+        ensure_scratch(self.url, scratch)
+        try:
+            yield PostgresqlScratch(scratch)
+        finally:
+            with suppress(psycopg.OperationalError):
+                clear_scratch(self.url, scratch)
+
+    def forget_unfinished(self) -> None:
+        clear_scratch(self.url, scratch_url(self.url))
+
+
+def scratch_url(url: URL) -> URL:
+    return url.set(database=f"{url.database}{SCRATCH}")
+
+
+def connect(url: URL) -> psycopg.Connection:
+    return psycopg.connect(conninfo(url), password=url.password, autocommit=True)
+
+
+def conninfo(url: URL) -> str:
+    """As libpq's own programs take it, without the password: everybody sees the list of processes."""
+    query = {name: value for name, value in url.query.items() if isinstance(value, str)}
+    parts = {"dbname": url.database, "user": url.username, "host": url.host, "port": url.port, **query}
+    return psycopg.conninfo.make_conninfo("", **{name: value for name, value in parts.items() if value})
+
+
+def surroundings(url: URL) -> dict[str, str]:
+    """All that the server's programs see of our environment."""
+    password = {"PGPASSWORD": str(url.password)} if url.password else {}
+    return {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", **password}
+
+
+def find_program(name: str, version: int) -> str:
+    """Of the server's own major version: an older pg_dump refuses, what a newer one writes may not be understood.
+
+    Raises Unavailable.
+    """
+    beside = INSTALLED / str(version) / "bin" / name
+    found = str(beside) if beside.is_file() else shutil.which(name)
+    if found is not None:
+        said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
+        number = re.search(r"\b(\d+)\b", said)
+        if number is not None and int(number[1]) == version:
+            return found
+    raise Unavailable("backup.no_program", program=name, version=version)
+
+
+def read_back(url: URL, text: IO[bytes]) -> str:
+    """One transaction: all of it or nothing. Empty where it went well, else psql's last words."""
+    with connect(url) as connection:
+        program = find_program("psql", connection.info.server_version // 10000)
+    done = subprocess.run(
+        [program, *PSQL, f"--dbname={conninfo(url)}"], env=surroundings(url),
+        stdin=text, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode == 0:
+        return ""
+    return done.stderr.strip()[-LAST_WORDS:] or f"psql ended with exit code {done.returncode}"
+
+
+def ensure_scratch(url: URL, scratch: URL) -> None:
+    """Raises Unavailable where there is none and this role may make none."""
+    clear_scratch(url, scratch)
+    with connect(url) as connection:
+        if exists(connection, scratch):
+            return
+        if not may_create(connection):
+            raise Unavailable("backup.no_scratch", name=scratch.database)
+        name = sql.Identifier(str(scratch.database))
+        connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'").format(name))
+
+
+def clear_scratch(url: URL, scratch: URL) -> None:
+    """Dropped by a role that can make it again, else emptied."""
+    with connect(url) as connection:
+        if not exists(connection, scratch):
+            return
+        if may_create(connection):
+            name = sql.Identifier(str(scratch.database))
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+            return
+    with connect(scratch) as connection:
+        for statement in emptying(connection):
+            connection.execute(statement)
+
+
+def exists(connection: psycopg.Connection, scratch: URL) -> bool:
+    found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [scratch.database])
+    return found.fetchone() is not None
+
+
+def may_create(connection: psycopg.Connection) -> bool:
+    found = connection.execute(
+        "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user"
+    ).fetchone()
+    return bool(found and found[0])
+
+
+def emptying(connection: psycopg.Connection) -> list[sql.Composed]:
+    """What leaves nothing of ours; the schema itself may belong to somebody else."""
+    tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+    functions = connection.execute(
+        "SELECT p.oid::regprocedure::text FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace"
+    ).fetchall()
+    found = [sql.SQL("DROP TABLE public.{} CASCADE").format(sql.Identifier(name)) for (name,) in tables]
+    for (signature,) in functions:
+        found.append(sql.SQL("DROP FUNCTION {} CASCADE").format(sql.SQL(signature)))
+    return found

@@ -1,0 +1,92 @@
+"""SQLite: copied whole beside the database, then written out as SQL from the copy."""
+
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import IO
+
+from cluster.settings import Settings
+from cluster.store.engine import Store
+from cluster.store.migrate import file_of
+from worker.backups.content import BackupBroken, read_content
+from worker.backups.kinds import Reading
+
+
+class SqliteScratch:
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.url = f"sqlite:///{file}"
+
+    def take(self, text: IO[bytes]) -> None:
+        """Statement by statement, so that a large file needs no memory."""
+        with closing(sqlite3.connect(self.file, isolation_level=None)) as database:
+            database.execute("PRAGMA synchronous=OFF")
+            try:
+                for statement in statements(line.decode() for line in text):
+                    database.execute(statement)
+            except (sqlite3.Error, UnicodeDecodeError) as error:
+                raise BackupBroken(f"its text cannot be read back: {error}") from error
+
+    def check(self) -> None:
+        with closing(sqlite3.connect(self.file)) as database:
+            answer = database.execute("PRAGMA integrity_check").fetchone()[0]
+            if answer != "ok":
+                raise BackupBroken(f"the restored database is damaged: {answer}")
+            wrong = database.execute("PRAGMA foreign_key_check").fetchone()
+            if wrong is not None:
+                raise BackupBroken(f"a row of {wrong[0]} refers to one that is missing in {wrong[2]}")
+
+
+class SqliteDatabase:
+    kind = "sqlite"
+
+    def __init__(self, settings: Settings) -> None:
+        file = file_of(settings.database_url)
+        assert file is not None
+        self.file, self.folder = file, settings.state_dir / "database"
+
+    def size(self) -> int:
+        return self.file.stat().st_size
+
+    @contextmanager
+    def reading(self) -> Iterator[Reading]:
+        """Writers wait only for the copy's own read: the text is made from a copy beside the database."""
+        copy = self.folder / f".backup-{os.getpid()}.db"
+        try:
+            with closing(sqlite3.connect(self.file)) as connection:
+                connection.execute("VACUUM INTO ?", (str(copy),))
+            store = Store(f"sqlite:///{copy}")
+            with closing(store), store.look() as connection:
+                content = read_content(connection)
+            with closing(sqlite3.connect(copy)) as connection:
+                yield Reading(content, (line.encode() + b"\n" for line in connection.iterdump()))
+        finally:
+            for suffix in ("", "-journal", "-wal", "-shm"):
+                copy.with_name(copy.name + suffix).unlink(missing_ok=True)
+
+    @contextmanager
+    def scratch(self) -> Iterator[SqliteScratch]:
+        with tempfile.TemporaryDirectory(dir=self.folder, prefix=".drill-") as folder:
+            yield SqliteScratch(Path(folder) / "drill.db")
+
+    def forget_unfinished(self) -> None:
+        for path in self.folder.glob(".backup-*.db*"):
+            path.unlink(missing_ok=True)
+        for drill in self.folder.glob(".drill-*"):
+            shutil.rmtree(drill, ignore_errors=True)
+
+
+def statements(lines: Iterator[str]) -> Iterator[str]:
+    """Whole ones: a text or a trigger may run over several lines. Raises BackupBroken for a cut end."""
+    waiting: list[str] = []
+    for line in lines:
+        waiting.append(line)
+        if line.rstrip().endswith(";") and sqlite3.complete_statement("".join(waiting)):
+            yield "".join(waiting)
+            waiting = []
+    if "".join(waiting).strip():
+        raise BackupBroken("it ends in the middle of a statement")
