@@ -122,7 +122,10 @@ def line_of(ledger: Ledger, goal: Goal) -> str | None:
 
 
 def measures_of(ledger: Ledger) -> list[str]:
-    return list(dict.fromkeys(series.measure for series in ledger.series))
+    """In the order of the goals, also where some were taken again later; each with its side tables."""
+    order = list(dict.fromkeys(goal.measure for goal in GOALS))
+    named = dict.fromkeys(series.measure for series in ledger.series)
+    return sorted(named, key=lambda name: (order.index(name.partition(",")[0]), "," in name))
 
 
 def table_of(ledger: Ledger, measure: str) -> str:
