@@ -1,7 +1,7 @@
 # What a person types. Everything begins with the distribution's own Python; see docs/install/one-machine.md.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help up down status reset support ansible test test-all test-hosts bench crash sure lock python
+.PHONY: help up down status reset support console ansible test test-all test-hosts bench crash sure lock python
 
 CLEAN := env -u PYTHONPATH -u PYTHONHOME -u VIRTUAL_ENV
 BOOTSTRAP := $(CLEAN) /usr/bin/python3 -B -m worker.embedded.bootstrap
@@ -36,6 +36,9 @@ reset: python  ## delete the state of this clone, after asking
 
 support: python  ## one file for whoever helps: versions, settings without secrets, the last logs
 	@$(BOOTSTRAP) support
+
+console: python  ## repairs in this terminal, for when the portal does not load
+	@$(BOOTSTRAP) console
 
 ansible: python  ## the environment that installs machines by site.yml; prints where it is
 	@$(BOOTSTRAP) ansible $(if $(filter 1 yes,$(QUIET)),--path)

@@ -1,4 +1,4 @@
-"""``python -m worker scheduler | tasks QUEUE | agent | appliance … | upkeep … | up | down | status | …``."""
+"""``python -m worker scheduler | tasks QUEUE | agent | appliance … | upkeep … | console | up | down | status | …``."""
 
 import sys
 from pkgutil import resolve_name
@@ -16,6 +16,7 @@ FOR_A_PERSON = {
     "status": "worker.embedded.status:main",
     "reset": "worker.embedded.reset:main",
     "support": "worker.embedded.support:main",
+    "console": "worker.console.menu:main",
     "appliance": "worker.appliance:main",
     "upkeep": "worker.upkeep:main",
 }

@@ -16,6 +16,7 @@ from cluster.bell import RedisBell, connect
 from cluster.domain.attempts import LONGEST_GOODBYE
 from cluster.domain.clocks import ClockWatch
 from cluster.garbage import settle
+from cluster.services import repair_records
 from cluster.services.access_files import write_days
 from cluster.services.audit_seals import seal_entries
 from cluster.services.backups import request_nightly
@@ -162,6 +163,7 @@ class Scheduler:
             tell_pulse(self.cluster, self.held, self.look_took, self.slowest_look)
             self.pulse_at, self.slowest_look = time.monotonic(), 0.0
         if time.monotonic() - self.sealed_at >= SEAL_SECONDS:
+            self.read_console_records()
             self.keep_access_log()
             self.ask_for_backup(self.held)
             self.sealed_at = time.monotonic()
@@ -193,6 +195,14 @@ class Scheduler:
             write_days(self.cluster)
         except OSError as error:
             log.warning("the access log's files are not written; trying again", error=str(error))
+
+    def read_console_records(self) -> None:
+        """What the console did while the database was away becomes rows."""
+        try:
+            for run_id in repair_records.read_in(self.cluster):
+                log.info("a repair that the console ran is read in", run=run_id)
+        except OSError as error:
+            log.warning("the console's records are not read in; trying again", error=str(error))
 
     def ask_for_backup(self, held: Held) -> None:
         """Not while the clock has just been set: it may be put right again."""

@@ -34,6 +34,9 @@ class Facts:
     whole_bytes: int = 0
     portal_status: int | None = None
     """What /health answered; None: nothing."""
+    redis_problem: str = ""
+    database_problem: str = ""
+    """What the database said instead of beginning a transaction that may write; empty where it answers."""
     audit_checked_at: datetime | None = None
     audit_entries: int = 0
     audit_code: str = ""
@@ -113,6 +116,18 @@ def portal_answers(check: Check, facts: Facts, since: datetime) -> Answer:
     return Answer(is_ok, "check.portal_answers.ok" if is_ok else "check.portal_answers.not", data)
 
 
+def redis_answers(check: Check, facts: Facts, since: datetime) -> Answer:
+    if facts.redis_problem:
+        return Answer(False, "check.redis_answers.not", {"problem": facts.redis_problem})
+    return Answer(True, "check.redis_answers.ok", {})
+
+
+def database_answers(check: Check, facts: Facts, since: datetime) -> Answer:
+    if facts.database_problem:
+        return Answer(False, "check.database_answers.not", {"problem": facts.database_problem})
+    return Answer(True, "check.database_answers.ok", {})
+
+
 def audit_whole(check: Check, facts: Facts, since: datetime) -> Answer:
     at = facts.audit_checked_at
     if at is None or at < since:
@@ -163,6 +178,8 @@ JUDGES = {
     CheckKind.NO_LEFTOVERS: no_leftovers,
     CheckKind.DISK_FREE: disk_free,
     CheckKind.PORTAL_ANSWERS: portal_answers,
+    CheckKind.REDIS_ANSWERS: redis_answers,
+    CheckKind.DATABASE_ANSWERS: database_answers,
     CheckKind.AUDIT_WHOLE: audit_whole,
     CheckKind.UNITS_RUNNING: units_running,
     CheckKind.DOOR_ANSWERS: door_answers,

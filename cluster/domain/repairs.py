@@ -40,6 +40,8 @@ class CheckKind(StrEnum):
     NO_LEFTOVERS = "no_leftovers"
     DISK_FREE = "disk_free"
     PORTAL_ANSWERS = "portal_answers"
+    REDIS_ANSWERS = "redis_answers"
+    DATABASE_ANSWERS = "database_answers"
     AUDIT_WHOLE = "audit_whole"
     UNITS_RUNNING = "units_running"
     DOOR_ANSWERS = "door_answers"

@@ -172,7 +172,13 @@ def read_under_way(session: Session, target: str) -> RepairRun | None:
 
 
 def request_repair(
-    cluster: Cluster, actor: Actor, name: str, etag: str, reason: str, typed: str = ""
+    cluster: Cluster,
+    actor: Actor,
+    name: str,
+    etag: str,
+    reason: str,
+    typed: str = "",
+    console_user: str | None = None,
 ) -> RepairRun:
     """Raises Refused, Forbidden, NotFound, Conflict where the forecast has changed or another one runs there."""
     require_administrator(actor)
@@ -191,6 +197,7 @@ def request_repair(
         digest=seen.digest,
         reason=reason,
         asked_by=actor.user_id,
+        console_user=console_user,
         asked_at=now,
         listed=[[str(leftover.path), leftover.size] for leftover in seen.leftovers],
         tasks=[{"name": task.en, "hosts": {}} for task in seen.repair.tasks],
@@ -216,7 +223,7 @@ def refuse_second(under_way: RepairRun | None) -> None:
             "repair.under_way",
             run=under_way.id,
             host=under_way.host,
-            who=under_way.asker.name,
+            who=under_way.who,
             at=under_way.asked_at.isoformat(),
         )
 

@@ -31,10 +31,11 @@ class Store:
     Both sides of every commit are crash points (cluster/crash_points.py).
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, patience: int | None = None) -> None:
+        """`patience`: so many seconds a lock or a silent server is waited for, where that is not the usual."""
         self.url = make_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self.engine = open_sqlite(url) if self.is_sqlite else open_postgresql(url)
+        self.engine = open_sqlite(url, patience) if self.is_sqlite else open_postgresql(url, patience)
         self._reading = sessionmaker(self.engine, expire_on_commit=False, autoflush=False)
         self._kept = threading.local()
         self._writing = sessionmaker(self.engine.execution_options(writes=True), expire_on_commit=False)
@@ -104,7 +105,7 @@ class _Kept:
             self.made = None
 
 
-def open_postgresql(url: str) -> Engine:
+def open_postgresql(url: str, patience: int | None = None) -> Engine:
     """As many connections are kept as threads usually work at once: making one costs more than a request.
 
     A transaction is begun for what writes. Single statements are their own otherwise, which is what they would see
@@ -116,6 +117,7 @@ def open_postgresql(url: str) -> Engine:
         pool_size=KEPT_CONNECTIONS,
         max_overflow=KEPT_CONNECTIONS,
         pool_use_lifo=True,
+        connect_args={} if patience is None else {"connect_timeout": patience},
     )
 
     @event.listens_for(engine, "checkout")
@@ -143,19 +145,20 @@ def is_cut(descriptor: int) -> bool:
     return bool(poll.poll(0))
 
 
-def open_sqlite(url: str) -> Engine:
+def open_sqlite(url: str, patience: int | None = None) -> Engine:
     """WAL, durable commits, foreign keys; no connection is kept, so none crosses a fork."""
-    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
+    busy_ms = BUSY_TIMEOUT_MS if patience is None else 1000 * patience
+    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": busy_ms / 1000})
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, record: object) -> None:
         # The driver's own transaction handling would begin too late; `begin` below does it.
         connection.isolation_level = None
-        use_write_ahead_log(connection)
+        use_write_ahead_log(connection, busy_ms)
         for pragma in (
             "synchronous=FULL",
             "foreign_keys=ON",
-            f"busy_timeout={BUSY_TIMEOUT_MS}",
+            f"busy_timeout={busy_ms}",
         ):
             connection.execute(f"PRAGMA {pragma}")
 
@@ -167,9 +170,9 @@ def open_sqlite(url: str) -> Engine:
     return engine
 
 
-def use_write_ahead_log(connection: sqlite3.Connection) -> None:
+def use_write_ahead_log(connection: sqlite3.Connection, busy_ms: int = BUSY_TIMEOUT_MS) -> None:
     """SQLite itself does not wait while another process turns the same new file to WAL; this does."""
-    deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    deadline = time.monotonic() + busy_ms / 1000
     while True:
         try:
             connection.execute("PRAGMA journal_mode=WAL")

@@ -23,6 +23,7 @@ class RepairRun(Row):
             "one_repair_per_target", "target", unique=True, sqlite_where=UNDER_WAY, postgresql_where=UNDER_WAY
         ),
         Index("ix_repair_runs_by_name", "name", "id"),
+        Index("ix_repair_runs_record", "record", unique=True),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -37,6 +38,10 @@ class RepairRun(Row):
     reason: Mapped[str] = mapped_column(String(500))
     operation_id: Mapped[int | None] = mapped_column(ForeignKey("operations.id"))
     asked_by: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    console_user: Mapped[str | None] = mapped_column(String(64))
+    """Who was signed in at the master, where the console asked; `asked_by` is the installation itself then."""
+    record: Mapped[str | None] = mapped_column(String(32))
+    """Of a run with the database away: the name of the file that the console left, read in once."""
     asked_at: Mapped[datetime]
     started_at: Mapped[datetime | None]
     """When the playbook began: what is older than this does not count in the verification."""
@@ -55,3 +60,12 @@ class RepairRun(Row):
     playbook_rc: Mapped[int | None]
     asker: Mapped[User] = relationship()
     operation: Mapped[Operation | None] = relationship()
+
+    @property
+    def who(self) -> str:
+        return self.console_user or self.asker.name
+
+    @property
+    def number(self) -> str:
+        """Names the run's folder: without a row it had only its record's."""
+        return self.record or str(self.id)

@@ -69,6 +69,11 @@ def run_state(run: RepairRun) -> dict[str, str]:
     return {"kind": "running", "word": _("Running")}
 
 
+@blueprint.app_template_global("who_asked")
+def who_asked(run: RepairRun) -> str:
+    return _("%(user)s, at the console", user=run.console_user) if run.console_user else run.asker.name
+
+
 @blueprint.app_template_global("repair_title")
 def repair_title(name: str) -> str:
     """The stem where the catalogue has it no more."""
@@ -177,7 +182,7 @@ def first_failure(found: RepairRun) -> int | None:
 
 def read_log(found: RepairRun) -> list[LogLine]:
     """The transcript so far, its beginning if it is very long; empty before the playbook runs."""
-    name = f"operation-{found.operation_id}.log"
+    name = f"operation-{found.operation_id or found.record}.log"
     try:
         with open_file(current_cluster().settings.state_dir, "log", name) as file:
             text = read_piece(file, 0, LOG_BYTES).text

@@ -23,7 +23,10 @@ LISTED = [
 ]
 """Where the verbs, the loops and the way of a submission are written down."""
 
-HARMLESS = {"look_through", "check_ansible", "Play", "install_runtime"}
+HARMLESS = {
+    *("look_through", "check_ansible", "Play", "install_runtime"),
+    *("database_problem", "portal_status", "redis_problem"),
+}
 """They only read, or are a value; the last one is done again whole."""
 MODULES = {"shutil", "subprocess"}
 OF_OS = {

@@ -8,13 +8,14 @@ from babel.messages.pofile import read_po
 from worker.embedded.say import korean, speaks_korean, text
 
 SPEAKERS = {"say", "stop", "text", "complain"}
-FOLDER = Path(__file__).resolve().parents[2] / "worker" / "embedded"
+WORKER = Path(__file__).resolve().parents[2] / "worker"
+FOLDERS = (WORKER / "embedded", WORKER / "console")
 
 
 def sentences() -> list[str]:
-    """Every sentence that the code of make up may print."""
+    """Every sentence that make up and the console may print."""
     found = []
-    for file in FOLDER.glob("*.py"):
+    for file in [file for folder in FOLDERS for file in folder.glob("*.py")]:
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in SPEAKERS:
                 first = node.args[0]
@@ -36,9 +37,11 @@ def test_no_korean_sentence_is_left_without_its_english() -> None:
 
 
 def test_the_catalogue_is_read_as_babel_reads_it() -> None:
-    with (FOLDER / "ko.po").open("rb") as file:
-        catalogue = read_po(file)
-    assert korean() == {str(each.id): str(each.string) for each in catalogue if each.id}
+    known: dict[str, str] = {}
+    for folder in FOLDERS:
+        with (folder / "ko.po").open("rb") as file:
+            known |= {str(each.id): str(each.string) for each in read_po(file) if each.id}
+    assert korean() == known
 
 
 @pytest.mark.parametrize("english", sorted(korean()))

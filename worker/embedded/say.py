@@ -7,6 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
+PACKAGE = Path(__file__).resolve().parent
+CATALOGUES = (PACKAGE / "ko.po", PACKAGE.parent / "console" / "ko.po")
+"""What the terminal is told before there is a portal, and by the console."""
+
 
 def speaks_korean() -> bool:
     """Whether the terminal's locale is Korean, by the first variable that the C library would read."""
@@ -24,10 +28,11 @@ def language() -> str:
 
 @cache
 def korean() -> dict[str, str]:
-    """The catalogue beside this file: of the .po format only what it needs, as Babel is not there yet."""
+    """Every catalogue: of the .po format only what they need, as Babel is not there yet."""
     entries: list[dict[str, str]] = []
     key = ""
-    for line in (Path(__file__).parent / "ko.po").read_text(encoding="utf-8").splitlines():
+    lines = [line for file in CATALOGUES for line in file.read_text(encoding="utf-8").splitlines()]
+    for line in lines:
         word, _, quoted = line.partition(" ")
         if word in {"msgid", "msgstr"}:
             key = word

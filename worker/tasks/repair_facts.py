@@ -1,8 +1,6 @@
 """Reads what a verification asks for, and nothing else."""
 
 import shutil
-import urllib.error
-import urllib.request
 import xmlrpc.client
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -17,11 +15,11 @@ from cluster.services.backups import read_backups
 from cluster.services.context import Cluster
 from cluster.services.repair_progress import count_stuck
 from cluster.services.spare_files import list_leftovers
+from worker.adapters.reachable import database_problem, portal_status, redis_problem
 from worker.embedded.places import Places
 from worker.embedded.services import Supervisor
 
 BACKUP_KINDS = {CheckKind.BACKUP_MADE, CheckKind.BACKUP_RESTORED}
-HEALTH_SECONDS = 5.0
 Seen = Mapping[str, Mapping[str, Any] | None]
 
 
@@ -48,7 +46,11 @@ def read_facts(cluster: Cluster, kinds: set[CheckKind]) -> Facts:
         disk = shutil.disk_usage(cluster.settings.state_dir)
         found.update(free_bytes=disk.free, whole_bytes=disk.total)
     if CheckKind.PORTAL_ANSWERS in kinds:
-        found["portal_status"] = portal_status(cluster)
+        found["portal_status"] = portal_status(cluster.settings)
+    if CheckKind.REDIS_ANSWERS in kinds:
+        found["redis_problem"] = redis_problem(cluster.settings)
+    if CheckKind.DATABASE_ANSWERS in kinds:
+        found["database_problem"] = database_problem(cluster.settings)
     if CheckKind.AUDIT_WHOLE in kinds:
         found.update(audit_facts(cluster))
     return Facts(**found)
@@ -91,17 +93,3 @@ def running_services(cluster: Cluster) -> dict[str, datetime | None]:
         each.name: datetime.fromtimestamp(each.since, UTC) if each.state == "RUNNING" else None
         for each in processes
     }
-
-
-def portal_status(cluster: Cluster) -> int | None:
-    settings = cluster.settings
-    try:
-        with urllib.request.urlopen(
-            f"http://{settings.host}:{settings.port}/health", timeout=HEALTH_SECONDS
-        ) as answer:
-            status: int = answer.status
-            return status
-    except urllib.error.HTTPError as error:
-        return error.code
-    except (OSError, HTTPException):
-        return None

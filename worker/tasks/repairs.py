@@ -54,7 +54,7 @@ def run_repair(cluster: Cluster, operation: Operation) -> None:
     folder = run_folder(cluster, run)
     if not playbooks.has_begun(folder):
         reporter.tell(PREPARE, 0.0)
-        python = ensure_ansible(cluster, operation)
+        python = ensure_ansible(cluster, log_of(cluster, operation))
         reporter.tell(LOOK, 0.0)
         refuse_changed(cluster, entry, run)
         run = look_before(cluster, operation, entry, run)
@@ -80,16 +80,19 @@ def record_failure(cluster: Cluster, operation: Operation, code: str, data: dict
 
 
 def run_folder(cluster: Cluster, run: RepairRun) -> Path:
-    return cluster.settings.state_dir / "repairs" / str(run.id)
+    return cluster.settings.state_dir / "repairs" / run.number
+
+
+def log_of(cluster: Cluster, operation: Operation) -> Path:
+    return cluster.settings.state_dir / "log" / f"operation-{operation.id}.log"
 
 
 @outside("ansible.build")
-def ensure_ansible(cluster: Cluster, operation: Operation) -> Path:
+def ensure_ansible(cluster: Cluster, log: Path) -> Path:
     """Its Python; built where this machine has none yet, which takes a minute. Raises Unavailable."""
     named = cluster.settings.ansible_programs
     if named is not None:
         return check_ansible(named).parent / "python"
-    log = cluster.settings.state_dir / "log" / f"operation-{operation.id}.log"
     command = ["/usr/bin/python3", "-B", "-m", "worker.embedded.bootstrap", "ansible", "--path"]
     done = subprocess.run(
         command, cwd=CLONE, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
@@ -127,7 +130,7 @@ def play_of(cluster: Cluster, entry: Entry, run: RepairRun, folder: Path, python
         variables={
             **command_of(settings),
             "repair_folder": str(folder),
-            "repair_run": str(run.id),
+            "repair_run": run.number,
         },
         python=python,
         lock=settings.state_dir / "run" / f"repair-{run.target}.lock",
@@ -180,7 +183,7 @@ def watch(cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun, 
         if shown != told:
             told = shown
             record_tasks(cluster, operation, shown, progress_of(tasks))
-        copy_log(cluster, operation, folder)
+        copy_log(folder, log_of(cluster, operation))
         if end is not None:
             return end
         if read_subject(cluster, operation).cancel_asked_at is not None:
@@ -195,10 +198,9 @@ def progress_of(tasks: list[Task]) -> float:
     return (WEIGHTS[PREPARE] + WEIGHTS[LOOK] + WEIGHTS[PLAY] * share_done(tasks)) / whole
 
 
-def copy_log(cluster: Cluster, operation: Operation, folder: Path) -> None:
-    """Where every operation's log lies; the transcript in the run's folder stays."""
+def copy_log(folder: Path, target: Path) -> None:
+    """To where every operation's log lies; the transcript in the run's folder stays."""
     source = playbooks.log_file(folder)
-    target = cluster.settings.state_dir / "log" / f"operation-{operation.id}.log"
     if source.exists() and (not target.exists() or target.stat().st_size != source.stat().st_size):
         with outside("log.copy"):
             shutil.copyfile(source, target)

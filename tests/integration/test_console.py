@@ -1,0 +1,214 @@
+"""The console in a real terminal, with portal, Redis and database down in turn: the repair brings each back."""
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cluster.domain.people import Actor
+from cluster.domain.repair_runs import Verdict
+from cluster.services import audit, repairs
+from cluster.services.context import Cluster
+from cluster.services.users import read_link
+from cluster.settings import Settings
+from cluster.store.repairs import RepairRun
+from tests.builders import a_node, actor_of, an_administrator
+from tests.integration.executors.conftest import until
+from tests.integration.terminal import Terminal, a_terminal
+from tests.ports import free_port
+from worker.adapters.host import read_name
+from worker.adapters.reachable import database_problem, portal_status, redis_problem
+from worker.embedded import services
+from worker.embedded.places import CLONE, Places, find_places
+from worker.embedded.services import Service, Supervisor
+from worker.embedded.settings_file import ensure_settings, read_settings
+from worker.embedded.state import ensure_state
+from worker.wiring import open_cluster
+
+IDLE = "import signal; signal.pause()"
+HOLDS_THE_DATABASE = """
+import os, pathlib, signal, sqlite3, sys
+asked = pathlib.Path(sys.argv[2])
+if asked.exists():
+    asked.unlink()
+    connection = sqlite3.connect(sys.argv[1])
+    connection.execute("BEGIN IMMEDIATE")
+    pathlib.Path(sys.argv[2] + "ing").touch()
+    os.kill(os.getpid(), signal.SIGSTOP)
+signal.pause()
+"""
+
+
+@dataclass(frozen=True)
+class House:
+    """Real Redis, portal, database and process manager; what would work by itself stands idle."""
+
+    places: Places
+    cluster: Cluster
+    chief: Actor
+
+    @property
+    def settings(self) -> Settings:
+        return self.cluster.settings
+
+    @property
+    def supervisor(self) -> Supervisor:
+        return Supervisor(self.places)
+
+    def environment(self, locale: str = "C.UTF-8") -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        return kept | {
+            "LC_ALL": locale,
+            "PYTHONPATH": str(CLONE),
+            "GROUNDCREW_STATE_DIR": str(self.places.state),
+            "GROUNDCREW_CACHE_DIR": str(self.places.cache),
+        }
+
+    def lock_database(self) -> None:
+        """As a scheduler does that hangs in the middle of a transaction."""
+        (self.places.state / "run" / "hold").touch()
+        self.supervisor.ask("stopProcess", "scheduler")
+        self.supervisor.ask("startProcess", "scheduler", False)
+        until((self.places.state / "run" / "holding").exists, 60, "a hanging scheduler")
+
+    def newest_run(self, reason: str) -> RepairRun:
+        run = repairs.list_runs(self.cluster, self.chief)[0]
+        assert run.reason == reason
+        return run
+
+
+def stand_ins(places: Places) -> list[Service]:
+    real = {each.name: each for each in services_of(places)}
+    idle = (sys.executable, "-c", f'"{IDLE}"')
+    holder = places.state / "run" / "holder.py"
+    holder.write_text(HOLDS_THE_DATABASE)
+    command = (sys.executable, str(holder), str(places.database_file), str(places.state / "run" / "hold"))
+    found = [real["redis"], real["portal"], Service("scheduler", command, 30, 1)]
+    names = ("tasks-general", "tasks-images", "tasks-repair")
+    return [*found, *(Service(name, idle, 40, 1) for name in names)]
+
+
+services_of = services.services
+
+
+@pytest.fixture(scope="module")
+def house(migrated_file: Path) -> Iterator[House]:
+    folder = Path(tempfile.mkdtemp(prefix="gc-"))
+    places = Places(CLONE, folder / "state", find_places().cache)
+    ensure_state(places)
+    shutil.copy(migrated_file, places.database_file)
+    (places.state / "environment").symlink_to(sys.prefix)
+    ensure_settings(places, free_port())
+    values = read_settings(places.environment_file)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(services, "services", stand_ins)
+        places.supervisor_file.write_text(services.supervisor_configuration(places))
+    (places.state / "run" / "redis.conf").write_text(services.redis_configuration(places))
+    cluster = open_cluster(Settings.from_environment(values))
+    supervisor = Supervisor(places)
+    supervisor.start({**os.environ, **values, "PYTHONPATH": str(CLONE)})
+    try:
+        until(lambda: portal_status(cluster.settings) == 200, 120, "the portal")
+        a_node(cluster, 2, name=read_name())
+        yield House(places, cluster, actor_of(an_administrator(cluster, name="minji")))
+    finally:
+        cluster.store.close()
+        cluster.bell.connection.close()  # type: ignore[attr-defined]
+        supervisor.stop()
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def opened(house: House, locale: str = "C.UTF-8") -> Iterator[Terminal]:
+    with a_terminal([sys.executable, "-m", "worker", "console"], house.environment(locale)) as terminal:
+        yield terminal
+
+
+def choose(console: Terminal, title: str) -> str:
+    """By the number that stands before it in the menu, which is returned."""
+    menu = console.expect("Number, or a letter:")
+    (number,) = [line.split()[0] for line in menu.splitlines() if line[6:].startswith(title)]
+    console.type(number)
+    return menu
+
+
+def leave(console: Terminal) -> None:
+    console.type("q")
+    assert console.process.wait(60) == 0
+
+
+@pytest.mark.long
+def test_a_portal_that_is_down_is_restarted(house: House) -> None:
+    house.supervisor.ask("stopProcess", "portal")
+    with opened(house) as console:
+        menu = choose(console, "Restart the portal")
+        assert "Portal    does not answer" in menu and "not running: portal" in menu
+        assert "No job runs now." in console.expect("Nothing leaves it:")
+        console.type("pages do not load")
+        assert "This console runs it itself." in console.expect("] the portal answers")
+        console.expect("Verified")
+        assert "(Verified" in console.expect("Number, or a letter:")
+        leave(console)
+    assert portal_status(house.settings) == 200
+    run = house.newest_run("pages do not load")
+    assert (run.verdict, run.console_user) == (Verdict.VERIFIED, run.who)
+    assert [check["is_ok"] for check in run.before] == [False, False]
+
+
+@pytest.mark.long
+def test_a_redis_that_is_down_is_restarted_although_no_task_worker_can_hear_of_it(house: House) -> None:
+    house.supervisor.ask("stopProcess", "redis")
+    with opened(house) as console:
+        menu = choose(console, "Restart the master's services")
+        assert "Redis     does not answer" in menu and "this console runs it itself" in menu
+        console.expect("Nothing leaves it:")
+        console.type("nothing starts")
+        console.expect("] Redis answers")
+        console.expect("Verified")
+        console.expect("Number, or a letter:")
+        leave(console)
+    assert redis_problem(house.settings) == ""
+
+
+def test_a_database_that_hangs_is_freed_and_the_record_is_read_in_afterwards(house: House) -> None:
+    house.lock_database()
+    with opened(house) as console:
+        menu = choose(console, "Restart the master's services")
+        assert "database is locked" in menu and "a file keeps the record" in menu
+        assert "Not known while the database is away" in console.expect("Nothing leaves it:")
+        console.type("nothing is saved")
+        console.expect("] the database answers")
+        console.expect("Verified")
+        assert "Read in from its record: repair" in console.expect("Number, or a letter:")
+        leave(console)
+    assert database_problem(house.settings) == ""
+    run = house.newest_run("nothing is saved")
+    assert (run.verdict, run.operation_id) == (Verdict.VERIFIED, None)
+    assert [check["code"] for check in run.before][-1] == "check.database_answers.not"
+    assert not list((house.places.state / "repairs" / "records").glob("*.json"))
+    entries = audit.list_entries(house.cluster, house.chief, object_kind="repair", object_id=run.id)
+    assert [(entry.action, entry.address) for entry in entries] == [
+        ("repair.ended", "console"),
+        ("repair.asked", "console"),
+    ]
+
+
+def test_a_forgotten_password_is_replaced_by_a_link_that_works_once(house: House) -> None:
+    with opened(house, "ko_KR.UTF-8") as console:
+        assert "지금 백업하기" in console.expect("번호 또는 글자:")
+        console.type("f")
+        choices = console.expect("그냥 Enter:")
+        (number,) = [line.split()[0] for line in choices.splitlines() if line.split()[1:2] == ["minji"]]
+        console.type(number)
+        console.expect("/link/")
+        secret = console.expect("\n").strip()
+        console.expect("번호 또는 글자:")
+        leave(console)
+    assert read_link(house.cluster, secret).name == "minji"
+    assert not [path for path in house.places.log.glob("*.log") if secret in path.read_text(errors="replace")]

@@ -1,0 +1,83 @@
+"""What the console did with the database away becomes rows: once, whole, and never before it is over."""
+
+import pytest
+
+from cluster import crash_points
+from cluster.domain.repair_runs import Verdict
+from cluster.services import audit, repairs
+from cluster.services.context import Cluster
+from cluster.services.repair_records import file_of, folder_of, list_records, read_in, write_record
+from cluster.store.repairs import RepairRun
+from tests.builders import actor_of, an_administrator
+
+
+def a_run(cluster: Cluster, **changed: object) -> RepairRun:
+    now = cluster.clock()
+    values: dict[str, object] = {
+        "record": "1234567890123456",
+        "name": "restart-master-services",
+        "target": "master",
+        "host": "lab-a",
+        "digest": "d",
+        "reason": "nothing is saved",
+        "console_user": "root",
+        "asked_at": now,
+        "started_at": now,
+        "ended_at": now,
+        "verdict": Verdict.VERIFIED,
+        "playbook_rc": 0,
+        "is_forced": False,
+        "tasks": [{"name": "Restart Redis", "hosts": {"lab-a": "changed"}}],
+        "before": [],
+        "checks": [{"is_ok": True, "code": "check.redis_answers.ok", "data": {}}],
+    }
+    return RepairRun(**values | changed)
+
+
+def test_a_record_becomes_one_row_with_its_audit_entries(cluster: Cluster) -> None:
+    write_record(cluster, a_run(cluster))
+    (run_id,) = read_in(cluster)
+    chief = actor_of(an_administrator(cluster))
+    run = repairs.read_run(cluster, chief, run_id)
+    assert (run.who, run.verdict, run.asked_at, run.number) == (
+        "root",
+        Verdict.VERIFIED,
+        cluster.clock(),
+        "1234567890123456",
+    )
+    entries = audit.list_entries(cluster, chief, object_kind="repair", object_id=run_id)
+    assert [(entry.action, entry.actor_name, entry.outcome) for entry in entries] == [
+        ("repair.ended", "root", "done"),
+        ("repair.asked", "root", "done"),
+    ]
+    assert entries[1].data["reason"] == "nothing is saved"
+    assert list(folder_of(cluster).iterdir()) == []
+
+
+def test_a_reader_that_dies_before_it_deletes_the_file_is_followed_by_one_that_adds_nothing(
+    cluster: Cluster,
+) -> None:
+    write_record(cluster, a_run(cluster))
+
+    def die(point: str) -> None:
+        if point == "repair_record.delete asking":
+            raise KeyboardInterrupt
+
+    crash_points.listener = die
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            read_in(cluster)
+    finally:
+        crash_points.listener = None
+    assert file_of(cluster, a_run(cluster)).exists()
+    assert read_in(cluster) == []
+    assert len(repairs.list_runs(cluster, actor_of(an_administrator(cluster)))) == 1
+    assert list_records(cluster) == []
+
+
+def test_a_run_that_is_not_over_and_a_file_that_says_nothing_stay(cluster: Cluster) -> None:
+    path = write_record(cluster, a_run(cluster, ended_at=None, verdict=None))
+    broken = path.with_name("2.json")
+    broken.write_text('{"record": ')
+    assert read_in(cluster) == []
+    assert path.exists() and broken.exists()

@@ -1,0 +1,84 @@
+"""Whether what every service leans on answers: asked once each, with little patience."""
+
+import ssl
+import urllib.error
+import urllib.request
+from http.client import HTTPException
+from pathlib import Path
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
+
+from cluster.settings import Settings
+from cluster.store.engine import Store
+from cluster.store.users import User
+
+PATIENCE = 2
+"""Seconds."""
+PORTAL_SECONDS = 5.0
+LONGEST = 200
+
+
+def redis_problem(settings: Settings) -> str:
+    """Empty where it answers."""
+    connection = redis.Redis.from_url(
+        settings.redis_url,
+        socket_connect_timeout=PATIENCE,
+        socket_timeout=PATIENCE,
+        retry=Retry(NoBackoff(), 0),
+    )
+    try:
+        connection.ping()
+    except redis.RedisError as error:
+        return first_line(error)
+    finally:
+        connection.close()
+    return ""
+
+
+def database_problem(settings: Settings) -> str:
+    """Why no transaction that may write can begin; empty where one can. Makes no file where there is none."""
+    store = Store(settings.database_url, PATIENCE)
+    if store.is_sqlite and not Path(store.url.database or "").is_file():
+        return f"{store.url.database} is not there"
+    try:
+        with store.write() as session:
+            session.scalar(select(User.id).limit(1))
+    except SQLAlchemyError as error:
+        return first_line(getattr(error, "orig", None) or error)
+    finally:
+        store.close()
+    return ""
+
+
+def portal_status(settings: Settings) -> int | None:
+    """What /health answers; None: nothing."""
+    scheme, context = "http", None
+    if settings.tls_dir is not None:
+        scheme, context = "https", anybody()
+    url = f"{scheme}://{settings.host}:{settings.port}"
+    if settings.is_behind_proxy:
+        url, context = settings.public_url, anybody()
+    try:
+        with urllib.request.urlopen(f"{url}/health", timeout=PORTAL_SECONDS, context=context) as answer:
+            status: int = answer.status
+            return status
+    except urllib.error.HTTPError as error:
+        return error.code
+    except (OSError, HTTPException):
+        return None
+
+
+def anybody() -> ssl.SSLContext:
+    """Whether it answers is all that is asked: nothing is sent, and an expired certificate is another matter."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+def first_line(error: BaseException) -> str:
+    lines = str(error).splitlines()
+    return (lines[0] if lines else type(error).__name__)[:LONGEST]
