@@ -96,7 +96,7 @@ class Scheduler:
     def loop(self) -> None:
         self.ears.listen_from_now()
         while not self.stopping.is_set():
-            living = 0
+            living, began = 0, time.monotonic()
             try:
                 if self.renew():
                     living = self.tick()
@@ -106,8 +106,9 @@ class Scheduler:
             except DBAPIError as error:
                 log.error("the database does not answer; trying again", error=str(error))
                 self.held = None
-            self.look_took = time.monotonic() - self.looked_at
-            self.slowest_look = max(self.slowest_look, self.look_took)
+            if self.looked_at >= began:  # Who waits for the lease or the database has not looked.
+                self.look_took = time.monotonic() - self.looked_at
+                self.slowest_look = max(self.slowest_look, self.look_took)
             was_in_vain = self.is_rung and not self.has_acted
             ends = self.ends.follow(self.reconciler.handles.values())
             if self.ends.has_missed:

@@ -16,7 +16,7 @@ import worker.scheduler
 from cluster.domain.states import AttemptState, JobState, UnitState
 from cluster.services.audit_seals import check_audit, seal_entries
 from cluster.services.context import Cluster
-from cluster.services.leases import Held, hold_lease
+from cluster.services.leases import Held, hold_lease, release_lease
 from cluster.services.pulse import tell_pulse
 from cluster.services.queue_totals import refresh_totals
 from cluster.store.jobs import Attempt
@@ -114,6 +114,25 @@ def test_the_scheduler_writes_its_pulse_once_the_time_has_come(
     monkeypatch.setattr(worker.scheduler, "PULSE_SECONDS", 0.0)
     scheduler.tick()
     assert values(lab)["groundcrew_scheduler_pulse_age_seconds"] == 0
+
+
+def test_who_had_to_wait_for_the_lease_measures_no_look_before_its_first(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = scheduling(lab.cluster)
+    monkeypatch.setattr(worker.scheduler, "PULSE_SECONDS", 0.0)
+    monkeypatch.setattr(worker.scheduler, "RENEW_SECONDS", 0.0)
+    steps = iter((lambda: release_lease(lab.cluster, other), lambda: scheduler.stop()))
+
+    def wait(seconds: float, ends: object) -> bool:
+        next(steps)()
+        return False
+
+    ears = SimpleNamespace(wait=wait, wake=lambda: None, listen_from_now=lambda: None)
+    executor = SimulatedExecutor(World(tmp_path / "world"))
+    scheduler = Scheduler(lab.cluster, executor, tmp_path, cast(Ears, ears))
+    scheduler.loop()
+    assert values(lab)["groundcrew_scheduler_pass_seconds{slowest}"] < 600
 
 
 def test_what_has_never_been_is_infinitely_old(lab: Lab) -> None:
