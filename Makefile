@@ -1,7 +1,7 @@
 # What a person types. Everything begins with the distribution's own Python; see docs/install/one-machine.md.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help up down status reset support console ansible test test-all test-hosts bench crash sure lock python
+.PHONY: help up down status reset support console audit ansible test test-all test-hosts bench crash sure lock python
 
 CLEAN := env -u PYTHONPATH -u PYTHONHOME -u VIRTUAL_ENV
 BOOTSTRAP := $(CLEAN) /usr/bin/python3 -B -m worker.embedded.bootstrap
@@ -39,6 +39,9 @@ support: python  ## one file for whoever helps: versions, settings without secre
 
 console: python  ## repairs in this terminal, for when the portal does not load
 	@$(BOOTSTRAP) console
+
+audit: python  ## is the access log as it was sealed? (LOG=FILE: with seals that a log has written down)
+	@$(BOOTSTRAP) audit verify $(if $(LOG),--log $(LOG))
 
 ansible: python  ## the environment that installs machines by site.yml; prints where it is
 	@$(BOOTSTRAP) ansible $(if $(filter 1 yes,$(QUIET)),--path)

@@ -1,4 +1,4 @@
-"""``python -m worker scheduler | tasks QUEUE | agent | appliance … | upkeep … | console | up | down | status | …``."""
+"""``python -m worker scheduler | tasks QUEUE | agent | appliance … | audit … | console | upkeep … | up | down | …``."""
 
 import sys
 from pkgutil import resolve_name
@@ -18,6 +18,7 @@ FOR_A_PERSON = {
     "support": "worker.embedded.support:main",
     "console": "worker.console.menu:main",
     "appliance": "worker.appliance:main",
+    "audit": "worker.audit:main",
     "upkeep": "worker.upkeep:main",
 }
 """Each command loads only what it needs: ``make status`` does not wait for the scheduler's imports."""

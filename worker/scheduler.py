@@ -30,6 +30,7 @@ from cluster.services.queue_totals import refresh_totals
 from cluster.services.silence import forgive_set_clock, give_up_silent, list_healed, welcome_back
 from cluster.settings import Settings
 from worker.adapters.runtime import install_runtime
+from worker.audit_anchors import tell_seal
 from worker.ears import Ears
 from worker.executors.chosen import open_executor
 from worker.executors.contract import Executor
@@ -191,7 +192,7 @@ class Scheduler:
 
     def keep_access_log(self) -> None:
         """Sealed in the database; a disk that refuses the files of its days holds nothing else up."""
-        seal_entries(self.cluster)
+        seal_entries(self.cluster, tell_seal)
         try:
             write_days(self.cluster)
         except OSError as error:

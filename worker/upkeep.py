@@ -12,12 +12,12 @@ from typing import Any
 
 from cluster import words
 from cluster.domain.errors import GroundcrewError, Unavailable
-from cluster.services.audit_seals import Anchor, check_audit, read_anchor, seal_entries
-from cluster.services.backups import read_backups
+from cluster.services.audit_seals import check_audit, read_anchor, seal_entries
 from cluster.services.context import Cluster
 from cluster.services.repair_progress import release_stuck
 from cluster.services.spare_files import delete_leftovers, list_leftovers
 from cluster.settings import Settings
+from worker.audit_anchors import anchors_of
 from worker.backups import dump
 from worker.backups.restore import prove_newest
 from worker.embedded.places import Places
@@ -32,7 +32,7 @@ ALIVE = ("RUNNING", "STARTING", "BACKOFF")
 def verify_audit(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
     """Raises Unavailable with the first place that is wrong."""
     seal_entries(cluster)
-    standing = check_audit(cluster, anchors_of(cluster))
+    standing = check_audit(cluster, anchors_of(cluster.settings))
     if standing.found is not None:
         raise Unavailable(standing.found.code, **standing.found.data)
     return {
@@ -41,12 +41,6 @@ def verify_audit(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
         "checked": standing.checked,
         "seals": standing.seals,
     }
-
-
-def anchors_of(cluster: Cluster) -> list[Anchor]:
-    """What the manifests of backups have written down."""
-    backups = read_backups(cluster.settings.backups)
-    return [Anchor(backup.name, *backup.anchor) for backup in backups if backup.anchor is not None]
 
 
 def check_room(cluster: Cluster, chosen: argparse.Namespace) -> Answer:

@@ -1,6 +1,6 @@
 """Seals the audit in batches, so that no commit waits for a chain, and finds the place where somebody changed it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import takewhile
@@ -31,6 +31,8 @@ SETTLED_AFTER = timedelta(seconds=60)
 """On PostgreSQL a later entry may be committed before an earlier one; by then both have been."""
 BATCH = 1000
 CHECKED = "audit_checked"
+SEALED = "audit_sealed"
+"""How many entries all seals up to the last one cover: nobody has to add them up."""
 
 
 @dataclass(frozen=True)
@@ -55,30 +57,41 @@ class Anchor:
     mac: str
 
 
-def seal_entries(cluster: Cluster) -> int:
-    """Seals what is settled, a batch per transaction; how many entries. A second sealer is harmless."""
+def say_nothing(seal: AuditSeal) -> None:
+    """Who seals beside the scheduler writes nothing down."""
+
+
+def seal_entries(cluster: Cluster, tell: Callable[[AuditSeal], None] = say_nothing) -> int:
+    """Seals what is settled, a batch per transaction; how many entries. A second sealer is harmless.
+
+    `tell` hears of each seal once it is committed.
+    """
     key, sealed = key_of(cluster.settings.seal_secret), 0
     while True:
         try:
-            count = seal_batch(cluster, key)
+            seal = seal_batch(cluster, key)
         except IntegrityError:
             log.info("somebody else has sealed meanwhile")
             return sealed
-        sealed += count
-        if count < BATCH:
+        if seal is None:
+            return sealed
+        tell(seal)
+        sealed += seal.entries
+        if seal.entries < BATCH:
             return sealed
 
 
-def seal_batch(cluster: Cluster, key: bytes) -> int:
+def seal_batch(cluster: Cluster, key: bytes) -> AuditSeal | None:
     now = cluster.clock()
     with cluster.store.read() as session:
         last = last_seal(session)
+        before = count_sealed(session, last)
         following = select(AuditEntry).where(AuditEntry.id > (last.last_id if last else 0))
         found = session.scalars(following.order_by(AuditEntry.id).limit(BATCH)).all()
     # Only up to the first that may still have an unseen neighbour: a seal covers all numbers up to its last.
     entries = list(takewhile(lambda entry: is_settled(entry, now), found))
     if not entries:
-        return 0
+        return None
     lines = [(entry.id, digest_entry(key, as_data(entry))) for entry in entries]
     previous = last.mac if last else ""
     seal = AuditSeal(
@@ -93,7 +106,18 @@ def seal_batch(cluster: Cluster, key: bytes) -> int:
     )
     with cluster.store.write() as session:
         session.add(seal)
-    return len(entries)
+        session.merge(Fact(name=SEALED, value={"seal": seal.id, "entries": before + seal.entries}))
+    return seal
+
+
+def count_sealed(session: Session, last: AuditSeal | None) -> int:
+    """Added up only where nobody has written it down with the last seal."""
+    if last is None:
+        return 0
+    known = session.get(Fact, SEALED)
+    if known is not None and known.value.get("seal") == last.id:
+        return int(known.value["entries"])
+    return session.scalar(select(func.sum(AuditSeal.entries))) or 0
 
 
 def is_settled(entry: AuditEntry, now: datetime) -> bool:
@@ -165,7 +189,7 @@ def read_range(cluster: Cluster, after: int, until: int) -> list[dict[str, Any]]
 def read_standing(cluster: Cluster) -> Standing:
     with cluster.store.read() as session:
         last = last_seal(session)
-        sealed = session.scalar(select(func.coalesce(func.sum(AuditSeal.entries), 0))) or 0
+        sealed = count_sealed(session, last)
         later = select(func.count(AuditEntry.id)).where(AuditEntry.id > (last.last_id if last else 0))
         open_ = session.scalar(later) or 0
         checked = session.get(Fact, CHECKED)

@@ -8,10 +8,11 @@ import pytest
 from sqlalchemy import text
 
 from cluster.services import audit_seals
-from cluster.services.audit_seals import Anchor, check_audit, read_anchor, seal_entries
+from cluster.services.audit_seals import Anchor, check_audit, read_anchor, read_standing, seal_entries
 from cluster.services.context import Cluster
 from cluster.store.audit import AuditEntry, write_entry
 from cluster.store.engine import Store
+from cluster.store.leases import Fact
 from tests.builders import actor_of, an_administrator
 from tests.conftest import Clock
 
@@ -173,3 +174,11 @@ def test_services_that_share_the_audit_key_check_each_others_seals(sealed: Clust
         sealed, settings=replace(sealed.settings, audit_key=sealed.settings.secret_key, secret_key="other")
     )
     assert check_audit(ours, []).found is None
+
+
+def test_nobody_adds_the_seals_up_and_a_lost_sum_is_found_again(sealed: Cluster) -> None:
+    with sealed.store.write() as session:
+        fact = session.get_one(Fact, "audit_sealed")
+        assert fact.value == {"seal": 3, "entries": 5}
+        fact.value = {"seal": 2, "entries": 4}
+    assert read_standing(sealed).sealed == 5

@@ -13,9 +13,9 @@ FOLDERS = (WORKER / "embedded", WORKER / "console")
 
 
 def sentences() -> list[str]:
-    """Every sentence that make up and the console may print."""
+    """Every sentence that make up, the console and the other commands for a terminal may print."""
     found = []
-    for file in [file for folder in FOLDERS for file in folder.glob("*.py")]:
+    for file in [file for folder in (WORKER, *FOLDERS) for file in folder.glob("*.py")]:
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in SPEAKERS:
                 first = node.args[0]

@@ -15,7 +15,7 @@ def test_a_disk_that_refuses_the_files_of_the_access_log_ends_no_scheduler(
     def refuse(cluster: Any) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(worker.scheduler, "seal_entries", sealed.append)
+    monkeypatch.setattr(worker.scheduler, "seal_entries", lambda cluster, tell: sealed.append(cluster))
     monkeypatch.setattr(worker.scheduler, "write_days", refuse)
     Scheduler.keep_access_log(cast(Scheduler, SimpleNamespace(cluster="cluster")))
     assert sealed == ["cluster"]

@@ -15,7 +15,7 @@ from worker.embedded.packages import TO_RUN, TO_RUN_ANSIBLE, TO_TEST, ensure_pac
 from worker.embedded.places import Places, find_places
 from worker.embedded.say import say, stop
 
-COMMANDS = "up|down|status|reset|support|console|ansible|with-tools|with-test-machine"
+COMMANDS = "up|down|status|reset|support|console|audit|ansible|with-tools|with-test-machine"
 USAGE = f"python3 -m worker.embedded.bootstrap {COMMANDS} ..."
 
 
@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> NoReturn:
         check_disk(places)
         ensure_packages(TO_RUN, places.log / "install.log")
         become_worker(places, ensure(places, "portal"), arguments)
-    if command in {"down", "status", "reset", "support", "console"}:
+    if command in {"down", "status", "reset", "support", "console", "audit"}:
         become_worker(places, environment_of_the_last_up(places), arguments)
     if command == "ansible":
         ensure_packages(TO_RUN_ANSIBLE, places.log / "install.log")

@@ -1,0 +1,70 @@
+"""``groundcrew-audit verify``, with ``make up`` ``make audit``: is the access log as it was sealed?
+
+0 where all of it is; 1 with the first place that is wrong, or where it cannot be read.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from sqlalchemy.exc import DBAPIError
+
+from cluster import words
+from cluster.domain.errors import GroundcrewError
+from cluster.services.audit_seals import check_audit
+from cluster.settings import Settings
+from worker.audit_anchors import anchors_in, anchors_of
+from worker.embedded.places import find_places
+from worker.embedded.say import complain, language, say, stop
+from worker.embedded.settings_file import read_settings
+from worker.wiring import open_cluster
+
+
+def verify(settings: Settings, logs: list[Path]) -> int:
+    anchors = anchors_of(settings) + [anchor for file in logs for anchor in anchors_in(file)]
+    cluster = open_cluster(settings)
+    try:
+        standing = check_audit(cluster, anchors)
+    finally:
+        cluster.store.close()
+    if standing.found is not None:
+        code, data = standing.found.code, standing.found.data
+        sys.stderr.write(
+            f"{words.say(code, data, language())} {words.hint(code, data, language())}".strip() + "\n"
+        )
+        return 1
+    say("The access log is as it was sealed: {entries} entries in {seals} seals.",
+        entries=standing.checked, seals=standing.seals)  # fmt: skip
+    say("Seals that were written down elsewhere, all of them in it: {count}", count=len(anchors))
+    if later := standing.entries - standing.checked:
+        say("Not sealed yet, and not checked: {count}", count=later)
+    return 0
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser("groundcrew-audit", description=__doc__)
+    parser.add_argument("verb", choices=["verify"])
+    parser.add_argument("--log", type=Path, action="append", default=[], help="where seals were written down")
+    chosen = parser.parse_args(arguments)
+    for file in chosen.log:
+        if not os.access(file, os.R_OK):
+            stop("--log {file}: there is no such file that you may read.", file=file)
+    try:
+        return verify(settings_of_here(), chosen.log)
+    except GroundcrewError as error:
+        sys.stderr.write(words.say(error.code, error.data, language()) + "\n")
+    except DBAPIError as error:
+        complain("The database does not answer: {reason}", reason=str(error.orig).strip())
+    return 1
+
+
+def settings_of_here() -> Settings:
+    """Of the environment on a server, where the command gives them; else those of this clone."""
+    if "GROUNDCREW_STATE_DIR" in os.environ:
+        return Settings.from_environment()
+    places = find_places()
+    known = read_settings(places.environment_file)
+    if not known:
+        stop("Nothing is installed for {clone}. Begin with: make up", clone=places.clone)
+    return Settings.from_environment(known)

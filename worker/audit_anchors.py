@@ -1,0 +1,48 @@
+"""Seals of the access log that were written down elsewhere: in backups, and in the lines of the scheduler's log."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import structlog
+
+from cluster.services.audit_seals import Anchor
+from cluster.services.backups import read_backups
+from cluster.settings import Settings
+from cluster.store.audit import AuditSeal
+
+log = structlog.get_logger()
+EVENT = "the audit is sealed"
+
+
+def tell_seal(seal: AuditSeal) -> None:
+    """A line of the scheduler's log: the journal has it, and whatever machine the journal is sent to."""
+    log.info(EVENT, seal=seal.id, entries=seal.entries, mac=seal.mac)
+
+
+def anchors_of(settings: Settings) -> list[Anchor]:
+    """What the manifests of backups have written down."""
+    backups = read_backups(settings.backups)
+    return [Anchor(backup.name, *backup.anchor) for backup in backups if backup.anchor is not None]
+
+
+def anchors_in(file: Path) -> list[Anchor]:
+    """Those in a log: of the scheduler, of the journal, of syslog; whatever stands before a line's JSON is skipped."""
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        return [Anchor(str(file), number, mac) for number, mac in seals_in(lines)]
+
+
+def seals_in(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    for line in lines:
+        if EVENT not in line:
+            continue
+        try:
+            told = json.loads(line[line.index("{") :])
+        except ValueError:
+            continue  # Half a line, or somebody else's.
+        if (
+            told.get("event") == EVENT
+            and isinstance(told.get("seal"), int)
+            and isinstance(told.get("mac"), str)
+        ):
+            yield told["seal"], told["mac"]
