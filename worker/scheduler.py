@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from cluster.bell import RedisBell, connect
 from cluster.domain.attempts import LONGEST_GOODBYE
 from cluster.domain.clocks import ClockWatch
+from cluster.files.beneath import FileMissing, FileNotPlain
 from cluster.garbage import settle
 from cluster.services import repair_records
 from cluster.services.access_files import write_days
@@ -195,7 +196,7 @@ class Scheduler:
         seal_entries(self.cluster, tell_seal)
         try:
             write_days(self.cluster)
-        except OSError as error:
+        except (OSError, FileMissing, FileNotPlain) as error:
             log.warning("the access log's files are not written; trying again", error=str(error))
 
     def read_console_records(self) -> None:

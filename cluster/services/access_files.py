@@ -17,15 +17,18 @@ from cluster.crash_points import outside
 from cluster.domain.errors import Conflict, NotFound
 from cluster.domain.people import Actor
 from cluster.domain.permissions import require_administrator, require_person
+from cluster.files.appended import append_lines
+from cluster.files.beneath import open_folder
 from cluster.services.audit_seals import last_seal
 from cluster.services.context import Cluster
+from cluster.services.storage import WE_ARE_ROOT, service_ids
 from cluster.store.audit import AuditEntry, write_entry
 from cluster.store.leases import Fact
 
 NAME = re.compile(r"\d{8}\.log")
 WRITTEN = "access_files"
 BATCH = 1000
-TAIL_BYTES = 64 * 1024
+FOLDER = ("log", "access")
 
 
 @dataclass(frozen=True)
@@ -38,30 +41,27 @@ class DayFile:
 
 
 def folder_of(cluster: Cluster) -> Path:
-    return cluster.settings.state_dir / "log" / "access"
+    return cluster.settings.state_dir.joinpath(*FOLDER)
 
 
 def write_days(cluster: Cluster) -> int:
-    """Appends what has been sealed since; how many entries. After a crash it goes on behind the last whole line."""
-    folder = folder_of(cluster)
+    """Appends what has been sealed since; how many entries. What a crash has left is gone on with.
+
+    Raises FileMissing, FileNotPlain, OSError.
+    """
     written = 0
     with cluster.store.read() as session:
         seal, known = last_seal(session), session.get(Fact, WRITTEN)
     until = seal.last_id if seal else 0
     last = known.value["last_id"] if known else 0
-    if last >= until:
-        return 0
-    with outside("access_log.make_folder"):
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    last = max(last, last_written(folder))
     while last < until:
         with cluster.store.read() as session:
             entries = read_after(session, last, until)
         if not entries:
             break
         with outside("access_log.append"):
-            append(cluster, folder, entries)
-        last, written = entries[-1].id, written + len(entries)
+            written += append(cluster, entries)
+        last = entries[-1].id
         with cluster.store.write() as session:
             session.merge(Fact(name=WRITTEN, value={"last_id": last}))
     return written
@@ -72,34 +72,18 @@ def read_after(session: Session, last: int, until: int) -> list[AuditEntry]:
     return list(session.scalars(query.order_by(AuditEntry.id).limit(BATCH)))
 
 
-def last_written(folder: Path) -> int:
-    """The id on the newest file's last whole line, behind which a broken line is cut off; 0 without a file."""
-    files = sorted(path for path in folder.iterdir() if NAME.fullmatch(path.name))
-    last = 0
-    for path in files[-2:]:
-        with path.open("r+b") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - TAIL_BYTES))
-            tail = file.read()
-            whole = tail[: tail.rfind(b"\n") + 1]
-            file.truncate(size - len(tail) + len(whole))
-        lines = whole.splitlines()
-        if lines:
-            last = max(last, int(json.loads(lines[-1])["id"]))
-    return last
-
-
-def append(cluster: Cluster, folder: Path, entries: Iterable[AuditEntry]) -> None:
+def append(cluster: Cluster, entries: Iterable[AuditEntry]) -> int:
     """Each to the file of its own day: one that was committed late may belong to yesterday."""
-    days: dict[str, list[str]] = {}
+    days: dict[str, list[bytes]] = {}
     for entry in entries:
-        days.setdefault(day_of(cluster, entry.at), []).append(line_of(cluster, entry))
-    for day, lines in days.items():
-        descriptor = os.open(folder / f"{day}.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        with os.fdopen(descriptor, "a", encoding="utf-8") as file:
-            file.write("".join(lines))
-            file.flush()
-            os.fsync(file.fileno())
+        days.setdefault(day_of(cluster, entry.at), []).append(line_of(cluster, entry).encode())
+    folder_of(cluster).mkdir(parents=True, exist_ok=True, mode=0o700)
+    # The portal, which is not root, lists and deletes them; root follows no link that it might have put there.
+    owner = service_ids(cluster.settings) if WE_ARE_ROOT else None
+    with open_folder(cluster.settings.state_dir, *FOLDER) as folder:
+        if owner is not None:
+            os.fchown(folder, *owner)
+        return sum(append_lines(folder, f"{day}.log", lines, owner) for day, lines in days.items())
 
 
 def day_of(cluster: Cluster, at: datetime) -> str:

@@ -59,30 +59,66 @@ def test_no_text_begins_a_line_of_its_own(cluster: Cluster, clock: Clock, chief:
     assert (folder_of(cluster) / "20261120.log").read_bytes().count(b"\n") == 1
 
 
+def forget(cluster: Cluster, file: Path, lines: int) -> None:
+    """As a crash between the file and the row leaves it: the row knows the first `lines` of the file's."""
+    last = json.loads(file.read_text().splitlines()[lines - 1])["id"]
+    with cluster.store.write() as session:
+        session.merge(Fact(name="access_files", value={"last_id": last}))
+
+
 def test_a_line_that_a_crash_cut_is_written_again(cluster: Cluster, clock: Clock, chief: Actor) -> None:
+    enter(cluster, clock, chief, 1, 2, 3)
+    write_days(cluster)
+    file = folder_of(cluster) / "20261120.log"
+    forget(cluster, file, 1)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-20])
+    assert write_days(cluster) == 1
+    assert file.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    "garbage", [b"an administrator's own line\n", b"\0" * 70_000, b'{"id": "x"}\n', b"[]\n"]
+)
+def test_a_last_line_that_is_none_of_ours_holds_nothing_up(
+    cluster: Cluster, clock: Clock, chief: Actor, garbage: bytes
+) -> None:
     enter(cluster, clock, chief, 1)
     write_days(cluster)
     file = folder_of(cluster) / "20261120.log"
     before = file.read_bytes()
+    with file.open("ab") as damaged:
+        damaged.write(garbage)
     enter(cluster, clock, chief, 2)
-    with file.open("ab") as cut:
-        cut.write(b'{"id": 2, "at": "2026-')
+    assert write_days(cluster) == 1
+    assert (
+        file.read_bytes().startswith(before) and json.loads(file.read_bytes().splitlines()[-1])["object"] == 2
+    )
+
+
+def test_what_follows_a_database_that_was_put_back_is_written_too(
+    cluster: Cluster, clock: Clock, chief: Actor
+) -> None:
+    enter(cluster, clock, chief, 1)
     write_days(cluster)
-    assert objects(file) == [1, 2] and file.read_bytes().startswith(before)
+    file = folder_of(cluster) / "20261120.log"
+    lost = json.loads(file.read_text()) | {"id": 50, "object": 50}
+    with file.open("a") as later:
+        later.write(json.dumps(lost) + "\n")
+    enter(cluster, clock, chief, 2)
+    assert write_days(cluster) == 1
+    assert objects(file) == [1, 50, 2]
 
 
 def test_a_line_written_before_the_crash_that_forgot_it_stays_once(
-    cluster: Cluster, clock: Clock, chief: Actor, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, clock: Clock, chief: Actor
 ) -> None:
     enter(cluster, clock, chief, 1)
     write_days(cluster)
     file = folder_of(cluster) / "20261120.log"
     enter(cluster, clock, chief, 2)
     write_days(cluster)
-    with cluster.store.write() as session:
-        session.merge(
-            Fact(name="access_files", value={"last_id": json.loads(file.read_text().splitlines()[0])["id"]})
-        )
+    forget(cluster, file, 1)
     assert write_days(cluster) == 0
     assert objects(file) == [1, 2]
 

@@ -4,16 +4,20 @@ from typing import Any, cast
 import pytest
 
 import worker.scheduler
+from cluster.files.beneath import FileMissing, FileNotPlain
 from worker.scheduler import Scheduler
 
 
+@pytest.mark.parametrize(
+    "problem", [OSError(28, "No space left on device"), FileNotPlain("access"), FileMissing("log")]
+)
 def test_a_disk_that_refuses_the_files_of_the_access_log_ends_no_scheduler(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, problem: Exception
 ) -> None:
     sealed: list[Any] = []
 
     def refuse(cluster: Any) -> int:
-        raise OSError(28, "No space left on device")
+        raise problem
 
     monkeypatch.setattr(worker.scheduler, "seal_entries", lambda cluster, tell: sealed.append(cluster))
     monkeypatch.setattr(worker.scheduler, "write_days", refuse)

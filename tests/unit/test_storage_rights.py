@@ -3,13 +3,19 @@
 import os
 import pwd
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from cluster.domain.people import Actor
+from cluster.files.beneath import FileNotPlain
 from cluster.services import storage
+from cluster.services.access_files import folder_of, write_days
+from cluster.services.audit_seals import seal_entries
 from cluster.services.context import Cluster
 from cluster.settings import Settings
+from cluster.store.audit import write_entry
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 SERVICE = "daemon"
@@ -71,3 +77,47 @@ def test_what_a_link_points_to_keeps_its_rights(settings: Settings, tmp_path: Pa
     (whole / "link").symlink_to(elsewhere)
     storage.ensure_workspace_folder(settings, 1)
     assert elsewhere.stat().st_mode & 0o7777 == 0o711
+
+
+def a_sealed_entry(cluster: Cluster, settings: Settings) -> Cluster:
+    """Such an entry is all that the access log of this installation has."""
+    mine = replace(cluster, settings=settings, clock=lambda: datetime(2026, 11, 20, 5, 2, tzinfo=UTC))
+    with mine.store.write() as session:
+        write_entry(
+            session, mine.clock() - timedelta(minutes=2), Actor(1, "groundcrew", True), "job.submitted", 1
+        )
+    seal_entries(mine)
+    return mine
+
+
+def test_the_files_of_the_access_log_belong_to_the_portal_that_lists_them(
+    light_cluster: Cluster, settings: Settings
+) -> None:
+    cluster = a_sealed_entry(light_cluster, settings)
+    assert write_days(cluster) == 1
+    folder, user = folder_of(cluster), pwd.getpwnam(SERVICE)
+    for path, mode in ((folder, 0o700), (folder / "20261120.log", 0o600)):
+        status = path.stat()
+        assert (status.st_uid, status.st_gid, status.st_mode & 0o777) == (user.pw_uid, user.pw_gid, mode)
+
+
+@pytest.mark.parametrize("what", ["folder", "file", "second name"])
+def test_root_writes_the_access_log_through_no_link(
+    light_cluster: Cluster, settings: Settings, tmp_path: Path, what: str
+) -> None:
+    cluster = a_sealed_entry(light_cluster, settings)
+    elsewhere, folder = tmp_path / "elsewhere", folder_of(cluster)
+    elsewhere.mkdir()
+    (elsewhere / "20261120.log").write_text("of somebody else\n")
+    folder.parent.mkdir(parents=True)
+    if what == "folder":
+        folder.symlink_to(elsewhere)
+    else:
+        folder.mkdir()
+        linked = folder / "20261120.log"
+        target = elsewhere / "20261120.log"
+        linked.symlink_to(target) if what == "file" else linked.hardlink_to(target)
+    with pytest.raises((FileNotPlain, OSError)):
+        write_days(cluster)
+    assert (elsewhere / "20261120.log").read_text() == "of somebody else\n"
+    assert (elsewhere / "20261120.log").stat().st_uid == 0
