@@ -1,9 +1,11 @@
 """How many jobs are in which state, for every page's rail: one statement, and no count is unbounded."""
 
 from collections import Counter
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, func, literal_column, select
+from sqlalchemy import ColumnElement, Select, func, literal_column, select
+from sqlalchemy.orm import Session
 
 from cluster.domain.outlook import MOST_AHEAD
 from cluster.domain.people import Actor
@@ -28,10 +30,15 @@ def count_living(cluster: Cluster, actor: Actor) -> dict[str, int]:
     return {state: min(MOST_AHEAD + 1, count) for state, count in found.items() if count}
 
 
+def is_state(state: JobState) -> ColumnElement[bool]:
+    """Written out, so that SQLite sees that a partial index has it."""
+    return Job.state == literal_column(f"'{state.value}'")
+
+
 def of_state(actor: Actor, state: JobState) -> list[Select[Any]]:
     """Of who is no administrator only the own workspaces are looked at: each has an index of who waits, and of
     who is held. Of the other states there are few jobs."""
-    some = select(Job.id).where(Job.state == literal_column(f"'{state.value}'"))
+    some = select(Job.id).where(is_state(state))
     if actor.is_administrator:
         # In the index's order: where most rows wait, PostgreSQL would else begin with the table.
         return [some.where(IS_LIVING).order_by(Job.id)]
@@ -39,3 +46,9 @@ def of_state(actor: Actor, state: JobState) -> list[Select[Any]]:
     if state is not JobState.WAITING:
         return [mine.where(IS_LIVING)]
     return [mine.where(Job.held_at.is_(None)), mine.where(Job.held_at.is_not(None))]
+
+
+def first_submitted(session: Session, *conditions: ColumnElement[bool]) -> datetime | None:
+    """When the job was submitted that waits longest, of those for which these hold too; None where none waits."""
+    waiting = select(Job.submitted_at).where(IS_LIVING, is_state(JobState.WAITING), *conditions)
+    return session.scalar(waiting.order_by(Job.id).limit(1))

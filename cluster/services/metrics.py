@@ -8,7 +8,7 @@ from datetime import datetime
 from math import inf
 from typing import Any
 
-from sqlalchemy import and_, func, literal, literal_column, or_, select
+from sqlalchemy import and_, func, literal, or_, select
 from sqlalchemy.orm import Session
 
 from cluster.domain.nodes import state_of
@@ -16,6 +16,7 @@ from cluster.domain.states import JobState, NodeState, OperationState, UnitState
 from cluster.services.audit_seals import CHECKED
 from cluster.services.backups import read_backups
 from cluster.services.context import Cluster
+from cluster.services.job_counts import first_submitted, is_state
 from cluster.services.pulse import PULSE, Pulse, parse_pulse
 from cluster.store.jobs import IS_LIVING, Job
 from cluster.store.leases import Fact
@@ -43,6 +44,7 @@ class Numbers:
     jobs: Mapping[str, int]
     """By state; `waiting` as the scheduler last counted it, held ones apart."""
     oldest_waiting_seconds: float
+    """Of those that nobody holds."""
     units: Mapping[str, int]
     nodes: Mapping[str, int]
     operations: Mapping[str, int]
@@ -66,9 +68,7 @@ def read_numbers(cluster: Cluster) -> Numbers:
         nodes = {node.id: state_of(node, now) for node in session.scalars(select(Node))}
         jobs, units = count_jobs(session), count_units(session, nodes)
         operations = count_operations(session)
-        oldest = session.scalar(
-            select(Job.submitted_at).where(IS_LIVING, is_state(JobState.WAITING)).order_by(Job.id).limit(1)
-        )
+        oldest = first_submitted(session, Job.held_at.is_(None))
     checked: dict[str, Any] = facts[CHECKED].value if CHECKED in facts else {}
     pulse = parse_pulse(facts.get(PULSE))
     by_state = Counter(nodes.values())
@@ -99,11 +99,6 @@ def newest_proven(cluster: Cluster) -> datetime | None:
     return max((each.made_at for each in backups if each.restored_at and not each.problem), default=None)
 
 
-def is_state(state: JobState) -> Any:
-    """Written out, so that SQLite sees that the partial index has it."""
-    return Job.state == literal_column(f"'{state.value}'")
-
-
 def count_jobs(session: Session) -> dict[str, int]:
     """What waits is summed from the shapes that the scheduler counts; what is at work holds units, so it is few."""
     held = select(literal(1)).where(is_state(JobState.WAITING), Job.held_at.is_not(None)).limit(MOST_HELD)
@@ -132,6 +127,8 @@ def count_units(session: Session, nodes: Mapping[int, NodeState]) -> dict[str, i
     )
     found = dict.fromkeys(UNIT_FATES, 0)
     for node_id, state, held, count in session.execute(query):
+        if node_id not in nodes:
+            continue  # It has reported since they were read; the next reading has it.
         broken = "broken" if state is not UnitState.OK else FATE_OF_NODE.get(nodes[node_id], "closed")
         found["booked" if held else broken] += count
     return found

@@ -12,6 +12,7 @@ from cluster.services.context import Cluster
 from cluster.services.leases import Held, check_lease
 from cluster.store.jobs import Attempt
 from cluster.store.leases import Fact
+from cluster.store.nodes import Allocation
 
 PULSE = "scheduler_pulse"
 
@@ -55,10 +56,10 @@ def tell_pulse(cluster: Cluster, held: Held, last_seconds: float, slowest_second
 
 
 def count_ended(session: Session, since: datetime, until: datetime) -> dict[str, int]:
-    """By the index of ends, so that only what ended in between is read."""
-    query = (
-        select(Attempt.end_code, func.count())
-        .where(Attempt.ended_at > since, Attempt.ended_at <= until)
-        .group_by(Attempt.end_code)
-    )
+    """By when their units came free, which is when it was written down: the shim may have told of an earlier end.
+
+    By the index of those moments, so that only what ended in between is read.
+    """
+    freed = select(Allocation.attempt_id).where(Allocation.ended_at > since, Allocation.ended_at <= until)
+    query = select(Attempt.end_code, func.count()).where(Attempt.id.in_(freed)).group_by(Attempt.end_code)
     return {code or "unknown": count for code, count in session.execute(query)}

@@ -9,12 +9,13 @@ from sqlalchemy.orm import Session
 from cluster.domain.people import Actor
 from cluster.domain.placement import NodeUnits
 from cluster.services.context import Cluster
+from cluster.services.job_counts import first_submitted
 from cluster.services.lines import WAITING
 from cluster.services.queue_counts import Causes, ReasonCount, count_reasons, read_causes
 from cluster.services.queue_rows import of_user, read_rows
 from cluster.services.runs import RunningJob, read_runs
 from cluster.services.standing import Queue, Standing, explain, look, look_at_all, with_advice
-from cluster.store.jobs import IS_LIVING, Job
+from cluster.store.jobs import Job
 from cluster.store.visibility import sees_job
 
 RUNNING_SHOWN = 25
@@ -125,8 +126,7 @@ def read_counts(cluster: Cluster) -> tuple[list[ReasonCount], datetime | None]:
     with cluster.store.read() as session:
         queue = look(cluster, session)
         counts = count_reasons(session, queue, read_causes(session, queue), None)
-        oldest = select(Job.submitted_at).where(IS_LIVING, Job.state == WAITING).order_by(Job.id).limit(1)
-        return counts, session.scalar(oldest)
+        return counts, first_submitted(session)
 
 
 def read_runs_of(

@@ -10,18 +10,22 @@ from typing import cast
 import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
+from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 import worker.scheduler
-from cluster.domain.states import AttemptState, JobState, UnitState
+from cluster.domain.exits import ExitTruth, Outcome
+from cluster.domain.states import JobState, UnitState
+from cluster.services.attempts import record_end
 from cluster.services.audit_seals import check_audit, seal_entries
 from cluster.services.context import Cluster
 from cluster.services.leases import Held, hold_lease, release_lease
+from cluster.services.metrics import count_units
 from cluster.services.pulse import tell_pulse
 from cluster.services.queue_totals import refresh_totals
-from cluster.store.jobs import Attempt
+from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Node
-from tests.builders import a_job, a_node, add
+from tests.builders import a_job, a_node
 from tests.conftest import Clock
 from tests.unit.pages.conftest import Lab
 from tests.unit.pages.test_queue_page import counted
@@ -56,6 +60,11 @@ def move(lab: Lab, **step: float) -> None:
     clock.move(**step)
 
 
+def attempt_of(lab: Lab, job: Job) -> int:
+    with lab.cluster.store.read() as session:
+        return session.scalars(select(Attempt.id).where(Attempt.job_id == job.id)).one()
+
+
 def scheduling(cluster: Cluster) -> Held:
     held = hold_lease(cluster, "scheduler", "one", timedelta(hours=1))
     assert held
@@ -64,10 +73,11 @@ def scheduling(cluster: Cluster) -> Held:
 
 def test_jobs_units_and_nodes_are_counted_by_what_is_the_case_with_them(lab: Lab) -> None:
     lab.a_running_job()
+    before = lab.cluster.clock() - timedelta(days=1)
+    a_job(lab.cluster, lab.own_code, lab.minjun, submitted_at=before, held_at=before)
     waiting = a_job(
         lab.cluster, lab.own_code, lab.minjun, submitted_at=lab.cluster.clock() - timedelta(hours=2)
     )
-    a_job(lab.cluster, lab.own_code, lab.minjun, held_at=lab.cluster.clock())
     a_node(lab.cluster, 3, state=UnitState.BROKEN)
     silent = a_node(lab.cluster, 2)
     with lab.cluster.store.write() as session:
@@ -82,17 +92,23 @@ def test_jobs_units_and_nodes_are_counted_by_what_is_the_case_with_them(lab: Lab
     assert found["groundcrew_nodes{unreachable}"] == 1
 
 
+def test_a_node_that_reports_while_they_are_counted_counts_the_next_time(lab: Lab) -> None:
+    with lab.cluster.store.read() as session:
+        assert set(count_units(session, {}).values()) == {0}
+
+
 def test_attempts_count_by_the_meaning_of_their_exit_from_pulse_to_pulse(lab: Lab) -> None:
     held = scheduling(lab.cluster)
     tell_pulse(lab.cluster, held, 0.01, 0.02)
-    for code, number in (("exit.finished", 1), ("exit.finished", 2), ("exit.code", 3)):
-        job = a_job(lab.cluster, lab.own_code, lab.minjun, state=JobState.FINISHED)
-        at = lab.cluster.clock() + timedelta(seconds=number)
-        node = a_node(lab.cluster, 1)
-        ended = Attempt(job_id=job.id, number=1, state=AttemptState.ENDED, node_id=node.id, created_at=at)
-        ended.ended_at, ended.end_code = at, code
-        add(lab.cluster, ended)
-    move(lab, seconds=15)
+    a_node(lab.cluster, 4)
+    for code, exit_code in (("exit.finished", 0), ("exit.finished", 0), ("exit.code", 1)):
+        job = lab.a_running_job(fence=1)
+        state = JobState.FAILED if exit_code else JobState.FINISHED
+        # Its shim saw it end before the last pulse, and nobody looked until now.
+        seen = lab.cluster.clock() - timedelta(minutes=1)
+        truth = ExitTruth(job.id, 1, 1, exit_code, started_at=job.started_at, ended_at=seen)
+        move(lab, seconds=5)
+        assert record_end(lab.cluster, held, attempt_of(lab, job), Outcome(state, code, {}, exit_code), truth)
     tell_pulse(lab.cluster, held, 0.03, 0.5)
     tell_pulse(lab.cluster, held, 0.03, 0.5)
     found = values(lab)
