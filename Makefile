@@ -1,7 +1,7 @@
 # What a person types. Everything begins with the distribution's own Python; see docs/install/one-machine.md.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help up down status reset support console audit ansible test test-all test-hosts bench crash sure lock python
+.PHONY: help up down status reset restore support console audit ansible test test-all test-hosts bench crash sure lock python
 
 CLEAN := env -u PYTHONPATH -u PYTHONHOME -u VIRTUAL_ENV
 BOOTSTRAP := $(CLEAN) /usr/bin/python3 -B -m worker.embedded.bootstrap
@@ -33,6 +33,9 @@ status: python  ## processes, address, versions, running jobs
 
 reset: python  ## delete the state of this clone, after asking
 	@$(BOOTSTRAP) reset $(ARGUMENTS)
+
+restore: python  ## put a backup back (FILE=backups/groundcrew-….sql.zst), the services stopped
+	@$(BOOTSTRAP) restore "$(FILE)" $(if $(filter 1 yes,$(GO_ON)),--go-on)
 
 support: python  ## one file for whoever helps: versions, settings without secrets, the last logs
 	@$(BOOTSTRAP) support

@@ -17,6 +17,7 @@ FOR_A_PERSON = {
     "reset": "worker.embedded.reset:main",
     "support": "worker.embedded.support:main",
     "console": "worker.console.menu:main",
+    "restore": "worker.embedded.restore:main",
     "appliance": "worker.appliance:main",
     "audit": "worker.audit:main",
     "upkeep": "worker.upkeep:main",

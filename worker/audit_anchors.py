@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import structlog
@@ -23,16 +24,17 @@ def tell_seal(seal: AuditSeal) -> None:
 def anchors_of(settings: Settings) -> list[Anchor]:
     """What the manifests of backups have written down."""
     backups = read_backups(settings.backups)
-    return [Anchor(backup.name, *backup.anchor) for backup in backups if backup.anchor is not None]
+    return [Anchor(each.name, *each.anchor, each.made_at) for each in backups if each.anchor is not None]
 
 
 def anchors_in(file: Path) -> list[Anchor]:
     """Those in a log: of the scheduler, of the journal, of syslog; whatever stands before a line's JSON is skipped."""
     with file.open(encoding="utf-8", errors="replace") as lines:
-        return [Anchor(str(file), number, mac) for number, mac in seals_in(lines)]
+        return [Anchor(str(file), *seal) for seal in seals_in(lines)]
 
 
-def seals_in(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+def seals_in(lines: Iterable[str]) -> Iterator[tuple[int, str, datetime | None]]:
+    """Number, mac, and when the line says that it was written."""
     for line in lines:
         if EVENT not in line:
             continue
@@ -45,4 +47,11 @@ def seals_in(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
             and isinstance(told.get("seal"), int)
             and isinstance(told.get("mac"), str)
         ):
-            yield told["seal"], told["mac"]
+            yield told["seal"], told["mac"], moment_of(told.get("timestamp"))
+
+
+def moment_of(text: object) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(text))
+    except ValueError:
+        return None

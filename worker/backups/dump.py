@@ -12,6 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy.engine import make_url
+
 from cluster.domain.errors import Unavailable
 from cluster.services.backups import manifest_file
 from cluster.settings import Settings
@@ -26,9 +28,9 @@ SPARE_BYTES = 64 * 1024**2
 
 
 def database_of(settings: Settings) -> Database:
-    return (
-        PostgresqlDatabase(settings) if file_of(settings.database_url) is None else SqliteDatabase(settings)
-    )
+    if file_of(settings.database_url) is None:
+        return PostgresqlDatabase(make_url(settings.database_url))
+    return SqliteDatabase(settings)
 
 
 def make_backup(settings: Settings, now: datetime, anchor: tuple[int, str] | None = None) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import IO, Protocol
+from pathlib import Path
+from typing import IO, Any, Protocol
 
 from worker.backups.content import Content
 
@@ -41,6 +42,18 @@ class Database(Protocol):
 
     def scratch(self) -> AbstractContextManager[Scratch]:
         """Raises Unavailable."""
+
+    def keeps_itself(self) -> bool:
+        """Whether `take_over` loses nothing of what is there; else it is to be written out before."""
+
+    def check_unused(self) -> None:
+        """Raises Refused where services still use it, as far as the database itself can tell."""
+
+    def take_over(self, scratch: Any, aside: str) -> Path | None:
+        """What the scratch holds takes this database's place, at once or not at all.
+
+        Where what was there lies now, under a name that begins with `aside`; None: nothing was. Raises Unavailable.
+        """
 
     def forget_unfinished(self) -> None:
         """Whatever a killed backup or drill has left in this kind's places; the caller is alone."""

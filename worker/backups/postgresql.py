@@ -3,18 +3,19 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import IO
 
 import psycopg
 from psycopg import sql
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine import URL
 
-from cluster.domain.errors import Unavailable
-from cluster.settings import Settings
+from cluster.domain.errors import Refused, Unavailable
 from cluster.store.engine import Store
 from worker.backups.content import BackupBroken, read_content
 from worker.backups.kinds import Reading
@@ -23,7 +24,14 @@ INSTALLED = Path("/usr/lib/postgresql")
 SCRATCH = "_drill"
 """What the scratch database's name ends with: made where the role may make one, else by who installed."""
 PG_DUMP = ("--format=plain", "--no-owner", "--no-privileges", "--encoding=UTF8")
-PSQL = ("--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--output=/dev/null")
+PSQL = (
+    "--no-psqlrc",
+    "--quiet",
+    "--single-transaction",
+    "--set=ON_ERROR_STOP=1",
+    "--output=/dev/null",
+    "--file=-",
+)
 PIECE = 1 << 16
 LAST_WORDS = 300
 
@@ -34,7 +42,7 @@ class PostgresqlScratch:
         self.url = url.render_as_string(hide_password=False)
 
     def take(self, text: IO[bytes]) -> None:
-        problem = read_back(self.address, text)
+        problem = read_back(self.address, iter(partial(text.read, PIECE), b""))
         if problem:
             raise BackupBroken(f"its text cannot be read back: {problem}")
 
@@ -45,8 +53,8 @@ class PostgresqlScratch:
 class PostgresqlDatabase:
     kind = "postgresql"
 
-    def __init__(self, settings: Settings) -> None:
-        self.url = make_url(settings.database_url)
+    def __init__(self, url: URL) -> None:
+        self.url = url
 
     def size(self) -> int:
         with connect(self.url) as connection:
@@ -82,6 +90,34 @@ class PostgresqlDatabase:
         finally:
             with suppress(psycopg.OperationalError):
                 clear_scratch(self.url, scratch)
+
+    def keeps_itself(self) -> bool:
+        """Only where there is no table yet."""
+        with connect(self.url) as connection:
+            return not emptying(connection)
+
+    def check_unused(self) -> None:
+        others = (
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            " AND backend_type = 'client backend'"
+        )
+        with connect(self.url) as connection:
+            found = connection.execute(others).fetchone()
+        if found and found[0]:
+            raise Refused("file", "restore.in_use", count=found[0])
+
+    def take_over(self, scratch: PostgresqlScratch, aside: str) -> Path | None:
+        """In one transaction, whose text was written out of the scratch: half of it is never seen.
+
+        What was there is written out as a backup under `aside` by the caller before.
+        """
+        with connect(self.url) as connection:
+            gone = [statement.as_bytes(connection) + b";\n" for statement in emptying(connection)]
+        with PostgresqlDatabase(scratch.address).reading() as reading:
+            problem = read_back(self.url, chain(gone, reading.pieces))
+        if problem:
+            raise Unavailable("restore.not_taken", problem=problem)
+        return None
 
     def forget_unfinished(self) -> None:
         clear_scratch(self.url, scratch_url(self.url))
@@ -123,17 +159,27 @@ def find_program(name: str, version: int) -> str:
     raise Unavailable("backup.no_program", program=name, version=version)
 
 
-def read_back(url: URL, text: IO[bytes]) -> str:
+def read_back(url: URL, pieces: Iterable[bytes]) -> str:
     """One transaction: all of it or nothing. Empty where it went well, else psql's last words."""
     with connect(url) as connection:
         program = find_program("psql", connection.info.server_version // 10000)
-    done = subprocess.run(
-        [program, *PSQL, f"--dbname={conninfo(url)}"], env=surroundings(url),
-        stdin=text, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
-    )  # fmt: skip
-    if done.returncode == 0:
-        return ""
-    return done.stderr.strip()[-LAST_WORDS:] or f"psql ended with exit code {done.returncode}"
+    command = [program, *PSQL, f"--dbname={conninfo(url)}"]
+    with (
+        tempfile.TemporaryFile() as words,
+        subprocess.Popen(
+            command, env=surroundings(url), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=words
+        ) as psql,
+    ):
+        assert psql.stdin is not None
+        with suppress(BrokenPipeError):  # Its last words say why it would hear no more.
+            for piece in pieces:
+                psql.stdin.write(piece)
+        with suppress(BrokenPipeError):
+            psql.stdin.close()
+        code = psql.wait()
+        words.seek(0)
+        said = words.read().decode(errors="replace").strip()
+    return "" if code == 0 else said[-LAST_WORDS:] or f"psql ended with exit code {code}"
 
 
 def ensure_scratch(url: URL, scratch: URL) -> None:

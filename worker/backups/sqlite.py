@@ -73,11 +73,46 @@ class SqliteDatabase:
         with tempfile.TemporaryDirectory(dir=self.folder, prefix=".drill-") as folder:
             yield SqliteScratch(Path(folder) / "drill.db")
 
+    def keeps_itself(self) -> bool:
+        return True
+
+    def check_unused(self) -> None:
+        """A file does not say who uses it: whoever puts one back asks the process manager."""
+
+    def take_over(self, scratch: SqliteScratch, aside: str) -> Path | None:
+        """By renaming. What has not been written into the old file yet goes along with it."""
+        with closing(sqlite3.connect(scratch.file)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        flush(scratch.file)
+        kept = self.put_aside(aside) if self.file.exists() else None
+        scratch.file.replace(self.file)
+        flush(self.folder)
+        return kept
+
+    def put_aside(self, name: str) -> Path:
+        """The file stays in its place too, so that whoever is interrupted here finds a database."""
+        kept = self.folder / f"{name}.db"
+        os.link(self.file, kept)
+        for suffix in ("-wal", "-shm"):
+            beside = self.file.with_name(self.file.name + suffix)
+            if beside.exists():
+                beside.rename(kept.with_name(kept.name + suffix))
+        return kept
+
     def forget_unfinished(self) -> None:
         for path in self.folder.glob(".backup-*.db*"):
             path.unlink(missing_ok=True)
         for drill in self.folder.glob(".drill-*"):
             shutil.rmtree(drill, ignore_errors=True)
+
+
+def flush(path: Path) -> None:
+    """Of a folder too: what was renamed in it stays renamed."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def statements(lines: Iterator[str]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from worker.embedded.packages import TO_RUN, TO_RUN_ANSIBLE, TO_TEST, ensure_pac
 from worker.embedded.places import Places, find_places
 from worker.embedded.say import say, stop
 
-COMMANDS = "up|down|status|reset|support|console|audit|ansible|with-tools|with-test-machine"
+COMMANDS = "up|down|status|reset|restore|support|console|audit|ansible|with-tools|with-test-machine"
 USAGE = f"python3 -m worker.embedded.bootstrap {COMMANDS} ..."
 
 
@@ -30,6 +30,11 @@ def main(arguments: list[str]) -> NoReturn:
         check_own_name()
         check_writable(places)
         check_disk(places)
+        ensure_packages(TO_RUN, places.log / "install.log")
+        become_worker(places, ensure(places, "portal"), arguments)
+    if command == "restore":
+        # A fresh machine has nothing yet: what is to be put back comes before the first make up.
+        check_writable(places)
         ensure_packages(TO_RUN, places.log / "install.log")
         become_worker(places, ensure(places, "portal"), arguments)
     if command in {"down", "status", "reset", "support", "console", "audit"}:

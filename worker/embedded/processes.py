@@ -9,7 +9,7 @@ import psutil
 from worker.embedded.places import Places
 
 MODULES = {"gunicorn", "worker", "supervisor.supervisord"}
-PERSONS_COMMANDS = {"up", "down", "status", "reset", "support", "console"}
+PERSONS_COMMANDS = {"up", "down", "status", "reset", "restore", "support", "console"}
 
 
 def of_installation(places: Places) -> list[psutil.Process]:

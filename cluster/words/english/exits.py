@@ -27,6 +27,7 @@ SENTENCES = {
     "exit.not_started": "It could not be started on the node.",
     "exit.not_started.cause": "It could not be started. {cause:code}",
     "exit.lost": "Its end was not recorded: the process that watched it disappeared.",
+    "exit.restored": "It ran when {name} was made at {at:clock}; what became of it since is not known.",
     "exit.interrupted_each_time": (
         "{in_a_row} attempts in a row were interrupted as soon as they began, the last on {node}: {cause:code} "
         "It is not tried again."
@@ -70,6 +71,7 @@ HINTS = {
     "exit.executor_disagrees": (
         "Either the program has written that record itself, or something outside ended it in its last moment."
     ),
+    "exit.restored": "The database was put back from that backup. Duplicate the job to try again.",
     "exit.interrupted_each_time": (
         "Its program is not to blame: an administrator has to look at the node. Duplicate the job to try again."
     ),

@@ -44,6 +44,10 @@ SENTENCES = {
     "job.adopted": "Found running after a restart of the services; it had gone on meanwhile.",
     "job.stop_requested": "{by} asked to stop it.",
     "job.held": "{by} held it: it does not start until it is let go.",
+    "job.held_by_restore": (
+        "Held: it waited when {name} was made at {at:clock}, from which the database was put back, "
+        "and may have run since."
+    ),
     "job.released": "{by} let it go; it waits again where it stood.",
     "job.moved": "{by} moved it to the end of its line.",
     "job.moved.before": "{by} moved it: it stands before job-{before} now.",

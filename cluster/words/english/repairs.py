@@ -27,6 +27,13 @@ SENTENCES = {
         "There is no database {name} in which a backup could be tried, and this role may make none."
     ),
     "backup.zstd_failed": "zstd ended with exit code {exit_code}: {said}",
+    "restore.no_file": "There is no file {file}.",
+    "restore.foreign": "{name} is no backup of Groundcrew: those are called groundcrew-YYYYMMDD-hhmmss.sql.zst.",
+    "restore.no_manifest": "{manifest} is not beside the backup, or cannot be read.",
+    "restore.damaged": "{name} cannot be put back: {problem}.",
+    "restore.newer": "{name} is of a newer Groundcrew: its migration is {found}, this one knows {known}.",
+    "restore.in_use": "{count:number} connections use the database: services still run.",
+    "restore.not_taken": "PostgreSQL did not take it: {problem}. What was there is as it was.",
     "backup.none": "There is no backup in {folder}.",
     "backup.no_room": "A backup needs {needed:bytes} on the disk, and {free:bytes} are free.",
     "backup.broken": "{name} cannot be restored: {problem}.",
@@ -72,6 +79,9 @@ SENTENCES = {
         "Entry {entry} of the access log was changed after it was sealed; it now says {at:clock}."
     ),
     "audit.entry_added": "Entry {entry} of the access log was put between others that had been sealed.",
+    "audit.epoch_changed": (
+        "What was before epoch {epoch} of the access log, up to seal {seal}, is not what was put back then."
+    ),
     "audit.cut": (
         "Seal {seal}, which {where} has written down, is not in the access log: its end was cut off, "
         "or an older database was put in place."
@@ -97,17 +107,25 @@ HINTS = {
     "repair.catalogue_broken": "Mend the file, or remove it.",
     "backup.broken": "The older ones that were proved are kept. Look at the disk, then back up again.",
     "backup.damaged": "Newer and other ones are good. Look at the disk that they lie on.",
+    "restore.no_file": "Give the path of a file groundcrew-YYYYMMDD-hhmmss.sql.zst, with its .json beside it.",
+    "restore.foreign": "Do not rename backups: the name says which manifest belongs to it.",
+    "restore.no_manifest": "Copy it along too; without it nobody can tell whether the backup is whole.",
+    "restore.damaged": "Nothing was changed. Take an older backup, or the copy on the other machine.",
+    "restore.newer": "Nothing was changed. Install that version of Groundcrew first, then put it back.",
+    "restore.in_use": "Stop the services first: make down, or systemctl stop 'groundcrew-*'.",
     "backup.no_room": "Make room, then try again; the older backups are kept.",
     "backup.no_program": "Install PostgreSQL's programs of that version, then back up again.",
     "backup.no_scratch": "Run site.yml again: it makes that database. The backup was written and not tried.",
     "backup.zstd_failed": "Where the disk is full, make room; then back up again. The older backups are kept.",
     "audit.other_key": "Put the old key back, or begin a new log after keeping this one.",
+    "audit.epoch_changed": "Compare with the backup from which it was put back: it has what was changed.",
     "audit.cut": "Keep the backup: it has the entries that are gone.",
 }
 
 TITLES = {
     "repair": "The repair",
     "backup": "The backup",
+    "restore": "Putting a backup back",
     "check": "Verification",
     "leftover": "Of no use any more",
     "audit": "Access log",
@@ -136,6 +154,8 @@ WORDS = {
     "step.backup_look": "Look whether the older ones are what they were",
     "step.backup_tidy": "Let go of what is older than it need be",
     "action.backup.asked": "Nightly backup asked for",
+    "action.backup.restored": "Database put back from a backup",
+    "action.audit.epoch": "A new epoch of the access log begins",
     "audit.kind.backup": "Backups",
     "step.prepare_ansible": "Prepare Ansible",
     "step.look_before": "Look before anything is changed",

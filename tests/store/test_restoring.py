@@ -1,0 +1,236 @@
+"""A backup that is put back: people and history are there, nothing starts twice, and the access log says so."""
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select, text
+from sqlalchemy.engine import make_url
+
+from cluster.domain.errors import Refused
+from cluster.domain.states import JobState, OperationKind, OperationState
+from cluster.services import backups, operations, sessions
+from cluster.services.audit_seals import Anchor, check_audit, read_anchor, seal_entries
+from cluster.services.context import Cluster
+from cluster.store.audit import AuditEntry, write_entry
+from cluster.store.jobs import Attempt, Job
+from cluster.store.nodes import Allocation
+from cluster.store.operations import Operation
+from cluster.store.users import SignInSession, User
+from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, an_administrator, holding
+from tests.conftest import Clock
+from worker.audit_anchors import anchors_of
+from worker.backups import postgresql as pg
+from worker.backups.dump import make_backup, write_manifest
+from worker.backups.put_back import PutBack, put_back
+
+
+@pytest.fixture
+def lab(cluster: Cluster, clock: Clock) -> Cluster:
+    """One job runs and one waits; an operation is open, somebody is signed in, three entries are sealed."""
+    (cluster.settings.state_dir / "database").mkdir(exist_ok=True)
+    person = an_administrator(cluster, "hjkim")
+    training = a_training(cluster, a_workspace(cluster, person))
+    node = a_node(cluster)
+    holding(cluster, a_job(cluster, training, state=JobState.RUNNING, fence=1, name="running"), node.units)
+    a_job(cluster, training, name="waiting")
+    sessions.begin_session(cluster, person.id, "192.0.2.7", "a browser")
+    with cluster.store.write() as session:
+        operations.request_operation(session, OperationKind.DATASET_DELETE, 1, actor_of(person), clock())
+        for number in range(2):
+            write_entry(session, clock(), actor_of(person), "job.submitted", number)
+    clock.move(minutes=2)
+    seal_entries(cluster)
+    return cluster
+
+
+def backed_up(lab: Cluster) -> Path:
+    return lab.settings.backups / str(make_backup(lab.settings, lab.clock(), read_anchor(lab))["name"])
+
+
+def restored(lab: Cluster, file: Path, holds: bool = True) -> PutBack:
+    lab.store.close()  # As the services that are stopped have closed theirs.
+    return put_back(lab.settings, file, lab.clock, holds)
+
+
+def life_goes_on(lab: Cluster, clock: Clock) -> None:
+    """What is lost with the restore: another person, another job, the end of the first one, more seals."""
+    clock.move(hours=5)
+    person = an_administrator(lab, "minji")
+    with lab.store.write() as session:
+        waiting = session.scalars(select(Job).where(Job.name == "waiting")).one()
+        waiting.state, waiting.ended_at, waiting.end_code = JobState.FINISHED, clock(), "exit.finished"
+        write_entry(session, clock(), actor_of(person), "user.created", person.id)
+    clock.move(minutes=2)
+    seal_entries(lab)
+
+
+def test_people_and_history_are_there_and_what_was_there_is_kept(lab: Cluster, clock: Clock) -> None:
+    file = backed_up(lab)
+    life_goes_on(lab, clock)
+    done = restored(lab, file)
+    with lab.store.read() as session:
+        names = set(session.scalars(select(User.name)))
+    assert "hjkim" in names and "minji" not in names
+    assert done.aside is not None and done.aside.name.startswith("before-restore-")
+    if lab.store.is_sqlite:
+        with closing(sqlite3.connect(done.aside)) as old:
+            assert ("minji",) in old.execute("SELECT name FROM users").fetchall()
+    else:
+        assert done.aside.with_name(done.aside.name + ".json").exists()
+    assert done.aside.name not in [each.name for each in backups.read_backups(lab.settings.backups)]
+
+
+def test_what_ran_is_lost_and_what_waited_is_held(lab: Cluster, clock: Clock) -> None:
+    file = backed_up(lab)
+    made_at = clock()
+    clock.move(hours=9)
+    settled = restored(lab, file).settled
+    assert (settled.lost, settled.held, settled.operations, settled.sessions) == (1, 1, 1, 1)
+    with lab.store.read() as session:
+        running, waiting = (
+            session.scalars(select(Job).where(Job.name == name)).one() for name in ("running", "waiting")
+        )
+        assert (running.state, running.end_code, running.ended_at) == (
+            JobState.FAILED,
+            "exit.restored",
+            made_at,
+        )
+        assert (waiting.state, waiting.held_at, waiting.waiting_code) == (
+            JobState.WAITING,
+            clock(),
+            "waiting.on_hold",
+        )
+        assert waiting.events[-1].code == "job.held_by_restore" and running.events[-1].code == "exit.restored"
+        assert session.scalars(select(Attempt).where(Attempt.ended_at.is_(None))).all() == []
+        assert {each.ended_at for each in session.scalars(select(Allocation))} == {made_at}
+        assert session.scalars(select(SignInSession).where(SignInSession.ended_at.is_(None))).all() == []
+        assert session.scalars(select(Operation)).one().state is OperationState.INTERRUPTED
+
+
+def test_jobs_go_on_where_the_administrator_says_so(lab: Cluster) -> None:
+    assert restored(lab, backed_up(lab), holds=False).settled.held == 0
+    with lab.store.read() as session:
+        assert session.scalars(select(Job).where(Job.name == "waiting")).one().held_at is None
+
+
+def test_no_number_is_given_out_twice(lab: Cluster) -> None:
+    file = backed_up(lab)
+    (lab.settings.storage_dir / "workspaces" / "1" / "jobs" / "4711").mkdir(parents=True)
+    restored(lab, file)
+    workspace = a_workspace(lab)
+    job = a_job(lab, a_training(lab, workspace))
+    assert job.id > 5711 and workspace.id > 1000
+
+
+def test_the_access_log_begins_an_epoch_and_verifies(lab: Cluster, clock: Clock) -> None:
+    file = backed_up(lab)
+    life_goes_on(lab, clock)
+    backed_up(lab)  # Its anchor is of the life that is left.
+    clock.move(hours=1)
+    assert (restored(lab, file).settled.epoch, check_audit(lab, anchors_of(lab.settings)).found) == (2, None)
+    clock.move(days=1)
+    backed_up(lab)
+    restored(lab, file)
+    assert check_audit(lab, anchors_of(lab.settings)).found is None
+    with lab.store.read() as session:
+        assert (
+            session.scalars(select(AuditEntry.action).order_by(AuditEntry.id.desc())).first() == "audit.epoch"
+        )
+
+
+def with_key(lab: Cluster, key: str) -> Cluster:
+    return replace(lab, settings=replace(lab.settings, audit_key=key))
+
+
+def test_without_the_old_key_the_old_epoch_is_kept_by_its_digest(lab: Cluster, clock: Clock) -> None:
+    file = backed_up(lab)
+    fresh = with_key(lab, "of the fresh machine")
+    assert restored(fresh, file).settled.audit == "audit.other_key"
+    assert check_audit(fresh, anchors_of(fresh.settings)).found is None
+    tamper(fresh, "UPDATE audit_entries SET actor_name = 'somebody' WHERE id = 2")
+    found = check_audit(fresh, anchors_of(fresh.settings)).found
+    assert found is not None and (found.code, found.data["epoch"]) == ("audit.epoch_changed", 2)
+    assert check_audit(with_key(lab, "a third one"), []).found is not None
+
+
+def test_a_cut_end_cannot_be_passed_off_as_a_restore(lab: Cluster, clock: Clock) -> None:
+    life_goes_on(lab, clock)
+    anchor = read_anchor(lab)
+    assert anchor is not None
+    tamper(lab, "DELETE FROM audit_seals WHERE id = 2", "DELETE FROM audit_entries WHERE id > 3")
+    said = {"epoch": 2, "name": "x", "sha256": "x", "made_at": "2026-01-01T00:00:00+00:00", "seal": 1, "last": 3,
+            "digest": "x", "left": ["the night's"], "was": "", "mac": "0" * 64}  # fmt: skip
+    with lab.store.write() as session:
+        write_entry(session, clock(), actor_of(an_administrator(lab)), "audit.epoch", None, **said)
+    found = check_audit(lab, [Anchor("the night's", *anchor, clock())]).found
+    assert found is not None and found.code == "audit.cut"
+
+
+def tamper(lab: Cluster, *statements: str) -> None:
+    with lab.store.write() as session:
+        if lab.store.is_sqlite:
+            for table in ("audit_entries", "audit_seals"):
+                for kind in ("update", "delete", "replace"):
+                    session.execute(text(f"DROP TRIGGER {table}_no_{kind}"))
+        else:
+            session.execute(text("SET LOCAL session_replication_role = replica"))
+        for statement in statements:
+            session.execute(text(statement))
+
+
+def refusal(lab: Cluster, file: Path) -> str:
+    """Its code; what was there must be as it was."""
+    with pytest.raises(Refused) as refused:
+        restored(lab, file)
+    with lab.store.read() as session:
+        assert session.scalars(select(Job).where(Job.name == "running")).one().state is JobState.RUNNING
+    return refused.value.code
+
+
+def test_what_is_no_whole_backup_of_ours_is_refused_by_name(lab: Cluster, tmp_path: Path) -> None:
+    file = backed_up(lab)
+    manifest = json.loads(file.with_name(file.name + ".json").read_text())
+    assert refusal(lab, tmp_path / "nothing") == "restore.no_file"
+    (tmp_path / "dump.sql").write_text("SELECT 1;")
+    assert refusal(lab, tmp_path / "dump.sql") == "restore.foreign"
+    write_manifest(file.parent, manifest | {"revision": "0999"})
+    assert refusal(lab, file) == "restore.newer"
+    write_manifest(file.parent, manifest | {"database": "oracle"})
+    assert refusal(lab, file) == "restore.damaged"
+    write_manifest(file.parent, manifest | {"rows": manifest["rows"] | {"users": 99}})
+    assert refusal(lab, file) == "restore.damaged"
+    write_manifest(file.parent, manifest)
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    assert refusal(lab, file) == "restore.damaged"
+    file.with_name(file.name + ".json").unlink()
+    assert refusal(lab, file) == "restore.no_manifest"
+
+
+def test_while_somebody_uses_the_database_nothing_is_put_back(lab: Cluster, database_kind: str) -> None:
+    file = backed_up(lab)
+    if database_kind == "sqlite":
+        return  # A file does not know; make restore asks the process manager.
+    with pg.connect(make_url(lab.settings.database_url)):
+        assert refusal(lab, file) == "restore.in_use"
+
+
+def test_on_a_machine_that_has_no_database_yet(lab: Cluster, database_kind: str, tmp_path: Path) -> None:
+    file = backed_up(lab)
+    lab.store.close()
+    url = make_url(lab.settings.database_url)
+    if database_kind == "sqlite":
+        for path in (lab.settings.state_dir / "database").glob("groundcrew.db*"):
+            path.unlink()
+    else:
+        with pg.connect(url) as connection:
+            for statement in pg.emptying(connection):
+                connection.execute(statement)
+    assert restored(lab, file).aside is None
+    with lab.store.read() as session:
+        assert "hjkim" in set(session.scalars(select(User.name)))
