@@ -9,6 +9,7 @@ import pytest
 
 from cluster.services.context import Cluster
 from tests.builders import a_repair_run, a_user, an_administrator
+from worker.embedded import support
 from worker.embedded.places import Places
 from worker.embedded.redaction import GONE, redact
 from worker.embedded.support import TAIL_BYTES, write_bundle
@@ -92,6 +93,23 @@ def test_a_database_that_is_away_is_said_in_its_place(places: Places) -> None:
     for name in ("states.json", "counts.json", "repairs.json", "services.json"):
         assert "not_read" in json.loads(files[name]), name
     assert CANARIES["database"] not in "".join(files.values())
+
+
+def test_settings_that_stop_the_start_stop_no_bundle(places: Places) -> None:
+    """And the log that says so is in it."""
+    (places.log / "scheduler.log").write_text("GROUNDCREW_BACKUP_AT is wrong\n")
+    wrong = settings_of(places, "sqlite:////nowhere/x.db") | {"GROUNDCREW_BACKUP_AT": "99:99"}
+    files = read(write_bundle(places, wrong, NOW))
+    assert "GROUNDCREW_BACKUP_AT" in json.loads(files["states.json"])["not_read"]
+    assert files["log/scheduler.log"] == "GROUNDCREW_BACKUP_AT is wrong\n"
+
+
+def test_a_log_that_is_rotated_away_meanwhile_is_said_in_its_place(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(support, "newest_logs", lambda folder: [folder / "portal.log"])
+    files = read(write_bundle(places, settings_of(places, "sqlite:////nowhere/x.db"), NOW))
+    assert "not_read" in json.loads(files["log/portal.log"])
 
 
 def test_only_the_end_of_a_long_log_goes_in_by_whole_lines(places: Places) -> None:

@@ -6,9 +6,13 @@ import platform
 import sys
 import tarfile
 import time
+import xmlrpc.client
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
+from http.client import HTTPException
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
@@ -16,6 +20,8 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 
+from cluster.domain.errors import GroundcrewError
+from cluster.services.context import Cluster
 from cluster.services.metrics import read_numbers
 from cluster.services.repairs import list_runs
 from cluster.services.users import service_actor
@@ -65,24 +71,36 @@ def parts(places: Places, settings: dict[str, str]) -> Iterator[tuple[str, str]]
     """Name and text of each file."""
     yield "versions.json", as_text(versions())
     yield "settings.json", as_text(shown_settings(settings))
-    yield "services.json", attempt(lambda: [asdict(each) for each in Supervisor(places).processes()])
-    yield "states.json", attempt(lambda: states(settings))
-    yield "counts.json", attempt(lambda: counts(settings))
-    yield "repairs.json", attempt(lambda: repair_runs(settings))
+    yield "services.json", attempt(lambda: as_text([asdict(each) for each in Supervisor(places).processes()]))
+    for name, read in (("states", states), ("counts", counts), ("repairs", repair_runs)):
+        yield f"{name}.json", attempt(partial(ask, settings, read))
     for path in newest_logs(places.log):
-        yield f"log/{path.name}", tail(path)
+        yield f"log/{path.name}", attempt(partial(tail, path))
 
 
 def as_text(value: Any) -> str:
     return json.dumps(value, indent=1, default=str, ensure_ascii=False) + "\n"
 
 
-def attempt(read: Callable[[], Any]) -> str:
+def attempt(read: Callable[[], str]) -> str:
     """The bundle is wanted most where something is down: then its file says what."""
     try:
-        return as_text(read())
-    except (SQLAlchemyError, OSError, ValueError) as error:
+        return read()
+    except (
+        SQLAlchemyError,
+        GroundcrewError,
+        OSError,
+        ValueError,
+        HTTPException,
+        xmlrpc.client.Error,
+    ) as error:
         return as_text({"not_read": f"{type(error).__name__}: {error}"})
+
+
+def ask(settings: dict[str, str], read: Callable[[Cluster], Any]) -> str:
+    cluster = open_cluster(Settings.from_environment(settings))
+    with closing(cluster.store):
+        return as_text(read(cluster))
 
 
 def versions() -> dict[str, Any]:
@@ -96,13 +114,12 @@ def versions() -> dict[str, Any]:
     }
 
 
-def states(settings: dict[str, str]) -> dict[str, Any]:
-    return asdict(read_numbers(open_cluster(Settings.from_environment(settings))))
+def states(cluster: Cluster) -> dict[str, Any]:
+    return asdict(read_numbers(cluster))
 
 
-def counts(settings: dict[str, str]) -> dict[str, int]:
+def counts(cluster: Cluster) -> dict[str, int]:
     """Rows by table."""
-    cluster = open_cluster(Settings.from_environment(settings))
     with cluster.store.read() as session:
         return {
             table.name: session.scalar(select(func.count()).select_from(table)) or 0
@@ -110,9 +127,8 @@ def counts(settings: dict[str, str]) -> dict[str, int]:
         }
 
 
-def repair_runs(settings: dict[str, str]) -> list[dict[str, Any]]:
+def repair_runs(cluster: Cluster) -> list[dict[str, Any]]:
     """The last ones: what the checks said before and after, not who asked or why."""
-    cluster = open_cluster(Settings.from_environment(settings))
     shown = ("id", "name", "target", "asked_at", "started_at", "ended_at", "verdict", "playbook_rc")
     lists = ("before", "checks", "tasks")
     runs = list_runs(cluster, service_actor(cluster))
