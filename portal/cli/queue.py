@@ -12,6 +12,10 @@ from .output import clock, output_option, show_table
 from .words import say
 
 
+MORE_WAIT = "More jobs wait behind these: --limit, --workspace or --mine show others."
+MORE_RUN = "More jobs run than these: --limit, --workspace or --mine show others."
+
+
 @click.command()
 @click.option("-w", "--workspace", metavar="NAME", help="The whole line of one workspace.")
 @click.option("--mine", is_flag=True)
@@ -39,7 +43,7 @@ def queue(
     else:
         show_table(answer["waiting"], WAITING, output)
     if answer["next_cursor"]:
-        click.echo(say("More jobs wait behind these: --limit, --workspace or --mine show others."), err=True)
+        click.echo(say(MORE_RUN if state == "running" else MORE_WAIT), err=True)
 
 
 def find_workspace(client: Client, name: str) -> int:
@@ -55,7 +59,11 @@ def starts(waiting: dict[str, Any] | None) -> str:
 
 
 def local(moment: str | None) -> str:
-    return datetime.fromisoformat(moment).astimezone().strftime("%H:%M") if moment else ""
+    """The day as well where it is not today."""
+    if moment is None:
+        return ""
+    here = datetime.fromisoformat(moment).astimezone()
+    return here.strftime("%H:%M") if here.date() == datetime.now(here.tzinfo).date() else clock(moment)
 
 
 WAITING: dict[str, Callable[[Any], Any]] = {

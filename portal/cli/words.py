@@ -53,6 +53,9 @@ KOREAN = {
     "More jobs wait behind these: --limit, --workspace or --mine show others.": (
         "뒤에 기다리는 작업이 더 있습니다: --limit, --workspace, --mine으로 봅니다."
     ),
+    "More jobs run than these: --limit, --workspace or --mine show others.": (
+        "실행 중인 작업이 더 있습니다: --limit, --workspace, --mine으로 봅니다."
+    ),
     "Starts": "시작",
     "Ends": "끝",
     "Progress": "진행",

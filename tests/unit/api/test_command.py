@@ -5,7 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,6 +20,7 @@ from cluster.services import storage
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Unit
 from portal.cli import main
+from portal.cli.queue import local
 from portal.cli.words import KOREAN
 from tests.builders import a_job, an_administrator, holding
 from tests.unit.api.conftest import Lab
@@ -216,3 +217,20 @@ def test_the_queue_is_told_by_state(lab: Lab, run: Run) -> None:
     waiting = run("queue", "--state", "waiting").stdout
     assert f"job-{waits.id}" in waiting and f"job-{runs.id} ends" in waiting
     assert f"job-{waits.id}" not in run("queue", "--state", "held").stdout
+
+
+def test_a_queue_that_goes_on_says_what_there_is_more_of(lab: Lab, run: Run) -> None:
+    with lab.cluster.store.read() as session:
+        units = list(session.query(Unit))
+    for unit in units[:2]:
+        holding(lab.cluster, a_job(lab.cluster, lab.training, lab.member, 1, JobState.RUNNING), [unit])
+        a_job(lab.cluster, lab.training, lab.member)
+    for state, said in (("running", "More jobs run"), ("waiting", "More jobs wait")):
+        assert said in run("queue", "--state", state, "--limit", "1").stderr
+
+
+def test_a_moment_of_another_day_says_which() -> None:
+    now = datetime.now().astimezone()
+    later = (now + timedelta(days=3)).astimezone()
+    assert (local(now.isoformat()), local(later.isoformat())) == (f"{now:%H:%M}", f"{later:%Y-%m-%d %H:%M}")
+    assert local(None) == ""
