@@ -11,7 +11,6 @@ from .client import Client
 from .output import clock, output_option, show_table
 from .words import say
 
-
 MORE_WAIT = "More jobs wait behind these: --limit, --workspace or --mine show others."
 MORE_RUN = "More jobs run than these: --limit, --workspace or --mine show others."
 
