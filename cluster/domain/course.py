@@ -41,9 +41,6 @@ class Progress:
     latest_at: datetime | None = None
 
 
-NO_PROGRESS = Progress()
-
-
 def parse_course(said: Any) -> Course | None:
     """From what a shim wrote; None where it makes no sense: the file may be a stranger's."""
     if not isinstance(said, dict) or not isinstance(marks := said.get("marks"), list):

@@ -72,10 +72,6 @@ def next_state(state: JobState, event: Event) -> JobState:
         raise Conflict(code, state=state.value, event=event.value) from None
 
 
-def can_be_stopped(state: JobState) -> bool:
-    return (state, Event.STOP_REQUESTED) in TRANSITIONS
-
-
 @dataclass(frozen=True)
 class JobRequest:
     """What a form or a REST body asks for. `command`: [script, argument, …], empty for a built-in model."""

@@ -3,7 +3,6 @@
 from cluster.domain.common_passwords import COMMON_PASSWORDS
 from cluster.domain.errors import Refused
 
-POLICIES = ("asvs", "classic")
 CLASSIC_SIGNS = "~!@#$%^&*<>?"
 ROWS = ("abcdefghijklmnopqrstuvwxyz", "01234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
 

@@ -5,9 +5,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload
 
@@ -250,12 +249,6 @@ def list_runs(
         return list(session.scalars(query))
 
 
-def count_under_way(cluster: Cluster) -> int:
-    query = select(func.count(RepairRun.id)).where(RepairRun.ended_at.is_(None))
-    with cluster.store.read() as session:
-        return session.scalar(query) or 0
-
-
 def cancel_repair(cluster: Cluster, actor: Actor, run_id: int) -> RepairRun:
     """The first time the playbook is asked to end, the second time it is ended. Raises Conflict once it is over."""
     require_administrator(actor)
@@ -271,9 +264,3 @@ def cancel_repair(cluster: Cluster, actor: Actor, run_id: int) -> RepairRun:
         write_entry(session, now, actor, "repair.cancelled", run.id, name=run.name, forced=run.is_forced)
     cluster.bell.ring("operations", run.operation_id or 0)
     return run
-
-
-def changed_tasks(cluster: Cluster, run: RepairRun) -> dict[str, Any]:
-    """Korean for the run's own tasks, by their name; empty where the catalogue has them no more."""
-    entry = read_catalogue(cluster).get(run.name)
-    return {task.en: task for task in entry.repair.tasks} if entry else {}

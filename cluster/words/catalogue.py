@@ -31,9 +31,6 @@ class Catalogue:
         """The text for this context, else the one for any."""
         return self._find(context, english) or self.gettext(english)
 
-    def npgettext(self, context: str, singular: str, plural: str, number: int) -> str:
-        return self._find(context, singular) or self.ngettext(singular, plural, number)
-
     def _find(self, context: str | None, english: str) -> str:
         found = self.texts.get((context, english), ("",))
         return found[0]

@@ -24,10 +24,6 @@ class Step(StrEnum):
     CONTENTS = "contents"
 
 
-PLANNED = tuple(step for step in Step if step is not Step.WAIT)
-"""What a page may show as still to come."""
-
-
 @dataclass
 class Progress:
     """One step's progress; it never goes back, and is told again on each tick."""

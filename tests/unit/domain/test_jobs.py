@@ -38,14 +38,6 @@ def test_the_table_is_whole() -> None:
     assert len(CELLS) == len(JobState) * len(Event)
 
 
-def test_only_what_has_not_ended_can_be_stopped() -> None:
-    assert [state for state in JobState if not jobs.can_be_stopped(state)] == [
-        "finished",
-        "failed",
-        "stopped",
-    ]
-
-
 def request(**changes: object) -> JobRequest:
     usual: dict[str, object] = {"name": "lenet", "units": 2, "launcher": Launcher.HOROVOD}
     return JobRequest(**(usual | changes))  # type: ignore[arg-type]

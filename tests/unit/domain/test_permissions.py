@@ -123,13 +123,6 @@ def test_what_has_no_viewers_is_forbidden_rather_than_missing() -> None:
     permissions.require_administrator(actor(ADMINISTRATOR))
 
 
-def test_a_token_does_what_its_scopes_say() -> None:
-    permissions.require_scope(Actor(1, "kim"), "write")
-    permissions.require_scope(Actor(1, "kim", scopes=frozenset({"read", "write"})), "write")
-    with pytest.raises(Forbidden, match="forbidden.scope"):
-        permissions.require_scope(Actor(1, "kim", scopes=frozenset({"read"})), "write")
-
-
 def test_a_token_is_no_person() -> None:
     permissions.require_person(Actor(1, "kim"))
     with pytest.raises(Forbidden, match="forbidden.token_is_no_person"):

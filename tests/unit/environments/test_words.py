@@ -7,7 +7,7 @@ import pytest
 
 from cluster.words import LANGUAGES, has_words, hint, say, step, word
 from worker.environments.description import read_description
-from worker.environments.steps import PLANNED, Step
+from worker.environments.steps import Step
 
 PACKAGE = Path(__file__).parents[3] / "worker" / "environments"
 CODES = sorted(
@@ -43,11 +43,6 @@ def test_each_purpose_is_said(purpose: str) -> None:
 @pytest.mark.parametrize("code", Step)
 def test_each_step_has_a_name(code: Step) -> None:
     assert step(code, "en") not in (code, step(code, "ko"))
-
-
-def test_waiting_is_no_step_to_come() -> None:
-    assert Step.WAIT not in PLANNED
-    assert len(PLANNED) == len(Step) - 1
 
 
 def test_how_much_room_is_needed_is_said() -> None:

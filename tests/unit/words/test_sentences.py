@@ -280,8 +280,6 @@ def test_one_english_may_need_two_translations() -> None:
     assert catalogue.gettext("Close") == "Close"
     assert catalogue.ngettext("%d jobs", "%d jobs", 1) == "%d건"
     assert [catalogue.ngettext("one", "many", n) for n in (0, 1, 2)] == ["many", "one", "many"]
-    assert catalogue.npgettext("state", "one", "many", 2) == "many"
-    assert catalogue.npgettext("state", "Open", "Open", 2) == "열림"
 
 
 def test_a_language_without_files_is_empty(tmp_path: Any) -> None:
