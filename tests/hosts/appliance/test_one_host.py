@@ -17,7 +17,7 @@ MOST_EXPOSED = {"portal": 2.0, "stream": 2.0}
 AUTHORITY = "/etc/groundcrew/tls/authority.pem"
 KILLED_IN = (
     "base : Let the host know itself and the master by name",
-    "portal : Write the units, and the command that asks the application",
+    "portal : Write the units, and the commands that ask the application",
     "agent : Write the unit",
 )
 """In CI the first run is killed after each of these in turn: handlers that were notified are lost with it."""
@@ -118,7 +118,7 @@ DAMAGE = {
     "portal : Write the settings, those that all services share and those that each knows alone": (
         "rm /etc/groundcrew/portal.env"
     ),
-    "portal : Write the units, and the command that asks the application": (
+    "portal : Write the units, and the commands that ask the application": (
         "echo PrivateTmp=no >> /etc/systemd/system/groundcrew-portal.service"
     ),
     "portal : Bring the database and what jobs import to this version": "rm -r /var/lib/groundcrew/runtime/*",

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.hosts.appliance import test_hardware, test_one_host
+
 ROOT = Path(__file__).parents[3]
 ROLES = sorted(folder for folder in (ROOT / "roles").iterdir() if folder.is_dir())
 ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\w")
@@ -128,3 +130,10 @@ def test_every_role_that_changes_a_host_can_be_taken_off_in_the_opposite_order()
     for name in taken_off:
         assert (ROOT / "roles" / name / "tasks/uninstall.yml").exists(), name
     assert taken_off[-1] == "base" and taken_off[0] == "agent"
+
+
+def test_the_tasks_that_tests_on_hosts_name_are_there() -> None:
+    """On a host a name that is gone would be found out minutes later."""
+    names = {f"{role.name} : {task['name']}" for role in ROLES for task in tasks(role) if "name" in task}
+    assert {*test_one_host.KILLED_IN, *test_one_host.DAMAGE} - names == set()
+    assert [part for part in test_hardware.DAMAGE if not any(part in name for name in names)] == []
