@@ -14,11 +14,13 @@ from typing import Any
 
 from sqlalchemy.engine import make_url
 
+from cluster.crash_points import outside
 from cluster.domain.errors import Unavailable
 from cluster.services.backups import manifest_file
 from cluster.settings import Settings
 from cluster.store.migrate import file_of
 from worker.backups.content import BackupBroken
+from worker.backups.disk import check_words, told_when_full
 from worker.backups.kinds import Database
 from worker.backups.postgresql import PostgresqlDatabase
 from worker.backups.sqlite import SqliteDatabase
@@ -38,7 +40,7 @@ def make_backup(settings: Settings, now: datetime, anchor: tuple[int, str] | Non
 
     Raises Unavailable where what is needed for it is missing or fails.
     """
-    with alone(settings):
+    with alone(settings), told_when_full(settings.backups):
         forget_unfinished(settings)
         return write_out(settings, now, anchor)
 
@@ -46,15 +48,16 @@ def make_backup(settings: Settings, now: datetime, anchor: tuple[int, str] | Non
 def write_out(
     settings: Settings, now: datetime, anchor: tuple[int, str] | None, prefix: str = "groundcrew"
 ) -> dict[str, Any]:
+    """The manifest comes before the file that it describes: neither counts without the other."""
     folder, database = settings.backups, database_of(settings)
     name = f"{prefix}-{now.astimezone(settings.zone):%Y%m%d-%H%M%S}.sql.zst"
     try:
-        with database.reading() as reading:
+        with database.reading() as reading, outside("backups.text"):
             unfinished = write_text(folder / name, reading.pieces)
     except BackupBroken as broken:
         raise Unavailable("backup.unreadable", problem=str(broken)) from broken
     # Only now is it known that the text has come to its end.
-    size, digest = finish(unfinished, folder / name)
+    size, digest = measure(unfinished)
     manifest = {
         "name": name,
         "made_at": now.isoformat(),
@@ -66,7 +69,10 @@ def write_out(
         "audit_head": reading.content.audit_head,
         "audit_seal": anchor,
     }
-    write_manifest(folder, manifest)
+    with outside("backups.manifest"):
+        write_manifest(folder, manifest)
+    with outside("backups.file"):
+        unfinished.rename(folder / name)
     return manifest
 
 
@@ -82,7 +88,8 @@ def alone(settings: Settings) -> Iterator[None]:
 def check_room(settings: Settings) -> tuple[int, int]:
     """Bytes that are free and bytes that are needed. Raises Unavailable where copy and text would not fit."""
     needed = SPARE_BYTES + 2 * database_of(settings).size()
-    free = shutil.disk_usage(settings.state_dir).free
+    settings.backups.mkdir(parents=True, exist_ok=True, mode=0o700)
+    free = min(shutil.disk_usage(folder).free for folder in (settings.state_dir, settings.backups))
     if free < needed:
         raise Unavailable("backup.no_room", free=free, needed=needed)
     return free, needed
@@ -93,6 +100,9 @@ def forget_unfinished(settings: Settings) -> None:
     database_of(settings).forget_unfinished()
     for path in settings.backups.glob("*.unfinished"):
         path.unlink(missing_ok=True)
+    for path in settings.backups.glob("*.sql.zst.json"):
+        if not path.with_suffix("").exists():
+            path.unlink(missing_ok=True)
 
 
 def write_text(path: Path, pieces: Iterable[bytes]) -> Path:
@@ -101,18 +111,19 @@ def write_text(path: Path, pieces: Iterable[bytes]) -> Path:
     with suppress(FileNotFoundError):
         unfinished.unlink()
     with os.fdopen(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-        compress(pieces, file.fileno())
-        os.fsync(file.fileno())
+        try:
+            compress(pieces, file.fileno())
+            os.fsync(file.fileno())
+        except BaseException:
+            unfinished.unlink()  # On a full disk its bytes are the first that are needed.
+            raise
     return unfinished
 
 
-def finish(unfinished: Path, path: Path) -> tuple[int, str]:
-    """Bytes and SHA-256 of the file, which appears whole or not at all."""
-    with unfinished.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        size = os.fstat(file.fileno()).st_size
-    unfinished.rename(path)
-    return size, digest
+def measure(file: Path) -> tuple[int, str]:
+    """Bytes and SHA-256."""
+    with file.open("rb") as content:
+        return os.fstat(content.fileno()).st_size, hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def compress(pieces: Iterable[bytes], target: int) -> None:
@@ -126,12 +137,17 @@ def compress(pieces: Iterable[bytes], target: int) -> None:
             zstd.stdin.close()
         said = zstd.stderr.read().decode(errors="replace").strip()[-200:]
     if zstd.returncode != 0:
+        check_words(said)
         raise Unavailable("backup.zstd_failed", exit_code=zstd.returncode, said=said)
 
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     path = manifest_file(folder, manifest["name"])
     unfinished = path.with_suffix(".unfinished")
-    unfinished.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+    try:
+        unfinished.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+    except OSError:
+        unfinished.unlink()
+        raise
     unfinished.chmod(0o600)
     unfinished.rename(path)

@@ -18,6 +18,7 @@ from sqlalchemy.engine import URL
 from cluster.domain.errors import Refused, Unavailable
 from cluster.store.engine import Store
 from worker.backups.content import BackupBroken, read_content
+from worker.backups.disk import check_words
 from worker.backups.kinds import Reading
 
 INSTALLED = Path("/usr/lib/postgresql")
@@ -44,6 +45,7 @@ class PostgresqlScratch:
     def take(self, text: IO[bytes]) -> None:
         problem = read_back(self.address, iter(partial(text.read, PIECE), b""))
         if problem:
+            check_words(problem)
             raise BackupBroken(f"its text cannot be read back: {problem}")
 
     def check(self) -> None:

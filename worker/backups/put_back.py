@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from cluster.crash_points import outside
 from cluster.domain.errors import Refused
 from cluster.services.backups import NAME, manifest_file, read_manifest
 from cluster.services.context import Cluster
@@ -18,6 +19,7 @@ from cluster.store.engine import Store
 from cluster.store.migrate import head_revision, scripts, upgrade
 from worker.audit_anchors import anchors_of
 from worker.backups.content import BackupBroken
+from worker.backups.disk import told_when_full
 from worker.backups.dump import alone, database_of, forget_unfinished, write_out
 from worker.backups.invariants import check_invariants
 from worker.backups.kinds import Database
@@ -43,7 +45,7 @@ def put_back(settings: Settings, file: Path, now: Now, holds: bool = True) -> Pu
     Killed at any moment: either what was there is in its place, or what was put back is, whole and settled.
     """
     manifest, database = read_own(file), database_of(settings)
-    with alone(settings):
+    with alone(settings), told_when_full(settings.backups):
         forget_unfinished(settings)
         database.check_unused()
         try:
@@ -52,7 +54,8 @@ def put_back(settings: Settings, file: Path, now: Now, holds: bool = True) -> Pu
                 settled = settle(settings, scratch.url, manifest, now, holds)
                 written = keep_aside(settings, database, now())
                 name = f"{ASIDE}-{now().astimezone(settings.zone):%Y%m%d-%H%M%S}"
-                kept = database.take_over(scratch, name)
+                with outside("backups.take_over"):
+                    kept = database.take_over(scratch, name)
         except BackupBroken as broken:
             raise Refused("file", "restore.damaged", name=file.name, problem=str(broken)) from broken
     made_at = datetime.fromisoformat(manifest["made_at"])

@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from cluster.crash_points import outside
 from cluster.domain.audit import Found
 from cluster.domain.errors import Unavailable
 from cluster.services.audit_seals import Anchor, first_wrong_place
@@ -20,6 +21,7 @@ from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.migrate import head_revision
 from worker.backups.content import BackupBroken, Content, check_guards, compare, read_content
+from worker.backups.disk import told_when_full
 from worker.backups.dump import alone, database_of, forget_unfinished, write_manifest
 from worker.backups.invariants import check_invariants
 from worker.backups.kinds import Scratch
@@ -39,7 +41,7 @@ class NoBell:
 
 def prove_newest(settings: Settings, now: datetime) -> dict[str, Any]:
     """The manifest with how it went. Raises Unavailable where there is no backup."""
-    with alone(settings):
+    with alone(settings), told_when_full(settings.backups):
         forget_unfinished(settings)
         return prove_alone(settings, now)
 
@@ -88,7 +90,8 @@ def restored(settings: Settings, file: Path, manifest: dict[str, Any]) -> Iterat
     """In a scratch database, and what its manifest says. Raises BackupBroken, Unavailable."""
     check_digest(file, manifest["sha256"])
     with database_of(settings).scratch() as scratch:
-        unpack(file, scratch)
+        with outside("backups.scratch"):
+            unpack(file, scratch)
         scratch.check()
         store = Store(scratch.url)
         with closing(store), store.look() as connection:

@@ -9,11 +9,16 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO
 
+from cluster.crash_points import outside
 from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.migrate import file_of
 from worker.backups.content import BackupBroken, read_content
+from worker.backups.disk import check_words
 from worker.backups.kinds import Reading
+
+BEFORE = ("PRAGMA synchronous=OFF",)
+"""What is lost with the machine is a scratch database; one that is to stay is flushed at its end."""
 
 
 class SqliteScratch:
@@ -24,11 +29,13 @@ class SqliteScratch:
     def take(self, text: IO[bytes]) -> None:
         """Statement by statement, so that a large file needs no memory."""
         with closing(sqlite3.connect(self.file, isolation_level=None)) as database:
-            database.execute("PRAGMA synchronous=OFF")
+            for pragma in BEFORE:
+                database.execute(pragma)
             try:
                 for statement in statements(line.decode() for line in text):
                     database.execute(statement)
             except (sqlite3.Error, UnicodeDecodeError) as error:
+                check_words(str(error))
                 raise BackupBroken(f"its text cannot be read back: {error}") from error
 
     def check(self) -> None:
@@ -85,7 +92,8 @@ class SqliteDatabase:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         flush(scratch.file)
         kept = self.put_aside(aside) if self.file.exists() else None
-        scratch.file.replace(self.file)
+        with outside("backups.replace"):
+            scratch.file.replace(self.file)
         flush(self.folder)
         return kept
 

@@ -1,0 +1,32 @@
+"""A disk that becomes full while a backup is made or tried is no fault of the backup, and is told as what it is."""
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cluster.domain.errors import Unavailable
+
+SIGNS = ("No space left on device", "database or disk is full")
+
+
+class DiskFull(OSError):
+    """As a program that we started has said it."""
+
+
+def check_words(said: str) -> None:
+    """Raises DiskFull where a program's last words are that."""
+    if any(sign in said for sign in SIGNS):
+        raise DiskFull(errno.ENOSPC, said)
+
+
+@contextmanager
+def told_when_full(folder: Path) -> Iterator[None]:
+    """Raises Unavailable instead of whatever met the full disk."""
+    try:
+        yield
+    except (OSError, sqlite3.OperationalError) as error:
+        if getattr(error, "errno", None) == errno.ENOSPC or any(sign in str(error) for sign in SIGNS):
+            raise Unavailable("backup.disk_full", folder=str(folder)) from error
+        raise
