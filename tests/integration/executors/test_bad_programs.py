@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -20,14 +19,16 @@ def bench(process_bench: Bench) -> Bench:
 
 RAISES = "print('before')\nraise ValueError('boom')\n"
 FORKS_AND_EXITS = """
-import os, sys, time
+import os, time
+told, tells = os.pipe()
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
         print(os.getpid(), flush=True)
+        os.write(tells, b'.')
         time.sleep(1000)
     os._exit(0)
-time.sleep(0.3)
+os.read(told, 1)
 """
 NEVER_FLUSHES = "import sys\nsys.stdout.write('no newline, no flush')\n"
 BINARY = "import os\nos.write(1, bytes(range(256)) * 40)\n"
@@ -186,13 +187,13 @@ def test_a_kill_by_the_kernel_for_memory_is_known(bench: Bench) -> None:
     if group is None:
         pytest.skip("no memory cgroup to write to, or the kernel's log does not name our processes")
     plan = bench.script(
-        "import time\nwhile not __import__('os').path.exists('go'): time.sleep(0.05)\n" + hog_script()
+        "import os, time\nopen('begun', 'w').close()\n"
+        "while not os.path.exists('go'): time.sleep(0.05)\n" + hog_script()
     )
     try:
         bench.start(plan)
         usage = plan.folder / "control" / "usage.json"
-        until(lambda: usage.exists() and (plan.out / "rank-0.stdout").exists())
-        time.sleep(0.3)
+        until(lambda: usage.exists() and (plan.out / "work" / "begun").exists())
         for pid in descendants(bench.handles[-1]["pid"]):
             (group / "cgroup.procs").write_text(str(pid))
         (plan.out / "work" / "go").touch()
