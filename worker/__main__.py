@@ -1,4 +1,4 @@
-"""``python -m worker scheduler | tasks QUEUE | agent | appliance … | audit … | console | upkeep … | up | down | …``."""
+"""``python -m worker scheduler | tasks QUEUE | repairs | agent | appliance … | audit … | console | upkeep … | …``."""
 
 import sys
 from pkgutil import resolve_name
@@ -8,6 +8,7 @@ import structlog
 SERVICES = {
     "scheduler": "worker.scheduler:main",
     "tasks": "worker.tasks.guard:main",
+    "repairs": "worker.repair_watcher:main",
     "agent": "worker.agent:main",
 }
 FOR_A_PERSON = {

@@ -108,6 +108,12 @@ def require(action: str, relation: Relation, identity: object = None) -> None:
         raise Forbidden("forbidden." + action, allowed=sorted(MAY[action]))
 
 
+def require_scope(actor: Actor, scope: str) -> None:
+    """API tokens carry `read`, `write` or `repair`; a signed-in person has no limit. Raises Forbidden."""
+    if actor.scopes is not None and scope not in actor.scopes:
+        raise Forbidden("forbidden.scope", scope=scope)
+
+
 def require_person(actor: Actor) -> None:
     """An API token neither makes other ways in nor changes who may enter. Raises Forbidden."""
     if actor.scopes is not None:

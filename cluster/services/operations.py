@@ -54,7 +54,9 @@ def request_operation(
 
 
 def ring_operation(cluster: Cluster, operation: Operation) -> None:
-    cluster.bell.enqueue(operation.queue.value, operation.id)
+    """On servers repairs have no queue: their task worker looks at the rows, and Redis may be what it mends."""
+    if operation.queue is not Queue.REPAIR or cluster.settings.launcher != "systemd":
+        cluster.bell.enqueue(operation.queue.value, operation.id)
     cluster.bell.ring("operations", operation.id)
 
 

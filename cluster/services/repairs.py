@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from cluster.domain.errors import Conflict, NotFound
 from cluster.domain.people import Actor
-from cluster.domain.permissions import require_administrator, require_person
+from cluster.domain.permissions import require_administrator, require_scope
 from cluster.domain.repair_runs import Verdict
 from cluster.domain.repairs import Jobs, Repair, check_host, check_reason, check_typed, typical_seconds
 from cluster.domain.states import JobState, OperationKind, OperationState
@@ -181,7 +181,7 @@ def request_repair(
 ) -> RepairRun:
     """Raises Refused, Forbidden, NotFound, Conflict where the forecast has changed or another one runs there."""
     require_administrator(actor)
-    require_person(actor)
+    require_scope(actor, "repair")
     seen = forecast(cluster, actor, name)
     reason = check_reason(reason)
     check_typed(seen.repair, typed, seen.host)
@@ -252,6 +252,7 @@ def list_runs(
 def cancel_repair(cluster: Cluster, actor: Actor, run_id: int) -> RepairRun:
     """The first time the playbook is asked to end, the second time it is ended. Raises Conflict once it is over."""
     require_administrator(actor)
+    require_scope(actor, "repair")
     now = cluster.clock()
     with cluster.store.write() as session:
         run = session.get(RepairRun, run_id, with_for_update=True)

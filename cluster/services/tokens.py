@@ -15,7 +15,8 @@ from cluster.services.credentials import digest, is_same, new_secret
 from cluster.store.audit import write_entry
 from cluster.store.users import ApiToken, User, load_user
 
-SCOPES = ("read", "write")
+SCOPES = ("read", "write", "repair")
+"""Each includes those before it."""
 DEFAULT_DAYS, MOST_DAYS = 90, 365
 MOST_TOKENS = 50
 TOUCH_EVERY = timedelta(minutes=1)
@@ -36,7 +37,7 @@ BEARER = (
 def create_token(
     cluster: Cluster, actor: Actor, name: str, scopes: list[str], days: int = DEFAULT_DAYS
 ) -> tuple[ApiToken, str]:
-    """The row, and the text that is shown this once. `write` includes `read`."""
+    """The row, and the text that is shown this once."""
     require_person(actor)
     check_token_name(name)
     if not scopes or not set(scopes) <= set(SCOPES):
@@ -56,7 +57,7 @@ def create_token(
             user_id=actor.user_id,
             name=name,
             secret_hash=digest(secret),
-            scopes=list(SCOPES) if "write" in scopes else ["read"],
+            scopes=list(SCOPES[: max(map(SCOPES.index, scopes)) + 1]),
             created_at=now,
             expires_at=now + timedelta(days=days),
         )

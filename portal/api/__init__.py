@@ -5,10 +5,21 @@ from typing import Any
 from flask import Flask
 from flask_smorest import Api
 
-from portal.api import accounting, datasets, heartbeats, jobs, nodes, queue, sweeps, trainings, workspaces
+from portal.api import (
+    accounting,
+    datasets,
+    heartbeats,
+    jobs,
+    nodes,
+    queue,
+    repairs,
+    sweeps,
+    trainings,
+    workspaces,
+)
 
 PREFIX = "/api/v1"
-FEATURES = (jobs, queue, sweeps, accounting, nodes, heartbeats, workspaces, trainings, datasets)
+FEATURES = (jobs, queue, sweeps, accounting, nodes, heartbeats, workspaces, trainings, datasets, repairs)
 
 
 class PortalApi(Api):  # type: ignore[misc]

@@ -31,7 +31,7 @@ SYSTEMS = (
     ("Mac OS X", "macOS"),
     ("Linux", "Linux"),
 )
-SCOPES = {"read": ("read",), "write": ("read", "write")}
+SCOPES = {"read": ("read",), "write": ("write",), "repair": ("repair",)}
 
 
 @blueprint.app_template_global("browser_words")

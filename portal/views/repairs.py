@@ -9,11 +9,11 @@ from markupsafe import Markup
 
 from cluster.domain.errors import Conflict, Refused
 from cluster.domain.repair_runs import BAD_CELLS, Verdict
-from cluster.domain.repairs import Group, Repair, Said
+from cluster.domain.repairs import Group, Installation, Repair, Said
 from cluster.files.beneath import FileMissing, FileNotPlain, open_file
 from cluster.services import repairs
 from cluster.services.backups import last_proven, list_backups
-from cluster.services.repair_catalogue import read_catalogue
+from cluster.services.repair_catalogue import installation_of, read_catalogue
 from cluster.services.repairs import Forecast
 from cluster.store.base import LARGEST_ID
 from cluster.store.repairs import RepairRun
@@ -98,6 +98,7 @@ def index() -> ResponseReturnValue:
         proven=last_proven(kept),
         runs=runs[:RUNS_SHOWN],
         has_more=len(runs) > RUNS_SHOWN,
+        is_servers=installation_of(cluster.settings) is Installation.SERVERS,
     )
 
 

@@ -39,6 +39,11 @@ options:
       owner: {type: str, default: root, description: The owner's name.}
       group: {type: str, default: root, description: The group's name.}
       mode: {type: str, default: "0644", description: Octal digits.}
+  alone:
+    description: Folders below which no other file may lie than those that are given; others are deleted.
+    type: list
+    elements: path
+    default: []
 author: Groundcrew
 """
 EXAMPLES = r"""
@@ -51,7 +56,7 @@ EXAMPLES = r"""
 """
 RETURN = r"""
 paths:
-  description: What was made or changed.
+  description: What was made, changed or deleted.
   type: list
   returned: always
 """
@@ -123,6 +128,15 @@ def write_whole(path: Path, content: bytes, given: Given) -> None:
     unfinished.rename(path)
 
 
+def clear_others(folder: Path, wanted: set[str], is_check: bool) -> list[str]:
+    """The files that were in the way."""
+    found = sorted(str(path) for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+    others = [path for path in found if path not in wanted]
+    for path in others if not is_check else ():
+        os.unlink(path)
+    return others
+
+
 def main() -> None:
     common: Given = {
         "path": {"type": "path", "required": True},
@@ -138,6 +152,7 @@ def main() -> None:
     arguments: Given = {
         "folders": {"type": "list", "elements": "dict", "default": [], "options": folder},
         "files": {"type": "list", "elements": "dict", "default": [], "options": file},
+        "alone": {"type": "list", "elements": "path", "default": []},
     }
     module = AnsibleModule(argument_spec=arguments, supports_check_mode=True)
     changed, shown = [], []
@@ -151,6 +166,9 @@ def main() -> None:
                 changed.append(given["path"])
                 headers = {"before_header": given["path"], "after_header": given["path"]}
                 shown.append({**headers, "before": before, "after": given["content"]})
+        wanted = {given["path"] for given in module.params["files"]}
+        for alone in module.params["alone"]:
+            changed += clear_others(Path(alone), wanted, module.check_mode)
     except (OSError, LookupError) as error:
         module.fail_json(msg=f"The files could not be put in place: {error}", paths=changed)
     module.exit_json(changed=bool(changed), paths=changed, diff=shown if module._diff else [])

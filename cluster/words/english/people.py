@@ -35,7 +35,8 @@ SENTENCES = {
     "token.days_out_of_range": "A token lives 1 to {most} days.",
     "token.name_taken": "You have a token “{name}” already. Choose another name or revoke that one.",
     "token.too_many": "You have {most} tokens, and no more are possible. Revoke one that you do not use.",
-    "token.scopes_unknown": "Choose the scopes read, write or both.",
+    "token.scopes_unknown": "Choose one of the scopes read, write and repair.",
+    "forbidden.scope": "This token may not do that: it lacks the scope “{scope}”.",
     "forbidden.token_reads_only": "This token may only read.",
     "forbidden.token_is_no_person": "An API token cannot do this; a person has to, signed in to the portal.",
     "forbidden.metrics_token": "Metrics are for whoever brings the token of GROUNDCREW_METRICS_TOKEN.",
@@ -65,6 +66,7 @@ SENTENCES = {
 }
 
 HINTS = {
+    "forbidden.scope": "Make a token with that scope on your profile page.",
     "forbidden.token_reads_only": "Make a token with the scope write on your profile page.",
     "forbidden.other_site": "Open the portal's own page and do it there.",
 }
@@ -93,4 +95,5 @@ WORDS = {
     "state.user.service": "Service",
     "scope.read": "Read",
     "scope.write": "Read and write",
+    "scope.repair": "Read, write and repair",
 }

@@ -50,6 +50,18 @@ def test_looking_changes_nothing_and_needs_no_owner_who_is_not_there_yet(module:
 
 
 @pytest.mark.parametrize("module", ["host_files"], indirect=True)
+def test_what_was_not_given_goes_from_a_folder_that_is_ours_alone(module: Any, tmp_path: Path) -> None:
+    for name in ("ours", "theirs", "deep/theirs"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("one\n")
+    others = [str(tmp_path / "deep/theirs"), str(tmp_path / "theirs")]
+    assert module.clear_others(tmp_path, {str(tmp_path / "ours")}, True) == others
+    assert (tmp_path / "theirs").exists()
+    assert module.clear_others(tmp_path, {str(tmp_path / "ours")}, False) == others
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["deep", "ours"]
+
+
+@pytest.mark.parametrize("module", ["host_files"], indirect=True)
 def test_a_link_in_a_files_place_is_replaced_and_its_target_left_alone(module: Any, tmp_path: Path) -> None:
     other, path = tmp_path / "other", tmp_path / "settings"
     other.write_text("of somebody else\n")

@@ -160,7 +160,7 @@ def build(cluster: Cluster, file: Path) -> House:
         "session_id": session.id,
     }
     bearer = {
-        kind: tokens.create_token(cluster, actor_of(user), "bearer", ["write"], 30)[1]
+        kind: tokens.create_token(cluster, actor_of(user), "bearer", ["repair"], 30)[1]
         for kind, user in people.items()
     }
     link = users.issue_link(cluster, actor_of(people["administrator"]), people["member"].id)

@@ -1,0 +1,56 @@
+"""Shapes of what REST says about repairs."""
+
+from marshmallow import fields
+
+from portal.api.schemas import Answer, Body, Sentence
+
+
+class RepairBody(Body):
+    etag = fields.String(required=True, metadata={"description": "The forecast's, as it was read"})
+    reason = fields.String(load_default="", metadata={"description": "Has to say something"})
+    typed = fields.String(
+        load_default="", metadata={"description": "The target's name, where it is dangerous"}
+    )
+
+
+class RepairAnswer(Answer):
+    name = fields.String(required=True)
+    title = fields.String(required=True)
+    text = fields.String(required=True)
+    group = fields.String(required=True)
+    seconds = fields.Float(allow_none=True)
+
+
+class RepairList(Answer):
+    items = fields.List(fields.Nested(RepairAnswer), required=True)
+
+
+class ForecastAnswer(RepairAnswer):
+    etag = fields.String(required=True)
+    host = fields.String(required=True)
+    tasks = fields.List(fields.String(), required=True)
+    undo = fields.String(required=True)
+    gentler = fields.List(fields.String(), required=True)
+    jobs_that_stop = fields.List(fields.Integer(), required=True)
+    needs_typed_name = fields.Boolean(required=True)
+    under_way = fields.Integer(allow_none=True)
+
+
+class CheckAnswer(Sentence):
+    is_ok = fields.Boolean(required=True)
+
+
+class RepairRunAnswer(Answer):
+    id = fields.Integer(required=True)
+    name = fields.String(required=True)
+    host = fields.String(required=True)
+    reason = fields.String(required=True)
+    who = fields.String(required=True)
+    verdict = fields.String(allow_none=True)
+    asked_at = fields.AwareDateTime(required=True)
+    started_at = fields.AwareDateTime(allow_none=True)
+    ended_at = fields.AwareDateTime(allow_none=True)
+    tasks = fields.List(fields.Dict(), required=True)
+    before = fields.List(fields.Nested(CheckAnswer), required=True)
+    checks = fields.List(fields.Nested(CheckAnswer), required=True)
+    error = fields.Nested(Sentence, allow_none=True)

@@ -1,0 +1,106 @@
+"""Repairs over REST: the catalogue, the forecast, the run that it was asked for, its cancellation."""
+
+from typing import Any
+
+from flask.views import MethodView
+
+from cluster.domain.repairs import Repair
+from cluster.services import repairs
+from cluster.services.repairs import Forecast
+from cluster.store.repairs import RepairRun
+from portal.api.blueprint import ApiBlueprint, sentence
+from portal.api.repair_schemas import ForecastAnswer, RepairBody, RepairList, RepairRunAnswer
+from portal.current import current_actor, current_cluster
+from portal.i18n import language
+
+blueprint = ApiBlueprint(
+    "repairs", "Repairs: each says what it will do, and is believed when its checks say so."
+)
+
+
+def describe(repair: Repair, seconds: float | None) -> dict[str, Any]:
+    return {
+        "name": repair.name,
+        "title": repair.title.in_language(language()),
+        "text": repair.text.in_language(language()),
+        "group": repair.group.value,
+        "seconds": seconds,
+    }
+
+
+def describe_forecast(seen: Forecast) -> dict[str, Any]:
+    return describe(seen.repair, seen.seconds) | {
+        "etag": seen.etag,
+        "host": seen.host,
+        "tasks": [task.in_language(language()) for task in seen.repair.tasks],
+        "undo": seen.repair.undo.in_language(language()),
+        "gentler": list(seen.repair.gentler),
+        "jobs_that_stop": [job.id for job in seen.jobs],
+        "needs_typed_name": seen.repair.needs_typed_name,
+        "under_way": seen.under_way.id if seen.under_way else None,
+    }
+
+
+def describe_run(run: RepairRun) -> dict[str, Any]:
+    failed = run.operation
+    return {
+        "id": run.id,
+        "name": run.name,
+        "host": run.host,
+        "reason": run.reason,
+        "who": run.asker.name,
+        "verdict": run.verdict.value if run.verdict else None,
+        "asked_at": run.asked_at,
+        "started_at": run.started_at,
+        "ended_at": run.ended_at,
+        "tasks": run.tasks,
+        "before": [describe_check(answer) for answer in run.before],
+        "checks": [describe_check(answer) for answer in run.checks],
+        "error": sentence(failed.error_code, failed.error_data) if failed else None,
+    }
+
+
+def describe_check(answer: dict[str, Any]) -> dict[str, Any]:
+    return {**(sentence(answer["code"], answer.get("data")) or {}), "is_ok": answer["is_ok"]}
+
+
+@blueprint.route("")
+class Repairs(MethodView):
+    @blueprint.response(200, RepairList)
+    def get(self) -> dict[str, Any]:
+        """What this installation offers, by name; `seconds` is how long it usually takes."""
+        shown = repairs.list_repairs(current_cluster(), current_actor())
+        return {"items": [describe(line.repair, line.seconds) for line in shown]}
+
+
+@blueprint.route("/<repair>")
+class OneRepair(MethodView):
+    @blueprint.response(200, ForecastAnswer)
+    def get(self, repair: str) -> dict[str, Any]:
+        """What it would do now; its `etag` is what the POST sends back."""
+        return describe_forecast(repairs.forecast(current_cluster(), current_actor(), repair))
+
+    @blueprint.arguments(RepairBody)
+    @blueprint.response(201, RepairRunAnswer)
+    def post(self, body: dict[str, Any], repair: str) -> dict[str, Any]:
+        """Runs it. 409 where the forecast is no longer true, or another one is under way there."""
+        cluster, actor = current_cluster(), current_actor()
+        run = repairs.request_repair(cluster, actor, repair, body["etag"], body["reason"], body["typed"])
+        return describe_run(repairs.read_run(cluster, actor, run.id))
+
+
+@blueprint.route("/runs/<int:run_id>")
+class OneRun(MethodView):
+    @blueprint.response(200, RepairRunAnswer)
+    def get(self, run_id: int) -> dict[str, Any]:
+        """Each task on each host, and what the checks said before and afterwards."""
+        return describe_run(repairs.read_run(current_cluster(), current_actor(), run_id))
+
+
+@blueprint.route("/runs/<int:run_id>/cancel")
+class CancelRun(MethodView):
+    @blueprint.response(200, RepairRunAnswer)
+    def post(self, run_id: int) -> dict[str, Any]:
+        """The first time its playbook is asked to end, the second time it is ended."""
+        repairs.cancel_repair(current_cluster(), current_actor(), run_id)
+        return describe_run(repairs.read_run(current_cluster(), current_actor(), run_id))

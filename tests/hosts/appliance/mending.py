@@ -1,0 +1,130 @@
+"""Breaks a host, asks for the repair over REST as an administrator's program does, and waits for the verdict."""
+
+import json
+import os
+import subprocess
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.hosts.appliance.testbed import Host
+
+TABLE = Path(__file__).resolve().parents[3] / "docs" / "measurements" / "repairs.md"
+REASON = "{{ lookup('pipe', 'touch /tmp/pwn') }}"
+"""Read as a template anywhere on its way to Ansible, it would leave a file (S7)."""
+MAKE_TOKEN = """
+from sqlalchemy import select
+from cluster.domain.people import Actor
+from cluster.services import tokens, users
+from cluster.settings import Settings
+from cluster.store.users import User
+from worker.wiring import open_cluster
+cluster = open_cluster(Settings.from_environment())
+secret = users.issue_first_administrator_secret(cluster)
+if secret:
+    users.create_first_administrator(cluster, secret, "ops", "four calm birds on a wing", "")
+with cluster.store.read() as session:
+    user = session.scalar(select(User).where(User.name == "ops"))
+actor = Actor(user.id, user.name, True)
+for token in tokens.list_tokens(cluster, actor):
+    tokens.revoke_token(cluster, actor, token.id)
+print(tokens.create_token(cluster, actor, "repairs", ["repair"], 1)[1])
+"""
+
+
+@dataclass(frozen=True)
+class Break:
+    """`command` is typed on the host after the repair was asked for and before anybody looks."""
+
+    repair: str
+    words: str
+    command: str
+    typed: bool = False
+    on_nodes: bool = False
+
+
+@dataclass(frozen=True)
+class Mended:
+    verdict: str
+    before: list[dict[str, Any]]
+    checks: list[dict[str, Any]]
+    tasks: list[dict[str, Any]]
+    seconds: float
+
+    @property
+    def was_red(self) -> bool:
+        return any(not answer["is_ok"] for answer in self.before)
+
+
+def make_token(host: Host) -> str:
+    python = "/opt/groundcrew/current/bin/python"
+    settings = ". /etc/groundcrew/groundcrew.env; . /etc/groundcrew/scheduler.env"
+    return host.ask(f"set -a; {settings}; cd /; {python} - <<'END'\n{MAKE_TOKEN}END\n").splitlines()[-1]
+
+
+@dataclass
+class Mender:
+    """An administrator's program with a token of the scope `repair`."""
+
+    host: Host
+    token: str
+
+    def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        headers = {"Authorization": f"Bearer {self.token}"}
+        url = f"https://{self.host.address}/api/v1/{path}"
+        # The host's own authority is known to nobody outside of it.
+        answer = httpx.request(method, url, json=body, headers=headers, verify=False, timeout=60)
+        assert answer.status_code < 300, answer.text
+        return answer.json()
+
+    def mend(self, broken: Break, within: float = 240) -> Mended:
+        """The runner of repairs is held back until the host is broken, so that it sees the break as its first thing."""
+        seen = self.call("GET", f"repairs/{broken.repair}")
+        typed = seen["host"] if broken.typed else ""
+        self.host.ask("systemctl stop groundcrew-repair")
+        asked = self.call(
+            "POST", f"repairs/{broken.repair}", {"etag": seen["etag"], "reason": REASON, "typed": typed}
+        )
+        self.host.ask(broken.command)
+        started = time.monotonic()
+        self.host.ask("systemctl start groundcrew-repair")
+        self.host.wait_until(f"{query(asked['id'], 'verdict')} | grep .", within)
+        return self.read(asked["id"], time.monotonic() - started)
+
+    def read(self, run_id: int, seconds: float) -> Mended:
+        """From the rows: the portal may be what did not come back."""
+        what = "json_build_array(verdict, before, checks, tasks)"
+        return Mended(*json.loads(self.host.ask(query(run_id, what))), seconds)
+
+
+def query(run_id: int, what: str) -> str:
+    return f'sudo -u postgres psql -At groundcrew -c "select {what} from repair_runs where id = {run_id}"'
+
+
+HEAD = """# Repairs of servers
+
+By `tests/hosts/appliance/test_repairs.py` on a host that `site.yml` has installed: broken for real, seen red, asked for
+over REST, judged by the checks. A host is a container with systemd; stand-ins are named as such. Seconds are from the
+moment in which the runner of repairs could see the run to its verdict, with the look before and the look after.
+
+| repair | break | seconds | verdict | load | commit | date |
+|---|---|---:|---|---:|---|---|
+"""
+
+
+def write_down(broken: Break, mended: Mended) -> None:
+    """One line per repair and break, the newest."""
+    lines = TABLE.read_text().splitlines() if TABLE.exists() else []
+    rows = [line for line in lines if line.startswith("| ") and not line.startswith("| repair")]
+    begins = f"| {broken.repair} | {broken.words} |"
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=TABLE.parent, capture_output=True, text=True, check=True
+    ).stdout.strip()
+    day, load = datetime.now(UTC).date().isoformat(), os.getloadavg()[0]
+    rows = [row for row in rows if not row.startswith(begins)]
+    rows.append(f"{begins} {mended.seconds:.0f} | {mended.verdict} | {load:.1f} | {commit} | {day} |")
+    TABLE.write_text(HEAD + "\n".join(sorted(rows)) + "\n")

@@ -1,0 +1,54 @@
+"""The task worker of repairs on servers finds its work in the rows, whatever Redis says or forgets."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from cluster.services import operations, repairs
+from cluster.services.context import Cluster
+from cluster.services.dropped_operations import MOST_CLAIMS, sweep_operations
+from tests.builders import a_node, actor_of, an_administrator
+from tests.conftest import Clock, RecordingBell
+from worker.repair_watcher import read_waiting
+
+
+def ask(cluster: Cluster, name: str = "restart-api") -> int:
+    a_node(cluster, 2, name="gpu01")
+    chief = actor_of(an_administrator(cluster))
+    seen = repairs.forecast(cluster, chief, name)
+    run = repairs.request_repair(cluster, chief, name, seen.etag, "errors on every page")
+    assert run.operation_id is not None
+    return run.operation_id
+
+
+def on_servers(cluster: Cluster) -> Cluster:
+    return replace(cluster, settings=replace(cluster.settings, launcher="systemd"))
+
+
+def test_a_repair_is_found_without_redis_and_never_queued_there(
+    cluster: Cluster, clock: Clock, bell: RecordingBell
+) -> None:
+    servers = on_servers(cluster)
+    operation_id = ask(servers)
+    clock.now += timedelta(seconds=30)
+    sweep_operations(servers)
+    assert bell.enqueued == [] and ("operations", operation_id) in bell.rung
+    assert read_waiting(servers) == [operation_id]
+
+
+def test_one_that_is_held_is_left_alone_until_its_holder_falls_silent(cluster: Cluster, clock: Clock) -> None:
+    servers = on_servers(cluster)
+    operation_id = ask(servers)
+    assert operations.claim_operation(servers, operation_id, "first") is not None
+    assert read_waiting(servers) == []
+    clock.now += operations.LEASE + timedelta(seconds=1)
+    assert read_waiting(servers) == [operation_id]
+
+
+def test_one_that_was_dropped_too_often_is_a_persons_affair(cluster: Cluster, clock: Clock) -> None:
+    servers = on_servers(cluster)
+    operation_id = ask(servers)
+    for _ in range(MOST_CLAIMS):
+        assert read_waiting(servers) == [operation_id]
+        operations.claim_operation(servers, operation_id, "somebody")
+        clock.now += operations.LEASE + timedelta(seconds=1)
+    assert read_waiting(servers) == []

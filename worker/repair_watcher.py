@@ -1,0 +1,58 @@
+"""The task worker of repairs on servers: it looks at the rows, so that Redis too can be what a repair mends.
+
+``python -m worker repairs``. Nothing is taken from Redis, and so nobody who may write there can ask for a repair.
+"""
+
+import threading
+import time
+
+import structlog
+from sqlalchemy import or_, select
+from sqlalchemy.exc import DBAPIError
+
+from cluster.domain.states import OperationKind, OperationState
+from cluster.services.context import Cluster
+from cluster.services.dropped_operations import MOST_CLAIMS
+from cluster.settings import Settings
+from cluster.store.operations import Operation
+from worker.tasks.run import run_operation
+from worker.wiring import open_cluster
+
+log = structlog.get_logger()
+LOOK_SECONDS = 0.25
+AWAY_SECONDS = 1.0
+
+
+def main(arguments: list[str]) -> int:
+    cluster = open_cluster(Settings.from_environment())
+    at_work: dict[int, threading.Thread] = {}
+    while True:
+        at_work = {number: thread for number, thread in at_work.items() if thread.is_alive()}
+        for number in read_waiting(cluster):
+            if number not in at_work:
+                at_work[number] = take_up(number)
+        time.sleep(LOOK_SECONDS)
+
+
+def take_up(number: int) -> threading.Thread:
+    """A thread each, for repairs of different hosts; a daemon, because the row lets go of whoever is stopped."""
+    thread = threading.Thread(target=run_operation, args=(number,), name=f"operation-{number}", daemon=True)
+    thread.start()
+    return thread
+
+
+def read_waiting(cluster: Cluster) -> list[int]:
+    """Ids of repairs that nobody holds; none while the database is away, of which a repair may be the reason."""
+    silent = (Operation.state == OperationState.RUNNING) & (Operation.lease_until < cluster.clock())
+    query = select(Operation.id).where(
+        Operation.kind == OperationKind.REPAIR,
+        or_(Operation.state == OperationState.REQUESTED, silent),
+        Operation.claims < MOST_CLAIMS,
+    )
+    try:
+        with cluster.store.read() as session:
+            return list(session.scalars(query.order_by(Operation.id)))
+    except DBAPIError as error:
+        log.warning("the database is away", error=str(error.orig))
+        time.sleep(AWAY_SECONDS)
+        return []
