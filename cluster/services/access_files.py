@@ -14,7 +14,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from cluster.crash_points import outside
-from cluster.domain.errors import Conflict, NotFound
+from cluster.domain.errors import Conflict, NotFound, Unavailable
 from cluster.domain.people import Actor
 from cluster.domain.permissions import require_administrator, require_person
 from cluster.files.appended import append_lines
@@ -111,7 +111,15 @@ def list_days(cluster: Cluster, actor: Actor) -> list[DayFile]:
     require_administrator(actor)
     folder, today = folder_of(cluster), day_of(cluster, cluster.clock())
     files = sorted((path for path in folder.glob("*.log") if NAME.fullmatch(path.name)), reverse=True)
-    return [DayFile(path.stem, path.stat().st_size, path.stem == today) for path in files]
+    # One may go meanwhile, or be a link that leads nowhere.
+    return [DayFile(path.stem, size_of(path), path.stem == today) for path in files if path.is_file()]
+
+
+def size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def find_day(cluster: Cluster, actor: Actor, day: str) -> DayFile:
@@ -125,19 +133,31 @@ def find_day(cluster: Cluster, actor: Actor, day: str) -> DayFile:
 def delete_day(cluster: Cluster, actor: Actor, day: str) -> None:
     """The deletion is an entry itself, with the file's lines and SHA-256; the sealed entries stay in the database.
 
-    Raises Forbidden, NotFound, Conflict for today's file, to which more is to come.
+    Raises Forbidden, NotFound, Conflict for today's file, to which more is to come; Unavailable where the disk
+    refuses, which is an entry too.
     """
     require_person(actor)
     if find_day(cluster, actor, day).is_today:
         raise Conflict("access_log.today", day=day)
     path = folder_of(cluster) / f"{day}.log"
-    content = path.read_bytes()
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise NotFound("log", day) from error
     told: dict[str, Any] = {
         "day": day,
         "lines": content.count(b"\n"),
         "sha256": hashlib.sha256(content).hexdigest(),
     }
+    note_deletion(cluster, actor, "done", told)
+    try:
+        with outside("access_log.delete_day"):
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        note_deletion(cluster, actor, "failed", {"day": day, "error": str(error.strerror)})
+        raise Unavailable("access_log.not_deleted", day=day, error=str(error.strerror)) from error
+
+
+def note_deletion(cluster: Cluster, actor: Actor, outcome: str, told: dict[str, Any]) -> None:
     with cluster.store.write() as session:
-        write_entry(session, cluster.clock(), actor, "access_log.deleted", None, **told)
-    with outside("access_log.delete_day"):
-        path.unlink(missing_ok=True)
+        write_entry(session, cluster.clock(), actor, "access_log.deleted", None, outcome, **told)

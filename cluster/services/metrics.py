@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from cluster.domain.nodes import state_of
 from cluster.domain.states import JobState, NodeState, OperationState, UnitState
 from cluster.services.audit_seals import CHECKED
-from cluster.services.backups import read_backups
+from cluster.services.backups import last_proven, read_backups
 from cluster.services.context import Cluster
 from cluster.services.job_counts import first_submitted, is_state
 from cluster.services.pulse import PULSE, Pulse, parse_pulse
@@ -69,6 +69,7 @@ def read_numbers(cluster: Cluster) -> Numbers:
         jobs, units = count_jobs(session), count_units(session, nodes)
         operations = count_operations(session)
         oldest = first_submitted(session, Job.held_at.is_(None))
+    proven = last_proven(read_backups(cluster.settings.backups))
     checked: dict[str, Any] = facts[CHECKED].value if CHECKED in facts else {}
     pulse = parse_pulse(facts.get(PULSE))
     by_state = Counter(nodes.values())
@@ -79,7 +80,7 @@ def read_numbers(cluster: Cluster) -> Numbers:
         units=units,
         nodes={state.value: by_state[state] for state in NodeState},
         operations=operations,
-        backup_age=age(newest_proven(cluster), now),
+        backup_age=age(proven.made_at if proven else None, now),
         audit_age=age(datetime.fromisoformat(checked["at"]) if checked else None, now),
         audit_is_whole=bool(checked) and not checked.get("code"),
         pulse_age=age(pulse.at if pulse else None, now),
@@ -91,12 +92,6 @@ def read_numbers(cluster: Cluster) -> Numbers:
 
 def age(at: datetime | None, now: datetime) -> float:
     return max(0.0, (now - at).total_seconds()) if at else inf
-
-
-def newest_proven(cluster: Cluster) -> datetime | None:
-    """When it was made, not when it was proved: what has been done since would be lost."""
-    backups = read_backups(cluster.settings.backups)
-    return max((each.made_at for each in backups if each.restored_at and not each.problem), default=None)
 
 
 def count_jobs(session: Session) -> dict[str, int]:

@@ -1,12 +1,14 @@
 """The access log as files: each entry once, in the file of its local day, whatever was cut off or deleted meanwhile."""
 
+import errno
 import json
+import os
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from cluster.domain.errors import Conflict, Forbidden, NotFound
+from cluster.domain.errors import Conflict, Forbidden, NotFound, Unavailable
 from cluster.domain.people import Actor
 from cluster.services import audit
 from cluster.services.access_files import delete_day, find_day, folder_of, list_days, write_days
@@ -139,6 +141,32 @@ def test_deleting_a_day_is_an_entry_and_the_day_does_not_come_back(
     assert write_days(cluster) == 1
     assert [file.day for file in list_days(cluster, chief)] == ["20261121"]
     assert len(audit.list_entries(cluster, chief, object_kind="job")) == 2
+
+
+def test_a_disk_that_refuses_a_deletion_is_said_and_noted(
+    cluster: Cluster, clock: Clock, chief: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enter(cluster, clock, chief, 1)
+    write_days(cluster)
+    clock.now += timedelta(days=1)
+
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(Unavailable, match="Read-only file system"):
+        delete_day(cluster, chief, "20261120")
+    entries = audit.list_entries(cluster, chief, action="access_log.deleted")
+    assert [entry.outcome for entry in entries] == ["failed", "done"]
+
+
+def test_a_file_that_is_not_there_any_more_stops_no_list(
+    cluster: Cluster, clock: Clock, chief: Actor
+) -> None:
+    enter(cluster, clock, chief, 1)
+    write_days(cluster)
+    (folder_of(cluster) / "20261101.log").symlink_to("nowhere")
+    assert [file.day for file in list_days(cluster, chief)] == ["20261120"]
 
 
 def test_only_administrators_and_only_days(cluster: Cluster, clock: Clock, chief: Actor) -> None:

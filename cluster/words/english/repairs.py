@@ -91,6 +91,7 @@ SENTENCES = {
     "leftover.log": "log of an operation, older than 90 days",
     "not_found.repair": "There is no such repair, or you may not see it.",
     "access_log.today": "Of today more is to come; it can be deleted tomorrow.",
+    "access_log.not_deleted": "The file of {day} cannot be deleted: {error}.",
 }
 
 HINTS = {
