@@ -2,11 +2,13 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import ColumnElement, and_, false, func, literal, not_, or_, select, true
 from sqlalchemy.orm import Session
 
 from cluster.domain.outlook import MOST_AHEAD
+from cluster.domain.pauses import pause_of
 from cluster.domain.placement import Waiting
 from cluster.domain.reasons import (
     AheadInQueue,
@@ -98,7 +100,7 @@ def read_causes(session: Session, queue: Queue) -> Causes:
         dict(by_workspace),
         read_unready(session),
         read_full_sweeps(session),
-        read_paused(session),
+        read_paused(session, queue.board.now),
         obstacles.environment.code if obstacles.environment else None,
     )
 
@@ -114,10 +116,16 @@ def read_unready(session: Session) -> dict[str, list[int]]:
     return dict(found)
 
 
-def read_paused(session: Session) -> list[int]:
-    """By the index of reasons; more than are counted are not told apart from the rest."""
-    paused = select(Job.id).where(Job.waiting_code == TriedLater.code, Job.state == WAITING)
-    return list(session.scalars(paused.order_by(Job.id).limit(MOST_AHEAD)))
+def read_paused(session: Session, now: datetime) -> list[int]:
+    """By the index of reasons; more than are counted are not told apart from the rest.
+
+    A job that others have overtaken meanwhile keeps its row's word although its pause is over.
+    """
+    paused = select(Job.id, Job.waiting_code, Job.waiting_data).where(
+        Job.waiting_code == TriedLater.code, Job.state == WAITING
+    )
+    rows = session.execute(paused.order_by(Job.id).limit(MOST_AHEAD))
+    return [job_id for job_id, code, data in rows if pause_of(code, data, now)]
 
 
 def read_full_sweeps(session: Session) -> list[int]:

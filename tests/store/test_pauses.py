@@ -62,6 +62,8 @@ def test_then_it_waits_longer_each_time_and_says_until_when(
     view = queue.read_queue(cluster, actor_of(an_administrator(cluster)), Wanted())
     assert [(each.code, each.count) for each in view.reasons] == [("waiting.tried_later", 1)]
     clock.move(seconds=4)
+    over = queue.read_queue(cluster, actor_of(an_administrator(cluster)), Wanted())
+    assert "waiting.tried_later" not in [each.code for each in over.reasons]
     assert len(place_waiting(cluster, held)) == 1
 
 
