@@ -1,6 +1,7 @@
 """Every setting of the installation, read once by the entry points from the environment."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import time
@@ -12,6 +13,7 @@ from cluster.domain.errors import GroundcrewError
 
 VERSION = "0.1.0"
 PREFIX = "GROUNDCREW_"
+PLACE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.@-]*:)?/[A-Za-z0-9_./-]*")
 
 
 class MissingSettings(GroundcrewError):
@@ -62,6 +64,13 @@ class Told:
         except ValueError:
             self.wrong.append(PREFIX + name)
             return None
+
+    def place(self, name: str) -> str:
+        """`user@host:/folder` or `/folder`, as rsync takes it; nothing that it would read as a switch or a shell."""
+        value = self.text(name)
+        if value and not PLACE.fullmatch(value):
+            self.wrong.append(PREFIX + name)
+        return value
 
     def zone(self, name: str, default: str) -> str:
         value = self.text(name, default)
@@ -157,6 +166,8 @@ class Settings:
     """Who carries it may read /metrics; without one only this machine may."""
     backup_at: time | None = None
     """When the nightly backup is made, by the installation's own clock; None: none is."""
+    backup_copy: str = ""
+    """Where rsync copies proved backups: `user@host:/folder`, or a folder of another disk; empty: nowhere."""
     version: str = VERSION
 
     @property
@@ -223,6 +234,7 @@ class Settings:
             audit_key=told.text("AUDIT_KEY"),
             metrics_token=told.text("METRICS_TOKEN"),
             backup_at=told.clock("BACKUP_AT"),
+            backup_copy=told.place("BACKUP_COPY"),
         )
         if told.wrong:
             raise MissingSettings(told.wrong)

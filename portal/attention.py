@@ -119,7 +119,7 @@ def backup_lines() -> Iterator[Line]:
     if not current_actor().is_administrator or cluster.settings.backup_at is None:
         return
     standing = backups.read_standing(cluster)
-    href = url_for("repairs.index")
+    href = url_for("backups.page")
     if standing.is_too_old:
         proven = standing.proven
         detail = _("the last one was made %(ago)s", ago=ago(proven.made_at)) if proven else _("never yet")
@@ -131,9 +131,11 @@ def backup_lines() -> Iterator[Line]:
     failed = standing.failed
     if failed is not None and failed.state is OperationState.FAILED:
         code = failed.error_code or ""
-        what = (
-            _("The access log was changed") if code.startswith("audit.") else _("The nightly backup failed")
-        )
+        what = _("The nightly backup failed")
+        if code.startswith("audit."):
+            what = _("The access log was changed")
+        elif code == "backup.not_copied":
+            what = _("The nightly backup lies on this machine alone")
         link = url_for("operations.page", operation_id=failed.id)
         yield Line(
             "failed", what, say(code, failed.error_data), link, _("See what failed"), place="/operations"

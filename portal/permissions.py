@@ -133,6 +133,7 @@ RULES: dict[str, Rule] = {
     "repairs.ask": Rule.ADMINISTRATOR,
     "repairs.run": Rule.ADMINISTRATOR,
     "repairs.cancel": Rule.ADMINISTRATOR,
+    "backups.page": Rule.ADMINISTRATOR,
     "access_log.page": Rule.ADMINISTRATOR,
     "access_log.days": Rule.ADMINISTRATOR,
     "access_log.day": Rule.ADMINISTRATOR,

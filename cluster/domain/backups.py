@@ -36,6 +36,13 @@ def last_due(now: datetime, zone: ZoneInfo, at: time) -> datetime:
     return moment
 
 
+def next_due(now: datetime, zone: ZoneInfo, at: time) -> datetime:
+    """The first moment, in UTC and after `now`, at which the local clock shows `at`."""
+    today = now.astimezone(zone).date()
+    moments = (datetime.combine(today + timedelta(days=day), at, zone).astimezone(UTC) for day in range(3))
+    return next(moment for moment in moments if moment > now)
+
+
 def owed(now: datetime, zone: ZoneInfo, at: time, asked_for: datetime) -> datetime | None:
     """The night that has not been asked for yet; of several missed ones the last alone.
 

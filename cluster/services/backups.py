@@ -39,6 +39,10 @@ class Backup:
     restored_at: datetime | None = None
     restore_seconds: float | None = None
     problem: str = ""
+    database: str = "sqlite"
+    copied_at: datetime | None = None
+    """When it was copied to another machine, `copy_problem` why it could not be."""
+    copy_problem: str = ""
     anchor: tuple[int, str] | None = None
     """Number and mac of the audit's newest seal when it was made."""
 
@@ -142,7 +146,7 @@ def parse_manifest(name: str, data: dict[str, Any]) -> Backup | None:
     """Raises KeyError, TypeError, ValueError."""
     if not NAME.fullmatch(name):
         return None
-    restored, anchor = data.get("restored_at"), data.get("audit_seal")
+    restored, copied, anchor = data.get("restored_at"), data.get("copied_at"), data.get("audit_seal")
     return Backup(
         name=name,
         made_at=datetime.fromisoformat(data["made_at"]),
@@ -153,5 +157,8 @@ def parse_manifest(name: str, data: dict[str, Any]) -> Backup | None:
         restored_at=datetime.fromisoformat(restored) if restored else None,
         restore_seconds=data.get("restore_seconds"),
         problem=str(data.get("problem") or ""),
+        database=str(data.get("database", "sqlite")),
+        copied_at=datetime.fromisoformat(copied) if copied else None,
+        copy_problem=str(data.get("copy_problem") or ""),
         anchor=(int(anchor[0]), str(anchor[1])) if anchor else None,
     )

@@ -72,3 +72,13 @@ def test_a_night_without_room_is_told_and_keeps_what_there_is(
     operation = a_night(lab, held)
     assert (operation.state, operation.error_code) == (OperationState.FAILED, "backup.no_room")
     assert len(backups.read_backups(lab.settings.backups)) == 1
+
+
+def test_a_night_that_could_not_be_copied_says_so_and_is_proved_all_the_same(
+    lab: Cluster, held: Held
+) -> None:
+    away = replace(lab, settings=replace(lab.settings, backup_copy="/proc/nowhere"))
+    operation = a_night(away, held)
+    assert (operation.state, operation.error_code) == (OperationState.FAILED, "backup.not_copied")
+    standing = backups.read_standing(away)
+    assert standing.proven is not None and standing.failed is not None

@@ -17,7 +17,7 @@ ENOUGH = {
 
 def test_every_setting_that_is_read_is_documented_and_the_other_way_round() -> None:
     source = (ROOT / "cluster" / "settings.py").read_text()
-    read = set(re.findall(r'(?:text|need|number|choice|zone|folder|clock)\)?\("([A-Z_]+)"', source))
+    read = set(re.findall(r'(?:text|need|number|choice|zone|folder|clock|place)\)?\("([A-Z_]+)"', source))
     read |= set(re.findall(r'PREFIX \+ "([A-Z_]+)"', source))
     documented = set(
         re.findall(r"^\| `GROUNDCREW_([A-Z_]+)`", (ROOT / "docs/topic/settings.md").read_text(), re.M)
@@ -49,7 +49,13 @@ def test_what_is_said_is_used_and_the_rest_has_its_default() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("EXECUTOR", "magic"), ("PASSWORD_POLICY", "none"), ("CPU_SLOTS", "-1"), ("BACKUP_AT", "25:00")],
+    [
+        ("EXECUTOR", "magic"),
+        ("PASSWORD_POLICY", "none"),
+        ("CPU_SLOTS", "-1"),
+        ("BACKUP_AT", "25:00"),
+        ("BACKUP_COPY", "--rsh=sh"),
+    ],
 )
 def test_a_value_that_cannot_be_used_is_named(name: str, value: str) -> None:
     with pytest.raises(MissingSettings) as missing:

@@ -65,6 +65,7 @@ TO_TEST = (
     Need(("fonts-noto-cjk",), files=("usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",)),
     Need(("postgresql",), files=("usr/lib/postgresql/*/bin/postgres",), has_service=True),
     Need(("git",), programs=("git",)),
+    Need(("rsync",), programs=("rsync",)),
     Need(("debootstrap",), programs=("debootstrap",)),
     Need(("openssh-client",), programs=("ssh-keygen",)),
     Need(("gpg",), programs=("gpg",)),

@@ -8,12 +8,12 @@ from cluster.services.audit_seals import read_anchor, seal_entries
 from cluster.services.context import Cluster
 from cluster.services.operations import fail_in, finish_in
 from cluster.store.operations import Operation
-from worker.backups import dump, keep
+from worker.backups import copies, dump, keep
 from worker.backups.restore import prove_newest
 from worker.tasks.reports import Reporter
 
-WRITE, PROVE, LOOK, TIDY = "backup_write", "backup_prove", "backup_look", "backup_tidy"
-WEIGHTS = {WRITE: 4.0, PROVE: 5.0, LOOK: 1.0, TIDY: 0.5}
+WRITE, PROVE, LOOK, TIDY, COPY = "backup_write", "backup_prove", "backup_look", "backup_tidy", "backup_copy"
+WEIGHTS = {WRITE: 4.0, PROVE: 5.0, LOOK: 1.0, TIDY: 0.5, COPY: 2.0}
 
 
 def run_backup(cluster: Cluster, operation: Operation) -> None:
@@ -41,13 +41,27 @@ def run_backup(cluster: Cluster, operation: Operation) -> None:
     reporter.tell(TIDY, 0.0)
     with outside("backups.tidy"):
         keep.delete_surplus(settings)
+    reporter.tell(COPY, 0.0)
+    not_copied = copy_elsewhere(cluster)
     if damaged:
         raise Unavailable("backup.damaged", names=damaged)
     if made["audit"]:
         raise Unavailable(made["audit"]["code"], **made["audit"]["data"])
+    if not_copied is not None:
+        raise not_copied
     with cluster.store.write() as session:
         finish_in(session, operation.id, operation.fence, cluster.clock())
     cluster.bell.ring("operations", operation.id)
+
+
+def copy_elsewhere(cluster: Cluster) -> Unavailable | None:
+    """What went wrong with it, for it waits until worse things have been said."""
+    try:
+        with outside("backups.copy"):
+            copies.copy_proved(cluster.settings, cluster.clock)
+    except Unavailable as problem:
+        return problem
+    return None
 
 
 def record_failure(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:

@@ -38,6 +38,7 @@ SENTENCES = {
     "backup.disk_full": "The disk became full before the backup was done: {folder} or that of the database.",
     "backup.no_room": "A backup needs {needed:bytes} on the disk, and {free:bytes} are free.",
     "backup.broken": "{name} cannot be restored: {problem}.",
+    "backup.not_copied": "{name} could not be copied to {place}: {said}",
     "backup.damaged": "These backups are no longer what was proved: {names:list}.",
     "check.backup_made.none": "no backup yet",
     "check.backup_made.old": "the newest backup is of {at:clock}",
@@ -116,6 +117,10 @@ HINTS = {
     "restore.newer": "Nothing was changed. Install that version of Groundcrew first, then put it back.",
     "restore.in_use": "Stop the services first: make down, or systemctl stop 'groundcrew-*'.",
     "backup.disk_full": "Make room, then back up again; the older backups are kept.",
+    "backup.not_copied": (
+        "It is proved and lies here. The next night tries again; "
+        "by hand: rsync to that place as the task worker's user."
+    ),
     "backup.no_room": "Make room, then try again; the older backups are kept.",
     "backup.no_program": "Install PostgreSQL's programs of that version, then back up again.",
     "backup.no_scratch": "Run site.yml again: it makes that database. The backup was written and not tried.",
@@ -155,6 +160,7 @@ WORDS = {
     "step.backup_write": "Write the database out as SQL",
     "step.backup_prove": "Restore it into a scratch database and compare",
     "step.backup_look": "Look whether the older ones are what they were",
+    "step.backup_copy": "Copy to the other machine what is not there yet",
     "step.backup_tidy": "Let go of what is older than it need be",
     "action.backup.asked": "Nightly backup asked for",
     "action.backup.restored": "Database put back from a backup",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.domain.backups import DAYS, MONTHS, WEEKS, Kept, last_due, owed, surplus
+from cluster.domain.backups import DAYS, MONTHS, WEEKS, Kept, last_due, next_due, owed, surplus
 
 SEOUL = ZoneInfo("Asia/Seoul")
 THREE = time(3, 0)
@@ -74,3 +74,13 @@ def test_what_was_never_proved_goes_once_a_proved_one_is_a_week_newer() -> None:
     proved = Kept("proved", NIGHT, True)
     old, new = (Kept(name, NIGHT - timedelta(days=days), False) for name, days in (("old", 8), ("new", 6)))
     assert surplus([proved, old, new], SEOUL) == {"old"}
+
+
+@pytest.mark.parametrize(
+    ("hour", "following"),
+    [(2, datetime(2026, 11, 20, 18, tzinfo=UTC)), (18, datetime(2026, 11, 21, 18, tzinfo=UTC))],
+)
+def test_the_next_night_is_the_first_one_to_come(hour: int, following: datetime) -> None:
+    """03:00 in Seoul is 18:00 in UTC."""
+    now = datetime(2026, 11, 20, hour, tzinfo=UTC)
+    assert next_due(now, ZoneInfo("Asia/Seoul"), time(3, 0)) == following

@@ -1,0 +1,64 @@
+"""The page of backups: state, age, size and place of each, in both languages, for administrators alone."""
+
+from dataclasses import replace
+from datetime import time, timedelta
+from typing import Any
+
+import pytest
+
+from tests.unit.pages.conftest import Lab
+from worker.backups.dump import write_manifest
+
+
+def a_backup(lab: Lab, name: str, **told: Any) -> None:
+    folder = lab.cluster.settings.backups
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_bytes(b"x")
+    made_at = (lab.cluster.clock() - timedelta(hours=11)).isoformat()
+    write_manifest(
+        folder,
+        {"name": name, "made_at": made_at, "size": 2_500_000, "sha256": "0" * 64, "revision": "0011",
+         "rows": {"users": 12_345}, "audit_head": 1, "audit_seal": None} | told,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def three(lab: Lab) -> Lab:
+    proved = {"restored_at": lab.cluster.clock().isoformat(), "restore_seconds": 12.0}
+    copied = {"copied_at": lab.cluster.clock().isoformat()}
+    a_backup(lab, "groundcrew-20261120-030000.sql.zst", database="postgresql", **proved, **copied)
+    a_backup(lab, "groundcrew-20261119-030000.sql.zst", problem="its SHA-256 differs")
+    a_backup(lab, "groundcrew-20261118-030000.sql.zst", **proved, copy_problem="<b>no route</b> to host")
+    return lab
+
+
+def test_each_backup_says_what_it_is_worth_and_where_it_lies(three: Lab) -> None:
+    page = three.browser(three.administrator).get("/backups").text
+    for words in ("Verified", "Damaged", "its SHA-256 differs", "12,345", "PostgreSQL, migration 0011",
+                  "restored in 12 s", "here and elsewhere", "here alone", "11 h ago"):  # fmt: skip
+        assert words in page, words
+    assert "&lt;b&gt;no route&lt;/b&gt; to host" in page and str(three.cluster.settings.backups) in page
+
+
+def test_the_page_speaks_korean(three: Lab) -> None:
+    page = three.browser(three.administrator, "ko").get("/backups").text
+    assert "손상됨" in page and "여기에만" in page and "11시간 전" in page
+
+
+def test_an_empty_folder_is_said_to_be_empty(lab: Lab) -> None:
+    page = lab.browser(lab.administrator).get("/backups").text
+    assert "No backup has been made yet" in page and "never" in page
+
+
+def test_repairs_and_the_attention_line_lead_there(lab: Lab) -> None:
+    settings = replace(lab.cluster.settings, backup_at=time(3, 0))
+    lab.app.extensions["cluster"] = replace(lab.cluster, settings=settings)
+    lab.browser(lab.administrator).get("/")
+    lab.cluster.clock.move(days=2)  # type: ignore[attr-defined]
+    browser = lab.browser(lab.administrator)
+    assert 'href="/backups"' in browser.get("/repairs").text
+    assert 'href="/backups"' in browser.get("/").text
+
+
+def test_nobody_else_sees_them(lab: Lab) -> None:
+    assert lab.browser(lab.seoyeon).get("/backups").status_code == 403

@@ -1,0 +1,75 @@
+"""A proved backup goes to the other machine the same night; what could not go is said, and goes the next night."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from cluster.domain.errors import Unavailable
+from cluster.services.backups import read_backups
+from cluster.services.context import Cluster
+from cluster.settings import Settings
+from worker.backups.copies import copy_proved
+from worker.backups.dump import make_backup
+from worker.backups.keep import digest_of
+from worker.backups.restore import prove_newest
+
+NOW = datetime(2026, 11, 20, 18, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def settings(light_cluster: Cluster, tmp_path: Path) -> Settings:
+    """With one proved backup, to be copied to a folder that is not there yet."""
+    (light_cluster.settings.state_dir / "database").mkdir()
+    found = replace(light_cluster.settings, backup_copy=str(tmp_path / "nas" / "groundcrew"))
+    make_backup(found, NOW)
+    prove_newest(found, NOW)
+    return found
+
+
+def now() -> datetime:
+    return NOW
+
+
+def test_file_and_manifest_go_there_once(settings: Settings) -> None:
+    target = Path(settings.backup_copy)
+    target.mkdir(parents=True)
+    (backup,) = read_backups(settings.backups)
+    assert copy_proved(settings, now) == [backup.name]
+    assert digest_of(target / backup.name) == backup.sha256
+    assert [each.restored_at for each in read_backups(target)] == [NOW]
+    assert copy_proved(settings, now) == []
+    assert read_backups(settings.backups)[0].copied_at == NOW
+
+
+def test_a_place_that_is_away_is_said_and_tried_again(settings: Settings) -> None:
+    with pytest.raises(Unavailable) as away:
+        copy_proved(settings, now)
+    assert away.value.code == "backup.not_copied" and away.value.data["place"] == settings.backup_copy
+    (backup,) = read_backups(settings.backups)
+    assert backup.copied_at is None and "failed" in backup.copy_problem and backup.restored_at is not None
+    make_backup(settings, NOW + timedelta(days=1))
+    prove_newest(settings, NOW + timedelta(days=1))
+    Path(settings.backup_copy).mkdir(parents=True)
+    assert copy_proved(settings, now) == sorted(each.name for each in read_backups(settings.backups))
+    assert {each.copy_problem for each in read_backups(settings.backups)} == {""}
+
+
+def test_without_rsync_it_says_so(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Unavailable) as missing:
+        copy_proved(settings, now)
+    assert "not installed" in missing.value.data["said"]
+
+
+def test_what_is_not_proved_stays_here(settings: Settings) -> None:
+    Path(settings.backup_copy).mkdir(parents=True)
+    make_backup(settings, NOW + timedelta(days=1))
+    assert len(copy_proved(settings, now)) == 1
+
+
+def test_without_a_place_nothing_is_copied(settings: Settings) -> None:
+    assert copy_proved(replace(settings, backup_copy=""), now) == []
