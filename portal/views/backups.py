@@ -11,7 +11,7 @@ from portal.current import current_actor, current_cluster, is_fragment
 blueprint = Blueprint("backups", __name__)
 
 
-@blueprint.get("/backups")
+@blueprint.get("/repairs/backups")
 def page() -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
     settings = cluster.settings

@@ -72,7 +72,7 @@ PAGES = {
     "operation": Shown("/operations/1", True),
     "repairs": Shown("/repairs", True),
     "repair": Shown("/repairs/free-disk-space", True),
-    "backups": Shown("/backups", True),
+    "backups": Shown("/repairs/backups", True),
     "access-log": Shown("/access-log", True),
     "access-log-days": Shown("/access-log/days"),
     "users": Shown("/users", True),

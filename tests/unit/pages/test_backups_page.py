@@ -33,7 +33,7 @@ def three(lab: Lab) -> Lab:
 
 
 def test_each_backup_says_what_it_is_worth_and_where_it_lies(three: Lab) -> None:
-    page = three.browser(three.administrator).get("/backups").text
+    page = three.browser(three.administrator).get("/repairs/backups").text
     for words in ("Verified", "Damaged", "its SHA-256 differs", "12,345", "PostgreSQL, migration 0011",
                   "restored in 12 s", "here and elsewhere", "here alone", "11 h ago"):  # fmt: skip
         assert words in page, words
@@ -41,12 +41,12 @@ def test_each_backup_says_what_it_is_worth_and_where_it_lies(three: Lab) -> None
 
 
 def test_the_page_speaks_korean(three: Lab) -> None:
-    page = three.browser(three.administrator, "ko").get("/backups").text
+    page = three.browser(three.administrator, "ko").get("/repairs/backups").text
     assert "손상됨" in page and "여기에만" in page and "11시간 전" in page
 
 
 def test_an_empty_folder_is_said_to_be_empty(lab: Lab) -> None:
-    page = lab.browser(lab.administrator).get("/backups").text
+    page = lab.browser(lab.administrator).get("/repairs/backups").text
     assert "No backup has been made yet" in page and "never" in page
 
 
@@ -56,9 +56,9 @@ def test_repairs_and_the_attention_line_lead_there(lab: Lab) -> None:
     lab.browser(lab.administrator).get("/")
     lab.cluster.clock.move(days=2)  # type: ignore[attr-defined]
     browser = lab.browser(lab.administrator)
-    assert 'href="/backups"' in browser.get("/repairs").text
-    assert 'href="/backups"' in browser.get("/").text
+    assert 'href="/repairs/backups"' in browser.get("/repairs").text
+    assert 'href="/repairs/backups"' in browser.get("/").text
 
 
 def test_nobody_else_sees_them(lab: Lab) -> None:
-    assert lab.browser(lab.seoyeon).get("/backups").status_code == 403
+    assert lab.browser(lab.seoyeon).get("/repairs/backups").status_code == 403
