@@ -23,6 +23,7 @@ from cluster.store.datasets import Dataset
 from cluster.store.jobs import Sweep
 from cluster.store.operations import Operation
 from cluster.store.users import User
+from cluster.store.workspaces import Workspace
 from portal import create_app
 from tests.builders import (
     a_dataset,
@@ -77,48 +78,82 @@ class House:
 
 def build(cluster: Cluster, file: Path) -> House:
     """Private training and private job, so that a member who is not named is the one who may not see them."""
-    people = {
+    people = make_people(cluster)
+    owner, chief = people["owner"], actor_of(people["administrator"])
+    users.use_link(cluster, users.issue_link(cluster, chief, owner.id), PASSWORD)
+    workspace = a_workspace(cluster, people["manager"], (owner, people["member"]), 2, name="vision-lab")
+    dataset = a_dataset(cluster, workspace, "digits", bytes=1_420_000, files=1797)
+    with cluster.store.write() as rows:
+        rows.get_one(Dataset, dataset.id).created_by = owner.id
+    ids = {"workspace_id": workspace.id, "dataset_id": dataset.id, "user_id": people["stranger"].id}
+    ids |= make_trainings(cluster, workspace, owner)
+    ids |= make_operations(cluster, workspace, people)
+    made, _ = tokens.create_token(cluster, actor_of(owner), "laptop", ["read"], 30)
+    cookies = {
+        kind: sessions.begin_session(cluster, user.id, "127.0.0.1", "Firefox/140")
+        for kind, user in people.items()
+    }
+    session = sessions.find_session(cluster, sessions.begin_session(cluster, owner.id, "", "other"))
+    assert session is not None
+    ids |= {"token_id": made.id, "session_id": session.id}
+    bearer = {
+        kind: tokens.create_token(cluster, actor_of(user), "bearer", ["repair"], 30)[1]
+        for kind, user in people.items()
+    }
+    link = users.issue_link(cluster, chief, people["member"].id)
+    snapshot = freeze(cluster, file)
+    app, strict = create_app(cluster, testing=True), create_app(cluster)
+    return House(cluster, app, strict, people, cookies, bearer, ids, link, file, snapshot)
+
+
+def make_people(cluster: Cluster) -> dict[str, User]:
+    return {
         "administrator": an_administrator(cluster, "root-of-all"),
         "manager": a_user(cluster, "jisoo"),
         "owner": a_user(cluster, "seoyeon", full_name="이서연"),
         "member": a_user(cluster, "minjun"),
         "stranger": a_user(cluster, "taeho"),
     }
-    secret = users.issue_link(cluster, actor_of(people["administrator"]), people["owner"].id)
-    users.use_link(cluster, secret, PASSWORD)
-    workspace = a_workspace(
-        cluster, people["manager"], (people["owner"], people["member"]), 2, name="vision-lab"
-    )
+
+
+def make_trainings(cluster: Cluster, workspace: Workspace, owner: User) -> dict[str, int]:
+    """One that everybody in the workspace sees, and the owner's own with a running job and a sweep."""
     node = a_node(cluster, 4, name="lab-a")
-    dataset = a_dataset(cluster, workspace, "digits", bytes=1_420_000, files=1797)
-    with cluster.store.write() as rows:
-        rows.get_one(Dataset, dataset.id).created_by = people["owner"].id
-    failed = a_dataset(
-        cluster, workspace, "broken", state=DatasetState.FAILED, error_code="dataset.interrupted"
-    )
-    public = a_training(cluster, workspace, people["owner"], "lenet")
-    private = a_training(
-        cluster, workspace, people["owner"], "idea", TrainingKind.ADVANCED, Visibility.PRIVATE
-    )
+    public = a_training(cluster, workspace, owner, "lenet")
+    private = a_training(cluster, workspace, owner, "idea", TrainingKind.ADVANCED, Visibility.PRIVATE)
     now = cluster.clock()
-    job = a_job(cluster, private, people["owner"], 1, JobState.RUNNING, started_at=now, fence=1)
+    job = a_job(cluster, private, owner, 1, JobState.RUNNING, started_at=now, fence=1)
     holding(cluster, job, [node.units[0]])
     out = storage.attempt_folder(cluster.settings, workspace.id, job.id, 1) / "out"
-    out.mkdir(parents=True)
+    (out / "checkpoints").mkdir(parents=True)
     (out / "rank-0.stdout").write_text("hello\n")
-    (out / "checkpoints").mkdir()
     (out / "checkpoints" / "epoch-0001.weights.h5").write_bytes(b"weights")
     sweep = Sweep(
         workspace_id=workspace.id,
         training_id=private.id,
-        user_id=people["owner"].id,
+        user_id=owner.id,
         name="idea",
         plan={"kind": "grid", "values": {"lr": ["0.1"]}, "order": ["lr"]},
         jobs=1,
         submitted_at=now,
     )
     add(cluster, sweep)
-    a_job(cluster, private, people["owner"], sweep_id=sweep.id, sweep_number=1, variables={"lr": "0.1"})
+    a_job(cluster, private, owner, sweep_id=sweep.id, sweep_number=1, variables={"lr": "0.1"})
+    return {
+        "node_id": node.id,
+        "training_id": private.id,
+        "public_training_id": public.id,
+        "job_id": job.id,
+        "sweep_id": sweep.id,
+    }
+
+
+def make_operations(cluster: Cluster, workspace: Workspace, people: dict[str, User]) -> dict[str, int]:
+    """One of the owner's that failed, with its log; a repair; and a file of the access log."""
+    failed = a_dataset(
+        cluster, workspace, "broken", state=DatasetState.FAILED, error_code="dataset.interrupted"
+    )
+    now = cluster.clock()
     operation = Operation(
         kind=OperationKind.DATASET_IMPORT,
         queue=Queue.GENERAL,
@@ -134,40 +169,16 @@ def build(cluster: Cluster, file: Path) -> House:
     add(cluster, operation)
     run = a_repair_run(cluster, people["administrator"])
     log = cluster.settings.state_dir / "log"
-    log.mkdir()
-    (log / "access").mkdir()
+    (log / "access").mkdir(parents=True)
     (log / "access" / "20261119.log").write_text('{"id": 1}\n')
     (log / f"operation-{operation.id}.log").write_text("first line\nthe disk is full\n")
-    made, _ = tokens.create_token(cluster, actor_of(people["owner"]), "laptop", ["read"], 30)
-    cookies = {
-        kind: sessions.begin_session(cluster, user.id, "127.0.0.1", "Firefox/140")
-        for kind, user in people.items()
-    }
-    session = sessions.find_session(cluster, sessions.begin_session(cluster, people["owner"].id, "", "other"))
-    assert session is not None
-    ids = {
-        "workspace_id": workspace.id,
-        "node_id": node.id,
-        "dataset_id": dataset.id,
-        "training_id": private.id,
-        "public_training_id": public.id,
-        "job_id": job.id,
-        "sweep_id": sweep.id,
-        "operation_id": operation.id,
-        "run_id": run.id,
-        "user_id": people["stranger"].id,
-        "token_id": made.id,
-        "session_id": session.id,
-    }
-    bearer = {
-        kind: tokens.create_token(cluster, actor_of(user), "bearer", ["repair"], 30)[1]
-        for kind, user in people.items()
-    }
-    link = users.issue_link(cluster, actor_of(people["administrator"]), people["member"].id)
+    return {"operation_id": operation.id, "run_id": run.id}
+
+
+def freeze(cluster: Cluster, file: Path) -> Path:
+    """A copy of the database as it is now."""
     snapshot = file.with_suffix(".snapshot")
     with cluster.store.read() as rows:
         rows.connection().exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
     shutil.copy(file, snapshot)
-    app = create_app(cluster, testing=True)
-    strict = create_app(cluster)
-    return House(cluster, app, strict, people, cookies, bearer, ids, link, file, snapshot)
+    return snapshot
