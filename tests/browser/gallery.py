@@ -30,7 +30,7 @@ class Tape:
 
 
 def make_app(tape: Tape | None = None) -> Flask:
-    """The gallery; `app.config["groundcrew_csp_reports"]` collects what browsers report."""
+    """The gallery; `app.config["reports"]` collects what browsers report."""
     tape = tape or Tape(log=bytearray(log_text()))
     app = Flask("portal")
     app.config.update(TESTING=True, SECRET_KEY="gallery", groundcrew_clock=lambda: NOW, reports=[])
@@ -38,16 +38,20 @@ def make_app(tape: Tape | None = None) -> Flask:
     headers.init_app(app)
     i18n.init_app(app, "Asia/Seoul")
     app.register_blueprint(look_blueprint)
-
-    def shell() -> Shell:
-        counts = {"/queue": 45, "/workspaces": 6, "/jobs": 25}
-        rail = administrator_rail(request.path, counts, {"/": 5, "/nodes": 3})
-        return Shell(
-            "lab-a", rail, Person("hjkim"), live=True, topics=("queue",), sign_out="#", version="0.1.0"
-        )
-
     look.init_app(app, shell=shell)
+    add_pages(app)
+    add_files(app, tape)
+    add_stream(app)
+    return app
 
+
+def shell() -> Shell:
+    counts = {"/queue": 45, "/workspaces": 6, "/jobs": 25}
+    rail = administrator_rail(request.path, counts, {"/": 5, "/nodes": 3})
+    return Shell("lab-a", rail, Person("hjkim"), live=True, topics=("queue",), sign_out="#", version="0.1.0")
+
+
+def add_pages(app: Flask) -> None:
     @app.get("/")
     def board() -> str:
         return render_template("components/board.html", sample=sample())
@@ -65,6 +69,10 @@ def make_app(tape: Tape | None = None) -> Flask:
         return render_template(
             "components/job.html", sample=sample(), tab=request.args.get("tab", "overview")
         )
+
+
+def add_files(app: Flask, tape: Tape) -> None:
+    """What the sample job has written: values of its graphs, and its log piece by piece."""
 
     @app.get("/metrics")
     def values() -> dict[str, Any]:
@@ -94,6 +102,8 @@ def make_app(tape: Tape | None = None) -> Flask:
             },
         )
 
+
+def add_stream(app: Flask) -> None:
     @app.get("/stream")
     def stream() -> Response:
         def beats() -> Iterator[str]:
@@ -107,8 +117,6 @@ def make_app(tape: Tape | None = None) -> Flask:
     def csp_report() -> Response:
         app.config["reports"].append(request.get_data(as_text=True))
         return Response(status=204)
-
-    return app
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from portal import i18n
 
 BEGIN = 1_763_615_160.0
 """Unix seconds of the sample job's first step."""
+LINK = Markup('<a href="{}">{}</a>')
 
 
 def bar(units: int, kind: str, **values: Any) -> dict[str, Any]:
@@ -27,10 +28,8 @@ def work(units: int, label: str, fill: int, busy: float = 0.95) -> dict[str, Any
     return bar(units, "work", label=label, fill=fill, href=f"#job-{label}", use=[busy] * units)
 
 
-def sample() -> SimpleNamespace:
-    """Everything that the templates in components/ ask for."""
-    _ = i18n.gettext
-    kinds_node = node(
+def kinds_node() -> dict[str, Any]:
+    return node(
         "gpu03",
         work(1, "1042", 1),
         bar(1, "idle"),
@@ -40,7 +39,11 @@ def sample() -> SimpleNamespace:
         bar(2, "closed"),
         note="",
     )
-    slots = node(
+
+
+def slots_node() -> dict[str, Any]:
+    _ = i18n.gettext
+    return node(
         "cpu01",
         work(2, "2011", 3),
         work(1, "2012", 1),
@@ -48,7 +51,11 @@ def sample() -> SimpleNamespace:
         remark=_("CPU slots"),
         note="3 / 8",
     )
-    nodes = [
+
+
+def nodes() -> list[dict[str, Any]]:
+    _ = i18n.gettext
+    return [
         node("gpu01", work(8, "1042", 1)),
         node("gpu02", work(8, "1042", 1)),
         node("gpu03", work(5, "1051", 2), bar(2, "free"), bar(1, "broken")),
@@ -58,11 +65,103 @@ def sample() -> SimpleNamespace:
         node("gpu08", work(2, "1053", 1), work(2, "1054", 1), work(4, "1055", 5)),
         node("gpu11", work(4, "1046", 3), bar(4, "closed")),
     ]
-    link = Markup('<a href="{}">{}</a>')
+
+
+def steps() -> list[dict[str, Any]]:
+    _ = i18n.gettext
+    return [
+        {"word": _("SSH and BMC"), "state": "done", "answer": i18n.duration(2)},
+        {"word": _("Driver 580.95"), "state": "done", "answer": i18n.duration(4)},
+        {"word": _("Pulling image"), "state": "now", "answer": i18n.duration(61)},
+        {"word": _("Burn-in"), "state": "to-come"},
+    ]
+
+
+def sign() -> list[dict[str, Any]]:
+    _ = i18n.gettext
+    return [
+        {
+            "kind": "unreachable",
+            "what": Markup("<b>gpu07</b> ") + _("has not answered for 4 minutes"),
+            "detail": _("job-1044 keeps its 8 GPUs booked"),
+            "href": "#a",
+            "button": _("See forecast"),
+        },
+        {
+            "kind": "error",
+            "what": Markup("<b>gpu03 · GPU 5</b> Xid 79"),
+            "href": "#b",
+            "button": _("See forecast"),
+        },
+        {
+            "kind": "caution",
+            "what": Markup("<b>/data</b> 88 %"),
+            "href": "#c",
+            "button": _("See forecast"),
+        },
+    ]
+
+
+def facts() -> list[dict[str, Any]]:
+    _ = i18n.gettext
+    return [
+        {
+            "label": _("Progress"),
+            "value": _("Epoch %(now)s / %(all)s", now=57.4, all=90),
+            "remark": i18n.duration(10020),
+            "meter": 0.63,
+            "wide": True,
+        },
+        {"label": _("Best validation"), "value": "72.6 %"},
+        {"label": _("Speed"), "value": "4,180", "remark": _("images/s")},
+        {"label": _("Data wait"), "value": "3 %"},
+    ]
+
+
+def stats() -> list[dict[str, Any]]:
+    _ = i18n.gettext
+    return [
+        {"label": _("In use"), "value": 28, "unit": "/ 32", "meter": 0.875},
+        {"label": _("Mine"), "value": 16, "remark": "job-1042"},
+        {"label": _("Days left"), "value": 100, "remark": "2027-02-28"},
+    ]
+
+
+def waiting() -> list[dict[str, Any]]:
+    _ = i18n.gettext
+    return [
+        {
+            "start": Markup('<span class="depart">14:09</span>'),
+            "within": i18n.duration(180),
+            "units": 2,
+            "job": LINK.format("#1", "job-1073"),
+            "who": "taeyang · robotics",
+            "waited": i18n.duration(240),
+            "why": _("Image pytorch-2.9 is being pulled: 62 %, 6.1 GB to go."),
+            "mine": True,
+            "open": False,
+        },
+        {
+            "start": Markup('<span class="depart">14:38</span>'),
+            "within": i18n.duration(1920),
+            "units": 4,
+            "job": LINK.format("#2", "job-1071"),
+            "who": "seoyeon · vision-lab",
+            "waited": i18n.duration(2520),
+            "why": _("Needs 4 GPUs on one node; the emptiest node has 3."),
+            "mine": False,
+            "open": True,
+        },
+    ]
+
+
+def sample() -> SimpleNamespace:
+    """Everything that the templates in components/ ask for."""
+    _ = i18n.gettext
     return SimpleNamespace(
-        kinds_node=kinds_node,
-        slots_node=slots,
-        nodes=nodes,
+        kinds_node=kinds_node(),
+        slots_node=slots_node(),
+        nodes=nodes(),
         fills=[{"fill": n, "word": w, "count": c} for n, w, c in ((1, "vision-lab", 28), (2, "nlp-24", 28))],
         kinds=[
             {"kind": kind, "count": count}
@@ -70,79 +169,16 @@ def sample() -> SimpleNamespace:
         ],
         repair=Markup("{} {}").format(
             _("A space and “?” are not allowed."),
-            link.format("#use", _("Use %(name)s", name="train-data.csv")),
+            LINK.format("#use", _("Use %(name)s", name="train-data.csv")),
         ),
-        steps=[
-            {"word": _("SSH and BMC"), "state": "done", "answer": i18n.duration(2)},
-            {"word": _("Driver 580.95"), "state": "done", "answer": i18n.duration(4)},
-            {"word": _("Pulling image"), "state": "now", "answer": i18n.duration(61)},
-            {"word": _("Burn-in"), "state": "to-come"},
-        ],
-        sign=[
-            {
-                "kind": "unreachable",
-                "what": Markup("<b>gpu07</b> ") + _("has not answered for 4 minutes"),
-                "detail": _("job-1044 keeps its 8 GPUs booked"),
-                "href": "#a",
-                "button": _("See forecast"),
-            },
-            {
-                "kind": "error",
-                "what": Markup("<b>gpu03 · GPU 5</b> Xid 79"),
-                "href": "#b",
-                "button": _("See forecast"),
-            },
-            {
-                "kind": "caution",
-                "what": Markup("<b>/data</b> 88 %"),
-                "href": "#c",
-                "button": _("See forecast"),
-            },
-        ],
-        facts=[
-            {
-                "label": _("Progress"),
-                "value": _("Epoch %(now)s / %(all)s", now=57.4, all=90),
-                "remark": i18n.duration(10020),
-                "meter": 0.63,
-                "wide": True,
-            },
-            {"label": _("Best validation"), "value": "72.6 %"},
-            {"label": _("Speed"), "value": "4,180", "remark": _("images/s")},
-            {"label": _("Data wait"), "value": "3 %"},
-        ],
-        stats=[
-            {"label": _("In use"), "value": 28, "unit": "/ 32", "meter": 0.875},
-            {"label": _("Mine"), "value": 16, "remark": "job-1042"},
-            {"label": _("Days left"), "value": 100, "remark": "2027-02-28"},
-        ],
-        waiting=[
-            {
-                "start": Markup('<span class="depart">14:09</span>'),
-                "within": i18n.duration(180),
-                "units": 2,
-                "job": link.format("#1", "job-1073"),
-                "who": "taeyang · robotics",
-                "waited": i18n.duration(240),
-                "why": _("Image pytorch-2.9 is being pulled: 62 %, 6.1 GB to go."),
-                "mine": True,
-                "open": False,
-            },
-            {
-                "start": Markup('<span class="depart">14:38</span>'),
-                "within": i18n.duration(1920),
-                "units": 4,
-                "job": link.format("#2", "job-1071"),
-                "who": "seoyeon · vision-lab",
-                "waited": i18n.duration(2520),
-                "why": _("Needs 4 GPUs on one node; the emptiest node has 3."),
-                "mine": False,
-                "open": True,
-            },
-        ],
+        steps=steps(),
+        sign=sign(),
+        facts=facts(),
+        stats=stats(),
+        waiting=waiting(),
         trend=[5, 6, 7, 6, 5, 5, 6, 4, 5, 6, 5, 9],
         bold=lambda word: Markup("<b>{}</b>").format(word),
-        link=lambda href, word: link.format(href, word),
+        link=lambda href, word: LINK.format(href, word),
     )
 
 
