@@ -2,10 +2,11 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import time
 from pathlib import Path
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cluster.domain.backups import parse_time
@@ -14,6 +15,7 @@ from cluster.domain.errors import GroundcrewError
 VERSION = "0.1.0"
 PREFIX = "GROUNDCREW_"
 PLACE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.@-]*:)?/[A-Za-z0-9_./-]*")
+MAIL_SCHEMES = ("smtp", "smtp+starttls", "smtps")
 
 
 class MissingSettings(GroundcrewError):
@@ -69,6 +71,18 @@ class Told:
         """`user@host:/folder` or `/folder`, as rsync takes it; nothing that it would read as a switch or a shell."""
         value = self.text(name)
         if value and not PLACE.fullmatch(value):
+            self.wrong.append(PREFIX + name)
+        return value
+
+    def address(self, name: str, schemes: Collection[str]) -> str:
+        """A URL of one of these kinds that names a host; empty where it is empty."""
+        value = self.text(name)
+        try:
+            parts = urlsplit(value)
+            is_good = parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            is_good = False
+        if value and not is_good:
             self.wrong.append(PREFIX + name)
         return value
 
@@ -168,6 +182,13 @@ class Settings:
     """When the nightly backup is made, by the installation's own clock; None: none is."""
     backup_copy: str = ""
     """Where rsync copies proved backups: `user@host:/folder`, or a folder of another disk; empty: nowhere."""
+    mail_url: str = field(default="", repr=False)
+    """The mail server: `smtp://`, `smtp+starttls://` or `smtps://`, with name and password; empty: no mail."""
+    mail_from: str = ""
+    webhook_url: str = field(default="", repr=False)
+    """Called for each thing that needs a person; its path may be a secret. Empty: none is."""
+    webhook_secret: str = field(default="", repr=False)
+    """Signs each call."""
     version: str = VERSION
 
     @property
@@ -235,6 +256,10 @@ class Settings:
             metrics_token=told.text("METRICS_TOKEN"),
             backup_at=told.clock("BACKUP_AT"),
             backup_copy=told.place("BACKUP_COPY"),
+            mail_url=(mail_url := told.address("MAIL_URL", MAIL_SCHEMES)),
+            mail_from=(told.need if mail_url else told.text)("MAIL_FROM"),
+            webhook_url=(webhook_url := told.address("WEBHOOK_URL", ("http", "https"))),
+            webhook_secret=(told.need if webhook_url else told.text)("WEBHOOK_SECRET"),
         )
         if told.wrong:
             raise MissingSettings(told.wrong)

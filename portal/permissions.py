@@ -141,6 +141,7 @@ RULES: dict[str, Rule] = {
     "access_log.delete": Rule.ADMINISTRATOR,
     "profile.page": Rule.SIGNED_IN,
     "profile.change_password": Rule.SIGNED_IN,
+    "profile.set_mail": Rule.SIGNED_IN,
     "profile.end_session": Rule.OWN,
     "profile.end_others": Rule.SIGNED_IN,
     "profile.create_token": Rule.SIGNED_IN,

@@ -29,6 +29,7 @@ from cluster.services.leases import Held, LeaseLost, hold_lease, release_lease
 from cluster.services.pulse import tell_pulse
 from cluster.services.queue_totals import refresh_totals
 from cluster.services.silence import forgive_set_clock, give_up_silent, list_healed, welcome_back
+from cluster.services.telling import tell_people
 from cluster.settings import Settings
 from worker.adapters.runtime import install_runtime
 from worker.audit_anchors import tell_seal
@@ -169,6 +170,7 @@ class Scheduler:
             self.read_console_records()
             self.keep_access_log()
             self.ask_for_backup(self.held)
+            tell_people(self.cluster, self.held)
             self.sealed_at = time.monotonic()
         if time.monotonic() - self.strays_at >= STRAYS_SECONDS:
             self.end_strays(self.held)

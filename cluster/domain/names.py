@@ -14,6 +14,8 @@ JOB_LETTERS = LETTERS | frozenset("._=")
 """A sweep writes values into its jobs' names: `lenet-learning_rate=0.01`."""
 
 FORBIDDEN_IN_FILES = frozenset(' *?:<>"|\\/\u20a9\uffe6')
+MAIL_FORBIDDEN = frozenset(' ,;:<>()[]\\"')
+LONGEST_MAIL_ADDRESS = 254
 LONGEST_FILE_NAME = 255
 """Bytes of UTF-8, the limit of Linux file systems."""
 UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
@@ -51,6 +53,15 @@ def check_token_name(value: str, field: str = "name") -> str:
 def check_job_name(value: str, field: str = "name") -> str:
     """1 to 60 of a–z 0–9 hyphen dot underscore equals sign; raises Refused."""
     return _check_name(value, field, 1, 60, JOB_LETTERS)
+
+
+def check_mail_address(value: str, field: str = "email") -> str:
+    """One plain address, without a name before it: nothing in it can begin a header of its own. Raises Refused."""
+    local, at, host = value.partition("@")
+    is_plain = value.isascii() and value.isprintable() and not set(value) & MAIL_FORBIDDEN
+    if not (is_plain and at and local and host and "@" not in host and len(value) <= LONGEST_MAIL_ADDRESS):
+        raise Refused(field, "email.unusable", typed=value[:60])
+    return value
 
 
 def check_text(value: str, field: str, longest: int) -> str:

@@ -98,6 +98,7 @@ class OperationKind(StrEnum):
     DATASET_DELETE = "dataset.delete"
     REPAIR = "repair"
     BACKUP = "backup"
+    NOTICES = "notices"
 
 
 class OperationState(StrEnum):
@@ -113,6 +114,17 @@ class EnvironmentState(StrEnum):
     BUILDING = "building"
     READY = "ready"
     FAILED = "failed"
+
+
+class NoticeChannel(StrEnum):
+    MAIL = "mail"
+    WEBHOOK = "webhook"
+
+
+class NoticeState(StrEnum):
+    WAITING = "waiting"
+    SENT = "sent"
+    GIVEN_UP = "given_up"
 
 
 class Queue(StrEnum):

@@ -27,6 +27,7 @@ QUEUE_OF = {
     OperationKind.DATASET_DELETE: Queue.GENERAL,
     OperationKind.REPAIR: Queue.REPAIR,
     OperationKind.BACKUP: Queue.GENERAL,
+    OperationKind.NOTICES: Queue.GENERAL,
 }
 
 

@@ -6,7 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from cluster.domain.errors import NotFound, Refused
-from cluster.domain.names import check_text, check_user_name
+from cluster.domain.names import check_mail_address, check_text, check_user_name
 from cluster.domain.passwords import check_password
 from cluster.domain.people import Actor
 from cluster.domain.permissions import require_administrator, require_person
@@ -43,6 +43,7 @@ __all__ = [
     "read_link",
     "read_user",
     "service_actor",
+    "set_email",
     "set_preferences",
     "use_link",
 ]
@@ -226,6 +227,18 @@ def set_preferences(
             session, cluster.clock(), actor, "user.preferences_set", user.id,
             language=user.language, theme=user.theme,
         )  # fmt: skip
+    return user
+
+
+def set_email(cluster: Cluster, actor: Actor, email: str) -> User:
+    """One's own; empty: nothing is sent any more. Raises Refused."""
+    require_person(actor)
+    email = check_mail_address(email.strip()) if email.strip() else ""
+    with cluster.store.write() as session:
+        user = load_user(session, actor.user_id)
+        if user.email != (email or None):
+            user.email = email or None
+            write_entry(session, cluster.clock(), actor, "user.mail_set", user.id, is_set=bool(email))
     return user
 
 

@@ -27,6 +27,8 @@ class User(Row):
     """argon2id; None until the one-time link was used."""
     language: Mapped[str | None] = mapped_column(String(2))
     theme: Mapped[str | None] = mapped_column(String(5))
+    email: Mapped[str | None] = mapped_column(String(254))
+    """Where an administrator is told what needs a person; None: nowhere."""
     created_at: Mapped[datetime]
     password_changed_at: Mapped[datetime | None]
 

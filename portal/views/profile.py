@@ -58,6 +58,7 @@ def render_page(errors: dict[str, str], values: dict[str, str], made: tuple[str,
         tokens=tokens.list_tokens(cluster, actor),
         token_days=TOKEN_DAYS,
         now=cluster.clock(),
+        sends_mail=bool(cluster.settings.mail_from),
         errors=errors,
         values=values,
         made=made,
@@ -75,6 +76,21 @@ def change_password() -> ResponseReturnValue:
     except Refused as refusal:
         return render_page(forms.problems(refusal), {}), 422
     flash(_("The password is changed; all other sessions have ended."), "ok")
+    return redirect(url_for("profile.page"), 303)
+
+
+@blueprint.post("/profile/mail")
+def set_mail() -> ResponseReturnValue:
+    """Where one is told what needs a person."""
+    try:
+        forms.expect("email")
+        user = users.set_email(current_cluster(), current_actor(), forms.text("email"))
+    except Refused as refusal:
+        return render_page(forms.problems(refusal), dict(request.form)), 422
+    if user.email:
+        flash(_("What needs you is told by mail to %(address)s.", address=user.email), "ok")
+    else:
+        flash(_("Nothing is told by mail any more."), "ok")
     return redirect(url_for("profile.page"), 303)
 
 

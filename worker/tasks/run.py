@@ -16,7 +16,7 @@ from cluster.services.context import Cluster
 from cluster.services.operations import claim_operation
 from cluster.settings import Settings
 from cluster.store.operations import Operation
-from worker.tasks import backups, datasets, environments, repairs
+from worker.tasks import backups, datasets, environments, notices, repairs
 from worker.tasks.lease import renewing
 from worker.wiring import open_cluster
 
@@ -31,6 +31,7 @@ BODIES: dict[str, tuple[Body, Failure]] = {
     OperationKind.DATASET_SAMPLE: (datasets.run_sample, datasets.record_failure),
     OperationKind.DATASET_DELETE: (datasets.run_delete, datasets.record_failure),
     OperationKind.BACKUP: (backups.run_backup, backups.record_failure),
+    OperationKind.NOTICES: (notices.run_notices, notices.record_broken),
     OperationKind.REPAIR: (repairs.run_repair, repairs.record_failure),
 }
 CAN_BEGIN: dict[str, Callable[[Cluster], bool]] = {OperationKind.DATASET_SAMPLE: datasets.can_write_samples}

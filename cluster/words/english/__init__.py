@@ -4,6 +4,7 @@ from types import ModuleType
 
 from cluster.words.english import (
     accounting,
+    attention,
     audit,
     datasets,
     environments,
@@ -23,6 +24,7 @@ from cluster.words.english import (
 
 FEATURES: tuple[ModuleType, ...] = (
     accounting,
+    attention,
     audit,
     datasets,
     environments,

@@ -1,0 +1,93 @@
+"""What needs a person, as data: pages, mails and webhooks say the same of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+ENDS_SOON_DAYS = 3
+DISK_FULL_SHARE = 0.9
+STUCK_CODES = frozenset(
+    {
+        "waiting.nodes_too_small",
+        "waiting.cluster_too_small",
+        "waiting.quota_too_small",
+        "waiting.workspace_expired",
+        "waiting.dataset_failed",
+        "waiting.no_executor",
+    }
+)
+"""Reasons that no other job's end takes away: somebody has to do something."""
+
+
+class Urgency(StrEnum):
+    """People who cannot go on come first, what is only going to matter last."""
+
+    WAITING = "waiting"
+    FAILED = "failed"
+    UNREACHABLE = "unreachable"
+    BROKEN = "broken"
+    INTERRUPTED = "interrupted"
+    CAUTION = "caution"
+
+
+ORDER = list(Urgency)
+
+
+class Topic(StrEnum):
+    """What it is about, and so where the way out leads."""
+
+    JOB = "job"
+    OPERATION = "operation"
+    NODE = "node"
+    ENGINE = "engine"
+    BACKUPS = "backups"
+    DATASET = "dataset"
+    WORKSPACE = "workspace"
+    ENVIRONMENT = "environment"
+    TELLING = "telling"
+
+
+@dataclass(frozen=True)
+class Detail:
+    """One more half sentence."""
+
+    code: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Concern:
+    """One thing that needs a person; `subject` is the row or the name that it is about."""
+
+    urgency: Urgency
+    topic: Topic
+    code: str
+    subject: int | str = 0
+    data: Mapping[str, Any] = field(default_factory=dict)
+    details: tuple[Detail, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The same as long as it is the same thing, whatever its numbers say."""
+        return f"{self.code}:{self.subject}"[:120]
+
+
+SETTLES = timedelta(seconds=60)
+"""What is over by then is told to nobody."""
+QUIET = timedelta(hours=1)
+"""So long after it was told the same thing is not told again, however often it comes and goes."""
+PAUSES = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=15), timedelta(hours=1))
+GIVES_UP = timedelta(hours=24)
+"""A message that nobody took for so long is no news any more."""
+
+
+def is_to_be_told(began_at: datetime, told_last: datetime | None, now: datetime) -> bool:
+    """`told_last`: when the same thing was last told of."""
+    return now - began_at >= SETTLES and (told_last is None or now - told_last >= QUIET)
+
+
+def pause_after(tries: int) -> timedelta:
+    """Until the next try; `tries` have failed."""
+    return PAUSES[min(tries, len(PAUSES)) - 1]

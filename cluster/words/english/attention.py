@@ -1,0 +1,48 @@
+"""English for what needs a person, and for the mails that tell of it, by code."""
+
+SENTENCES = {
+    "attention.job_stuck": "{job} cannot start",
+    "attention.environment_failed": "The training environment could not be built",
+    "attention.no_job_starts": "no job can start until it is",
+    "attention.nothing_starts_since": "since {at:clock} nothing starts; what runs goes on",
+    "attention.backup_too_old": "No new backup has been proven by a restore",
+    "attention.proven_last": "the last one was made at {at:clock}",
+    "attention.proven_never": "never yet",
+    "attention.backup_damaged": "Backup {name} is damaged: {problem}",
+    "attention.nightly_failed": "The nightly backup failed",
+    "attention.nightly_not_copied": "The nightly backup lies on this machine alone",
+    "attention.audit_changed": "The access log was changed",
+    "attention.node_silent": "{node} does not answer",
+    "attention.node_given_up": "{node} does not answer and was given up",
+    "attention.last_signal": "last signal at {at:clock}",
+    "attention.booked_there": "booked there: {jobs:list}",
+    "attention.units_broken": "{node}: {broken:units} of {all:number} broken",
+    "attention.disk_full": "The disk of {node} is {share:percent} full",
+    "attention.operation_given_up": "Stopped again and again: {operation:word operation}",
+    "attention.dataset_failed": "Dataset {name} could not be made",
+    "attention.term_ends": "Workspace {name} ends in {days:days}",
+    "attention.term_ends_today": "Workspace {name} ends today",
+    "attention.units_held": "holds {units:units}",
+    "attention.not_told": "Messages by {channel:word notice.channel} do not arrive: {error}",
+    "mail.subject": "{things:plural|one thing needs|# things need} you",
+    "mail.greeting": "This needs you, {name}:",
+    "mail.once": "Each thing is told once. Once it is settled the dashboard is silent about it.",
+    "mail.stop": "No mail any more: empty the address in your profile, {url}",
+    "mail.not_sent": "The mail server did not take it: {error}",
+    "webhook.not_taken": "The webhook did not take it: {error}",
+    "email.unusable": "{typed} is no mail address that a server could take.",
+}
+
+HINTS = {
+    "attention.not_told": "Look at the settings of mail and webhook; what waits is sent again.",
+}
+
+TITLES = {"attention": "Needs you", "mail": "Mail", "webhook": "Webhook", "email": "Mail address"}
+
+WORDS = {
+    "operation.notices": "Tell people what needs them",
+    "step.notices_send": "Send mails and call the webhook",
+    "action.user.mail_set": "Mail address changed",
+    "notice.channel.mail": "mail",
+    "notice.channel.webhook": "webhook",
+}

@@ -1,0 +1,329 @@
+"""Mails by a real server, calls to a real webhook: in the reader's language, signed, without a secret, never lost."""
+
+import hmac
+import json
+import ssl
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+
+from cluster import crash_points
+from cluster.domain.errors import Unavailable
+from cluster.domain.states import NoticeChannel, NoticeState, OperationKind, OperationState
+from cluster.services import notices
+from cluster.services.context import Cluster
+from cluster.services.operations import request_operation
+from cluster.services.users import service_actor
+from cluster.store.notices import Notice, Occurrence
+from cluster.store.operations import Operation
+from cluster.store.users import User
+from tests.builders import add, an_administrator
+from tests.ports import free_port
+from worker.adapters.certificates import ensure_authority, ensure_certificate
+from worker.adapters.mail import send_mail, write_mail
+from worker.adapters.webhook import call_webhook, sign
+from worker.tasks.run import run_claimed
+
+PASSWORD = "canary-of-the-mail-server"
+WEBHOOK_SECRET = "canary-of-the-webhook"
+TOKEN = "gc_12_canaryCanaryCanaryCanaryCanary"
+
+
+@dataclass
+class Postbox:
+    """A mail server that keeps what it is given; `refuses` makes it answer so."""
+
+    mails: list[EmailMessage] = field(default_factory=list)
+    refuses: str = ""
+
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        if self.refuses:
+            return self.refuses
+        assert isinstance(envelope.content, bytes)
+        mail = message_from_bytes(envelope.content, policy=policy.default)
+        assert isinstance(mail, EmailMessage)
+        self.mails.append(mail)
+        return "250 taken"
+
+
+def knows(
+    server: SMTP, session: Session, envelope: Envelope, mechanism: str, data: LoginPassword
+) -> AuthResult:
+    return AuthResult(
+        success=data.login == b"groundcrew" and data.password == PASSWORD.encode(), handled=False
+    )
+
+
+@dataclass
+class Ear:
+    """What called the webhook, and how it answers."""
+
+    calls: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+    status: int = 204
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tls")
+    ensure_authority(folder, "Mail of the tests")
+    ensure_certificate(folder, ["127.0.0.1"])
+    return folder
+
+
+@pytest.fixture
+def postbox(certificates: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Postbox, str]]:
+    """Takes nothing without STARTTLS and a password."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificates / "authority.pem"))
+    box, tls = Postbox(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificates / "portal.pem", certificates / "portal.key")
+    controller = Controller(
+        box, hostname="127.0.0.1", port=free_port(), tls_context=tls, require_starttls=True,
+        authenticator=knows, auth_required=True,
+    )  # fmt: skip
+    controller.start()
+    yield box, f"smtp+starttls://groundcrew:{PASSWORD}@127.0.0.1:{controller.port}"
+    controller.stop()
+
+
+@pytest.fixture
+def webhook() -> Iterator[tuple[Ear, str]]:
+    ear = Ear()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            ear.calls.append((dict(self.headers), body))
+            self.send_response(ear.status)
+            self.send_header("Location", "http://127.0.0.1:9/elsewhere")
+            self.end_headers()
+
+        def log_message(self, *words: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    yield ear, f"http://127.0.0.1:{server.server_port}/in/secret-path"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def lab(light_cluster: Cluster, postbox: tuple[Postbox, str], webhook: tuple[Ear, str]) -> Cluster:
+    settings = replace(
+        light_cluster.settings,
+        mail_url=postbox[1],
+        mail_from="groundcrew@lab.example",
+        webhook_url=webhook[1],
+        webhook_secret=WEBHOOK_SECRET,
+        public_url="https://lab.example",
+    )
+    return replace(light_cluster, settings=settings)
+
+
+def a_person(lab: Cluster, name: str, language: str | None) -> User:
+    person = an_administrator(lab, name=name)
+    with lab.store.write() as session:
+        user = session.get_one(User, person.id)
+        user.language, user.email = language, f"{name}@lab.example"
+    return user
+
+
+def an_occurrence(lab: Cluster, **data: Any) -> Occurrence:
+    """A silent node, with a failure that quotes what it should not."""
+    concern = {
+        "urgency": "unreachable",
+        "topic": "node",
+        "subject": 7,
+        "code": "attention.node_silent",
+        "data": {"node": "gpu07"},
+        "details": [["operation.broken", {"error": f"curl -H 'Authorization: Bearer {TOKEN}'"}]],
+        "path": "/nodes/7",
+    }
+    occurrence = Occurrence(
+        key=f"k:{data}", concern=concern | data, began_at=lab.clock(), told_at=lab.clock()
+    )
+    add(lab, occurrence)
+    return occurrence
+
+
+def owe(lab: Cluster, occurrence: Occurrence, user: User | None) -> Notice:
+    channel = NoticeChannel.MAIL if user else NoticeChannel.WEBHOOK
+    notice = Notice(
+        occurrence_id=occurrence.id, channel=channel, user_id=user.id if user else None,
+        made_at=lab.clock(), next_at=lab.clock(),
+    )  # fmt: skip
+    add(lab, notice)
+    return notice
+
+
+def work(lab: Cluster) -> OperationState:
+    """One operation, from asking to its end."""
+    with lab.store.write() as session:
+        operation = request_operation(session, OperationKind.NOTICES, None, service_actor(lab), lab.clock())
+    run_claimed(lab, operation.id)
+    with lab.store.read() as session:
+        return session.get_one(Operation, operation.id).state
+
+
+def state_of(lab: Cluster, notice: Notice) -> NoticeState:
+    with lab.store.read() as session:
+        return session.get_one(Notice, notice.id).state
+
+
+def test_each_reads_one_mail_in_the_chosen_language_and_both_where_none_is_chosen(
+    lab: Cluster, postbox: tuple[Postbox, str]
+) -> None:
+    people = [a_person(lab, "minji", "ko"), a_person(lab, "anna", "en"), a_person(lab, "sam", None)]
+    silent, full = (
+        an_occurrence(lab),
+        an_occurrence(
+            lab,
+            code="attention.disk_full",
+            data={"node": "gpu08", "share": 0.93},
+            details=[],
+            path="/nodes/8",
+        ),
+    )
+    for person in people:
+        owe(lab, silent, person)
+        owe(lab, full, person)
+    assert work(lab) is OperationState.FINISHED
+    korean, english, both = postbox[0].mails
+    assert (korean["To"], english["To"]) == ("minji@lab.example", "anna@lab.example")
+    assert korean["Subject"] == "[Groundcrew] 손길이 필요한 일 2건"
+    assert english["Subject"] == "[Groundcrew] 2 things need you"
+    assert "gpu07이 응답하지 않습니다" in korean.get_content() and "does not" not in korean.get_content()
+    assert "* gpu07 does not answer" in english.get_content()
+    assert "  https://lab.example/nodes/7" in english.get_content().splitlines()
+    assert "The disk of gpu08 is 93 % full" in english.get_content()
+    assert "응답하지 않습니다" in both.get_content() and "does not answer" in both.get_content()
+
+
+def test_a_call_is_signed_and_says_what_a_program_needs(lab: Cluster, webhook: tuple[Ear, str]) -> None:
+    notice = owe(lab, an_occurrence(lab), None)
+    assert work(lab) is OperationState.FINISHED
+    ((headers, body),) = webhook[0].calls
+    expected = hmac.new(
+        WEBHOOK_SECRET.encode(), headers["X-Groundcrew-Timestamp"].encode() + b"." + body, sha256
+    ).hexdigest()
+    assert headers["X-Groundcrew-Signature"] == f"sha256={expected}"
+    assert headers["X-Groundcrew-Delivery"] == str(notice.id)
+    said = json.loads(body)
+    assert (said["code"], said["urgency"], said["url"]) == (
+        "attention.node_silent",
+        "unreachable",
+        "https://lab.example/nodes/7",
+    )
+    assert said["text"]["ko"].startswith("gpu07이 응답하지 않습니다")
+    assert state_of(lab, notice) is NoticeState.SENT
+
+
+def test_no_secret_leaves(lab: Cluster, postbox: tuple[Postbox, str], webhook: tuple[Ear, str]) -> None:
+    occurrence = an_occurrence(
+        lab, details=[["operation.broken", {"error": f"{TOKEN} {lab.settings.secret_key}"}]]
+    )
+    owe(lab, occurrence, a_person(lab, "minji", "en"))
+    owe(lab, occurrence, None)
+    work(lab)
+    left = postbox[0].mails[0].as_string() + webhook[0].calls[0][1].decode() + str(webhook[0].calls[0][0])
+    assert "(secret)" in left
+    for secret in (TOKEN, lab.settings.secret_key, PASSWORD, WEBHOOK_SECRET, "secret-path"):
+        assert secret not in left.replace("POST /in/secret-path", "")
+
+
+def test_a_server_that_refuses_fails_nothing_and_is_tried_again(
+    lab: Cluster, postbox: tuple[Postbox, str], webhook: tuple[Ear, str]
+) -> None:
+    postbox[0].refuses, webhook[0].status = "451 later", 302
+    mail = owe(lab, an_occurrence(lab), a_person(lab, "minji", "ko"))
+    call = owe(lab, an_occurrence(lab, subject=8), None)
+    assert work(lab) is OperationState.FINISHED
+    troubles = notices.read_troubles(lab)
+    assert "later" in troubles[NoticeChannel.MAIL] and troubles[NoticeChannel.WEBHOOK] == "HTTP 302"
+    assert len(webhook[0].calls) == 1
+    postbox[0].refuses, webhook[0].status = "", 200
+    lab.clock.move(minutes=1)  # type: ignore[attr-defined]
+    work(lab)
+    assert {state_of(lab, each) for each in (mail, call)} == {NoticeState.SENT}
+    assert notices.read_troubles(lab) == {}
+
+
+def test_a_wrong_password_is_said_and_never_shown(lab: Cluster) -> None:
+    wrong = replace(
+        lab, settings=replace(lab.settings, mail_url=lab.settings.mail_url.replace(PASSWORD, "wr0ng-pass"))
+    )
+    owe(wrong, an_occurrence(wrong), a_person(wrong, "minji", "ko"))
+    work(wrong)
+    (trouble,) = notices.read_troubles(wrong).values()
+    assert "535" in trouble and "wr0ng-pass" not in trouble
+
+
+def test_a_server_that_nobody_trusts_hears_no_password(
+    lab: Cluster, postbox: tuple[Postbox, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SSL_CERT_FILE")
+    owe(lab, an_occurrence(lab), a_person(lab, "minji", "ko"))
+    work(lab)
+    assert "CERTIFICATE_VERIFY_FAILED" in notices.read_troubles(lab)[NoticeChannel.MAIL]
+    assert postbox[0].mails == []
+
+
+def test_nobody_behind_the_address_is_said_without_the_address() -> None:
+    mail = write_mail("a@lab.example", "b@lab.example", "s", "t", "1@lab")
+    with pytest.raises(Unavailable) as failed:
+        send_mail("smtp://groundcrew:canary@127.0.0.1:9", mail)
+    assert "ConnectionRefusedError" in failed.value.data["error"] and "canary" not in str(failed.value)
+    with pytest.raises(Unavailable) as failed:
+        call_webhook("http://127.0.0.1:9/canary", "s", 1, "0", {})
+    assert "canary" not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    "point", ["mail.send asking", "mail.send answered", "notices.record_sent committing"]
+)
+def test_a_death_anywhere_loses_no_message(lab: Cluster, postbox: tuple[Postbox, str], point: str) -> None:
+    notice = owe(lab, an_occurrence(lab), a_person(lab, "minji", "ko"))
+
+    def die(reached: str) -> None:
+        if reached == point:
+            crash_points.listener = None
+            raise KeyboardInterrupt
+
+    crash_points.listener = die
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            work(lab)
+    finally:
+        crash_points.listener = None
+    assert state_of(lab, notice) is NoticeState.WAITING
+    lab.clock.move(minutes=1)  # type: ignore[attr-defined]
+    work(lab)
+    assert state_of(lab, notice) is NoticeState.SENT
+    assert len({mail["Message-ID"] for mail in postbox[0].mails}) == 1
+
+
+def test_an_address_that_was_taken_away_gets_nothing(lab: Cluster, postbox: tuple[Postbox, str]) -> None:
+    person = a_person(lab, "minji", "ko")
+    notice = owe(lab, an_occurrence(lab), person)
+    with lab.store.write() as session:
+        session.get_one(User, person.id).email = None
+    work(lab)
+    assert postbox[0].mails == [] and state_of(lab, notice) is NoticeState.SENT
+
+
+def test_a_signature_is_of_this_body_at_this_time() -> None:
+    assert sign("k", "1", b"{}") != sign("k", "2", b"{}") != sign("k", "2", b"{ }")
+    with pytest.raises(ValueError):
+        write_mail("a@lab.example", "b@lab.example\nBcc: c@lab.example", "s", "t", "1@lab")

@@ -1,0 +1,50 @@
+"""Hands one mail to the mail server of the settings."""
+
+import smtplib
+import ssl
+from email.message import EmailMessage
+from urllib.parse import unquote, urlsplit
+
+from cluster.domain.errors import Unavailable
+
+PATIENCE = 20.0
+"""Seconds for each answer of the server."""
+PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
+
+
+def write_mail(sender: str, receiver: str, subject: str, text: str, number: str) -> EmailMessage:
+    """`number` makes the same mail known as the same when it comes twice. Raises ValueError for a line break."""
+    mail = EmailMessage()
+    mail["From"], mail["To"], mail["Subject"] = sender, receiver, subject
+    mail["Message-ID"] = f"<{number}>"
+    mail["Auto-Submitted"] = "auto-generated"
+    mail.set_content(text)
+    return mail
+
+
+def send_mail(url: str, mail: EmailMessage) -> None:
+    """Raises Unavailable with what the server said, without the password."""
+    parts = urlsplit(url)
+    password = unquote(parts.password or "")
+    try:
+        with connect(url) as server:
+            if parts.scheme == "smtp+starttls":
+                server.starttls(context=ssl.create_default_context())
+            if parts.username:
+                server.login(unquote(parts.username), password)
+            server.send_message(mail)
+    except (OSError, smtplib.SMTPException) as error:
+        said = f"{type(error).__name__}: {error}"
+        raise Unavailable("mail.not_sent", error=hide(said, password)[:300]) from error
+
+
+def connect(url: str) -> smtplib.SMTP:
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
+    if parts.scheme == "smtps":
+        return smtplib.SMTP_SSL(host, port, timeout=PATIENCE, context=ssl.create_default_context())
+    return smtplib.SMTP(host, port, timeout=PATIENCE)
+
+
+def hide(text: str, secret: str) -> str:
+    return text.replace(secret, "(secret)") if secret else text
