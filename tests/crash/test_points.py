@@ -47,6 +47,7 @@ READS = {"disk_usage", "which"}
 WITHIN = {
     ("storage.py", "set_mode"): "safe to repeat, and called within ensure_workspace_folder alone",
     ("storage.py", "hand_to_group"): "once for each file of a tree that is not in its place yet",
+    ("access_files.py", "append"): "called within write_days' own points alone",
     ("guard.py", "main"): "starts the task worker itself",
 }
 """Functions that may do without points of their own, and why."""
