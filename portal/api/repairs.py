@@ -48,7 +48,7 @@ def describe_run(run: RepairRun) -> dict[str, Any]:
         "name": run.name,
         "host": run.host,
         "reason": run.reason,
-        "who": run.asker.name,
+        "who": run.who,
         "verdict": run.verdict.value if run.verdict else None,
         "asked_at": run.asked_at,
         "started_at": run.started_at,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import an_administrator
+from tests.builders import a_repair_run, an_administrator
 from tests.unit.api.conftest import Lab
 
 HERE = "/api/v1/repairs"
@@ -34,6 +34,11 @@ def test_a_repair_is_asked_for_as_its_forecast_said_and_can_be_followed(
     assert again.status_code == 409 and again.json["code"] == "repair.under_way"
     ended = lab.client.post(f"{HERE}/runs/{asked.json['id']}/cancel", headers=chief)
     assert ended.status_code == 200
+
+
+def test_a_run_of_the_console_names_who_sat_there(lab: Lab, chief: dict[str, str]) -> None:
+    run = a_repair_run(lab.cluster, an_administrator(lab.cluster), console_user="minji")
+    assert lab.client.get(f"{HERE}/runs/{run.id}", headers=chief).json["who"] == "minji"
 
 
 def test_a_stale_forecast_or_no_reason_runs_nothing(lab: Lab, chief: dict[str, str]) -> None:
