@@ -92,8 +92,8 @@ class Scheduler:
         self.look_took = self.slowest_look = 0.0
         self.holder = name_of_this_process()
         self.held: Held | None = None
-        self.renewed_at = self.swept_at = self.strays_at = self.totals_at = self.progress_at = float("-inf")
-        self.sealed_at = self.pulse_at = time.monotonic()
+        self.renewed_at = float("-inf")
+        self.begun_at = dict.fromkeys(("pulse", "minute"), time.monotonic())
         self.stopping = threading.Event()
 
     def loop(self) -> None:
@@ -142,40 +142,47 @@ class Scheduler:
 
     def tick(self) -> int:
         """One look at everything; how many attempts live. Raises LeaseLost."""
-        assert self.held, "tick() needs the lease"
+        held = self.held
+        assert held, "tick() needs the lease"
         self.looked_at, ended = time.monotonic(), self.reconciler.ended
-        self.watch_clocks(self.held)
-        living = self.reconciler.reconcile(self.held, self.renew)
+        self.watch_clocks(held)
+        living = self.reconciler.reconcile(held, self.renew)
         self.has_acted = self.reconciler.ended > ended
         # Before anything is placed: of a sweep that is to be stopped nothing more starts.
-        watch_sweeps(self.cluster, self.held)
-        if placed := place_waiting(self.cluster, self.held, self.is_rung, has_freed=self.has_acted):
+        watch_sweeps(self.cluster, held)
+        if placed := place_waiting(self.cluster, held, self.is_rung, has_freed=self.has_acted):
             self.has_acted, ended = True, self.reconciler.ended
-            living += self.reconciler.reconcile_new(self.held, placed, self.renew)
+            living += self.reconciler.reconcile_new(held, placed, self.renew)
             if self.reconciler.ended > ended:
                 self.ears.wake()  # Units came free after the queue was looked at.
-        if time.monotonic() - self.swept_at >= SWEEP_SECONDS:
-            self.expire(self.held)
-            self.swept_at = time.monotonic()
-        if time.monotonic() - self.totals_at >= TOTALS_SECONDS:
-            refresh_totals(self.cluster, self.held)
-            self.totals_at = time.monotonic()
-        if living and time.monotonic() - self.progress_at >= PROGRESS_SECONDS:
-            watch_progress(self.cluster, self.held)
-            self.progress_at = time.monotonic()
-        if time.monotonic() - self.pulse_at >= PULSE_SECONDS:
-            tell_pulse(self.cluster, self.held, self.look_took, self.slowest_look)
-            self.pulse_at, self.slowest_look = time.monotonic(), 0.0
-        if time.monotonic() - self.sealed_at >= SEAL_SECONDS:
+        self.do_what_is_due(held, living)
+        return living
+
+    def do_what_is_due(self, held: Held, living: int) -> None:
+        if self.is_due("sweep", SWEEP_SECONDS):
+            self.expire(held)
+        if self.is_due("totals", TOTALS_SECONDS):
+            refresh_totals(self.cluster, held)
+        if living and self.is_due("progress", PROGRESS_SECONDS):
+            watch_progress(self.cluster, held)
+        if self.is_due("pulse", PULSE_SECONDS):
+            tell_pulse(self.cluster, held, self.look_took, self.slowest_look)
+            self.slowest_look = 0.0
+        if self.is_due("minute", SEAL_SECONDS):
             self.read_console_records()
             self.keep_access_log()
-            self.ask_for_backup(self.held)
-            tell_people(self.cluster, self.held)
-            self.sealed_at = time.monotonic()
-        if time.monotonic() - self.strays_at >= STRAYS_SECONDS:
-            self.end_strays(self.held)
-            self.strays_at = time.monotonic()
-        return living
+            self.ask_for_backup(held)
+            tell_people(self.cluster, held)
+        if self.is_due("strays", STRAYS_SECONDS):
+            self.end_strays(held)
+
+    def is_due(self, what: str, seconds: float) -> bool:
+        """Counted from when it was begun: what fails is tried again after its pause, and keeps nothing else waiting."""
+        now = time.monotonic()
+        if now - self.begun_at.get(what, float("-inf")) < seconds:
+            return False
+        self.begun_at[what] = now
+        return True
 
     def watch_clocks(self, held: Held) -> None:
         """A clock that was set lets nothing expire: everybody alive has one lease's time to say so again."""

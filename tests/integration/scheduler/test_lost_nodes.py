@@ -51,7 +51,9 @@ class Sky(Told):
         """One heartbeat of each node that answers, one tick of the scheduler."""
         for node in self.world.list_answering():
             nodes.record_heartbeat(self.cluster, node.name, node.boot, {}, SLOTS)
-        self.scheduler.renewed_at = self.scheduler.swept_at = self.scheduler.strays_at = float("-inf")
+        self.scheduler.renewed_at = float("-inf")
+        for what in ("sweep", "strays"):
+            self.scheduler.begun_at.pop(what, None)
         if self.scheduler.renew():
             self.scheduler.tick()
 
@@ -205,7 +207,8 @@ def test_a_clock_that_is_set_loses_no_node(sky: Sky, jump: float) -> None:
     job = sky.submit(2)
     sky.let_pass(10)
     sky.clock.move(seconds=jump)
-    sky.scheduler.renewed_at = sky.scheduler.swept_at = float("-inf")
+    sky.scheduler.renewed_at = float("-inf")
+    sky.scheduler.begun_at.pop("sweep", None)
     assert sky.scheduler.renew()
     sky.scheduler.tick()  # Before any node has spoken by the new clock.
     sky.let_pass(60)
