@@ -67,6 +67,8 @@ SEAL_SECONDS = 60.0
 """The audit is sealed this often, once what is in it has settled."""
 PATIENCE = LONGEST_GOODBYE.total_seconds() + 20.0
 """Programs may save a checkpoint before they go; nobody waits for longer than for the slowest of them."""
+NOT_AT_ONCE = ("pulse", "records", "seals", "backup", "telling")
+"""Done for the first time once their pause is over."""
 TOPICS = frozenset({"queue", "nodes"})
 
 
@@ -93,7 +95,7 @@ class Scheduler:
         self.holder = name_of_this_process()
         self.held: Held | None = None
         self.renewed_at = float("-inf")
-        self.begun_at = dict.fromkeys(("pulse", "minute"), time.monotonic())
+        self.begun_at = dict.fromkeys(NOT_AT_ONCE, time.monotonic())
         self.stopping = threading.Event()
 
     def loop(self) -> None:
@@ -168,10 +170,13 @@ class Scheduler:
         if self.is_due("pulse", PULSE_SECONDS):
             tell_pulse(self.cluster, held, self.look_took, self.slowest_look)
             self.slowest_look = 0.0
-        if self.is_due("minute", SEAL_SECONDS):
+        if self.is_due("records", SEAL_SECONDS):
             self.read_console_records()
+        if self.is_due("seals", SEAL_SECONDS):
             self.keep_access_log()
+        if self.is_due("backup", SEAL_SECONDS):
             self.ask_for_backup(held)
+        if self.is_due("telling", SEAL_SECONDS):
             tell_people(self.cluster, held)
         if self.is_due("strays", STRAYS_SECONDS):
             self.end_strays(held)

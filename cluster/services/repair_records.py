@@ -57,7 +57,7 @@ def to_data(run: RepairRun) -> dict[str, Any]:
 
 
 def parse_record(text: str) -> RepairRun:
-    """Raises ValueError, KeyError."""
+    """Raises ValueError, KeyError, TypeError."""
     data = json.loads(text)
     moments = {name: datetime.fromisoformat(data[name]) if data[name] else None for name in MOMENTS}
     verdict = Verdict(data["verdict"]) if data["verdict"] else None
@@ -70,7 +70,7 @@ def list_records(cluster: Cluster) -> list[RepairRun]:
     for path in folder_of(cluster).glob("*.json"):
         try:
             found.append(parse_record(path.read_text()))
-        except (ValueError, KeyError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             log.warning("a record of the console cannot be read", file=str(path), error=str(error))
     return sorted(found, key=lambda run: run.asked_at)
 

@@ -75,9 +75,10 @@ def test_a_reader_that_dies_before_it_deletes_the_file_is_followed_by_one_that_a
     assert list_records(cluster) == []
 
 
-def test_a_run_that_is_not_over_and_a_file_that_says_nothing_stay(cluster: Cluster) -> None:
+@pytest.mark.parametrize("text", ['{"record": ', "[]", '{"record": "2", "asked_at": 5}'])
+def test_a_run_that_is_not_over_and_a_file_that_says_nothing_stay(cluster: Cluster, text: str) -> None:
     path = write_record(cluster, a_run(cluster, ended_at=None, verdict=None))
     broken = path.with_name("2.json")
-    broken.write_text('{"record": ')
+    broken.write_text(text)
     assert read_in(cluster) == []
     assert path.exists() and broken.exists()
