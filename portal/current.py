@@ -43,6 +43,11 @@ def read_once(read: Callable[[Cluster, Actor], Shown]) -> Shown:
     return known[read]
 
 
+def know(read: Callable[[Cluster, Actor], object], found: object) -> None:
+    """What a page has read already, in more detail, for those who would read it once more."""
+    g.setdefault("read", {})[read] = found
+
+
 def nobody(name: str = "") -> Actor:
     """Who acts before anybody has signed in, as the audit entry names it."""
     return Actor(user_id=0, name=name, address=address(), request_id=request_id())

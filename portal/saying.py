@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from flask import Flask
+from flask import Flask, g
 from markupsafe import Markup
 
 from cluster import words
 from cluster.domain.errors import GroundcrewError
 from cluster.domain.states import JobState
 from cluster.services.queue import read_standings
+from cluster.services.standing import Standing
 from cluster.store.jobs import Job
 from portal.current import current_cluster
 from portal.i18n import _, duration, language, now, zone
@@ -89,7 +90,7 @@ def reason_word(code: str) -> str:
 def job_case(job: Job) -> str:
     """What is the case with a job, in a sentence; empty where its state says it all."""
     if job.state is JobState.WAITING:
-        standing = read_standings(current_cluster(), [job]).get(job.id)
+        standing = standing_of(job)
         return say(standing.code, standing.data) if standing and standing.code else ""
     if job.state is JobState.FAILED and job.end_code:
         return say(job.end_code, job.end_data)
@@ -98,6 +99,24 @@ def job_case(job: Job) -> str:
     if job.state is JobState.RUNNING and job.started_at:
         return _("runs for %(time)s", time=duration((now() - job.started_at).total_seconds()))
     return ""
+
+
+def standing_of(job: Job) -> Standing | None:
+    """One look for each job that no list has looked at before."""
+    known = known_standings()
+    if job.id not in known:
+        known.update(read_standings(current_cluster(), [job]))
+    return known.get(job.id)
+
+
+def know_standings(standings: Mapping[int, Standing]) -> None:
+    """What a list has read at once, so that its rows do not ask one by one."""
+    known_standings().update(standings)
+
+
+def known_standings() -> dict[int, Standing]:
+    known: dict[int, Standing] = g.setdefault("standings", {})
+    return known
 
 
 def action_word(code: str) -> str:

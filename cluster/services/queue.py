@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from cluster.domain.people import Actor
 from cluster.domain.placement import NodeUnits
+from cluster.domain.states import JobState
 from cluster.services.context import Cluster
 from cluster.services.job_counts import first_submitted
 from cluster.services.lines import WAITING
@@ -121,12 +122,23 @@ def read_standings(cluster: Cluster, jobs: list[Job]) -> dict[int, Standing]:
         return explain(cluster, session, look(cluster, session), waiting)
 
 
-def read_counts(cluster: Cluster) -> tuple[list[ReasonCount], datetime | None]:
-    """How often each reason, and when the job that waits longest was submitted."""
+@dataclass(frozen=True)
+class AtAGlance:
+    """The whole queue by reasons, since when its longest waiting job waits, and how some jobs stand in it."""
+
+    counts: list[ReasonCount]
+    oldest: datetime | None
+    standings: dict[int, Standing]
+
+
+def glance(cluster: Cluster, jobs: list[Job]) -> AtAGlance:
+    """One look for all of it: `jobs` are those of a list beside the counts."""
+    waiting = [job for job in jobs if job.state is JobState.WAITING]
     with cluster.store.read() as session:
         queue = look(cluster, session)
         counts = count_reasons(session, queue, read_causes(session, queue), None)
-        return counts, first_submitted(session)
+        standings = explain(cluster, session, queue, waiting) if waiting else {}
+        return AtAGlance(counts, first_submitted(session), standings)
 
 
 def read_runs_of(

@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, false, func, literal, not_, or_, select, true
+from sqlalchemy import ColumnElement, ScalarSelect, and_, false, func, literal, not_, or_, select, true
 from sqlalchemy.orm import Session
 
 from cluster.domain.outlook import MOST_AHEAD
@@ -21,7 +21,7 @@ from cluster.domain.reasons import (
 from cluster.domain.states import DatasetState
 from cluster.services.lines import WAITING
 from cluster.services.standing import Queue
-from cluster.services.sweep_limits import read_room
+from cluster.services.sweep_limits import room_within
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Job, Sweep
 
@@ -130,38 +130,43 @@ def read_paused(session: Session, now: datetime) -> list[int]:
 
 def read_full_sweeps(session: Session) -> list[int]:
     waits = select(Job.id).where(Job.sweep_id == Sweep.id, Job.state == WAITING).exists()
-    limited = session.scalars(select(Sweep.id).where(Sweep.most_at_once.is_not(None), waits)).all()
-    return [sweep_id for sweep_id, (_, left) in read_room(session, limited).items() if left == 0]
+    limited = select(Sweep.id, Sweep.most_at_once).where(Sweep.most_at_once.is_not(None), waits)
+    limits = {row[0]: row[1] for row in session.execute(limited) if row[1] is not None}
+    return [sweep_id for sweep_id, (_, left) in room_within(session, limits).items() if left == 0]
 
 
 def count_reasons(
     session: Session, queue: Queue, causes: Causes, workspace_id: int | None
 ) -> list[ReasonCount]:
     """Reasons that somebody has, the most frequent first."""
-    counts = []
-    for code in dict.fromkeys(causes.codes):
-        fronts = [
-            job_id
-            for job_id in causes.by_front.get(code, [])
-            if workspace_id in (None, queue.board.jobs[job_id].workspace_id)
-        ]
-        if code in causes.by_front:
-            number = len(fronts)
-        else:
-            is_rest = workspace_id is None and code == causes.codes[-1]
-            number = count(session, causes.condition(code), workspace_id, in_order=is_rest)
-        if number:
-            counts.append(ReasonCount(code, min(number, MOST_AHEAD), number > MOST_AHEAD))
+    jobs = queue.board.jobs
+    numbers = {
+        code: sum(workspace_id in (None, jobs[job_id].workspace_id) for job_id in fronts)
+        for code, fronts in causes.by_front.items()
+    }
+    others = [code for code in dict.fromkeys(causes.codes) if code not in numbers]
+    asked = [
+        counting(causes.condition(code), workspace_id, workspace_id is None and code == causes.codes[-1])
+        for code in others
+    ]
+    # All of them in one question: each is a search of its own in the same statement.
+    found = session.execute(select(*asked)).one() if asked else ()
+    numbers |= dict(zip(others, found, strict=True))
+    counts = [
+        ReasonCount(code, min(number, MOST_AHEAD), number > MOST_AHEAD)
+        for code, number in numbers.items()
+        if number
+    ]
     return sorted(counts, key=lambda each: (-each.count, each.code))
 
 
-def count(
-    session: Session, condition: ColumnElement[bool], workspace_id: int | None = None, in_order: bool = False
-) -> int:
+def counting(
+    condition: ColumnElement[bool], workspace_id: int | None = None, in_order: bool = False
+) -> ScalarSelect[int]:
     """Waiting jobs, at most one more than MOST_AHEAD. `in_order`: most jobs of the queue are meant, and the
     queue's own index is to be read, not the table with all that have ended."""
     place = Job.workspace_id == workspace_id if workspace_id is not None else true()
     some = select(literal(1)).where(Job.state == WAITING, condition, place).limit(MOST_AHEAD + 1)
     if in_order:
         some = some.order_by(Job.position, Job.id)
-    return session.scalar(select(func.count()).select_from(some.subquery())) or 0
+    return select(func.count()).select_from(some.subquery()).scalar_subquery()

@@ -1,6 +1,6 @@
 """How many more jobs of a sweep may start now."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
 from sqlalchemy import func, select
@@ -29,7 +29,11 @@ def read_room(session: Session, sweep_ids: Collection[int]) -> dict[int, tuple[i
     if not sweep_ids:
         return {}
     known = select(Sweep.id, Sweep.most_at_once).where(Sweep.id.in_(sweep_ids))
-    limits = {row[0]: row[1] for row in session.execute(known) if row[1] is not None}
+    return room_within(session, {row[0]: row[1] for row in session.execute(known) if row[1] is not None})
+
+
+def room_within(session: Session, limits: Mapping[int, int]) -> dict[int, tuple[int, int]]:
+    """The same, with the limits known: {sweep: most at once}."""
     if not limits:
         return {}
     running = select(Job.sweep_id, func.count()).where(Job.sweep_id.in_(limits), Job.state.in_(BUSY))

@@ -12,12 +12,14 @@ from cluster.domain.states import NodeState, WorkspaceState
 from cluster.domain.terms import days_left, workspace_state
 from cluster.services import job_counts, jobs, nodes, operations, queue, workspaces
 from cluster.services.nodes import NodeView
+from cluster.services.places import list_places
+from cluster.services.queue import AtAGlance
 from cluster.store.workspaces import Workspace
 from portal.attention import attention
-from portal.current import current_actor, current_cluster, is_fragment, read_once
+from portal.current import current_actor, current_cluster, is_fragment, know, read_once
 from portal.i18n import _, now
 from portal.job_words import many
-from portal.saying import reason_word
+from portal.saying import know_standings, reason_word
 from portal.unit_bars import kind_of
 
 blueprint = Blueprint("dashboard", __name__)
@@ -32,6 +34,10 @@ def home() -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
     views = read_once(nodes.unit_map)
     places = read_once(workspaces.list_workspaces)
+    know(list_places, places)
+    mine = jobs.list_jobs(cluster, actor, user_id=actor.user_id, limit=JOBS_SHOWN)
+    seen = queue.glance(cluster, mine)
+    know_standings(seen.standings)
     return render_template(
         "dashboard/_dashboard.html" if is_fragment() else "dashboard/page.html",
         lines=attention(),
@@ -41,13 +47,13 @@ def home() -> ResponseReturnValue:
         shares=shares(views),
         legend=legend(views),
         living=read_once(job_counts.count_living),
-        line=waiting_line(),
+        line=waiting_line(seen),
         operations=read_once(operations.list_operations)[:OPERATIONS_SHOWN],
         disk=shutil.disk_usage(cluster.settings.state_dir) if actor.is_administrator else None,
         ending=ending(places),
         workspaces=active(places),
         use=workspaces.use_of(cluster, [place.id for place in places]),
-        mine=jobs.list_jobs(cluster, actor, user_id=actor.user_id, limit=JOBS_SHOWN),
+        mine=mine,
         has_workspaces=bool(places),
     )
 
@@ -61,13 +67,11 @@ class WaitingLine:
     reasons: list[tuple[str, str]]
 
 
-def waiting_line() -> WaitingLine:
+def waiting_line(seen: AtAGlance) -> WaitingLine:
     """Everybody's jobs, at this moment."""
-    cluster = current_cluster()
-    counts, oldest = queue.read_counts(cluster)
-    waited = (cluster.clock() - oldest).total_seconds() if oldest else 0.0
-    reasons = [(reason_word(one.code), many(one)) for one in counts]
-    count = sum(one.count + one.is_more for one in counts)
+    waited = (now() - seen.oldest).total_seconds() if seen.oldest else 0.0
+    reasons = [(reason_word(one.code), many(one)) for one in seen.counts]
+    count = sum(one.count + one.is_more for one in seen.counts)
     return WaitingLine(min(MOST_AHEAD + 1, count), waited, reasons[:4])
 
 

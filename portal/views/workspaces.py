@@ -17,7 +17,8 @@ from cluster.store.workspaces import Workspace
 from portal import forms
 from portal.current import current_actor, current_cluster, is_fragment
 from portal.i18n import _
-from portal.saying import say_error
+from portal.job_words import standings
+from portal.saying import know_standings, say_error
 from portal.unit_bars import home_bars, largest_free
 
 blueprint = Blueprint("workspaces", __name__)
@@ -68,6 +69,8 @@ def home(workspace_id: int) -> ResponseReturnValue:
     relation = relations.to_workspace(actor, workspace)
     used = workspaces.use_of(cluster, [workspace_id])[workspace_id]
     holding = jobs.list_jobs(cluster, actor, states=HOLDING, workspace_id=workspace_id, limit=200)
+    recent = jobs.list_jobs(cluster, actor, workspace_id=workspace_id, limit=JOBS_SHOWN)
+    know_standings(standings(recent))
     return render_template(
         "workspaces/_home.html" if is_fragment() else "workspaces/home.html",
         workspace=workspace,
@@ -79,7 +82,7 @@ def home(workspace_id: int) -> ResponseReturnValue:
         free_now=largest_free(workspace.units - used),
         bars=home_bars(holding, workspace, used, actor.user_id),
         by_person=units_by_person(holding),
-        recent=jobs.list_jobs(cluster, actor, workspace_id=workspace_id, limit=JOBS_SHOWN),
+        recent=recent,
         trainings=trainings.list_trainings(cluster, actor, workspace_id),
         datasets=datasets.list_datasets(cluster, actor, workspace_id),
         may_edit=may("workspace.edit", relation),

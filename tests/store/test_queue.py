@@ -93,7 +93,7 @@ def test_who_is_ahead_is_exact_to_a_thousand(cluster: Cluster, held: Held) -> No
     assert (told[1002].outlook.ahead, told[1002].outlook.is_more_ahead) == (1000, True)
     assert told[1002].outlook.earliest_at and told[1002].outlook.latest_at
     assert told[199].outlook.starts_at < told[1002].outlook.earliest_at < told[1002].outlook.latest_at
-    counts = {one.code: (one.count, one.is_more) for one in queue.read_counts(cluster)[0]}
+    counts = {one.code: (one.count, one.is_more) for one in queue.glance(cluster, []).counts}
     assert counts == {"waiting.ahead_in_queue": (1000, True), "waiting.quota_used": (1, False)}
 
 
@@ -133,7 +133,7 @@ def test_reasons_are_counted_and_chosen(cluster: Cluster, held: Held) -> None:
         "waiting.on_hold": [on_hold.id],
         "waiting.dataset_not_ready": [data.id],
     }
-    counts = {one.code: one.count for one in queue.read_counts(cluster)[0]}
+    counts = {one.code: one.count for one in queue.glance(cluster, []).counts}
     assert counts == {code: len(ids) for code, ids in expected.items()}
     for code, ids in expected.items():
         view = queue.read_queue(cluster, person, Wanted(reason=code))
@@ -228,7 +228,7 @@ def test_no_statement_of_the_hot_path_reads_jobs_without_an_index(cluster: Clust
               Wanted(reason="waiting.on_hold"), Wanted(after=(1 << 21, 1))]  # fmt: skip
     for one in wanted:
         queue.read_queue(cluster, actor_of(person), one)
-    queue.read_counts(cluster)
+    queue.glance(cluster, [])
     jobs.list_jobs(cluster, actor_of(person), [JobState.RUNNING, JobState.STARTING])
     nodes.affected_jobs(cluster, actor_of(person), 1)
     event.remove(cluster.store.engine, "before_cursor_execute", listener)
