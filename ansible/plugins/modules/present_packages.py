@@ -15,8 +15,8 @@ module: present_packages
 short_description: Installs the distribution's packages where they are missing, without recommended ones
 description: >
   A package that is there is not upgraded, unless it is older than the version behind >= in its name. What an
-  interrupted installation has left half done is finished first. The lists of packages are fetched anew where they are
-  older than a day.
+  interrupted installation has left half done is finished first, and what somebody took away by force from under other
+  packages comes back. The lists of packages are fetched anew where they are older than a day.
 options:
   names:
     description: The packages, as name or as name>=version.
@@ -85,6 +85,11 @@ def is_half_done() -> bool:
     return bool(subprocess.run(["dpkg", "--audit"], capture_output=True, text=True).stdout.strip())
 
 
+def are_dependencies_broken() -> bool:
+    """Whether a package lacks another that it needs: apt then installs nothing else."""
+    return subprocess.run(["apt-get", "-q", "check"], capture_output=True).returncode != 0
+
+
 def are_lists_old() -> bool:
     found = [each.stat().st_mtime for each in LISTS.glob("*_Packages*")]
     return not found or time.time() - LISTS.stat().st_mtime > LISTS_ARE_GOOD_FOR
@@ -95,6 +100,8 @@ def install(missing: list[str]) -> None:
         run("dpkg", "--configure", "-a", "--force-confdef", "--force-confold")
     if are_lists_old():
         run(*APT, "update")
+    if are_dependencies_broken():
+        run(*APT, "--no-remove", "--fix-broken", "install")
     run(*APT, "install", *missing)
 
 

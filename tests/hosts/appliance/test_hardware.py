@@ -133,6 +133,7 @@ DAMAGE = {
 """By the task that must notice and mend it."""
 
 
+@pytest.mark.long
 def test_what_was_damaged_is_mended(bed: Testbed, host: Host) -> None:
     for command in DAMAGE.values():
         host.ask(command)
