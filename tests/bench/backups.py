@@ -1,0 +1,169 @@
+"""A backup under load on both databases: how long somebody who writes is kept waiting, and how long the proof takes.
+
+python -m tests.bench.backups [--jobs 100000] [--entries 1000000] [--database sqlite] [--anyway]
+
+Writes a line per database into docs/measurements/backups.md. Goals: nobody who writes waits for more than 150 ms
+because of it, and the verified restore takes at most 30 s.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import insert
+
+from cluster.domain.states import TrainingKind
+from cluster.services.audit_seals import read_anchor, seal_entries
+from cluster.services.context import Cluster
+from cluster.store.audit import AuditEntry, entry, write_entry
+from cluster.store.engine import Store
+from cluster.store.migrate import upgrade
+from tests.bench.machine import busy_share, fsync_seconds
+from tests.bench.rows import fill
+from tests.builders import a_training, a_workspace, actor_of, an_administrator
+from tests.conftest import Clock, RecordingBell, settings_for
+from tests.crash.sweep import start_child
+from tests.databases import DURABLE, postgresql_server
+from worker.backups.dump import make_backup
+from worker.backups.restore import prove_newest
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = ROOT / "docs" / "measurements" / "backups.md"
+GOAL_STALL, GOAL_PROOF = 0.150, 30.0
+CALM_SECONDS = 10.0
+BETWEEN_WRITES = 0.005
+CHUNK = 20_000
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Seconds; `calm` and `during` are the writes' durations without a backup and while one was made and proved."""
+
+    made: float
+    proved: float
+    size: int
+    calm: list[float]
+    during: list[float]
+
+
+@contextmanager
+def a_cluster(kind: str, folder: Path) -> Iterator[Cluster]:
+    """Durable as an installation is."""
+    folder.chmod(0o755)
+    (folder / "database").mkdir()
+    if kind == "sqlite":
+        url = f"sqlite:///{folder}/database/groundcrew.db"
+        upgrade(url)
+        with closing(Store(url)) as store:
+            yield Cluster(store, RecordingBell(), settings_for(url, folder), Clock(datetime.now(UTC)))
+        return
+    with postgresql_server(DURABLE) as server, server.migrated() as url, closing(Store(url)) as store:
+        yield Cluster(store, RecordingBell(), settings_for(url, folder), Clock(datetime.now(UTC)))
+
+
+def make_load(cluster: Cluster, jobs: int, entries: int) -> None:
+    person = an_administrator(cluster, "hjkim")
+    training = a_training(cluster, a_workspace(cluster, person, units=1), kind=TrainingKind.ADVANCED)
+    fill(cluster, [training.id], jobs)
+    actor, now = actor_of(person), cluster.clock()
+    for first in range(0, entries, CHUNK):
+        rows = [
+            entry(now, actor, "job.submitted", number, {"name": f"bench-{number}", "units": 2})
+            for number in range(first, min(first + CHUNK, entries))
+        ]
+        with cluster.store.write() as session:
+            session.execute(insert(AuditEntry), rows)
+    seal_entries(cluster, settled_after=timedelta(microseconds=-1))
+
+
+def write_until(cluster: Cluster, is_over: Any) -> list[float]:
+    """How long each small commit took, one after another with a breath between."""
+    person = actor_of(an_administrator(cluster))
+    took = []
+    while not is_over():
+        begun = time.perf_counter()
+        with cluster.store.write() as session:
+            write_entry(session, cluster.clock(), person, "job.stopped", 1)
+        took.append(time.perf_counter() - begun)
+        time.sleep(BETWEEN_WRITES)
+    return took
+
+
+def measure(cluster: Cluster, told: Path) -> Measured:
+    deadline = time.monotonic() + CALM_SECONDS
+    calm = write_until(cluster, lambda: time.monotonic() > deadline)
+    anchor = read_anchor(cluster)
+
+    def child() -> None:
+        begun = time.monotonic()
+        made = make_backup(cluster.settings, cluster.clock(), anchor)
+        between = time.monotonic()
+        proof = prove_newest(cluster.settings, cluster.clock())
+        assert (proof["problem"], proof["audit"]) == ("", None), proof
+        seconds = {"made": between - begun, "proved": time.monotonic() - between, "size": made["size"]}
+        told.write_text(json.dumps(seconds))
+
+    cluster.store.close()  # No connection crosses the fork.
+    pid = start_child(child, told.with_suffix(".log"))
+    status: list[int] = []
+
+    def is_over() -> bool:
+        found, code = os.waitpid(pid, os.WNOHANG)
+        status.extend([code] if found else [])
+        return bool(found)
+
+    during = write_until(cluster, is_over)
+    assert status == [0], told.with_suffix(".log").read_text()
+    return Measured(**json.loads(told.read_text()), calm=calm, during=during)
+
+
+def line_of(kind: str, asked: argparse.Namespace, seen: Measured, load: str) -> str:
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT, check=True
+    ).stdout.strip()
+    stall = max(seen.during) - statistics.median(seen.calm)
+    kept = "kept" if stall <= GOAL_STALL and seen.proved <= GOAL_PROOF else "missed"
+    cells = [
+        commit, f"{datetime.now(UTC):%Y-%m-%d}", kind, f"{asked.jobs:,} + {asked.entries:,}",
+        f"{seen.size / 1e6:.1f}", f"{seen.made:.1f}", f"{seen.proved:.1f}",
+        f"{statistics.median(seen.calm) * 1000:.1f} / {max(seen.calm) * 1000:.0f}",
+        f"{statistics.median(seen.during) * 1000:.1f} / {max(seen.during) * 1000:.0f}",
+        f"{stall * 1000:.0f}", kept, load,
+    ]  # fmt: skip
+    return "| " + " | ".join(cells) + " |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", type=int, default=100_000)
+    parser.add_argument("--entries", type=int, default=1_000_000)
+    parser.add_argument("--database", choices=["sqlite", "postgresql"])
+    parser.add_argument("--out", type=Path, default=TABLE)
+    asked = parser.parse_args()
+    for kind in [asked.database] if asked.database else ["sqlite", "postgresql"]:
+        load = f"{busy_share():.0%} busy before, fsync {fsync_seconds() * 1000:.1f} ms"
+        with (
+            tempfile.TemporaryDirectory(prefix="gc-backups-") as name,
+            a_cluster(kind, Path(name)) as cluster,
+        ):
+            begun = time.monotonic()
+            make_load(cluster, asked.jobs, asked.entries)
+            print(f"{kind}: rows made in {time.monotonic() - begun:.0f} s", flush=True)
+            line = line_of(kind, asked, measure(cluster, Path(name) / "told"), load)
+        print(line, flush=True)
+        with asked.out.open("a") as table:
+            table.write(line + "\n")
+
+
+if __name__ == "__main__":
+    main()
