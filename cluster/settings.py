@@ -133,8 +133,8 @@ class Settings:
 
     state_dir: Path
     cache_dir: Path
-    database_url: str
-    redis_url: str
+    database_url: str = field(repr=False)
+    redis_url: str = field(repr=False)
     secret_key: str = field(repr=False)
     executor: str = "process"
     docker_image: str = ""

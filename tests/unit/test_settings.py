@@ -39,6 +39,22 @@ def test_no_secret_has_a_default() -> None:
         Settings.from_environment({key: value for key, value in ENOUGH.items() if "SECRET" not in key})
 
 
+def test_what_may_hold_a_password_is_never_shown_with_the_rest() -> None:
+    secret = {
+        "SECRET_KEY": "canary",
+        "AUDIT_KEY": "canary",
+        "METRICS_TOKEN": "canary",
+        "DATABASE_URL": "postgresql+psycopg://groundcrew:canary@db/groundcrew",
+        "REDIS_URL": "unix://portal:canary@/run/redis.sock",
+        "MAIL_URL": "smtp://groundcrew:canary@mail",
+        "MAIL_FROM": "groundcrew@lab.example",
+        "WEBHOOK_URL": "https://chat.lab.example/canary",
+        "WEBHOOK_SECRET": "canary",
+    }
+    settings = Settings.from_environment(ENOUGH | {PREFIX + name: value for name, value in secret.items()})
+    assert "canary" not in repr(settings)
+
+
 def test_what_is_said_is_used_and_the_rest_has_its_default() -> None:
     more = {f"{PREFIX}PORT": "8471", f"{PREFIX}UNICODE_FILE_NAMES": "yes", f"{PREFIX}DATASET_ROOTS": "/a::/b"}
     settings = Settings.from_environment(ENOUGH | more)
