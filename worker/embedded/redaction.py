@@ -19,7 +19,7 @@ SHOWN = frozenset(
 )
 """Settings whose value may be seen; a new one is hidden until it is named here."""
 FORMS = (
-    re.compile(r"gc_\d{1,9}_[\w-]{20,}", re.ASCII),
+    re.compile(r"gcn?_\d{1,9}_[\w-]{20,}", re.ASCII),
     re.compile(r"(?<=://)[^/\s@\"']*:[^/\s@\"']+(?=@)"),
     re.compile(r"(?<=[Bb]earer )[^\s\"',]+"),
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.S),
