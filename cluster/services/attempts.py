@@ -183,23 +183,23 @@ def interrupt_attempt(
         data = {"node": attempt.node.name} | dict(data)
         end_attempt(session, attempt, now, now, Outcome(job.state, cause, data))
         record_use(session, attempt, truth)
-        end = end_of_interrupted(session, attempt, cause, data)
+        in_a_row = count_in_a_row(session, attempt.job_id)
+        end = end_of_interrupted(session, attempt, in_a_row, cause, data)
         if end is not None:
             end_job(session, job, now, now, end, end.data | {"attempt": attempt.number})
         else:
             job.state = next_state(job.state, Event.INTERRUPTED)
-            wait_again(session, job, now, reason_of_interrupted(session, attempt, now, cause), data, resume)
+            wait_again(session, job, now, reason_of_interrupted(attempt, in_a_row, now, cause), data, resume)
     ring(cluster, attempt.job_id)
     return True
 
 
 def end_of_interrupted(
-    session: Session, attempt: Attempt, cause: str, data: Mapping[str, Any]
+    session: Session, attempt: Attempt, in_a_row: int, cause: str, data: Mapping[str, Any]
 ) -> Outcome | None:
     """Somebody wanted it stopped, or it was interrupted too often; None where it is tried again."""
     if attempt.job.desired is Desired.STOP:
         return with_name(session, attempt.job, Outcome(JobState.STOPPED, "exit.stopped", {}))
-    in_a_row = count_in_a_row(session, attempt.job_id)
     if in_a_row < MOST_IN_A_ROW:
         return None
     why = dict(data) | {"cause": cause, "in_a_row": in_a_row}
@@ -207,9 +207,8 @@ def end_of_interrupted(
 
 
 def reason_of_interrupted(
-    session: Session, attempt: Attempt, now: datetime, cause: str
+    attempt: Attempt, in_a_row: int, now: datetime, cause: str
 ) -> Interrupted | TriedLater:
-    in_a_row = count_in_a_row(session, attempt.job_id)
     pause, node = pause_after(in_a_row), attempt.node.name
     if not pause:
         return Interrupted(cause, attempt.number, node)
