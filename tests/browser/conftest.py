@@ -12,10 +12,11 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from flask import Flask
-from playwright.sync_api import Browser, Page, StorageState, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
 from werkzeug.serving import make_server
 
 from tests.browser import gallery
@@ -53,39 +54,91 @@ def pages_of(browser: Browser, base_url: str) -> Iterator[PageIn]:
 
     At the end nothing may have left the site, broken the policy, or been written into the console.
     """
-    watches: list[Watch] = []
-    contexts = []
+    opened = []
 
-    def open_page(
-        language: str = "en",
-        theme: str = "light",
-        *,
-        javascript: bool = True,
-        width: int = 1440,
-        height: int = 900,
-        state: StorageState | None = None,
-    ) -> Page:
-        context = browser.new_context(
-            base_url=base_url,
-            locale=LOCALES[language],
-            timezone_id="Asia/Seoul",
-            color_scheme=theme,  # type: ignore[arg-type]
-            reduced_motion="reduce",
-            java_script_enabled=javascript,
-            viewport={"width": width, "height": height},
-            storage_state=state,
-        )
-        context.set_default_timeout(10_000)
-        watch = Watch(base_url)
-        watch.begin(context)
-        watches.append(watch)
-        contexts.append(context)
-        return context.new_page()
+    def open_page(language: str = "en", theme: str = "light", **dress: Any) -> Page:
+        opened.append(watched_context(browser, base_url, language, theme, **dress))
+        return opened[-1][0].new_page()
 
     yield open_page
-    for context in contexts:
+    for context, _ in opened:
         context.close()
-    problems = [problem for watch in watches for problem in watch.problems]
+    problems = [problem for _, watch in opened for problem in watch.problems]
+    assert not problems, "\n".join(problems)
+
+
+def watched_context(
+    browser: Browser,
+    base_url: str,
+    language: str,
+    theme: str = "light",
+    *,
+    javascript: bool = True,
+    width: int = 1440,
+    height: int = 900,
+    state: StorageState | None = None,
+) -> tuple[BrowserContext, Watch]:
+    context = browser.new_context(
+        base_url=base_url,
+        locale=LOCALES[language],
+        timezone_id="Asia/Seoul",
+        color_scheme=theme,  # type: ignore[arg-type]
+        reduced_motion="reduce",
+        java_script_enabled=javascript,
+        viewport={"width": width, "height": height},
+        storage_state=state,
+    )
+    context.set_default_timeout(10_000)
+    watch = Watch(base_url)
+    watch.begin(context)
+    return context, watch
+
+
+class Visitors:
+    """Browsers that stay open from test to test, one for each person in each dress: they keep what they have loaded."""
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self.opened: dict[tuple[Any, ...], tuple[BrowserContext, Watch]] = {}
+
+    def page(self, base_url: str, who: str, language: str, **dress: Any) -> Page:
+        key = (who, language, dress.get("width"))
+        if key not in self.opened:
+            self.opened[key] = watched_context(self.browser, base_url, language, **dress)
+        return self.opened[key][0].new_page()
+
+    def take_problems(self) -> list[str]:
+        """Those since the last time."""
+        found = [problem for _, watch in self.opened.values() for problem in watch.problems]
+        for _, watch in self.opened.values():
+            watch.problems.clear()
+        return found
+
+    def close(self) -> None:
+        for context, _ in self.opened.values():
+            context.close()
+
+
+@pytest.fixture(scope="module")
+def visitors(browser: Browser) -> Iterator[Visitors]:
+    visitors = Visitors(browser)
+    yield visitors
+    visitors.close()
+
+
+@pytest.fixture
+def visit(visitors: Visitors, base_url: str) -> Iterator[PageIn]:
+    """`visit("minji", "ko", state=…)`: a new page in her browser, watched as all are."""
+    pages = []
+
+    def open_page(who: str, language: str, **dress: Any) -> Page:
+        pages.append(visitors.page(base_url, who, language, **dress))
+        return pages[-1]
+
+    yield open_page
+    for page in pages:
+        page.close()
+    problems = visitors.take_problems()
     assert not problems, "\n".join(problems)
 
 

@@ -248,15 +248,17 @@ def test_every_form_works_without_scripts(page_in: PageIn, journey: Journey) -> 
 
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("language", ["ko", "en"])
-def test_everybody_can_use_every_page(page_in: PageIn, journey: Journey, language: str, name: str) -> None:
+def test_everybody_can_use_every_page(visit: PageIn, journey: Journey, language: str, name: str) -> None:
     """In the light, and after dusk: the system turns dark while the page is open."""
-    page = page_in(language, state=journey.state(PAGES[name].who))
+    who = PAGES[name].who
+    page = visit(who, language, state=journey.state(who))
     look_at(page, name, journey.path(PAGES[name].path), language, PAGES[name].status)
 
 
 @pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page.is_main])
-def test_a_phone_needs_no_sideways_scrolling(page_in: PageIn, journey: Journey, name: str) -> None:
-    page = page_in("ko", width=390, height=844, state=journey.state(PAGES[name].who))
+def test_a_phone_needs_no_sideways_scrolling(visit: PageIn, journey: Journey, name: str) -> None:
+    who = PAGES[name].who
+    page = visit(who, "ko", width=390, height=844, state=journey.state(who))
     open_settled(page, journey.path(PAGES[name].path), PAGES[name].status)
     assert_fits(page)
     assert_accessible(page)
