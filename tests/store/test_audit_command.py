@@ -13,7 +13,7 @@ from cluster.settings import Settings
 from cluster.store.audit import write_entry
 from tests.builders import actor_of, an_administrator
 from tests.conftest import Clock
-from tests.store.test_audit_seals import tamper
+from tests.store.tampering import tamper
 from worker import audit
 from worker.audit_anchors import anchors_in, tell_seal
 

@@ -11,10 +11,10 @@ from cluster.services import audit_seals
 from cluster.services.audit_seals import Anchor, check_audit, read_anchor, read_standing, seal_entries
 from cluster.services.context import Cluster
 from cluster.store.audit import AuditEntry, write_entry
-from cluster.store.engine import Store
 from cluster.store.leases import Fact
 from tests.builders import actor_of, an_administrator
 from tests.conftest import Clock
+from tests.store.tampering import tamper
 
 
 @pytest.fixture
@@ -28,19 +28,6 @@ def sealed(cluster: Cluster, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> C
     clock.move(minutes=2)
     assert seal_entries(cluster) == 5
     return cluster
-
-
-def tamper(store: Store, *statements: str) -> None:
-    """As somebody with the database's own password would: triggers off first."""
-    with store.write() as session:
-        if store.is_sqlite:
-            for table in ("audit_entries", "audit_seals"):
-                for kind in ("update", "delete", "replace"):
-                    session.execute(text(f"DROP TRIGGER {table}_no_{kind}"))
-        else:
-            session.execute(text("SET LOCAL session_replication_role = replica"))
-        for statement in statements:
-            session.execute(text(statement))
 
 
 def test_an_untouched_audit_is_whole(sealed: Cluster) -> None:

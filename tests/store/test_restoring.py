@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import select
 from sqlalchemy.engine import make_url
 
 from cluster.domain.errors import Refused
@@ -22,6 +22,7 @@ from cluster.store.operations import Operation
 from cluster.store.users import SignInSession, User
 from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, an_administrator, holding
 from tests.conftest import Clock
+from tests.store.tampering import tamper
 from worker.audit_anchors import anchors_of
 from worker.backups import postgresql as pg
 from worker.backups.dump import make_backup, write_manifest
@@ -151,7 +152,7 @@ def test_without_the_old_key_the_old_epoch_is_kept_by_its_digest(lab: Cluster, c
     fresh = with_key(lab, "of the fresh machine")
     assert restored(fresh, file).settled.audit == "audit.other_key"
     assert check_audit(fresh, anchors_of(fresh.settings)).found is None
-    tamper(fresh, "UPDATE audit_entries SET actor_name = 'somebody' WHERE id = 2")
+    tamper(fresh.store, "UPDATE audit_entries SET actor_name = 'somebody' WHERE id = 2")
     found = check_audit(fresh, anchors_of(fresh.settings)).found
     assert found is not None and (found.code, found.data["epoch"]) == ("audit.epoch_changed", 2)
     assert check_audit(with_key(lab, "a third one"), []).found is not None
@@ -161,25 +162,13 @@ def test_a_cut_end_cannot_be_passed_off_as_a_restore(lab: Cluster, clock: Clock)
     life_goes_on(lab, clock)
     anchor = read_anchor(lab)
     assert anchor is not None
-    tamper(lab, "DELETE FROM audit_seals WHERE id = 2", "DELETE FROM audit_entries WHERE id > 3")
+    tamper(lab.store, "DELETE FROM audit_seals WHERE id = 2", "DELETE FROM audit_entries WHERE id > 3")
     said = {"epoch": 2, "name": "x", "sha256": "x", "made_at": "2026-01-01T00:00:00+00:00", "seal": 1, "last": 3,
             "digest": "x", "left": ["the night's"], "was": "", "mac": "0" * 64}  # fmt: skip
     with lab.store.write() as session:
         write_entry(session, clock(), actor_of(an_administrator(lab)), "audit.epoch", None, **said)
     found = check_audit(lab, [Anchor("the night's", *anchor, clock())]).found
     assert found is not None and found.code == "audit.cut"
-
-
-def tamper(lab: Cluster, *statements: str) -> None:
-    with lab.store.write() as session:
-        if lab.store.is_sqlite:
-            for table in ("audit_entries", "audit_seals"):
-                for kind in ("update", "delete", "replace"):
-                    session.execute(text(f"DROP TRIGGER {table}_no_{kind}"))
-        else:
-            session.execute(text("SET LOCAL session_replication_role = replica"))
-        for statement in statements:
-            session.execute(text(statement))
 
 
 def refusal(lab: Cluster, file: Path) -> str:
