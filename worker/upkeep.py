@@ -19,6 +19,7 @@ from cluster.services.spare_files import delete_leftovers, list_leftovers
 from cluster.settings import Settings
 from worker.audit_anchors import anchors_of
 from worker.backups import dump
+from worker.backups.open_page import open_pages
 from worker.backups.restore import prove_newest
 from worker.embedded.places import Places
 from worker.embedded.services import Supervisor
@@ -57,7 +58,7 @@ def backup(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
 
 def prove_backup(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
     """Raises Unavailable where the newest backup is broken: the manifest says so as well."""
-    manifest = prove_newest(cluster.settings, cluster.clock())
+    manifest = prove_newest(cluster.settings, cluster.clock(), open_pages)
     if manifest["problem"]:
         raise Unavailable("backup.broken", name=manifest["name"], problem=manifest["problem"])
     return {"changed": True, **manifest}

@@ -28,14 +28,16 @@ from tests.crash.sweep import start_child
 from worker.backups import dump, sqlite
 from worker.backups import postgresql as pg
 from worker.backups.put_back import put_back
-from worker.backups.restore import prove_newest
+from worker.backups.restore import look_no_further, prove_newest
+from worker.tasks import backups as task
 from worker.tasks.run import run_claimed
 
 MOST_POINTS = 80
 
 
 @pytest.fixture
-def lab(cluster: Cluster) -> Cluster:
+def lab(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    monkeypatch.setattr(task, "open_pages", look_no_further)  # tests/integration/test_drill_portal.py does.
     (cluster.settings.state_dir / "database").mkdir(exist_ok=True)
     an_administrator(cluster, "hjkim")
     return replace(cluster, settings=replace(cluster.settings, backup_at=time(3, 0)))

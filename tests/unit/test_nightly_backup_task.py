@@ -12,11 +12,14 @@ from cluster.services.leases import Held, hold_lease
 from cluster.store.operations import Operation
 from tests.conftest import Clock
 from worker.backups import dump
+from worker.backups.restore import look_no_further
+from worker.tasks import backups as task
 from worker.tasks.run import run_claimed
 
 
 @pytest.fixture
-def lab(light_cluster: Cluster) -> Cluster:
+def lab(light_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    monkeypatch.setattr(task, "open_pages", look_no_further)  # tests/integration/test_drill_portal.py does.
     (light_cluster.settings.state_dir / "database").mkdir()
     return replace(light_cluster, settings=replace(light_cluster.settings, backup_at=time(3, 0)))
 

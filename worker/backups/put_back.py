@@ -23,7 +23,8 @@ from worker.backups.disk import told_when_full
 from worker.backups.dump import alone, database_of, forget_unfinished, write_out
 from worker.backups.invariants import check_invariants
 from worker.backups.kinds import Database
-from worker.backups.restore import NoBell, check_kind, restored
+from worker.backups.nobody import NoBell
+from worker.backups.restore import check_kind, restored
 
 ASIDE = "before-restore"
 Now = Callable[[], datetime]

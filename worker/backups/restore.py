@@ -4,7 +4,7 @@ import hashlib
 import json
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -25,28 +25,25 @@ from worker.backups.disk import told_when_full
 from worker.backups.dump import alone, database_of, forget_unfinished, write_manifest
 from worker.backups.invariants import check_invariants
 from worker.backups.kinds import Scratch
+from worker.backups.nobody import NoBell
 
 UNZSTD = ("zstd", "--quiet", "--decompress", "--stdout")
+Look = Callable[[Settings, str], None]
+"""At the scratch database, by its address. Raises BackupBroken."""
 
 
-class NoBell:
-    """Nobody listens to a scratch database."""
-
-    def ring(self, topic: str, row_id: int) -> None: ...
-
-    def ring_all(self, *rings: tuple[str, int]) -> None: ...
-
-    def enqueue(self, queue: str, operation_id: int) -> None: ...
+def look_no_further(settings: Settings, url: str) -> None:
+    """What is compared is enough."""
 
 
-def prove_newest(settings: Settings, now: datetime) -> dict[str, Any]:
+def prove_newest(settings: Settings, now: datetime, look: Look = look_no_further) -> dict[str, Any]:
     """The manifest with how it went. Raises Unavailable where there is no backup."""
     with alone(settings), told_when_full(settings.backups):
         forget_unfinished(settings)
-        return prove_alone(settings, now)
+        return prove_alone(settings, now, look)
 
 
-def prove_alone(settings: Settings, now: datetime) -> dict[str, Any]:
+def prove_alone(settings: Settings, now: datetime, look: Look) -> dict[str, Any]:
     """`audit` in the manifest is the first place at which the restored audit is not what was sealed.
 
     That is no fault of the backup, which is proved: the living one is the same.
@@ -58,7 +55,7 @@ def prove_alone(settings: Settings, now: datetime) -> dict[str, Any]:
     manifest: dict[str, Any] = json.loads(path.read_text())
     started = time.monotonic()
     try:
-        wrong = prove(settings, manifest)
+        wrong = prove(settings, manifest, look)
     except BackupBroken as broken:
         manifest.update(problem=str(broken), restored_at=None, restore_seconds=None, audit=None)
     else:
@@ -69,13 +66,15 @@ def prove_alone(settings: Settings, now: datetime) -> dict[str, Any]:
     return manifest
 
 
-def prove(settings: Settings, manifest: dict[str, Any]) -> Found | None:
+def prove(settings: Settings, manifest: dict[str, Any], look: Look) -> Found | None:
     """The first wrong place of its audit. Raises BackupBroken, Unavailable."""
     check_kind(settings, manifest)
     with restored(settings, settings.backups / manifest["name"], manifest) as scratch:
         if manifest["revision"] != head_revision():
             return None  # The audit's tables may be others than this code reads.
-        return check_audit_in(settings, scratch.url, manifest)
+        wrong = check_audit_in(settings, scratch.url, manifest)
+        look(settings, scratch.url)
+        return wrong
 
 
 def check_kind(settings: Settings, manifest: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from cluster.services.context import Cluster
 from cluster.services.operations import fail_in, finish_in
 from cluster.store.operations import Operation
 from worker.backups import copies, dump, keep
+from worker.backups.open_page import open_pages
 from worker.backups.restore import prove_newest
 from worker.tasks.reports import Reporter
 
@@ -32,7 +33,7 @@ def run_backup(cluster: Cluster, operation: Operation) -> None:
         dump.make_backup(settings, cluster.clock(), read_anchor(cluster))
     reporter.tell(PROVE, 0.0)
     with outside("backups.prove"):
-        made = prove_newest(settings, cluster.clock())
+        made = prove_newest(settings, cluster.clock(), open_pages)
     reporter.tell(LOOK, 0.0)
     with outside("backups.look"):
         damaged = keep.mark_damaged(settings)

@@ -1,0 +1,9 @@
+"""Whom nobody hears: a scratch database has no services."""
+
+
+class NoBell:
+    def ring(self, topic: str, row_id: int) -> None: ...
+
+    def ring_all(self, *rings: tuple[str, int]) -> None: ...
+
+    def enqueue(self, queue: str, operation_id: int) -> None: ...
