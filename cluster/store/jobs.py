@@ -6,14 +6,11 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     CheckConstraint,
-    ColumnElement,
     ForeignKey,
     Index,
     String,
     UniqueConstraint,
-    cast,
     false,
-    literal,
     text,
 )
 from sqlalchemy.engine.default import DefaultExecutionContext
@@ -43,12 +40,6 @@ HELD = text("state = 'waiting' AND held_at IS NOT NULL")
 def first_position(job_id: int, priority: int) -> int:
     """Where a new job stands in its workspace's line: by priority, then first come."""
     return job_id * POSITION_STEP - priority * PRIORITY_STEP
-
-
-def first_positions() -> ColumnElement[int]:
-    """The same, computed by the database: for many new rows at once."""
-    number = cast(Job.id, BigInteger) * literal(POSITION_STEP, BigInteger)
-    return number - cast(Job.priority, BigInteger) * literal(PRIORITY_STEP, BigInteger)
 
 
 def shape_of(units: int, time_limit_seconds: int | None, dataset_id: int | None, sweep_id: int | None) -> str:

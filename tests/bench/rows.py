@@ -10,12 +10,12 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from cluster.domain.states import LIVING_JOB_STATES, Desired, JobState, Launcher, TrainingKind, Visibility
 from cluster.services.context import Cluster
-from cluster.store.jobs import Attempt, Job, JobEvent, Sweep, first_positions, shape_of
+from cluster.store.jobs import Attempt, Job, JobEvent, Sweep, shape_of
 from cluster.store.leases import IdempotentAnswer
 from cluster.store.nodes import Allocation
 from cluster.store.trainings import Training
 from cluster.store.users import User
-from tests.builders import a_workspace
+from tests.builders import a_workspace, first_positions
 
 NAME = "filled"
 CHUNK = 5_000

@@ -13,7 +13,7 @@ from cluster.services.leases import Held
 from cluster.services.placing import read_board
 from cluster.services.queue import Wanted
 from cluster.services.queue_totals import read_totals, refresh_totals
-from cluster.store.jobs import Attempt, Job, first_positions
+from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation
 from cluster.store.trainings import Training
 from tests.builders import (
@@ -24,6 +24,7 @@ from tests.builders import (
     a_workspace,
     actor_of,
     an_administrator,
+    first_positions,
     holding,
 )
 from tests.store.conftest import line

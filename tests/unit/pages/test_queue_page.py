@@ -13,9 +13,9 @@ from cluster.domain.states import Desired, JobState, Launcher
 from cluster.services.context import Cluster
 from cluster.services.leases import hold_lease
 from cluster.services.queue_totals import refresh_totals
-from cluster.store.jobs import Job, first_positions
+from cluster.store.jobs import Job
 from cluster.store.trainings import Training
-from tests.builders import a_job, a_training, a_workspace
+from tests.builders import a_job, a_training, a_workspace, first_positions
 from tests.unit.pages.conftest import Lab
 
 LONG = 1_300
