@@ -10,6 +10,7 @@ from cluster.domain.repair_runs import Verdict
 from cluster.domain.states import OperationState
 from cluster.services.context import Cluster
 from cluster.services.operations import ask_again, fail_in, finish_in, load_held, ring_operation
+from cluster.services.repair_records import CONSOLE
 from cluster.store.audit import write_entry
 from cluster.store.operations import Operation
 from cluster.store.repairs import RepairRun
@@ -65,7 +66,7 @@ def finish_run(
         run = session.get_one(RepairRun, operation.subject_id)
         run.verdict, run.playbook_rc, run.checks, run.ended_at = verdict, rc, list(checks), now
         person = session.get_one(User, run.asked_by)
-        actor = Actor(person.id, person.name, True)
+        actor = Actor(person.id, run.console_user or person.name, True, CONSOLE if run.console_user else "")
         data = {"name": run.name, "host": run.host, "verdict": verdict.value}
         outcome = "done" if verdict is Verdict.VERIFIED else "failed"
         write_entry(session, now, actor, "repair.ended", run.id, outcome, **data)

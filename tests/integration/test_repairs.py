@@ -134,6 +134,7 @@ def test_a_backup_is_made_restored_and_counted_by_one_click(garage: Garage) -> N
     assert backup.restored_at is not None and backup.rows["repair_runs"] == 1
     assert not Path(PWN).exists()
     assert playbooks.marked(garage.folder(run)) == []
+    assert "[WARNING]" not in playbooks.log_file(garage.folder(run)).read_text()
 
 
 @pytest.mark.long

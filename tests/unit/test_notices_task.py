@@ -202,7 +202,7 @@ def test_each_reads_one_mail_in_the_chosen_language_and_both_where_none_is_chose
     assert work(lab) is OperationState.FINISHED
     korean, english, both = postbox[0].mails
     assert (korean["To"], english["To"]) == ("minji@lab.example", "anna@lab.example")
-    assert korean["Subject"] == "[Groundcrew] 손길이 필요한 일 2건"
+    assert korean["Subject"] == "[Groundcrew] 확인이 필요한 일 2건"
     assert english["Subject"] == "[Groundcrew] 2 things need you"
     assert "gpu07이 응답하지 않습니다" in korean.get_content() and "does not" not in korean.get_content()
     assert "* gpu07 does not answer" in english.get_content()

@@ -36,7 +36,7 @@ class Play:
     is_check: bool = False
     door: Path | None = None
     """Behind this socket each run is a unit of its own with the keys of the hosts; None: on this machine."""
-    config: Path = CLONE / "ansible.cfg"
+    config: Path = CLONE / "ansible" / "repairs.cfg"
 
 
 @dataclass(frozen=True)

@@ -169,10 +169,12 @@ class Console:
             say("There is no {typed} in this menu.", typed=typed[:20])
 
     def show_runs(self) -> None:
+        entries = read_catalogue(self.cluster)
         for run in list_runs(self.cluster, self.actor(), limit=RUNS_SHOWN):
+            what = in_words(entries[run.name].repair.title) if run.name in entries else run.name
             word = verdict_word(run.verdict) if run.verdict else text("at work")
             at = run.asked_at.astimezone(self.cluster.settings.zone)
-            line(f"  {run.id:>4}  {at:%Y-%m-%d %H:%M}  {word}  {run.name}  {run.who}: {run.reason}")
+            line(f"  {run.id:>4}  {at:%Y-%m-%d %H:%M}  {word}  {what}  {run.who}: {run.reason}")
 
     def offer(self, repair: Repair) -> None:
         if self.stand.database:

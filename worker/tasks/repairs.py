@@ -148,9 +148,9 @@ def command_of(settings: Settings) -> dict[str, str]:
 
 
 def config_of(settings: Settings) -> Path:
-    """Ansible's own: on servers that of the tree which was installed."""
+    """Of repairs alone: on servers that of the tree which was installed."""
     if settings.repair_door is None or settings.ansible_dir is None:
-        return CLONE / "ansible.cfg"
+        return CLONE / "ansible" / "repairs.cfg"
     return settings.ansible_dir / "repairs.cfg"
 
 
