@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import sqlite3
 import subprocess
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from tests.builders import a_workspace, an_administrator
 from worker.backups import keep
 from worker.backups.dump import make_backup, write_manifest
 from worker.backups.restore import prove_newest
+from worker.backups.sqlite import SqliteDatabase
 
 NOW = datetime(2026, 11, 20, 18, 0, tzinfo=UTC)
 
@@ -158,3 +161,20 @@ def test_what_lies_there_and_is_no_manifest_is_passed_over(lab: Cluster) -> None
     (folder / "groundcrew-x.sql.zst.json").write_text(json.dumps(manifest))
     (folder / "groundcrew-20261121-030002.sql.zst.json").write_text(json.dumps(manifest))
     assert [backup.name for backup in read_backups(folder)] == [manifest["name"]]
+
+
+def test_what_is_put_aside_leaves_every_commit_in_its_place(lab: Cluster) -> None:
+    """As a death between putting aside and replacing would find it."""
+    database = SqliteDatabase(lab.settings)
+    with closing(sqlite3.connect(database.file)) as living:
+        living.execute("PRAGMA journal_mode = WAL")
+        living.execute("CREATE TABLE kept (word TEXT)")
+        living.execute("INSERT INTO kept VALUES ('last')")
+        living.commit()
+        left = {suffix: Path(f"{database.file}{suffix}").read_bytes() for suffix in ("", "-wal")}
+    for suffix, content in left.items():
+        Path(f"{database.file}{suffix}").write_bytes(content)  # A process that was killed has closed nothing.
+    aside = database.put_aside("before-restore")
+    for file in (aside, database.file):
+        with closing(sqlite3.connect(file)) as found:
+            assert found.execute("SELECT word FROM kept").fetchall() == [("last",)]

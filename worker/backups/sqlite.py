@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -98,8 +98,11 @@ class SqliteDatabase:
         return kept
 
     def put_aside(self, name: str) -> Path:
-        """The file stays in its place too, so that whoever is interrupted here finds a database."""
+        """The file stays in its place too: whoever is interrupted here finds a database with all its commits."""
         kept = self.folder / f"{name}.db"
+        with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(self.file)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        # Beside a whole database nothing is left now; what a broken one could not take in goes along with it.
         os.link(self.file, kept)
         for suffix in ("-wal", "-shm"):
             beside = self.file.with_name(self.file.name + suffix)

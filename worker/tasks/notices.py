@@ -74,6 +74,7 @@ def number_of(cluster: Cluster, notices: Sequence[Notice]) -> str:
 
 
 def send_calls(cluster: Cluster) -> None:
+    """Ends at the first that is not taken: one dead receiver must not hold up the queue for all the others' sake."""
     settings = cluster.settings
     for notice in list_due(cluster, NoticeChannel.WEBHOOK):
         timestamp = str(int(cluster.clock().timestamp()))
@@ -88,8 +89,8 @@ def send_calls(cluster: Cluster) -> None:
                 )
         except Unavailable as failed:
             record_failure(cluster, [notice], str(failed.data["error"]))
-        else:
-            record_sent(cluster, [notice])
+            return
+        record_sent(cluster, [notice])
 
 
 def content_of(cluster: Cluster, notice: Notice) -> dict[str, Any]:
