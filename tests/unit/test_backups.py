@@ -175,6 +175,9 @@ def test_what_is_put_aside_leaves_every_commit_in_its_place(lab: Cluster) -> Non
     for suffix, content in left.items():
         Path(f"{database.file}{suffix}").write_bytes(content)  # A process that was killed has closed nothing.
     aside = database.put_aside("before-restore")
-    for file in (aside, database.file):
+    for file in (
+        database.file,
+        aside,
+    ):  # In this order: they share their bytes until the other takes its place.
         with closing(sqlite3.connect(file)) as found:
             assert found.execute("SELECT word FROM kept").fetchall() == [("last",)]
