@@ -1,6 +1,7 @@
 """Renders a role's templates and variables as Ansible would, with the product's own defaults and sources map."""
 
 import re
+import shlex
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -69,6 +70,7 @@ def environment(kind: type[Environment]) -> Environment:
     made.filters["combine"] = lambda value, more: value | more
     made.filters["regex_replace"] = lambda value, pattern, by="": re.sub(pattern, by, value)
     made.filters["regex_search"] = regex_search
+    made.filters["quote"] = shlex.quote
     return made
 
 
