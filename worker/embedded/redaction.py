@@ -14,7 +14,7 @@ SHOWN = frozenset(
         *("DATABASE_URL", "REDIS_URL", "ANSIBLE_DIR", "ANSIBLE_PROGRAMS", "BACKUPS_DIR", "TLS_DIR"),
         *("DOCKER_IMAGE", "DOCKER_SOCKET", "DOCKER_GPUS", "DOCKER_NETWORK", "UID_BASE", "GID_BASE"),
         *("PASSWORD_POLICY", "UNICODE_FILE_NAMES", "UPLOAD_LIMIT_BYTES", "CPU_SLOTS", "DATASET_ROOTS"),
-        *("NODE_GRACE_SECONDS", "BEHIND_PROXY", "SERVICE_USER", "BACKUP_AT", "BACKUP_COPY"),
+        *("NODE_GRACE_SECONDS", "BEHIND_PROXY", "SERVICE_USER", "BACKUP_AT", "BACKUP_COPY", "MAIL_FROM"),
     )
 )
 """Settings whose value may be seen; a new one is hidden until it is named here."""
