@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
+from cluster import crash_points
 from cluster.domain.attention import Concern, Topic, Urgency, is_to_be_told, pause_after
 from cluster.domain.errors import Refused
 from cluster.domain.names import check_mail_address
@@ -212,3 +213,34 @@ def test_a_researcher_hears_nothing_of_nodes(cluster: Cluster) -> None:
     assert read_concerns(cluster, actor_of(a_user(cluster))) == []
     now = cluster.clock()
     assert not is_to_be_told(now, None, now) and is_to_be_told(now - timedelta(minutes=1), None, now)
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        "telling.tell_people committing",
+        "telling.tell_people committed",
+        "notices.request_sending committing",
+        "notices.request_sending committed",
+    ],
+)
+def test_a_scheduler_that_dies_tells_neither_twice_nor_never(lab: Cluster, held: Held, point: str) -> None:
+    move(lab, minutes=2)
+    tell_people(lab, held)
+    move(lab, minutes=1)
+
+    def die(reached: str) -> None:
+        if reached == point:
+            raise KeyboardInterrupt
+
+    crash_points.listener = die
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            tell_people(lab, held)
+    finally:
+        crash_points.listener = None
+    tell_people(lab, held)
+    assert len(written(lab)) == 2
+    with lab.store.read() as session:
+        sending = select(Operation).where(Operation.kind == OperationKind.NOTICES)
+        assert len(session.scalars(sending).all()) == 1

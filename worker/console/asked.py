@@ -1,11 +1,13 @@
 """A repair with the database there: asked for as the portal does, and run here where no task worker takes it up."""
 
 import threading
-import time
 from datetime import timedelta
+from time import sleep
 
+import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
+from cluster.domain.errors import Conflict
 from cluster.domain.people import Actor
 from cluster.domain.states import OperationState
 from cluster.services.context import Cluster
@@ -16,6 +18,7 @@ from worker.console.matrix import Matrix, show_checks, verdict_word
 from worker.console.terminal import line, said, say
 from worker.tasks.run import run_claimed
 
+log = structlog.get_logger()
 LOOK_SECONDS = 0.3
 TAKE_UP = timedelta(seconds=5)
 """So long a task worker has the first turn."""
@@ -38,7 +41,7 @@ class Following:
         while not self.has_ended():
             try:
                 self.look()
-                time.sleep(LOOK_SECONDS)
+                sleep(LOOK_SECONDS)
             except KeyboardInterrupt:
                 self.cancel()
         if self.hands is not None:
@@ -62,7 +65,8 @@ class Following:
             return
         self.was_away = False
         self.matrix.show(self.run.tasks)
-        if self.hands is None and self.waits_for_hands():
+        is_free = self.hands is None or not self.hands.is_alive()
+        if is_free and self.waits_for_hands():
             say("This console runs it itself.")
             self.hands = threading.Thread(target=self.work, name="repair", daemon=True)
             self.hands.start()
@@ -77,13 +81,21 @@ class Following:
         return lease is not None and now > lease + TAKE_UP
 
     def work(self) -> None:
+        """A database that goes away in between leaves the row as it is: it is taken up again."""
         assert self.run.operation_id is not None
-        run_claimed(self.cluster, self.run.operation_id)
+        try:
+            run_claimed(self.cluster, self.run.operation_id)
+        except SQLAlchemyError as error:
+            log.warning("the database is away", error=str(error))
 
     def cancel(self) -> None:
         if self.run.cancel_asked_at is None:
             say("It is asked to end. Ctrl-C once more ends it by force.")
-        cancel_repair(self.cluster, self.actor, self.run.id)
+        try:
+            cancel_repair(self.cluster, self.actor, self.run.id)
+        except (Conflict, SQLAlchemyError) as error:
+            # It has ended meanwhile, or the next look says what is the case with the database.
+            log.warning("not cancelled", error=str(error))
 
     def show_end(self) -> None:
         show_checks(self.cluster, self.run.checks)
