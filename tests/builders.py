@@ -25,7 +25,7 @@ from cluster.store.base import Row
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import POSITION_STEP, PRIORITY_STEP, Attempt, Job, first_position
 from cluster.store.nodes import Allocation, Node, Unit
-from cluster.store.repairs import RepairRun
+from cluster.store.repairs import RepairHold, RepairRun
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
@@ -230,4 +230,6 @@ def a_repair_run(cluster: Cluster, user: User, name: str = "back-up-now", **colu
     }
     run = RepairRun(**values | columns)
     add(cluster, run)
+    if run.ended_at is None:
+        add(cluster, RepairHold(run_id=run.id, target=run.target))
     return run

@@ -19,7 +19,7 @@ from cluster.services.node_tokens import create_node_token, is_token_of, revoke_
 from cluster.services.users import issue_first_administrator_secret, needs_first_administrator
 from cluster.settings import Settings
 from cluster.store.migrate import upgrade
-from worker.adapters.certificates import ensure_authority, ensure_certificate
+from worker.adapters.certificates import ensure_authority, ensure_certificate, read_names
 from worker.adapters.runtime import digest_of_sources, install_runtime
 from worker.embedded.first_flight import fly
 from worker.embedded.training_environment import ensure_training_environment
@@ -72,8 +72,9 @@ def issue_secret(settings: Settings, chosen: argparse.Namespace) -> Answer:
 
 def ensure_certificates(settings: Settings, chosen: argparse.Namespace) -> Answer:
     folder = Path(chosen.folder)
-    made = ensure_authority(folder, f"Groundcrew on {chosen.names[0]}")
-    return {"changed": ensure_certificate(folder, chosen.names) or made}
+    names = chosen.names or read_names(folder)
+    made = ensure_authority(folder, f"Groundcrew on {names[0]}")
+    return {"changed": ensure_certificate(folder, names) or made}
 
 
 def ensure_node_token(settings: Settings, chosen: argparse.Namespace) -> Answer:
@@ -127,7 +128,7 @@ def main(arguments: list[str]) -> int:
             each.add_argument("--at-most", type=int, default=3600, help="seconds to wait for running jobs")
         if verb == "certificates":
             each.add_argument("--folder", required=True)
-            each.add_argument("names", nargs="+", help="names and addresses, the public one first")
+            each.add_argument("names", nargs="*", help="names and addresses, the public one first; as before")
     verbs.add_parser("first-flight", help="train LeNet on this host, to see that all of it works")
     chosen = parser.parse_args(arguments)
     try:

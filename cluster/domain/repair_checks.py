@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from cluster.domain.repairs import Check, CheckKind
+
+DAY = 86_400
+HEARTBEAT_WITHIN = timedelta(seconds=20)
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,11 @@ class Facts:
     """What was wrong with the audit at its last check; empty where it was whole."""
     hosts: Mapping[str, Mapping[str, Any] | None] | None = None
     """What was seen on each host; None for one that could not be reached."""
+    heartbeats: Mapping[str, datetime | None] | None = None
+    """When each of the hosts last reported."""
+    now: datetime | None = None
+    environment_problem: str = ""
+    """Why the default training environment is of no use; empty where it stands."""
 
 
 def judge(check: Check, facts: Facts, since: datetime) -> Answer:
@@ -170,6 +178,65 @@ def door_answers(check: Check, facts: Facts, since: datetime) -> Answer:
     return Answer(bool(facts.hosts), "check.door_answers.ok", {"door": door})
 
 
+def site_answers(check: Check, facts: Facts, since: datetime) -> Answer:
+    for host, seen in (facts.hosts or {}).items():
+        if seen is None:
+            return Answer(False, "check.host.silent", {"host": host})
+        if seen["site"]["status"] != 200:
+            return Answer(False, "check.site_answers.not", {"host": host})
+    return Answer(bool(facts.hosts), "check.site_answers.ok", {})
+
+
+def certificate_lasts(check: Check, facts: Facts, since: datetime) -> Answer:
+    """`days`: how much longer the certificate that the site shows has to be good."""
+    for host, seen in (facts.hosts or {}).items():
+        if seen is None:
+            return Answer(False, "check.host.silent", {"host": host})
+        left = seen["site"]["seconds_left"]
+        if left is None:
+            return Answer(False, "check.site_answers.not", {"host": host})
+        if left < int(check.options["days"]) * DAY:
+            return Answer(False, "check.certificate_lasts.not", {"days": int(left // DAY)})
+    return Answer(bool(facts.hosts), "check.certificate_lasts.ok", {"days": int(check.options["days"])})
+
+
+def host_started(check: Check, facts: Facts, since: datetime) -> Answer:
+    for host, seen in (facts.hosts or {}).items():
+        if seen is None:
+            return Answer(False, "check.host.silent", {"host": host})
+        if seen["started"] < since.timestamp() // 1:
+            return Answer(False, "check.host_started.not", {"host": host})
+    return Answer(bool(facts.hosts), "check.host_started.ok", {})
+
+
+def gpus_answer(check: Check, facts: Facts, since: datetime) -> Answer:
+    for host, seen in (facts.hosts or {}).items():
+        if seen is None:
+            return Answer(False, "check.host.silent", {"host": host})
+        gpus = seen["gpus"]
+        if gpus["problem"]:
+            return Answer(False, "check.gpus_answer.problem", {"host": host, "problem": gpus["problem"]})
+        if gpus["answer"] < gpus["on_bus"]:
+            return Answer(False, "check.gpus_answer.not", {"host": host, **gpus})
+    return Answer(bool(facts.hosts), "check.gpus_answer.ok", {})
+
+
+def heartbeat_fresh(check: Check, facts: Facts, since: datetime) -> Answer:
+    """Reported since the playbook began, and within the last seconds."""
+    assert facts.now is not None
+    least = max(since, facts.now - HEARTBEAT_WITHIN)
+    silent = [host for host, at in (facts.heartbeats or {}).items() if at is None or at < least]
+    if silent or not facts.heartbeats:
+        return Answer(False, "check.heartbeat_fresh.not", {"names": silent})
+    return Answer(True, "check.heartbeat_fresh.ok", {"names": list(facts.heartbeats)})
+
+
+def environment_stands(check: Check, facts: Facts, since: datetime) -> Answer:
+    if facts.environment_problem:
+        return Answer(False, "check.environment_stands.not", {"path": facts.environment_problem})
+    return Answer(True, "check.environment_stands.ok", {})
+
+
 JUDGES = {
     CheckKind.BACKUP_MADE: backup_made,
     CheckKind.BACKUP_RESTORED: backup_restored,
@@ -183,4 +250,10 @@ JUDGES = {
     CheckKind.AUDIT_WHOLE: audit_whole,
     CheckKind.UNITS_RUNNING: units_running,
     CheckKind.DOOR_ANSWERS: door_answers,
+    CheckKind.SITE_ANSWERS: site_answers,
+    CheckKind.CERTIFICATE_LASTS: certificate_lasts,
+    CheckKind.HOST_STARTED: host_started,
+    CheckKind.GPUS_ANSWER: gpus_answer,
+    CheckKind.HEARTBEAT_FRESH: heartbeat_fresh,
+    CheckKind.ENVIRONMENT_STANDS: environment_stands,
 }

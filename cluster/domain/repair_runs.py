@@ -27,6 +27,8 @@ class Verdict(StrEnum):
     CANCELLED = "cancelled"
     BROKEN = "broken"
     """It could not run at all: no environment, a changed playbook, a runner that disappeared."""
+    LOOKED_AHEAD = "looked_ahead"
+    """Nothing was changed, and so nothing was verified: its tasks say what they would change."""
 
 
 @dataclass

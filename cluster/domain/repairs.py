@@ -45,10 +45,30 @@ class CheckKind(StrEnum):
     AUDIT_WHOLE = "audit_whole"
     UNITS_RUNNING = "units_running"
     DOOR_ANSWERS = "door_answers"
+    SITE_ANSWERS = "site_answers"
+    CERTIFICATE_LASTS = "certificate_lasts"
+    HOST_STARTED = "host_started"
+    GPUS_ANSWER = "gpus_answer"
+    HEARTBEAT_FRESH = "heartbeat_fresh"
+    ENVIRONMENT_STANDS = "environment_stands"
 
 
-ON_HOSTS = (CheckKind.UNITS_RUNNING, CheckKind.DOOR_ANSWERS)
+ON_HOSTS = (
+    CheckKind.UNITS_RUNNING,
+    CheckKind.DOOR_ANSWERS,
+    CheckKind.SITE_ANSWERS,
+    CheckKind.CERTIFICATE_LASTS,
+    CheckKind.HOST_STARTED,
+    CheckKind.GPUS_ANSWER,
+)
 """Checks that are answered for each host by looking at it."""
+
+
+class Targets(StrEnum):
+    """Where a repair works: on the master, or on nodes that a person chooses."""
+
+    MASTER = "master"
+    NODES = "nodes"
 
 
 class Installation(StrEnum):
@@ -103,6 +123,13 @@ class Repair:
     """Whether what task workers are doing begins anew."""
     lists: str = ""
     """What the forecast lists before it is deleted: `leftovers`, or nothing."""
+    targets: Targets = Targets.MASTER
+    needs_drained: bool = False
+    """Whether each node has to be drained and empty before."""
+    settles: int = 20
+    """Seconds that the checks may take to turn green once the playbook has ended well."""
+    can_look_ahead: bool = False
+    """Whether the playbook means something in Ansible's check mode, which changes nothing."""
 
     @property
     def needs_typed_name(self) -> bool:
@@ -133,6 +160,10 @@ def parse_repair(name: str, document: Any, playbook: Any) -> Repair:
             gentler=tuple(document.get("gentler", ())),
             restarts_operations=bool(document.get("restarts_operations", False)),
             lists=str(document.get("lists", "")),
+            targets=Targets(document.get("targets", "master")),
+            needs_drained=bool(document.get("needs_drained", False)),
+            settles=int(document.get("settles", 20)),
+            can_look_ahead=bool(document.get("can_look_ahead", False)),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CatalogueBroken(file, f"{type(error).__name__}: {error}") from error
@@ -181,6 +212,24 @@ def check_typed(repair: Repair, typed: str, target: str) -> None:
     """Raises Refused where a dangerous repair is asked for without the target's name."""
     if repair.needs_typed_name and typed.strip() != target:
         raise Refused("typed", "repair.other_name", typed=typed.strip()[:60], name=target)
+
+
+def check_chosen(repair: Repair, chosen: Sequence[object]) -> None:
+    """Raises Refused where a repair of nodes has none to work on."""
+    if repair.targets is Targets.NODES and not chosen:
+        raise Refused("nodes", "repair.no_node")
+
+
+def check_drained(repair: Repair, busy: Sequence[str]) -> None:
+    """`busy`: names of nodes where something runs or may start. Raises Refused."""
+    if repair.needs_drained and busy:
+        raise Refused("nodes", "repair.not_drained", names=list(busy))
+
+
+def check_look_ahead(repair: Repair, is_look_ahead: bool) -> None:
+    """Raises Refused where the playbook cannot say beforehand what it would change."""
+    if is_look_ahead and not repair.can_look_ahead:
+        raise Refused("look_ahead", "repair.no_look_ahead")
 
 
 def check_host(name: str) -> str:

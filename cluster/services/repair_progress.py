@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from cluster.domain.people import Actor
 from cluster.domain.repair_runs import Verdict
@@ -13,10 +13,11 @@ from cluster.services.operations import ask_again, fail_in, finish_in, load_held
 from cluster.services.repair_records import CONSOLE
 from cluster.store.audit import write_entry
 from cluster.store.operations import Operation
-from cluster.store.repairs import RepairRun
+from cluster.store.repairs import RepairHold, RepairRun
 from cluster.store.users import User
 
 FAILURES = {Verdict.NOT_VERIFIED: "repair.not_verified", Verdict.CANCELLED: "repair.cancelled"}
+WELL = (Verdict.VERIFIED, Verdict.LOOKED_AHEAD)
 Data = Sequence[dict[str, Any]]
 
 
@@ -58,17 +59,19 @@ def finish_run(
     """Ends run and operation; the target is free from here on. Stale: Conflict."""
     now = cluster.clock()
     with cluster.store.write() as session:
-        if verdict is Verdict.VERIFIED:
+        if verdict in WELL:
             finish_in(session, operation.id, operation.fence, now)
         else:
             code = str(why.pop("code", FAILURES.get(verdict, "")))
             fail_in(session, operation.id, operation.fence, now, code, why)
         run = session.get_one(RepairRun, operation.subject_id)
         run.verdict, run.playbook_rc, run.checks, run.ended_at = verdict, rc, list(checks), now
+        held = update(RepairHold).where(RepairHold.run_id == run.id, RepairHold.released_at.is_(None))
+        session.execute(held.values(released_at=now))
         person = session.get_one(User, run.asked_by)
         actor = Actor(person.id, run.console_user or person.name, True, CONSOLE if run.console_user else "")
         data = {"name": run.name, "host": run.host, "verdict": verdict.value}
-        outcome = "done" if verdict is Verdict.VERIFIED else "failed"
+        outcome = "done" if verdict in WELL else "failed"
         write_entry(session, now, actor, "repair.ended", run.id, outcome, **data)
     cluster.bell.ring("operations", operation.id)
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,22 +14,40 @@ from cluster.domain.errors import Conflict, NotFound
 from cluster.domain.people import Actor
 from cluster.domain.permissions import require_administrator, require_scope
 from cluster.domain.repair_runs import Verdict
-from cluster.domain.repairs import Jobs, Repair, check_host, check_reason, check_typed, typical_seconds
-from cluster.domain.states import JobState, OperationKind, OperationState
+from cluster.domain.repairs import (
+    Jobs,
+    Repair,
+    Targets,
+    check_chosen,
+    check_drained,
+    check_host,
+    check_look_ahead,
+    check_reason,
+    check_typed,
+    typical_seconds,
+)
+from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
 from cluster.services.operations import request_operation, ring_operation
 from cluster.services.repair_catalogue import Entry, find_entry, read_catalogue
+from cluster.services.repair_targets import (
+    WITH_PEOPLE,
+    Target,
+    choose,
+    list_nodes,
+    master_of,
+    read_busy,
+    read_under_way,
+    running_jobs,
+)
 from cluster.services.spare_files import Leftover, list_leftovers
 from cluster.store.audit import write_entry
 from cluster.store.jobs import Job
 from cluster.store.nodes import Node
 from cluster.store.operations import Operation
-from cluster.store.repairs import RepairRun
+from cluster.store.repairs import RepairHold, RepairRun
 
-MASTER = "master"
 LAST_RUNS = 3
-RUNNING = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
-WITH_PEOPLE = (joinedload(RepairRun.asker), joinedload(RepairRun.operation))
 
 
 @dataclass(frozen=True)
@@ -48,8 +66,10 @@ class Forecast:
 
     repair: Repair
     digest: str
-    target: str
-    host: str
+    targets: Sequence[Target]
+    """Where it would work; empty where a person has yet to choose nodes."""
+    choices: Sequence[Target]
+    """The nodes to choose from; empty for a repair of the master."""
     read_at: datetime
     last_runs: Sequence[RepairRun]
     seconds: float | None
@@ -63,7 +83,14 @@ class Forecast:
     under_way: RepairRun | None
     is_first: bool
     """Whether none has run here yet: Ansible may have to be prepared before."""
+    busy: Sequence[str]
+    """Nodes that would have to be drained and empty first, and are not."""
     etag: str
+
+    @property
+    def host(self) -> str:
+        """What people call the targets, all in one line."""
+        return ", ".join(target.host for target in self.targets)
 
 
 def list_repairs(cluster: Cluster, actor: Actor) -> list[Shown]:
@@ -88,32 +115,34 @@ def seconds_of(runs: Sequence[RepairRun]) -> list[float]:
     return [
         (run.ended_at - run.started_at).total_seconds()
         for run in runs
-        if run.ended_at and run.started_at and run.verdict is Verdict.VERIFIED
+        if run.ended_at and run.started_at and run.verdict is Verdict.VERIFIED and not run.is_look_ahead
     ]
 
 
-def forecast(cluster: Cluster, actor: Actor, name: str) -> Forecast:
+def forecast(cluster: Cluster, actor: Actor, name: str, node_ids: Sequence[int] = ()) -> Forecast:
     """Changes nothing. Raises Forbidden, NotFound, CatalogueBroken."""
     require_administrator(actor)
     entry = find_entry(cluster, name)
     repair = entry.repair
     leftovers = list_leftovers(cluster) if repair.lists == "leftovers" else []
     with cluster.store.read() as session:
-        host = cluster.settings.master_node or host_of_master(session)
+        choices = list_nodes(cluster, session) if repair.targets is Targets.NODES else []
+        targets = choose(choices, node_ids) if choices else [master_of(cluster, session)]
         runs = read_last_runs(session, name)
-        there = running_jobs(session)
+        there = running_jobs(session, [target.node_id for target in targets])
         operations = operations_under_way(session) if repair.restarts_operations else []
-        under_way = read_under_way(session, MASTER)
+        under_way = read_under_way(session, targets)
         is_first = (
             session.scalar(select(RepairRun.id).where(RepairRun.started_at.is_not(None)).limit(1)) is None
         )
         gentler = [show(session, find_entry(cluster, each).repair) for each in repair.gentler]
+        busy = read_busy(session, targets) if repair.needs_drained else []
     jobs = there if repair.jobs is not Jobs.GO_ON else []
     return Forecast(
         repair=repair,
         digest=entry.digest,
-        target=MASTER,
-        host=host,
+        targets=targets,
+        choices=choices,
         read_at=cluster.clock(),
         last_runs=runs,
         seconds=typical_seconds(seconds_of(runs)),
@@ -124,38 +153,31 @@ def forecast(cluster: Cluster, actor: Actor, name: str) -> Forecast:
         gentler=gentler,
         under_way=under_way,
         is_first=is_first,
-        etag=etag_of(entry, host, jobs, operations, leftovers, under_way),
+        busy=busy,
+        etag=etag_of(entry, targets, jobs, operations, leftovers, under_way, busy),
     )
 
 
 def etag_of(
     entry: Entry,
-    host: str,
+    targets: Sequence[Target],
     jobs: Sequence[Job],
     operations: Sequence[Operation],
     leftovers: Sequence[Leftover],
     under_way: RepairRun | None,
+    busy: Sequence[str],
 ) -> str:
     """Of everything that the forecast says about others: whoever clicks has seen this and nothing else."""
     seen = [
         entry.digest,
-        host,
+        [target.host for target in targets],
         [job.id for job in jobs],
         [operation.id for operation in operations],
         [[str(leftover.path), leftover.size] for leftover in leftovers],
         under_way.id if under_way else None,
+        list(busy),
     ]
     return hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:32]
-
-
-def host_of_master(session: Session) -> str:
-    """The first node that reported is the machine itself; before any has, the word for it."""
-    return session.scalar(select(Node.name).order_by(Node.id).limit(1)) or MASTER
-
-
-def running_jobs(session: Session) -> list[Job]:
-    loads = (joinedload(Job.user), joinedload(Job.workspace))
-    return list(session.scalars(select(Job).where(Job.state.in_(RUNNING)).options(*loads).order_by(Job.id)))
 
 
 def operations_under_way(session: Session) -> list[Operation]:
@@ -163,11 +185,6 @@ def operations_under_way(session: Session) -> list[Operation]:
         Operation.state == OperationState.RUNNING, Operation.kind != OperationKind.REPAIR
     )
     return list(session.scalars(query.options(joinedload(Operation.requester)).order_by(Operation.id)))
-
-
-def read_under_way(session: Session, target: str) -> RepairRun | None:
-    query = select(RepairRun).where(RepairRun.target == target, RepairRun.ended_at.is_(None))
-    return session.scalar(query.options(*WITH_PEOPLE))
 
 
 def request_repair(
@@ -178,21 +195,29 @@ def request_repair(
     reason: str,
     typed: str = "",
     console_user: str | None = None,
+    node_ids: Sequence[int] = (),
+    is_look_ahead: bool = False,
 ) -> RepairRun:
     """Raises Refused, Forbidden, NotFound, Conflict where the forecast has changed or another one runs there."""
     require_administrator(actor)
     require_scope(actor, "repair")
-    seen = forecast(cluster, actor, name)
+    seen = forecast(cluster, actor, name, node_ids)
+    check_chosen(seen.repair, seen.targets)
     reason = check_reason(reason)
-    check_typed(seen.repair, typed, seen.host)
+    check_look_ahead(seen.repair, is_look_ahead)
+    if not is_look_ahead:
+        check_typed(seen.repair, typed, seen.host)
+        check_drained(seen.repair, seen.busy)
     refuse_second(seen.under_way)
     if etag != seen.etag:
         raise Conflict("repair.forecast_changed", name=name)
     now = cluster.clock()
     run = RepairRun(
         name=name,
-        target=seen.target,
-        host=check_host(seen.host),
+        target=seen.targets[0].key,
+        host=seen.host[:255],
+        targets=[[target.key, check_host(target.host)] for target in seen.targets],
+        is_look_ahead=is_look_ahead,
         digest=seen.digest,
         reason=reason,
         asked_by=actor.user_id,
@@ -205,12 +230,13 @@ def request_repair(
         with cluster.store.write() as session:
             session.add(run)
             session.flush()
+            session.add_all([RepairHold(run_id=run.id, target=key) for key in run.locks])
             operation = request_operation(session, OperationKind.REPAIR, run.id, actor, now)
             run.operation_id = operation.id
             write_entry(session, now, actor, "repair.asked", run.id, name=name, host=run.host, reason=reason)
     except IntegrityError:
         with cluster.store.read() as session:
-            refuse_second(read_under_way(session, seen.target))
+            refuse_second(read_under_way(session, seen.targets))
         raise
     ring_operation(cluster, operation)
     return run
@@ -247,6 +273,11 @@ def list_runs(
         query = query.where(RepairRun.id < before_id)
     with cluster.store.read() as session:
         return list(session.scalars(query))
+
+
+def node_ids_of(cluster: Cluster, names: Collection[str]) -> list[int]:
+    with cluster.store.read() as session:
+        return list(session.scalars(select(Node.id).where(Node.name.in_(names)).order_by(Node.name)))
 
 
 def cancel_repair(cluster: Cluster, actor: Actor, run_id: int) -> RepairRun:

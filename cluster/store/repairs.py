@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, text
+from sqlalchemy import ForeignKey, Index, String, false, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from cluster.domain.repair_runs import Verdict
@@ -11,17 +11,29 @@ from cluster.store.base import Row, by_value
 from cluster.store.operations import Operation
 from cluster.store.users import User
 
-UNDER_WAY = text("ended_at IS NULL")
+HELD = text("released_at IS NULL")
+
+
+class RepairHold(Row):
+    """A target that belongs to a run until it has ended; nobody else's repair begins there."""
+
+    __tablename__ = "repair_holds"
+    __table_args__ = (
+        Index("one_repair_per_target", "target", unique=True, sqlite_where=HELD, postgresql_where=HELD),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey("repair_runs.id"), index=True)
+    target: Mapped[str] = mapped_column(String(60))
+    """`master`, or `node-<id>`."""
+    released_at: Mapped[datetime | None]
 
 
 class RepairRun(Row):
-    """One click on a repair. Its target is locked until `ended_at` is written."""
+    """One click on a repair. Its targets are held until `ended_at` is written."""
 
     __tablename__ = "repair_runs"
     __table_args__ = (
-        Index(
-            "one_repair_per_target", "target", unique=True, sqlite_where=UNDER_WAY, postgresql_where=UNDER_WAY
-        ),
         Index("ix_repair_runs_by_name", "name", "id"),
         Index("ix_repair_runs_record", "record", unique=True),
     )
@@ -30,9 +42,13 @@ class RepairRun(Row):
     name: Mapped[str] = mapped_column(String(60))
     """Stem of its two files in the catalogue."""
     target: Mapped[str] = mapped_column(String(60))
-    """`master`, or `node-<id>`."""
+    """The first of `targets`."""
     host: Mapped[str] = mapped_column(String(255))
-    """What people call the target; also its name in the inventory."""
+    """What people call the targets, all in one line."""
+    targets: Mapped[list[Any]] = mapped_column(default=list, server_default=text("'[]'"))
+    """[[target, name in the inventory]]; empty: `target` and `host` say it."""
+    is_look_ahead: Mapped[bool] = mapped_column(default=False, server_default=false())
+    """Ansible's check mode: it says what it would change, and changes nothing."""
     digest: Mapped[str] = mapped_column(String(64))
     """Of both files as the forecast showed them: the task worker runs nothing else."""
     reason: Mapped[str] = mapped_column(String(500))
@@ -60,6 +76,15 @@ class RepairRun(Row):
     playbook_rc: Mapped[int | None]
     asker: Mapped[User] = relationship()
     operation: Mapped[Operation | None] = relationship()
+
+    @property
+    def hosts(self) -> list[str]:
+        return [str(name) for _, name in self.targets or []] or [self.host]
+
+    @property
+    def locks(self) -> list[str]:
+        """Names of all targets, in one order for everybody."""
+        return sorted(str(target) for target, _ in self.targets or [[self.target, ""]])
 
     @property
     def who(self) -> str:

@@ -1,8 +1,8 @@
 """Shapes of what REST says about repairs."""
 
-from marshmallow import fields
+from marshmallow import fields, validate
 
-from portal.api.schemas import Answer, Body, Sentence
+from portal.api.schemas import IS_ID, Answer, Body, Named, Sentence
 
 
 class RepairBody(Body):
@@ -11,6 +11,20 @@ class RepairBody(Body):
     typed = fields.String(
         load_default="", metadata={"description": "The target's name, where it is dangerous"}
     )
+
+    nodes = fields.List(
+        fields.Integer(strict=True, validate=IS_ID),
+        load_default=list,
+        validate=validate.Length(max=500),
+        metadata={"description": "Ids, where the repair works on nodes"},
+    )
+    look_ahead = fields.Boolean(
+        load_default=False, metadata={"description": "Only say what would be changed (Ansible's check mode)"}
+    )
+
+
+class ForecastQuery(Body):
+    nodes = fields.String(load_default="", metadata={"description": "Ids with commas between them"})
 
 
 class RepairAnswer(Answer):
@@ -32,6 +46,9 @@ class ForecastAnswer(RepairAnswer):
     undo = fields.String(required=True)
     gentler = fields.List(fields.String(), required=True)
     jobs_that_stop = fields.List(fields.Integer(), required=True)
+    nodes = fields.List(fields.Nested(Named), required=True)
+    not_drained = fields.List(fields.String(), required=True)
+    can_look_ahead = fields.Boolean(required=True)
     needs_typed_name = fields.Boolean(required=True)
     under_way = fields.Integer(allow_none=True)
 
@@ -45,6 +62,7 @@ class RepairRunAnswer(Answer):
     name = fields.String(required=True)
     host = fields.String(required=True)
     reason = fields.String(required=True)
+    hosts = fields.List(fields.String(), required=True)
     who = fields.String(required=True)
     verdict = fields.String(allow_none=True)
     asked_at = fields.AwareDateTime(required=True)

@@ -9,7 +9,8 @@ from cluster.services import repairs
 from cluster.services.repairs import Forecast
 from cluster.store.repairs import RepairRun
 from portal.api.blueprint import ApiBlueprint, sentence
-from portal.api.repair_schemas import ForecastAnswer, RepairBody, RepairList, RepairRunAnswer
+from portal.api.repair_schemas import ForecastAnswer, ForecastQuery, RepairBody, RepairList, RepairRunAnswer
+from portal.chosen_nodes import read_ids
 from portal.current import current_actor, current_cluster
 from portal.i18n import language
 
@@ -36,6 +37,9 @@ def describe_forecast(seen: Forecast) -> dict[str, Any]:
         "undo": seen.repair.undo.in_language(language()),
         "gentler": list(seen.repair.gentler),
         "jobs_that_stop": [job.id for job in seen.jobs],
+        "nodes": [{"id": choice.node_id, "name": choice.host} for choice in seen.choices],
+        "not_drained": list(seen.busy),
+        "can_look_ahead": seen.repair.can_look_ahead,
         "needs_typed_name": seen.repair.needs_typed_name,
         "under_way": seen.under_way.id if seen.under_way else None,
     }
@@ -48,6 +52,7 @@ def describe_run(run: RepairRun) -> dict[str, Any]:
         "name": run.name,
         "host": run.host,
         "reason": run.reason,
+        "hosts": run.hosts,
         "who": run.who,
         "verdict": run.verdict.value if run.verdict else None,
         "asked_at": run.asked_at,
@@ -75,17 +80,28 @@ class Repairs(MethodView):
 
 @blueprint.route("/<repair>")
 class OneRepair(MethodView):
+    @blueprint.arguments(ForecastQuery, location="query")
     @blueprint.response(200, ForecastAnswer)
-    def get(self, repair: str) -> dict[str, Any]:
-        """What it would do now; its `etag` is what the POST sends back."""
-        return describe_forecast(repairs.forecast(current_cluster(), current_actor(), repair))
+    def get(self, query: dict[str, Any], repair: str) -> dict[str, Any]:
+        """What it would do now; its `etag` is what the POST sends back. `nodes` are those to choose from."""
+        chosen = read_ids(query["nodes"])
+        return describe_forecast(repairs.forecast(current_cluster(), current_actor(), repair, chosen))
 
     @blueprint.arguments(RepairBody)
     @blueprint.response(201, RepairRunAnswer)
     def post(self, body: dict[str, Any], repair: str) -> dict[str, Any]:
         """Runs it. 409 where the forecast is no longer true, or another one is under way there."""
         cluster, actor = current_cluster(), current_actor()
-        run = repairs.request_repair(cluster, actor, repair, body["etag"], body["reason"], body["typed"])
+        run = repairs.request_repair(
+            cluster,
+            actor,
+            repair,
+            body["etag"],
+            body["reason"],
+            body["typed"],
+            node_ids=body["nodes"],
+            is_look_ahead=body["look_ahead"],
+        )
         return describe_run(repairs.read_run(cluster, actor, run.id))
 
 

@@ -18,6 +18,7 @@ from cluster.services.repairs import Forecast
 from cluster.store.base import LARGEST_ID
 from cluster.store.repairs import RepairRun
 from portal import forms
+from portal.chosen_nodes import read_ids
 from portal.current import current_actor, current_cluster, is_fragment
 from portal.i18n import _, language
 from portal.job_files.log import read_piece
@@ -35,12 +36,14 @@ STATES = {
     Verdict.NOT_VERIFIED: "failed",
     Verdict.CANCELLED: "stopped",
     Verdict.BROKEN: "failed",
+    Verdict.LOOKED_AHEAD: "finished",
 }
 WORDS = {
     Verdict.VERIFIED: N_("Verified"),
     Verdict.NOT_VERIFIED: N_("Not verified"),
     Verdict.CANCELLED: N_("Cancelled"),
     Verdict.BROKEN: N_("Did not run"),
+    Verdict.LOOKED_AHEAD: N_("Looked ahead"),
 }
 RUNS_SHOWN = 20
 LOG_BYTES = 64 * 1024
@@ -104,12 +107,16 @@ def index() -> ResponseReturnValue:
 
 @blueprint.get("/repairs/<repair>")
 def forecast(repair: str) -> ResponseReturnValue:
-    return render_forecast(repair, {})
+    return render_forecast(repair, {}, chosen_nodes(request.args.getlist("nodes")))
 
 
-def render_forecast(name: str, errors: dict[str, str]) -> str:
+def chosen_nodes(words: list[str]) -> list[int]:
+    return read_ids(",".join(words))
+
+
+def render_forecast(name: str, errors: dict[str, str], node_ids: list[int]) -> str:
     """Read at this moment, also after a refusal: what the person decides by is never older than the page."""
-    seen = repairs.forecast(current_cluster(), current_actor(), name)
+    seen = repairs.forecast(current_cluster(), current_actor(), name, node_ids)
     return render_template("repairs/forecast.html", seen=seen, steps=steps_of(seen), errors=errors)
 
 
@@ -122,14 +129,24 @@ def steps_of(seen: Forecast) -> list[dict[str, Any]]:
 @blueprint.post("/repairs/<repair>")
 def ask(repair: str) -> ResponseReturnValue:
     """A forecast that is no longer true runs nothing; the new one is shown with what was typed."""
+    nodes = chosen_nodes(request.form.getlist("nodes"))
     try:
-        forms.expect(*FIELDS)
+        forms.expect(*FIELDS, "nodes", "look_ahead")
         etag, reason, typed = (forms.text(field) for field in FIELDS)
-        run = repairs.request_repair(current_cluster(), current_actor(), repair, etag, reason, typed)
+        run = repairs.request_repair(
+            current_cluster(),
+            current_actor(),
+            repair,
+            etag,
+            reason,
+            typed,
+            node_ids=nodes,
+            is_look_ahead="look_ahead" in request.form,
+        )
     except Refused as refusal:
-        return render_forecast(repair, forms.problems(refusal)), 422
+        return render_forecast(repair, forms.problems(refusal), nodes), 422
     except Conflict as conflict:
-        return render_forecast(repair, {"": say_error(conflict)}), 409
+        return render_forecast(repair, {"": say_error(conflict)}, nodes), 409
     return redirect(url_for("repairs.run", run_id=run.id), 303)
 
 
@@ -145,6 +162,7 @@ def run(run_id: int) -> ResponseReturnValue:
         tasks=shown_tasks(found, entry.repair if entry else None),
         hosts=hosts_of(found),
         first_failure=first_failure(found),
+        failed_nodes=failed_nodes(found),
         log=read_log(found),
         took=((found.ended_at or cluster.clock()) - found.asked_at).total_seconds(),
     )
@@ -168,8 +186,7 @@ def shown_tasks(found: RepairRun, repair: Repair | None) -> list[dict[str, Any]]
 
 
 def hosts_of(found: RepairRun) -> list[str]:
-    named = dict.fromkeys(host for task in found.tasks for host in task["hosts"])
-    return list(named) or [found.host]
+    return found.hosts
 
 
 def first_failure(found: RepairRun) -> int | None:
@@ -179,6 +196,14 @@ def first_failure(found: RepairRun) -> int | None:
             if cell in BAD_CELLS:
                 return int(task.get("lines", {}).get(host) or 1)
     return None
+
+
+def failed_nodes(found: RepairRun) -> list[int]:
+    """Of a run on several nodes that did not end well: those on which a task failed, for a second try there alone."""
+    if found.ended_at is None or len(found.hosts) < 2:
+        return []
+    bad = {host for task in found.tasks for host, cell in task["hosts"].items() if cell in BAD_CELLS}
+    return repairs.node_ids_of(current_cluster(), bad) if 0 < len(bad) < len(found.hosts) else []
 
 
 def read_log(found: RepairRun) -> list[LogLine]:

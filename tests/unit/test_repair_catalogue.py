@@ -51,7 +51,8 @@ def test_a_playbook_for_servers_touches_its_targets_alone_and_takes_no_word_of_a
         return
     text = (ANSIBLE / "playbooks" / "repair" / f"{entry.repair.name}.yml").read_text()
     assert {play["hosts"] for play in yaml.safe_load(text)} == {"targets"}
-    assert set(re.findall(r"{{ *([a-z_]+)", text)) <= {"item"}
+    own = set(re.findall(r"(?:register:|vars:\n\s+) *(repair_[a-z]+)", text))
+    assert set(re.findall(r"{{ *\(*([a-z_]+)", text)) <= {"item", "groups", *own}
 
 
 def test_a_changed_playbook_has_another_digest(tmp_path: Path) -> None:

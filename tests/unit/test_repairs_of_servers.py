@@ -85,3 +85,57 @@ def test_playbooks_that_were_changed_added_removed_or_handed_over_may_not(tree: 
         file.chmod(0o644)
     with pytest.raises(Unavailable):
         check_tree(tree, os.getuid() + 1)
+
+
+def site(status: int | None, seconds_left: float | None) -> Facts:
+    return Facts(hosts={"gpu01": {"site": {"status": status, "seconds_left": seconds_left}}})
+
+
+@pytest.mark.parametrize(
+    ("facts", "code"),
+    [
+        (site(200, 40 * 86_400), "check.certificate_lasts.ok"),
+        (site(200, 29 * 86_400), "check.certificate_lasts.not"),
+        (site(200, -86_400), "check.certificate_lasts.not"),
+        (site(None, None), "check.site_answers.not"),
+        (Facts(hosts={"gpu01": None}), "check.host.silent"),
+    ],
+)
+def test_a_certificate_is_judged_by_what_the_site_shows(facts: Facts, code: str) -> None:
+    assert judge(Check(CheckKind.CERTIFICATE_LASTS, {"days": 30}), facts, SINCE).code == code
+
+
+@pytest.mark.parametrize(("status", "is_ok"), [(200, True), (502, False), (None, False)])
+def test_the_site_answers_well_or_not(status: int | None, is_ok: bool) -> None:
+    assert judge(Check(CheckKind.SITE_ANSWERS), site(status, 1.0), SINCE).is_ok is is_ok
+
+
+@pytest.mark.parametrize(("seconds", "is_ok"), [(5.0, True), (0.2, True), (-60.0, False)])
+def test_a_machine_has_started_anew_since_the_repair_or_not(seconds: float, is_ok: bool) -> None:
+    facts = Facts(hosts={"gpu01": {"started": SINCE.timestamp() + seconds}})
+    assert judge(Check(CheckKind.HOST_STARTED), facts, SINCE).is_ok is is_ok
+
+
+@pytest.mark.parametrize(
+    ("gpus", "code"),
+    [
+        ({"on_bus": 8, "answer": 8, "problem": ""}, "check.gpus_answer.ok"),
+        ({"on_bus": 8, "answer": 7, "problem": ""}, "check.gpus_answer.not"),
+        (
+            {"on_bus": 8, "answer": 0, "problem": "Driver/library version mismatch"},
+            "check.gpus_answer.problem",
+        ),
+    ],
+)
+def test_gpus_answer_all_or_say_why_not(gpus: dict[str, Any], code: str) -> None:
+    facts = Facts(hosts={"gpu01": {"gpus": gpus}})
+    assert judge(Check(CheckKind.GPUS_ANSWER), facts, SINCE).code == code
+
+
+@pytest.mark.parametrize(("ago", "is_ok"), [(1, True), (25, False), (None, False)])
+def test_a_node_reports_again_only_since_the_repair_and_just_now(ago: int | None, is_ok: bool) -> None:
+    now = SINCE + timedelta(minutes=1)
+    heard = now - timedelta(seconds=ago) if ago is not None else None
+    facts = Facts(heartbeats={"gpu01": heard}, now=now)
+    assert judge(Check(CheckKind.HEARTBEAT_FRESH), facts, SINCE).is_ok is is_ok
+    assert not judge(Check(CheckKind.HEARTBEAT_FRESH), facts, now).is_ok

@@ -68,6 +68,12 @@ def ensure_certificate(folder: Path, names: Sequence[str]) -> bool:
     return True
 
 
+def read_names(folder: Path) -> list[str]:
+    """Those of the certificate that is there, the public one first. Raises CertificateFailed."""
+    shown = openssl(["x509", "-in", str(folder / "portal.pem"), "-noout", "-ext", "subjectAltName"]).stdout
+    return [word.strip().partition(":")[2] for word in shown.partition("\n")[2].split(",")]
+
+
 def is_good(folder: Path, certificate: Path, names: Sequence[str]) -> bool:
     authority = str(folder / "authority.pem")
     trusted = ["verify", "-CAfile", authority, "-x509_strict", str(certificate)]

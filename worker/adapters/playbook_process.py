@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -32,9 +32,11 @@ def main(arguments: list[str]) -> int:
     folder = Path(arguments[0])
     say_begun()
     request: dict[str, Any] = json.loads((folder / "request.json").read_text())
-    with Path(request["lock"]).open("a") as lock:
+    with ExitStack() as held:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for path in request["locks"]:
+                lock = held.enter_context(Path(path).open("a"))
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             write_whole(folder / "exit.json", {"end": LOCKED})
             return 1

@@ -6,7 +6,7 @@ import re
 import signal
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,11 +27,12 @@ class Play:
 
     folder: Path
     playbook: Path
-    host: str
+    hosts: Sequence[str]
     variables: Mapping[str, str]
     python: Path
     """Of the Ansible environment."""
-    lock: Path
+    locks: Sequence[Path]
+    """All of them are held by the run, or it does not begin."""
     timeout: int
     is_check: bool = False
     door: Path | None = None
@@ -56,12 +57,13 @@ def begin(play: Play) -> None:
     except FileExistsError:
         return
     write_inventory(play)
-    play.lock.parent.mkdir(parents=True, exist_ok=True)
+    for lock in play.locks:
+        lock.parent.mkdir(parents=True, exist_ok=True)
     request = {
         "playbook": str(play.playbook),
         "timeout": play.timeout,
         "check": play.is_check,
-        "lock": str(play.lock),
+        "locks": [str(lock) for lock in play.locks],
         "environment": environment_of(play),
     }
     (play.folder / "request.json").write_text(json.dumps(request))
@@ -100,8 +102,8 @@ def write_inventory(play: Play) -> None:
     local = {"ansible_connection": "local", "ansible_python_interpreter": "/usr/bin/python3"}
     values = {**(local if play.door is None else {}), **play.variables}
     lines = [f"    {name}: !unsafe {json.dumps(value)}" for name, value in sorted(values.items())]
-    target = f"        {json.dumps(play.host)}:"
-    head = ["all:", "  children:", "    targets:", "      hosts:", target, "  vars:"]
+    targets = [f"        {json.dumps(host)}:" for host in play.hosts]
+    head = ["all:", "  children:", "    targets:", "      hosts:", *targets, "  vars:"]
     (folder / "hosts.yml").write_text("\n".join([*head, *lines]) + "\n")
 
 

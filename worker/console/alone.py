@@ -17,7 +17,7 @@ from cluster.domain.repairs import Check, check_host, check_reason
 from cluster.services.context import Cluster
 from cluster.services.repair_catalogue import Entry, find_entry
 from cluster.services.repair_records import write_record
-from cluster.services.repairs import MASTER
+from cluster.services.repair_targets import MASTER
 from cluster.store.repairs import RepairRun
 from worker.adapters import playbooks
 from worker.adapters.host import read_name
@@ -135,7 +135,7 @@ class Alone:
             say("It is asked to end. Ctrl-C once more ends it by force.")
 
     def wait_for_green(self, entry: Entry, end: End) -> list[dict[str, Any]]:
-        deadline = time.monotonic() + (repairs.VERIFY_SECONDS if end.rc == 0 else 0.0)
+        deadline = time.monotonic() + (entry.repair.settles if end.rc == 0 else 0.0)
         while True:
             answers = self.ask(entry, self.run.started_at or self.run.asked_at)
             if all(answer["is_ok"] for answer in answers) or time.monotonic() > deadline:
@@ -150,7 +150,7 @@ class Alone:
         """One by one: what the database would have to say is said to be unknown."""
         for check in checks:
             try:
-                yield from run_checks(self.cluster, [check], since, hosts)
+                yield from run_checks(self.cluster, [check], since, hosts, self.run.hosts)
             except SQLAlchemyError:
                 yield Answer(False, "check.not_read", {})
 

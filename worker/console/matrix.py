@@ -15,6 +15,7 @@ def verdict_word(verdict: Verdict) -> str:
         Verdict.NOT_VERIFIED: text("Not verified"),
         Verdict.CANCELLED: text("Cancelled"),
         Verdict.BROKEN: text("Did not run"),
+        Verdict.LOOKED_AHEAD: text("Looked ahead"),
     }[verdict]
 
 

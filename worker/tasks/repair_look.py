@@ -10,7 +10,7 @@ from typing import Any
 
 from cluster.crash_points import outside
 from cluster.domain.errors import Unavailable
-from cluster.domain.repairs import ON_HOSTS, Check
+from cluster.domain.repairs import ON_HOSTS, Check, CheckKind
 from cluster.services.context import Cluster
 from cluster.services.repair_catalogue import Entry
 from cluster.store.repairs import RepairRun
@@ -19,8 +19,9 @@ from worker.adapters.ansible_environment import check_ansible
 from worker.adapters.playbooks import Play
 from worker.tasks.repair_facts import Seen
 
-LOOK_WITHIN = 60
+LOOK_WITHIN = 120
 """Seconds."""
+SITE = {CheckKind.SITE_ANSWERS, CheckKind.CERTIFICATE_LASTS}
 NAME = "Look at what the checks ask for"
 
 
@@ -35,10 +36,10 @@ def look_at_hosts(cluster: Cluster, entry: Entry, run: RepairRun) -> Seen | None
     play = Play(
         folder=folder,
         playbook=settings.ansible_dir / "playbooks" / "look.yml",
-        host=run.host,
-        variables=variables_of(wanted),
+        hosts=run.hosts,
+        variables=variables_of(wanted, settings.port),
         python=check_ansible(settings.ansible_programs).parent / "python",
-        lock=folder / "lock",
+        locks=[folder / "lock"],
         timeout=LOOK_WITHIN,
         door=settings.repair_door,
         config=settings.ansible_dir / "repairs.cfg",
@@ -48,24 +49,32 @@ def look_at_hosts(cluster: Cluster, entry: Entry, run: RepairRun) -> Seen | None
             playbooks.begin(play)
         except OSError as error:
             raise Unavailable("repair.no_runner", error=str(error)[:200]) from error
-        seen = wait_for(folder, run.host)
+        seen = wait_for(folder, run.hosts)
         shutil.rmtree(folder, ignore_errors=True)
     return seen
 
 
-def variables_of(checks: Iterable[Check]) -> dict[str, str]:
-    units, doors = set(), set()
+def variables_of(checks: Iterable[Check], port: int) -> dict[str, str]:
+    units: set[str] = set()
+    doors: set[str] = set()
+    kinds: set[CheckKind] = set()
     for check in checks:
         units.update(check.options.get("units", ()))
         doors.update([check.options["door"]] if "door" in check.options else [])
-    return {"look_units": json.dumps(sorted(units)), "look_doors": json.dumps(sorted(doors))}
+        kinds.add(check.kind)
+    return {
+        "look_units": json.dumps(sorted(units)),
+        "look_doors": json.dumps(sorted(doors)),
+        "look_site": str(port if kinds & SITE else 0),
+        "look_gpus": "yes" if CheckKind.GPUS_ANSWER in kinds else "no",
+    }
 
 
-def wait_for(folder: Path, host: str) -> Seen:
+def wait_for(folder: Path, hosts: Iterable[str]) -> Seen:
     deadline = time.monotonic() + 2 * LOOK_WITHIN
     while playbooks.read_end(folder) is None and time.monotonic() < deadline:
         time.sleep(0.1)
-    seen: dict[str, Any] = {host: None}
+    seen: dict[str, Any] = dict.fromkeys(hosts)
     for event in playbooks.read_events(folder):
         data = event.get("event_data") or {}
         if data.get("task") == NAME and event.get("event") == "runner_on_ok":

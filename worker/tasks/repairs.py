@@ -14,6 +14,7 @@ from typing import Any
 from cluster.crash_points import outside
 from cluster.domain.errors import Unavailable
 from cluster.domain.repair_runs import Task, Verdict, matrix_of, share_done, verdict_of
+from cluster.domain.repairs import CheckKind
 from cluster.services.context import Cluster
 from cluster.services.repair_catalogue import Entry, find_entry, playbook_file
 from cluster.services.repair_progress import (
@@ -33,14 +34,13 @@ from worker.adapters.playbooks import CLONE, End, Play
 from worker.adapters.repair_tree import check_tree
 from worker.tasks.repair_facts import run_checks
 from worker.tasks.repair_look import look_at_hosts
+from worker.tasks.repair_pruning import prune_runs
 from worker.tasks.reports import Reporter
 
 PREPARE, LOOK, PLAY, VERIFY = "prepare_ansible", "look_before", "play", "verify"
 WEIGHTS = {PREPARE: 1.0, LOOK: 1.0, PLAY: 10.0, VERIFY: 2.0}
 DID_NOT_RUN = {"locked": "repair.locked", "vanished": "repair.vanished"}
 LOOK_SECONDS = 0.25
-VERIFY_SECONDS = 20.0
-"""A service needs a moment to be up: so long the checks may take to turn green."""
 PATIENCE = timedelta(hours=24)
 """How old what a check asks for may be before the repair has run."""
 
@@ -64,6 +64,7 @@ def run_repair(cluster: Cluster, operation: Operation) -> None:
     end = watch(cluster, operation, entry, run, folder)
     reporter.tell(VERIFY, 0.0)
     verify(cluster, operation, entry, run, end)
+    prune_runs(folder.parent)
 
 
 def begin(play: Play) -> None:
@@ -116,7 +117,7 @@ def refuse_changed(cluster: Cluster, entry: Entry, run: RepairRun) -> None:
 
 def look_before(cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun) -> RepairRun:
     seen = look_at_hosts(cluster, entry, run)
-    answers = run_checks(cluster, entry.repair.checks, cluster.clock() - PATIENCE, seen)
+    answers = run_checks(cluster, entry.repair.checks, cluster.clock() - PATIENCE, seen, run.hosts)
     return begin_run(cluster, operation, [answer.to_data() for answer in answers])
 
 
@@ -126,14 +127,15 @@ def play_of(cluster: Cluster, entry: Entry, run: RepairRun, folder: Path, python
     return Play(
         folder=folder,
         playbook=playbook_file(settings.ansible_dir, run.name),
-        host=run.host,
+        hosts=run.hosts,
         variables={
             **command_of(settings),
             "repair_folder": str(folder),
             "repair_run": run.number,
         },
         python=python,
-        lock=settings.state_dir / "run" / f"repair-{run.target}.lock",
+        locks=[settings.state_dir / "run" / f"repair-{target}.lock" for target in run.locks],
+        is_check=run.is_look_ahead,
         timeout=entry.repair.timeout,
         door=settings.repair_door,
         config=config_of(settings),
@@ -208,7 +210,10 @@ def copy_log(folder: Path, target: Path) -> None:
 
 def verify(cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun, end: End) -> None:
     run = read_subject(cluster, operation)
-    if end.status in DID_NOT_RUN and not run.is_forced:
+    if run.is_look_ahead and end.rc == 0:
+        finish_run(cluster, operation, Verdict.LOOKED_AHEAD, end.rc, [])
+        return
+    if end.status in DID_NOT_RUN and not run.is_forced and not starts_anew(entry, end):
         finish_run(
             cluster, operation, Verdict.BROKEN, end.rc, [], code=DID_NOT_RUN[end.status], host=run.host
         )
@@ -218,14 +223,22 @@ def verify(cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun,
     finish_run(cluster, operation, verdict, end.rc, checks, host=run.host)
 
 
+def starts_anew(entry: Entry, end: End) -> bool:
+    """Whether the run may have ended with the very machine that it starts anew: then the checks decide."""
+    return end.status == "vanished" and any(
+        check.kind is CheckKind.HOST_STARTED for check in entry.repair.checks
+    )
+
+
 def wait_for_green(
     cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun, since: datetime, end: End
 ) -> list[dict[str, Any]]:
     """A playbook that failed is looked after once; nothing more can come of it."""
-    deadline = time.monotonic() + (VERIFY_SECONDS if end.rc == 0 else 0.0)
+    has_worked = end.rc == 0 or starts_anew(entry, end)
+    deadline = time.monotonic() + (entry.repair.settles if has_worked else 0.0)
     while True:
         seen = look_at_hosts(cluster, entry, run)
-        found = run_checks(cluster, entry.repair.checks, since, seen)
+        found = run_checks(cluster, entry.repair.checks, since, seen, run.hosts)
         answers = [answer.to_data() for answer in found]
         if all(answer["is_ok"] for answer in answers) or time.monotonic() > deadline:
             return answers

@@ -36,6 +36,17 @@ print(tokens.create_token(cluster, actor, "repairs", ["repair"], 1)[1])
 """
 
 
+EXPIRE = """set -e; mkdir -p /root/expire; cd /root/expire; rm -f *; tls=/etc/groundcrew/tls
+printf '[ca]\\ndefault_ca=d\\n[d]\\ndatabase=db\\nnew_certs_dir=.\\nserial=sn\\ndefault_md=sha256\\npolicy=p\\n' > cnf
+printf 'copy_extensions=copy\\n[p]\\ncommonName=supplied\\n' >> cnf; touch db; echo 01 > sn
+names=$(openssl x509 -in $tls/portal.pem -noout -ext subjectAltName | tail -1 | tr -d ' ' | sed 's/IPAddress/IP/g')
+openssl req -new -key $tls/portal.key -subj /CN=localhost -addext "subjectAltName=$names" -out csr
+openssl ca -batch -notext -config cnf -in csr -cert $tls/authority.pem -keyfile $tls/authority.key -out pem \
+  -startdate 20200101000000Z -enddate 20200102000000Z
+cat pem $tls/authority.pem > $tls/portal.pem; systemctl reload nginx"""
+"""By the authority that the browsers know, with the names that the site has: only its time is over."""
+
+
 @dataclass(frozen=True)
 class Break:
     """`command` is typed on the host after the repair was asked for and before anybody looks."""
@@ -44,7 +55,8 @@ class Break:
     words: str
     command: str
     typed: bool = False
-    on_nodes: bool = False
+    """Whether the target's name has to be typed."""
+    is_long: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,8 +93,9 @@ class Mender:
         assert answer.status_code < 300, answer.text
         return answer.json()
 
-    def mend(self, broken: Break, within: float = 240) -> Mended:
+    def mend(self, broken: Break, within: float = 900) -> Mended:
         """The runner of repairs is held back until the host is broken, so that it sees the break as its first thing."""
+        self.host.wait_until(f"{ask_rows(UNDER_WAY)} | grep -x 0", within)
         seen = self.call("GET", f"repairs/{broken.repair}")
         typed = seen["host"] if broken.typed else ""
         self.host.ask("systemctl stop groundcrew-repair")
@@ -101,8 +114,15 @@ class Mender:
         return Mended(*json.loads(self.host.ask(query(run_id, what))), seconds)
 
 
+UNDER_WAY = "select count(*) from repair_runs where ended_at is null"
+
+
+def ask_rows(question: str) -> str:
+    return f'sudo -u postgres psql -At groundcrew -c "{question}"'
+
+
 def query(run_id: int, what: str) -> str:
-    return f'sudo -u postgres psql -At groundcrew -c "select {what} from repair_runs where id = {run_id}"'
+    return ask_rows(f"select {what} from repair_runs where id = {run_id}")
 
 
 HEAD = """# Repairs of servers

@@ -6,13 +6,16 @@ Installing takes most of the time; GROUNDCREW_INSTALLED_HOST names a host that i
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.hosts.appliance.conftest import ROOT, play_there
 from tests.hosts.appliance.host_image import docker
-from tests.hosts.appliance.mending import Break, Mender, make_token, write_down
+from tests.hosts.appliance.mending import EXPIRE, Break, Mender, make_token, write_down
 from tests.hosts.appliance.testbed import Host
+
+LEFT_OUT = "mofed,nvidia_driver,fabric_manager,nvidia_container_toolkit,training_environment"
 
 BREAKS = [
     Break(
@@ -20,7 +23,55 @@ BREAKS = [
         "portal and its socket stopped and disabled",
         "systemctl disable --now groundcrew-portal.service groundcrew-portal.socket",
     ),
+    Break(
+        "restart-front",
+        "stream stopped, its socket deleted, nginx hangs",
+        "systemctl stop groundcrew-stream.socket groundcrew-stream.service; rm -f /run/groundcrew/stream.sock; "
+        "systemctl kill --signal=STOP nginx",
+    ),
+    Break(
+        "restart-master",
+        "Redis stopped and disabled, a task worker disabled, the scheduler hangs",
+        "systemctl disable --now redis-server@groundcrew groundcrew-worker@images; "
+        "systemctl kill --signal=STOP groundcrew-scheduler",
+    ),
+    Break("restart-worker-agent", "agent stopped and disabled", "systemctl disable --now groundcrew-agent"),
+    Break(
+        "reconnect-node",
+        "the node's token deleted",
+        "rm /etc/groundcrew/agent/token; systemctl restart groundcrew-agent; true",
+    ),
+    Break("renew-certificates", "certificate expired", EXPIRE),
+    Break(
+        "restart-container-engine",
+        "containerd stopped and disabled",
+        "systemctl disable --now containerd",
+        is_long=True,
+    ),
+    Break(
+        "restart-worker",
+        "containerd disabled, the agent hangs",
+        "systemctl disable --now containerd; systemctl kill --signal=STOP groundcrew-agent",
+        is_long=True,
+    ),
+    Break(
+        "reboot-node",
+        "agent stopped and disabled on the master, which is started anew",
+        "systemctl stop groundcrew-agent",
+        typed=True,
+        is_long=True,
+    ),
+    Break(
+        "restore-training-environment",
+        "the environment's folder deleted",
+        "rm -rf /var/cache/groundcrew/training-*",
+        is_long=True,
+    ),
 ]
+
+
+def shown(broken: Break) -> Any:
+    return pytest.param(broken, id=broken.repair, marks=[pytest.mark.long] if broken.is_long else [])
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +83,7 @@ def host(request: pytest.FixtureRequest) -> Iterator[Host]:
         return
     programs: Path = request.getfixturevalue("ansible_programs")
     (host,) = request.getfixturevalue("bed").add("one", lent=(ROOT, programs.parent))
-    play_there(host, programs, "site.yml", "--skip-tags", "hardware,training_environment").must_succeed()
+    play_there(host, programs, "site.yml", "--skip-tags", LEFT_OUT).must_succeed()
     yield host
 
 
@@ -41,7 +92,7 @@ def mender(host: Host) -> Mender:
     return Mender(host, make_token(host))
 
 
-@pytest.mark.parametrize("broken", BREAKS, ids=lambda broken: broken.repair)
+@pytest.mark.parametrize("broken", [shown(broken) for broken in BREAKS])
 def test_a_broken_host_is_seen_red_and_mended(mender: Mender, broken: Break) -> None:
     mended = mender.mend(broken)
     write_down(broken, mended)

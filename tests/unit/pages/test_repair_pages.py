@@ -8,7 +8,7 @@ import pytest
 
 from cluster.domain.repair_runs import Verdict
 from cluster.services import repairs
-from tests.builders import a_repair_run, actor_of
+from tests.builders import a_node, a_repair_run, actor_of
 from tests.unit.pages.conftest import Lab
 
 REASON = {"reason": "{{ lookup('pipe', 'touch /tmp/pwn') }}"}
@@ -128,3 +128,48 @@ def test_a_missing_backup_is_said_on_the_first_page_to_administrators(
     lab.cluster.clock.move(hours=27)  # type: ignore[attr-defined]
     assert said in lab.browser(lab.administrator, language).get("/").text
     assert said not in lab.browser(lab.seoyeon, language).get("/").text
+
+
+def on_servers(lab: Lab) -> None:
+    """Two nodes beside the lab's own, which is the master, in an installation by site.yml."""
+    settings = replace(lab.cluster.settings, launcher="systemd", master_node="cpu01")
+    lab.app.extensions["cluster"] = replace(lab.cluster, settings=settings)
+    for name in ("gpu02", "gpu03"):
+        a_node(lab.cluster, 1, name=name)
+
+
+def test_nodes_are_chosen_before_a_forecast_can_be_run(lab: Lab) -> None:
+    on_servers(lab)
+    chief = lab.browser(lab.administrator)
+    page = chief.get("/repairs/restart-worker-agent").text
+    assert (
+        "Choose nodes first" in page and "Run it" not in page and "Left out" not in chief.get("/repairs").text
+    )
+    page = chief.get("/repairs/restart-worker-agent?nodes=2&nodes=3").text
+    assert "on gpu02, gpu03" in page and "Only look ahead" in page
+    assert page.count('type="hidden" name="nodes"') == 2
+
+
+def test_what_has_to_be_drained_first_is_said_and_refused(lab: Lab) -> None:
+    on_servers(lab)
+    chief = lab.browser(lab.administrator)
+    page = chief.get("/repairs/reset-gpu?nodes=2").text
+    assert "Jobs run or may start there: gpu02." in page
+    seen = re.search('name="etag" value="(.*?)"', page)
+    assert seen is not None
+    answer = chief.post("/repairs/reset-gpu", data={"etag": seen[1], "reason": "Xid 95", "nodes": "2"})
+    assert answer.status_code == 422 and "Drain these nodes" in answer.text
+
+
+def test_a_run_that_failed_on_some_nodes_leads_to_those_alone(lab: Lab) -> None:
+    on_servers(lab)
+    tasks = [
+        {"name": "Restart the agent", "hosts": {"gpu02": "ok", "gpu03": "failed"}, "lines": {}, "output": {}}
+    ]
+    run = a_repair_run(
+        lab.cluster, lab.administrator, "restart-worker-agent", target="node-2", host="gpu02, gpu03",
+        targets=[["node-2", "gpu02"], ["node-3", "gpu03"]], tasks=tasks,
+        ended_at=lab.cluster.clock(), verdict=Verdict.NOT_VERIFIED,
+    )  # fmt: skip
+    page = lab.browser(lab.administrator).get(f"/repairs/runs/{run.id}").text
+    assert "/repairs/restart-worker-agent?nodes=3" in page and "Again on the failed nodes only" in page
