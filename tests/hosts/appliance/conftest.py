@@ -51,13 +51,13 @@ class Played:
         """In the order in which they were begun, those of handlers left out."""
         return re.findall(r"^TASK \[(.*?)\] \*", self.output, re.M)
 
-    def changed_tasks(self) -> list[str]:
-        """Names of the tasks that changed something, for the message of a failed assertion."""
+    def changed_tasks(self, host: str = "") -> list[str]:
+        """Names of the tasks that changed something, on one host or on any."""
         found, name = [], ""
         for line in self.output.splitlines():
             if line.startswith(("TASK [", "RUNNING HANDLER [")):
                 name = line.partition("[")[2].partition("]")[0]
-            if line.startswith("changed: "):
+            if line.startswith(f"changed: [{host}"):
                 found.append(name)
         return found
 

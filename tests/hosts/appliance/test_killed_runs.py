@@ -29,6 +29,7 @@ ROLES = (
     "stream",
     "scheduler",
     "task_workers",
+    "repairs",
     "nginx",
     "training_environment",
     "agent",

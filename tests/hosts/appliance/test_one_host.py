@@ -12,7 +12,7 @@ from tests.hosts.appliance.entering import enter
 from tests.hosts.appliance.killing import play_killed
 from tests.hosts.appliance.testbed import Host, Testbed
 
-OURS = ("portal", "stream", "scheduler", "worker@general", "worker@images", "agent")
+OURS = ("portal", "stream", "scheduler", "worker@general", "worker@images", "agent", "repair")
 MOST_EXPOSED = 2.0
 """On the scale of `systemd-analyze security`; what each unit still may do is listed in docs/install/cluster.md."""
 AUTHORITY = "/etc/groundcrew/tls/authority.pem"
@@ -126,6 +126,8 @@ DAMAGE = {
     "stream : Keep it running": "systemctl disable --now groundcrew-stream.socket",
     "scheduler : Write the units": "echo '# nothing' > /etc/systemd/system/groundcrew-jobs.slice",
     "task_workers : Keep one running per queue": "systemctl disable --now groundcrew-worker@images",
+    "repairs : Write the units": "rm /etc/systemd/system/groundcrew-repair-run@.service",
+    "repairs : Say which hosts there are": "rm /etc/groundcrew/repair/inventory.yml",
     "nginx : Sign a certificate by the installation's own authority": "rm /etc/groundcrew/tls/portal.pem",
     "nginx : Write the site": "echo '# nothing' > /etc/nginx/conf.d/groundcrew.conf",
     "nginx : Have nginx": "dpkg --purge --force-depends nginx-light",
