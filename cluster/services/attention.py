@@ -73,7 +73,7 @@ def path_of(concern: Concern, is_administrator: bool = True) -> str:
         Topic.OPERATION: f"/operations/{subject}",
         Topic.NODE: f"/nodes/{subject}",
         Topic.ENGINE: "/nodes",
-        Topic.BACKUPS: "/backups",
+        Topic.BACKUPS: "/repairs/backups",
         Topic.DATASET: f"/datasets/{subject}",
         Topic.TELLING: "/profile",
     }[concern.topic]
