@@ -6,13 +6,17 @@ from datetime import timedelta
 from flask import Flask, url_for
 from markupsafe import Markup
 
+from cluster.domain.people import Actor
 from cluster.domain.states import NodeState
+from cluster.services.context import Cluster
 from cluster.services.nodes import NodeView
-from portal.current import current_actor, current_cluster
-from portal.i18n import _, ago, duration, moment, now
+from cluster.services.repair_catalogue import Entry, read_catalogue
+from portal.current import current_actor, current_cluster, read_once
+from portal.i18n import _, ago, duration, language, moment, now
 from portal.saying import word_for
 
 Line = tuple[str, str | Markup]
+FOR_SILENT_NODES = ("restart-worker-agent", "reconnect-node", "reboot-node")
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,8 @@ class Trouble:
     remedies: list[str] = field(default_factory=list)
     opens_again: str | None = None
     """Where a drained node is opened again, for who may."""
+    repairs: list[tuple[str, str]] = field(default_factory=list)
+    """Titles and forecasts of repairs that help, the gentlest first, for administrators."""
 
 
 def init_app(app: Flask) -> None:
@@ -68,6 +74,7 @@ def unreachable(node: NodeView) -> Trouble:
             _("Once it is given up, its jobs go on elsewhere from their last checkpoint."),
         ],
         opens_again(node),
+        offered(node),
     )
 
 
@@ -82,6 +89,7 @@ def lost(node: NodeView) -> Trouble:
             _("When it answers, what still runs there is ended first; then it takes jobs again by itself."),
         ],
         opens_again(node),
+        offered(node),
     )
 
 
@@ -134,3 +142,22 @@ def opens_again(node: NodeView) -> str | None:
     if node.node.draining_since is None or not may_drain():
         return None
     return url_for("nodes.undrain", node_id=node.id)
+
+
+def offered(node: NodeView) -> list[tuple[str, str]]:
+    """What this installation has for a node that does not report."""
+    if not current_actor().is_administrator:
+        return []
+    known = read_once(catalogue)
+    return [
+        (
+            known[name].repair.title.in_language(language()),
+            url_for("repairs.forecast", repair=name, nodes=node.id),
+        )
+        for name in FOR_SILENT_NODES
+        if name in known
+    ]
+
+
+def catalogue(cluster: Cluster, actor: Actor) -> dict[str, Entry]:
+    return read_catalogue(cluster)
