@@ -1,5 +1,6 @@
 """A proved backup goes to the other machine the same night; what could not go is said, and goes the next night."""
 
+import fcntl
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -7,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from cluster.domain.errors import Unavailable
-from cluster.services.backups import read_backups
+from cluster.services.backups import Backup, read_backups
 from cluster.services.context import Cluster
 from cluster.settings import Settings
+from worker.backups import copies
 from worker.backups.copies import copy_proved
 from worker.backups.dump import make_backup
 from worker.backups.keep import digest_of
@@ -73,3 +75,19 @@ def test_what_is_not_proved_stays_here(settings: Settings) -> None:
 
 def test_without_a_place_nothing_is_copied(settings: Settings) -> None:
     assert copy_proved(replace(settings, backup_copy=""), now) == []
+
+
+def test_a_slow_line_keeps_no_backup_waiting(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does a file that was thrown away while it was being copied fail the others."""
+    free = []
+
+    def slow(_: Settings, backup: Backup) -> str:
+        with (settings.backups / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            free.append(backup.name)
+        (settings.backups / backup.name).unlink()
+        return "link has gone away"
+
+    monkeypatch.setattr(copies, "copy", slow)
+    assert copy_proved(settings, now) == []
+    assert free

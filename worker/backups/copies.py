@@ -27,19 +27,22 @@ def copy_proved(settings: Settings, now: Callable[[], datetime]) -> list[str]:
     done: list[str] = []
     if not settings.backup_copy:
         return done
-    with alone(settings):
-        for backup in reversed(read_backups(settings.backups)):
-            if backup.restored_at is None or backup.copied_at is not None:
-                continue
-            said = copy(settings, backup)
-            copied_at = None if said else now().isoformat()
-            note(settings, backup, {"copied_at": copied_at, "copy_problem": said})
-            if said:
-                raise Unavailable(
-                    "backup.not_copied", name=backup.name, place=settings.backup_copy, said=said
-                )
-            done.append(backup.name)
+    for backup in owed_copies(settings):
+        # Nobody is kept waiting for a slow line: a file that is thrown away meanwhile is only not copied.
+        said = copy(settings, backup)
+        if said and not (settings.backups / backup.name).exists():
+            continue
+        note(settings, backup, {"copied_at": None if said else now().isoformat(), "copy_problem": said})
+        if said:
+            raise Unavailable("backup.not_copied", name=backup.name, place=settings.backup_copy, said=said)
+        done.append(backup.name)
     return done
+
+
+def owed_copies(settings: Settings) -> list[Backup]:
+    with alone(settings):
+        found = reversed(read_backups(settings.backups))
+        return [each for each in found if each.restored_at is not None and each.copied_at is None]
 
 
 def copy(settings: Settings, backup: Backup) -> str:
@@ -70,5 +73,8 @@ def surroundings() -> dict[str, str]:
 
 
 def note(settings: Settings, backup: Backup, told: dict[str, Any]) -> None:
-    manifest: dict[str, Any] = json.loads(manifest_file(settings.backups, backup.name).read_text())
-    write_manifest(settings.backups, manifest | told)
+    """In what its manifest says by now; nothing where it is gone."""
+    with alone(settings):
+        path = manifest_file(settings.backups, backup.name)
+        if path.exists():
+            write_manifest(settings.backups, json.loads(path.read_text()) | told)
