@@ -29,7 +29,7 @@ from cluster.store.base import Json
 from cluster.store.jobs import Attempt, Job, JobEvent, Sweep
 from cluster.store.leases import Lease
 from cluster.store.operations import Operation
-from cluster.store.repairs import RepairRun
+from cluster.store.repairs import RepairHold, RepairRun
 from cluster.store.users import OneTimeSecret, SignInSession, User
 from cluster.store.workspaces import Workspace
 
@@ -150,6 +150,7 @@ def interrupt_operations(session: Session, now: datetime) -> int:
     session.execute(
         update(RepairRun).where(RepairRun.ended_at.is_(None)).values(ended_at=now, verdict=Verdict.BROKEN)
     )
+    session.execute(update(RepairHold).where(RepairHold.released_at.is_(None)).values(released_at=now))
     return ended
 
 

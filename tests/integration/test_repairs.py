@@ -141,7 +141,7 @@ def test_a_backup_is_made_restored_and_counted_by_one_click(garage: Garage) -> N
 def test_the_checks_decide_although_every_task_says_ok(
     garage: Garage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repair_task, "VERIFY_SECONDS", 0.0)
+    monkeypatch.setattr(repair_task, "patience_of", lambda entry: 0.0)
     folder = garage.cluster.settings.ansible_dir
     assert folder is not None
     lying = SLOW.replace("/bin/sleep", "/bin/true")

@@ -17,7 +17,7 @@ from worker.tasks import repairs
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repairs, "VERIFY_SECONDS", 0.0)
+    monkeypatch.setattr(repairs, "patience_of", lambda entry: 0.0)
 
 
 @pytest.fixture

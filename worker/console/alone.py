@@ -135,7 +135,7 @@ class Alone:
             say("It is asked to end. Ctrl-C once more ends it by force.")
 
     def wait_for_green(self, entry: Entry, end: End) -> list[dict[str, Any]]:
-        deadline = time.monotonic() + (entry.repair.settles if end.rc == 0 else 0.0)
+        deadline = time.monotonic() + (repairs.patience_of(entry) if end.rc == 0 else 0.0)
         while True:
             answers = self.ask(entry, self.run.started_at or self.run.asked_at)
             if all(answer["is_ok"] for answer in answers) or time.monotonic() > deadline:

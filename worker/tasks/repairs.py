@@ -230,12 +230,17 @@ def starts_anew(entry: Entry, end: End) -> bool:
     )
 
 
+def patience_of(entry: Entry) -> float:
+    """Seconds: a service needs a moment to be up, so long the checks may take to turn green."""
+    return float(entry.repair.settles)
+
+
 def wait_for_green(
     cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun, since: datetime, end: End
 ) -> list[dict[str, Any]]:
     """A playbook that failed is looked after once; nothing more can come of it."""
     has_worked = end.rc == 0 or starts_anew(entry, end)
-    deadline = time.monotonic() + (entry.repair.settles if has_worked else 0.0)
+    deadline = time.monotonic() + (patience_of(entry) if has_worked else 0.0)
     while True:
         seen = look_at_hosts(cluster, entry, run)
         found = run_checks(cluster, entry.repair.checks, since, seen, run.hosts)

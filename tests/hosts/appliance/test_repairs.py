@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.hosts.appliance import stand_in_gpu
 from tests.hosts.appliance.conftest import ROOT, play_there
 from tests.hosts.appliance.host_image import docker
 from tests.hosts.appliance.mending import EXPIRE, Break, Mender, make_token, write_down
@@ -70,6 +71,17 @@ BREAKS = [
 ]
 
 
+ON_STAND_INS = [
+    Break(
+        "restart-fabric-manager",
+        "fabric manager stopped and disabled (stand-in)",
+        "systemctl disable --now nvidia-fabricmanager; touch /hardware/no-fabric",
+    ),
+    Break("reset-gpu", "a GPU that nvidia-smi does not reach (stand-in)", "touch /hardware/lost"),
+    Break("reload-driver", "driver and library differ (stand-in)", "touch /hardware/old", typed=True),
+]
+
+
 def shown(broken: Break) -> Any:
     return pytest.param(broken, id=broken.repair, marks=[pytest.mark.long] if broken.is_long else [])
 
@@ -99,6 +111,23 @@ def test_a_broken_host_is_seen_red_and_mended(mender: Mender, broken: Break) -> 
     assert mended.was_red, mended.before
     assert mended.verdict == "verified", (mended.checks, mended.tasks)
     assert mender.host.run("test -e /tmp/pwn").returncode != 0
+
+
+@pytest.fixture(scope="module")
+def drained(mender: Mender) -> Iterator[Mender]:
+    """With GPUs that are none, and a node on which nothing starts."""
+    (node,) = mender.call("GET", "nodes")["items"]
+    mender.host.ask(stand_in_gpu.PREPARE)
+    mender.call("POST", f"nodes/{node['id']}/drain", {"reason": "a GPU to be reset"})
+    yield mender
+    mender.call("POST", f"nodes/{node['id']}/undrain")
+    mender.host.ask(stand_in_gpu.REMOVE)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("broken", ON_STAND_INS, ids=lambda broken: broken.repair)
+def test_gpus_are_mended_on_stand_ins(drained: Mender, broken: Break) -> None:
+    test_a_broken_host_is_seen_red_and_mended(drained, broken)
 
 
 def test_the_portal_can_ask_for_a_repair_by_no_key_of_redis(mender: Mender) -> None:
