@@ -2,20 +2,13 @@
 
 import hmac
 import json
-import ssl
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from email import message_from_bytes, policy
-from email.message import EmailMessage
+from dataclasses import replace
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiosmtpd.controller import Controller
-from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
 from cluster import crash_points
 from cluster.domain.errors import Unavailable
@@ -28,48 +21,14 @@ from cluster.store.notices import Notice, Occurrence
 from cluster.store.operations import Operation
 from cluster.store.users import User
 from tests.builders import add, an_administrator
-from tests.ports import free_port
+from tests.receivers import PASSWORD, Ear, Postbox, a_postbox, a_webhook
 from worker.adapters.certificates import ensure_authority, ensure_certificate
 from worker.adapters.mail import send_mail, write_mail
 from worker.adapters.webhook import call_webhook, sign
 from worker.tasks.run import run_claimed
 
-PASSWORD = "canary-of-the-mail-server"
 WEBHOOK_SECRET = "canary-of-the-webhook"
 TOKEN = "gc_12_canaryCanaryCanaryCanaryCanary"
-
-
-@dataclass
-class Postbox:
-    """A mail server that keeps what it is given; `refuses` makes it answer so."""
-
-    mails: list[EmailMessage] = field(default_factory=list)
-    refuses: str = ""
-
-    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
-        if self.refuses:
-            return self.refuses
-        assert isinstance(envelope.content, bytes)
-        mail = message_from_bytes(envelope.content, policy=policy.default)
-        assert isinstance(mail, EmailMessage)
-        self.mails.append(mail)
-        return "250 taken"
-
-
-def knows(
-    server: SMTP, session: Session, envelope: Envelope, mechanism: str, data: LoginPassword
-) -> AuthResult:
-    return AuthResult(
-        success=data.login == b"groundcrew" and data.password == PASSWORD.encode(), handled=False
-    )
-
-
-@dataclass
-class Ear:
-    """What called the webhook, and how it answers."""
-
-    calls: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
-    status: int = 204
 
 
 @pytest.fixture(scope="module")
@@ -82,41 +41,15 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def postbox(certificates: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Postbox, str]]:
-    """Takes nothing without STARTTLS and a password."""
     monkeypatch.setenv("SSL_CERT_FILE", str(certificates / "authority.pem"))
-    box, tls = Postbox(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(certificates / "portal.pem", certificates / "portal.key")
-    controller = Controller(
-        box, hostname="127.0.0.1", port=free_port(), tls_context=tls, require_starttls=True,
-        authenticator=knows, auth_required=True,
-    )  # fmt: skip
-    controller.start()
-    yield box, f"smtp+starttls://groundcrew:{PASSWORD}@127.0.0.1:{controller.port}"
-    controller.stop()
+    with a_postbox(certificates) as box:
+        yield box
 
 
 @pytest.fixture
 def webhook() -> Iterator[tuple[Ear, str]]:
-    ear = Ear()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            ear.calls.append((dict(self.headers), body))
-            self.send_response(ear.status)
-            self.send_header("Location", "http://127.0.0.1:9/elsewhere")
-            self.end_headers()
-
-        def log_message(self, *words: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    yield ear, f"http://127.0.0.1:{server.server_port}/in/secret-path"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with a_webhook() as ear:
+        yield ear
 
 
 @pytest.fixture
