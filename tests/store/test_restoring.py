@@ -11,6 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.engine import make_url
 
 from cluster.domain.errors import Refused
+from cluster.domain.repair_runs import Verdict
 from cluster.domain.states import JobState, OperationKind, OperationState
 from cluster.services import backups, operations, sessions
 from cluster.services.audit_seals import Anchor, check_audit, read_anchor, seal_entries
@@ -19,8 +20,18 @@ from cluster.store.audit import AuditEntry, write_entry
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation
 from cluster.store.operations import Operation
+from cluster.store.repairs import RepairHold, RepairRun
 from cluster.store.users import SignInSession, User
-from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, an_administrator, holding
+from tests.builders import (
+    a_job,
+    a_node,
+    a_repair_run,
+    a_training,
+    a_workspace,
+    actor_of,
+    an_administrator,
+    holding,
+)
 from tests.conftest import Clock
 from tests.store.tampering import tamper
 from worker.audit_anchors import anchors_of
@@ -110,6 +121,15 @@ def test_what_ran_is_lost_and_what_waited_is_held(lab: Cluster, clock: Clock) ->
         assert {each.ended_at for each in session.scalars(select(Allocation))} == {made_at}
         assert session.scalars(select(SignInSession).where(SignInSession.ended_at.is_(None))).all() == []
         assert session.scalars(select(Operation)).one().state is OperationState.INTERRUPTED
+
+
+def test_a_repair_that_was_under_way_holds_its_target_no_more(lab: Cluster) -> None:
+    person = an_administrator(lab, "ops")
+    a_repair_run(lab, person)
+    restored(lab, backed_up(lab))
+    with lab.store.read() as session:
+        assert session.scalars(select(RepairRun.verdict)).one() is Verdict.BROKEN
+        assert session.scalars(select(RepairHold).where(RepairHold.released_at.is_(None))).all() == []
 
 
 def test_jobs_go_on_where_the_administrator_says_so(lab: Cluster) -> None:

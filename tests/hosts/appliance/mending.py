@@ -93,15 +93,14 @@ class Mender:
         assert answer.status_code < 300, answer.text
         return answer.json()
 
-    def mend(self, broken: Break, within: float = 900) -> Mended:
+    def mend(self, broken: Break, within: float = 900, is_look_ahead: bool = False) -> Mended:
         """The runner of repairs is held back until the host is broken, so that it sees the break as its first thing."""
         self.host.wait_until(f"{ask_rows(UNDER_WAY)} | grep -x 0", within)
         seen = self.call("GET", f"repairs/{broken.repair}")
         typed = seen["host"] if broken.typed else ""
         self.host.ask("systemctl stop groundcrew-repair")
-        asked = self.call(
-            "POST", f"repairs/{broken.repair}", {"etag": seen["etag"], "reason": REASON, "typed": typed}
-        )
+        body = {"etag": seen["etag"], "reason": REASON, "typed": typed, "look_ahead": is_look_ahead}
+        asked = self.call("POST", f"repairs/{broken.repair}", body)
         self.host.ask(broken.command)
         started = time.monotonic()
         self.host.ask("systemctl start groundcrew-repair")

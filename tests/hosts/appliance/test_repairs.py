@@ -130,6 +130,15 @@ def test_gpus_are_mended_on_stand_ins(drained: Mender, broken: Break) -> None:
     test_a_broken_host_is_seen_red_and_mended(drained, broken)
 
 
+def test_a_look_ahead_says_what_would_change_and_changes_nothing(mender: Mender) -> None:
+    since = "systemctl show -P ActiveEnterTimestampMonotonic groundcrew-portal.service"
+    before = mender.host.ask(since)
+    ahead = mender.mend(Break("restart-api", "", "true"), is_look_ahead=True)
+    assert ahead.verdict == "looked_ahead", ahead.tasks
+    assert [list(task["hosts"].values()) for task in ahead.tasks][-1] == ["changed"]
+    assert mender.host.ask(since) == before
+
+
 def test_the_portal_can_ask_for_a_repair_by_no_key_of_redis(mender: Mender) -> None:
     """S8: what it may write nobody who repairs reads."""
     password = mender.host.ask("cat /etc/groundcrew/secrets/redis-portal")
