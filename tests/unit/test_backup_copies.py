@@ -91,3 +91,25 @@ def test_a_slow_line_keeps_no_backup_waiting(settings: Settings, monkeypatch: py
     monkeypatch.setattr(copies, "copy", slow)
     assert copy_proved(settings, now) == []
     assert free
+
+
+SSH = """#!/bin/sh
+echo "$@" >> {told}
+while [ "${{1#-}}" != "$1" ]; do shift 2; done
+shift
+exec "$@"
+"""
+"""Stands in for ssh: writes its words down, and does here what is asked of the other machine."""
+
+
+def test_another_machine_is_asked_by_ssh_which_may_ask_nobody(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ssh, told, target = tmp_path / "ssh", tmp_path / "told", tmp_path / "far"
+    ssh.write_text(SSH.format(told=told))
+    ssh.chmod(0o755)
+    target.mkdir()
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert len(copy_proved(replace(settings, backup_copy=f"backup@nas:{target}"), now)) == 1
+    assert [each.restored_at for each in read_backups(target)] == [NOW]
+    assert "BatchMode=yes" in told.read_text() and "-l backup nas rsync" in told.read_text()
