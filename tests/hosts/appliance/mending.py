@@ -136,8 +136,10 @@ moment in which the runner of repairs could see the run to its verdict, with the
 
 
 def write_down(broken: Break, mended: Mended) -> None:
-    """One line per repair and break, the newest."""
+    """One line per repair and break, the newest; what is written below the table stays."""
     lines = TABLE.read_text().splitlines() if TABLE.exists() else []
+    last = max((number for number, line in enumerate(lines, 1) if line.startswith("|")), default=0)
+    below = lines[last:] if last else []
     rows = [line for line in lines if line.startswith("| ") and not line.startswith("| repair")]
     begins = f"| {broken.repair} | {broken.words} |"
     commit = subprocess.run(
@@ -146,4 +148,4 @@ def write_down(broken: Break, mended: Mended) -> None:
     day, load = datetime.now(UTC).date().isoformat(), os.getloadavg()[0]
     rows = [row for row in rows if not row.startswith(begins)]
     rows.append(f"{begins} {mended.seconds:.0f} | {mended.verdict} | {load:.1f} | {commit} | {day} |")
-    TABLE.write_text(HEAD + "\n".join(sorted(rows)) + "\n")
+    TABLE.write_text(HEAD + "\n".join([*sorted(rows), *below]) + "\n")
