@@ -246,8 +246,13 @@ def test_every_form_works_without_scripts(page_in: PageIn, journey: Journey) -> 
     expect(page.locator(".pill")).to_have_text(re.compile("Stopp(ing|ed)"))
 
 
-@pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("language", ["ko", "en"])
+SEEN = [pytest.param("en", name) for name in PAGES] + [
+    pytest.param("ko", name, marks=() if page.is_main else pytest.mark.long) for name, page in PAGES.items()
+]
+"""Every page in English, those that everybody comes by in Korean too; `make test-all` looks at all in both."""
+
+
+@pytest.mark.parametrize(("language", "name"), SEEN)
 def test_everybody_can_use_every_page(visit: PageIn, journey: Journey, language: str, name: str) -> None:
     """In the light, and after dusk: the system turns dark while the page is open."""
     who = PAGES[name].who

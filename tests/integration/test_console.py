@@ -176,6 +176,7 @@ def test_a_redis_that_is_down_is_restarted_although_no_task_worker_can_hear_of_i
     assert redis_problem(house.settings) == ""
 
 
+@pytest.mark.long
 def test_a_database_that_hangs_is_freed_and_the_record_is_read_in_afterwards(house: House) -> None:
     house.lock_database()
     with opened(house) as console:

@@ -68,6 +68,7 @@ def test_services_that_outlive_a_killed_process_manager_are_taken_back(installat
     assert not [pid for pid in before.values() if pid and psutil.pid_exists(pid)]
 
 
+@pytest.mark.long
 def test_another_port_and_address_move_the_portal_which_speaks_tls_alone_there(
     installation: Installation,
 ) -> None:

@@ -109,7 +109,7 @@ ON_POSTGRESQL = pytest.param("postgresql", marks=pytest.mark.long)
 @pytest.mark.parametrize(
     ("database_kind", "step"),
     [
-        ("sqlite", 6),
+        ("sqlite", 12),
         pytest.param("sqlite", 1, marks=pytest.mark.long),
         pytest.param("postgresql", 1, marks=pytest.mark.long),
     ],
