@@ -15,9 +15,8 @@ from cluster.domain.errors import GroundcrewError
 from cluster.services.audit_seals import check_audit
 from cluster.settings import Settings
 from worker.audit_anchors import anchors_in, anchors_of
-from worker.embedded.places import find_places
+from worker.embedded.own_settings import own_settings
 from worker.embedded.say import complain, language, say, stop
-from worker.embedded.settings_file import read_settings
 from worker.wiring import open_cluster
 
 
@@ -51,20 +50,9 @@ def main(arguments: list[str]) -> int:
         if not os.access(file, os.R_OK):
             stop("--log {file}: there is no such file that you may read.", file=file)
     try:
-        return verify(settings_of_here(), chosen.log)
+        return verify(own_settings(), chosen.log)
     except GroundcrewError as error:
         sys.stderr.write(words.say(error.code, error.data, language()) + "\n")
     except DBAPIError as error:
         complain("The database does not answer: {reason}", reason=str(error.orig).strip())
     return 1
-
-
-def settings_of_here() -> Settings:
-    """Of the environment on a server, where the command gives them; else those of this clone."""
-    if "GROUNDCREW_STATE_DIR" in os.environ:
-        return Settings.from_environment()
-    places = find_places()
-    known = read_settings(places.environment_file)
-    if not known:
-        stop("Nothing is installed for {clone}. Begin with: make up", clone=places.clone)
-    return Settings.from_environment(known)

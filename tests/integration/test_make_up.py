@@ -124,6 +124,7 @@ def test_make_status_names_every_service(installation: Installation) -> None:
         assert name in said
     assert f"http://127.0.0.1:{installation.port}" in said
     assert "running jobs: 0" in said
+    assert "as it was sealed" in installation.make("audit", "verify").stdout
 
 
 def test_make_reset_waits_for_make_down(installation: Installation) -> None:

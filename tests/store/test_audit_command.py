@@ -22,7 +22,7 @@ from worker.audit_anchors import anchors_in, tell_seal
 def here(cluster: Cluster, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """What the command reads on this machine."""
     settings = replace(cluster.settings, database_url=cluster.store.url.render_as_string(hide_password=False))
-    monkeypatch.setattr(audit, "settings_of_here", lambda: settings)
+    monkeypatch.setattr(audit, "own_settings", lambda: settings)
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     return settings
 

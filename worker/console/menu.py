@@ -23,7 +23,7 @@ from cluster.services.repairs import (
     request_repair,
 )
 from cluster.services.users import service_actor
-from cluster.settings import VERSION, MissingSettings, Settings
+from cluster.settings import VERSION, Settings
 from cluster.store.repairs import RepairRun
 from worker.console.alone import Alone, name_of_master, new_run
 from worker.console.asked import Following
@@ -32,9 +32,7 @@ from worker.console.matrix import verdict_word
 from worker.console.passwords import help_in
 from worker.console.stand import Stand, limits_of, lines_of, look
 from worker.console.terminal import answer, complain_of, in_words, line, say, text, title
-from worker.embedded.places import find_places
-from worker.embedded.say import stop
-from worker.embedded.settings_file import read_settings
+from worker.embedded.own_settings import own_settings
 from worker.wiring import open_cluster
 
 RUNS_SHOWN = 10
@@ -51,25 +49,6 @@ def main(arguments: list[str]) -> int:
     finally:
         console.cluster.store.close()
     return 0
-
-
-def own_settings() -> Settings:
-    """Of the environment, as the service units have it, or of the file that `make up` wrote."""
-    values = dict(os.environ)
-    if "GROUNDCREW_DATABASE_URL" not in values:
-        places = find_places()
-        try:
-            values = read_settings(places.environment_file)
-        except PermissionError:
-            stop(
-                "{file} may not be read by this user. Run the console as root.", file=places.environment_file
-            )
-        if not values:
-            stop("Nothing is installed for {clone}. Begin with: make up", clone=places.clone)
-    try:
-        return Settings.from_environment(values)
-    except MissingSettings as error:
-        stop("No usable value for: {names}", names=", ".join(error.data["names"]))
 
 
 def write_log_to_file(settings: Settings) -> None:
