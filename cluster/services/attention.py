@@ -215,15 +215,18 @@ def failed_work(cluster: Cluster, actor: Actor, once: Once) -> Iterator[Concern]
 
 def ending_terms(cluster: Cluster, actor: Actor, once: Once) -> Iterator[Concern]:
     """Workspaces in their last days, for who manages or administers them."""
-    for workspace in once(places.list_places):
-        if not (actor.is_administrator or workspace.manager_id == actor.user_id):
-            continue
-        left = soon_over(cluster, workspace)
-        if left is None:
-            continue
+    own = [
+        workspace
+        for workspace in once(places.list_places)
+        if actor.is_administrator or workspace.manager_id == actor.user_id
+    ]
+    ending = [(workspace, left) for workspace in own if (left := soon_over(cluster, workspace)) is not None]
+    if not ending:
+        return
+    with cluster.store.read() as session:
+        kind = offered_kind(session).value
+    for workspace, left in ending:
         code = "attention.term_ends" if left else "attention.term_ends_today"
-        with cluster.store.read() as session:
-            kind = offered_kind(session).value
         details = (Detail("attention.units_held", {"units": workspace.units, "kind": kind}),)
         data = {"name": workspace.name, "days": left}
         yield Concern(Urgency.CAUTION, Topic.WORKSPACE, code, workspace.id, data, details)

@@ -205,7 +205,7 @@ class Console:
 
     def confirm(self, repair: Repair, host: str) -> tuple[str, str] | None:
         """Reason and typed name; None where the person leaves it."""
-        reason = answer(text("Why? The audit keeps it. Nothing leaves it:"))
+        reason = answer(text("Why? The access log keeps it. Nothing leaves it:"))
         if not reason:
             return None
         typed = ""

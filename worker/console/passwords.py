@@ -26,7 +26,7 @@ def help_in(cluster: Cluster, actor: Actor) -> None:
         hours=int(LINK_TERM.total_seconds() // 3600), name=user.name)  # fmt: skip
     line(f"  {cluster.settings.public_url}/link/{secret}")
     say(
-        "Until then the old password goes on. The audit names who asked: {login}, at the console.",
+        "Until then the old password goes on. The access log names who asked: {login}, at the console.",
         login=actor.name,
     )
 

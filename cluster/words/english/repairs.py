@@ -1,7 +1,7 @@
 """English for repairs, their checks, backups and what may be deleted, by code."""
 
 SENTENCES = {
-    "repair.reason_missing": "Write why: the audit log keeps it.",
+    "repair.reason_missing": "Write why: the access log keeps it.",
     "repair.reason_too_long": "A reason has at most {most:number} characters.",
     "repair.other_name": "{typed} is not the name of this forecast. Type {name}.",
     "repair.host_unusable": "{name} is no name under which Ansible could reach a machine.",
@@ -48,7 +48,7 @@ SENTENCES = {
     "check.backup_restored.ok": "{name} restored at {at:clock}, all {rows:rows} there",
     "check.services_running.not": "{names:list} do not run",
     "check.services_running.old": "{names:list} were not restarted",
-    "check.services_running.ok": "{names:list} run",
+    "check.services_running.ok": "running: {names:list}",
     "check.no_stuck_operations.not": "{operations:operations} stuck",
     "check.no_stuck_operations.ok": "no operation is stuck",
     "check.no_leftovers.not": "{entries:files} of no use",
@@ -68,7 +68,7 @@ SENTENCES = {
     "check.host.silent": "{host} does not answer",
     "check.units_running.not": "{host}: {names:list} do not run, or would not start with the machine",
     "check.units_running.old": "{host}: {names:list} were not restarted",
-    "check.units_running.ok": "{names:list} run",
+    "check.units_running.ok": "running: {names:list}",
     "check.door_answers.not": "{host}: nothing good answers behind {door}",
     "check.door_answers.ok": "{door} answers",
     "check.site_answers.not": "{host}: nothing good answers at the portal's address",
