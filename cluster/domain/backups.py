@@ -1,8 +1,9 @@
 """When the nightly backup is owed, and which backups stay: values in, values out."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 DAYS, WEEKS, MONTHS = 7, 4, 12
@@ -17,6 +18,26 @@ class Kept:
     name: str
     made_at: datetime
     is_verified: bool
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a backup or with its copy; `code` has words in both languages."""
+
+    code: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+def parse_problem(value: Any) -> Problem | None:
+    """As a manifest or a row keeps it; None where nothing is wrong. The oldest ones keep a text.
+
+    Raises KeyError, TypeError.
+    """
+    if not value:
+        return None
+    if isinstance(value, str):
+        return Problem("broken.said", {"said": value})
+    return Problem(str(value["code"]), dict(value["data"]))
 
 
 def parse_time(text: str) -> time:

@@ -1,6 +1,7 @@
 """What needs a person at this moment: read for a page, and each minute for mails and webhooks."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import select
@@ -129,7 +130,7 @@ def doubtful_backups(cluster: Cluster) -> Iterator[Concern]:
         )
         yield Concern(Urgency.CAUTION, Topic.BACKUPS, "attention.backup_too_old", details=(last,))
     for backup in standing.damaged[:SHOWN]:
-        data = {"name": backup.name, "problem": backup.problem}
+        data = {"name": backup.name, "problem": backup.problem and asdict(backup.problem)}
         yield Concern(Urgency.BROKEN, Topic.BACKUPS, "attention.backup_damaged", backup.name, data)
     failed = standing.failed
     if failed is not None and failed.state is OperationState.FAILED:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from cluster.domain.backups import TOO_OLD, last_due, owed
+from cluster.domain.backups import TOO_OLD, Problem, last_due, owed, parse_problem
 from cluster.domain.people import Actor
 from cluster.domain.permissions import require_administrator
 from cluster.domain.states import OperationKind, OperationState
@@ -38,11 +38,11 @@ class Backup:
     rows: dict[str, int] = field(default_factory=dict)
     restored_at: datetime | None = None
     restore_seconds: float | None = None
-    problem: str = ""
+    problem: Problem | None = None
     database: str = "sqlite"
     copied_at: datetime | None = None
     """When it was copied to another machine, `copy_problem` why it could not be."""
-    copy_problem: str = ""
+    copy_problem: Problem | None = None
     anchor: tuple[int, str] | None = None
     """Number and mac of the audit's newest seal when it was made."""
 
@@ -156,9 +156,9 @@ def parse_manifest(name: str, data: dict[str, Any]) -> Backup | None:
         rows={str(table): int(count) for table, count in data["rows"].items()},
         restored_at=datetime.fromisoformat(restored) if restored else None,
         restore_seconds=data.get("restore_seconds"),
-        problem=str(data.get("problem") or ""),
+        problem=parse_problem(data.get("problem")),
         database=str(data.get("database", "sqlite")),
         copied_at=datetime.fromisoformat(copied) if copied else None,
-        copy_problem=str(data.get("copy_problem") or ""),
+        copy_problem=parse_problem(data.get("copy_problem")),
         anchor=(int(anchor[0]), str(anchor[1])) if anchor else None,
     )

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from cluster.domain.backups import parse_problem
 from cluster.domain.outlook import Source
 from cluster.words.catalogue import Catalogue, load_catalogue
 from cluster.words.counting import (
@@ -276,8 +277,14 @@ class _Filler(string.Formatter):
             "bounds": lambda: bounds(self.data, self.language),
             "list": lambda: listed(_each(value), self.language),
             "code": lambda: say(str(value), self.data, self.language, self.zone, self.now),
+            "why": lambda: self._problem(value),
         }
         return plain[form]()
+
+    def _problem(self, value: Any) -> str:
+        """What was kept as a code with data of its own, or by an older version as a text."""
+        problem = parse_problem(value)
+        return say(problem.code, problem.data, self.language, self.zone, self.now) if problem else UNKNOWN
 
     def _phrase(self, code: str) -> str:
         return fill(code, SENTENCES[code], self.data, self.language)

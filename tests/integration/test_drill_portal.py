@@ -43,13 +43,14 @@ def test_a_page_that_does_not_open_makes_it_no_backup(
     make_backup(lab.settings, clock())
     assert prove_newest(lab.settings, clock(), open_page.open_pages)["problem"] == ""
     monkeypatch.setattr(open_page, "NOBODY_YET", ("/nowhere",))
-    assert "answers 404 on /nowhere" in prove_newest(lab.settings, clock(), open_page.open_pages)["problem"]
+    problem = prove_newest(lab.settings, clock(), open_page.open_pages)["problem"]
+    assert problem == {"code": "broken.page_refused", "data": {"path": "/nowhere", "status": 404}}
 
 
 def test_a_database_on_which_no_portal_starts_is_said_with_its_last_words(
     lab: Cluster, tmp_path: Path
 ) -> None:
     broken = replace(lab.settings, time_zone="Mars/Base")
-    with pytest.raises(BackupBroken, match="does not start.*TIME_ZONE"):
+    with pytest.raises(BackupBroken, match="no_portal.*TIME_ZONE"):
         open_page.open_pages(broken, f"sqlite:///{tmp_path}/nothing.db")
     assert portals_left() == []

@@ -226,4 +226,4 @@ def test_a_disk_that_fills_up_during_the_trial_makes_no_backup_a_broken_one(
     with pytest.raises(GroundcrewError) as full:
         prove_newest(lab.settings, clock())
     assert full.value.code == "backup.disk_full"
-    assert backups.read_backups(lab.settings.backups)[0].problem == ""
+    assert backups.read_backups(lab.settings.backups)[0].problem is None

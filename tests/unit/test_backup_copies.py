@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cluster.domain.backups import Problem
 from cluster.domain.errors import Unavailable
 from cluster.services.backups import Backup, read_backups
 from cluster.services.context import Cluster
@@ -50,12 +51,14 @@ def test_a_place_that_is_away_is_said_and_tried_again(settings: Settings) -> Non
         copy_proved(settings, now)
     assert away.value.code == "backup.not_copied" and away.value.data["place"] == settings.backup_copy
     (backup,) = read_backups(settings.backups)
-    assert backup.copied_at is None and "failed" in backup.copy_problem and backup.restored_at is not None
+    assert backup.copied_at is None and backup.restored_at is not None
+    assert backup.copy_problem is not None and backup.copy_problem.code == "copying.failed"
+    assert "failed" in backup.copy_problem.data["said"]
     make_backup(settings, NOW + timedelta(days=1))
     prove_newest(settings, NOW + timedelta(days=1))
     Path(settings.backup_copy).mkdir(parents=True)
     assert copy_proved(settings, now) == sorted(each.name for each in read_backups(settings.backups))
-    assert {each.copy_problem for each in read_backups(settings.backups)} == {""}
+    assert {each.copy_problem for each in read_backups(settings.backups)} == {None}
 
 
 def test_without_rsync_it_says_so(
@@ -64,7 +67,7 @@ def test_without_rsync_it_says_so(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Unavailable) as missing:
         copy_proved(settings, now)
-    assert "not installed" in missing.value.data["said"]
+    assert missing.value.data["said"] == {"code": "copying.no_rsync", "data": {}}
 
 
 def test_what_is_not_proved_stays_here(settings: Settings) -> None:
@@ -81,12 +84,12 @@ def test_a_slow_line_keeps_no_backup_waiting(settings: Settings, monkeypatch: py
     """Nor does a file that was thrown away while it was being copied fail the others."""
     free = []
 
-    def slow(_: Settings, backup: Backup) -> str:
+    def slow(_: Settings, backup: Backup) -> Problem:
         with (settings.backups / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             free.append(backup.name)
         (settings.backups / backup.name).unlink()
-        return "link has gone away"
+        return Problem("copying.failed", {"exit_code": 23, "said": "link has gone away"})
 
     monkeypatch.setattr(copies, "copy", slow)
     assert copy_proved(settings, now) == []

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from cluster.domain.backups import Problem
 from cluster.domain.errors import Unavailable
 from cluster.services.backups import read_backups
 from cluster.services.context import Cluster
@@ -76,7 +77,7 @@ def test_one_flipped_bit_is_found(lab: Cluster) -> None:
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
-    assert "SHA-256" in prove_newest(lab.settings, NOW)["problem"]
+    assert prove_newest(lab.settings, NOW)["problem"] == {"code": "broken.changed", "data": {}}
 
 
 def flip_a_bit(file: Path) -> None:
@@ -98,7 +99,11 @@ def test_one_flipped_bit_in_yesterdays_file_is_found_tonight(lab: Cluster) -> No
     assert keep.mark_damaged(lab.settings) == [yesterday.name]
     states = {each.name: each.restored_at is not None for each in read_backups(lab.settings.backups)}
     assert states == {before.name: True, yesterday.name: False, tonight.name: True}
-    assert "SHA-256" in next(each.problem for each in read_backups(lab.settings.backups) if each.problem)
+    assert [each.problem for each in read_backups(lab.settings.backups)] == [
+        None,
+        Problem("broken.changed"),
+        None,
+    ]
 
 
 def test_what_is_surplus_goes_with_its_manifest(lab: Cluster) -> None:
@@ -136,16 +141,16 @@ def unguarded(text: str) -> str:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda text: text[: len(text) // 2], "cannot be read back|ends in the middle|no database of Groundcrew"),
-        (lambda text: without(text, 'INSERT INTO "workspaces"'), "refers to one that is missing"),
-        (unguarded, "trigger that keeps the audit"),
-        (lambda text: text.replace("CREATE TABLE users", "CREATE TABEL users"), "cannot be read back"),
+        (lambda text: text[: len(text) // 2], "unreadable|cut|not_ours"),
+        (lambda text: without(text, 'INSERT INTO "workspaces"'), "dangling"),
+        (unguarded, "unguarded"),
+        (lambda text: text.replace("CREATE TABLE users", "CREATE TABEL users"), "unreadable"),
     ],
     ids=["cut", "row missing", "guard missing", "not SQL"],
 )  # fmt: skip
 def test_what_is_wrong_in_the_text_is_named(lab: Cluster, change: Any, problem: str) -> None:
     proved = recompressed(lab, change)
-    assert any(part in proved["problem"] for part in problem.split("|")), proved["problem"]
+    assert proved["problem"]["code"] in [f"broken.{each}" for each in problem.split("|")], proved["problem"]
     assert proved["restored_at"] is None
 
 

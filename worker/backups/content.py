@@ -1,8 +1,11 @@
 """What a database holds, read the same way from the living one, from its copy and from what a drill has restored."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, inspect
+
+from cluster.domain.errors import GroundcrewError
 
 GUARDED = ("audit_entries", "audit_seals")
 """The second one is younger than the oldest backups."""
@@ -17,8 +20,11 @@ GUARDS = {
 """How many triggers keep each of the audit's tables append-only, and how they are counted."""
 
 
-class BackupBroken(Exception):
-    """What is wrong with it, in words for the manifest."""
+class BackupBroken(GroundcrewError):
+    """What is wrong with it, as its manifest keeps it."""
+
+    def as_data(self) -> dict[str, Any]:
+        return {"code": self.code, "data": self.data}
 
 
 @dataclass(frozen=True)
@@ -34,9 +40,7 @@ def read_content(connection: Connection) -> Content:
     """Raises BackupBroken where it is no database of ours."""
     rows = count_rows(connection)
     if not {"alembic_version", "audit_entries", "users"} <= set(rows):
-        raise BackupBroken(
-            "it is no database of Groundcrew: the tables of its users and its audit are missing"
-        )
+        raise BackupBroken("broken.not_ours")
     revision = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
     head = connection.exec_driver_sql("SELECT max(id) FROM audit_entries").scalar()
     return Content(str(revision), rows, head)
@@ -54,15 +58,13 @@ def count_rows(connection: Connection) -> dict[str, int]:
 def compare(found: Content, expected: Content) -> None:
     """Raises BackupBroken with the first difference."""
     if found.revision != expected.revision:
-        raise BackupBroken(f"it is of migration {found.revision}, its manifest says {expected.revision}")
+        raise BackupBroken("broken.other_migration", found=found.revision, expected=expected.revision)
     for name in sorted({*found.rows, *expected.rows}):
         there, said = found.rows.get(name), expected.rows.get(name)
         if there != said:
-            raise BackupBroken(f"{name} has {there} rows, its manifest says {said}")
+            raise BackupBroken("broken.other_rows", table=name, found=there or 0, expected=said or 0)
     if found.audit_head != expected.audit_head:
-        raise BackupBroken(
-            f"its newest audit entry is {found.audit_head}, its manifest says {expected.audit_head}"
-        )
+        raise BackupBroken("broken.other_end", found=found.audit_head or 0, expected=expected.audit_head or 0)
 
 
 def check_guards(connection: Connection, rows: dict[str, int]) -> None:
@@ -70,4 +72,4 @@ def check_guards(connection: Connection, rows: dict[str, int]) -> None:
     least, query = GUARDS[connection.dialect.name]
     for table in [name for name in GUARDED if name in rows]:
         if connection.exec_driver_sql(query.format(table=table)).scalar_one() < least:
-            raise BackupBroken(f"the trigger that keeps the audit append-only is missing on {table}")
+            raise BackupBroken("broken.unguarded", table=table)

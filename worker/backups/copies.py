@@ -4,9 +4,11 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from cluster.domain.backups import Problem
 from cluster.domain.errors import Unavailable
 from cluster.services.backups import Backup, manifest_file, read_backups
 from cluster.settings import Settings
@@ -29,12 +31,13 @@ def copy_proved(settings: Settings, now: Callable[[], datetime]) -> list[str]:
         return done
     for backup in owed_copies(settings):
         # Nobody is kept waiting for a slow line: a file that is thrown away meanwhile is only not copied.
-        said = copy(settings, backup)
-        if said and not (settings.backups / backup.name).exists():
+        problem = copy(settings, backup)
+        if problem and not (settings.backups / backup.name).exists():
             continue
-        note(settings, backup, {"copied_at": None if said else now().isoformat(), "copy_problem": said})
-        if said:
-            raise Unavailable("backup.not_copied", name=backup.name, place=settings.backup_copy, said=said)
+        why = asdict(problem) if problem else None
+        note(settings, backup, {"copied_at": None if why else now().isoformat(), "copy_problem": why})
+        if why:
+            raise Unavailable("backup.not_copied", name=backup.name, place=settings.backup_copy, said=why)
         done.append(backup.name)
     return done
 
@@ -45,8 +48,8 @@ def owed_copies(settings: Settings) -> list[Backup]:
         return [each for each in found if each.restored_at is not None and each.copied_at is None]
 
 
-def copy(settings: Settings, backup: Backup) -> str:
-    """Empty where it went well, else rsync's last words."""
+def copy(settings: Settings, backup: Backup) -> Problem | None:
+    """None where it went well."""
     target = settings.backup_copy.rstrip("/") + "/"
     for file in (settings.backups / backup.name, manifest_file(settings.backups, backup.name)):
         try:
@@ -56,14 +59,13 @@ def copy(settings: Settings, backup: Backup) -> str:
                 timeout=AT_MOST_SECONDS, env=surroundings(),
             )  # fmt: skip
         except FileNotFoundError:
-            return "rsync is not installed on this machine"
+            return Problem("copying.no_rsync")
         except subprocess.TimeoutExpired:
-            return f"rsync did not end within {AT_MOST_SECONDS // 3600} hours"
+            return Problem("copying.too_long", {"seconds": AT_MOST_SECONDS})
         if done.returncode != 0:
-            return (
-                " ".join(done.stderr.split())[-LAST_WORDS:] or f"rsync ended with exit code {done.returncode}"
-            )
-    return ""
+            said = " ".join(done.stderr.split())[-LAST_WORDS:]
+            return Problem("copying.failed", {"exit_code": done.returncode, "said": said})
+    return None
 
 
 def surroundings() -> dict[str, str]:

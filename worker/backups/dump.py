@@ -55,7 +55,7 @@ def write_out(
         with database.reading() as reading, outside("backups.text"):
             unfinished = write_text(folder / name, reading.pieces)
     except BackupBroken as broken:
-        raise Unavailable("backup.unreadable", problem=str(broken)) from broken
+        raise Unavailable("backup.unreadable", problem=broken.as_data()) from broken
     # Only now is it known that the text has come to its end.
     size, digest = measure(unfinished)
     manifest = {

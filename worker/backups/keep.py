@@ -8,9 +8,8 @@ from typing import Any
 from cluster.domain.backups import Kept, surplus
 from cluster.services.backups import Backup, manifest_file, read_backups
 from cluster.settings import Settings
+from worker.backups.content import BackupBroken
 from worker.backups.dump import alone, write_manifest
-
-DAMAGED = "the file is not the one that was written: its SHA-256 differs"
 
 
 def mark_damaged(settings: Settings) -> list[str]:
@@ -19,7 +18,9 @@ def mark_damaged(settings: Settings) -> list[str]:
         found = [backup.name for backup in read_backups(settings.backups) if has_changed(settings, backup)]
         for name in found:
             manifest: dict[str, Any] = json.loads(manifest_file(settings.backups, name).read_text())
-            manifest.update(problem=DAMAGED, restored_at=None, restore_seconds=None)
+            manifest.update(
+                problem=BackupBroken("broken.changed").as_data(), restored_at=None, restore_seconds=None
+            )
             write_manifest(settings.backups, manifest)
     return found
 

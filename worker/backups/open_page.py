@@ -47,9 +47,9 @@ def open_pages(settings: Settings, url: str) -> None:
             try:
                 answer = client.get(path, timeout=ANSWERS_WITHIN)
             except httpx.HTTPError as error:
-                raise BackupBroken(f"a portal on it does not answer on {path}: {error}") from error
+                raise BackupBroken("broken.page_silent", path=path, said=str(error)) from error
             if answer.status_code != httpx.codes.OK:
-                raise BackupBroken(f"a portal on it answers {answer.status_code} on {path}")
+                raise BackupBroken("broken.page_refused", path=path, status=answer.status_code)
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def wait_for(socket: Path, portal: "subprocess.Popen[bytes]", log: Path) -> None
     while not socket.exists():
         if portal.poll() is not None or time.monotonic() > deadline:
             words = " ".join(log.read_text(errors="replace").split())
-            raise BackupBroken(f"a portal on it does not start: {words[-LAST_WORDS:]}")
+            raise BackupBroken("broken.no_portal", said=words[-LAST_WORDS:])
         time.sleep(0.05)
 
 

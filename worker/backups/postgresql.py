@@ -46,7 +46,7 @@ class PostgresqlScratch:
         problem = read_back(self.address, iter(partial(text.read, PIECE), b""))
         if problem:
             check_words(problem)
-            raise BackupBroken(f"its text cannot be read back: {problem}")
+            raise BackupBroken("broken.unreadable", said=problem)
 
     def check(self) -> None:
         """Constraints were tried one by one while it was read back: psql ends at the first that does not hold."""

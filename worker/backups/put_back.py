@@ -58,7 +58,7 @@ def put_back(settings: Settings, file: Path, now: Now, holds: bool = True) -> Pu
                 with outside("backups.take_over"):
                     kept = database.take_over(scratch, name)
         except BackupBroken as broken:
-            raise Refused("file", "restore.damaged", name=file.name, problem=str(broken)) from broken
+            raise Refused("file", "restore.damaged", name=file.name, problem=broken.as_data()) from broken
     made_at = datetime.fromisoformat(manifest["made_at"])
     return PutBack(made_at, sum(manifest["rows"].values()), settled, kept or written)
 

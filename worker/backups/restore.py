@@ -57,7 +57,7 @@ def prove_alone(settings: Settings, now: datetime, look: Look) -> dict[str, Any]
     try:
         wrong = prove(settings, manifest, look)
     except BackupBroken as broken:
-        manifest.update(problem=str(broken), restored_at=None, restore_seconds=None, audit=None)
+        manifest.update(problem=broken.as_data(), restored_at=None, restore_seconds=None, audit=None)
     else:
         seconds = round(time.monotonic() - started, 2)
         audit = {"code": wrong.code, "data": dict(wrong.data)} if wrong else None
@@ -81,7 +81,7 @@ def check_kind(settings: Settings, manifest: dict[str, Any]) -> None:
     """Raises BackupBroken: the SQL of one kind of database is not that of the other."""
     made_from, ours = manifest.get("database", "sqlite"), database_of(settings).kind
     if made_from != ours:
-        raise BackupBroken(f"it is of a {made_from} database, and this installation has {ours}")
+        raise BackupBroken("broken.other_kind", found=made_from, ours=ours)
 
 
 @contextmanager
@@ -105,7 +105,7 @@ def restored(settings: Settings, file: Path, manifest: dict[str, Any]) -> Iterat
 def check_digest(file: Path, expected: str) -> None:
     with file.open("rb") as content:
         if hashlib.file_digest(content, "sha256").hexdigest() != expected:
-            raise BackupBroken("the file is not the one that was written: its SHA-256 differs")
+            raise BackupBroken("broken.changed")
 
 
 def unpack(file: Path, scratch: Scratch) -> None:
@@ -113,7 +113,7 @@ def unpack(file: Path, scratch: Scratch) -> None:
         assert zstd.stdout is not None
         scratch.take(zstd.stdout)
     if zstd.returncode != 0:
-        raise BackupBroken(f"it cannot be unpacked: zstd ended with exit code {zstd.returncode}")
+        raise BackupBroken("broken.not_unpacked", exit_code=zstd.returncode)
 
 
 def check_audit_in(settings: Settings, url: str, manifest: dict[str, Any]) -> Found | None:

@@ -36,16 +36,16 @@ class SqliteScratch:
                     database.execute(statement)
             except (sqlite3.Error, UnicodeDecodeError) as error:
                 check_words(str(error))
-                raise BackupBroken(f"its text cannot be read back: {error}") from error
+                raise BackupBroken("broken.unreadable", said=str(error)) from error
 
     def check(self) -> None:
         with closing(sqlite3.connect(self.file)) as database:
             answer = database.execute("PRAGMA integrity_check").fetchone()[0]
             if answer != "ok":
-                raise BackupBroken(f"the restored database is damaged: {answer}")
+                raise BackupBroken("broken.damaged", said=answer)
             wrong = database.execute("PRAGMA foreign_key_check").fetchone()
             if wrong is not None:
-                raise BackupBroken(f"a row of {wrong[0]} refers to one that is missing in {wrong[2]}")
+                raise BackupBroken("broken.dangling", table=wrong[0], other=wrong[2])
 
 
 class SqliteDatabase:
@@ -135,4 +135,4 @@ def statements(lines: Iterator[str]) -> Iterator[str]:
             yield "".join(waiting)
             waiting = []
     if "".join(waiting).strip():
-        raise BackupBroken("it ends in the middle of a statement")
+        raise BackupBroken("broken.cut")

@@ -3,7 +3,7 @@
 import shutil
 import xmlrpc.client
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from http.client import HTTPException
 from pathlib import Path
@@ -106,7 +106,7 @@ def newest_backup(cluster: Cluster) -> dict[str, Any] | None:
         "made_at": newest.made_at,
         "restored_at": newest.restored_at,
         "rows": newest.total_rows,
-        "problem": newest.problem,
+        "problem": newest.problem and asdict(newest.problem),
     }
 
 

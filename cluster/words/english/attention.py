@@ -8,7 +8,7 @@ SENTENCES = {
     "attention.backup_too_old": "No new backup has been proven by a restore",
     "attention.proven_last": "the last one was made at {at:clock}",
     "attention.proven_never": "never yet",
-    "attention.backup_damaged": "Backup {name} is damaged: {problem}",
+    "attention.backup_damaged": "Backup {name} is damaged: {problem:why}",
     "attention.nightly_failed": "The nightly backup failed",
     "attention.nightly_not_copied": "The nightly backup lies on this machine alone",
     "attention.audit_changed": "The access log was changed",

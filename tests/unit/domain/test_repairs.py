@@ -162,7 +162,7 @@ def test_a_service_that_started_within_the_second_of_the_run_is_a_new_one() -> N
 
 
 def a_backup(**changed: Any) -> dict[str, Any]:
-    made = {"name": "b", "made_at": NOW, "restored_at": NOW, "rows": 7, "problem": ""}
+    made = {"name": "b", "made_at": NOW, "restored_at": NOW, "rows": 7, "problem": None}
     return made | changed
 
 
@@ -192,7 +192,7 @@ SERVICES = {"services": ["tasks-general"], "restarted": True}
         (
             "backup_restored",
             {},
-            Facts(newest_backup=a_backup(problem="cut")),
+            Facts(newest_backup=a_backup(problem={"code": "broken.cut", "data": {}})),
             "check.backup_restored.problem",
         ),
         ("backup_restored", {}, Facts(newest_backup=a_backup()), "check.backup_restored.ok"),

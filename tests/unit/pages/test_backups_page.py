@@ -27,14 +27,18 @@ def three(lab: Lab) -> Lab:
     proved = {"restored_at": lab.cluster.clock().isoformat(), "restore_seconds": 12.0}
     copied = {"copied_at": lab.cluster.clock().isoformat()}
     a_backup(lab, "groundcrew-20261120-030000.sql.zst", database="postgresql", **proved, **copied)
-    a_backup(lab, "groundcrew-20261119-030000.sql.zst", problem="its SHA-256 differs")
+    other_rows = {"code": "broken.other_rows", "data": {"table": "jobs", "found": 1, "expected": 2}}
+    a_backup(lab, "groundcrew-20261119-030000.sql.zst", problem=other_rows)
     a_backup(lab, "groundcrew-20261118-030000.sql.zst", **proved, copy_problem="<b>no route</b> to host")
+    no_rsync = {"code": "copying.no_rsync", "data": {}}
+    a_backup(lab, "groundcrew-20261117-030000.sql.zst", problem="its SHA-256 differs", copy_problem=no_rsync)
     return lab
 
 
 def test_each_backup_says_what_it_is_worth_and_where_it_lies(three: Lab) -> None:
     page = three.browser(three.administrator).get("/repairs/backups").text
-    for words in ("Verified", "Damaged", "its SHA-256 differs", "12,345", "PostgreSQL, migration 0011",
+    for words in ("Verified", "Damaged", "jobs has 1 row, its manifest says 2.", "12,345",
+                  "PostgreSQL, migration 0011", "its SHA-256 differs", "rsync is not installed",
                   "restored in 12 s", "here and elsewhere", "here alone", "11 h ago"):  # fmt: skip
         assert words in page, words
     assert "&lt;b&gt;no route&lt;/b&gt; to host" in page and str(three.cluster.settings.backups) in page
@@ -43,6 +47,9 @@ def test_each_backup_says_what_it_is_worth_and_where_it_lies(three: Lab) -> None
 def test_the_page_speaks_korean(three: Lab) -> None:
     page = three.browser(three.administrator, "ko").get("/repairs/backups").text
     assert "손상됨" in page and "여기에만" in page and "11시간 전" in page
+    assert "jobs에 1행 있는데 목록 파일에는 2행으로 적혀 있습니다." in page
+    assert "rsync가 설치되어 있지 않습니다" in page
+    assert "이전 버전의 기록: its SHA-256 differs" in page, "what older versions have written stays readable"
 
 
 def test_an_empty_folder_is_said_to_be_empty(lab: Lab) -> None:

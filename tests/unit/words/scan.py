@@ -9,10 +9,17 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 PACKAGES = ("cluster", "portal", "worker")
 
-ERRORS = {"Refused": 1, "Forbidden": 0, "Conflict": 0, "Unavailable": 0, "GroundcrewError": 0}
+ERRORS = {
+    "Refused": 1,
+    "Forbidden": 0,
+    "Conflict": 0,
+    "Unavailable": 0,
+    "GroundcrewError": 0,
+    "BackupBroken": 0,
+}
 """Where each error takes its code."""
 
-FAMILIES = ("waiting", "interrupted", "exit", "start", "environment", "archive")
+FAMILIES = ("waiting", "interrupted", "exit", "start", "environment", "archive", "broken", "copying")
 """First words of codes that also travel outside errors: rows, plans, exit.json."""
 
 
