@@ -7,6 +7,7 @@ import tarfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 
@@ -15,6 +16,7 @@ import psutil
 import pytest
 from sqlalchemy import select
 
+from cluster.domain.errors import Conflict
 from cluster.domain.jobs import JobRequest
 from cluster.domain.people import Actor
 from cluster.domain.states import (
@@ -259,6 +261,8 @@ def test_forty_acknowledged_submissions_are_there_once_after_the_death_of_everyt
     assert count == 1
     assert len({attempt.job_id for attempt in attempts}) == len(attempts), "a job was begun twice"
     for job_id in living:
-        jobs.stop_job(house.cluster, house.actor, job_id)
+        # The first ones count to their end in half a minute, which a busy machine may have taken by now.
+        with suppress(Conflict):
+            jobs.stop_job(house.cluster, house.actor, job_id)
     ended = (JobState.STOPPED, JobState.FINISHED)
     wait_until(lambda: all(house.job(job_id).state in ended for job_id in living), 60, "all are stopped")
