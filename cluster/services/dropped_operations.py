@@ -21,18 +21,17 @@ def sweep_operations(cluster: Cluster) -> None:
     """
     now = cluster.clock()
     to_ring: list[Operation] = []
+    # Said of each row itself: PostgreSQL asks it once more of one that its holder changed while this waited for it.
+    silent = select(Operation).where(Operation.state == OperationState.RUNNING, Operation.lease_until < now)
+    unheard = select(Operation).where(
+        Operation.state == OperationState.REQUESTED,
+        or_(Operation.rung_at.is_(None), Operation.rung_at < now - RING_AGAIN_AFTER),
+    )
     with cluster.store.read() as session:
-        silent = select(Operation.id).where(
-            Operation.state == OperationState.RUNNING, Operation.lease_until < now
-        )
-        unheard = select(Operation.id).where(
-            Operation.state == OperationState.REQUESTED,
-            or_(Operation.rung_at.is_(None), Operation.rung_at < now - RING_AGAIN_AFTER),
-        )
         if session.scalar(silent.limit(1)) is None and session.scalar(unheard.limit(1)) is None:
             return
     with cluster.store.write() as session:
-        for operation in session.scalars(select(Operation).where(Operation.id.in_(silent)).with_for_update()):
+        for operation in session.scalars(silent.with_for_update()):
             if operation.claims >= MOST_CLAIMS:
                 end(operation, OperationState.INTERRUPTED, now)
                 operation.error_code, operation.error_data = "operation.dropped", {"times": operation.claims}
@@ -41,9 +40,7 @@ def sweep_operations(cluster: Cluster) -> None:
             operation.lease_until = None
             operation.rung_at = now
             to_ring.append(operation)
-        for operation in session.scalars(
-            select(Operation).where(Operation.id.in_(unheard)).with_for_update()
-        ):
+        for operation in session.scalars(unheard.with_for_update()):
             if operation.rung_at is None or now - operation.rung_at >= pause_before_ringing(operation, now):
                 operation.rung_at = now
                 to_ring.append(operation)

@@ -10,15 +10,26 @@ from sqlalchemy import select, text
 
 from cluster.domain.exits import Outcome
 from cluster.domain.jobs import JobRequest
-from cluster.domain.states import EnvironmentState, JobState, Launcher, TrainingKind
+from cluster.domain.states import EnvironmentState, JobState, Launcher, OperationState, TrainingKind
 from cluster.domain.sweeps import SweepRequest
-from cluster.services import attempts, moves, placing, storage, sweep_stops, sweeps, trainings
+from cluster.services import (
+    attempts,
+    environments,
+    moves,
+    operations,
+    placing,
+    storage,
+    sweep_stops,
+    sweeps,
+    trainings,
+)
 from cluster.services.context import Cluster
 from cluster.services.dispatch import look_at_queue, place_waiting, write_reasons
+from cluster.services.dropped_operations import sweep_operations
 from cluster.services.leases import hold_lease
 from cluster.store.jobs import Attempt, Job
 from cluster.store.leases import Fact
-from cluster.store.operations import Environment
+from cluster.store.operations import Environment, Operation
 from cluster.store.trainings import Training
 from tests.builders import a_dataset, a_job, a_node, a_training, a_workspace, actor_of, add, an_administrator
 from tests.races import at_once
@@ -135,3 +146,22 @@ def test_a_workspace_that_is_made_while_somebody_looks_is_seen_by_the_next_look(
     monkeypatch.setattr(placing, "read_ground", and_a_workspace_is_made)
     with cluster.store.read() as session:
         assert list(placing.read_board(cluster, session).jobs) == [first.id]
+
+
+@on_postgresql
+def test_an_operation_that_ends_while_it_is_swept_is_not_begun_anew(cluster: Cluster) -> None:
+    person = actor_of(an_administrator(cluster))
+    environment = environments.ensure_default_environment(cluster, person, "d1", "/e")
+    number = environment.operation_id or 0
+    held = operations.claim_operation(cluster, number, "a slow one")
+    assert held is not None
+    cluster.clock.now += operations.LEASE + timedelta(seconds=1)  # type: ignore[attr-defined]
+    sweep = threading.Thread(target=lambda: sweep_operations(cluster))
+    with cluster.store.write() as session:
+        operations.finish_in(session, number, held.fence, cluster.clock())
+        session.flush()
+        sweep.start()
+        wait_until_somebody_waits(cluster)
+    sweep.join(PATIENCE_SECONDS)
+    with cluster.store.read() as session:
+        assert session.get_one(Operation, number).state is OperationState.FINISHED
