@@ -8,11 +8,19 @@ from sqlalchemy.orm import Session, joinedload
 
 from cluster.domain.attention import GIVES_UP, pause_after
 from cluster.domain.people import Actor
-from cluster.domain.states import NoticeChannel, NoticeState, OperationKind, OperationState
+from cluster.domain.states import (
+    NoticeChannel,
+    NoticeState,
+    OperationKind,
+    OperationState,
+    UserRole,
+    UserState,
+)
 from cluster.services.context import Cluster
 from cluster.services.operations import request_operation, ring_operation
 from cluster.store.notices import Notice
 from cluster.store.operations import Operation
+from cluster.store.users import User
 
 MOST_AT_ONCE = 200
 LONGEST_ERROR = 300
@@ -25,6 +33,12 @@ def channels_of(cluster: Cluster) -> list[NoticeChannel]:
     settings = cluster.settings
     ways = {NoticeChannel.MAIL: settings.mail_url, NoticeChannel.WEBHOOK: settings.webhook_url}
     return [channel for channel, address in ways.items() if address]
+
+
+def may_be_told(user: User) -> bool:
+    """Administrators who have named an address; asked again when a mail goes, for that may be a day later."""
+    is_chief = user.role is UserRole.ADMINISTRATOR and user.state is UserState.ACTIVE
+    return is_chief and bool(user.email)
 
 
 def list_due(cluster: Cluster, channel: NoticeChannel) -> list[Notice]:

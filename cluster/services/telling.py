@@ -8,11 +8,11 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from cluster.domain.attention import Concern, Topic, is_to_be_told
-from cluster.domain.states import NoticeChannel, UserRole, UserState
+from cluster.domain.states import NoticeChannel, NoticeState
 from cluster.services.attention import path_of, read_concerns
 from cluster.services.context import Cluster
 from cluster.services.leases import Held, check_lease
-from cluster.services.notices import channels_of, request_sending
+from cluster.services.notices import channels_of, may_be_told, request_sending
 from cluster.services.users import service_actor
 from cluster.store.notices import Notice, Occurrence
 from cluster.store.users import User
@@ -36,6 +36,7 @@ class Step:
 def tell_people(cluster: Cluster, held: Held) -> int:
     """Called each minute by the scheduler; how many messages were written. Raises LeaseLost."""
     channels = channels_of(cluster)
+    forget_unsendable(cluster, held, channels)
     if not channels:
         return 0
     actor = replace(service_actor(cluster), is_administrator=True)
@@ -50,6 +51,17 @@ def tell_people(cluster: Cluster, held: Held) -> int:
             forget_old(session, now)
     request_sending(cluster, actor)
     return written
+
+
+def forget_unsendable(cluster: Cluster, held: Held, channels: Sequence[NoticeChannel]) -> None:
+    """Messages for a way that the settings name no more: nobody takes them, and they are no trouble to tell of."""
+    unsendable = (Notice.state != NoticeState.SENT) & Notice.channel.not_in(channels)
+    with cluster.store.look() as connection:
+        if connection.scalar(select(Notice.id).where(unsendable).limit(1)) is None:
+            return
+    with cluster.store.write() as session:
+        check_lease(session, held)
+        session.execute(delete(Notice).where(unsendable))
 
 
 def plan(session: Session, concerns: Iterable[Concern], now: datetime) -> Step:
@@ -109,11 +121,9 @@ def messages(
 
 
 def wants_mail(session: Session) -> list[User]:
-    """Administrators who have named an address."""
-    query = select(User).where(
-        User.role == UserRole.ADMINISTRATOR, User.state == UserState.ACTIVE, User.email.is_not(None)
-    )
-    return list(session.scalars(query))
+    return [
+        user for user in session.scalars(select(User).where(User.email.is_not(None))) if may_be_told(user)
+    ]
 
 
 def ways_for(concern: Concern, channels: Sequence[NoticeChannel]) -> list[NoticeChannel]:

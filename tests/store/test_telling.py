@@ -10,7 +10,7 @@ from cluster import crash_points
 from cluster.domain.attention import Concern, Topic, Urgency, is_to_be_told, pause_after
 from cluster.domain.errors import Refused
 from cluster.domain.names import check_mail_address
-from cluster.domain.states import NoticeChannel, NoticeState, OperationKind
+from cluster.domain.states import NoticeChannel, NoticeState, OperationKind, OperationState
 from cluster.services import audit, notices, users
 from cluster.services.attention import read_concerns
 from cluster.services.context import Cluster
@@ -154,6 +154,25 @@ def test_after_a_day_nobody_tries_any_more(lab: Cluster, held: Held) -> None:
     assert NoticeChannel.MAIL in notices.read_troubles(lab)
     move(lab, hours=48)
     assert NoticeChannel.MAIL not in notices.read_troubles(lab)
+
+
+def test_a_way_that_the_settings_name_no_more_keeps_nobody_busy(lab: Cluster, held: Held) -> None:
+    move(lab, minutes=2)
+    tell_people(lab, held)
+    move(lab, minutes=1)
+    tell_people(lab, held)
+    notices.record_sent(lab, notices.list_due(lab, NoticeChannel.WEBHOOK))
+    notices.record_failure(lab, notices.list_due(lab, NoticeChannel.MAIL), "ConnectionRefusedError")
+    with lab.store.write() as session:
+        session.execute(update(Operation).values(state=OperationState.FINISHED))
+    without = replace(lab, settings=replace(lab.settings, mail_url=""))
+    move(lab, minutes=2)
+    with pytest.raises(LeaseLost):
+        tell_people(without, replace(held, fence=held.fence - 1))
+    tell_people(without, held)
+    assert notices.read_troubles(lab) == {}, "it was taken out on purpose"
+    assert notices.request_sending(without, actor_of(an_administrator(lab, name="other"))) is None
+    assert [each.state for each in written(lab)] == [NoticeState.SENT]
 
 
 def test_old_occurrences_go_with_their_messages(lab: Cluster, held: Held) -> None:

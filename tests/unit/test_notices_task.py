@@ -9,10 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from cluster import crash_points
 from cluster.domain.errors import Unavailable
-from cluster.domain.states import NoticeChannel, NoticeState, OperationKind, OperationState
+from cluster.domain.states import (
+    NoticeChannel,
+    NoticeState,
+    OperationKind,
+    OperationState,
+    UserRole,
+    UserState,
+)
 from cluster.services import notices
 from cluster.services.context import Cluster
 from cluster.services.operations import request_operation
@@ -253,6 +261,18 @@ def test_an_address_that_was_taken_away_gets_nothing(lab: Cluster, postbox: tupl
     notice = owe(lab, an_occurrence(lab), person)
     with lab.store.write() as session:
         session.get_one(User, person.id).email = None
+    work(lab)
+    assert postbox[0].mails == [] and state_of(lab, notice) is NoticeState.SENT
+
+
+@pytest.mark.parametrize("change", [{"state": UserState.DISABLED}, {"role": UserRole.USER}])
+def test_who_is_no_administrator_any_more_gets_nothing(
+    lab: Cluster, postbox: tuple[Postbox, str], change: dict[str, Any]
+) -> None:
+    person = a_person(lab, "minji", "ko")
+    notice = owe(lab, an_occurrence(lab), person)
+    with lab.store.write() as session:
+        session.execute(update(User).where(User.id == person.id).values(**change))
     work(lab)
     assert postbox[0].mails == [] and state_of(lab, notice) is NoticeState.SENT
 

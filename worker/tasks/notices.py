@@ -8,7 +8,7 @@ from cluster.crash_points import outside
 from cluster.domain.errors import Unavailable
 from cluster.domain.states import NoticeChannel
 from cluster.services.context import Cluster
-from cluster.services.notices import channels_of, list_due, record_failure, record_sent
+from cluster.services.notices import channels_of, list_due, may_be_told, record_failure, record_sent
 from cluster.services.operations import fail_in, finish_in
 from cluster.store.notices import Notice, Occurrence
 from cluster.store.operations import Operation
@@ -52,8 +52,8 @@ def send_mails(cluster: Cluster) -> None:
         by_person.setdefault(notice.user_id or 0, []).append(notice)
     for notices in by_person.values():
         user = notices[0].user
-        if user is None or not user.email:
-            record_sent(cluster, notices)  # Nobody wants it any more.
+        if user is None or user.email is None or not may_be_told(user):
+            record_sent(cluster, notices)  # Nobody wants it any more, or may have it.
             continue
         subject, text = compose(cluster, user.name, user.language, [each.occurrence for each in notices])
         try:
