@@ -1,7 +1,7 @@
 """Repairs as data: what a file of the catalogue says, and what is checked before one is asked for."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -184,10 +184,19 @@ def parse_check(value: Any) -> Check:
 
 def parse_tasks(playbook: Any, korean: Mapping[str, str]) -> tuple[Said, ...]:
     """The names of all tasks of all plays; each has Korean. Raises KeyError, ValueError."""
-    names = [str(task["name"]) for play in playbook for task in play["tasks"]]
+    names = [str(task["name"]) for play in playbook for task in flat(play["tasks"])]
     if not names or len(set(names)) != len(names):
         raise ValueError("tasks without a name of their own")
     return tuple(Said(en=name, ko=str(korean[name])) for name in names)
+
+
+def flat(tasks: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """In the order in which they run where all goes well; a block is none of them."""
+    for task in tasks:
+        if "block" in task:
+            yield from flat([*task["block"], *task.get("always", [])])
+        else:
+            yield task
 
 
 def check_catalogue(repairs: Mapping[str, Repair]) -> None:

@@ -1,7 +1,9 @@
 """The catalogue that ships: each repair has its playbook, words and checks, and hands no person's text over."""
 
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -53,6 +55,31 @@ def test_a_playbook_for_servers_touches_its_targets_alone_and_takes_no_word_of_a
     assert {play["hosts"] for play in yaml.safe_load(text)} == {"targets"}
     own = set(re.findall(r"(?:register:|vars:\n\s+) *(repair_[a-z]+)", text))
     assert set(re.findall(r"{{ *\(*([a-z_]+)", text)) <= {"item", "groups", *own}
+
+
+def units_with(state: str, tasks: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Those that the tasks bring into that state, not counting what lies in blocks."""
+    found = [task.get("ansible.builtin.systemd_service", {}) | {"loop": task.get("loop")} for task in tasks]
+    units = [each["loop"] or [each["name"]] for each in found if each.get("state") == state]
+    return {unit for names in units for unit in names}
+
+
+def test_what_a_repair_stops_it_starts_again_also_where_it_fails(entry: Entry) -> None:
+    text = (ANSIBLE / "playbooks" / "repair" / f"{entry.repair.name}.yml").read_text()
+    for play in yaml.safe_load(text):
+        assert not units_with("stopped", play["tasks"]), "in a block that has an always"
+        for task in play["tasks"]:
+            stopped = units_with("stopped", task.get("block", []))
+            assert stopped == units_with("started", task.get("always", []))
+
+
+def test_the_tasks_of_a_block_are_told_in_their_order() -> None:
+    (entry,) = (read_entry(ANSIBLE, name) for name in NAMES if name == "reset-gpu")
+    assert [task.en for task in entry.repair.tasks][-3:] == [
+        "Stop what keeps the driver open",
+        "Reset every GPU",
+        "Start it again",
+    ]
 
 
 def test_a_changed_playbook_has_another_digest(tmp_path: Path) -> None:
