@@ -13,6 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
 from cluster.services.dropped_operations import MOST_CLAIMS
+from cluster.services.repair_records import read_in
 from cluster.settings import Settings
 from cluster.store.operations import Operation
 from worker.tasks.run import run_operation
@@ -21,17 +22,31 @@ from worker.wiring import open_cluster
 log = structlog.get_logger()
 LOOK_SECONDS = 0.25
 AWAY_SECONDS = 1.0
+RECORDS_SECONDS = 10.0
 
 
 def main(arguments: list[str]) -> int:
     cluster = open_cluster(Settings.from_environment())
     at_work: dict[int, threading.Thread] = {}
+    read_at = float("-inf")
     while True:
         at_work = {number: thread for number, thread in at_work.items() if thread.is_alive()}
         for number in read_waiting(cluster):
             if number not in at_work:
                 at_work[number] = take_up(number)
+        if time.monotonic() - read_at >= RECORDS_SECONDS:
+            read_records(cluster)
+            read_at = time.monotonic()
         time.sleep(LOOK_SECONDS)
+
+
+def read_records(cluster: Cluster) -> None:
+    """What the console did without the database becomes rows; the scheduler's user may not read that folder here."""
+    try:
+        for run_id in read_in(cluster):
+            log.info("read in what the console did", run=run_id)
+    except (DBAPIError, OSError) as error:
+        log.warning("the console's records are not read in; trying again", error=str(error))
 
 
 def take_up(number: int) -> threading.Thread:

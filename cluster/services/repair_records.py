@@ -70,6 +70,8 @@ def list_records(cluster: Cluster) -> list[RepairRun]:
     for path in folder_of(cluster).glob("*.json"):
         try:
             found.append(parse_record(path.read_text()))
+        except FileNotFoundError:
+            continue  # Somebody else has read it in meanwhile.
         except (ValueError, KeyError, TypeError) as error:
             log.warning("a record of the console cannot be read", file=str(path), error=str(error))
     return sorted(found, key=lambda run: run.asked_at)

@@ -82,3 +82,9 @@ def test_a_run_that_is_not_over_and_a_file_that_says_nothing_stay(cluster: Clust
     broken.write_text(text)
     assert read_in(cluster) == []
     assert path.exists() and broken.exists()
+
+
+def test_a_record_that_somebody_else_reads_in_meanwhile_stops_nobody(cluster: Cluster) -> None:
+    write_record(cluster, a_run(cluster))
+    (folder_of(cluster) / "gone.json").symlink_to("deleted between the list and the look")
+    assert [run.record for run in list_records(cluster)] == ["1234567890123456"]

@@ -6,9 +6,11 @@ from datetime import timedelta
 from cluster.services import operations, repairs
 from cluster.services.context import Cluster
 from cluster.services.dropped_operations import MOST_CLAIMS, sweep_operations
+from cluster.services.repair_records import write_record
 from tests.builders import a_node, actor_of, an_administrator
 from tests.conftest import Clock, RecordingBell
-from worker.repair_watcher import read_waiting
+from tests.store.test_repair_records import a_run
+from worker.repair_watcher import read_records, read_waiting
 
 
 def ask(cluster: Cluster, name: str = "restart-api") -> int:
@@ -52,3 +54,13 @@ def test_one_that_was_dropped_too_often_is_a_persons_affair(cluster: Cluster, cl
         operations.claim_operation(servers, operation_id, "somebody")
         clock.now += operations.LEASE + timedelta(seconds=1)
     assert read_waiting(servers) == []
+
+
+def test_what_the_console_did_without_the_database_is_read_in_by_whom_the_folder_belongs_to(
+    cluster: Cluster,
+) -> None:
+    servers = on_servers(cluster)
+    write_record(servers, a_run(servers))
+    read_records(servers)
+    chief = actor_of(an_administrator(servers))
+    assert [run.reason for run in repairs.list_runs(servers, chief)] == ["nothing is saved"]
