@@ -69,6 +69,14 @@ def test_one_that_was_cancelled_counts_as_cancelled(found: Alone) -> None:
     assert verdict_of(found) is Verdict.CANCELLED
 
 
+def test_one_that_was_ended_by_force_counts_as_cancelled_too(found: Alone) -> None:
+    found.folder.mkdir(parents=True)
+    (found.folder / "started").touch()  # And no word of its end: its process was killed.
+    found.run.is_forced = True
+    found.go_on()
+    assert verdict_of(found) is Verdict.CANCELLED
+
+
 def test_a_repair_that_the_catalogue_has_no_more_is_given_up(found: Alone, tmp_path: Path) -> None:
     left(found, end="ran", rc=0, status="successful")
     settings = replace(found.cluster.settings, ansible_dir=tmp_path / "empty")

@@ -97,7 +97,7 @@ class Alone:
 
     def finish(self, entry: Entry) -> None:
         end = self.watch(entry)
-        if end.status in repairs.DID_NOT_RUN:
+        if repairs.did_not_run(entry, self.run, end):
             line(said(self.cluster, repairs.DID_NOT_RUN[end.status], {"host": self.run.host}))
             self.end(Verdict.BROKEN, end.rc)
             return
@@ -135,7 +135,7 @@ class Alone:
             say("It is asked to end. Ctrl-C once more ends it by force.")
 
     def wait_for_green(self, entry: Entry, end: End) -> list[dict[str, Any]]:
-        deadline = time.monotonic() + (repairs.patience_of(entry) if end.rc == 0 else 0.0)
+        deadline = time.monotonic() + repairs.patience_after(entry, end)
         while True:
             answers = self.ask(entry, self.run.started_at or self.run.asked_at)
             if all(answer["is_ok"] for answer in answers) or time.monotonic() > deadline:

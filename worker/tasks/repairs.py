@@ -213,7 +213,7 @@ def verify(cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun,
     if run.is_look_ahead and end.rc == 0:
         finish_run(cluster, operation, Verdict.LOOKED_AHEAD, end.rc, [])
         return
-    if end.status in DID_NOT_RUN and not run.is_forced and not starts_anew(entry, end):
+    if did_not_run(entry, run, end):
         finish_run(
             cluster, operation, Verdict.BROKEN, end.rc, [], code=DID_NOT_RUN[end.status], host=run.host
         )
@@ -221,6 +221,11 @@ def verify(cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun,
     checks = wait_for_green(cluster, operation, entry, run, run.started_at or run.asked_at, end)
     verdict = verdict_of(checks, end.status == "canceled" or run.is_forced)
     finish_run(cluster, operation, verdict, end.rc, checks, host=run.host)
+
+
+def did_not_run(entry: Entry, run: RepairRun, end: End) -> bool:
+    """Whether there is nothing to look after: a run that a person ended by force has worked until then."""
+    return end.status in DID_NOT_RUN and not run.is_forced and not starts_anew(entry, end)
 
 
 def starts_anew(entry: Entry, end: End) -> bool:
@@ -235,12 +240,15 @@ def patience_of(entry: Entry) -> float:
     return float(entry.repair.settles)
 
 
+def patience_after(entry: Entry, end: End) -> float:
+    return patience_of(entry) if end.rc == 0 or starts_anew(entry, end) else 0.0
+
+
 def wait_for_green(
     cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun, since: datetime, end: End
 ) -> list[dict[str, Any]]:
     """A playbook that failed is looked after once; nothing more can come of it."""
-    has_worked = end.rc == 0 or starts_anew(entry, end)
-    deadline = time.monotonic() + (patience_of(entry) if has_worked else 0.0)
+    deadline = time.monotonic() + patience_after(entry, end)
     while True:
         seen = look_at_hosts(cluster, entry, run)
         found = run_checks(cluster, entry.repair.checks, since, seen, run.hosts)
