@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+from unicodedata import category
 
 
 class Cell(StrEnum):
@@ -59,6 +60,7 @@ ENDS = {
     "runner_on_unreachable": Cell.UNREACHABLE,
 }
 LONGEST_OUTPUT = 2000
+UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 
 
 def matrix_of(events: Iterable[Mapping[str, Any]], planned: Iterable[str]) -> list[Task]:
@@ -90,7 +92,14 @@ def settle(task: Task, host: str, cell: Cell, data: Mapping[str, Any], line: int
     task.seconds = max(task.seconds or 0.0, round(float(data.get("duration") or 0.0), 2))
     if cell in BAD_CELLS:
         said = result.get("stderr") or result.get("msg") or ""
-        task.output[host] = str(said)[:LONGEST_OUTPUT]
+        task.output[host] = readable(str(said)[:LONGEST_OUTPUT])
+
+
+def readable(text: str) -> str:
+    """Without what a program may have said to a terminal: neither PostgreSQL's JSON nor a console takes every sign."""
+    return "".join(
+        UNREADABLE if category(sign) in ("Cc", "Cs") and sign not in "\n\t" else sign for sign in text
+    )
 
 
 def share_done(tasks: Iterable[Task]) -> float:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from cluster.domain.errors import GroundcrewError, Refused
+from cluster.domain.names import check_text
 
 LONGEST_REASON = 500
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -214,7 +215,7 @@ def check_reason(text: str) -> str:
         raise Refused("reason", "repair.reason_missing")
     if len(reason) > LONGEST_REASON:
         raise Refused("reason", "repair.reason_too_long", most=LONGEST_REASON)
-    return reason
+    return check_text(reason, "reason", LONGEST_REASON)
 
 
 def check_typed(repair: Repair, typed: str, target: str) -> None:

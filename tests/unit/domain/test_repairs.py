@@ -91,7 +91,7 @@ def test_a_gentler_way_exists() -> None:
 
 def test_a_reason_is_needed_and_made_one_line() -> None:
     assert check_reason("  the disk\n is full ") == "the disk is full"
-    for wrong in ("", " \n", "x" * 501):
+    for wrong in ("", " \n", "x" * 501, "\0", "\x1b[2J", "\ud800"):
         with pytest.raises(Refused):
             check_reason(wrong)
 
@@ -133,6 +133,12 @@ def test_events_become_one_line_per_task_and_one_cell_per_host() -> None:
     assert (start.hosts, start.output) == ({"lab": Cell.FAILED}, {"lab": "no room"})
     assert rest.hosts == {}
     assert share_done([stop, start, rest]) == pytest.approx(2 / 3)
+
+
+def test_what_a_host_said_is_kept_without_signs_that_only_a_terminal_knows() -> None:
+    event = an_event("runner_on_failed", "Look", res={"stderr": "\x1b[31mno\0 room\udc80\n\t가"})
+    (task,) = matrix_of([event], ["Look"])
+    assert task.output == {"lab": "\ufffd[31mno\ufffd room\ufffd\n\t가"}
 
 
 def test_a_failure_that_the_playbook_expects_is_none() -> None:
