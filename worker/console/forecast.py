@@ -62,6 +62,8 @@ def facts_of(cluster: Cluster, seen: Forecast) -> Iterator[str]:
         yield text("No job stops; running now: {count}", count=seen.jobs_there)
     else:
         yield text("No job runs now.")
+    if seen.busy:
+        yield text("Not drained and empty yet: {names}", names=", ".join(seen.busy))
     for operation in seen.operations:
         kind = words.operation(operation.kind, language())
         yield text("Begins anew: {operation} ({user})", operation=kind, user=operation.requester.name)

@@ -11,7 +11,9 @@ from cluster.bell import SilentBell
 from cluster.domain.errors import Conflict, GroundcrewError
 from cluster.domain.people import Actor
 from cluster.domain.repairs import Repair, check_typed
+from cluster.domain.states import OperationState
 from cluster.services.context import Cluster
+from cluster.services.operations import retry_operation
 from cluster.services.repair_catalogue import read_catalogue
 from cluster.services.repair_records import CONSOLE, list_records, read_in
 from cluster.services.repairs import (
@@ -25,13 +27,14 @@ from cluster.services.repairs import (
 from cluster.services.users import service_actor
 from cluster.settings import VERSION, Settings
 from cluster.store.repairs import RepairRun
+from worker.adapters.reachable import first_line
 from worker.console.alone import Alone, name_of_master, new_run
 from worker.console.asked import Following
 from worker.console.forecast import group_words, last_time, show_forecast, show_without_database
 from worker.console.matrix import verdict_word
 from worker.console.passwords import help_in
-from worker.console.stand import Stand, limits_of, lines_of, look
-from worker.console.terminal import answer, complain_of, in_words, line, say, text, title
+from worker.console.stand import Stand, limits_of, lines_of, look, nobody_hears
+from worker.console.terminal import answer, complain_of, in_words, line, read_number, say, text, title
 from worker.embedded.own_settings import own_settings
 from worker.wiring import open_cluster
 
@@ -76,8 +79,7 @@ class Console:
 
     def loop(self) -> None:
         while True:
-            self.look()
-            shown = self.show()
+            shown = self.look_and_show()
             typed = answer(text("Number, or a letter:"))
             if typed is None or typed == "q":
                 return
@@ -86,8 +88,16 @@ class Console:
             except GroundcrewError as error:
                 complain_of(self.cluster, error)
             except SQLAlchemyError as error:
-                lost = str(error.__cause__ or error).splitlines()[0]
-                say("The database stopped answering: {problem}", problem=lost)
+                say("The database stopped answering: {problem}", problem=problem_of(error))
+
+    def look_and_show(self) -> list[Repair]:
+        """The repairs by their numbers. A database that answers and then does not, or in part, counts as away."""
+        try:
+            self.look()
+            return self.show()
+        except SQLAlchemyError as error:
+            self.stand = replace(self.stand, database=problem_of(error))
+            return self.show()
 
     def look(self) -> None:
         """What this console did without the database is finished and read in, once it can be."""
@@ -107,7 +117,10 @@ class Console:
 
     def show(self) -> list[Repair]:
         title(f"Groundcrew {VERSION} · {name_of_master(self.cluster)}")
-        for each in (*lines_of(self.stand, self.cluster.settings), *limits_of(self.stand)):
+        for each in (
+            *lines_of(self.stand, self.cluster.settings),
+            *limits_of(self.stand, self.cluster.settings),
+        ):
             line(each)
         shown = self.show_catalogue()
         line()
@@ -136,8 +149,8 @@ class Console:
         return shown
 
     def do(self, typed: str, shown: list[Repair]) -> None:
-        if typed.isdigit() and 1 <= int(typed) <= len(shown):
-            self.offer(shown[int(typed) - 1])
+        if number := read_number(typed, len(shown)):
+            self.offer(shown[number - 1])
         elif typed == "r" and not self.stand.database:
             self.show_runs()
         elif typed == "f" and not self.stand.database:
@@ -163,7 +176,7 @@ class Console:
 
     def offer_alone(self, repair: Repair) -> None:
         host = name_of_master(self.cluster)
-        if repair.lists:
+        if repair.lists or repair.needs_drained:
             say("That needs the database, which does not answer.")
             return
         show_without_database(repair, host)
@@ -175,8 +188,11 @@ class Console:
 
     def offer_asked(self, repair: Repair) -> None:
         """What has changed since the forecast runs nothing; the new one is shown."""
+        nodes = self.choose_nodes(repair)
+        if nodes is None:
+            return
         while True:
-            seen = forecast(self.cluster, self.actor(), repair.name)
+            seen = forecast(self.cluster, self.actor(), repair.name, nodes)
             show_forecast(self.cluster, seen)
             if seen.under_way is not None:
                 self.offer_to_follow(seen.under_way)
@@ -187,7 +203,7 @@ class Console:
             reason, typed = confirmed
             try:
                 run = request_repair(
-                    self.cluster, self.actor(), repair.name, seen.etag, reason, typed, self.login
+                    self.cluster, self.actor(), repair.name, seen.etag, reason, typed, self.login, nodes
                 )
             except Conflict as changed:
                 complain_of(self.cluster, changed)
@@ -195,13 +211,34 @@ class Console:
             self.follow(run.id)
             return
 
+    def choose_nodes(self, repair: Repair) -> list[int] | None:
+        """Ids, none where there is nothing to choose; None where the person leaves it."""
+        seen = forecast(self.cluster, self.actor(), repair.name)
+        if seen.targets:
+            return []
+        for number, choice in enumerate(seen.choices, 1):
+            line(f"  {number:>2}  {choice.host}")
+        typed = answer(text("On which nodes? Numbers with spaces between them, or nothing:")) or ""
+        chosen = [read_number(word, len(seen.choices)) for word in typed.split()]
+        if None in chosen:
+            say("There is no {typed} in this menu.", typed=typed[:20])
+        known = [seen.choices[number - 1].node_id for number in chosen if number]
+        return None if None in chosen or not chosen else [node_id for node_id in known if node_id]
+
     def offer_to_follow(self, run: RepairRun) -> None:
         try:
             refuse_second(run)
         except Conflict as conflict:
             complain_of(self.cluster, conflict)
-        if answer(text("Follow it? y or nothing:")) == "y":
-            self.follow(run.id)
+        operation = run.operation
+        if operation is not None and operation.state is OperationState.INTERRUPTED:
+            # Its target is held until somebody finishes it: nothing else begins there.
+            if answer(text("It was given up half-way. Go on with it? y or nothing:")) != "y":
+                return
+            retry_operation(self.cluster, self.actor(), operation.id)
+        elif answer(text("Follow it? y or nothing:")) != "y":
+            return
+        self.follow(run.id)
 
     def confirm(self, repair: Repair, host: str) -> tuple[str, str] | None:
         """Reason and typed name; None where the person leaves it."""
@@ -216,4 +253,9 @@ class Console:
 
     def follow(self, run_id: int) -> None:
         run = read_run(self.cluster, self.actor(), run_id)
-        Following(self.cluster, self.actor(), run, bool(self.stand.redis)).follow()
+        is_alone = nobody_hears(self.stand, self.cluster.settings)
+        Following(self.cluster, self.actor(), run, is_alone).follow()
+
+
+def problem_of(error: SQLAlchemyError) -> str:
+    return first_line(error.__cause__ or error)

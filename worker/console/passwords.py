@@ -6,7 +6,7 @@ from cluster.services.context import Cluster
 from cluster.services.passwords import LINK_TERM
 from cluster.services.users import issue_first_administrator_secret, issue_link, list_users
 from cluster.store.users import User
-from worker.console.terminal import answer, line, say, text
+from worker.console.terminal import answer, line, read_number, say, text
 
 
 def help_in(cluster: Cluster, actor: Actor) -> None:
@@ -17,10 +17,10 @@ def help_in(cluster: Cluster, actor: Actor) -> None:
         return
     for number, user in enumerate(people, 1):
         line(f"  {number}  {user.name}  {user.full_name}".rstrip())
-    typed = answer(text("Whose password is forgotten? Number, or nothing:"))
-    if not typed or not typed.isdigit() or not 1 <= int(typed) <= len(people):
+    chosen = read_number(answer(text("Whose password is forgotten? Number, or nothing:")) or "", len(people))
+    if chosen is None:
         return
-    user = people[int(typed) - 1]
+    user = people[chosen - 1]
     secret = issue_link(cluster, actor, user.id)
     say("Open this address once, within {hours} hours, and choose a new password for {name}:",
         hours=int(LINK_TERM.total_seconds() // 3600), name=user.name)  # fmt: skip

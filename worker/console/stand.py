@@ -65,9 +65,14 @@ def lines_of(stand: Stand, settings: Settings) -> Iterator[str]:
         yield text("  Services  not running: {names}", names=", ".join(stand.stopped))
 
 
-def limits_of(stand: Stand) -> Iterator[str]:
+def nobody_hears(stand: Stand, settings: Settings) -> bool:
+    """On servers the task worker of repairs looks at the rows, and needs no Redis."""
+    return bool(stand.redis) and settings.launcher != "systemd"
+
+
+def limits_of(stand: Stand, settings: Settings) -> Iterator[str]:
     """What is done differently while something is away."""
-    if stand.redis:
+    if nobody_hears(stand, settings):
         yield text("Without Redis no task worker hears of a repair: this console runs it itself.")
     if stand.database:
         yield text(

@@ -5,15 +5,17 @@ from typing import Any
 
 from cluster import words
 from cluster.domain.errors import GroundcrewError
+from cluster.domain.repair_runs import readable
 from cluster.domain.repairs import Said
 from cluster.services.context import Cluster
 from worker.embedded.say import language, say, text
 
-__all__ = ["answer", "complain_of", "in_words", "line", "said", "say", "text", "title"]
+__all__ = ["answer", "complain_of", "in_words", "line", "read_number", "said", "say", "text", "title"]
 
 
 def line(plain: str = "") -> None:
-    sys.stdout.write(plain + "\n")
+    """What programs and people wrote tells the terminal nothing but its letters."""
+    sys.stdout.write(readable(plain) + "\n")
     sys.stdout.flush()
 
 
@@ -29,6 +31,12 @@ def answer(question: str) -> str | None:
     sys.stdout.flush()
     typed = sys.stdin.readline()
     return typed.strip() if typed else None
+
+
+def read_number(typed: str, most: int) -> int | None:
+    """None for what is none of 1 to `most`."""
+    is_number = typed.isascii() and typed.isdigit() and len(typed) < 4
+    return int(typed) if is_number and 1 <= int(typed) <= most else None
 
 
 def in_words(found: Said) -> str:

@@ -1,0 +1,135 @@
+"""The menu itself: it asks where to work, and goes on with whatever of the installation is still there."""
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import text, update
+
+from cluster.domain.repairs import Repair
+from cluster.domain.states import OperationState
+from cluster.services import repairs
+from cluster.services.context import Cluster
+from cluster.services.repair_catalogue import find_entry
+from cluster.services.repair_records import list_records
+from cluster.store.operations import Operation
+from cluster.store.repairs import RepairRun
+from tests.builders import a_node, actor_of, an_administrator
+from worker.console import menu
+from worker.console.menu import Console
+from worker.console.stand import Stand, limits_of, nobody_hears
+from worker.console.terminal import line, read_number
+
+WELL = Stand(200, "", "", ())
+Types = Callable[..., None]
+
+
+@pytest.fixture
+def servers(light_cluster: Cluster) -> Cluster:
+    for name in ("gpu01", "gpu02", "gpu03"):
+        a_node(light_cluster, 2, name=name)
+    settings = replace(light_cluster.settings, launcher="systemd", master_node="gpu01")
+    return replace(light_cluster, settings=settings)
+
+
+@pytest.fixture
+def console(servers: Cluster, monkeypatch: pytest.MonkeyPatch) -> Console:
+    """On servers where all is well; a run that is to be followed is not."""
+    console = Console(servers, "root")
+    console.stand = WELL
+    monkeypatch.setattr(menu, "look", lambda settings: WELL)
+    monkeypatch.setattr(Console, "follow", lambda console, run_id: None)
+    return console
+
+
+@pytest.fixture
+def types(monkeypatch: pytest.MonkeyPatch) -> Types:
+    return lambda *lines: monkeypatch.setattr(
+        "sys.stdin", io.StringIO("".join(f"{each}\n" for each in lines))
+    )
+
+
+def repair(console: Console, name: str) -> Repair:
+    return find_entry(console.cluster, name).repair
+
+
+def runs(console: Console) -> list[RepairRun]:
+    return repairs.list_runs(console.cluster, actor_of(an_administrator(console.cluster)))
+
+
+def test_a_repair_of_nodes_runs_on_those_that_the_person_names(console: Console, types: Types) -> None:
+    types("3 2", "silent since noon")
+    console.offer(repair(console, "restart-worker-agent"))
+    assert [run.hosts for run in runs(console)] == [["gpu03", "gpu02"]]
+
+
+@pytest.mark.parametrize("typed", ["", "4", "1 gpu02", "²"])
+def test_a_person_who_names_no_node_of_the_list_leaves_it(
+    console: Console, types: Types, typed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    types(typed, "silent since noon")
+    console.offer(repair(console, "restart-worker-agent"))
+    assert runs(console) == []
+    assert ("There is no" in capsys.readouterr().out) is bool(typed)
+
+
+def test_what_is_not_drained_is_said_before_the_reason_is_asked_for(
+    console: Console, types: Types, capsys: pytest.CaptureFixture[str]
+) -> None:
+    types("2", "")
+    console.offer(repair(console, "reset-gpu"))
+    assert "Not drained and empty yet: gpu02" in capsys.readouterr().out
+
+
+def test_without_the_database_nobody_can_say_that_a_node_is_drained(
+    console: Console, types: Types, capsys: pytest.CaptureFixture[str]
+) -> None:
+    console.stand = replace(WELL, database="is away")
+    types("XID 95")
+    console.offer(repair(console, "reset-gpu"))
+    assert "That needs the database" in capsys.readouterr().out
+    assert list_records(console.cluster) == []
+
+
+def test_a_database_that_answers_in_part_leaves_the_menu_standing(
+    console: Console, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with console.cluster.store.write() as session:
+        session.execute(text("ALTER TABLE repair_runs RENAME TO taken_away"))
+    assert "restart-api" in [each.name for each in console.look_and_show()]
+    assert "no such table" in console.stand.database
+    assert "Database  does not answer" in capsys.readouterr().out
+
+
+def test_a_run_that_was_given_up_is_gone_on_with(console: Console, types: Types) -> None:
+    types("errors")
+    console.offer(repair(console, "restart-api"))
+    (run,) = runs(console)
+    with console.cluster.store.write() as session:
+        session.execute(update(Operation).values(state=OperationState.INTERRUPTED))
+    for typed, state in (("", OperationState.INTERRUPTED), ("y", OperationState.REQUESTED)):
+        types(typed)
+        console.offer(repair(console, "restart-api"))
+        (again,) = runs(console)
+        assert again.id == run.id and again.operation is not None and again.operation.state is state
+
+
+def test_only_the_embedded_set_needs_redis_for_a_repair(servers: Cluster, light_cluster: Cluster) -> None:
+    away = replace(WELL, redis="is away")
+    assert not nobody_hears(away, servers.settings) and list(limits_of(away, servers.settings)) == []
+    assert nobody_hears(away, light_cluster.settings) and not nobody_hears(WELL, light_cluster.settings)
+    assert len(list(limits_of(away, light_cluster.settings))) == 1
+
+
+def test_what_others_wrote_tells_the_terminal_nothing_but_its_letters(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    line("가\x1b]0;title\x07\x9b2J\udc80 b")
+    assert capsys.readouterr().out == "가\ufffd]0;title\ufffd\ufffd2J\ufffd b\n"
+
+
+def test_a_number_is_one_of_the_list() -> None:
+    assert [read_number(word, 3) for word in ("1", "3", "4", "0", "²", "-1", "1" * 5000, "")] == [
+        1, 3, None, None, None, None, None, None,
+    ]  # fmt: skip
