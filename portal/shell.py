@@ -95,6 +95,7 @@ def administrator_rail(
                     Entry("school", _("Trainings"), "/trainings"),
                     Entry("player-play", _("Jobs"), "/jobs"),
                     Entry("database", _("Datasets"), "/datasets"),
+                    Entry("box", _("Images"), "/images"),
                 ),
             ),
             Group(
@@ -124,6 +125,7 @@ def workspace_rail(
             Entry("home", _("Home"), "/"),
             Entry("list-numbers", _("Queue"), "/queue"),
             Entry("briefcase", _("Workspaces"), "/workspaces"),
+            Entry("box", _("Images"), "/images"),
             Entry("clock", _("Accounting"), "/accounting"),
         ),
     )

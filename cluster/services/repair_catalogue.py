@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from cluster.domain.errors import NotFound
+from cluster.domain.people import Actor
 from cluster.domain.repairs import CatalogueBroken, Installation, Repair, check_catalogue, parse_repair
 from cluster.services.context import Cluster
 from cluster.settings import Settings
@@ -47,6 +48,11 @@ def find_entry(cluster: Cluster, name: str) -> Entry:
     if entry is None:
         raise NotFound("repair", name[:60])
     return entry
+
+
+def may_ask_for(cluster: Cluster, actor: Actor, name: str) -> bool:
+    """Whether the person is offered the repair of this name here."""
+    return actor.is_administrator and name in read_catalogue(cluster)
 
 
 def read_entry(folder: Path, name: str) -> Entry:

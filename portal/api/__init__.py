@@ -9,6 +9,7 @@ from portal.api import (
     accounting,
     datasets,
     heartbeats,
+    images,
     jobs,
     nodes,
     queue,
@@ -19,7 +20,19 @@ from portal.api import (
 )
 
 PREFIX = "/api/v1"
-FEATURES = (jobs, queue, sweeps, accounting, nodes, heartbeats, workspaces, trainings, datasets, repairs)
+FEATURES = (
+    jobs,
+    queue,
+    sweeps,
+    accounting,
+    nodes,
+    heartbeats,
+    workspaces,
+    trainings,
+    datasets,
+    images,
+    repairs,
+)
 
 
 class PortalApi(Api):  # type: ignore[misc]

@@ -50,7 +50,7 @@ def compile_source(shop: Workshop, progress: Progress) -> Path:
     temporary.mkdir()
     variables = {
         **shop.description.compiled.variables,
-        "MAKEFLAGS": f"-j{_compilers()}",
+        "MAKEFLAGS": f"-j{compilers()}",
         "TMPDIR": str(temporary),
         "HOME": str(temporary),
         "PATH": f"{shop.environment / 'bin'}:{PATH}",
@@ -107,7 +107,7 @@ def _settings(shop: Workshop) -> dict[str, str]:
     }
 
 
-def _compilers() -> int:
+def compilers() -> int:
     """As many as the cores and the free memory carry: one takes 1.5 GB of this code."""
     free = psutil.virtual_memory().available
     return max(1, min(len(os.sched_getaffinity(0)), free // 1_500_000_000))

@@ -22,6 +22,9 @@ class Step(StrEnum):
     COMPILE = "compile_horovod"
     VERIFY = "verify"
     CONTENTS = "contents"
+    SYSTEM = "system"
+    """The distribution below; it and the next one belong to images only."""
+    PACK = "pack"
 
 
 @dataclass

@@ -22,7 +22,7 @@ assert float(horovod.allreduce(tensorflow.constant(21.0), op=horovod.Sum)) == 21
 assert horovod.gloo_built()
 """
 
-_LIST = """
+LIST = """
 import importlib.metadata, json, platform, re
 found = {
     re.sub("[-_.]+", "-", each.metadata["Name"]).lower(): each.version
@@ -40,7 +40,7 @@ def verify(shop: Workshop, progress: Progress) -> None:
 
 def list_contents(shop: Workshop, progress: Progress) -> tuple[Content, ...]:
     """The libraries that the description names, with the versions that are installed."""
-    versions = json.loads(_run(shop, _LIST, progress)[-1])
+    versions = json.loads(_run(shop, LIST, progress)[-1])
     return choose_contents(shop.description.purposes, versions)
 
 

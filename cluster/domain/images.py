@@ -1,0 +1,65 @@
+"""Images: what one holds, as it was read from what was built."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+VARIANTS = ("cpu", "cuda")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A line of a table of contents; `purpose` is a code with words."""
+
+    library: str
+    version: str
+    purpose: str
+
+    @property
+    def line(self) -> tuple[str, str, str]:
+        return self.library, self.version, self.purpose
+
+
+@dataclass(frozen=True)
+class Image:
+    """A default image. Nobody can change one in the portal; a repair puts it back where it is lost."""
+
+    name: str
+    variant: str
+    tag: str
+    digest: str
+    """Of its manifest: by this name a registry gives out exactly this image."""
+    size: int
+    """Bytes that are pulled."""
+    system: str
+    """The distribution below, as debian-12."""
+    made_at: datetime
+    contents: tuple[Part, ...]
+    registry: str = ""
+    """Where nodes pull it from; empty where no registry has it."""
+
+    @property
+    def reference(self) -> str:
+        """What a node pulls; without a registry the name that is in the archive."""
+        if self.registry:
+            return f"{self.registry}/{self.name}@{self.digest}"
+        return f"{self.name}:{self.tag}"
+
+    def to_data(self) -> dict[str, Any]:
+        """As JSON gives it back."""
+        contents = [asdict(part) for part in self.contents]
+        return {**asdict(self), "made_at": self.made_at.isoformat(), "contents": contents}
+
+
+def parse_image(read: Mapping[str, Any]) -> Image:
+    """As the builder wrote it. Raises KeyError, TypeError, ValueError."""
+    if read["variant"] not in VARIANTS:
+        raise ValueError(f"no such variant: {read['variant']}")
+    return Image(
+        **{
+            **read,
+            "made_at": datetime.fromisoformat(read["made_at"]),
+            "contents": tuple(Part(**part) for part in read["contents"]),
+        }
+    )

@@ -1,0 +1,89 @@
+"""Images over REST: what a job finds where it runs."""
+
+from typing import Any
+
+from flask.views import MethodView
+from marshmallow import fields
+
+from cluster import words
+from cluster.domain.images import Image
+from cluster.services import environments, images
+from portal.api.blueprint import ApiBlueprint
+from portal.api.schemas import Answer
+from portal.current import current_actor, current_cluster
+from portal.i18n import language
+
+blueprint = ApiBlueprint("images", "Default images, and the training environment of the master.")
+
+
+class PartAnswer(Answer):
+    library = fields.String(required=True)
+    version = fields.String(required=True)
+    purpose = fields.String(required=True)
+
+
+class ImageAnswer(Answer):
+    name = fields.String(required=True)
+    variant = fields.String(required=True)
+    reference = fields.String(required=True)
+    digest = fields.String(required=True)
+    size_bytes = fields.Integer(required=True)
+    system = fields.String(required=True)
+    made_at = fields.AwareDateTime(required=True)
+    is_protected = fields.Boolean(required=True)
+    contents = fields.List(fields.Nested(PartAnswer), required=True)
+
+
+class EnvironmentAnswer(Answer):
+    digest = fields.String(required=True)
+    state = fields.String(required=True)
+    ready_at = fields.AwareDateTime(allow_none=True)
+    contents = fields.List(fields.Nested(PartAnswer), required=True)
+
+
+class ImageList(Answer):
+    items = fields.List(fields.Nested(ImageAnswer), required=True)
+    training_environment = fields.Nested(EnvironmentAnswer, allow_none=True)
+
+
+@blueprint.route("")
+class Images(MethodView):
+    @blueprint.response(200, ImageList)
+    def get(self) -> dict[str, Any]:
+        """The default images, and what jobs without an image of their own run in."""
+        cluster = current_cluster()
+        return {
+            "items": [describe(image) for image in images.list_images(cluster, current_actor())],
+            "training_environment": describe_environment(),
+        }
+
+
+def describe(image: Image) -> dict[str, Any]:
+    return {
+        "name": image.name,
+        "variant": image.variant,
+        "reference": image.reference,
+        "digest": image.digest,
+        "size_bytes": image.size,
+        "system": image.system,
+        "made_at": image.made_at,
+        "is_protected": True,
+        "contents": [describe_part(*part.line) for part in image.contents],
+    }
+
+
+def describe_environment() -> dict[str, Any] | None:
+    found = environments.read_default_environment(current_cluster())
+    if found is None:
+        return None
+    return {
+        "digest": found.digest,
+        "state": found.state.value,
+        "ready_at": found.ready_at,
+        "contents": [describe_part(*line) for line in found.contents],
+    }
+
+
+def describe_part(library: str, version: str, purpose: str) -> dict[str, str]:
+    said = words.word("purpose", purpose.removeprefix("purpose."), language())
+    return {"library": library, "version": version, "purpose": said}

@@ -1,0 +1,23 @@
+"""Images and the training environment: what a job finds there. Nothing can be changed here."""
+
+from flask import Blueprint, render_template
+from flask.typing import ResponseReturnValue
+
+from cluster.services import environments, images
+from cluster.services.repair_catalogue import may_ask_for
+from portal.current import current_actor, current_cluster
+
+blueprint = Blueprint("images", __name__)
+
+RESTORE = "restore-default-images"
+
+
+@blueprint.get("/images")
+def page() -> ResponseReturnValue:
+    cluster, actor = current_cluster(), current_actor()
+    return render_template(
+        "images/page.html",
+        images=images.list_images(cluster, actor),
+        environment=environments.read_default_environment(cluster),
+        restore=RESTORE if may_ask_for(cluster, actor, RESTORE) else None,
+    )

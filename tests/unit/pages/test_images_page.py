@@ -1,0 +1,76 @@
+"""What a job finds where it runs: the default images and the training environment, as a page and over REST."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from cluster.domain.images import Image, Part
+from cluster.services.environments import read_default_environment
+from cluster.services.images import list_images, record_image
+from cluster.store.operations import Environment
+from tests.builders import actor_of
+from tests.unit.pages.conftest import Lab
+
+CPU = Image(
+    name="groundcrew-default",
+    variant="cpu",
+    tag="cpu-0123456789ab",
+    digest="sha256:" + "5" * 64,
+    size=612_000_000,
+    system="debian-12",
+    made_at=datetime(2026, 11, 20, 9, tzinfo=UTC),
+    contents=(
+        Part("horovod", "0.28.1", "purpose.several_ranks"),
+        Part("openmpi-bin", "4.1.4", "purpose.launch_ranks"),
+    ),
+)
+REGISTRY = "gpu-master:5443"
+
+
+def test_an_image_shows_what_was_read_from_it(lab: Lab) -> None:
+    assert record_image(lab.cluster, CPU, REGISTRY)
+    page = lab.browser(lab.minjun).get("/images").text
+    for said in ("horovod", "0.28.1", "Training on several ranks", "debian-12", "612 MB", "Protected"):
+        assert said in page
+    assert f"{REGISTRY}/groundcrew-default@{CPU.digest}" in page
+    korean = lab.browser(lab.minjun, "ko").get("/images").text
+    assert "여러 장비에서 랭크 시작" in korean and "보호됨" in korean
+
+
+def test_what_was_recorded_last_counts_and_the_same_is_no_news(lab: Lab) -> None:
+    assert record_image(lab.cluster, CPU, "")
+    assert not record_image(lab.cluster, CPU, "")
+    assert record_image(lab.cluster, CPU, REGISTRY)
+    (found,) = list_images(lab.cluster, actor_of(lab.minjun))
+    assert (found.digest, found.registry, found.contents) == (CPU.digest, REGISTRY, CPU.contents)
+
+
+def test_without_an_image_the_training_environment_is_shown_as_what_it_is(lab: Lab) -> None:
+    with lab.cluster.store.write() as session:
+        (environment,) = session.query(Environment)
+        environment.contents = [["numpy", "2.0.2", "purpose.arrays"]]
+    page = lab.browser(lab.stranger).get("/images").text
+    assert "Training environment of the master" in page and "numpy" in page and "Arrays of numbers" in page
+    assert "Protected" not in page and "registry" not in page
+
+
+@pytest.mark.parametrize(("who", "offered"), [("administrator", False), ("minjun", False)])
+def test_nothing_is_restored_where_there_is_no_such_repair(lab: Lab, who: str, offered: bool) -> None:
+    record_image(lab.cluster, CPU, REGISTRY)
+    page = lab.browser(getattr(lab, who)).get("/images").text
+    assert ("/repairs/restore-default-images" in page) is offered
+
+
+def test_rest_says_the_same(lab: Lab) -> None:
+    record_image(lab.cluster, CPU, REGISTRY)
+    found = json.loads(lab.browser(lab.minjun).get("/api/v1/images").text)
+    (item,) = found["items"]
+    assert (item["reference"], item["is_protected"]) == (f"{REGISTRY}/groundcrew-default@{CPU.digest}", True)
+    assert item["contents"][0] == {
+        "library": "horovod",
+        "version": "0.28.1",
+        "purpose": "Training on several ranks",
+    }
+    known = read_default_environment(lab.cluster)
+    assert known is not None and found["training_environment"]["digest"] == known.digest

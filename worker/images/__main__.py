@@ -1,0 +1,84 @@
+"""Builds the default image by hand, as root: ``python -m worker.images build --variant cpu --uv PATH``."""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from worker.embedded.places import find_places
+from worker.environments.__main__ import Lines
+from worker.environments.description import DEFAULT
+from worker.environments.errors import BuildFailed
+from worker.environments.machine import PYTHON, read_machine
+from worker.images.build import build
+from worker.images.description import VARIANTS, Variant, archive_path, read_variant
+from worker.images.record import Record, read_record
+
+
+def main(arguments: list[str]) -> int:
+    cache = find_places().cache
+    parser = argparse.ArgumentParser(prog="python -m worker.images", description=__doc__)
+    parser.add_argument("verb", choices=("build", "path", "record", "contents", "lock"))
+    parser.add_argument("--variant", choices=VARIANTS, default="cpu")
+    parser.add_argument("--cache", type=Path, default=cache / "images", help="default: %(default)s")
+    parser.add_argument("--wheels", type=Path, default=cache, help="where training environments are built")
+    parser.add_argument("--uv", default=shutil.which("uv"), help="default: the one on PATH")
+    parser.add_argument("--log", type=Path, help="default: build.log in the cache")
+    chosen = parser.parse_args(arguments)
+    if chosen.verb in ("build", "lock") and chosen.uv is None:
+        parser.error("uv is not on PATH: name it with --uv")
+    if chosen.verb == "lock":
+        return lock(DEFAULT, chosen.uv)
+    variant = read_variant(chosen.variant)
+    if chosen.verb == "build":
+        return say_built(variant, chosen)
+    archive = archive_path(variant, read_machine(PYTHON), chosen.cache)
+    record = read_record(archive)
+    print(archive if chosen.verb == "path" else say(record, chosen.verb))
+    return 0 if record else 1
+
+
+def say(record: Record | None, verb: str) -> str:
+    if record is None:
+        return "not built"
+    if verb == "record":
+        return json.dumps(record.to_data())
+    return "\n".join(f"{each.library:<26} {each.version:<26} {each.purpose}" for each in record.contents)
+
+
+def say_built(variant: Variant, chosen: argparse.Namespace) -> int:
+    log = chosen.log or chosen.cache / "build.log"
+    try:
+        uv = Path(chosen.uv).absolute()
+        print(build(variant, chosen.cache, Lines(), uv=uv, log=log, known=chosen.wheels))
+    except BuildFailed as failure:
+        print(f"{type(failure).__name__}: {failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def lock(folder: Path, uv: str) -> int:
+    """Pin the newest versions that the .in files allow beside the training environment's pins, with their hashes."""
+    plain = [
+        "--quiet",
+        "--generate-hashes",
+        "--no-emit-index-url",
+        "--no-annotate",
+        "--no-header",
+        "--upgrade",
+    ]
+    left_out = ["--no-emit-package", "tensorflow", "--no-emit-package", "tensorflow-intel"]
+    cpu = ["--universal", "--override", "overrides.txt", *left_out, "-c", "requirements.txt"]
+    cuda = ["--python-platform", "x86_64-manylinux_2_28", "-c", "requirements.txt", "-c", "image-cpu.txt"]
+    for name, options in (("image-cpu", cpu), ("image-cuda", cuda)):
+        command = [uv, "pip", "compile", *plain, "--python-version", "3.11", *options]
+        subprocess.run(
+            [*command, "-o", f"{name}.txt", f"{name}.in"], cwd=folder, check=True, stdout=subprocess.DEVNULL
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

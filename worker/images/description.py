@@ -1,0 +1,105 @@
+"""What an image is to hold: `image.toml` beside the training environment's description, for each variant."""
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from worker.environments.description import DEFAULT, Description, read_description
+from worker.environments.machine import Machine
+
+RECIPE = "1"
+"""Change it when the way of building changes, so that the image is built anew from the same description."""
+
+VARIANTS = ("cpu", "cuda")
+PLACE = Path("/opt/groundcrew/training")
+"""Where the Python environment stands inside an image."""
+
+
+@dataclass(frozen=True)
+class System:
+    """Packages of the distribution; `disk` is free bytes."""
+
+    packages: tuple[str, ...]
+    left_out: tuple[str, ...]
+    compiler: tuple[str, ...]
+    disk: int
+
+
+@dataclass(frozen=True)
+class User:
+    """Who ranks run as where nobody says otherwise, and where its ssh server listens."""
+
+    name: str
+    number: int
+    port: int
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One image, whole in itself."""
+
+    image: str
+    name: str
+    system: System
+    user: User
+    environment: Description
+    """The training environment's description with this variant's requirements, purposes and way of compiling."""
+    requirements: Path
+    system_purposes: Mapping[str, str]
+    """Of each of the distribution's packages worth a line in the table of contents: what it is for."""
+
+    @property
+    def folder(self) -> Path:
+        return self.environment.folder
+
+
+def read_variant(name: str, folder: Path = DEFAULT) -> Variant:
+    """Raises KeyError for a variant that is not described."""
+    read = tomllib.loads((folder / "image.toml").read_text())
+    own = read["variants"][name]
+    plain = read_description(folder)
+    return Variant(
+        image=read["name"],
+        name=name,
+        system=parse_system(read["system"]),
+        user=User(**read["user"]),
+        environment=replace(
+            plain,
+            purposes=own["contents"],
+            compiled=replace(plain.compiled, variables=own["compiled"], needs=()),
+        ),
+        requirements=folder / own["requirements"],
+        system_purposes={**read["system_contents"], **own.get("system_contents", {})},
+    )
+
+
+def parse_system(read: Mapping[str, Any]) -> System:
+    lists = {key: tuple(read[key]) for key in ("packages", "left_out", "compiler")}
+    return System(disk=read["disk"], **lists)
+
+
+def inputs_digest(variant: Variant, machine: Machine) -> str:
+    """Changes with everything that changes what is built; the processor's features are part of the machine."""
+    content = hashlib.sha256(json.dumps([RECIPE, asdict(machine)], sort_keys=True).encode())
+    content.update(
+        json.dumps([variant.image, variant.name, asdict(variant.system), asdict(variant.user)]).encode()
+    )
+    environment = variant.environment
+    facts = [
+        environment.compiled.variables,
+        environment.variables,
+        environment.purposes,
+        variant.system_purposes,
+    ]
+    content.update(json.dumps([dict(each) for each in facts], sort_keys=True).encode())
+    for file in (variant.requirements, environment.source):
+        content.update(b"\0" + file.read_bytes())
+    return content.hexdigest()[:12]
+
+
+def archive_path(variant: Variant, machine: Machine, cache: Path) -> Path:
+    return cache / f"{variant.image}-{variant.name}-{inputs_digest(variant, machine)}.tar"

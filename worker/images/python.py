@@ -1,0 +1,126 @@
+"""The Python environment inside an image: installed from checked wheels, Horovod compiled against its own MPI."""
+
+import os
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from worker.environments.commands import PATH, Commands
+from worker.environments.description import Description
+from worker.environments.install import compilers, open_to_all
+from worker.environments.machine import PYTHON, Machine, wheels_path
+from worker.environments.steps import CompilerLines, Progress
+from worker.environments.wheels import Wheels, download, sha256_of
+from worker.images.description import PLACE, Variant
+from worker.images.root import WORKSHOP, Root
+
+UV = {
+    "UV_PYTHON_DOWNLOADS": "never",
+    "UV_NO_PROGRESS": "1",
+    "HOME": str(WORKSHOP),
+    "UV_CACHE_DIR": f"{WORKSHOP}/uv",
+}
+
+
+@dataclass(frozen=True)
+class Wheelhouse:
+    """`description` is the variant's environment in a folder of its own, as the wheels' functions want it."""
+
+    description: Description
+    wheels: Wheels
+
+    @property
+    def package(self) -> str:
+        return self.description.compiled.package
+
+
+def open_wheelhouse(variant: Variant, machine: Machine, cache: Path, folder: Path) -> Wheelhouse:
+    """`folder` is made anew and gets the requirements under the names that an environment's description has."""
+    folder.mkdir()
+    shutil.copy(variant.requirements, folder / "requirements.txt")
+    shutil.copy(variant.environment.source, folder / variant.environment.source.name)
+    description = replace(variant.environment, folder=folder)
+    return Wheelhouse(description, Wheels(wheels_path(description, machine, cache)))
+
+
+def ensure_wheels(house: Wheelhouse, known: Path, commands: Commands, progress: Progress) -> None:
+    """Files that the training environment's cache (`known`) holds are not fetched again; pip checks their sums."""
+    if house.wheels.are_whole():
+        return
+    files = house.wheels.partial / "files"
+    files.mkdir(parents=True, exist_ok=True)
+    for wheel in known.glob("wheels-*/*"):
+        if wheel.suffix in (".whl", ".gz") and not wheel.with_name(f"{wheel.name}.sha256").exists():
+            take(wheel, files / wheel.name)
+    download(house.description, house.wheels, PYTHON, commands, progress)
+
+
+def take(wheel: Path, place: Path) -> None:
+    """A link where both are on one disk."""
+    if place.exists():
+        return
+    try:
+        os.link(wheel, place)
+    except OSError:
+        shutil.copy(wheel, place)
+
+
+def install(root: Root, uv: Path, house: Wheelhouse, progress: Progress) -> None:
+    """A virtual environment of the image's own interpreter, at the place where it will be used."""
+    workshop = root.workshop
+    shutil.copy(uv, workshop / "uv-program")
+    shutil.copytree(house.wheels.path, workshop / "wheels", copy_function=take_copy, dirs_exist_ok=True)
+    shutil.copy(house.description.requirements, workshop / "requirements.txt")
+    root.run(
+        [WORKSHOP / "uv-program", "venv", "--no-config", "--no-project", "--python", PYTHON, PLACE],
+        variables=UV,
+        on_tick=progress.tick,
+    )
+    pip_install(root, "requirements.txt", progress)
+
+
+def take_copy(source: str, target: str) -> None:
+    take(Path(source), Path(target))
+
+
+def pip_install(root: Root, requirements: str, progress: Progress) -> None:
+    root.run(
+        [
+            *(WORKSHOP / "uv-program", "pip", "install", "--no-config", "--offline", "--no-index"),
+            *("--find-links", WORKSHOP / "wheels", "--no-deps", "--require-hashes", "--compile-bytecode"),
+            *("--python", PLACE, "--requirements", WORKSHOP / requirements),
+        ],
+        variables=UV,
+        on_tick=progress.tick,
+    )
+
+
+def compile_source(workshop_root: Root, opt: Path, house: Wheelhouse, progress: Progress) -> Path:
+    """The wheel, made in minutes in a system that has the compiler and sees the image's environment."""
+    made, temporary = workshop_root.workshop / "compiled", workshop_root.workshop / "tmp"
+    made.mkdir()
+    temporary.mkdir()
+    source = WORKSHOP / "wheels" / house.wheels.source(house.package).name
+    options = ["--no-deps", "--no-build-isolation", "--no-index", "--no-cache-dir", "--isolated"]
+    workshop_root.run(
+        [PLACE / "bin" / "python", "-m", "pip", "wheel", "-v", *options, "-w", WORKSHOP / "compiled", source],
+        variables={
+            **house.description.compiled.variables,
+            "MAKEFLAGS": f"-j{compilers()}",
+            "TMPDIR": str(WORKSHOP / "tmp"),
+            "HOME": str(WORKSHOP / "tmp"),
+            "PATH": f"{PLACE}/bin:{PATH}",
+        },
+        on_line=CompilerLines(progress),
+        on_tick=progress.tick,
+        place=opt,
+    )
+    return house.wheels.keep_compiled(next(made.glob("*.whl")))
+
+
+def install_compiled(root: Root, wheel: Path, progress: Progress) -> None:
+    take(wheel, root.workshop / "wheels" / wheel.name)
+    name, version = wheel.name.split("-")[:2]
+    (root.workshop / "compiled.txt").write_text(f"{name}=={version} --hash=sha256:{sha256_of(wheel)}\n")
+    pip_install(root, "compiled.txt", progress)
+    open_to_all(root.path / PLACE.relative_to("/"))

@@ -1,0 +1,112 @@
+"""A root file system of the machine's own distribution, and programs that run in it without any network."""
+
+import os
+import platform
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from worker.environments.commands import Commands, network_variables
+from worker.environments.errors import NotWorking, StepFailed
+from worker.environments.tools import tools_missing
+from worker.images.description import System
+
+WORKSHOP = Path("/mnt")
+"""Where the build's own folder is seen inside: every Debian has the empty folder."""
+
+ENTER = """
+set -e
+root="$1"; workshop="$2"; place="$3"; user="$4"; shift 4
+mount --make-rprivate /
+ip link set lo up
+mount -t proc proc "$root/proc"
+mount -t tmpfs -o mode=755 dev "$root/dev"
+mkdir -m 1777 "$root/dev/shm"
+for each in null zero full random urandom; do
+  touch "$root/dev/$each"; mount --bind "/dev/$each" "$root/dev/$each"
+done
+ln -s /proc/self/fd "$root/dev/fd"
+mount --bind "$workshop" "$root/mnt"
+if [ -n "$place" ]; then mount --bind "$place" "$root/opt"; fi
+exec chroot --userspec="$user" "$root" "$@"
+"""
+
+Tick = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Root:
+    """`workshop` is a folder of the host that programs inside see as /mnt."""
+
+    path: Path
+    workshop: Path
+    commands: Commands
+
+    def make(self, system: System, packages: Sequence[str], tick: Tick) -> None:
+        """Takes a minute or two. Raises BuildFailed."""
+        left_out = [f"--dpkgopt=path-exclude={pattern}" for pattern in system.left_out]
+        options = [
+            "--mode=root",
+            "--variant=minbase",
+            "--format=directory",
+            f"--include={','.join(packages)}",
+        ]
+        self.commands.run(
+            ["mmdebstrap", *options, *left_out, codename(), str(self.path), *read_sources()],
+            variables={**network_variables(), "TMPDIR": str(self.workshop)},
+            on_tick=tick,
+        )
+
+    def run(
+        self,
+        command: Sequence[str | Path],
+        *,
+        variables: Mapping[str, str],
+        on_line: Callable[[str], None] | None = None,
+        on_tick: Tick,
+        user: int = 0,
+        place: Path | str = "",
+    ) -> list[str]:
+        """The last lines of its output; `place`, a folder of the host, is seen as /opt where it is given."""
+        spaces = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child"]
+        told = [str(self.path), str(self.workshop), str(place), f"{user}:{user}", *map(str, command)]
+        enter = ["sh", "-c", ENTER, "enter", *told]
+        return self.commands.run([*spaces, *enter], variables=variables, on_line=on_line, on_tick=on_tick)
+
+    def try_out(self, command: Sequence[str | Path], **options: object) -> list[str]:
+        """As `run`; what does not start there is an image that is of no use. Raises NotWorking."""
+        try:
+            return self.run(command, **options)  # type: ignore[arg-type]
+        except StepFailed as failure:
+            raise NotWorking("environment.not_working", **failure.data) from failure
+
+
+def codename() -> str:
+    return platform.freedesktop_os_release()["VERSION_CODENAME"]
+
+
+def read_sources() -> list[str]:
+    """The distribution's own sources as lines for apt; what others publish has no place in an image.
+
+    Raises ToolsMissing where apt has never been updated, so that nothing is known of its sources.
+    """
+    origin = platform.freedesktop_os_release()["ID"].lower()
+    wanted = "$(ORIGIN)|deb $(REPO_URI) $(RELEASE) $(COMPONENT)"
+    asked = subprocess.run(
+        ["apt-get", "indextargets", "--format", wanted, "Identifier: Packages"],
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = choose_sources(asked.stdout, origin)
+    if not lines:
+        raise tools_missing(["apt-get update"])
+    return lines
+
+
+def choose_sources(listed: str, origin: str) -> list[str]:
+    """Each once, in their order."""
+    pairs = [line.split("|", 1) for line in listed.splitlines() if "|" in line]
+    return list(dict.fromkeys(source for by, source in pairs if by.lower() == origin))

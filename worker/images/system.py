@@ -1,0 +1,75 @@
+"""What an image's system is told: its user, its ssh, and where the Python environment is."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from worker.images.description import PLACE, User
+
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+# As a plain user; the keys are those that the MPI operator mounts.
+# https://github.com/kubeflow/mpi-operator/tree/v0.7.0/build/base
+SSHD = """\
+Port {port}
+PidFile /tmp/sshd.pid
+HostKey /home/{name}/.ssh/id_rsa
+StrictModes no
+UsePAM no
+"""
+SSH = """\
+Host *
+    Port {port}
+    StrictHostKeyChecking no
+    UserKnownHostsFile /dev/null
+    LogLevel ERROR
+"""
+
+
+def variables_of(variables: Mapping[str, str], user: User) -> dict[str, str]:
+    """What every program in the image has among its environment variables."""
+    return {
+        "PATH": f"{PLACE}/bin:{SYSTEM_PATH}",
+        "LANG": "C.UTF-8",
+        "HOME": f"/home/{user.name}",
+        **variables,
+    }
+
+
+def furnish(root: Path, user: User, variables: Mapping[str, str]) -> None:
+    """The user with its ssh on both sides; no key of the building machine stays."""
+    add_user(root, user)
+    for key in (root / "etc" / "ssh").glob("ssh_host_*"):
+        key.unlink()
+    home = root / "home" / user.name
+    home.mkdir(mode=0o755, parents=True)
+    (home / ".sshd_config").write_text(SSHD.format(**vars(user)))
+    exports = "".join(f"export {name}='{value}'\n" for name, value in variables_of(variables, user).items())
+    # Bash reads it too when sshd starts a command, which has nothing of the container's environment.
+    (home / ".bashrc").write_text(exports)
+    for path in (home, *home.iterdir()):
+        shutil.chown(path, user.number, user.number)
+    (root / "etc" / "ssh" / "ssh_config.d" / "groundcrew.conf").write_text(SSH.format(**vars(user)))
+    (root / "run" / "sshd").mkdir(mode=0o755, exist_ok=True)
+    forget_the_build(root)
+
+
+def add_user(root: Path, user: User) -> None:
+    number, home = user.number, f"/home/{user.name}"
+    for name, line in (
+        ("passwd", f"{user.name}:x:{number}:{number}::{home}:/bin/bash"),
+        ("group", f"{user.name}:x:{number}:"),
+        ("shadow", f"{user.name}:*:19000:0:99999:7:::"),
+    ):
+        with (root / "etc" / name).open("a") as file:
+            file.write(f"{line}\n")
+
+
+def forget_the_build(root: Path) -> None:
+    """Names, sources and logs of the building machine."""
+    for name in ("hostname", "resolv.conf", "machine-id"):
+        (root / "etc" / name).unlink(missing_ok=True)
+    (root / "etc" / "machine-id").touch()
+    for log in (root / "var" / "log").rglob("*"):
+        if log.is_file():
+            log.unlink()
