@@ -1,5 +1,6 @@
 """Renders a role's templates and variables as Ansible would, with the product's own defaults and sources map."""
 
+import json
 import re
 import shlex
 from collections.abc import Iterable
@@ -71,6 +72,9 @@ def environment(kind: type[Environment]) -> Environment:
     made.filters["regex_replace"] = lambda value, pattern, by="": re.sub(pattern, by, value)
     made.filters["regex_search"] = regex_search
     made.filters["quote"] = shlex.quote
+    made.filters["to_json"] = json.dumps
+    made.filters["bool"] = lambda value: str(value).lower() in ("true", "yes", "1")
+    made.filters["extract"] = lambda key, container: container[key]
     return made
 
 

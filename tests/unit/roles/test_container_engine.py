@@ -10,14 +10,15 @@ from tests.unit.roles.rendering import render, value_of
 GPU = [{"vendor": "0x10de", "class": "0x030200", "device": "0x2330"}]
 
 
-def config(version: str, gpus: bool = False) -> dict[str, Any]:
+def config(version: str, gpus: bool = False, **given: Any) -> dict[str, Any]:
+    given.setdefault("ansible_facts", {"distribution": "Debian"})
     lines = [version, "1.1.5+ds1-1+deb12u1", "safe", "here", "distribution"]
     text = render(
         "container_engine",
         "groundcrew.toml",
-        ansible_facts={"distribution": "Debian"},
         container_engine_known={"stdout_lines": lines},
         container_engine_has_gpus=gpus,
+        **given,
     )
     return tomllib.loads(text)
 
@@ -56,6 +57,25 @@ def test_gpus_come_by_cdi_or_else_by_a_handler_of_their_own(version: str, by_cdi
         cri = next(iter(config(version, gpus)["plugins"].values()))
         assert cri.get("enable_cdi", False) is by_cdi
         assert ("nvidia" in cri["containerd"]["runtimes"]) is (gpus and not by_cdi)
+
+
+@pytest.mark.parametrize("version", ["1.6.20~ds1-1", "1.7.28-0ubuntu1", "2.1.0-1"])
+def test_kubernetes_image_of_a_pods_network_is_named_in_the_way_that_this_version_reads(version: str) -> None:
+    assert "pause" not in str(config(version))
+    plugins = config(version, groundcrew_kubernetes=True)["plugins"]
+    if version.startswith("2"):
+        named = plugins["io.containerd.cri.v1.images"]["pinned_images"]["sandbox"]
+    else:
+        named = plugins["io.containerd.grpc.v1.cri"]["sandbox_image"]
+    assert named.startswith("registry.k8s.io/pause:")
+
+
+@pytest.mark.parametrize("version", ["1.6.20~ds1-1", "2.1.0-1"])
+def test_a_container_is_not_asked_to_shield_itself_from_the_killer(version: str) -> None:
+    for kind, is_container in (("docker", True), ("kvm", False)):
+        facts = {"distribution": "Debian", "virtualization_type": kind}
+        runtime = next(iter(config(version, ansible_facts=facts)["plugins"].values()))
+        assert runtime.get("restrict_oom_score_adj", False) is is_container
 
 
 @pytest.mark.parametrize(
