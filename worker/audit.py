@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--log", type=Path, action="append", default=[], help="where seals were written down")
     chosen = parser.parse_args(arguments)
     for file in chosen.log:
-        if not os.access(file, os.R_OK):
+        if file.is_dir() or not os.access(file, os.R_OK):
             stop("--log {file}: there is no such file that you may read.", file=file)
     try:
         return verify(own_settings(), chosen.log)

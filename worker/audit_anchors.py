@@ -51,7 +51,9 @@ def seals_in(lines: Iterable[str]) -> Iterator[tuple[int, str, datetime | None]]
 
 
 def moment_of(text: object) -> datetime | None:
+    """None also for a time without its zone: it names no moment."""
     try:
-        return datetime.fromisoformat(str(text))
+        found = datetime.fromisoformat(str(text))
     except ValueError:
         return None
+    return found if found.tzinfo is not None else None

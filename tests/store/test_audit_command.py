@@ -15,7 +15,7 @@ from tests.builders import actor_of, an_administrator
 from tests.conftest import Clock
 from tests.store.tampering import tamper
 from worker import audit
-from worker.audit_anchors import anchors_in, tell_seal
+from worker.audit_anchors import anchors_in, moment_of, tell_seal
 
 
 @pytest.fixture
@@ -86,8 +86,16 @@ def test_a_changed_entry_is_named_in_korean_too(
     assert "항목 1번" in capsys.readouterr().err
 
 
-def test_a_log_that_is_not_there_is_refused(here: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("text", ["2026-11-21T05:00:00", "", "yesterday", None, 5])
+def test_a_time_that_names_no_moment_is_none(text: object) -> None:
+    assert moment_of(text) is None
+
+
+@pytest.mark.parametrize("place", ["/nonexistent", "/tmp"])
+def test_a_log_that_is_not_there_is_refused(
+    here: Settings, place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
-        audit.main(["verify", "--log", "/nonexistent"])
+        audit.main(["verify", "--log", place])
     assert ended.value.code == 1
-    assert "--log /nonexistent" in capsys.readouterr().err
+    assert f"--log {place}" in capsys.readouterr().err
