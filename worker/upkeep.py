@@ -82,7 +82,7 @@ def places_of(cluster: Cluster) -> Places:
 
 
 def release_operations(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
-    released = release_stuck(cluster)
+    released = release_stuck(cluster, chosen.names[0])
     return {"changed": bool(released), "operations": released}
 
 

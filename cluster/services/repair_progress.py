@@ -1,9 +1,11 @@
 """What the task worker writes about a repair while it runs: under the operation's fence, in one transaction each."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import select, update
+from sqlalchemy.orm import Session
 
 from cluster.domain.people import Actor
 from cluster.domain.repair_runs import Verdict
@@ -11,7 +13,9 @@ from cluster.domain.states import OperationState
 from cluster.services.context import Cluster
 from cluster.services.operations import ask_again, fail_in, finish_in, load_held, ring_operation
 from cluster.services.repair_records import CONSOLE
+from cluster.services.users import service_actor
 from cluster.store.audit import write_entry
+from cluster.store.base import LARGEST_ID
 from cluster.store.operations import Operation
 from cluster.store.repairs import RepairHold, RepairRun
 from cluster.store.users import User
@@ -68,12 +72,16 @@ def finish_run(
         run.verdict, run.playbook_rc, run.checks, run.ended_at = verdict, rc, list(checks), now
         held = update(RepairHold).where(RepairHold.run_id == run.id, RepairHold.released_at.is_(None))
         session.execute(held.values(released_at=now))
-        person = session.get_one(User, run.asked_by)
-        actor = Actor(person.id, run.console_user or person.name, True, CONSOLE if run.console_user else "")
         data = {"name": run.name, "host": run.host, "verdict": verdict.value}
         outcome = "done" if verdict in WELL else "failed"
-        write_entry(session, now, actor, "repair.ended", run.id, outcome, **data)
+        write_entry(session, now, asker_of(session, run), "repair.ended", run.id, outcome, **data)
     cluster.bell.ring("operations", operation.id)
+
+
+def asker_of(session: Session, run: RepairRun) -> Actor:
+    """Whoever clicked; of the installation's own hand at the console, whoever was signed in there."""
+    person = session.get_one(User, run.asked_by)
+    return Actor(person.id, run.console_user or person.name, True, CONSOLE if run.console_user else "")
 
 
 def fail_run(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
@@ -87,18 +95,24 @@ def count_stuck(cluster: Cluster) -> int:
         return len(session.scalars(query).all())
 
 
-def release_stuck(cluster: Cluster) -> list[int]:
-    """Asks again for every operation that was given up; the sweep rings for them. Returns their ids."""
+def release_stuck(cluster: Cluster, number: str) -> list[int]:
+    """Asks again for every operation that was given up, for the repair of this number. Returns their ids."""
     now = cluster.clock()
+    # A run that the console began without the database is no row yet: its record tells who it was.
+    actor = replace(service_actor(cluster), address=CONSOLE)
     with cluster.store.write() as session:
+        known = RepairRun.id == int(number) if int(number) <= LARGEST_ID else RepairRun.record == number
+        run = session.scalar(select(RepairRun).where(known))
+        if run is not None:
+            actor = asker_of(session, run)
         stuck = session.scalars(
             select(Operation).where(Operation.state == OperationState.INTERRUPTED).with_for_update()
         ).all()
         for operation in stuck:
             ask_again(session, operation, now)
-            person = session.get_one(User, operation.requested_by)
-            actor = Actor(person.id, person.name)
-            write_entry(session, now, actor, "operation.retried", operation.id, kind=operation.kind)
+            write_entry(
+                session, now, actor, "operation.retried", operation.id, kind=operation.kind, repair=number
+            )
     for operation in stuck:
         ring_operation(cluster, operation)
     return [operation.id for operation in stuck]

@@ -10,10 +10,12 @@ from cluster.domain.errors import Conflict, Forbidden, NotFound, Refused
 from cluster.domain.people import Actor
 from cluster.domain.repair_runs import Verdict
 from cluster.domain.states import OperationState
-from cluster.services import operations, repairs
+from cluster.services import audit, operations, repairs
 from cluster.services.context import Cluster
 from cluster.services.repair_progress import begin_run, count_stuck, finish_run, release_stuck
+from cluster.services.repair_records import CONSOLE
 from cluster.services.spare_files import delete_leftovers, list_leftovers
+from cluster.services.users import service_actor
 from cluster.store.audit import AuditEntry
 from cluster.store.operations import Operation
 from cluster.store.repairs import RepairRun
@@ -157,10 +159,26 @@ def test_stuck_operations_are_asked_again(cluster: Cluster, chief: Actor) -> Non
                            requested_by=chief.user_id, requested_at=now, state=OperationState.INTERRUPTED,
                            claims=5, error_code="operation.dropped"))  # fmt: skip
     assert count_stuck(cluster) == 1
-    (released,) = release_stuck(cluster)
+    clicker = actor_of(an_administrator(cluster, name="jieun"))
+    (released,) = release_stuck(cluster, ask(cluster, clicker).number)
+    (entry,) = audit.list_entries(cluster, chief, action="operation.retried")
+    assert entry.actor_name == "jieun", "whoever asked for the operation has asked for nothing now"
     assert count_stuck(cluster) == 0
     operation = operations.read_operation(cluster, chief, released)
     assert (operation.state, operation.claims, operation.error_code) == (OperationState.REQUESTED, 0, None)
+
+
+def test_who_is_at_the_console_without_the_database_is_told_by_the_record(
+    cluster: Cluster, chief: Actor
+) -> None:
+    add(cluster, Operation(kind="dataset.delete", queue="general", subject_id=None, workspace_id=None,
+                           requested_by=chief.user_id, requested_at=cluster.clock(),
+                           state=OperationState.INTERRUPTED))  # fmt: skip
+    assert len(release_stuck(cluster, "1234567890123456")) == 1
+    (entry,) = audit.list_entries(cluster, chief, action="operation.retried")
+    assert (entry.actor_name, entry.address, entry.data["repair"]) == (
+        service_actor(cluster).name, CONSOLE, "1234567890123456",
+    )  # fmt: skip
 
 
 def test_only_what_the_forecast_listed_is_deleted(cluster: Cluster, chief: Actor) -> None:
