@@ -53,11 +53,15 @@ def run_repair(cluster: Cluster, operation: Operation) -> None:
     entry = find_entry(cluster, run.name)
     folder = run_folder(cluster, run)
     if not playbooks.has_begun(folder):
+        if end_cancelled(cluster, operation, run):
+            return
         reporter.tell(PREPARE, 0.0)
         python = ensure_ansible(cluster, log_of(cluster, operation))
         reporter.tell(LOOK, 0.0)
         refuse_changed(cluster, entry, run)
         run = look_before(cluster, operation, entry, run)
+        if end_cancelled(cluster, operation, run):
+            return
         play = play_of(cluster, entry, run, folder, python)
         begin(play)
     reporter.tell(PLAY, 0.0)
@@ -65,6 +69,14 @@ def run_repair(cluster: Cluster, operation: Operation) -> None:
     reporter.tell(VERIFY, 0.0)
     verify(cluster, operation, entry, run, end)
     prune_runs(folder.parent)
+
+
+def end_cancelled(cluster: Cluster, operation: Operation, run: RepairRun) -> bool:
+    """Whether a person has thought better of it while it was prepared: then it never begins."""
+    if run.cancel_asked_at is None:
+        return False
+    finish_run(cluster, operation, Verdict.CANCELLED, None, [], code="repair.cancelled_before")
+    return True
 
 
 def begin(play: Play) -> None:
@@ -219,8 +231,13 @@ def verify(cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun,
         )
         return
     checks = wait_for_green(cluster, operation, entry, run, run.started_at or run.asked_at, end)
-    verdict = verdict_of(checks, end.status == "canceled" or run.is_forced)
+    verdict = verdict_of(checks, end.status == "canceled" or is_to_end(cluster, operation))
     finish_run(cluster, operation, verdict, end.rc, checks, host=run.host)
+
+
+def is_to_end(cluster: Cluster, operation: Operation) -> bool:
+    """Also while the checks are waited for, which may take a quarter of an hour."""
+    return read_subject(cluster, operation).cancel_asked_at is not None
 
 
 def did_not_run(entry: Entry, run: RepairRun, end: End) -> bool:
@@ -253,7 +270,8 @@ def wait_for_green(
         seen = look_at_hosts(cluster, entry, run)
         found = run_checks(cluster, entry.repair.checks, since, seen, run.hosts)
         answers = [answer.to_data() for answer in found]
-        if all(answer["is_ok"] for answer in answers) or time.monotonic() > deadline:
+        is_over = time.monotonic() > deadline or is_to_end(cluster, operation)
+        if is_over or all(answer["is_ok"] for answer in answers):
             return answers
         record_checks(cluster, operation, answers)
         time.sleep(1.0)

@@ -19,6 +19,7 @@ SENTENCES = {
     "repair.locked": "Another run holds the lock of {host}. Nothing was done.",
     "repair.vanished": "The process of this run on {host} was killed; what it had left behind was ended.",
     "repair.not_verified": "It ran, and the verification says that {host} is not as it should be.",
+    "repair.cancelled_before": "It was cancelled before it began. Nothing was done.",
     "repair.cancelled": "It was cancelled, and the verification says that {host} is not as it should be.",
     "backup.unreadable": "The database cannot be written out: {problem:why}",
     "backup.pg_dump_failed": "pg_dump ended with exit code {exit_code}.",

@@ -1,0 +1,93 @@
+"""A person who thinks better of it: what has not begun never does, and nobody waits for checks any more."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.domain.people import Actor
+from cluster.domain.repair_checks import Answer
+from cluster.domain.repair_runs import Verdict
+from cluster.services import operations, repairs
+from cluster.services.context import Cluster
+from cluster.store.repairs import RepairRun
+from tests.builders import a_node, actor_of, an_administrator
+from worker.adapters import playbooks
+from worker.tasks import repairs as repair_task
+from worker.tasks.run import run_claimed
+
+
+@pytest.fixture
+def chief(light_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Actor:
+    """Of an installation whose checks are red, and where no playbook runs."""
+    for folder in ("log", "run"):
+        (light_cluster.settings.state_dir / folder).mkdir(exist_ok=True)
+    monkeypatch.setattr(repair_task, "ensure_ansible", lambda cluster, log: Path("/bin/python"))
+    monkeypatch.setattr(
+        repair_task, "run_checks", lambda *_: [Answer(False, "check.portal_answers.not", {"status": None})]
+    )
+    monkeypatch.setattr(playbooks, "begin", begins_nothing)
+    a_node(light_cluster, 2, name="lab-a")
+    return actor_of(an_administrator(light_cluster))
+
+
+def begins_nothing(play: Any) -> None:
+    raise AssertionError("it was begun")
+
+
+def ask(cluster: Cluster, chief: Actor) -> RepairRun:
+    etag = repairs.forecast(cluster, chief, "restart-portal").etag
+    return repairs.request_repair(cluster, chief, "restart-portal", etag, "pages hang")
+
+
+def work(cluster: Cluster, chief: Actor, run: RepairRun) -> tuple[Verdict | None, str | None]:
+    run_claimed(cluster, run.operation_id or 0)
+    operation = operations.read_operation(cluster, chief, run.operation_id or 0)
+    return repairs.read_run(cluster, chief, run.id).verdict, operation.error_code
+
+
+def cancelling(cluster: Cluster, chief: Actor, run: RepairRun, answer: Any) -> Callable[..., Any]:
+    """In place of a step: a person cancels meanwhile."""
+
+    def step(*_: object) -> Any:
+        if repairs.read_run(cluster, chief, run.id).cancel_asked_at is None:
+            repairs.cancel_repair(cluster, chief, run.id)
+        return answer
+
+    return step
+
+
+def test_one_that_is_cancelled_before_anybody_takes_it_up_is_not_even_prepared(
+    light_cluster: Cluster, chief: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repair_task, "ensure_ansible", begins_nothing)
+    run = ask(light_cluster, chief)
+    repairs.cancel_repair(light_cluster, chief, run.id)
+    assert work(light_cluster, chief, run) == (Verdict.CANCELLED, "repair.cancelled_before")
+    ask(light_cluster, chief)  # Its target is free again.
+
+
+def test_one_that_is_cancelled_while_it_is_prepared_never_begins(
+    light_cluster: Cluster, chief: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = ask(light_cluster, chief)
+    step = cancelling(light_cluster, chief, run, Path("/bin/python"))
+    monkeypatch.setattr(repair_task, "ensure_ansible", step)
+    assert work(light_cluster, chief, run) == (Verdict.CANCELLED, "repair.cancelled_before")
+
+
+def test_nobody_waits_for_checks_after_a_cancellation(
+    light_cluster: Cluster, chief: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = ask(light_cluster, chief)
+    folder = repair_task.run_folder(light_cluster, run)
+    folder.mkdir(parents=True)
+    (folder / "started").touch()
+    (folder / "exit.json").write_text(json.dumps({"end": "ran", "rc": 0, "status": "successful"}))
+    red = [Answer(False, "check.portal_answers.not", {"status": None})]
+    monkeypatch.setattr(repair_task, "run_checks", cancelling(light_cluster, chief, run, red))
+    monkeypatch.setattr(repair_task, "patience_of", lambda entry: 3600.0)
+    monkeypatch.setattr(repair_task.time, "sleep", begins_nothing)
+    assert work(light_cluster, chief, run) == (Verdict.CANCELLED, "repair.cancelled")
