@@ -3,6 +3,7 @@
 import io
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text, update
@@ -100,6 +101,20 @@ def test_a_database_that_answers_in_part_leaves_the_menu_standing(
     assert "restart-api" in [each.name for each in console.look_and_show()]
     assert "no such table" in console.stand.database
     assert "Database  does not answer" in capsys.readouterr().out
+
+
+def test_a_catalogue_with_a_broken_file_is_said_and_the_menu_stands(
+    console: Console, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "repairs").mkdir()
+    (tmp_path / "repairs" / "own.yml").write_text("title: [")
+    (tmp_path / "playbooks" / "repair").mkdir(parents=True)
+    (tmp_path / "playbooks" / "repair" / "own.yml").write_text("[]")
+    console.cluster = replace(
+        console.cluster, settings=replace(console.cluster.settings, ansible_dir=tmp_path)
+    )
+    assert console.look_and_show() == []
+    assert "own.yml" in capsys.readouterr().out
 
 
 def test_a_run_that_was_given_up_is_gone_on_with(console: Console, types: Types) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from cluster.bell import SilentBell
 from cluster.domain.errors import Conflict, GroundcrewError
 from cluster.domain.people import Actor
-from cluster.domain.repairs import Repair, check_typed
+from cluster.domain.repairs import CatalogueBroken, Repair, check_typed
 from cluster.domain.states import OperationState
 from cluster.services.context import Cluster
 from cluster.services.operations import retry_operation
@@ -98,6 +98,9 @@ class Console:
         except SQLAlchemyError as error:
             self.stand = replace(self.stand, database=problem_of(error))
             return self.show()
+        except CatalogueBroken as error:
+            complain_of(self.cluster, error)
+            return []
 
     def look(self) -> None:
         """What this console did without the database is finished and read in, once it can be."""
