@@ -135,6 +135,7 @@ RULES: dict[str, Rule] = {
     "repairs.run": Rule.ADMINISTRATOR,
     "repairs.cancel": Rule.ADMINISTRATOR,
     "backups.page": Rule.ADMINISTRATOR,
+    "backups.make": Rule.ADMINISTRATOR,
     "access_log.page": Rule.ADMINISTRATOR,
     "access_log.days": Rule.ADMINISTRATOR,
     "access_log.day": Rule.ADMINISTRATOR,

@@ -10,8 +10,9 @@ from typing import Any
 from sqlalchemy import select
 
 from cluster.domain.backups import TOO_OLD, Problem, last_due, owed, parse_problem
+from cluster.domain.errors import Conflict
 from cluster.domain.people import Actor
-from cluster.domain.permissions import require_administrator
+from cluster.domain.permissions import require_administrator, require_person
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
 from cluster.services.leases import Held, check_lease
@@ -22,6 +23,7 @@ from cluster.store.leases import Fact
 from cluster.store.operations import Operation
 
 NIGHTLY = "backup_nightly"
+OPEN = (OperationState.REQUESTED, OperationState.RUNNING)
 NAME = re.compile(r"groundcrew-\d{8}-\d{6}\.sql\.zst")
 LARGEST_MANIFEST = 256 * 1024
 
@@ -112,6 +114,22 @@ def request_nightly(cluster: Cluster, held: Held) -> Operation | None:
             write_entry(session, now, actor, "backup.asked", operation.id)
     if operation is not None:
         ring_operation(cluster, operation)
+    return operation
+
+
+def request_backup(cluster: Cluster, actor: Actor) -> Operation:
+    """Made and proved as those of the nights are. Raises Forbidden, Conflict where one is under way."""
+    require_administrator(actor)
+    require_person(actor)
+    now = cluster.clock()
+    under_way = select(Operation.id).where(Operation.kind == OperationKind.BACKUP, Operation.state.in_(OPEN))
+    with cluster.store.write(lock="backup") as session:
+        number = session.scalar(under_way.limit(1))
+        if number is not None:
+            raise Conflict("backup.under_way", operation=number)
+        operation = request_operation(session, OperationKind.BACKUP, None, actor, now)
+        write_entry(session, now, actor, "backup.asked", operation.id)
+    ring_operation(cluster, operation)
     return operation
 
 

@@ -1,18 +1,26 @@
 """Backups: which there are, how old, whether a restore has proved them, how large, and where they lie."""
 
-from flask import Blueprint, render_template
+from flask import Blueprint, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from cluster.domain.backups import next_due
+from cluster.domain.errors import Conflict
+from cluster.domain.repairs import Installation
 from cluster.services import backups
-from cluster.services.repair_catalogue import has_repairs
+from cluster.services.repair_catalogue import has_repairs, installation_of
+from portal import forms
 from portal.current import current_actor, current_cluster, is_fragment
+from portal.saying import say_error
 
 blueprint = Blueprint("backups", __name__)
 
 
 @blueprint.get("/repairs/backups")
 def page() -> ResponseReturnValue:
+    return render()
+
+
+def render(problem: str = "") -> str:
     cluster, actor = current_cluster(), current_actor()
     settings = cluster.settings
     kept = backups.list_backups(cluster, actor)
@@ -24,5 +32,18 @@ def page() -> ResponseReturnValue:
         next_at=next_at,
         folder=settings.backups,
         copy_to=settings.backup_copy,
+        problem=problem,
         can_repair=has_repairs(cluster),
+        makes_itself=installation_of(cluster.settings) is Installation.SERVERS,
     )
+
+
+@blueprint.post("/repairs/backups")
+def make() -> ResponseReturnValue:
+    """On servers; in the embedded set a repair does it."""
+    try:
+        forms.expect()
+        operation = backups.request_backup(current_cluster(), current_actor())
+    except Conflict as conflict:
+        return render(say_error(conflict)), 409
+    return redirect(url_for("operations.page", operation_id=operation.id), 303)

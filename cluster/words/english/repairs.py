@@ -35,6 +35,7 @@ SENTENCES = {
     "restore.newer": "{name} is of a newer Groundcrew: its migration is {found}, this one knows {known}.",
     "restore.in_use": "{count:number} connections use the database: services still run.",
     "restore.not_taken": "PostgreSQL did not take it: {problem}. What was there is as it was.",
+    "backup.under_way": "A backup is under way already: operation {operation}.",
     "backup.none": "There is no backup in {folder}.",
     "backup.disk_full": "The disk became full before the backup was done: {folder} or that of the database.",
     "backup.no_room": "A backup needs {needed:bytes} on the disk, and {free:bytes} are free.",

@@ -1,11 +1,15 @@
 """The page of backups: state, age, size and place of each, in both languages, for administrators alone."""
 
+import re
 from dataclasses import replace
 from datetime import time, timedelta
 from typing import Any
 
 import pytest
 
+from cluster.domain.states import OperationKind
+from cluster.services import operations
+from tests.builders import actor_of
 from tests.unit.pages.conftest import Lab
 from worker.backups.dump import write_manifest
 
@@ -65,6 +69,30 @@ def test_repairs_and_the_attention_line_lead_there(lab: Lab) -> None:
     browser = lab.browser(lab.administrator)
     assert 'href="/repairs/backups"' in browser.get("/repairs").text
     assert 'href="/repairs/backups"' in browser.get("/").text
+
+
+def test_on_servers_a_backup_is_asked_for_on_the_page_once_at_a_time(lab: Lab) -> None:
+    lab.app.extensions["cluster"] = replace(
+        lab.cluster, settings=replace(lab.cluster.settings, launcher="systemd")
+    )
+    browser = lab.browser(lab.administrator)
+    page = browser.get("/repairs/backups").text
+    assert (
+        "Back up now" in page and "/repairs/back-up-now" not in page and "/repairs/verify-backup" not in page
+    )
+    answer = browser.post("/repairs/backups")
+    assert answer.status_code == 303
+    operation, *_ = operations.list_operations(lab.cluster, actor_of(lab.administrator))
+    assert operation.kind == OperationKind.BACKUP and answer.location.endswith(f"/operations/{operation.id}")
+    again = browser.post("/repairs/backups")
+    assert again.status_code == 409 and f"under way already: operation {operation.id}" in again.text
+    assert lab.browser(lab.seoyeon).post("/repairs/backups").status_code == 403
+
+
+def test_every_way_on_the_page_leads_somewhere(lab: Lab) -> None:
+    browser = lab.browser(lab.administrator)
+    ways = re.findall(r'href="(/repairs/[^"]+)"', browser.get("/repairs/backups").text)
+    assert {browser.get(way).status_code for way in ways} == {200} and "/repairs/back-up-now" in ways
 
 
 def test_nobody_else_sees_them(lab: Lab) -> None:

@@ -12,7 +12,11 @@ ROWS = {"code": "broken.other_rows", "data": {"table": "jobs", "found": 1, "expe
 @pytest.mark.parametrize(
     ("problem", "english", "korean"),
     [
-        (ROWS, "jobs has 1 row, its manifest says 2.", "jobs에 1행 있는데 목록 파일에는 2행으로 적혀 있습니다."),
+        (
+            ROWS,
+            "jobs has 1 row, its manifest says 2.",
+            "jobs에 1행 있는데 목록 파일에는 2행으로 적혀 있습니다.",
+        ),
         ("its SHA-256 differs", "its SHA-256 differs", "이전 버전의 기록: its SHA-256 differs"),
     ],
     ids=["today's", "of an older version"],
