@@ -77,14 +77,15 @@ class OldEpochs:
         self.epochs = list(epochs)
         self.own_key = key_id_of(key)
         self.running = hashlib.sha256()
+        self.last = max((epoch.seal for epoch in self.epochs), default=0)
         self.spoken_for = max((epoch.seal for epoch in self.epochs if epoch.is_ours), default=0)
 
     def is_old(self, seal: Seal) -> bool:
         """Whether it cannot be checked by itself, and its epoch's digest has to."""
         return seal.key_id != self.own_key and seal.number <= self.spoken_for
 
-    def hear(self, seal: Seal, before: Seal | None, entries: list[Mapping[str, Any]]) -> Found | None:
-        if not self.epochs:
+    def hear(self, seal: Seal, before: Seal | None, entries: Iterable[Mapping[str, Any]]) -> Found | None:
+        if seal.number > self.last:
             return None
         add_to(self.running, seal, entries)
         wrong = check_seal_alone(seal, before)
@@ -104,8 +105,6 @@ class OldEpochs:
 
 
 def add_to(running: "hashlib._Hash", seal: Seal, entries: Iterable[Mapping[str, Any]]) -> None:
-    running.update(
-        canonical([seal.number, seal.key_id, [list(line) for line in seal.lines], seal.previous, seal.mac])
-    )
+    running.update(canonical([seal.number, seal.key_id, seal.lines, seal.previous, seal.mac]))
     for entry in entries:
         running.update(canonical(entry))

@@ -36,6 +36,24 @@ def test_an_untouched_audit_is_whole(sealed: Cluster) -> None:
     assert standing.checked_at == sealed.clock()
 
 
+@pytest.mark.parametrize("part", [0, 1, 123_456], ids=["whole second", "least part", "some part"])
+def test_the_moment_of_an_entry_is_covered_to_its_last_digit(
+    sealed: Cluster, clock: Clock, part: int
+) -> None:
+    with sealed.store.write() as session:
+        write_entry(
+            session, clock.now.replace(microsecond=part), actor_of(an_administrator(sealed)), "job.stopped", 1
+        )
+    clock.move(minutes=2)
+    assert seal_entries(sealed) == 1
+    assert check_audit(sealed, []).found is None
+    moved = clock.now.replace(microsecond=part) - timedelta(minutes=2, microseconds=1)
+    zone = "" if sealed.store.is_sqlite else "+00:00"
+    tamper(sealed.store, f"UPDATE audit_entries SET at = '{moved:%Y-%m-%d %H:%M:%S.%f}{zone}' WHERE id = 6")
+    found = check_audit(sealed, []).found
+    assert found is not None and (found.code, found.data["entry"]) == ("audit.entry_edited", 6)
+
+
 def test_what_is_not_settled_is_sealed_later(sealed: Cluster, clock: Clock) -> None:
     with sealed.store.write() as session:
         write_entry(session, clock.now, actor_of(an_administrator(sealed)), "job.stopped", 1)

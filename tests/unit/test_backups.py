@@ -15,11 +15,12 @@ from cluster.domain.backups import Problem
 from cluster.domain.errors import Unavailable
 from cluster.services.backups import read_backups
 from cluster.services.context import Cluster
-from tests.builders import a_workspace, an_administrator
+from cluster.store.audit import write_entry
+from tests.builders import a_workspace, actor_of, an_administrator
 from worker.backups import keep
 from worker.backups.dump import make_backup, write_manifest
 from worker.backups.restore import prove_newest
-from worker.backups.sqlite import SqliteDatabase
+from worker.backups.sqlite import TOGETHER, SqliteDatabase
 
 NOW = datetime(2026, 11, 20, 18, 0, tzinfo=UTC)
 
@@ -53,6 +54,39 @@ def test_a_restored_backup_has_every_row(lab: Cluster) -> None:
     (backup,) = read_backups(lab.settings.backups)
     assert backup.restored_at == NOW
     assert list((lab.settings.state_dir / "database").iterdir()) == []
+
+
+def test_rows_of_a_table_are_read_back_together_and_each_has_a_line(lab: Cluster) -> None:
+    person = actor_of(an_administrator(lab))
+    with lab.store.write() as session:
+        for number in range(TOGETHER + 1):
+            write_entry(session, NOW, person, "job.stopped", number, note="a line\n); VALUES;\nmore")
+    _, file = made(lab)
+    text = subprocess.run(["zstd", "-dc", str(file)], capture_output=True, text=True, check=True).stdout
+    assert text.count('INSERT INTO "audit_entries" VALUES(') == 2
+    assert len([line for line in text.splitlines() if "'job.stopped'" in line]) == TOGETHER + 1
+    proved = prove_newest(lab.settings, NOW)
+    assert (proved["problem"], proved["rows"]["audit_entries"]) == ("", TOGETHER + 1)
+
+
+def test_who_writes_meanwhile_waits_for_nothing_and_its_commit_is_in_the_file_afterwards(
+    lab: Cluster,
+) -> None:
+    """Else the next commit would have to take in all that was written while the backup read."""
+    database = SqliteDatabase(lab.settings)
+    with closing(sqlite3.connect(database.file)) as living:  # A service that runs: closing takes nothing in.
+        living.execute("SELECT count(*) FROM users").fetchone()
+        with database.reading() as reading:
+            a_workspace(lab, name="meanwhile")
+            text = b"".join(reading.pieces)
+        alone = lab.settings.state_dir / "without its log.db"
+        alone.write_bytes(database.file.read_bytes())
+    assert b"'vision'" in text and b"'meanwhile'" not in text
+    with closing(sqlite3.connect(alone)) as found:
+        assert found.execute("SELECT name FROM workspaces ORDER BY id").fetchall() == [
+            ("vision",),
+            ("meanwhile",),
+        ]
 
 
 def test_what_a_killed_backup_has_left_goes_with_the_next_one(lab: Cluster) -> None:

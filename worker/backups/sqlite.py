@@ -4,10 +4,10 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from cluster.crash_points import outside
 from cluster.settings import Settings
@@ -17,6 +17,7 @@ from worker.backups.content import BackupBroken, read_content
 from worker.backups.disk import check_words
 from worker.backups.kinds import Reading
 
+TOGETHER = 100
 BEFORE = ("PRAGMA synchronous=OFF",)
 """What is lost with the machine is a scratch database; one that is to stay is flushed at its end."""
 
@@ -61,19 +62,17 @@ class SqliteDatabase:
 
     @contextmanager
     def reading(self) -> Iterator[Reading]:
-        """Writers wait only for the copy's own read: the text is made from a copy beside the database."""
-        copy = self.folder / f".backup-{os.getpid()}.db"
-        try:
-            with closing(sqlite3.connect(self.file)) as connection:
-                connection.execute("VACUUM INTO ?", (str(copy),))
-            store = Store(f"sqlite:///{copy}")
-            with closing(store), store.look() as connection:
+        """All of it in one transaction that reads: who writes meanwhile appends to the write-ahead log.
+
+        Afterwards that log is taken in here, or the next commit would have to, and its writer would wait.
+        """
+        store = Store(f"sqlite:///{self.file}")
+        with closing(store), closing(sqlite3.connect(self.file)) as living:
+            with store.look() as connection:
                 content = read_content(connection)
-            with closing(sqlite3.connect(copy)) as connection:
-                yield Reading(content, (line.encode() + b"\n" for line in connection.iterdump()))
-        finally:
-            for suffix in ("", "-journal", "-wal", "-shm"):
-                copy.with_name(copy.name + suffix).unlink(missing_ok=True)
+                driver: Any = connection.connection.driver_connection
+                yield Reading(content, (text.encode() for text in gather(driver.iterdump())))
+            living.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     @contextmanager
     def scratch(self) -> Iterator[SqliteScratch]:
@@ -115,6 +114,24 @@ class SqliteDatabase:
             path.unlink(missing_ok=True)
         for drill in self.folder.glob(".drill-*"):
             shutil.rmtree(drill, ignore_errors=True)
+
+
+def gather(found: Iterable[str]) -> Iterator[str]:
+    """Up to `TOGETHER` rows of a table in one statement, each on its own line: read back in half the time."""
+    head, rows = "", 0
+    for statement in found:
+        begin, _, row = statement.partition(" VALUES")
+        is_row = bool(row) and begin.startswith('INSERT INTO "')
+        goes_on = is_row and begin == head and rows < TOGETHER
+        if head and not goes_on:
+            yield ";\n"
+        if not is_row:
+            yield f"{statement}\n"
+        else:
+            yield f",\n{row[:-1]}" if goes_on else statement[:-1]
+        head, rows = (begin, rows + 1 if goes_on else 1) if is_row else ("", 0)
+    if head:
+        yield ";\n"
 
 
 def flush(path: Path) -> None:
