@@ -50,7 +50,7 @@ RETURN = r"""
 kubernetes:
   description: >
     is_member, is_begun (an interrupted beginning), is_foreign (a Kubernetes that we did not make), cgroup (1 or 2),
-    swap_bytes, containerd (its version), certificates (days left by name), kubelet (what /healthz answered, or
+    swap_bytes, containerd (its version), gpu_model, certificates (days left by name), kubelet (what /healthz answered, or
     null), api and etcd (the same on the control plane), nodes and workloads (by name), unready (what of that is not
     as wanted), problem (what kubectl said instead).
   type: dict
@@ -177,6 +177,16 @@ def read_containerd() -> str:
     return found[1] if found else ""
 
 
+def read_gpu_model() -> str:
+    """As nvidia-smi calls the first one; empty where it does not answer."""
+    command = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.splitlines()[0].strip() if done.returncode == 0 and done.stdout else ""
+
+
 def read_swap() -> int:
     lines = Path("/proc/swaps").read_text().splitlines()[1:]
     return sum(int(line.split()[2]) * 1024 for line in lines)
@@ -195,6 +205,7 @@ def main() -> None:
         "cgroup": 2 if os.path.exists("/sys/fs/cgroup/cgroup.controllers") else 1,
         "swap_bytes": read_swap(),
         "containerd": read_containerd(),
+        "gpu_model": read_gpu_model(),
         "certificates": read_certificates(),
         "kubelet": answer("http://127.0.0.1:10248/healthz"),
     }

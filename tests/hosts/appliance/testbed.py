@@ -19,6 +19,8 @@ from tests.hosts.appliance.host_image import docker
 
 BOOTS_WITHIN = 120
 """Seconds."""
+NOBODY = "192.0.2.53"
+"""An address of documentation (RFC 5737)."""
 RIGHTS = (
     *("--cgroupns", "private", "--cap-add", "ALL", "--cap-drop", "SYS_RESOURCE", "--cap-drop", "SYS_TIME"),
     *("--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined"),
@@ -72,6 +74,10 @@ class Testbed:
     hosts: dict[str, Host] = field(default_factory=dict)
     subnet: str = ""
     """The first three numbers of every host's address."""
+    is_alone: bool = False
+    """Whether no host has a way out: no default route, and a nameserver that nobody answers for."""
+    shares: int = 0
+    """Part of the processors, 1024 being everybody's; 0: as everybody."""
 
     __test__ = False
 
@@ -82,6 +88,10 @@ class Testbed:
     @property
     def network(self) -> str:
         return f"{self.name}-net"
+
+    @property
+    def nameserver(self) -> str:
+        return NOBODY if self.is_alone else nameserver()
 
     def open(self) -> None:
         self.close()
@@ -95,7 +105,8 @@ class Testbed:
         mtu = f"com.docker.network.driver.mtu={read_mtu()}"
         for number in range(1, 255):
             three = f"10.213.{number}"
-            words = ("network", "create", "--label", self.name, "-o", mtu, "--subnet", f"{three}.0/24")
+            alone = ("--internal",) if self.is_alone else ()
+            words = ("network", "create", "--label", self.name, *alone, "-o", mtu, "--subnet", f"{three}.0/24")
             done = docker(*words, self.network, check=False)
             if done.returncode == 0:
                 return three
@@ -155,7 +166,8 @@ class Testbed:
         ]
         return [
             *("--hostname", full, "--network", self.network, "--label", self.name, *RIGHTS, *lent),
-            *("--restart", "unless-stopped", "-e", f"HOST_DNS={nameserver()}"),
+            *("--restart", "unless-stopped", "-e", f"HOST_DNS={self.nameserver}"),
+            *(("--cpu-shares", str(self.shares)) if self.shares else ()),
             *("-e", f"HOST_KEY={self.key.with_suffix('.pub').read_text().strip()}"),
         ]
 
@@ -202,9 +214,11 @@ def nameserver() -> str:
 
 
 @contextmanager
-def testbed(name: str, image: str, folder: Path, cache: Path) -> Iterator[Testbed]:
+def testbed(
+    name: str, image: str, folder: Path, cache: Path, is_alone: bool = False, shares: int = 0
+) -> Iterator[Testbed]:
     """GROUNDCREW_KEEP_HOSTS=1 leaves the hosts, to look at them after a failure."""
-    bed = Testbed(name, image, folder, cache)
+    bed = Testbed(name, image, folder, cache, is_alone=is_alone, shares=shares)
     bed.open()
     try:
         yield bed
