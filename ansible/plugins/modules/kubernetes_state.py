@@ -50,9 +50,9 @@ RETURN = r"""
 kubernetes:
   description: >
     is_member, is_begun (an interrupted beginning), is_foreign (a Kubernetes that we did not make), cgroup (1 or 2),
-    swap_bytes, containerd (its version), gpu_model, certificates (days left by name), kubelet (what /healthz answered, or
-    null), api and etcd (the same on the control plane), nodes and workloads (by name), unready (what of that is not
-    as wanted), problem (what kubectl said instead).
+    swap_bytes, containerd (its version), gpu_model, certificates (days left by name), kubelet (what /healthz
+    answered, or null), api and etcd (the same on the control plane), nodes and workloads (by name), unready (what of
+    that is not as wanted), problem (what kubectl said instead).
   type: dict
   returned: always
 """
