@@ -1,7 +1,7 @@
 # What a person types. Everything begins with the distribution's own Python; see docs/install/one-machine.md.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help up down status reset restore support console audit ansible test test-all test-hosts test-repairs bench crash sure lock python
+.PHONY: help up down status reset restore support console audit ansible test test-all test-hosts test-repairs bench crash sure bundle lock python
 
 CLEAN := env -u PYTHONPATH -u PYTHONHOME -u VIRTUAL_ENV
 BOOTSTRAP := $(CLEAN) /usr/bin/python3 -B -m worker.embedded.bootstrap
@@ -66,6 +66,9 @@ bench: python  ## the queue measured beside Slurm, HyperQueue and RQ (20 min, id
 
 crash: python  ## a death at every commit and outside call, on both databases; writes docs/measurements
 	@$(BOOTSTRAP) with-test-machine python -m tests.crash
+
+bundle: python  ## an offline bundle of all that site.yml installs, in FOLDER=… (about an hour the first time)
+	@$(BOOTSTRAP) with-tools python -m worker.bundle build $(or $(FOLDER),/srv/groundcrew-bundle)
 
 sure: python  ## what to run before a push: ansible-lint, yamllint, ruff, mypy, import contracts, unit tests
 	@$(BOOTSTRAP) with-tools python -m tests.run sure unit pages

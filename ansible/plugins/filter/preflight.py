@@ -114,7 +114,8 @@ def about_room(document: Document, options: Mapping[str, Any]) -> Iterator[Findi
 
 def about_network(document: Document, options: Mapping[str, Any]) -> Iterator[Finding]:
     unknown = sorted(name for name, known in document["resolves"].items() if not known)
-    if unknown:
+    # Whoever installs from a bundle asks no nameserver.
+    if unknown and not options.get("has_bundle"):
         yield fatal(
             "dns",
             f"This host cannot look up {', '.join(unknown)}, from where its packages come.",

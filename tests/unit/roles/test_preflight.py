@@ -131,6 +131,7 @@ def test_what_is_wrong_is_named_alone(
     [
         ({"listeners": {"443": "nginx"}}, {}),
         ({"listeners": {"443": "apache2"}}, {"is_master": False}),
+        ({"resolves": {"deb.debian.org": False}}, {"has_bundle": True}),
         ({"time": 1004.0}, {}),
         ({"pci": [GPU]}, {}),
         ({"system": {"id": "ubuntu", "version": "24.04", "name": "Ubuntu"}, "python": "3.12"}, {}),

@@ -21,6 +21,7 @@ OWN = ("unix://", "postgresql+psycopg://", "http://unix:")
 PROBES = {
     "container_engine : Look at what is here and what apt offers",
     "base : Find accounts that were not here before",
+    "bundle : Read the bundle, whole where this host does not know it yet",
     "training_environment : Look whether it stands",
     "nvidia_driver : Find initial RAM disks that are older than that",
     "closing : Read the versions of what came with it",

@@ -1,0 +1,71 @@
+"""What a bundle is made of stands in the sources map, and every place that repeats a part of it agrees."""
+
+import re
+from pathlib import Path
+
+import yaml
+
+from worker.bundle.go_programs import FOLDERS, OWN, PROGRAMS, module_of
+from worker.bundle.images import RECIPES
+from worker.bundle.manifests import TAKEN, join
+from worker.bundle.sources import read_sources
+
+ROOT = Path(__file__).parents[3]
+SOURCES = read_sources()
+NAMES = re.compile(r"names: \[([^\]]*)\]")
+
+
+def test_every_program_is_pinned_by_version_and_sum() -> None:
+    for program in PROGRAMS:
+        module = module_of(program, SOURCES.modules)
+        pinned = (FOLDERS / program.folder / "go.mod").read_text()
+        if module is None:
+            assert program.package == OWN and (FOLDERS / program.folder / "main.go").exists()
+            continue
+        assert f"{module.path} {module.version}" in pinned, program.name
+        assert f"{module.path} {module.version} h1:" in (FOLDERS / program.folder / "go.sum").read_text()
+
+
+def test_every_image_of_the_map_is_built_of_programs_that_are() -> None:
+    assert {recipe.image for recipe in RECIPES} == set(SOURCES.images)
+    built = {program.name for program in PROGRAMS}
+    assert {name for recipe in RECIPES for name in recipe.programs.values()} <= built
+
+
+def test_every_manifest_of_the_map_is_taken_from_a_module() -> None:
+    assert set(TAKEN) == set(SOURCES.manifests)
+    assert {taken.module for taken in TAKEN.values()} <= set(SOURCES.modules)
+
+
+def test_images_carry_the_versions_that_are_built() -> None:
+    for name in ("kube_apiserver", "kube_controller_manager", "kube_scheduler", "kube_proxy"):
+        assert SOURCES.images[name].endswith(f":v{SOURCES.kubernetes}")
+    assert SOURCES.kubernetes_packages.startswith(f"{SOURCES.kubernetes}-")
+    assert SOURCES.repository.uri.endswith(f"/v{SOURCES.kubernetes.rpartition('.')[0]}/deb/")
+    tags = {"coredns": "coredns", "flannel": "flannel", "kueue": "kueue"} | {
+        "mpi_operator": "mpi-operator",
+        "nvidia_device_plugin": "nvidia-device-plugin",
+        "rdma_device_plugin": "rdma-shared-device-plugin",
+    }
+    for image, module in tags.items():
+        tag = SOURCES.images[image].rpartition(":")[2]
+        assert tag.removeprefix("v") == SOURCES.modules[module].version.removeprefix("v")
+    etcd = SOURCES.images["etcd"].rpartition(":")[2]
+    assert SOURCES.modules["etcd"].version == f"v{etcd.partition('-')[0]}"
+
+
+def test_every_package_that_a_role_names_comes_with_the_bundle() -> None:
+    named = set()
+    for file in (ROOT / "roles").glob("*/tasks/*.yml"):
+        text = file.read_text()
+        for task in re.findall(r"present_packages:\n\s+" + NAMES.pattern, text):
+            named |= {each.strip().strip('"').partition(">=")[0] for each in task.split(",")}
+    inbox = yaml.safe_load((ROOT / "inventory/group_vars/all/sources.yml").read_text())
+    named |= set(inbox["groundcrew_sources"]["mofed"]["inbox"]["packages"])
+    assert {"python3-venv", "nginx-light", "runc", "perftest"} <= named
+    assert named <= set(SOURCES.distribution)
+
+
+def test_an_image_without_a_tag_gets_the_one_of_the_map() -> None:
+    text = join(["kind: A\nimage: ghcr.io/x/plugin\n", "- image: ghcr.io/x/plugin:v1"], "ghcr.io/x/plugin:v2")
+    assert text == "kind: A\nimage: ghcr.io/x/plugin:v2\n---\n- image: ghcr.io/x/plugin:v1\n"

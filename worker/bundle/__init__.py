@@ -1,0 +1,1 @@
+"""The offline bundle: collected on a machine that reaches its sources, verified, compared, installed from."""

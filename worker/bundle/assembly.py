@@ -1,0 +1,91 @@
+"""Puts what was collected into a bundle's folder; the manifest comes last, and the folder is renamed to its place."""
+
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from worker.bundle import check, licences
+from worker.bundle.index import write_index
+from worker.bundle.manifest import Entry, Kind, entry_of, new_manifest, safe_name, write_manifest
+from worker.bundle.workshop import CollectingFailed, Workshop
+
+
+@dataclass
+class Assembly:
+    """A bundle in the making."""
+
+    folder: Path
+    shop: Workshop
+    entries: list[Entry] = field(default_factory=list)
+
+    def add(
+        self, file: Path, place: str, kind: Kind, *, name: str, version: str, licence: str, source: str
+    ) -> None:
+        """A copy, so that nothing that happens to a bundle happens to what the next one is made of."""
+        target = self.folder / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, target)
+        target.chmod(0o644)
+        entry = entry_of(
+            self.folder, target, kind, name=name, version=version, licence=licence, source=source
+        )
+        self.entries.append(entry)
+
+    def add_deb(
+        self, file: Path, place: str, *, name: str, version: str, source: str, licence: str = ""
+    ) -> None:
+        licence = licence or licence_of_deb(file)
+        self.add(file, place, Kind.DEB, name=name, version=version, licence=licence, source=source)
+
+    def add_image(self, archive: Path, reference: str, *, licence: str, version: str, source: str) -> None:
+        place = f"images/{safe_name(reference)}.tar"
+        self.add(archive, place, Kind.IMAGE, name=reference, version=version, licence=licence, source=source)
+
+    def index(self, system: str, moment: datetime) -> None:
+        for file in write_index(self.folder / "apt" / system, system, moment, self.shop):
+            made = {"name": file.name, "version": "", "licence": "", "source": "this product"}
+            self.entries.append(entry_of(self.folder, file, Kind.INDEX, **made))
+
+
+@contextmanager
+def assembling(
+    target: Path, shop: Workshop, collector: str, product: str, systems: list[str], now: datetime
+) -> Iterator[Assembly]:
+    """A new bundle takes the place of the one that stood there; where collecting fails, that one stays."""
+    if target.exists() and any(target.iterdir()) and not (target / check.MANIFEST).exists():
+        raise CollectingFailed(f"{target} is not empty and holds no bundle: name another folder.")
+    building = target.with_name(f"{target.name}.building")
+    shutil.rmtree(building, ignore_errors=True)
+    building.mkdir(parents=True)
+    building.chmod(0o755)
+    assembly = Assembly(building, shop)
+    yield assembly
+    write_manifest(building, new_manifest(product, now, collector, systems, assembly.entries))
+    subprocess.run(["/usr/bin/sync", "-f", building], check=True)
+    shutil.rmtree(target, ignore_errors=True)
+    building.rename(target)
+
+
+def licence_of_deb(file: Path) -> str:
+    """From the package's own debian/copyright."""
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", file], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        found = licences.UNKNOWN
+        with tarfile.open(fileobj=process.stdout, mode="r|") as content:
+            for info in content:
+                if (
+                    info.isreg()
+                    and info.name.startswith("./usr/share/doc/")
+                    and info.name.endswith("/copyright")
+                ):
+                    reader = content.extractfile(info)
+                    assert reader is not None
+                    found = licences.of_copyright(reader.read().decode("utf-8", "replace"))
+        # dpkg-deb says that nobody reads on where the rest is not needed; it is read above to its end.
+        process.stdout.read()
+    return found

@@ -1,0 +1,99 @@
+"""Whether a bundle is what its manifest says. Standard library only: hosts run this file alone."""
+
+import argparse
+import hashlib
+import json
+import platform
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+
+
+class NoBundle(Exception):
+    """Not a bundle, or not one that this version understands; says why."""
+
+
+def read(folder: Path, name: str = MANIFEST) -> dict[str, Any]:
+    """The manifest, or a copy of one under another name; raises NoBundle."""
+    file = folder / name
+    try:
+        found: Any = json.loads(file.read_text())
+    except FileNotFoundError as error:
+        raise NoBundle(f"{folder} holds no bundle: {name} is missing") from error
+    except (OSError, ValueError) as error:
+        raise NoBundle(f"{file} cannot be read: {error}") from error
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise NoBundle(f"{file} is not a manifest of format {FORMAT}")
+    return found
+
+
+def find_faults(folder: Path, manifest: dict[str, Any], whole: bool = True) -> Iterator[str]:
+    """A sentence for each file that is missing, changed or more than there should be.
+
+    Without `whole` only the sizes are compared, which takes no time.
+    """
+    listed = set()
+    for entry in manifest["files"]:
+        path = folder / entry["path"]
+        listed.add(entry["path"])
+        if path.is_symlink() or not path.is_file():
+            yield f"{entry['path']} is missing"
+        elif path.stat().st_size != entry["size"]:
+            yield f"{entry['path']} has {path.stat().st_size} bytes, not {entry['size']}"
+        elif whole and sha256_of(path) != entry["sha256"]:
+            yield f"{entry['path']} is not what was collected: its SHA-256 differs"
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if name != MANIFEST and name not in listed and (path.is_symlink() or not path.is_dir()):
+            yield f"{name} is not in the manifest"
+
+
+def find_age(manifest: dict[str, Any], installed: dict[str, Any]) -> Iterator[str]:
+    """A sentence where what is installed is newer."""
+    if manifest["made"] < installed["made"]:
+        yield f"bundle {manifest['version']} is older than {installed['version']}, which is installed here"
+
+
+def this_system() -> str:
+    """As debian-12."""
+    release = platform.freedesktop_os_release()
+    return f"{release['ID']}-{release.get('VERSION_ID', '')}"
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def main(arguments: list[str]) -> int:
+    """Prints the faults and ends with 1, or `whole` and the version; `known` where this very bundle was read before."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--installed", type=Path, help="the manifest that was installed last")
+    parser.add_argument("--here", action="store_true", help="it must have packages for this machine")
+    parser.add_argument("--may-be-older", action="store_true")
+    chosen = parser.parse_args(arguments)
+    try:
+        manifest = read(chosen.folder)
+    except NoBundle as error:
+        print(error)
+        return 1
+    there = chosen.installed is not None and chosen.installed.exists()
+    before = json.loads(chosen.installed.read_text()) if there else None
+    faults = list(find_faults(chosen.folder, manifest, whole=manifest != before))
+    if before and not chosen.may_be_older:
+        faults += find_age(manifest, before)
+    system = this_system()
+    if chosen.here and system not in manifest["systems"]:
+        faults.append(f"the bundle holds packages for {', '.join(manifest['systems'])}, not for {system}")
+    known = "known" if manifest == before else "whole"
+    print("\n".join(faults) or f"{known} {manifest['version']} {system}")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

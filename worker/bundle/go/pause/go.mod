@@ -1,0 +1,3 @@
+module groundcrew.local/pause
+
+go 1.26.8

@@ -1,0 +1,70 @@
+"""Under which licence something is handed on, read from what it brings along."""
+
+import re
+from collections.abc import Iterable
+from email.parser import Parser
+from pathlib import Path
+
+UNKNOWN = "unknown"
+SIGNS: tuple[tuple[str, str], ...] = (
+    # The more particular text first: the rest of it is often the same.
+    ("Apache-2.0", r"apache license,?\s+version 2\.0"),
+    ("MPL-2.0", r"mozilla public license,?\s+(version|v\.) ?2\.0"),
+    ("AGPL-3.0", r"gnu affero general public license"),
+    ("LGPL", r"gnu lesser general public license"),
+    ("GPL", r"gnu general public license"),
+    ("ISC", r"permission to use, copy, modify, and(/or)? distribute this software for any purpose"),
+    ("MIT", r"permission is hereby granted, free of charge, to any person obtaining"),
+    ("BSD-3-Clause", r"redistribution and use in source and binary forms.*neither the names? of"),
+    ("BSD-2-Clause", r"redistribution and use in source and binary forms"),
+    ("Unlicense", r"this is free and unencumbered software"),
+    ("CC0-1.0", r"cc0 1\.0 universal"),
+)
+NAMES = re.compile(r"^(LICEN[CS]E|COPYING|NOTICE\.licen[cs]e)([.\-].*)?$", re.IGNORECASE)
+
+
+def recognise(text: str) -> str:
+    """The SPDX name of a licence's text."""
+    plain = " ".join(text.lower().split())
+    return next((name for name, sign in SIGNS if re.search(sign, plain)), UNKNOWN)
+
+
+def files_in(folder: Path) -> list[Path]:
+    """The licence texts of a Go module, which stand in its root."""
+    return sorted(file for file in folder.iterdir() if file.is_file() and NAMES.match(file.name))
+
+
+def of_folder(folder: Path) -> str:
+    found = [recognise(file.read_text(errors="replace")) for file in files_in(folder)]
+    return joined(name for name in found if name != UNKNOWN)
+
+
+def of_copyright(text: str) -> str:
+    """Debian's own short names, from a machine-readable debian/copyright; else what its text looks like."""
+    if not re.search(r"^Format(-Specification)?:", text[:2000], re.MULTILINE):
+        return recognise(text)
+    names = re.findall(r"^License:[ \t]*(\S[^\n]*?)[ \t]*$", text, re.MULTILINE)
+    return joined(part for name in names for part in re.split(r",? and (?!/)|,? or ", name))
+
+
+def of_wheel(metadata: str) -> str:
+    """From a wheel's METADATA: the SPDX expression, else the classifiers, else the free text's first line."""
+    read = Parser().parsestr(metadata, headersonly=True)
+    if expression := read.get("License-Expression"):
+        return str(expression)
+    classified = [
+        each.split(" :: ")[-1]
+        for each in read.get_all("Classifier", [])
+        if each.startswith("License :: ") and not each.endswith(":: OSI Approved")
+    ]
+    if classified:
+        return joined(classified)
+    free = str(read.get("License") or "").strip()
+    if not free or free.upper() == "UNKNOWN":
+        return UNKNOWN
+    return free if "\n" not in free and len(free) < 60 else recognise(free)
+
+
+def joined(names: Iterable[str]) -> str:
+    parts = {part for name in names for part in name.split(" AND ")}
+    return " AND ".join(sorted(parts)) or UNKNOWN

@@ -1,0 +1,87 @@
+"""What a bundle holds, file by file."""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from worker.bundle.check import FORMAT, MANIFEST, sha256_of
+from worker.environments.wheels import write_whole
+
+
+class Kind(StrEnum):
+    DEB = "deb"
+    INDEX = "index"
+    IMAGE = "image"
+    WHEEL = "wheel"
+    FILE = "file"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file; `licence` as SPDX names where they are known, `source` is where it was taken or built from."""
+
+    path: str
+    kind: Kind
+    name: str
+    version: str
+    sha256: str
+    size: int
+    licence: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    version: str
+    """The product's version and the time of collecting, as 0.1.0+20261121T190000Z."""
+    made: str
+    collector: str
+    systems: tuple[str, ...]
+    files: tuple[Entry, ...]
+
+    def size(self) -> int:
+        """Bytes."""
+        return sum(entry.size for entry in self.files)
+
+
+def entry_of(
+    folder: Path, file: Path, kind: Kind, *, name: str, version: str, licence: str, source: str
+) -> Entry:
+    path = file.relative_to(folder).as_posix()
+    return Entry(path, kind, name, version, sha256_of(file), file.stat().st_size, licence, source)
+
+
+def new_manifest(
+    product: str, now: datetime, collector: str, systems: Iterable[str], files: Iterable[Entry]
+) -> Manifest:
+    moment = now.astimezone(UTC)
+    return Manifest(
+        version=f"{product}+{moment:%Y%m%dT%H%M%SZ}",
+        made=moment.isoformat(timespec="seconds"),
+        collector=collector,
+        systems=tuple(systems),
+        files=tuple(sorted(files, key=lambda entry: entry.path)),
+    )
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Written last: where it stands, the rest does."""
+    content = {"format": FORMAT, **asdict(manifest)}
+    write_whole(folder / MANIFEST, json.dumps(content, indent=1).encode() + b"\n")
+    (folder / MANIFEST).chmod(0o644)
+
+
+def parse_manifest(read: dict[str, Any]) -> Manifest:
+    """Of what `check.read` has read."""
+    files = tuple(Entry(**{**entry, "kind": Kind(entry["kind"])}) for entry in read["files"])
+    return Manifest(read["version"], read["made"], read["collector"], tuple(read["systems"]), files)
+
+
+def safe_name(reference: str) -> str:
+    """A file name for an image's full name."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", reference)

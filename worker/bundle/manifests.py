@@ -1,0 +1,89 @@
+"""Upstream's manifests of flannel and the add-ons, as their modules hold them."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from worker.bundle.sources import Module, Sources
+from worker.bundle.workshop import Workshop
+
+OVERLAY = """\
+resources: [config/default]
+images:
+- name: us-central1-docker.pkg.dev/k8s-staging-images/kueue/kueue
+  newName: {name}
+  newTag: {tag}
+"""
+"""What kueue's own release makes of its folder: the released image in place of the one that is being worked on."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Where in a module a manifest stands; several files are joined."""
+
+    module: str
+    files: tuple[str, ...]
+
+
+TAKEN: Mapping[str, Taken] = {
+    "flannel": Taken("flannel", ("Documentation/kube-flannel.yml",)),
+    "kueue": Taken("kueue", ()),
+    "mpi_operator": Taken("mpi-operator", ("deploy/v2beta1/mpi-operator.yaml",)),
+    "nvidia_device_plugin": Taken("nvidia-device-plugin", ("deployments/static/nvidia-device-plugin.yml",)),
+    "rdma_device_plugin": Taken(
+        "rdma-shared-device-plugin",
+        ("deployment/k8s/base/configmap.yaml", "deployment/k8s/base/daemonset.yaml"),
+    ),
+}
+
+
+def make_manifests(sources: Sources, kubectl: Path, shop: Workshop) -> Iterator[tuple[str, Path, Module]]:
+    """The name in the sources map, the file, and the module that it comes from."""
+    for name, taken in TAKEN.items():
+        module = sources.modules[taken.module]
+        image = sources.images[name]
+        make = _maker(taken, module, image, kubectl, shop)
+        made = shop.made(f"manifest-{name}", [repr(taken), repr(module), image, OVERLAY], make)
+        file = made / file_name(name)
+        if not file.exists():
+            (made / "manifest.yaml").rename(file)
+        yield name, file, module
+
+
+def file_name(name: str) -> str:
+    return f"{name.replace('_', '-')}.yaml"
+
+
+def join(texts: list[str], image: str) -> str:
+    """One document after the other; an image without a tag would be whatever is newest on the day."""
+    bare = image.rsplit(":", 1)[0]
+    text = "---\n".join(each.rstrip("\n") + "\n" for each in texts)
+    return "".join(
+        line.replace(bare, image) if line.strip().removeprefix("- ") == f"image: {bare}" else line
+        for line in text.splitlines(keepends=True)
+    )
+
+
+def _maker(taken: Taken, module: Module, image: str, kubectl: Path, shop: Workshop) -> Callable[[Path], None]:
+    def make(folder: Path) -> None:
+        command = ["go", "mod", "download", "-json", f"{module.path}@{module.version}"]
+        place = Path(json.loads(shop.run(command, folder=folder))["Dir"])
+        if taken.files:
+            text = join([(place / file).read_text() for file in taken.files], image)
+        else:
+            text = _kustomize(place, image, folder / "work", kubectl, shop)
+        (folder / "manifest.yaml").write_text(text)
+
+    return make
+
+
+def _kustomize(place: Path, image: str, work: Path, kubectl: Path, shop: Workshop) -> str:
+    """The module's folder itself cannot be written to, and kustomize reads only below its own."""
+    shutil.copytree(place / "config", work / "config", copy_function=shutil.copyfile)
+    name, tag = image.rsplit(":", 1)
+    (work / "kustomization.yaml").write_text(OVERLAY.format(name=name, tag=tag))
+    text = shop.run([kubectl, "kustomize", work])
+    shutil.rmtree(work)
+    return text

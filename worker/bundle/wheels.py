@@ -1,0 +1,67 @@
+"""The pinned Python packages, fetched by pip with their hashes."""
+
+import re
+import shutil
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from worker.bundle import licences
+from worker.bundle.sources import CHECKOUT
+from worker.bundle.workshop import Workshop
+from worker.environments.description import Description, pins_of
+
+REQUIREMENTS = ("portal.txt", "repairs.txt", "ansible.txt")
+"""Of the master, of its repairs, and of the machine that runs Ansible."""
+PYTHON = Path("/usr/bin/python3")
+"""Wheels are chosen for the distribution's own interpreter, on which everything of ours runs."""
+
+
+def fetch_wheels(training: Description, folder: Path, kept: Sequence[Path], shop: Workshop) -> list[Path]:
+    """The wheels of all our environments, and the one source among them with what was compiled of it.
+
+    `kept` are folders in which some lie already; what `folder` has is not fetched again.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    pip = _pip(folder.with_name("pip"), shop)
+    fetch = [*pip, "download", "--require-hashes", "--no-deps", "--dest", str(folder)]
+    for place in kept:
+        fetch += ["--find-links", str(place)]
+    for pins in [*(CHECKOUT / "requirements" / name for name in REQUIREMENTS), training.requirements]:
+        text = pins.read_text()
+        shop.tell(
+            "fetching the {count} wheels of {place}", count=text.count("=="), place=pins.relative_to(CHECKOUT)
+        )
+        shop.run([*fetch, "--only-binary", ":all:", "-r", pins])
+    tools = folder.with_name("tools.txt")
+    tools.write_text(pins_of(training.requirements.read_text(), ("setuptools", "wheel", "packaging")))
+    # The archive of sources is asked for its name and version, which needs its build's own tools.
+    shop.run(
+        [*pip, "install", "--no-index", "--find-links", folder, "--require-hashes", "--no-deps", "-r", tools]
+    )
+    shop.run([*fetch, "--no-binary", ":all:", "--no-build-isolation", "-r", training.source])
+    for place in kept:
+        for wheel in place.glob(f"{training.compiled.package}-*.whl"):
+            shutil.copyfile(wheel, folder / wheel.name)
+    return sorted([*folder.glob("*.whl"), *folder.glob("*.tar.gz")])
+
+
+def name_and_version(file: Path) -> tuple[str, str]:
+    name, version = file.name.removesuffix(".tar.gz").split("-")[:2]
+    return name, version
+
+
+def licence_of(file: Path) -> str:
+    """From a wheel's own metadata."""
+    if file.suffix != ".whl":
+        return licences.UNKNOWN
+    with zipfile.ZipFile(file) as wheel:
+        metadata = next(name for name in wheel.namelist() if re.fullmatch(r"[^/]+\.dist-info/METADATA", name))
+        return licences.of_wheel(wheel.read(metadata).decode("utf-8", "replace"))
+
+
+def _pip(folder: Path, shop: Workshop) -> list[str]:
+    if not (folder / "bin" / "pip").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        shop.run([PYTHON, "-m", "venv", folder])
+    return [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
