@@ -33,16 +33,18 @@ ALL = (
     Part("training", ("training",), trains=True),
 )
 
-NEWCOMER = Part("hosts", ("hosts",), without=("hosts/appliance",))
+NEWCOMER = Part("hosts", ("hosts",), without=("hosts/appliance", "hosts/kube"))
 MENDED = "hosts/appliance/test_repairs.py"
 HOSTS = Part("hosts/appliance", ("hosts/appliance",), without=(MENDED,), deal="loadfile", trains=True)
 """The hosts are lent the wheels of this machine, which the environment's building leaves behind."""
 REPAIRS = Part("repairs", (MENDED,), trains=True)
+KUBE = Part("hosts/kube", ("hosts/kube",), trains=True)
+"""Three hosts for all of its files; where the binaries of Kubernetes are not built it says so and passes."""
 
 
 def find(name: str) -> list[Part]:
     """`all`, one of its parts, or any other folder below tests/."""
     if name == "all":
         return list(ALL)
-    known = (*ALL, NEWCOMER, HOSTS, REPAIRS)
+    known = (*ALL, NEWCOMER, HOSTS, REPAIRS, KUBE)
     return [next((part for part in known if part.name == name), Part(name, (name,)))]

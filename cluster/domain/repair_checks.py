@@ -1,56 +1,15 @@
 """What each check of a verification decides from the facts that were read: values in, a code with its data out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from cluster.domain import kubernetes_checks
+from cluster.domain.repair_answers import Answer, Facts
 from cluster.domain.repairs import Check, CheckKind
 
 DAY = 86_400
 HEARTBEAT_WITHIN = timedelta(seconds=20)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """One line of a verification; `code` has words in both languages."""
-
-    is_ok: bool
-    code: str
-    data: dict[str, Any]
-
-    def to_data(self) -> dict[str, Any]:
-        return {"is_ok": self.is_ok, "code": self.code, "data": self.data}
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What was read of the installation at one moment; what no check asked for is left at its default."""
-
-    newest_backup: Mapping[str, Any] | None = None
-    """{name, made_at, restored_at, rows, problem}, times as datetimes or None."""
-    services: Mapping[str, datetime | None] | None = None
-    """Name: running since; None where it does not run."""
-    stuck_operations: int = 0
-    leftovers: int = 0
-    free_bytes: int = 0
-    whole_bytes: int = 0
-    portal_status: int | None = None
-    """What /health answered; None: nothing."""
-    redis_problem: str = ""
-    database_problem: str = ""
-    """What the database said instead of beginning a transaction that may write; empty where it answers."""
-    audit_checked_at: datetime | None = None
-    audit_entries: int = 0
-    audit_code: str = ""
-    """What was wrong with the audit at its last check; empty where it was whole."""
-    hosts: Mapping[str, Mapping[str, Any] | None] | None = None
-    """What was seen on each host; None for one that could not be reached."""
-    heartbeats: Mapping[str, datetime | None] | None = None
-    """When each of the hosts last reported."""
-    now: datetime | None = None
-    environment_problem: str = ""
-    """Why the default training environment is of no use; empty where it stands."""
 
 
 def judge(check: Check, facts: Facts, since: datetime) -> Answer:
@@ -256,4 +215,9 @@ JUDGES = {
     CheckKind.GPUS_ANSWER: gpus_answer,
     CheckKind.HEARTBEAT_FRESH: heartbeat_fresh,
     CheckKind.ENVIRONMENT_STANDS: environment_stands,
+    CheckKind.CONTROL_PLANE_ANSWERS: kubernetes_checks.control_plane_answers,
+    CheckKind.CONTROL_CERTIFICATES_LAST: kubernetes_checks.control_certificates_last,
+    CheckKind.WORKLOADS_READY: kubernetes_checks.workloads_ready,
+    CheckKind.NODE_READY: kubernetes_checks.node_ready,
+    CheckKind.PODS_NETWORKED: kubernetes_checks.pods_networked,
 }

@@ -52,6 +52,11 @@ class CheckKind(StrEnum):
     GPUS_ANSWER = "gpus_answer"
     HEARTBEAT_FRESH = "heartbeat_fresh"
     ENVIRONMENT_STANDS = "environment_stands"
+    CONTROL_PLANE_ANSWERS = "control_plane_answers"
+    CONTROL_CERTIFICATES_LAST = "control_certificates_last"
+    WORKLOADS_READY = "workloads_ready"
+    NODE_READY = "node_ready"
+    PODS_NETWORKED = "pods_networked"
 
 
 ON_HOSTS = (
@@ -61,6 +66,11 @@ ON_HOSTS = (
     CheckKind.CERTIFICATE_LASTS,
     CheckKind.HOST_STARTED,
     CheckKind.GPUS_ANSWER,
+    CheckKind.CONTROL_PLANE_ANSWERS,
+    CheckKind.CONTROL_CERTIFICATES_LAST,
+    CheckKind.WORKLOADS_READY,
+    CheckKind.NODE_READY,
+    CheckKind.PODS_NETWORKED,
 )
 """Checks that are answered for each host by looking at it."""
 
@@ -73,10 +83,14 @@ class Targets(StrEnum):
 
 
 class Installation(StrEnum):
-    """EMBEDDED is what `make up` runs on one machine, SERVERS what site.yml has installed."""
+    """EMBEDDED is what `make up` runs on one machine, SERVERS what site.yml has installed.
+
+    KUBERNETES is said by repairs of a cluster: only servers that have one have their files.
+    """
 
     EMBEDDED = "embedded"
     SERVERS = "servers"
+    KUBERNETES = "kubernetes"
 
 
 class CatalogueBroken(GroundcrewError):

@@ -38,8 +38,13 @@ def read_catalogue(cluster: Cluster) -> dict[str, Entry]:
         return {}
     entries = {path.stem: read_entry(folder, path.stem) for path in sorted(folder.glob("repairs/*.yml"))}
     check_catalogue({name: entry.repair for name, entry in entries.items()})
-    here = installation_of(cluster.settings)
-    return {name: entry for name, entry in entries.items() if here in entry.repair.installations}
+    here = offered_by(installation_of(cluster.settings))
+    return {name: entry for name, entry in entries.items() if here & entry.repair.installations}
+
+
+def offered_by(here: Installation) -> set[Installation]:
+    """The role repairs leaves the files of a cluster out where there is none."""
+    return {here, Installation.KUBERNETES} if here is Installation.SERVERS else {here}
 
 
 def find_entry(cluster: Cluster, name: str) -> Entry:

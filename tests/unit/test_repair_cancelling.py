@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cluster.domain.people import Actor
-from cluster.domain.repair_checks import Answer
+from cluster.domain.repair_answers import Answer
 from cluster.domain.repair_runs import Verdict
 from cluster.services import operations, repairs
 from cluster.services.context import Cluster

@@ -10,7 +10,7 @@ import yaml
 
 from cluster.domain.repairs import Installation
 from cluster.services.context import Cluster
-from cluster.services.repair_catalogue import Entry, read_catalogue, read_entry
+from cluster.services.repair_catalogue import Entry, offered_by, read_catalogue, read_entry
 from tests.conftest import ANSIBLE
 from worker.upkeep import COMMANDS
 
@@ -49,12 +49,28 @@ def test_each_command_of_a_playbook_exists(entry: Entry) -> None:
 
 
 def test_a_playbook_for_servers_touches_its_targets_alone_and_takes_no_word_of_a_person(entry: Entry) -> None:
-    if Installation.SERVERS not in entry.repair.installations:
+    if Installation.EMBEDDED in entry.repair.installations:
         return
     text = (ANSIBLE / "playbooks" / "repair" / f"{entry.repair.name}.yml").read_text()
     assert {play["hosts"] for play in yaml.safe_load(text)} == {"targets"}
     own = set(re.findall(r"(?:register:|vars:\n\s+) *(repair_[a-z]+)", text))
-    assert set(re.findall(r"{{ *\(*([a-z_]+)", text)) <= {"item", "groups", *own}
+    assert set(re.findall(r"{{ *\(*([a-z_]+)", text)) <= {"item", "groups", "inventory_hostname", *own}
+
+
+def test_a_cluster_is_mended_where_there_is_one(light_cluster: Cluster, entry: Entry) -> None:
+    """Servers without Kubernetes have no such file: the role repairs leaves it out by this very line."""
+    text = (ANSIBLE / "repairs" / f"{entry.repair.name}.yml").read_text()
+    is_of_kubernetes = Installation.KUBERNETES in entry.repair.installations
+    assert bool(re.search("installations: .kubernetes.", text)) is is_of_kubernetes
+    assert Installation.KUBERNETES not in offered_by(Installation.EMBEDDED)
+    assert Installation.KUBERNETES in offered_by(Installation.SERVERS)
+
+
+def test_the_programs_that_mend_a_cluster_are_brought_by_its_role(entry: Entry) -> None:
+    text = (ANSIBLE / "playbooks" / "repair" / f"{entry.repair.name}.yml").read_text()
+    names = set(re.findall(r"/opt/groundcrew/kubernetes/([a-z-]+)", text))
+    templates = ANSIBLE.parent / "roles" / "kubernetes" / "templates"
+    assert names <= {path.stem for path in templates.glob("*.j2")}
 
 
 def units_with(state: str, tasks: Iterable[Mapping[str, Any]]) -> set[str]:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from cluster.domain.errors import Unavailable
-from cluster.domain.repair_checks import Facts, judge
+from cluster.domain.repair_answers import Facts
+from cluster.domain.repair_checks import judge
 from cluster.domain.repairs import Check, CheckKind
 from worker.adapters.repair_tree import check_tree
 

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from cluster.domain.errors import GroundcrewError
-from cluster.domain.repair_checks import Answer
+from cluster.domain.repair_answers import Answer
 from cluster.domain.repair_runs import Verdict, matrix_of, verdict_of
 from cluster.domain.repairs import Check, check_host, check_reason
 from cluster.services.context import Cluster

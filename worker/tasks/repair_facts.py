@@ -11,7 +11,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from cluster.domain.repair_checks import Answer, Facts, judge
+from cluster.domain.repair_answers import Answer, Facts
+from cluster.domain.repair_checks import judge
 from cluster.domain.repairs import Check, CheckKind
 from cluster.domain.states import EnvironmentState
 from cluster.services.audit_seals import read_standing

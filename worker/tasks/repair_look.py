@@ -23,6 +23,14 @@ LOOK_WITHIN = 120
 """Seconds."""
 SITE = {CheckKind.SITE_ANSWERS, CheckKind.CERTIFICATE_LASTS}
 NAME = "Look at what the checks ask for"
+NAME_OF_CLUSTER = "Look at the node and its cluster"
+CLUSTER = {
+    CheckKind.CONTROL_PLANE_ANSWERS,
+    CheckKind.CONTROL_CERTIFICATES_LAST,
+    CheckKind.WORKLOADS_READY,
+    CheckKind.NODE_READY,
+    CheckKind.PODS_NETWORKED,
+}
 
 
 def look_at_hosts(cluster: Cluster, entry: Entry, run: RepairRun) -> Seen | None:
@@ -67,6 +75,7 @@ def variables_of(checks: Iterable[Check], port: int) -> dict[str, str]:
         "look_doors": json.dumps(sorted(doors)),
         "look_site": str(port if kinds & SITE else 0),
         "look_gpus": "yes" if CheckKind.GPUS_ANSWER in kinds else "no",
+        "look_kubernetes": "yes" if kinds & CLUSTER else "no",
     }
 
 
@@ -77,6 +86,11 @@ def wait_for(folder: Path, hosts: Iterable[str]) -> Seen:
     seen: dict[str, Any] = dict.fromkeys(hosts)
     for event in playbooks.read_events(folder):
         data = event.get("event_data") or {}
-        if data.get("task") == NAME and event.get("event") == "runner_on_ok":
-            seen[str(data.get("host"))] = data.get("res")
+        if event.get("event") != "runner_on_ok":
+            continue
+        host = str(data.get("host"))
+        if data.get("task") == NAME:
+            seen[host] = data.get("res")
+        elif data.get("task") == NAME_OF_CLUSTER and seen.get(host):
+            seen[host] = {**seen[host], "kubernetes": data["res"]["kubernetes"]}
     return seen

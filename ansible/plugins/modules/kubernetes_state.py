@@ -6,6 +6,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import platform
 import re
 import ssl
 import subprocess
@@ -27,7 +28,7 @@ options:
     type: path
     default: /etc/groundcrew/kubernetes
   cluster:
-    description: Whether the API server is asked about nodes and workloads, on the control plane only.
+    description: Whether the API server is asked, about this node, and on the control plane about all and workloads.
     type: bool
     default: false
   nodes:
@@ -52,11 +53,14 @@ kubernetes:
     is_member, is_begun (an interrupted beginning), is_foreign (a Kubernetes that we did not make), cgroup (1 or 2),
     swap_bytes, containerd (its version), gpu_model, certificates (days left by name), kubelet (what /healthz
     answered, or null), api and etcd (the same on the control plane), nodes and workloads (by name), unready (what of
-    that is not as wanted), problem (what kubectl said instead).
+    that is not as wanted), node and network (this one, and whether its pods get addresses), problem (what kubectl
+    said instead).
   type: dict
   returned: always
 """
 CONFIG = "/etc/kubernetes/admin.conf"
+KUBELET = "/etc/kubernetes/kubelet.conf"
+UNKNOWN_NODE = {"is_ready": False, "reason": "", "message": "", "allocatable": {}, "is_open": True}
 DAY = 86_400
 PATIENCE = 5
 KINDS = "deployments,daemonsets,statefulsets"
@@ -95,10 +99,10 @@ def days_left(path: str) -> float:
     return round((ssl.cert_time_to_seconds(said.strip().partition("=")[2]) - time.time()) / DAY, 2)
 
 
-def kubectl(*words: str) -> tuple[dict[str, Any], str]:
+def kubectl(*words: str, config: str = CONFIG) -> tuple[dict[str, Any], str]:
     """What it says as JSON, or its last words."""
     patience = f"--request-timeout={PATIENCE}s"
-    command = ["kubectl", "--kubeconfig", CONFIG, patience, "get", *words, "-o", "json"]
+    command = ["kubectl", "--kubeconfig", config, patience, "get", *words, "-o", "json"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -106,20 +110,47 @@ def kubectl(*words: str) -> tuple[dict[str, Any], str]:
     return (json.loads(done.stdout), "") if done.returncode == 0 else ({}, done.stderr.strip()[-300:])
 
 
+def read_node() -> tuple[dict[str, Any], str]:
+    """This machine's own node, asked with the kubelet's own key; and what was said instead."""
+    listed, problem = kubectl("node", platform.node().partition(".")[0].lower(), config=KUBELET)
+    return (node_of(listed) if listed else dict(UNKNOWN_NODE)), problem
+
+
+def read_network() -> str:
+    """Empty where a pod would get an address of this node's; else what is wrong: `none` or `other`."""
+    if not glob.glob("/etc/cni/net.d/*.conf*"):
+        return "none"
+    try:
+        lines = dict(
+            line.partition("=")[::2] for line in Path("/run/flannel/subnet.env").read_text().splitlines()
+        )
+    except OSError:
+        return "none"
+    shown = subprocess.run(
+        ["ip", "-o", "-4", "address", "show", "cni0"], capture_output=True, text=True, check=False
+    )
+    words = shown.stdout.split()
+    return "other" if len(words) > 3 and words[3] != lines.get("FLANNEL_SUBNET") else ""
+
+
 def read_nodes() -> tuple[dict[str, Any], str]:
     """By name: is_ready, the reason in Kubernetes' words, and the units that pods may ask for."""
     listed, problem = kubectl("nodes")
     found = {}
     for node in listed.get("items", ()):
-        ready = next((each for each in node["status"].get("conditions", ()) if each["type"] == "Ready"), {})
-        found[node["metadata"]["name"]] = {
-            "is_ready": ready.get("status") == "True",
-            "reason": ready.get("reason", ""),
-            "message": ready.get("message", "")[:300],
-            "allocatable": node["status"].get("allocatable", {}),
-            "is_open": not node["spec"].get("unschedulable", False),
-        }
+        found[node["metadata"]["name"]] = node_of(node)
     return found, problem
+
+
+def node_of(node: dict[str, Any]) -> dict[str, Any]:
+    ready = next((each for each in node["status"].get("conditions", ()) if each["type"] == "Ready"), {})
+    return {
+        "is_ready": ready.get("status") == "True",
+        "reason": ready.get("reason", ""),
+        "message": ready.get("message", "")[:300],
+        "allocatable": node["status"].get("allocatable", {}),
+        "is_open": not node["spec"].get("unschedulable", False),
+    }
 
 
 def read_workloads() -> dict[str, list[int]]:
@@ -143,6 +174,25 @@ def counted(workload: dict[str, Any]) -> list[int]:
         wanted = workload["spec"].get("replicas", 1)
         ready, new = status.get("readyReplicas", 0), status.get("updatedReplicas", 0)
     return [min(ready, new) if is_current else 0, wanted]
+
+
+def read_cluster() -> dict[str, Any]:
+    """What is asked of the API server; nodes and workloads only where somebody may see all of them."""
+    node, problem = read_node()
+    nodes: dict[str, Any] = {}
+    workloads: dict[str, list[int]] = {}
+    if os.path.exists(CONFIG):
+        nodes, problem = read_nodes()
+        workloads = {} if problem else read_workloads()
+    return {
+        "node": node,
+        "network": read_network(),
+        "api": answer("https://127.0.0.1:6443/readyz"),
+        "etcd": answer("http://127.0.0.1:2381/health"),
+        "nodes": nodes,
+        "workloads": workloads,
+        "problem": problem,
+    }
 
 
 def find_unready(found: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
@@ -210,15 +260,8 @@ def main() -> None:
         "kubelet": answer("http://127.0.0.1:10248/healthz"),
     }
     if module.params["cluster"]:
-        nodes, problem = read_nodes()
-        found |= {
-            "api": answer("https://127.0.0.1:6443/readyz"),
-            "etcd": answer("http://127.0.0.1:2381/health"),
-            "nodes": nodes,
-            "workloads": {} if problem else read_workloads(),
-            "problem": problem,
-        }
-        found["unready"] = [problem] if problem else find_unready(found, module.params)
+        found |= read_cluster()
+        found["unready"] = [found["problem"]] if found["problem"] else find_unready(found, module.params)
     module.exit_json(changed=False, kubernetes=found)
 
 

@@ -105,13 +105,16 @@ def bed(
         yield bed
 
 
-def play(bed: Testbed, ansible_programs: Path, playbook: str, inventory: Path, *options: str) -> Played:
+def play(
+    bed: Testbed, ansible_programs: Path, playbook: str, inventory: Path, *options: str, **variables: str
+) -> Played:
+    """`variables` are of the environment."""
     command = [str(ansible_programs / "ansible-playbook"), "-i", str(inventory), playbook, *options]
     kept = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
     path = f"{ansible_programs}:/usr/sbin:/usr/bin:/sbin:/bin"
     # Another testbed may have the same addresses: no connection of an earlier one is taken up.
     own = {"ANSIBLE_SSH_CONTROL_PATH_DIR": str(bed.folder / "cp"), "ANSIBLE_NOCOLOR": "1"}
-    played = watched(command, {**kept, "PATH": path, **own})
+    played = watched(command, {**kept, "PATH": path, **own, **variables})
     note_cost(f"{bed.name}: {' '.join([playbook, *options])}", played)
     return played
 

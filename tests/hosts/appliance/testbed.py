@@ -106,7 +106,17 @@ class Testbed:
         for number in range(1, 255):
             three = f"10.213.{number}"
             alone = ("--internal",) if self.is_alone else ()
-            words = ("network", "create", "--label", self.name, *alone, "-o", mtu, "--subnet", f"{three}.0/24")
+            words = (
+                "network",
+                "create",
+                "--label",
+                self.name,
+                *alone,
+                "-o",
+                mtu,
+                "--subnet",
+                f"{three}.0/24",
+            )
             done = docker(*words, self.network, check=False)
             if done.returncode == 0:
                 return three

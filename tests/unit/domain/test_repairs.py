@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from cluster.domain.errors import Refused
-from cluster.domain.repair_checks import Facts, judge
+from cluster.domain.repair_answers import Facts
+from cluster.domain.repair_checks import judge
 from cluster.domain.repair_runs import Cell, Verdict, matrix_of, share_done, verdict_of
 from cluster.domain.repairs import (
     CatalogueBroken,

@@ -16,7 +16,7 @@ ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\w")
 VERSION = re.compile(r"(?<![\w.])\d+\.\d+\.\d+(?![\w.])(?<!127\.0\.0)")
 LEAVE_NOTHING = {"preflight", "reboot", "closing"}
 """Roles that read, start the host anew or speak."""
-OWN = ("unix://", "postgresql+psycopg://", "http://unix:")
+OWN = ("unix://", "postgresql+psycopg://", "http://unix:", "https://127.0.0.1")
 """Addresses on the host itself."""
 PROBES = {
     "container_engine : Look at what is here and what apt offers",

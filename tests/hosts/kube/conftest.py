@@ -1,0 +1,128 @@
+"""Three hosts with no way out, one bundle from which everything on them comes, and what each step took."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.hosts.appliance.conftest import CACHE, ROOT, Played, note, play
+from tests.hosts.appliance.conftest import ansible_programs as ansible_programs
+from tests.hosts.appliance.conftest import image as image
+from tests.hosts.appliance.conftest import pytest_configure as pytest_configure
+from tests.hosts.appliance.conftest import pytest_terminal_summary as pytest_terminal_summary
+from tests.hosts.appliance.testbed import Host, Testbed, testbed
+from tests.hosts.kube.egress import Egress, counted
+from tests.hosts.kube.programs import PROGRAMS, bring, build
+
+CALLBACKS = Path(__file__).parent / "callbacks"
+NAME = "gc-kube"
+NOT_BUILT = "kube suite not run: binaries not built, `make test-kube` builds them"
+THREE = ["m", "w1", "w2"]
+ADMINISTRATOR = "kubectl --kubeconfig /etc/kubernetes/admin.conf"
+NO_EVICTIONS = dict.fromkeys(("nodefs.available", "nodefs.inodesFree", "imagefs.available"), "0%")
+"""The hosts' disk is the machine's, which may be as full as it likes."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The hosts, and what is typed on the master."""
+
+    bed: Testbed
+    inventory: Path
+    egress: Egress
+    programs: Path
+
+    @property
+    def master(self) -> Host:
+        return self.bed.hosts["m"]
+
+    @property
+    def hosts(self) -> list[Host]:
+        return list(self.bed.hosts.values())
+
+    def kubectl(self, words: str) -> str:
+        return self.master.ask(f"{ADMINISTRATOR} {words}")
+
+    def apply(self, manifest: str) -> None:
+        self.kubectl(f"apply -f - <<'END'\n{manifest}\nEND\n")
+
+    def wait(self, words: str, seconds: float = 600) -> None:
+        """Until this command of kubectl succeeds."""
+        self.master.wait_until(f"{ADMINISTRATOR} {words}", seconds)
+
+    def play(self, *options: str, playbook: str = "site.yml") -> Played:
+        steps = self.bed.folder / "steps.json"
+        more = {
+            "ANSIBLE_CALLBACK_PLUGINS": str(CALLBACKS),
+            "ANSIBLE_CALLBACKS_ENABLED": "plain_ending,seconds_per_task",
+            "SECONDS_PER_TASK": str(steps),
+        }
+        played = play(self.bed, self.programs, playbook, self.inventory, *options, **more)
+        for task, seconds in sorted(json.loads(steps.read_text()).items(), key=lambda each: -each[1])[:12]:
+            note(f"    {seconds:6.1f} s  {task}")
+        return played
+
+
+@pytest.fixture(scope="session")
+def bundle() -> Path:
+    """GROUNDCREW_BUNDLE names one that is there; only `make test-kube` compiles what is missing."""
+    given = os.environ.get("GROUNDCREW_BUNDLE")
+    if given:
+        return Path(given)
+    if not os.environ.get("GROUNDCREW_BUILD_KUBERNETES") and not is_compiled():
+        pytest.skip(NOT_BUILT)
+    folder = CACHE / "bundle-of-tests"
+    since = time.monotonic()
+    subprocess.run([sys.executable, "-m", "worker.bundle", "build", str(folder)], cwd=ROOT, check=True)
+    note(f"kube: bundle made in {time.monotonic() - since:.0f} s")
+    return folder
+
+
+def is_compiled() -> bool:
+    """Whether every program of the bundle is in this machine's cache."""
+    command = [sys.executable, "-m", "worker.bundle", "compiled"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == 0
+
+
+@pytest.fixture(scope="session")
+def cluster(
+    image: str, bundle: Path, ansible_programs: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cluster]:
+    """Bare hosts; the first test installs them."""
+    folder = tmp_path_factory.mktemp("bed")
+    shares = int(os.environ.get("GROUNDCREW_HOST_SHARES", "0"))
+    with testbed(NAME, image, folder, CACHE, is_alone=True, shares=shares) as bed:
+        (bed.folder / "group_vars").symlink_to(ROOT / "inventory" / "group_vars")
+        images = tmp_path_factory.mktemp("images")
+        bed.add(*THREE, lent=(bundle, images))
+        more = {
+            "groundcrew_kubernetes": True,
+            "groundcrew_bundle": str(bundle),
+            "kubernetes_evictions": NO_EVICTIONS,
+            "kubernetes_addons_gpu_model": "stand-in",
+        }
+        inventory = bed.inventory(["m"], THREE, more)
+        with counted(bed.network, bed.subnet) as egress:
+            yield Cluster(bed, inventory, egress, ansible_programs)
+
+
+@pytest.fixture(scope="session")
+def installed(cluster: Cluster) -> Cluster:
+    """site.yml from the bundle, and the images of the tests."""
+    cluster.play().must_succeed()
+    return cluster
+
+
+@pytest.fixture(scope="session")
+def with_programs(installed: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
+    """The stand-in for a device plugin and the probe lie on every node."""
+    folder = next(path for path in tmp_path_factory.getbasetemp().iterdir() if path.name.startswith("images"))
+    for program in PROGRAMS:
+        bring(installed.hosts, build(program, folder))
+    return installed

@@ -1,0 +1,3 @@
+module groundcrew/probe
+
+go 1.24.0

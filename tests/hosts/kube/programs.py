@@ -1,0 +1,44 @@
+"""Small programs of the tests as images: the stand-in for a device plugin, and a pod that answers and asks."""
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from worker.bundle.image import Settings, add_file, finished_layer, new_layer, write_archive
+
+from tests.hosts.appliance.testbed import Host
+
+FOLDER = Path(__file__).parent
+STAND_IN = "docker.io/gc/stand-in-device-plugin:1"
+PROBE = "docker.io/gc/probe:1"
+
+
+@dataclass(frozen=True)
+class Program:
+    source: str
+    image: str
+
+
+PROGRAMS = (Program("stand_in_device_plugin", STAND_IN), Program("probe", PROBE))
+
+
+def build(program: Program, folder: Path) -> Path:
+    """The image's archive; seconds where Go has compiled it before."""
+    binary = folder / program.source
+    words = ["go", "build", "-p", "1", "-trimpath", "-ldflags", "-s -w", "-o", str(binary), "."]
+    path = f"/usr/local/go/bin:{os.environ['PATH']}"
+    environment = {**os.environ, "CGO_ENABLED": "0", "PATH": path}
+    subprocess.run(words, cwd=FOLDER / program.source, env=environment, check=True)
+    layer = folder / f"{program.source}.layer"
+    with new_layer(layer) as tar:
+        add_file(tar, program.source, binary)
+    archive = folder / f"{program.source}.tar"
+    write_archive(archive, program.image, [finished_layer(layer)], Settings((f"/{program.source}",)))
+    return archive
+
+
+def bring(hosts: list[Host], archive: Path) -> None:
+    """The archive's folder is lent to the hosts."""
+    for host in hosts:
+        host.ask(f"ctr --namespace k8s.io images import {archive}")

@@ -1,0 +1,91 @@
+"""site.yml makes one Kubernetes cluster of three bare hosts, out of a bundle and nothing else."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.hosts.kube.conftest import Cluster
+from tests.hosts.kube.manifests import DEVICES, GPUS, server
+
+CLOSED = {"sshd": 22, "the kubelet": 10250, "etcd": 2379}
+
+
+def allocatable(cluster: Cluster) -> dict[str, str]:
+    nodes = json.loads(cluster.kubectl("get nodes -o json"))["items"]
+    return {node["metadata"]["name"]: node["status"]["allocatable"].get(GPUS, "0") for node in nodes}
+
+
+def test_the_hosts_have_no_way_out_and_no_names(cluster: Cluster) -> None:
+    for host in cluster.hosts:
+        assert host.ask("ip route show default") == ""
+        assert host.run("getent hosts deb.debian.org").returncode != 0
+
+
+def test_site_yml_makes_three_ready_nodes(installed: Cluster) -> None:
+    said = installed.kubectl(
+        "get nodes --no-headers -o custom-columns=:metadata.name,:status.conditions[-1].status"
+    )
+    assert sorted(said.split()) == sorted([*(host.name for host in installed.hosts), *["True"] * 3])
+
+
+@pytest.fixture(scope="module")
+def servers(with_programs: Cluster) -> Iterator[Cluster]:
+    """One on each node, named after it."""
+    for name, host in with_programs.bed.hosts.items():
+        with_programs.apply(server(name, host.name))
+    for name in with_programs.bed.hosts:
+        with_programs.wait(f"wait --for=condition=Ready pod/{name} --timeout=5s")
+    yield with_programs
+    with_programs.kubectl(f"delete pod,service {' '.join(with_programs.bed.hosts)} --wait=false")
+
+
+def test_pods_find_each_other_by_name_across_hosts(servers: Cluster) -> None:
+    for name in servers.bed.hosts:
+        for other in servers.bed.hosts:
+            asked = f"exec {name} -- /probe get {other}.default.svc.cluster.local"
+            servers.wait(f"{asked} | grep -x {other}", 120)
+
+
+def test_pods_reach_two_ports_of_the_hosts_and_no_other(servers: Cluster) -> None:
+    """From a pod on the master itself, and from one whose packets leave its node with the node's address."""
+    address = servers.master.address
+    for pod in ("m", "w1"):
+        for port in CLOSED.values():
+            assert (
+                servers.master.ask(f"timeout 5 bash -c '</dev/tcp/{address}/{port}' && echo open") == "open"
+            )
+            assert servers.kubectl(f"exec {pod} -- /probe connect {address}:{port}") == "closed", (pod, port)
+        assert servers.kubectl(f"exec {pod} -- /probe connect {address}:6443") == "open"
+
+
+def test_the_device_plugin_offers_two_stand_ins_on_each_node_and_takes_a_broken_one_back(
+    with_programs: Cluster,
+) -> None:
+    with_programs.apply(DEVICES)
+    count = "get nodes -o jsonpath='{.items[*].status.allocatable.nvidia\\.com/gpu}' | grep -x"
+    with_programs.wait(f"{count} '2 2 2'")
+    broken = "/var/lib/kubelet/device-plugins/stand-in-broken"
+    with_programs.bed.hosts["w1"].ask(f"echo stand-in-1 > {broken}")
+    with_programs.wait(f"{count} '2 1 2'")
+    with_programs.bed.hosts["w1"].ask(f"rm {broken}")
+    with_programs.wait(f"{count} '2 2 2'")
+
+
+def test_certificates_have_days_left_and_etcd_is_written_to_a_file(installed: Cluster) -> None:
+    master = installed.master
+    master.ask("systemctl start groundcrew-etcd-snapshot.service")
+    newest = master.ask("ls -t /var/lib/groundcrew/etcd-snapshots | head -1")
+    assert newest.startswith("etcd-") and newest.endswith(".db")
+    keys = json.loads(master.ask("journalctl -u groundcrew-etcd-snapshot -o cat | grep totalKey | tail -1"))
+    assert keys["totalKey"] > 100
+
+
+def test_a_second_run_changes_nothing(installed: Cluster) -> None:
+    second = installed.play().must_succeed()
+    assert set(second.changed.values()) == {0}, second.changed_tasks()
+
+
+def test_no_packet_has_left_the_hosts_own_network(installed: Cluster) -> None:
+    inside, outside = installed.egress.count()
+    assert inside > 1000 and outside == 0
