@@ -51,9 +51,7 @@ def go_version(shop: Workshop) -> str:
     try:
         return shop.run(["go", "env", "GOVERSION"]).strip()
     except FileNotFoundError as error:
-        raise CollectingFailed(
-            "There is no Go on this machine: install Go 1.26.8 or newer."
-        ) from error
+        raise CollectingFailed("There is no Go on this machine: install Go 1.26.8 or newer.") from error
 
 
 def _build(program: Program, module: Module | None, folder: Path, building: Path, shop: Workshop) -> None:

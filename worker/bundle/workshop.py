@@ -59,9 +59,13 @@ class Workshop:
             raise CollectingFailed(f"{name} ended with {done.returncode}: {last}\nAll of it is in {self.log}")
         return done.stdout
 
+    def place(self, name: str, inputs: Sequence[str | bytes]) -> Path:
+        """Where `made` leaves it."""
+        return self.cache / f"{name}-{_digest(inputs)}"
+
     def made(self, name: str, inputs: Sequence[str | bytes], make: Callable[[Path], None]) -> Path:
         """The folder that `make` fills, made once for the same inputs; interrupted, it begins anew."""
-        target = self.cache / f"{name}-{_digest(inputs)}"
+        target = self.place(name, inputs)
         if not target.exists():
             self.cache.mkdir(parents=True, exist_ok=True)
             building = target.with_name(f"{target.name}.building")

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,10 @@ from tests.hosts.appliance.conftest import pytest_terminal_summary as pytest_ter
 from tests.hosts.appliance.testbed import Host, Testbed, testbed
 from tests.hosts.kube.egress import Egress, counted
 from tests.hosts.kube.programs import PROGRAMS, bring, build
+from worker.bundle.go_builds import ensure_program
+from worker.bundle.go_programs import PROGRAMS as PROGRAMS_OF_BUNDLE
+from worker.bundle.sources import read_sources
+from worker.bundle.workshop import CollectingFailed, Workshop
 
 CALLBACKS = Path(__file__).parent / "callbacks"
 NAME = "gc-kube"
@@ -84,10 +88,29 @@ def bundle() -> Path:
     return folder
 
 
+class NotCompiled(Exception):
+    """A program of the bundle is not in this machine's cache."""
+
+
+class Shelf(Workshop):
+    """Makes nothing: what is not there is not there."""
+
+    def made(self, name: str, inputs: Sequence[str | bytes], make: Callable[[Path], None]) -> Path:
+        target = self.place(name, inputs)
+        if not target.exists():
+            raise NotCompiled(name)
+        return target
+
+
 def is_compiled() -> bool:
-    """Whether every program of the bundle is in this machine's cache."""
-    command = [sys.executable, "-m", "worker.bundle", "compiled"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == 0
+    """Whether this machine has every program that a bundle is built with."""
+    sources, shelf = read_sources(), Shelf(CACHE / "bundle", CACHE / "log" / "bundle.log")
+    try:
+        for program in PROGRAMS_OF_BUNDLE:
+            ensure_program(program, sources.modules, shelf)
+    except (NotCompiled, CollectingFailed, OSError):
+        return False
+    return True
 
 
 @pytest.fixture(scope="session")

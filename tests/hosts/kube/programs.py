@@ -5,9 +5,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from worker.bundle.image import Settings, add_file, finished_layer, new_layer, write_archive
-
 from tests.hosts.appliance.testbed import Host
+from worker.bundle.image import Settings, add_file, finished_layer, new_layer, write_archive
 
 FOLDER = Path(__file__).parent
 STAND_IN = "docker.io/gc/stand-in-device-plugin:1"
