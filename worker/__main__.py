@@ -9,6 +9,7 @@ SERVICES = {
     "scheduler": "worker.scheduler:main",
     "tasks": "worker.tasks.guard:main",
     "repairs": "worker.repair_watcher:main",
+    "repair-door": "worker.repair_door:main",
     "agent": "worker.agent:main",
 }
 FOR_A_PERSON = {

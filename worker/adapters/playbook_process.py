@@ -1,8 +1,8 @@
 """The process around one playbook: it outlives the task worker that began it, and it alone holds the target's lock.
 
 Runs under the Ansible environment's own Python, which has ansible-runner and nothing of ours but this file:
-``python -I playbook_process.py FOLDER``. Reads FOLDER/request.json, writes FOLDER/exit.json last. On servers systemd
-starts it as a unit of its own for each connection to a socket, with the keys of the hosts: ``--socket FOLDERS``.
+``python -I playbook_process.py FOLDER``. Reads FOLDER/request.json, writes FOLDER/exit.json last. On servers
+`worker/repair_door.py` becomes it, in a unit of its own with the keys of the hosts.
 """
 
 import ctypes
@@ -13,8 +13,9 @@ import signal
 import sys
 import time
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 PR_SET_CHILD_SUBREAPER = 36
 LOCKED, RAN = "locked", "ran"
@@ -22,13 +23,10 @@ PATIENCE = 3.0
 """Seconds that what is left of the playbook has to end by itself."""
 
 
-REPLY = "GROUNDCREW_REPAIR_REPLY"
-SSH = "-o StrictHostKeyChecking=yes -o IdentitiesOnly=yes -o UserKnownHostsFile={keys}/known_hosts"
+REPLY, ALIVE = "GROUNDCREW_REPAIR_REPLY", "GROUNDCREW_REPAIR_ALIVE"
 
 
 def main(arguments: list[str]) -> int:
-    if arguments[0] == "--socket":
-        become_run(Path(arguments[1]))
     folder = Path(arguments[0])
     say_begun()
     request: dict[str, Any] = json.loads((folder / "request.json").read_text())
@@ -47,38 +45,14 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def become_run(folders: Path) -> NoReturn:
-    """One connection is one run: its number comes by the socket, and this process becomes that run's."""
-    number = sys.stdin.readline(20).strip()
-    if not (number.isascii() and number.isdigit()):
-        sys.exit("no number of a run")
-    folder = folders / number
-    environment: dict[str, str] = json.loads((folder / "request.json").read_text())["environment"]
-    (folder / "pid").write_text(str(os.getpid()))
-    reply = os.dup(0)
-    os.set_inheritable(reply, True)
-    log = os.open(folder / "process.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    for number_of_file, source in ((0, os.open(os.devnull, os.O_RDONLY)), (1, log), (2, log)):
-        os.dup2(source, number_of_file)
-    command = [sys.executable, "-I", "-B", __file__, str(folder)]
-    os.execve(command[0], command, environment | environment_of_keys() | {REPLY: str(reply)})
-
-
-def environment_of_keys() -> dict[str, str]:
-    """The key and the pinned hosts are this unit's alone: the task worker has neither."""
-    keys = os.environ["CREDENTIALS_DIRECTORY"]
-    return {
-        "CREDENTIALS_DIRECTORY": keys,
-        "ANSIBLE_PRIVATE_KEY_FILE": f"{keys}/key",
-        "ANSIBLE_SSH_COMMON_ARGS": SSH.format(keys=keys),
-    }
-
-
 def say_begun() -> None:
-    """To whoever waits at the socket: from now on this process is found by its mark."""
-    reply = os.environ.pop(REPLY, "")
+    """To whoever waits at the socket; the lock by which this process is found to live is none of its children's."""
+    alive, reply = os.environ.pop(ALIVE, ""), os.environ.pop(REPLY, "")
+    if alive:
+        os.set_inheritable(int(alive), False)
     if reply:
-        os.write(int(reply), b"begun\n")
+        with suppress(OSError):
+            os.write(int(reply), b'{"done": true}\n')
         os.close(int(reply))
 
 
@@ -91,6 +65,7 @@ def inventories(folder: Path) -> list[str] | None:
 def run(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
     import ansible_runner
 
+    prepare_artifacts(folder)
     runner = ansible_runner.run(
         private_data_dir=str(folder),
         ident="run",
@@ -101,9 +76,24 @@ def run(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
         suppress_env_files=True,
         quiet=True,
         timeout=request["timeout"],
+        event_handler=partial(keep_event, folder),
         cancel_callback=(folder / "cancel").exists,
     )
     return {"end": RAN, "rc": runner.rc, "status": runner.status}
+
+
+def prepare_artifacts(folder: Path) -> None:
+    """ansible-runner makes all of it for its own user alone; on servers whoever asked reads it as another one."""
+    artifacts = folder / "artifacts" / "run"
+    (artifacts / "job_events").mkdir(parents=True)
+    (artifacts / "stdout").touch()
+
+
+def keep_event(folder: Path, event: dict[str, Any]) -> bool:
+    """As ansible-runner would, under the same name; False: it has nothing more to do."""
+    name = f"{event['counter']}-{event['uuid']}"
+    write_whole(folder / "artifacts" / "run" / "job_events" / f"{name}.json", event, is_last=False)
+    return False
 
 
 def become_subreaper() -> None:
@@ -143,12 +133,14 @@ def reap() -> bool:
     return False
 
 
-def write_whole(path: Path, value: dict[str, Any]) -> None:
+def write_whole(path: Path, value: dict[str, Any], is_last: bool = True) -> None:
+    """What is written last outlives the machine's own end too."""
     unfinished = path.with_suffix(".unfinished")
     with unfinished.open("w") as file:
         json.dump(value, file)
         file.flush()
-        os.fsync(file.fileno())
+        if is_last:
+            os.fsync(file.fileno())
     unfinished.rename(path)
 
 

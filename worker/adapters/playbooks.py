@@ -1,10 +1,10 @@
 """Runs a playbook by ansible-runner in a process of its own, and watches it: the one way to Ansible from here."""
 
+import fcntl
 import json
 import os
 import re
 import signal
-import socket
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +17,9 @@ PROGRAM = Path(__file__).with_name("playbook_process.py")
 MARK = "GROUNDCREW_REPAIR"
 WHOLE = re.compile(r"\d+-[0-9a-f-]{36}\.json")
 """An event's file once it is whole; before, it is named after its uuid alone."""
-DOOR_SECONDS = 30.0
+ALIVE = "alive"
+"""On servers a file in the run's folder that its process keeps locked: it is another user's, and is asked only so."""
+SSH = "-o StrictHostKeyChecking=yes -o IdentitiesOnly=yes -o UserKnownHostsFile={keys}/known_hosts"
 PASSED_ON = ("HOME", "LANG", "TZ")
 
 
@@ -35,9 +37,9 @@ class Play:
     """All of them are held by the run, or it does not begin."""
     timeout: int
     is_check: bool = False
-    door: Path | None = None
-    """Behind this socket each run is a unit of its own with the keys of the hosts; None: on this machine."""
     config: Path = CLONE / "ansible" / "repairs.cfg"
+    keys: Path | None = None
+    """The folder with the key of the hosts, their pinned keys and the inventory; None: on this machine."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,12 @@ def begin(play: Play) -> None:
         (play.folder / "started").touch(exist_ok=False)
     except FileExistsError:
         return
+    write_request(play)
+    begin_detached(play)
+
+
+def write_request(play: Play) -> None:
+    """What the run's process reads."""
     write_inventory(play)
     for lock in play.locks:
         lock.parent.mkdir(parents=True, exist_ok=True)
@@ -67,20 +75,6 @@ def begin(play: Play) -> None:
         "environment": environment_of(play),
     }
     (play.folder / "request.json").write_text(json.dumps(request))
-    if play.door is not None:
-        ask_at_door(play.folder.name, play.door)
-    else:
-        begin_detached(play)
-
-
-def ask_at_door(number: str, door: Path) -> None:
-    """Returns once the run's process can be found. Raises OSError where systemd does not answer."""
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(DOOR_SECONDS)
-        connection.connect(str(door))
-        connection.sendall(f"{number}\n".encode())
-        if connection.recv(16) != b"begun\n":
-            raise ConnectionAbortedError("the unit of this run ended before it began")
 
 
 def begin_detached(play: Play) -> None:
@@ -100,7 +94,7 @@ def write_inventory(play: Play) -> None:
     folder = play.folder / "inventory"
     folder.mkdir()
     local = {"ansible_connection": "local", "ansible_python_interpreter": "/usr/bin/python3"}
-    values = {**(local if play.door is None else {}), **play.variables}
+    values = {**(local if play.keys is None else {}), **play.variables}
     lines = [f"    {name}: !unsafe {json.dumps(value)}" for name, value in sorted(values.items())]
     targets = [f"        {json.dumps(host)}:" for host in play.hosts]
     head = ["all:", "  children:", "    targets:", "      hosts:", *targets, "  vars:"]
@@ -110,13 +104,27 @@ def write_inventory(play: Play) -> None:
 def environment_of(play: Play) -> dict[str, str]:
     """Nothing of the task worker's own: neither its settings nor its secrets."""
     passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    return passed | {
-        "PATH": f"{play.python.parent}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-        "LC_ALL": "C.UTF-8",
-        "ANSIBLE_CONFIG": str(play.config),
-        "ANSIBLE_NOCOLOR": "1",
-        "ANSIBLE_LOCAL_TEMP": str(play.folder / "tmp"),
-        MARK: str(play.folder),
+    return (
+        passed
+        | environment_of_keys(play.keys)
+        | {
+            "PATH": f"{play.python.parent}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "LC_ALL": "C.UTF-8",
+            "ANSIBLE_CONFIG": str(play.config),
+            "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_LOCAL_TEMP": str(play.folder / "tmp"),
+            MARK: str(play.folder),
+        }
+    )
+
+
+def environment_of_keys(keys: Path | None) -> dict[str, str]:
+    if keys is None:
+        return {}
+    return {
+        "CREDENTIALS_DIRECTORY": str(keys),
+        "ANSIBLE_PRIVATE_KEY_FILE": f"{keys}/key",
+        "ANSIBLE_SSH_COMMON_ARGS": SSH.format(keys=keys),
     }
 
 
@@ -157,11 +165,23 @@ def read_end(folder: Path) -> End | None:
 
 def is_alive(folder: Path) -> bool:
     """By what the process itself carries: a number given out again is not taken for it."""
+    if (folder / ALIVE).exists():
+        return is_locked(folder / ALIVE)
     try:
         pid = int((folder / "pid").read_text())
     except (OSError, ValueError):
         return False
     return pid in marked(folder)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a living process holds this file's lock; whoever may read the file may ask."""
+    with path.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def marked(folder: Path) -> list[int]:

@@ -27,6 +27,7 @@ from worker.console.terminal import complain_of, line, said, say
 from worker.tasks import repairs
 from worker.tasks.repair_facts import run_checks
 from worker.tasks.repair_look import look_at_hosts
+from worker.tasks.repair_process import ask_to_end, begin, run_folder
 
 LOOK_SECONDS = 0.25
 
@@ -63,7 +64,7 @@ class Alone:
 
     @property
     def folder(self) -> Path:
-        return repairs.run_folder(self.cluster, self.run)
+        return run_folder(self.cluster, self.run)
 
     def begin(self) -> None:
         """Written down first, then begun."""
@@ -76,7 +77,7 @@ class Alone:
             self.run.before = self.ask(entry, self.cluster.clock() - repairs.PATIENCE)
             self.run.started_at = self.cluster.clock()
             write_record(self.cluster, self.run)
-            repairs.begin(repairs.play_of(self.cluster, entry, self.run, self.folder, python))
+            begin(self.cluster, entry, self.run, python)
         except GroundcrewError as error:
             complain_of(self.cluster, error)
             self.end(Verdict.BROKEN, None)
@@ -127,10 +128,9 @@ class Alone:
                 has_asked = True
 
     def cancel(self, is_forced: bool) -> None:
-        playbooks.cancel(self.folder)
+        ask_to_end(self.cluster, self.folder, is_forced)
         if is_forced:
             self.run.is_forced = True
-            playbooks.end_strays(self.folder)
         else:
             say("It is asked to end. Ctrl-C once more ends it by force.")
 

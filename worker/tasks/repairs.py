@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import time
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from cluster.domain.errors import Unavailable
 from cluster.domain.repair_runs import Task, Verdict, matrix_of, share_done, verdict_of
 from cluster.domain.repairs import CheckKind
 from cluster.services.context import Cluster
-from cluster.services.repair_catalogue import Entry, find_entry, playbook_file
+from cluster.services.repair_catalogue import Entry, find_entry
 from cluster.services.repair_progress import (
     begin_run,
     fail_run,
@@ -25,15 +26,15 @@ from cluster.services.repair_progress import (
     record_checks,
     record_tasks,
 )
-from cluster.settings import Settings
 from cluster.store.operations import Operation
 from cluster.store.repairs import RepairRun
 from worker.adapters import playbooks
 from worker.adapters.ansible_environment import check_ansible
-from worker.adapters.playbooks import CLONE, End, Play
+from worker.adapters.playbooks import CLONE, End
 from worker.adapters.repair_tree import check_tree
 from worker.tasks.repair_facts import run_checks
 from worker.tasks.repair_look import look_at_hosts
+from worker.tasks.repair_process import ask_to_end, begin, forget, run_folder
 from worker.tasks.repair_pruning import prune_runs
 from worker.tasks.reports import Reporter
 
@@ -62,13 +63,12 @@ def run_repair(cluster: Cluster, operation: Operation) -> None:
         run = look_before(cluster, operation, entry, run)
         if end_cancelled(cluster, operation, run):
             return
-        play = play_of(cluster, entry, run, folder, python)
-        begin(play)
+        begin(cluster, entry, run, python)
     reporter.tell(PLAY, 0.0)
     end = watch(cluster, operation, entry, run, folder)
     reporter.tell(VERIFY, 0.0)
     verify(cluster, operation, entry, run, end)
-    prune_runs(folder.parent)
+    prune_runs(folder.parent, partial(forget, cluster))
 
 
 def end_cancelled(cluster: Cluster, operation: Operation, run: RepairRun) -> bool:
@@ -79,21 +79,8 @@ def end_cancelled(cluster: Cluster, operation: Operation, run: RepairRun) -> boo
     return True
 
 
-def begin(play: Play) -> None:
-    """Raises Unavailable where the run's unit does not begin; the folder is free again then."""
-    with outside("playbooks.begin"):
-        try:
-            playbooks.begin(play)
-        except OSError as error:
-            raise Unavailable("repair.no_runner", error=str(error)[:200]) from error
-
-
 def record_failure(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
     fail_run(cluster, operation, code, data)
-
-
-def run_folder(cluster: Cluster, run: RepairRun) -> Path:
-    return cluster.settings.state_dir / "repairs" / run.number
 
 
 def log_of(cluster: Cluster, operation: Operation) -> Path:
@@ -133,62 +120,10 @@ def look_before(cluster: Cluster, operation: Operation, entry: Entry, run: Repai
     return begin_run(cluster, operation, [answer.to_data() for answer in answers])
 
 
-def play_of(cluster: Cluster, entry: Entry, run: RepairRun, folder: Path, python: Path) -> Play:
-    settings = cluster.settings
-    assert settings.ansible_dir is not None
-    return Play(
-        folder=folder,
-        playbook=playbook_file(settings.ansible_dir, run.name),
-        hosts=run.hosts,
-        variables={
-            **command_of(settings),
-            "repair_folder": str(folder),
-            "repair_run": run.number,
-        },
-        python=python,
-        locks=[settings.state_dir / "run" / f"repair-{target}.lock" for target in run.locks],
-        is_check=run.is_look_ahead,
-        timeout=entry.repair.timeout,
-        door=settings.repair_door,
-        config=config_of(settings),
-    )
-
-
-def command_of(settings: Settings) -> dict[str, str]:
-    """On servers a playbook speaks to its hosts alone."""
-    if settings.repair_door is not None:
-        return {}
-    return {"repair_command": str(upkeep_command(settings.state_dir, settings.cache_dir))}
-
-
-def config_of(settings: Settings) -> Path:
-    """Of repairs alone: on servers that of the tree which was installed."""
-    if settings.repair_door is None or settings.ansible_dir is None:
-        return CLONE / "ansible" / "repairs.cfg"
-    return settings.ansible_dir / "repairs.cfg"
-
-
-@outside("upkeep.write")
-def upkeep_command(state: Path, cache: Path) -> Path:
-    """A small script that calls `python -m worker upkeep` with this installation's settings."""
-    path = state / "run" / "upkeep"
-    python = state / "environment" / "bin" / "python"
-    lines = [
-        "#!/bin/sh",
-        f"cd '{CLONE}' || exit 1",
-        f"export PYTHONPATH='{CLONE}' PYTHONPYCACHEPREFIX='{cache / 'pycache'}'",
-        f"exec '{python}' -m worker upkeep '{state / 'groundcrew.env'}' \"$@\"",
-    ]
-    unfinished = path.with_suffix(".unfinished")
-    unfinished.write_text("\n".join(lines) + "\n")
-    unfinished.chmod(0o700)
-    unfinished.rename(path)
-    return path
-
-
 def watch(cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun, folder: Path) -> End:
     """Until it has ended; each change of the matrix is in the row a moment later."""
     told: list[dict[str, Any]] | None = None
+    has_asked = ""
     names = [task.en for task in entry.repair.tasks]
     while True:
         end = playbooks.read_end(folder)
@@ -200,11 +135,17 @@ def watch(cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun, 
         copy_log(folder, log_of(cluster, operation))
         if end is not None:
             return end
-        if read_subject(cluster, operation).cancel_asked_at is not None:
-            playbooks.cancel(folder)
-            if read_subject(cluster, operation).is_forced:
-                playbooks.end_strays(folder)
+        wish = wish_of(read_subject(cluster, operation))
+        if wish != has_asked and ask_to_end(cluster, folder, is_forced=wish == "end"):
+            has_asked = wish
         time.sleep(LOOK_SECONDS)
+
+
+def wish_of(run: RepairRun) -> str:
+    """`cancel`, `end` where that was not enough, or nothing."""
+    if run.cancel_asked_at is None:
+        return ""
+    return "end" if run.is_forced else "cancel"
 
 
 def progress_of(tasks: list[Task]) -> float:

@@ -1,0 +1,49 @@
+"""Asks the unit with the keys of the hosts, through its socket; systemd starts one for each connection."""
+
+import json
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cluster.domain.errors import Unavailable
+
+ANSWERS_WITHIN = 30.0
+"""Seconds."""
+LONGEST = 65_536
+"""Bytes of one line."""
+
+
+def ask(door: Path, words: Mapping[str, Any]) -> None:
+    """Returns once it is done, or the run's process can be found. Raises Unavailable, also where it is refused."""
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(ANSWERS_WITHIN)
+            connection.connect(str(door))
+            write_line(connection, words)
+            answer = read_line(connection)
+    except OSError as error:
+        raise Unavailable("repair.no_runner", error=str(error)[:200]) from error
+    if "code" in answer:
+        raise Unavailable(str(answer["code"]), **answer.get("data", {}))
+    if answer.get("done") is not True:
+        raise Unavailable("repair.no_runner", error="it ended before the run began")
+
+
+def write_line(connection: socket.socket, words: Mapping[str, Any]) -> None:
+    connection.sendall(json.dumps(words).encode() + b"\n")
+
+
+def read_line(connection: socket.socket) -> dict[str, Any]:
+    """Empty where the other side says nothing of use. Raises OSError."""
+    said = b""
+    while not said.endswith(b"\n") and len(said) < LONGEST:
+        more = connection.recv(4096)
+        if not more:
+            break
+        said += more
+    try:
+        found = json.loads(said)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

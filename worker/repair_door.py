@@ -1,0 +1,183 @@
+"""Behind the door of repairs on servers: this unit alone has the keys of the hosts, and takes nobody's word.
+
+``python -m worker repair-door TREE RUNS LOCKS PYTHON ASKER``, with a connection as standard input. What is said there
+is a number, a name of the catalogue and hosts of the inventory; playbook, variables, environment and times follow from
+what root has installed. The folder of the run is this unit's own: whoever asked may read it.
+"""
+
+import fcntl
+import os
+import pwd
+import shutil
+import socket
+import struct
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import structlog
+import yaml
+
+from cluster.domain.errors import GroundcrewError, Refused
+from cluster.domain.repair_requests import (
+    LOOK_WITHIN,
+    SHOWN,
+    Known,
+    Wanted,
+    look_variables,
+    parse_number,
+    parse_wanted,
+)
+from cluster.domain.repairs import Repair, parse_repair
+from worker.adapters import playbooks
+from worker.adapters.door import read_line, write_line
+from worker.adapters.playbooks import Play
+from worker.adapters.repair_tree import check_tree
+
+log = structlog.get_logger()
+HEARS_WITHIN = 10.0
+"""Seconds that whoever connects has for saying what it wants."""
+ROOT = 0
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where things are; `asker` is the user of the task worker, which has no key."""
+
+    tree: Path
+    runs: Path
+    locks: Path
+    python: Path
+    """Of the Ansible environment."""
+    asker: str
+    keys: Path
+    """The folder with `key`, `known_hosts` and `inventory.yml`."""
+    owner: int = ROOT
+    """Whose the tree has to be."""
+
+
+def main(arguments: list[str]) -> int:
+    tree, runs, locks, python, asker = arguments
+    keys = Path(os.environ["CREDENTIALS_DIRECTORY"])
+    place = Place(Path(tree), Path(runs), Path(locks), Path(python), asker, keys)
+    with socket.socket(fileno=os.dup(sys.stdin.fileno())) as connection:
+        connection.settimeout(HEARS_WITHIN)
+        return answer(place, connection)
+
+
+def answer(place: Place, connection: socket.socket) -> int:
+    """Does what is asked for, or says to both sides why not."""
+    try:
+        check_asker(place, connection)
+        do(place, read_line(connection), connection)
+    except GroundcrewError as error:
+        log.warning("refused", code=error.code, **error.data)
+        write_line(connection, {"code": error.code, "data": error.data})
+        return 1
+    write_line(connection, {"done": True})
+    return 0
+
+
+def check_asker(place: Place, connection: socket.socket) -> None:
+    """The socket's mode says the same. Raises Refused."""
+    said = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    _, user, _ = struct.unpack("3i", said)
+    if user not in (ROOT, pwd.getpwnam(place.asker).pw_uid):
+        raise Refused("asker", "repair.refused_asker", user=user)
+
+
+def do(place: Place, words: dict[str, Any], connection: socket.socket) -> None:
+    """Raises Refused, Unavailable, CatalogueBroken."""
+    verb = str(words.pop("do", ""))
+    if verb == "run":
+        check_tree(place.tree, place.owner)
+        begin(place, parse_wanted(words, read_known(place)), connection)
+    elif verb in VERBS:
+        folder = place.runs / parse_number(words.get("number"))
+        if not playbooks.has_begun(folder):
+            raise Refused("number", "repair.refused_run", number=folder.name)
+        VERBS[verb](folder)
+    else:
+        raise Refused("request", "repair.refused_request", what=f"do {verb}"[:SHOWN])
+
+
+def read_known(place: Place) -> Known:
+    """From files of root alone. Raises CatalogueBroken."""
+    with (place.keys / "inventory.yml").open() as file:
+        groups = yaml.load(file, Loader=yaml.CSafeLoader)["all"]["children"]
+    masters, nodes = ({*map(str, groups[name].get("hosts") or {})} for name in ("master", "nodes"))
+    return Known(read_repairs(place.tree), masters, nodes)
+
+
+def read_repairs(tree: Path) -> Mapping[str, Repair]:
+    found = {}
+    for path in sorted(tree.glob("repairs/*.yml")):
+        documents = [read_yaml(each) for each in (path, tree / "playbooks" / "repair" / path.name)]
+        found[path.stem] = parse_repair(path.stem, *documents)
+    return found
+
+
+def read_yaml(path: Path) -> Any:
+    with path.open() as file:
+        return yaml.load(file, Loader=yaml.CSafeLoader)
+
+
+def begin(place: Place, wanted: Wanted, connection: socket.socket) -> None:
+    """Harmless where it has begun already. Otherwise this process becomes the run's, and says itself that it is."""
+    play = play_of(place, wanted)
+    try:
+        play.folder.mkdir()
+    except FileExistsError:
+        return
+    alive = os.open(play.folder / playbooks.ALIVE, os.O_RDWR | os.O_CREAT, 0o640)
+    fcntl.flock(alive, fcntl.LOCK_EX)
+    playbooks.write_request(play)
+    (play.folder / "started").touch()
+    become(play, alive, connection)
+
+
+def play_of(place: Place, wanted: Wanted) -> Play:
+    folder = place.runs / wanted.number
+    port, name = wanted.looks_at_port, wanted.repair.name
+    if port is not None:
+        playbook, variables = "look.yml", look_variables(wanted.repair.checks, port)
+    else:
+        playbook = f"repair/{name}.yml"
+        variables = {"repair_folder": str(folder), "repair_run": wanted.number}
+    return Play(
+        folder=folder,
+        playbook=place.tree / "playbooks" / playbook,
+        hosts=wanted.hosts,
+        variables=variables,
+        python=place.python,
+        locks=[place.locks / f"repair-{lock}.lock" for lock in wanted.locks],
+        timeout=wanted.repair.timeout if port is None else LOOK_WITHIN,
+        is_check=wanted.is_look_ahead,
+        config=place.tree / "repairs.cfg",
+        keys=place.keys,
+    )
+
+
+def become(play: Play, alive: int, connection: socket.socket) -> NoReturn:
+    """Its own Python, and an environment of which nothing was said at the door."""
+    reply = os.dup(connection.fileno())
+    for handed_on in (alive, reply):
+        os.set_inheritable(handed_on, True)
+    log_file = os.open(play.folder / "process.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o640)
+    for number, source in ((0, os.open(os.devnull, os.O_RDONLY)), (1, log_file), (2, log_file)):
+        os.dup2(source, number)
+    handed = {"GROUNDCREW_REPAIR_REPLY": str(reply), "GROUNDCREW_REPAIR_ALIVE": str(alive)}
+    command = [str(play.python), "-I", "-B", str(playbooks.PROGRAM), str(play.folder)]
+    os.execve(command[0], command, playbooks.environment_of(play) | handed)
+
+
+def forget(folder: Path) -> None:
+    """What is under way stays. Raises Refused."""
+    if playbooks.read_end(folder) is None:
+        raise Refused("number", "repair.refused_run", number=folder.name)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+VERBS = {"cancel": playbooks.cancel, "end": playbooks.end_strays, "forget": forget}
