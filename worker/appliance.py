@@ -13,8 +13,10 @@ from typing import Any
 
 from cluster import words
 from cluster.domain.errors import GroundcrewError
+from cluster.domain.images import parse_image
 from cluster.domain.states import EnvironmentState
 from cluster.services.environments import read_default_environment
+from cluster.services.images import record_image
 from cluster.services.node_tokens import create_node_token, is_token_of, revoke_node_token
 from cluster.services.users import issue_first_administrator_secret, needs_first_administrator
 from cluster.settings import Settings
@@ -23,6 +25,7 @@ from worker.adapters.certificates import ensure_authority, ensure_certificate, r
 from worker.adapters.runtime import digest_of_sources, install_runtime
 from worker.embedded.first_flight import fly
 from worker.embedded.training_environment import ensure_training_environment
+from worker.images.site import SETTINGS, archives, read_site
 from worker.node_starts import empty_node, reopen_node
 from worker.wiring import open_cluster
 
@@ -58,6 +61,16 @@ def ensure_environment(settings: Settings, chosen: argparse.Namespace) -> Answer
         "changed": not is_known or before is None or before.state is not EnvironmentState.READY,
         "state": after.state.value if after else "",
     }
+
+
+def record_images(settings: Settings, chosen: argparse.Namespace) -> Answer:
+    """The rows know the site's default images by what is written beside their archives."""
+    cluster, site = open_cluster(settings), read_site(Path(chosen.settings))
+    news = [
+        record_image(cluster, parse_image(record.to_data()), site.registry.address)
+        for _, record in archives(site)
+    ]
+    return {"changed": any(news)}
 
 
 def issue_secret(settings: Settings, chosen: argparse.Namespace) -> Answer:
@@ -104,6 +117,7 @@ def undrain(settings: Settings, chosen: argparse.Namespace) -> Answer:
 COMMANDS = {
     "version": ensure_version,
     "environment": ensure_environment,
+    "images": record_images,
     "first-administrator": issue_secret,
     "certificates": ensure_certificates,
     "node-token": ensure_node_token,
@@ -126,6 +140,8 @@ def main(arguments: list[str]) -> int:
             each.add_argument("--executor", action="store_true", help="jobs can be started there")
         if verb == "drain":
             each.add_argument("--at-most", type=int, default=3600, help="seconds to wait for running jobs")
+        if verb == "images":
+            each.add_argument("--settings", default=str(SETTINGS), help="default: %(default)s")
         if verb == "certificates":
             each.add_argument("--folder", required=True)
             each.add_argument("names", nargs="*", help="names and addresses, the public one first; as before")

@@ -196,6 +196,18 @@ def environment_stands(check: Check, facts: Facts, since: datetime) -> Answer:
     return Answer(True, "check.environment_stands.ok", {})
 
 
+def images_stand(check: Check, facts: Facts, since: datetime) -> Answer:
+    for host, seen in (facts.hosts or {}).items():
+        if seen is None:
+            return Answer(False, "check.host.silent", {"host": host})
+        images = seen["images"]
+        if images["problem"]:
+            return Answer(False, "check.images_stand.problem", {"problem": images["problem"]})
+        if images["missing"]:
+            return Answer(False, "check.images_stand.not", {"names": images["missing"]})
+    return Answer(bool(facts.hosts), "check.images_stand.ok", {})
+
+
 JUDGES = {
     CheckKind.BACKUP_MADE: backup_made,
     CheckKind.BACKUP_RESTORED: backup_restored,
@@ -220,4 +232,5 @@ JUDGES = {
     CheckKind.WORKLOADS_READY: kubernetes_checks.workloads_ready,
     CheckKind.NODE_READY: kubernetes_checks.node_ready,
     CheckKind.PODS_NETWORKED: kubernetes_checks.pods_networked,
+    CheckKind.IMAGES_STAND: images_stand,
 }

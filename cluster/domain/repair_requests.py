@@ -133,4 +133,5 @@ def look_variables(checks: Iterable[Check], port: int) -> dict[str, str]:
         "look_site": str(port if kinds & SITE else 0),
         "look_gpus": "yes" if CheckKind.GPUS_ANSWER in kinds else "no",
         "look_kubernetes": "yes" if kinds & CLUSTER else "no",
+        "look_images": "yes" if CheckKind.IMAGES_STAND in kinds else "no",
     }

@@ -57,6 +57,7 @@ class CheckKind(StrEnum):
     WORKLOADS_READY = "workloads_ready"
     NODE_READY = "node_ready"
     PODS_NETWORKED = "pods_networked"
+    IMAGES_STAND = "images_stand"
 
 
 ON_HOSTS = (
@@ -71,6 +72,7 @@ ON_HOSTS = (
     CheckKind.WORKLOADS_READY,
     CheckKind.NODE_READY,
     CheckKind.PODS_NETWORKED,
+    CheckKind.IMAGES_STAND,
 )
 """Checks that are answered for each host by looking at it."""
 

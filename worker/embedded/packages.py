@@ -70,6 +70,9 @@ TO_TEST = (
     Need(("openssh-client",), programs=("ssh-keygen",)),
     Need(("gpg",), programs=("gpg",)),
     Need(("gpg-agent",), programs=("gpg-agent",)),
+    Need(("docker-registry",), programs=("docker-registry",), has_service=True),
+    Need(("apache2-utils",), programs=("htpasswd",)),
+    Need(("skopeo",), programs=("skopeo",)),
 )
 TO_RUN_ANSIBLE = (
     Need(("python3-venv",), files=(PYTHON_VENV,)),
@@ -77,6 +80,10 @@ TO_RUN_ANSIBLE = (
     Need(("zstd",), programs=("zstd",)),
 )
 TO_RUN_CONTAINERS = (Need(("docker.io",), programs=("dockerd",)),)
+TO_BUILD_IMAGES = (
+    Need(("mmdebstrap",), programs=("mmdebstrap",)),
+    Need(("iproute2",), programs=("ip",)),
+)
 TO_MEASURE = (
     Need(("munge",), programs=("munged",), has_service=True),
     Need(("slurmctld",), programs=("slurmctld",), has_service=True),
@@ -84,7 +91,7 @@ TO_MEASURE = (
     Need(("slurm-client",), programs=("sbatch",)),
 )
 """A scheduler to be compared with; its services stay off, the measurement starts its own."""
-EVERY_NEED = (*TO_RUN, *TO_RUN_ANSIBLE, *TO_TEST, *TO_RUN_CONTAINERS, *TO_MEASURE)
+EVERY_NEED = (*TO_RUN, *TO_RUN_ANSIBLE, *TO_TEST, *TO_RUN_CONTAINERS, *TO_BUILD_IMAGES, *TO_MEASURE)
 
 
 def missing(needs: Sequence[Need]) -> list[Need]:

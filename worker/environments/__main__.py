@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TextIO
 
 from worker.embedded.places import find_places
 from worker.environments.build import build
@@ -60,7 +61,8 @@ def lock(folder: Path, uv: str) -> int:
 class Lines:
     """Progress as lines of text: one for each step, and one every ten seconds within it."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: TextIO | None = None) -> None:
+        self.place = place
         self.step = ""
         self.said = 0.0
         self.began = time.monotonic()
@@ -68,7 +70,9 @@ class Lines:
     def __call__(self, step: str, share: float, detail: str) -> None:
         now = time.monotonic()
         if step != self.step or now - self.said >= LINE_SECONDS:
-            print(f"{now - self.began:6.1f} s  {step:<16} {share:4.0%}  {detail}", flush=True)
+            print(
+                f"{now - self.began:6.1f} s  {step:<16} {share:4.0%}  {detail}", flush=True, file=self.place
+            )
             self.step, self.said = step, now
 
 

@@ -1,4 +1,8 @@
-"""Builds the default image by hand, as root: ``python -m worker.images build --variant cpu --uv PATH``."""
+"""Builds the default image by hand, as root: ``python -m worker.images build --variant cpu --uv PATH``.
+
+`ensure`, `push` and `missing` do what the role and the repair of a site ask for, by its settings; each is safe to
+repeat and answers with one line of JSON.
+"""
 
 import argparse
 import json
@@ -6,31 +10,42 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+from cluster import words
+from cluster.domain.errors import Unavailable
 from worker.embedded.places import find_places
 from worker.environments.__main__ import Lines
 from worker.environments.description import DEFAULT
 from worker.environments.errors import BuildFailed
 from worker.environments.machine import PYTHON, read_machine
+from worker.images import site as site_images
 from worker.images.build import build
 from worker.images.description import VARIANTS, Variant, archive_path, read_variant
 from worker.images.record import Record, read_record
+from worker.images.registry import RegistryFailed
+from worker.images.site import SETTINGS, Site, read_site
+
+Answer = dict[str, Any]
 
 
 def main(arguments: list[str]) -> int:
     cache = find_places().cache
     parser = argparse.ArgumentParser(prog="python -m worker.images", description=__doc__)
-    parser.add_argument("verb", choices=("build", "path", "record", "contents", "lock"))
+    parser.add_argument("verb", choices=("build", "path", "record", "contents", "lock", *OF_A_SITE))
     parser.add_argument("--variant", choices=VARIANTS, default="cpu")
     parser.add_argument("--cache", type=Path, default=cache / "images", help="default: %(default)s")
     parser.add_argument("--wheels", type=Path, default=cache, help="where training environments are built")
     parser.add_argument("--uv", default=shutil.which("uv"), help="default: the one on PATH")
     parser.add_argument("--log", type=Path, help="default: build.log in the cache")
+    parser.add_argument("--settings", type=Path, default=SETTINGS, help="of the site; default: %(default)s")
     chosen = parser.parse_args(arguments)
     if chosen.verb in ("build", "lock") and chosen.uv is None:
         parser.error("uv is not on PATH: name it with --uv")
     if chosen.verb == "lock":
         return lock(DEFAULT, chosen.uv)
+    if chosen.verb in OF_A_SITE:
+        return say_done(chosen.verb, chosen.settings)
     variant = read_variant(chosen.variant)
     if chosen.verb == "build":
         return say_built(variant, chosen)
@@ -59,6 +74,37 @@ def say_built(variant: Variant, chosen: argparse.Namespace) -> int:
     return 0
 
 
+def say_done(verb: str, settings: Path) -> int:
+    try:
+        print(json.dumps(OF_A_SITE[verb](read_site(settings))))
+    except (BuildFailed, RegistryFailed, FileNotFoundError) as failure:
+        said = (
+            words.say(failure.code, failure.data, "en") if isinstance(failure, Unavailable) else str(failure)
+        )
+        print(said, file=sys.stderr)
+        return 1
+    return 0
+
+
+def ensure(site: Site) -> Answer:
+    return {"changed": site_images.ensure_archives(site, Lines(sys.stderr))}
+
+
+def push(site: Site) -> Answer:
+    return {"changed": site_images.push(site)}
+
+
+def missing(site: Site) -> Answer:
+    return {"missing": site_images.missing(site)}
+
+
+def references(site: Site) -> Answer:
+    return {record.variant: site.registry.reference(record) for _, record in site_images.archives(site)}
+
+
+OF_A_SITE = {"ensure": ensure, "push": push, "missing": missing, "references": references}
+
+
 def lock(folder: Path, uv: str) -> int:
     """Pin the newest versions that the .in files allow beside the training environment's pins, with their hashes."""
     plain = [
@@ -72,7 +118,8 @@ def lock(folder: Path, uv: str) -> int:
     left_out = ["--no-emit-package", "tensorflow", "--no-emit-package", "tensorflow-intel"]
     cpu = ["--universal", "--override", "overrides.txt", *left_out, "-c", "requirements.txt"]
     cuda = ["--python-platform", "x86_64-manylinux_2_28", "-c", "requirements.txt", "-c", "image-cpu.txt"]
-    for name, options in (("image-cpu", cpu), ("image-cuda", cuda)):
+    alone = cuda[:2]
+    for name, options in (("image-cpu", cpu), ("image-cuda", cuda), ("image-cuda-compiler", alone)):
         command = [uv, "pip", "compile", *plain, "--python-version", "3.11", *options]
         subprocess.run(
             [*command, "-o", f"{name}.txt", f"{name}.in"], cwd=folder, check=True, stdout=subprocess.DEVNULL

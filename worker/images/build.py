@@ -14,7 +14,7 @@ from worker.environments.machine import PYTHON, Machine, read_machine
 from worker.environments.ready import Content, Manifest, write_manifest
 from worker.environments.steps import Progress, Report, Step
 from worker.environments.tools import check_python, check_space, tools_missing
-from worker.images import contents, python
+from worker.images import contents, cuda, python
 from worker.images.archive import Layer, Packed, Setup, pack_layer, write_archive
 from worker.images.description import PLACE, Variant, archive_path, inputs_digest
 from worker.images.record import Record, read_record, write_record
@@ -55,7 +55,7 @@ def check(variant: Variant, cache: Path) -> None:
     missing = [package for program, package in TOOLS.items() if shutil.which(program, path=PATH) is None]
     if missing:
         raise tools_missing(missing)
-    check_space(cache, variant.system.disk)
+    check_space(cache, variant.disk)
     if os.geteuid() != 0:
         raise BuildFailed("environment.needs_root", log="")
 
@@ -87,9 +87,10 @@ class Build:
         python.ensure_wheels(house, known, self.root.commands, self.step(Step.DOWNLOAD))
         self.root.make(self.variant.system, self.variant.system.packages, self.step(Step.SYSTEM).tick)
         furnish(self.root.path, self.variant.user, self.variant.environment.variables)
-        python.install(self.root, uv, house, self.step(Step.INSTALL))
+        python.install(self.root, uv, self.variant, house, self.step(Step.INSTALL))
         wheel = house.wheels.compiled(house.package) or self.compile(house)
         python.install_compiled(self.root, wheel, self.step(Step.INSTALL))
+        cuda.let_the_loader_find(self.root, self.step(Step.INSTALL))
         contents.verify(self.root, self.variant, self.variables, self.step(Step.VERIFY))
         found = contents.list_contents(self.root, self.variant, self.step(Step.CONTENTS))
         self.pack(found, target)
@@ -98,6 +99,8 @@ class Build:
         compiler = Root(self.folder / "compiler", self.root.workshop, self.root.commands)
         system = self.variant.system
         compiler.make(system, [*system.packages, *system.compiler], self.step(Step.SYSTEM).tick)
+        if self.variant.compiler_requirements is not None:
+            cuda.lay_out(self.root, self.variant.compiler_requirements, self.step(Step.INSTALL))
         opt = self.root.path / "opt"
         wheel = python.compile_source(compiler, opt, house, self.step(Step.COMPILE))
         shutil.rmtree(compiler.path)

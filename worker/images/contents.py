@@ -13,16 +13,17 @@ from worker.images.root import Root
 TRY = """
 import tensorflow, sklearn.datasets, jupyterlab
 import horovod.tensorflow as horovod
-assert horovod.gloo_built() and horovod.mpi_built()
+assert horovod.gloo_built() and horovod.mpi_built() and bool(horovod.nccl_built()) == {nccl}
 horovod.init()
 assert float(horovod.allreduce(tensorflow.constant(21.0), op=horovod.Sum)) == 21.0
 """
 
 
 def verify(root: Root, variant: Variant, variables: Mapping[str, str], progress: Progress) -> None:
-    """As the image's own user. Raises NotWorking."""
+    """As the image's own user, on a machine that may have no GPU. Raises NotWorking."""
+    has_nccl = variant.environment.compiled.variables.get("HOROVOD_GPU_OPERATIONS") == "NCCL"
     root.try_out(
-        [f"{PLACE}/bin/python", "-I", "-B", "-c", TRY],
+        [f"{PLACE}/bin/python", "-I", "-B", "-c", TRY.format(nccl=has_nccl)],
         variables={**variables, "OMPI_MCA_plm": "isolated"},
         on_tick=progress.tick,
         user=variant.user.number,

@@ -21,12 +21,11 @@ PLACE = Path("/opt/groundcrew/training")
 
 @dataclass(frozen=True)
 class System:
-    """Packages of the distribution; `disk` is free bytes."""
+    """Packages of the distribution."""
 
     packages: tuple[str, ...]
     left_out: tuple[str, ...]
     compiler: tuple[str, ...]
-    disk: int
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,10 @@ class Variant:
     environment: Description
     """The training environment's description with this variant's requirements, purposes and way of compiling."""
     requirements: Path
+    compiler_requirements: Path | None
+    """Packages that the compiler needs and the image does not."""
+    disk: int
+    """Free bytes that a build asks for."""
     system_purposes: Mapping[str, str]
     """Of each of the distribution's packages worth a line in the table of contents: what it is for."""
 
@@ -73,13 +76,16 @@ def read_variant(name: str, folder: Path = DEFAULT) -> Variant:
             compiled=replace(plain.compiled, variables=own["compiled"], needs=()),
         ),
         requirements=folder / own["requirements"],
+        compiler_requirements=folder / own["compiler_requirements"]
+        if "compiler_requirements" in own
+        else None,
+        disk=read["system"]["disk"] + own.get("more_disk", 0),
         system_purposes={**read["system_contents"], **own.get("system_contents", {})},
     )
 
 
 def parse_system(read: Mapping[str, Any]) -> System:
-    lists = {key: tuple(read[key]) for key in ("packages", "left_out", "compiler")}
-    return System(disk=read["disk"], **lists)
+    return System(**{key: tuple(read[key]) for key in ("packages", "left_out", "compiler")})
 
 
 def inputs_digest(variant: Variant, machine: Machine) -> str:
@@ -96,9 +102,15 @@ def inputs_digest(variant: Variant, machine: Machine) -> str:
         variant.system_purposes,
     ]
     content.update(json.dumps([dict(each) for each in facts], sort_keys=True).encode())
-    for file in (variant.requirements, environment.source):
+    for file in requirements_of(variant):
         content.update(b"\0" + file.read_bytes())
     return content.hexdigest()[:12]
+
+
+def requirements_of(variant: Variant) -> tuple[Path, ...]:
+    """Every file that pins something for the variant."""
+    more = () if variant.compiler_requirements is None else (variant.compiler_requirements,)
+    return (variant.requirements, *more, variant.environment.source)
 
 
 def archive_path(variant: Variant, machine: Machine, cache: Path) -> Path:

@@ -37,7 +37,8 @@ class Wheelhouse:
 def open_wheelhouse(variant: Variant, machine: Machine, cache: Path, folder: Path) -> Wheelhouse:
     """`folder` is made anew and gets the requirements under the names that an environment's description has."""
     folder.mkdir()
-    shutil.copy(variant.requirements, folder / "requirements.txt")
+    pinned = [variant.requirements, *filter(None, [variant.compiler_requirements])]
+    (folder / "requirements.txt").write_text("".join(file.read_text() for file in pinned))
     shutil.copy(variant.environment.source, folder / variant.environment.source.name)
     description = replace(variant.environment, folder=folder)
     return Wheelhouse(description, Wheels(wheels_path(description, machine, cache)))
@@ -65,12 +66,12 @@ def take(wheel: Path, place: Path) -> None:
         shutil.copy(wheel, place)
 
 
-def install(root: Root, uv: Path, house: Wheelhouse, progress: Progress) -> None:
+def install(root: Root, uv: Path, variant: Variant, house: Wheelhouse, progress: Progress) -> None:
     """A virtual environment of the image's own interpreter, at the place where it will be used."""
     workshop = root.workshop
     shutil.copy(uv, workshop / "uv-program")
     shutil.copytree(house.wheels.path, workshop / "wheels", copy_function=take_copy, dirs_exist_ok=True)
-    shutil.copy(house.description.requirements, workshop / "requirements.txt")
+    shutil.copy(variant.requirements, workshop / "requirements.txt")
     root.run(
         [WORKSHOP / "uv-program", "venv", "--no-config", "--no-project", "--python", PYTHON, PLACE],
         variables=UV,
@@ -83,12 +84,14 @@ def take_copy(source: str, target: str) -> None:
     take(Path(source), Path(target))
 
 
-def pip_install(root: Root, requirements: str, progress: Progress) -> None:
+def pip_install(root: Root, requirements: str, progress: Progress, folder: Path | None = None) -> None:
+    """Into the environment, or as plain packages into a folder that is seen inside."""
+    target = ("--target", folder) if folder else ("--python", PLACE, "--compile-bytecode")
     root.run(
         [
             *(WORKSHOP / "uv-program", "pip", "install", "--no-config", "--offline", "--no-index"),
-            *("--find-links", WORKSHOP / "wheels", "--no-deps", "--require-hashes", "--compile-bytecode"),
-            *("--python", PLACE, "--requirements", WORKSHOP / requirements),
+            *("--find-links", WORKSHOP / "wheels", "--no-deps", "--require-hashes"),
+            *(*target, "--requirements", WORKSHOP / requirements),
         ],
         variables=UV,
         on_tick=progress.tick,

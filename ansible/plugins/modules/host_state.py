@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""Reads what the checks of a repair ask of a host: units, doors, the site, GPUs, its last start. Changes nothing."""
+"""Reads what the checks of a repair ask of a host: units, doors, site, GPUs, images, last start. Changes nothing."""
 
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import socket
 import ssl
@@ -36,6 +37,10 @@ options:
     description: Whether the GPUs are asked.
     type: bool
     default: false
+  images:
+    description: Whether the site's registry is asked for the default images, whole.
+    type: bool
+    default: false
 author: Groundcrew
 """
 EXAMPLES = r"""
@@ -60,6 +65,10 @@ gpus:
   description: "{on_bus, answer, problem}: how many the PCI bus has, how many nvidia-smi lists, what it says otherwise."
   type: dict
   returned: always
+images:
+  description: "{missing, problem}: default images that a node could not pull whole, and why nobody knows."
+  type: dict
+  returned: always
 started:
   description: Seconds since 1970 at which process 1 began.
   type: float
@@ -67,6 +76,7 @@ started:
 """
 PROPERTIES = "Id,LoadState,ActiveState,UnitFileState,ActiveEnterTimestamp"
 PATIENCE = 5
+MISSING_IMAGES = ["/opt/groundcrew/current/bin/python", "-m", "worker.images", "missing"]
 
 
 def read_units(names: list[str]) -> dict[str, dict[str, object]]:
@@ -157,6 +167,17 @@ def gpus_on_bus() -> int:
     return found
 
 
+def ask_images() -> dict[str, object]:
+    try:
+        asked = subprocess.run(MISSING_IMAGES, capture_output=True, text=True, check=False, timeout=120)
+        return {"missing": json.loads(asked.stdout)["missing"], "problem": ""}
+    except ValueError:
+        said = (asked.stderr.strip().splitlines() or ["nothing was said"])[-1]
+        return {"missing": [], "problem": said[:200]}
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return {"missing": [], "problem": str(error)[:200]}
+
+
 def started() -> float:
     """Where a container is the host, the kernel has been up for longer: process 1 tells its own beginning."""
     ticks = int(Path("/proc/1/stat").read_text().rpartition(")")[2].split()[19])
@@ -171,6 +192,7 @@ def main() -> None:
         "doors": {**lists, "elements": "path"},
         "site": {"type": "int", "default": 0},
         "gpus": {"type": "bool", "default": False},
+        "images": {"type": "bool", "default": False},
     }
     module = AnsibleModule(argument_spec=arguments, supports_check_mode=True)
     given = module.params
@@ -181,6 +203,7 @@ def main() -> None:
         doors=doors,
         site=ask_site(given["site"]),
         gpus=ask_gpus() if given["gpus"] else {},
+        images=ask_images() if given["images"] else {},
         started=started(),
     )
 

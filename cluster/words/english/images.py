@@ -1,11 +1,22 @@
 """English for the default images: what their parts are for, which variants there are, how they are built."""
 
 SENTENCES = {
+    "check.images_stand.not": "A node could not pull {names:list} whole from the registry",
+    "check.images_stand.problem": "Nobody knows what the registry has: {problem}",
+    "check.images_stand.ok": "Every default image stands whole in the registry",
+    "registry.failed": "The registry {registry} did not do what it was asked for: {line}",
+    "registry.no_archive": "There is no archive of the default image {variant} in {path}.",
     "environment.needs_root": "An image's system belongs to root, so that only root can build it.",
 }
 
 HINTS = {
+    "registry.failed": "Look at groundcrew-registry.service and nginx on the master, then try again.",
+    "registry.no_archive": "Run site.yml again: it builds the image, or say where the bundle is that has it.",
     "environment.needs_root": "Build it as root, or take it from a bundle.",
+}
+
+TITLES = {
+    "registry": "The registry",
 }
 
 WORDS = {

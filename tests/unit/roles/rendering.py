@@ -1,5 +1,6 @@
 """Renders a role's templates and variables as Ansible would, with the product's own defaults and sources map."""
 
+import base64
 import json
 import re
 import shlex
@@ -74,6 +75,8 @@ def environment(kind: type[Environment]) -> Environment:
     made.filters["quote"] = shlex.quote
     made.filters["to_json"] = json.dumps
     made.filters["bool"] = lambda value: str(value).lower() in ("true", "yes", "1")
+    made.filters["b64decode"] = lambda value: base64.b64decode(value).decode()
+    made.filters["b64encode"] = lambda value: base64.b64encode(value.encode()).decode()
     made.filters["extract"] = lambda key, container: container[key]
     return made
 

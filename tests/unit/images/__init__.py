@@ -1,0 +1,1 @@
+"""Tests of the default image's description, its archive and its registry."""

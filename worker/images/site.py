@@ -1,0 +1,95 @@
+"""The default images of one site: where each comes from, and the registry that they stand in.
+
+Read from the JSON that the role `default_image` writes, so that the role and the repair do the same.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from worker.environments.machine import PYTHON, read_machine
+from worker.environments.steps import Report
+from worker.images.build import build
+from worker.images.description import VARIANTS, archive_path, read_variant
+from worker.images.record import Record, read_record
+from worker.images.registry import Registry, RegistryFailed
+
+SETTINGS = Path("/etc/groundcrew/registry/images.json")
+
+
+@dataclass(frozen=True)
+class Site:
+    registry: Registry
+    variants: tuple[str, ...]
+    cache: Path
+    """Where images are built."""
+    wheels: Path
+    """The cache of training environments, whose packages are used."""
+    bundle: Path | None
+    """A bundle's folder of images; nothing is built where there is one."""
+    uv: Path
+    log: Path
+
+
+def read_site(settings: Path = SETTINGS) -> Site:
+    """Raises FileNotFoundError where no role has written it, KeyError, ValueError."""
+    read = json.loads(settings.read_text())
+    unknown = set(read["variants"]) - set(VARIANTS)
+    if unknown:
+        raise ValueError(f"no such variant: {', '.join(sorted(unknown))}")
+    return Site(
+        registry=Registry(read["registry"], Path(read["trust"]), Path(read["password"])),
+        variants=tuple(read["variants"]),
+        cache=Path(read["cache"]),
+        wheels=Path(read["wheels"]),
+        bundle=Path(read["bundle"]) if read["bundle"] else None,
+        uv=Path(read["uv"]),
+        log=Path(read["log"]),
+    )
+
+
+def ensure_archives(site: Site, report: Report) -> bool:
+    """Built where they are missing; whether any was. Raises BuildFailed."""
+    if site.bundle is not None:
+        return False
+    missing = [name for name in site.variants if find_archive(site, name) is None]
+    for name in missing:
+        build(read_variant(name), site.cache, report, uv=site.uv, log=site.log, known=site.wheels)
+    return bool(missing)
+
+
+def find_archive(site: Site, variant: str) -> tuple[Path, Record] | None:
+    described = read_variant(variant)
+    if site.bundle is not None:
+        archive = site.bundle / f"{described.image}-{variant}.tar"
+    else:
+        archive = archive_path(described, read_machine(PYTHON), site.cache)
+    record = read_record(archive)
+    return (archive, record) if record else None
+
+
+def archives(site: Site) -> list[tuple[Path, Record]]:
+    """Raises RegistryFailed where one is neither built nor in the bundle."""
+    found = []
+    for variant in site.variants:
+        archive = find_archive(site, variant)
+        if archive is None:
+            place = site.bundle or site.cache
+            raise RegistryFailed("registry.no_archive", variant=variant, path=str(place))
+        found.append(archive)
+    return found
+
+
+def push(site: Site) -> bool:
+    """What the registry lacks, by digest; whether anything was. Raises RegistryFailed."""
+    lacking = [(archive, record) for archive, record in archives(site) if site.registry.missing(record)]
+    for archive, record in lacking:
+        site.registry.push(archive, record)
+    return bool(lacking)
+
+
+def missing(site: Site) -> list[str]:
+    """Names of the images that a node could not pull whole. Raises RegistryFailed."""
+    return [
+        f"{record.name}-{record.variant}" for _, record in archives(site) if site.registry.missing(record)
+    ]
