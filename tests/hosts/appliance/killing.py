@@ -25,5 +25,5 @@ def play_killed(host: Host, ansible_programs: Path, after: str) -> Played:
         ANSIBLE_CALLBACKS_ENABLED="killed_after",
         KILLED_AFTER=after,
     )
-    assert killed.code in (-9, 137), killed.output[-3000:]
+    assert killed.code in (-9, 137), f"not killed after {after}: {killed.output[-3000:]}"
     return killed
