@@ -7,8 +7,8 @@ import pytest
 
 from cluster.domain.repair_answers import Facts
 from cluster.domain.repair_checks import judge
+from cluster.domain.repair_requests import CLUSTER, look_variables
 from cluster.domain.repairs import Check, CheckKind
-from worker.tasks.repair_look import CLUSTER, variables_of
 
 SINCE = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 READY = {"is_ready": True, "is_open": True, "reason": "KubeletReady"}
@@ -76,5 +76,5 @@ def test_a_host_that_said_nothing_is_never_green(kind: CheckKind) -> None:
 
 def test_the_cluster_is_asked_only_where_a_check_wants_to_know() -> None:
     assert set(CHECKS) == CLUSTER
-    assert variables_of([CHECKS[CheckKind.NODE_READY]], 443)["look_kubernetes"] == "yes"
-    assert variables_of([Check(CheckKind.GPUS_ANSWER)], 443)["look_kubernetes"] == "no"
+    assert look_variables([CHECKS[CheckKind.NODE_READY]], 443)["look_kubernetes"] == "yes"
+    assert look_variables([Check(CheckKind.GPUS_ANSWER)], 443)["look_kubernetes"] == "no"

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.repair_checks import Facts, judge
+from cluster.domain.repair_answers import Facts
+from cluster.domain.repair_checks import judge
 from cluster.domain.repairs import Check, CheckKind
 
 BEFORE = datetime(2026, 11, 21, tzinfo=UTC)
