@@ -117,13 +117,18 @@ def is_compiled() -> bool:
 def cluster(
     image: str, bundle: Path, ansible_programs: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:
-    """Bare hosts; the first test installs them."""
+    """Bare hosts; the first test installs them. GROUNDCREW_INSTALLED_CLUSTER: the folder of a testbed that was kept."""
+    kept = os.environ.get("GROUNDCREW_INSTALLED_CLUSTER")
+    if kept:
+        bed = found_again(Path(kept), image)
+        with counted(bed.network, bed.subnet) as egress:
+            yield Cluster(bed, bed.folder / "inventory.yml", egress, ansible_programs)
+        return
     folder = tmp_path_factory.mktemp("bed")
     shares = int(os.environ.get("GROUNDCREW_HOST_SHARES", "0"))
     with testbed(NAME, image, folder, CACHE, is_alone=True, shares=shares) as bed:
         (bed.folder / "group_vars").symlink_to(ROOT / "inventory" / "group_vars")
-        images = tmp_path_factory.mktemp("images")
-        bed.add(*THREE, lent=(bundle, images))
+        bed.add(*THREE, lent=(bundle,))
         more = {
             "groundcrew_kubernetes": True,
             "groundcrew_bundle": str(bundle),
@@ -135,17 +140,26 @@ def cluster(
             yield Cluster(bed, inventory, egress, ansible_programs)
 
 
+def found_again(folder: Path, image: str) -> Testbed:
+    known = json.loads((folder / "inventory.yml").read_text())["groundcrew"]["children"]["worker"]["hosts"]
+    name = next(iter(known)).rpartition("-")[0]
+    hosts = {full.rpartition("-")[2]: Host(full, about["ansible_host"]) for full, about in known.items()}
+    subnet = next(iter(hosts.values())).address.rpartition(".")[0]
+    return Testbed(name, image, folder, CACHE, hosts, subnet)
+
+
 @pytest.fixture(scope="session")
 def installed(cluster: Cluster) -> Cluster:
-    """site.yml from the bundle, and the images of the tests."""
-    cluster.play().must_succeed()
+    """By site.yml from the bundle."""
+    if not os.environ.get("GROUNDCREW_INSTALLED_CLUSTER"):
+        cluster.play().must_succeed()
     return cluster
 
 
 @pytest.fixture(scope="session")
 def with_programs(installed: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
     """The stand-in for a device plugin and the probe lie on every node."""
-    folder = next(path for path in tmp_path_factory.getbasetemp().iterdir() if path.name.startswith("images"))
+    folder = tmp_path_factory.mktemp("images")
     for program in PROGRAMS:
         bring(installed.hosts, build(program, folder))
     return installed
