@@ -93,15 +93,24 @@ class Mender:
         assert answer.status_code < 300, answer.text
         return answer.json()
 
-    def mend(self, broken: Break, within: float = 900, is_look_ahead: bool = False) -> Mended:
-        """The runner of repairs is held back until the host is broken, so that it sees the break as its first thing."""
+    def mend(
+        self, broken: Break, within: float = 900, is_look_ahead: bool = False, on: Host | None = None
+    ) -> Mended:
+        """The runner of repairs is held back until the host is broken, so that it sees the break as its first thing.
+
+        `on`: another host than the master, chosen where the repair is one of nodes.
+        """
         self.host.wait_until(f"{ask_rows(UNDER_WAY)} | grep -x 0", within)
         seen = self.call("GET", f"repairs/{broken.repair}")
+        chosen = [node["id"] for node in seen["nodes"] if on and node["name"] == on.name]
+        if chosen:
+            seen = self.call("GET", f"repairs/{broken.repair}?nodes={chosen[0]}")
         typed = seen["host"] if broken.typed else ""
         self.host.ask("systemctl stop groundcrew-repair")
         body = {"etag": seen["etag"], "reason": REASON, "typed": typed, "look_ahead": is_look_ahead}
+        body |= {"nodes": chosen} if chosen else {}
         asked = self.call("POST", f"repairs/{broken.repair}", body)
-        self.host.ask(broken.command)
+        (on or self.host).ask(broken.command)
         started = time.monotonic()
         self.host.ask("systemctl start groundcrew-repair")
         self.host.wait_until(f"{query(asked['id'], 'verdict')} | grep .", within)

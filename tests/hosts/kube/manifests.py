@@ -40,3 +40,65 @@ kind: Service
 metadata: {{name: {name}}}
 spec: {{selector: {{app: {name}}}, ports: [{{port: 80, targetPort: 8080}}]}}
 """
+
+
+QUEUE = f"""
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {{name: tests}}
+spec:
+  namespaceSelector: {{}}
+  resourceGroups:
+    - coveredResources: [cpu, memory, {GPUS}]
+      flavors:
+        - name: stand-in
+          resources:
+            - {{name: cpu, nominalQuota: 8}}
+            - {{name: memory, nominalQuota: 16Gi}}
+            - {{name: {GPUS}, nominalQuota: 4}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {{name: tests, namespace: default}}
+spec: {{clusterQueue: tests}}
+"""
+"""Of the flavour that the nodes' kind of GPU has given its name."""
+
+
+def training(name: str, image: str, user: str) -> str:
+    """Two ranks, a GPU each, which Kueue admits together and the MPI operator starts."""
+    home = f"/home/{user}"
+    serve = f"exec /usr/sbin/sshd -De -f {home}/.sshd_config -o SetEnv=NVIDIA_VISIBLE_DEVICES=$NVIDIA_VISIBLE_DEVICES"
+    said = "echo rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE has $NVIDIA_VISIBLE_DEVICES"
+    return f"""
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {{name: {name}, labels: {{kueue.x-k8s.io/queue-name: tests}}}}
+spec:
+  slotsPerWorker: 1
+  launcherCreationPolicy: WaitForWorkersReady
+  runPolicy: {{cleanPodPolicy: Running, backoffLimit: 6}}
+  sshAuthMountPath: {home}/.ssh
+  mpiReplicaSpecs:
+    Launcher:
+      replicas: 1
+      template:
+        spec:
+          containers:
+            - name: launcher
+              image: "{image}"
+              securityContext: {{runAsUser: 1000}}
+              command: [mpirun, -n, "2", bash, -c, '{said}']
+              resources: {{requests: {{cpu: 50m, memory: 64Mi}}}}
+    Worker:
+      replicas: 2
+      template:
+        spec:
+          containers:
+            - name: worker
+              image: "{image}"
+              securityContext: {{runAsUser: 1000}}
+              command: [bash, -c, "{serve}"]
+              readinessProbe: {{tcpSocket: {{port: 2222}}, periodSeconds: 2}}
+              resources: {{requests: {{cpu: 50m, memory: 64Mi}}, limits: {{{GPUS}: 1}}}}
+"""

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.hosts.kube.conftest import Cluster
-from tests.hosts.kube.manifests import DEVICES, GPUS, server
+from tests.hosts.kube.manifests import DEVICES, GPUS, QUEUE, server, training
 
+REFERENCES = "/opt/groundcrew/current/bin/python -m worker.images references"
 CLOSED = {"sshd": 22, "the kubelet": 10250, "etcd": 2379}
 
 
@@ -70,6 +71,24 @@ def test_the_device_plugin_offers_two_stand_ins_on_each_node_and_takes_a_broken_
     with_programs.wait(f"{count} '2 1 2'")
     with_programs.bed.hosts["w1"].ask(f"rm {broken}")
     with_programs.wait(f"{count} '2 2 2'")
+
+
+def test_two_ranks_train_in_the_default_image_of_the_registry_of_their_own_site(
+    with_programs: Cluster,
+) -> None:
+    """Admitted by Kueue, started by the MPI operator, its image pulled by a node that has never seen it."""
+    image = json.loads(with_programs.master.ask(REFERENCES))["cpu"]
+    assert with_programs.master.address in image
+    with_programs.apply(DEVICES)
+    with_programs.apply(QUEUE)
+    with_programs.apply(training("flight", image, "mpiuser"))
+    with_programs.wait("wait --for=condition=Succeeded mpijob/flight --timeout=5s", 900)
+    said = with_programs.kubectl("logs job/flight-launcher")
+    assert {line.split()[1] for line in said.splitlines() if line.startswith("rank ")} == {"0", "1"}
+    assert said.count("stand-in-") == 2, said
+    workload = json.loads(with_programs.kubectl("get workloads -o json"))["items"][0]
+    assert "Admitted" in {each["type"] for each in workload["status"]["conditions"]}
+    with_programs.kubectl("delete mpijob flight")
 
 
 def test_certificates_have_days_left_and_etcd_is_written_to_a_file(installed: Cluster) -> None:

@@ -1,0 +1,97 @@
+"""Repairs of Kubernetes on three hosts: broken for real, seen red, asked for over REST, and green."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from tests.hosts.appliance.mending import Break, Mender, make_token, write_down
+from tests.hosts.kube.breaking import EXPIRE
+from tests.hosts.kube.conftest import ADMINISTRATOR, Cluster
+
+pytestmark = pytest.mark.long
+DAMAGE_ETCD = (
+    "/opt/groundcrew/kubernetes/etcd-snapshot; "
+    "dd if=/dev/urandom of=/var/lib/etcd/member/snap/db bs=4096 seek=2 count=200 conv=notrunc; "
+    "/opt/groundcrew/kubernetes/stop-control-plane"
+)
+
+
+@dataclass(frozen=True)
+class On:
+    """Which host is broken, and how."""
+
+    host: str
+    broken: Break
+
+
+BREAKS = [
+    On(
+        "w1",
+        Break(
+            "restart-kubelet",
+            "the kubelet's settings deleted",
+            "rm /var/lib/kubelet/config.yaml; systemctl restart kubelet",
+        ),
+    ),
+    On(
+        "w2",
+        Break(
+            "reconnect-kubernetes-node",
+            "/etc/cni wiped",
+            "rm -rf /etc/cni/net.d/*; systemctl restart containerd",
+        ),
+    ),
+    On(
+        "w1",
+        Break("reinitialise-kubernetes-worker", "kubeadm reset by hand", "kubeadm reset --force", typed=True),
+    ),
+    On("m", Break("renew-kubernetes-certificates", "the API server's certificate expired", EXPIRE)),
+    On(
+        "m",
+        Break(
+            "reinitialise-kubernetes-master",
+            "the API server's manifest moved away",
+            "mv /etc/kubernetes/manifests/kube-apiserver.yaml /root/",
+            typed=True,
+        ),
+    ),
+    On(
+        "m",
+        Break(
+            "reinitialise-kubernetes-master", "etcd's data damaged after a snapshot", DAMAGE_ETCD, typed=True
+        ),
+    ),
+    On(
+        "m",
+        Break(
+            "reinitialise-kubernetes-addons",
+            "the namespaces of the add-ons deleted",
+            f"{ADMINISTRATOR} delete namespace mpi-operator kueue-system kube-flannel --timeout=300s",
+        ),
+    ),
+    On(
+        "m",
+        Break(
+            "restore-default-images",
+            "what the registry holds deleted",
+            "rm -rf /var/lib/groundcrew/registry/docker/registry/v2/blobs",
+        ),
+    ),
+]
+
+
+def name_of(on: On) -> str:
+    return f"{on.broken.repair}: {on.broken.words}"
+
+
+@pytest.fixture(scope="module")
+def mender(installed: Cluster) -> Mender:
+    return Mender(installed.master, make_token(installed.master))
+
+
+@pytest.mark.parametrize("on", BREAKS, ids=name_of)
+def test_a_broken_cluster_is_seen_red_and_mended(installed: Cluster, mender: Mender, on: On) -> None:
+    mended = mender.mend(on.broken, on=installed.bed.hosts[on.host], within=1800)
+    write_down(on.broken, mended)
+    assert mended.was_red, mended.before
+    assert mended.verdict == "verified", (mended.checks, mended.tasks)
