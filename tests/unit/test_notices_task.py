@@ -232,6 +232,28 @@ def test_nobody_behind_the_address_is_said_without_the_address() -> None:
     assert "canary" not in str(failed.value)
 
 
+@pytest.mark.parametrize("url", ["smtp://mail..lab.example", "smtp://" + "a" * 70])
+def test_a_server_that_cannot_be_named_is_said(url: str) -> None:
+    with pytest.raises(Unavailable):
+        send_mail(url, write_mail("a@lab.example", "b@lab.example", "s", "t", "1@lab"))
+
+
+def test_a_password_that_the_server_cannot_be_told_is_said_without_it(
+    lab: Cluster, postbox: tuple[Postbox, str]
+) -> None:
+    url = postbox[1].replace(PASSWORD, "%EB%B9%84%EB%B0%80")
+    with pytest.raises(Unavailable) as failed:
+        send_mail(url, write_mail("a@lab.example", "b@lab.example", "s", "t", "1@lab"))
+    assert "비밀" not in str(failed.value.data)
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9/canary path", "http://127.0.0.1:9/canary\n"])
+def test_an_address_that_cannot_be_called_is_not_shown(address: str) -> None:
+    with pytest.raises(Unavailable) as failed:
+        call_webhook(address, "s", 1, "0", {})
+    assert "canary" not in str(failed.value.data)
+
+
 @pytest.mark.parametrize(
     "point", ["mail.send asking", "mail.send answered", "notices.record_sent committing"]
 )

@@ -36,6 +36,9 @@ def send_mail(url: str, mail: EmailMessage) -> None:
     except (OSError, smtplib.SMTPException) as error:
         said = f"{type(error).__name__}: {error}"
         raise Unavailable("mail.not_sent", error=hide(said, password)[:300]) from error
+    except ValueError as error:
+        # Of a host or a password that is not ASCII; it may quote it.
+        raise Unavailable("mail.not_sent", error=type(error).__name__) from error
 
 
 def connect(url: str) -> smtplib.SMTP:

@@ -43,6 +43,9 @@ def call_webhook(url: str, secret: str, delivery: int, timestamp: str, content: 
     except urllib.error.HTTPError as error:
         error.close()
         raise Unavailable("webhook.not_taken", error=f"HTTP {error.code}") from error
-    except (OSError, HTTPException, ValueError) as error:
+    except OSError as error:
         reason = getattr(error, "reason", error)
         raise Unavailable("webhook.not_taken", error=f"{type(reason).__name__}: {reason}"[:300]) from error
+    except (HTTPException, ValueError) as error:
+        # Of an address that cannot be called these quote it.
+        raise Unavailable("webhook.not_taken", error=type(error).__name__) from error
