@@ -1,5 +1,6 @@
 """What is the case with a node that is not simply ready, and what would help: the open row and the page's head."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -159,5 +160,5 @@ def offered(node: NodeView) -> list[tuple[str, str]]:
     ]
 
 
-def catalogue(cluster: Cluster, actor: Actor) -> dict[str, Entry]:
+def catalogue(cluster: Cluster, actor: Actor) -> Mapping[str, Entry]:
     return read_catalogue(cluster)

@@ -1,12 +1,12 @@
 """Repairs as data: what a file of the catalogue says, and what is checked before one is asked for."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from cluster.domain.errors import GroundcrewError, Refused
+from cluster.domain.errors import Refused, Unavailable
 from cluster.domain.names import check_text
 
 LONGEST_REASON = 500
@@ -95,7 +95,7 @@ class Installation(StrEnum):
     KUBERNETES = "kubernetes"
 
 
-class CatalogueBroken(GroundcrewError):
+class CatalogueBroken(Unavailable):
     """A file of the catalogue does not say what it must: `file` and `what` name the place."""
 
     def __init__(self, file: str, what: str) -> None:
@@ -216,12 +216,11 @@ def flat(tasks: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
             yield task
 
 
-def check_catalogue(repairs: Mapping[str, Repair]) -> None:
+def check_gentler(repair: Repair, known: Collection[str]) -> None:
     """What one file says of another. Raises CatalogueBroken."""
-    for repair in repairs.values():
-        for gentler in repair.gentler:
-            if gentler not in repairs:
-                raise CatalogueBroken(f"ansible/repairs/{repair.name}.yml", f"no such gentler way: {gentler}")
+    for gentler in repair.gentler:
+        if gentler not in known:
+            raise CatalogueBroken(f"ansible/repairs/{repair.name}.yml", f"no such gentler way: {gentler}")
 
 
 def check_reason(text: str) -> str:

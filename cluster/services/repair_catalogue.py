@@ -1,18 +1,21 @@
 """The catalogue of repairs as it lies on the disk; read anew for each page: a site's own file counts at once."""
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import structlog
 import yaml
 
 from cluster.domain.errors import NotFound
 from cluster.domain.people import Actor
-from cluster.domain.repairs import CatalogueBroken, Installation, Repair, check_catalogue, parse_repair
+from cluster.domain.repairs import CatalogueBroken, Installation, Repair, check_gentler, parse_repair
 from cluster.services.context import Cluster
 from cluster.settings import Settings
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
@@ -31,15 +34,42 @@ def has_repairs(cluster: Cluster) -> bool:
     return cluster.settings.ansible_dir is not None
 
 
-def read_catalogue(cluster: Cluster) -> dict[str, Entry]:
-    """What this installation offers, by name. Raises CatalogueBroken."""
-    folder = cluster.settings.ansible_dir
-    if folder is None:
-        return {}
-    entries = {path.stem: read_entry(folder, path.stem) for path in sorted(folder.glob("repairs/*.yml"))}
-    check_catalogue({name: entry.repair for name, entry in entries.items()})
-    here = offered_by(installation_of(cluster.settings))
-    return {name: entry for name, entry in entries.items() if here & entry.repair.installations}
+@dataclass(frozen=True)
+class Catalogue:
+    """What this installation offers, by name, and the files that say nothing: these are left out."""
+
+    entries: Mapping[str, Entry]
+    broken: Mapping[str, CatalogueBroken]
+
+
+def read_catalogue(cluster: Cluster) -> Mapping[str, Entry]:
+    """Without the files that cannot be read: a job's page is not their victim, and neither are other repairs."""
+    return read_files(cluster).entries
+
+
+def read_files(cluster: Cluster) -> Catalogue:
+    folder, here = cluster.settings.ansible_dir, offered_by(installation_of(cluster.settings))
+    entries: dict[str, Entry] = {}
+    broken: dict[str, CatalogueBroken] = {}
+    stems = sorted(path.stem for path in folder.glob("repairs/*.yml")) if folder else []
+    for name in stems:
+        assert folder is not None
+        try:
+            entry = read_entry(folder, name)
+            check_gentler(entry.repair, stems)
+        except CatalogueBroken as problem:
+            log.warning("a repair is left out", **problem.data)
+            broken[name] = problem
+        else:
+            entries[name] = entry
+    offered = {name: entry for name, entry in entries.items() if here & entry.repair.installations}
+    return Catalogue({name: without_others(entry, offered) for name, entry in offered.items()}, broken)
+
+
+def without_others(entry: Entry, offered: Collection[str]) -> Entry:
+    """Its gentler ways are those that are offered here."""
+    gentler = tuple(name for name in entry.repair.gentler if name in offered)
+    return replace(entry, repair=replace(entry.repair, gentler=gentler))
 
 
 def offered_by(here: Installation) -> set[Installation]:
@@ -49,10 +79,12 @@ def offered_by(here: Installation) -> set[Installation]:
 
 def find_entry(cluster: Cluster, name: str) -> Entry:
     """Raises NotFound, CatalogueBroken."""
-    entry = read_catalogue(cluster).get(name)
-    if entry is None:
+    catalogue = read_files(cluster)
+    if name in catalogue.broken:
+        raise catalogue.broken[name]
+    if name not in catalogue.entries:
         raise NotFound("repair", name[:60])
-    return entry
+    return catalogue.entries[name]
 
 
 def may_ask_for(cluster: Cluster, actor: Actor, name: str) -> bool:

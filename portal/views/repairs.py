@@ -13,7 +13,7 @@ from cluster.domain.repairs import Group, Installation, Repair, Said
 from cluster.files.beneath import FileMissing, FileNotPlain, open_file
 from cluster.services import repairs
 from cluster.services.backups import last_proven, list_backups
-from cluster.services.repair_catalogue import installation_of, read_catalogue
+from cluster.services.repair_catalogue import installation_of, read_catalogue, read_files
 from cluster.services.repairs import Forecast
 from cluster.store.base import LARGEST_ID
 from cluster.store.repairs import RepairRun
@@ -93,6 +93,7 @@ def index() -> ResponseReturnValue:
     kept = list_backups(cluster, actor)
     return render_template(
         "repairs/_list.html" if is_fragment() else "repairs/list.html",
+        broken=[say_error(each) for each in read_files(cluster).broken.values()],
         groups=[
             (_(word), [line for line in shown if line.repair.group is group])
             for group, word in GROUPS.items()

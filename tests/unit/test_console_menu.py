@@ -17,6 +17,7 @@ from cluster.services.repair_records import list_records
 from cluster.store.operations import Operation
 from cluster.store.repairs import RepairRun
 from tests.builders import a_node, actor_of, an_administrator
+from tests.unit.test_repair_catalogue import with_a_broken_file
 from worker.console import menu
 from worker.console.menu import Console
 from worker.console.stand import Stand, limits_of, nobody_hears
@@ -103,18 +104,12 @@ def test_a_database_that_answers_in_part_leaves_the_menu_standing(
     assert "Database  does not answer" in capsys.readouterr().out
 
 
-def test_a_catalogue_with_a_broken_file_is_said_and_the_menu_stands(
+def test_a_file_that_cannot_be_read_is_said_and_the_other_repairs_stay(
     console: Console, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "repairs").mkdir()
-    (tmp_path / "repairs" / "own.yml").write_text("title: [")
-    (tmp_path / "playbooks" / "repair").mkdir(parents=True)
-    (tmp_path / "playbooks" / "repair" / "own.yml").write_text("[]")
-    console.cluster = replace(
-        console.cluster, settings=replace(console.cluster.settings, ansible_dir=tmp_path)
-    )
-    assert console.look_and_show() == []
-    assert "own.yml" in capsys.readouterr().out
+    console.cluster = with_a_broken_file(console.cluster, tmp_path)
+    assert "restart-api" in [each.name for each in console.look_and_show()]
+    assert "own-idea.yml" in capsys.readouterr().out
 
 
 def test_a_run_that_was_given_up_is_gone_on_with(console: Console, types: Types) -> None:

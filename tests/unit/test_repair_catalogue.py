@@ -1,16 +1,25 @@
 """The catalogue that ships: each repair has its playbook, words and checks, and hands no person's text over."""
 
 import re
+import shutil
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from cluster.domain.repairs import Installation
+from cluster.domain.repairs import CatalogueBroken, Installation
 from cluster.services.context import Cluster
-from cluster.services.repair_catalogue import Entry, offered_by, read_catalogue, read_entry
+from cluster.services.repair_catalogue import (
+    Entry,
+    find_entry,
+    offered_by,
+    read_catalogue,
+    read_entry,
+    read_files,
+)
 from tests.conftest import ANSIBLE
 from worker.upkeep import COMMANDS
 
@@ -96,6 +105,33 @@ def test_the_tasks_of_a_block_are_told_in_their_order() -> None:
         "Reset every GPU",
         "Start it again",
     ]
+
+
+def with_a_broken_file(cluster: Cluster, folder: Path) -> Cluster:
+    """A site has put a file of its own beside ours, and is in the middle of writing it."""
+    copy = folder / "ansible"
+    shutil.copytree(ANSIBLE, copy)
+    (copy / "repairs" / "own-idea.yml").write_text("title: [")
+    return replace(cluster, settings=replace(cluster.settings, ansible_dir=copy))
+
+
+def test_what_ships_is_whole(light_cluster: Cluster) -> None:
+    assert read_files(light_cluster).broken == {}
+
+
+def test_a_file_that_cannot_be_read_is_left_out_and_named(light_cluster: Cluster, tmp_path: Path) -> None:
+    here = with_a_broken_file(light_cluster, tmp_path)
+    assert read_catalogue(here) == read_catalogue(light_cluster)
+    with pytest.raises(CatalogueBroken) as broken:
+        find_entry(here, "own-idea")
+    assert broken.value.data["file"] == "own-idea.yml"
+
+
+def test_gentler_ways_are_those_that_are_offered_here(light_cluster: Cluster, tmp_path: Path) -> None:
+    here = with_a_broken_file(light_cluster, tmp_path)
+    file = tmp_path / "ansible" / "repairs" / "restart-portal.yml"
+    file.write_text(file.read_text() + "gentler: [own-idea, back-up-now, restart-api]\n")
+    assert find_entry(here, "restart-portal").repair.gentler == ("back-up-now",)
 
 
 def test_a_changed_playbook_has_another_digest(tmp_path: Path) -> None:

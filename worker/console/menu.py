@@ -10,11 +10,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from cluster.bell import SilentBell
 from cluster.domain.errors import Conflict, GroundcrewError
 from cluster.domain.people import Actor
-from cluster.domain.repairs import CatalogueBroken, Repair, check_typed
+from cluster.domain.repairs import Repair, check_typed
 from cluster.domain.states import OperationState
 from cluster.services.context import Cluster
 from cluster.services.operations import retry_operation
-from cluster.services.repair_catalogue import read_catalogue
+from cluster.services.repair_catalogue import find_entry, read_catalogue, read_files
 from cluster.services.repair_records import CONSOLE, list_records, read_in
 from cluster.services.repairs import (
     forecast,
@@ -98,9 +98,6 @@ class Console:
         except SQLAlchemyError as error:
             self.stand = replace(self.stand, database=problem_of(error))
             return self.show()
-        except CatalogueBroken as error:
-            complain_of(self.cluster, error)
-            return []
 
     def look(self) -> None:
         """What this console did without the database is finished and read in, once it can be."""
@@ -132,8 +129,10 @@ class Console:
 
     def show_catalogue(self) -> list[Repair]:
         """In the order of their numbers."""
-        entries = read_catalogue(self.cluster)
-        last = {}
+        catalogue = read_files(self.cluster)
+        entries, last = catalogue.entries, {}
+        for broken in catalogue.broken.values():
+            complain_of(self.cluster, broken)
         if not self.stand.database:
             known = list_repairs(self.cluster, self.actor())
             last = {each.repair.name: last_time(self.cluster, each) for each in known}
@@ -186,7 +185,7 @@ class Console:
         confirmed = self.confirm(repair, host)
         if confirmed is None:
             return
-        entry = read_catalogue(self.cluster)[repair.name]
+        entry = find_entry(self.cluster, repair.name)
         Alone(self.cluster, new_run(self.cluster, entry, confirmed[0], self.login)).begin()
 
     def offer_asked(self, repair: Repair) -> None:

@@ -5,7 +5,7 @@ SENTENCES = {
     "repair.reason_too_long": "A reason has at most {most:number} characters.",
     "repair.other_name": "{typed} is not the name of this forecast. Type {name}.",
     "repair.host_unusable": "{name} is no name under which Ansible could reach a machine.",
-    "repair.catalogue_broken": "The catalogue of repairs cannot be read: {file}: {what}.",
+    "repair.catalogue_broken": "A repair is left out, for its file cannot be read: {file}: {what}.",
     "repair.forecast_changed": (
         "Something changed since this forecast was made. Nothing was done; this is the new one."
     ),

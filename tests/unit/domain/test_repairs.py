@@ -14,7 +14,7 @@ from cluster.domain.repairs import (
     Check,
     CheckKind,
     Repair,
-    check_catalogue,
+    check_gentler,
     check_host,
     check_reason,
     check_typed,
@@ -87,7 +87,7 @@ def test_tasks_without_a_name_of_their_own_are_refused() -> None:
 
 def test_a_gentler_way_exists() -> None:
     with pytest.raises(CatalogueBroken):
-        check_catalogue({"restart-it": a_repair(gentler=["pray"])})
+        check_gentler(a_repair(gentler=["pray"]), ["restart-it"])
 
 
 def test_a_reason_is_needed_and_made_one_line() -> None:

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from datetime import time, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from cluster.domain.repair_runs import Verdict
 from cluster.services import repairs
 from tests.builders import a_node, a_repair_run, actor_of
 from tests.unit.pages.conftest import Lab
+from tests.unit.test_repair_catalogue import with_a_broken_file
 
 REASON = {"reason": "{{ lookup('pipe', 'touch /tmp/pwn') }}"}
 
@@ -23,6 +25,16 @@ def test_the_catalogue_is_grouped_and_names_what_it_leaves_out(lab: Lab) -> None
     assert page.index("Back up now") < page.index("Restart task workers") < page.index("Free disk space")
     assert "Left out on this machine" in page and "never run" in page
     assert "Last backup proven by a restore" in page
+
+
+def test_a_file_that_cannot_be_read_is_named_and_ends_no_page(lab: Lab, tmp_path: Path) -> None:
+    lab.app.extensions["cluster"] = with_a_broken_file(lab.cluster, tmp_path)
+    browser = lab.browser(lab.administrator, "ko")
+    page = browser.get("/repairs")
+    assert page.status_code == 200 and "own-idea.yml" in page.text and "/repairs/back-up-now" in page.text
+    assert browser.get(f"/nodes/{lab.node.id}").status_code == 200
+    own = browser.get("/repairs/own-idea")
+    assert own.status_code == 503 and "파일을 고치거나 지우세요" in own.text
 
 
 @pytest.mark.parametrize(
