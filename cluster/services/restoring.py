@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import insert, literal, select, text, update
+from sqlalchemy import delete, insert, literal, select, text, update
 from sqlalchemy.orm import Session
 
 from cluster.domain.audit import key_of, sign_epoch
@@ -17,7 +17,7 @@ from cluster.domain.jobs import next_state
 from cluster.domain.people import Actor
 from cluster.domain.reasons import OnHold
 from cluster.domain.repair_runs import Verdict
-from cluster.domain.states import Desired, JobState, OperationKind, OperationState
+from cluster.domain.states import Desired, JobState, NoticeState, OperationKind, OperationState
 from cluster.domain.waiting import to_data
 from cluster.services.attempts import EVENT_OF_END, end_attempt, note, with_name
 from cluster.services.audit_epochs import ACTION, add_to
@@ -28,6 +28,7 @@ from cluster.store.audit import write_entry
 from cluster.store.base import Json
 from cluster.store.jobs import Attempt, Job, JobEvent, Sweep
 from cluster.store.leases import Lease
+from cluster.store.notices import Notice
 from cluster.store.operations import Operation
 from cluster.store.repairs import RepairHold, RepairRun
 from cluster.store.users import OneTimeSecret, SignInSession, User
@@ -70,6 +71,8 @@ def settle_restored(cluster: Cluster, origin: Origin, anchors: list[Anchor], hol
         held = hold_waiting(session, actor, origin, now) if holds else 0
         operations = interrupt_operations(session, now)
         sessions = end_sessions(session, now)
+        # Those that waited then have been taken since, or are no news any more.
+        session.execute(delete(Notice).where(Notice.state == NoticeState.WAITING))
         session.execute(update(Lease).values(holder="", fence=Lease.fence + 1, expires_at=now))
         leap(session, origin.last_job)
         counts: dict[str, Any] = {"lost": lost, "held": held, "sessions": sessions, "operations": operations}
@@ -144,7 +147,10 @@ def interrupt_operations(session: Session, now: datetime) -> int:
         if operation.kind == OperationKind.ENVIRONMENT_BUILD:
             operation.state = OperationState.REQUESTED
             continue
-        operation.state, operation.ended_at = OperationState.INTERRUPTED, now
+        # The run of a repair ends below, and nothing can go on with it: another one is asked for.
+        is_over = operation.kind == OperationKind.REPAIR
+        operation.state = OperationState.FAILED if is_over else OperationState.INTERRUPTED
+        operation.ended_at = now
         operation.error_code, operation.error_data = "operation.restored", {}
         ended += 1
     session.execute(

@@ -12,13 +12,15 @@ from sqlalchemy.engine import make_url
 
 from cluster.domain.errors import Refused
 from cluster.domain.repair_runs import Verdict
-from cluster.domain.states import JobState, OperationKind, OperationState
-from cluster.services import backups, operations, sessions
+from cluster.domain.states import JobState, NoticeChannel, OperationKind, OperationState
+from cluster.services import backups, notices, operations, sessions
 from cluster.services.audit_seals import Anchor, check_audit, read_anchor, seal_entries
 from cluster.services.context import Cluster
+from cluster.services.repair_progress import count_stuck, release_stuck
 from cluster.store.audit import AuditEntry, write_entry
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation
+from cluster.store.notices import Notice, Occurrence
 from cluster.store.operations import Operation
 from cluster.store.repairs import RepairHold, RepairRun
 from cluster.store.users import SignInSession, User
@@ -29,6 +31,7 @@ from tests.builders import (
     a_training,
     a_workspace,
     actor_of,
+    add,
     an_administrator,
     holding,
 )
@@ -130,6 +133,29 @@ def test_a_repair_that_was_under_way_holds_its_target_no_more(lab: Cluster) -> N
     with lab.store.read() as session:
         assert session.scalars(select(RepairRun.verdict)).one() is Verdict.BROKEN
         assert session.scalars(select(RepairHold).where(RepairHold.released_at.is_(None))).all() == []
+
+
+def test_a_repair_that_was_under_way_is_no_stuck_operation_that_nobody_can_release(lab: Cluster) -> None:
+    person = an_administrator(lab, "ops")
+    run = a_repair_run(lab, person)
+    with lab.store.write() as session:
+        row = session.get_one(RepairRun, run.id)
+        asked = operations.request_operation(
+            session, OperationKind.REPAIR, run.id, actor_of(person), lab.clock()
+        )
+        row.operation_id = asked.id
+    restored(lab, backed_up(lab))
+    assert [each != asked.id for each in release_stuck(lab, str(run.id))] == [True]
+    assert count_stuck(lab) == 0
+
+
+def test_messages_that_waited_when_it_was_made_are_not_sent_again(lab: Cluster) -> None:
+    now = lab.clock()
+    told = Occurrence(key="a:1", concern={}, began_at=now, told_at=now)
+    add(lab, told)
+    add(lab, Notice(occurrence_id=told.id, channel=NoticeChannel.WEBHOOK, made_at=now, next_at=now))
+    restored(lab, backed_up(lab))
+    assert notices.list_due(lab, NoticeChannel.WEBHOOK) == []
 
 
 def test_jobs_go_on_where_the_administrator_says_so(lab: Cluster) -> None:

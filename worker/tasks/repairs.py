@@ -53,6 +53,8 @@ def run_repair(cluster: Cluster, operation: Operation) -> None:
     reporter.begin()
     entry = find_entry(cluster, run.name)
     folder = run_folder(cluster, run)
+    if run.started_at is None:
+        forget_other_life(folder)
     if not playbooks.has_begun(folder):
         if end_cancelled(cluster, operation, run):
             return
@@ -69,6 +71,13 @@ def run_repair(cluster: Cluster, operation: Operation) -> None:
     reporter.tell(VERIFY, 0.0)
     verify(cluster, operation, entry, run, end)
     prune_runs(folder.parent, partial(forget, cluster))
+
+
+@outside("repairs.forget_other_life")
+def forget_other_life(folder: Path) -> None:
+    """A run counts as started before its folder is made: what lies there is of a life that a restore has left."""
+    if folder.exists():
+        shutil.rmtree(folder)
 
 
 def end_cancelled(cluster: Cluster, operation: Operation, run: RepairRun) -> bool:

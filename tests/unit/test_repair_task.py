@@ -1,4 +1,4 @@
-"""A person who thinks better of it: what has not begun never does, and nobody waits for checks any more."""
+"""The task of a repair without Ansible: what never begins, what is not waited for, what is not taken for its own."""
 
 import json
 from collections.abc import Callable
@@ -48,6 +48,14 @@ def work(cluster: Cluster, chief: Actor, run: RepairRun) -> tuple[Verdict | None
     return repairs.read_run(cluster, chief, run.id).verdict, operation.error_code
 
 
+def left_behind(cluster: Cluster, run: RepairRun) -> None:
+    """As a playbook that ended well leaves it."""
+    folder = repair_task.run_folder(cluster, run)
+    folder.mkdir(parents=True)
+    (folder / "started").touch()
+    (folder / "exit.json").write_text(json.dumps({"end": "ran", "rc": 0, "status": "successful"}))
+
+
 def cancelling(cluster: Cluster, chief: Actor, run: RepairRun, answer: Any) -> Callable[..., Any]:
     """In place of a step: a person cancels meanwhile."""
 
@@ -78,14 +86,26 @@ def test_one_that_is_cancelled_while_it_is_prepared_never_begins(
     assert work(light_cluster, chief, run) == (Verdict.CANCELLED, "repair.cancelled_before")
 
 
+def test_what_lies_in_its_folder_from_a_life_that_a_restore_has_left_is_not_taken_for_its_own(
+    light_cluster: Cluster, chief: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Any] = []
+    monkeypatch.setattr(playbooks, "begin", begun.append)
+    monkeypatch.setattr(repair_task, "watch", lambda *_: playbooks.End(None, "vanished"))
+    run = ask(light_cluster, chief)
+    left_behind(light_cluster, run)
+    assert work(light_cluster, chief, run) == (Verdict.BROKEN, "repair.vanished")
+    assert [play.folder for play in begun] == [repair_task.run_folder(light_cluster, run)]
+    assert not (begun[0].folder / "exit.json").exists()
+
+
 def test_nobody_waits_for_checks_after_a_cancellation(
     light_cluster: Cluster, chief: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = ask(light_cluster, chief)
-    folder = repair_task.run_folder(light_cluster, run)
-    folder.mkdir(parents=True)
-    (folder / "started").touch()
-    (folder / "exit.json").write_text(json.dumps({"end": "ran", "rc": 0, "status": "successful"}))
+    left_behind(light_cluster, run)
+    with light_cluster.store.write() as session:
+        session.get_one(RepairRun, run.id).started_at = light_cluster.clock()
     red = [Answer(False, "check.portal_answers.not", {"status": None})]
     monkeypatch.setattr(repair_task, "run_checks", cancelling(light_cluster, chief, run, red))
     monkeypatch.setattr(repair_task, "patience_of", lambda entry: 3600.0)
