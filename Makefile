@@ -1,7 +1,7 @@
 # What a person types. Everything begins with the distribution's own Python; see docs/install/one-machine.md.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help up down status reset restore support console audit ansible test test-all test-hosts test-repairs test-kube bench crash sure bundle lock python
+.PHONY: help up down status reset restore support console audit ansible test test-all test-hosts test-repairs test-kube bench bench-backups crash sure bundle lock python
 
 CLEAN := env -u PYTHONPATH -u PYTHONHOME -u VIRTUAL_ENV
 BOOTSTRAP := $(CLEAN) /usr/bin/python3 -B -m worker.embedded.bootstrap
@@ -66,6 +66,9 @@ test-kube: python  ## Kubernetes from an offline bundle on three hosts without a
 
 bench: python  ## the queue measured beside Slurm, HyperQueue and RQ (20 min, idle machine; QUICK=1: 3 min)
 	@$(BOOTSTRAP) with-test-machine python -m tests.bench $(MEASURED)
+
+bench-backups: python  ## a backup under load on both databases (10 min, idle machine); writes docs/measurements
+	@$(BOOTSTRAP) with-test-machine python -m tests.bench.backups
 
 crash: python  ## a death at every commit and outside call, on both databases; writes docs/measurements
 	@$(BOOTSTRAP) with-test-machine python -m tests.crash

@@ -11,7 +11,7 @@ from typing import Any
 DIGEST_SIGNS = 16
 """Of 64 bits: enough to find the place; the seal over all of them has the whole 256."""
 
-CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
 """Made once, as `Digests` is: a million entries are read each night."""
 
 Line = tuple[int, str]

@@ -94,6 +94,12 @@ def surplus(backups: Iterable[Kept], zone: ZoneInfo) -> set[str]:
     return {backup.name for backup in found} - stay
 
 
+def past_restores(made: Mapping[Any, datetime], now: datetime, days: int) -> list[Any]:
+    """Which of what restores have put aside may go, oldest first: all older than `days` but the newest."""
+    found = sorted(made, key=lambda each: made[each])
+    return [each for each in found[:-1] if now - made[each] > timedelta(days=days)]
+
+
 def is_overtaken(backup: Kept, verified: list[Kept]) -> bool:
     return bool(verified) and verified[0].made_at - backup.made_at > timedelta(days=DAYS)
 

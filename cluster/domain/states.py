@@ -131,6 +131,7 @@ class Queue(StrEnum):
     GENERAL = "general"
     IMAGES = "images"
     REPAIR = "repair"
+    BACKUPS = "backups"
 
 
 LIVING_JOB_STATES = (JobState.WAITING, JobState.STARTING, JobState.RUNNING, JobState.STOPPING)

@@ -26,7 +26,7 @@ QUEUE_OF = {
     OperationKind.DATASET_SAMPLE: Queue.GENERAL,
     OperationKind.DATASET_DELETE: Queue.GENERAL,
     OperationKind.REPAIR: Queue.REPAIR,
-    OperationKind.BACKUP: Queue.GENERAL,
+    OperationKind.BACKUP: Queue.BACKUPS,
     OperationKind.NOTICES: Queue.GENERAL,
 }
 

@@ -26,17 +26,22 @@ from cluster.services.context import Cluster
 from cluster.services.users import service_actor
 from cluster.store.audit import write_entry
 from cluster.store.base import Json
+from cluster.store.datasets import Dataset
 from cluster.store.jobs import Attempt, Job, JobEvent, Sweep
 from cluster.store.leases import Lease
 from cluster.store.notices import Notice
 from cluster.store.operations import Operation
 from cluster.store.repairs import RepairHold, RepairRun
+from cluster.store.trainings import Training
 from cluster.store.users import OneTimeSecret, SignInSession, User
 from cluster.store.workspaces import Workspace
 
 LEAP = 1000
 """Numbers that were given out between the backup and the loss are not given out again."""
-NUMBERED = (Job, Sweep, User, Workspace)
+NUMBERED = (Job, Sweep, User, Workspace, Dataset, Training, Operation)
+"""They lie in folders by their number. Of the last three SQLite itself gives the highest out again."""
+BY_THEMSELVES = (OperationKind.BACKUP, OperationKind.NOTICES)
+"""Each backup holds itself as under way, and it did end well; notices are looked for each minute."""
 OPEN = (OperationState.REQUESTED, OperationState.RUNNING)
 
 
@@ -140,12 +145,15 @@ def hold_waiting(session: Session, actor: Actor, origin: Origin, now: datetime) 
 
 
 def interrupt_operations(session: Session, now: datetime) -> int:
-    """Nothing is done a second time by itself but the environment, without which no job can start."""
+    """How many; nothing of them is done a second time but the environment, without which no job can start."""
     ended = 0
     for operation in session.scalars(select(Operation).where(Operation.state.in_(OPEN))):
         operation.lease_until = None
         if operation.kind == OperationKind.ENVIRONMENT_BUILD:
             operation.state = OperationState.REQUESTED
+            continue
+        if operation.kind in BY_THEMSELVES:
+            operation.state, operation.ended_at = OperationState.FINISHED, now
             continue
         # The run of a repair ends below, and nothing can go on with it: another one is asked for.
         is_over = operation.kind == OperationKind.REPAIR
@@ -170,7 +178,7 @@ def end_sessions(session: Session, now: datetime) -> int:
 
 
 def leap(session: Session, last_job: int) -> None:
-    """Public numbers, and users' and workspaces' own on the disk, go on after a gap."""
+    """Public numbers, and those that name folders, go on after a gap."""
     is_sqlite = session.get_bind().dialect.name == "sqlite"
     for row in NUMBERED:
         name = row.__tablename__

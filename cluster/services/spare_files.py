@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from cluster.crash_points import outside
 from cluster.domain.errors import NotFound
 from cluster.services.context import Cluster
+from cluster.services.put_aside import ASIDE
 from cluster.store.operations import Operation
 from cluster.store.repairs import RepairRun
 
@@ -46,8 +47,9 @@ def named_ids(session: Session) -> set[int]:
 
 
 def old_copies(cluster: Cluster) -> Iterator[Leftover]:
-    """Copies of the database that migrations made, all but the newest."""
-    copies = sorted((cluster.settings.state_dir / "database").glob("before-*.db"), key=modified)
+    """Copies of the database that migrations made, all but the newest; those of restores go with the backups."""
+    found = (cluster.settings.state_dir / "database").glob("before-*.db")
+    copies = sorted((path for path in found if not path.name.startswith(ASIDE)), key=modified)
     for path in copies[:-COPIES_KEPT]:
         yield Leftover(path, path.stat().st_size, "leftover.database_copy")
 

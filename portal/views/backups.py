@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from cluster.domain.backups import next_due
 from cluster.domain.errors import Conflict
 from cluster.domain.repairs import Installation
-from cluster.services import backups
+from cluster.services import backups, put_aside
 from cluster.services.repair_catalogue import has_repairs, installation_of
 from portal import forms
 from portal.current import current_actor, current_cluster, is_fragment
@@ -32,6 +32,7 @@ def render(problem: str = "") -> str:
         next_at=next_at,
         folder=settings.backups,
         copy_to=settings.backup_copy,
+        put_aside=put_aside.list_put_aside(cluster, actor),
         problem=problem,
         can_repair=has_repairs(cluster),
         makes_itself=installation_of(cluster.settings) is Installation.SERVERS,

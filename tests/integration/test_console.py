@@ -90,7 +90,7 @@ def stand_ins(places: Places) -> list[Service]:
     holder.write_text(HOLDS_THE_DATABASE)
     command = (sys.executable, str(holder), str(places.database_file), str(places.state / "run" / "hold"))
     found = [real["redis"], real["portal"], Service("scheduler", command, 30, 1)]
-    names = ("tasks-general", "tasks-images", "tasks-repair")
+    names = ("tasks-general", "tasks-images", "tasks-backups", "tasks-repair")
     return [*found, *(Service(name, idle, 40, 1) for name in names)]
 
 

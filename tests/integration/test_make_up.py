@@ -120,7 +120,7 @@ def test_an_older_version_refuses_a_newer_database(installation: Installation) -
 def test_make_status_names_every_service(installation: Installation) -> None:
     installation.up()
     said = installation.make("status").stdout
-    for name in ("portal", "scheduler", "tasks-general", "tasks-images", "agent", "redis"):
+    for name in ("portal", "scheduler", "tasks-general", "tasks-images", "tasks-backups", "agent", "redis"):
         assert name in said
     assert f"http://127.0.0.1:{installation.port}" in said
     assert "running jobs: 0" in said

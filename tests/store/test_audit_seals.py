@@ -106,6 +106,14 @@ def test_a_changed_entry_is_named(sealed: Cluster, statements: list[str], code: 
     assert found is not None and (found.code, found.data["entry"]) == (code, place)
 
 
+@pytest.mark.parametrize("change", ["data = '{'", "data = 5", "at = 'soon'", "at = 7", "actor_name = x'00'"])
+def test_what_no_row_of_ours_can_hold_is_an_edit_too(sealed: Cluster, change: str) -> None:
+    if sealed.store.is_sqlite:  # The other keeps its types.
+        tamper(sealed.store, f"UPDATE audit_entries SET {change} WHERE id = 4")
+        found = check_audit(sealed, []).found
+        assert found is not None and (found.code, found.data["entry"]) == ("audit.entry_edited", 4)
+
+
 def test_an_entry_put_between_others_is_named(sealed: Cluster, clock: Clock) -> None:
     tamper(
         sealed.store, "DELETE FROM audit_seals WHERE id = 3", "UPDATE audit_entries SET id = 9 WHERE id = 5"

@@ -24,6 +24,7 @@ from tests.conftest import Clock, settings_for
 from tests.databases import PostgresqlServer
 from worker.backups import postgresql as pg
 from worker.backups.dump import make_backup, write_manifest
+from worker.backups.put_back import put_back
 from worker.backups.restore import prove_newest
 
 
@@ -181,6 +182,33 @@ def test_a_role_that_may_make_no_database_uses_the_one_that_it_was_given(
     with pytest.raises(Unavailable) as none:
         prove_newest(humble, clock())
     assert none.value.code == "backup.no_scratch"
+
+
+def test_what_a_drill_reads_back_is_in_no_log_of_the_server(lab: Cluster, database_kind: str) -> None:
+    """Whose commits would wait for it; what is to stay has to be in it."""
+    if database_kind == "sqlite":
+        return
+    kinds = "SELECT DISTINCT relpersistence FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
+    seen: list[object] = []
+
+    def look(_: Settings, url: str) -> None:
+        with pg.connect(make_url(url)) as drill:
+            seen.extend(drill.execute(kinds).fetchall())
+
+    _, file = made(lab)
+    assert prove_newest(lab.settings, lab.clock(), look)["problem"] == ""
+    assert seen == [("u",)]
+    lab.store.close()
+    put_back(lab.settings, file, lab.clock)
+    with pg.connect(make_url(lab.settings.database_url)) as living:
+        assert living.execute(kinds).fetchall() == [("p",)]
+
+
+def test_a_row_that_reads_like_a_table_stays_as_it_is() -> None:
+    text = b"CREATE TABLE a (b text);\nCOPY a (b) FROM stdin;\nCREATE TABLE c\n\\.\nCREATE TABLE d (e int);\n"
+    lines = list(pg.unlogged(text.splitlines(keepends=True)))
+    assert [line.startswith(b"CREATE UNLOGGED") for line in lines] == [True, False, False, False, True]
+    assert b"".join(lines).replace(b"UNLOGGED ", b"") == text
 
 
 def test_a_pg_dump_of_another_version_writes_nothing(

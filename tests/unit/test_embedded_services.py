@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from cluster.domain.states import Queue
 from worker.embedded.places import Places
 from worker.embedded.release import fingerprint
 from worker.embedded.services import (
@@ -39,6 +40,12 @@ def test_environments_are_built_beside_the_uploads(places: Places) -> None:
     names = [service.name for service in services(places)]
     assert {"tasks-general", "tasks-images"} <= set(names)
     assert names[0] == "redis"
+
+
+def test_every_queue_has_a_task_worker_and_that_of_the_backups_steps_back(places: Places) -> None:
+    workers = {each.name: each.command for each in services(places)}
+    assert {f"tasks-{queue}" for queue in Queue} <= set(workers)
+    assert workers["tasks-backups"][:3] == ("nice", "-n", "10") and "nice" not in workers["tasks-general"]
 
 
 def test_redis_has_no_port_and_forgets_nothing(places: Places) -> None:

@@ -51,7 +51,8 @@ def test_each_command_of_a_playbook_exists(entry: Entry) -> None:
     text = (ANSIBLE / "playbooks" / "repair" / f"{entry.repair.name}.yml").read_text()
     for play in yaml.safe_load(text):
         for task in play["tasks"]:
-            command, *words = task["ansible.builtin.command"]["argv"]
+            asked = task["ansible.builtin.command"]["argv"]
+            command, *words = asked[3:] if asked[:3] == ["nice", "-n", "10"] else asked
             assert command == "{{ repair_command }}"
             assert words[0] in COMMANDS
             assert {word.strip("{} ") for word in words if "{{" in word} <= VARIABLES

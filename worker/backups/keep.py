@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from cluster.domain.backups import Kept, surplus
 from cluster.services.backups import Backup, manifest_file, read_backups
+from cluster.services.put_aside import files_of, surplus_aside
 from cluster.settings import Settings
 from worker.backups.content import BackupBroken
 from worker.backups.dump import alone, write_manifest
@@ -36,6 +38,14 @@ def has_changed(settings: Settings, backup: Backup) -> bool:
 def digest_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def delete_put_aside(settings: Settings, now: datetime) -> list[str]:
+    """What restores have put aside long ago; the newest stays."""
+    gone = surplus_aside(settings, now)
+    for path in [path for each in gone for path in files_of(each)]:
+        path.unlink(missing_ok=True)
+    return [each.name for each in gone]
 
 
 def delete_surplus(settings: Settings) -> list[str]:

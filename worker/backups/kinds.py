@@ -40,8 +40,8 @@ class Database(Protocol):
     def reading(self) -> AbstractContextManager[Reading]:
         """Writers wait for nothing while it is open. Raises Unavailable, also at its end."""
 
-    def scratch(self) -> AbstractContextManager[Scratch]:
-        """Raises Unavailable."""
+    def scratch(self, is_to_stay: bool = False) -> AbstractContextManager[Scratch]:
+        """`is_to_stay`: what is read back there takes the database's place afterwards. Raises Unavailable."""
 
     def keeps_itself(self) -> bool:
         """Whether `take_over` loses nothing of what is there; else it is to be written out before."""

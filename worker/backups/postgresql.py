@@ -33,17 +33,19 @@ PSQL = (
     "--output=/dev/null",
     "--file=-",
 )
+TABLE, END_OF_ROWS = b"CREATE TABLE ", b"\\.\n"
 PIECE = 1 << 16
 LAST_WORDS = 300
 
 
 class PostgresqlScratch:
-    def __init__(self, url: URL) -> None:
-        self.address = url
+    def __init__(self, url: URL, is_to_stay: bool = False) -> None:
+        self.address, self.is_to_stay = url, is_to_stay
         self.url = url.render_as_string(hide_password=False)
 
     def take(self, text: IO[bytes]) -> None:
-        problem = read_back(self.address, iter(partial(text.read, PIECE), b""))
+        pieces = iter(partial(text.read, PIECE), b"") if self.is_to_stay else unlogged(text)
+        problem = read_back(self.address, pieces)
         if problem:
             check_words(problem)
             raise BackupBroken("broken.unreadable", said=problem)
@@ -83,12 +85,12 @@ class PostgresqlDatabase:
                 raise Unavailable("backup.pg_dump_failed", exit_code=dump.returncode)
 
     @contextmanager
-    def scratch(self) -> Iterator[PostgresqlScratch]:
+    def scratch(self, is_to_stay: bool = False) -> Iterator[PostgresqlScratch]:
         """Empty, and gone or empty again afterwards."""
         scratch = scratch_url(self.url)
         ensure_scratch(self.url, scratch)
         try:
-            yield PostgresqlScratch(scratch)
+            yield PostgresqlScratch(scratch, is_to_stay)
         finally:
             with suppress(psycopg.OperationalError):
                 clear_scratch(self.url, scratch)
@@ -182,6 +184,19 @@ def read_back(url: URL, pieces: Iterable[bytes]) -> str:
         words.seek(0)
         said = words.read().decode(errors="replace").strip()
     return "" if code == 0 else said[-LAST_WORDS:] or f"psql ended with exit code {code}"
+
+
+def unlogged(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The tables of a drill need not outlive the server, and who writes meanwhile waits for no log of theirs."""
+    is_row = False
+    for line in lines:
+        if is_row:
+            is_row = line != END_OF_ROWS
+        elif line.startswith(b"COPY ") and line.endswith(b" FROM stdin;\n"):
+            is_row = True
+        elif line.startswith(TABLE):
+            line = b"CREATE UNLOGGED TABLE " + line.removeprefix(TABLE)
+        yield line
 
 
 def ensure_scratch(url: URL, scratch: URL) -> None:

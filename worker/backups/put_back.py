@@ -13,6 +13,7 @@ from cluster.crash_points import outside
 from cluster.domain.errors import Refused
 from cluster.services.backups import NAME, manifest_file, read_manifest
 from cluster.services.context import Cluster
+from cluster.services.put_aside import ASIDE, name_aside
 from cluster.services.restoring import Origin, Settled, settle_restored
 from cluster.settings import Settings
 from cluster.store.engine import Store
@@ -26,7 +27,6 @@ from worker.backups.kinds import Database
 from worker.backups.nobody import NoBell
 from worker.backups.restore import check_kind, restored
 
-ASIDE = "before-restore"
 Now = Callable[[], datetime]
 
 
@@ -51,10 +51,10 @@ def put_back(settings: Settings, file: Path, now: Now, holds: bool = True) -> Pu
         database.check_unused()
         try:
             check_kind(settings, manifest)
-            with restored(settings, file, manifest) as scratch:
+            with restored(settings, file, manifest, is_to_stay=True) as scratch:
                 settled = settle(settings, scratch.url, manifest, now, holds)
                 written = keep_aside(settings, database, now())
-                name = f"{ASIDE}-{now().astimezone(settings.zone):%Y%m%d-%H%M%S}"
+                name = name_aside(settings, now())
                 with outside("backups.take_over"):
                     kept = database.take_over(scratch, name)
         except BackupBroken as broken:

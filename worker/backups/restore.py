@@ -85,10 +85,12 @@ def check_kind(settings: Settings, manifest: dict[str, Any]) -> None:
 
 
 @contextmanager
-def restored(settings: Settings, file: Path, manifest: dict[str, Any]) -> Iterator[Scratch]:
+def restored(
+    settings: Settings, file: Path, manifest: dict[str, Any], is_to_stay: bool = False
+) -> Iterator[Scratch]:
     """In a scratch database, and what its manifest says. Raises BackupBroken, Unavailable."""
     check_digest(file, manifest["sha256"])
-    with database_of(settings).scratch() as scratch:
+    with database_of(settings).scratch(is_to_stay) as scratch:
         with outside("backups.scratch"):
             unpack(file, scratch)
         scratch.check()

@@ -75,7 +75,7 @@ class SqliteDatabase:
             living.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     @contextmanager
-    def scratch(self) -> Iterator[SqliteScratch]:
+    def scratch(self, is_to_stay: bool = False) -> Iterator[SqliteScratch]:
         with tempfile.TemporaryDirectory(dir=self.folder, prefix=".drill-") as folder:
             yield SqliteScratch(Path(folder) / "drill.db")
 

@@ -20,6 +20,8 @@ from worker.embedded.places import Places
 LOG_BYTES = 10 * 1024 * 1024
 LOG_FILES = 5
 REDIS_PROGRAMS = ("redis-server", "valkey-server")
+GENTLY = ("nice", "-n", "10")
+"""Backups and their proofs work hard for minutes: whoever waits for a page goes first."""
 KEPT = (
     "HOME",
     "LANG",
@@ -67,6 +69,7 @@ def services(places: Places) -> list[Service]:
         Service("scheduler", (*worker, "scheduler"), 30, 10),
         Service("tasks-general", (*worker, "tasks", "general"), 40, 4),
         Service("tasks-images", (*worker, "tasks", "images"), 40, 4),
+        Service("tasks-backups", (*GENTLY, *worker, "tasks", "backups"), 40, 4),
         Service("tasks-repair", (*worker, "tasks", "repair"), 40, 4),
         Service("agent", (*worker, "agent"), 50, 4),
     ]

@@ -42,6 +42,7 @@ def run_backup(cluster: Cluster, operation: Operation) -> None:
     reporter.tell(TIDY, 0.0)
     with outside("backups.tidy"):
         keep.delete_surplus(settings)
+        keep.delete_put_aside(settings, cluster.clock())
     reporter.tell(COPY, 0.0)
     not_copied = copy_elsewhere(cluster)
     if damaged:

@@ -28,4 +28,6 @@ SENTENCES = {
     "copying.failed": "rsync ended with exit code {exit_code}: {said}",
 }
 
+WORDS = {"queue.backups": "Backups"}
+
 TITLES = {"broken": "A broken backup", "copying": "A backup's copy"}

@@ -12,7 +12,16 @@ from tests.hosts.appliance.entering import enter
 from tests.hosts.appliance.killing import play_killed
 from tests.hosts.appliance.testbed import Host, Testbed
 
-OURS = ("portal", "stream", "scheduler", "worker@general", "worker@images", "agent", "repair")
+OURS = (
+    "portal",
+    "stream",
+    "scheduler",
+    "worker@general",
+    "worker@images",
+    "worker@backups",
+    "agent",
+    "repair",
+)
 MOST_EXPOSED = 2.0
 """On the scale of `systemd-analyze security`; what each unit still may do is listed in docs/install/cluster.md."""
 AUTHORITY = "/etc/groundcrew/tls/authority.pem"

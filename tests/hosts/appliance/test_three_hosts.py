@@ -17,7 +17,16 @@ TOKEN = "/etc/groundcrew/agent/token"
 BEAT = f"curl -sS -o /dev/null -w '%{{http_code}}' --cacert {AUTHORITY}"
 BODY = '{"boot_id": "x", "facts": {}, "units": []}'
 THREE = ["m", "w1", "w2"]
-ON_THE_MASTER = ("portal", "stream", "scheduler", "worker@general", "worker@images", "agent", "repair")
+ON_THE_MASTER = (
+    "portal",
+    "stream",
+    "scheduler",
+    "worker@general",
+    "worker@images",
+    "worker@backups",
+    "agent",
+    "repair",
+)
 STATE_OF_THE_FLIGHT = (
     "sudo -u postgres psql -At groundcrew -c 'select state from jobs order by id desc limit 1'"
 )

@@ -61,6 +61,17 @@ def test_an_empty_folder_is_said_to_be_empty(lab: Lab) -> None:
     assert "No backup has been made yet" in page and "never" in page
 
 
+def test_what_was_there_before_a_restore_is_listed_with_how_long_it_stays(lab: Lab) -> None:
+    folder = lab.cluster.settings.backups
+    folder.mkdir(exist_ok=True)
+    for day in ("01", "02"):
+        (folder / f"before-restore-202611{day}-030000.sql.zst").write_bytes(b"x" * 2048)
+    page = lab.browser(lab.administrator).get("/repairs/backups").text
+    for words in ("before-restore-20261101-030000.sql.zst", "the newest stays", "12-01"):
+        assert words in page, words
+    assert "되살리기 전의 데이터베이스" in lab.browser(lab.administrator, "ko").get("/repairs/backups").text
+
+
 def test_repairs_and_the_attention_line_lead_there(lab: Lab) -> None:
     settings = replace(lab.cluster.settings, backup_at=time(3, 0))
     lab.app.extensions["cluster"] = replace(lab.cluster, settings=settings)

@@ -86,7 +86,7 @@ def test_a_run_shows_each_task_what_failed_and_what_the_checks_said(lab: Lab) ->
         ended_at=now + timedelta(seconds=12),
         verdict=Verdict.NOT_VERIFIED,
         tasks=[
-            {"name": "Restart the task workers for datasets and environments", "hosts": {"lab-a": "failed"},
+            {"name": "Restart the task workers for datasets, environments and backups", "hosts": {"lab-a": "failed"},
              "lines": {"lab-a": 5}, "seconds": 1.5, "output": {"lab-a": "no such program"}},
             {"name": "Ask again for operations that were given up", "hosts": {}},
         ],
