@@ -90,7 +90,7 @@ def read_wanted(limit: int) -> Wanted:
         state=filters.chosen("state", queue.STATES) or None,
         after=read_place(request.args.get("after", "")),
         after_front=filters.number("front"),
-        after_run=filters.number("run"),
+        after_run=read_place(request.args.get("run", "")),
         limit=limit,
     )
 

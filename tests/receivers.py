@@ -20,10 +20,14 @@ PASSWORD = "canary-of-the-mail-server"
 
 @dataclass
 class Postbox:
-    """A mail server that keeps what it is given; `refuses` makes it answer so."""
+    """A mail server that keeps what it is given; `refuses` makes it answer so, `leaves` when somebody takes leave."""
 
     mails: list[EmailMessage] = field(default_factory=list)
     refuses: str = ""
+    leaves: str = "221 Bye"
+
+    async def handle_QUIT(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        return self.leaves
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
         if self.refuses:

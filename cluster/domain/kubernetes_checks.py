@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from cluster.domain.repair_answers import Answer, Facts
+from cluster.domain.repair_answers import Answer, Facts, well
 from cluster.domain.repairs import Check
 
 
@@ -17,7 +17,7 @@ def control_plane_answers(check: Check, facts: Facts, since: datetime) -> Answer
             return Answer(False, "check.control_plane_answers.etcd", {"host": host})
         if kubernetes(seen)["api"] != 200:
             return Answer(False, "check.control_plane_answers.not", {"host": host})
-    return Answer(bool(facts.hosts), "check.control_plane_answers.ok", {})
+    return well(facts, "check.control_plane_answers.ok", {})
 
 
 def control_certificates_last(check: Check, facts: Facts, since: datetime) -> Answer:
@@ -32,7 +32,7 @@ def control_certificates_last(check: Check, facts: Facts, since: datetime) -> An
             data = {"host": host, "name": name, "days": int(days // 1)}
             return Answer(False, "check.control_certificates_last.not", data)
     days = int(check.options["days"])
-    return Answer(bool(facts.hosts), "check.control_certificates_last.ok", {"days": days})
+    return well(facts, "check.control_certificates_last.ok", {"days": days})
 
 
 def workloads_ready(check: Check, facts: Facts, since: datetime) -> Answer:
@@ -47,7 +47,7 @@ def workloads_ready(check: Check, facts: Facts, since: datetime) -> Answer:
         lacking = [name for name in names if not is_whole(counts.get(name, (0, 1)))]
         if lacking:
             return Answer(False, "check.workloads_ready.not", {"names": lacking})
-    return Answer(bool(facts.hosts), "check.workloads_ready.ok", {"names": names})
+    return well(facts, "check.workloads_ready.ok", {"names": names})
 
 
 def is_whole(count: tuple[int, int]) -> bool:
@@ -64,7 +64,7 @@ def node_ready(check: Check, facts: Facts, since: datetime) -> Answer:
         if not node["is_ready"] or not node["is_open"]:
             reason = node["reason"] or kubernetes(seen)["problem"]
             return Answer(False, "check.node_ready.not", {"host": host, "reason": reason})
-    return Answer(bool(facts.hosts), "check.node_ready.ok", {"names": list(facts.hosts or {})})
+    return well(facts, "check.node_ready.ok", {"names": list(facts.hosts or {})})
 
 
 def pods_networked(check: Check, facts: Facts, since: datetime) -> Answer:
@@ -75,7 +75,7 @@ def pods_networked(check: Check, facts: Facts, since: datetime) -> Answer:
         if problem := kubernetes(seen)["network"]:
             code = "check.pods_networked.none" if problem == "none" else "check.pods_networked.other"
             return Answer(False, code, {"host": host})
-    return Answer(bool(facts.hosts), "check.pods_networked.ok", {})
+    return well(facts, "check.pods_networked.ok", {})
 
 
 def kubernetes(seen: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from cluster.domain import kubernetes_checks
-from cluster.domain.repair_answers import Answer, Facts
+from cluster.domain.repair_answers import Answer, Facts, well
 from cluster.domain.repairs import Check, CheckKind
 
 DAY = 86_400
@@ -119,7 +119,7 @@ def units_running(check: Check, facts: Facts, since: datetime) -> Answer:
         old = [name for name in names if seen["units"][name]["since"] < begun]
         if old:
             return Answer(False, "check.units_running.old", {"host": host, "names": old})
-    return Answer(bool(facts.hosts), "check.units_running.ok", {"names": names})
+    return well(facts, "check.units_running.ok", {"names": names})
 
 
 def is_kept_running(unit: Mapping[str, Any]) -> bool:
@@ -134,7 +134,7 @@ def door_answers(check: Check, facts: Facts, since: datetime) -> Answer:
             return Answer(False, "check.host.silent", {"host": host})
         if seen["doors"].get(door) != 200:
             return Answer(False, "check.door_answers.not", {"host": host, "door": door})
-    return Answer(bool(facts.hosts), "check.door_answers.ok", {"door": door})
+    return well(facts, "check.door_answers.ok", {"door": door})
 
 
 def site_answers(check: Check, facts: Facts, since: datetime) -> Answer:
@@ -143,7 +143,7 @@ def site_answers(check: Check, facts: Facts, since: datetime) -> Answer:
             return Answer(False, "check.host.silent", {"host": host})
         if seen["site"]["status"] != 200:
             return Answer(False, "check.site_answers.not", {"host": host})
-    return Answer(bool(facts.hosts), "check.site_answers.ok", {})
+    return well(facts, "check.site_answers.ok", {})
 
 
 def certificate_lasts(check: Check, facts: Facts, since: datetime) -> Answer:
@@ -156,7 +156,7 @@ def certificate_lasts(check: Check, facts: Facts, since: datetime) -> Answer:
             return Answer(False, "check.site_answers.not", {"host": host})
         if left < int(check.options["days"]) * DAY:
             return Answer(False, "check.certificate_lasts.not", {"days": int(left // DAY)})
-    return Answer(bool(facts.hosts), "check.certificate_lasts.ok", {"days": int(check.options["days"])})
+    return well(facts, "check.certificate_lasts.ok", {"days": int(check.options["days"])})
 
 
 def host_started(check: Check, facts: Facts, since: datetime) -> Answer:
@@ -165,7 +165,7 @@ def host_started(check: Check, facts: Facts, since: datetime) -> Answer:
             return Answer(False, "check.host.silent", {"host": host})
         if seen["started"] < since.timestamp() // 1:
             return Answer(False, "check.host_started.not", {"host": host})
-    return Answer(bool(facts.hosts), "check.host_started.ok", {})
+    return well(facts, "check.host_started.ok", {})
 
 
 def gpus_answer(check: Check, facts: Facts, since: datetime) -> Answer:
@@ -177,7 +177,7 @@ def gpus_answer(check: Check, facts: Facts, since: datetime) -> Answer:
             return Answer(False, "check.gpus_answer.problem", {"host": host, "problem": gpus["problem"]})
         if gpus["answer"] < gpus["on_bus"]:
             return Answer(False, "check.gpus_answer.not", {"host": host, **gpus})
-    return Answer(bool(facts.hosts), "check.gpus_answer.ok", {})
+    return well(facts, "check.gpus_answer.ok", {})
 
 
 def heartbeat_fresh(check: Check, facts: Facts, since: datetime) -> Answer:

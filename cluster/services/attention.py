@@ -54,7 +54,7 @@ def read_concerns(cluster: Cluster, actor: Actor, once: Once | None = None) -> l
         return read(cluster, actor)
 
     found = [*stuck_jobs(cluster, actor), *failed_environment(cluster)]
-    found += failed_work(cluster, actor, once or directly)
+    found += failed_work(cluster, actor)
     found += ending_terms(cluster, actor, once or directly)
     if actor.is_administrator:
         found += [*silent_engine(cluster), *doubtful_backups(cluster), *untold(cluster)]
@@ -191,15 +191,14 @@ def disk_share(facts: Mapping[str, Any]) -> float | None:
     return 1 - free / whole
 
 
-def failed_work(cluster: Cluster, actor: Actor, once: Once) -> Iterator[Concern]:
+def failed_work(cluster: Cluster, actor: Actor) -> Iterator[Concern]:
     """Long work that stopped and that this person may ask for again; a dataset that could not be made."""
-    for operation in once(operations.list_operations):
-        if operation.state is OperationState.INTERRUPTED and operations.may_retry(cluster, actor, operation):
-            details = (Detail(operation.error_code or "operation.broken", operation.error_data or {}),)
-            yield Concern(
-                Urgency.INTERRUPTED, Topic.OPERATION, "attention.operation_given_up", operation.id,
-                {"operation": operation.kind}, details,
-            )  # fmt: skip
+    for operation in operations.list_given_up(cluster, actor, SHOWN):
+        details = (Detail(operation.error_code or "operation.broken", operation.error_data or {}),)
+        yield Concern(
+            Urgency.INTERRUPTED, Topic.OPERATION, "attention.operation_given_up", operation.id,
+            {"operation": operation.kind}, details,
+        )  # fmt: skip
     failed = select(Dataset.id, Dataset.name, Dataset.error_code, Dataset.error_data).where(
         Dataset.state == DatasetState.FAILED,
         Dataset.created_by == actor.user_id,

@@ -196,6 +196,16 @@ def list_operations(
         return list(session.scalars(query.order_by(Operation.id.desc()).limit(limit)))
 
 
+def list_given_up(cluster: Cluster, actor: Actor, limit: int) -> list[Operation]:
+    """What was dropped too often and this person may ask for again, however much has been done since; newest first."""
+    query = select(Operation).where(Operation.state == OperationState.INTERRUPTED)
+    if not actor.is_administrator:
+        managed = select(Workspace.id).where(Workspace.manager_id == actor.user_id)
+        query = query.where(or_(Operation.requested_by == actor.user_id, Operation.workspace_id.in_(managed)))
+    with cluster.store.read() as session:
+        return list(session.scalars(query.order_by(Operation.id.desc()).limit(limit)))
+
+
 def sees_operation(viewer: Actor) -> Any:
     """Building the environment is everybody's affair: their jobs wait for it."""
     if viewer.is_administrator:

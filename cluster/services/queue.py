@@ -38,8 +38,8 @@ class Wanted:
     after: Place | None = None
     after_front: int | None = None
     """Pages of everybody's queue begin with the fronts of all lines, in the order of their turns."""
-    after_run: int | None = None
-    """The last running job of the page before."""
+    after_run: Place | None = None
+    """Where the last running job of the page before stood: its end in milliseconds, and its id."""
     limit: int = 50
 
     @property
@@ -68,7 +68,7 @@ class QueueView:
     next_after_front: int | None
     reasons: list[ReasonCount]
     running: list[RunningJob]
-    next_after_run: int | None
+    next_after_run: Place | None
     nodes: list[NodeUnits]
 
 
@@ -143,7 +143,7 @@ def glance(cluster: Cluster, jobs: list[Job]) -> AtAGlance:
 
 def read_runs_of(
     session: Session, actor: Actor, queue: Queue, wanted: Wanted
-) -> tuple[list[RunningJob], int | None]:
+) -> tuple[list[RunningJob], Place | None]:
     """Beside what waits the first few; all of them, page by page, where they are asked for."""
     if wanted.state in ("waiting", "held"):
         return [], None

@@ -1,5 +1,6 @@
 """What runs, as the queue shows it: until when, how far, and where."""
 
+from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +12,9 @@ from cluster.domain.people import Actor
 from cluster.services.placing import Board
 from cluster.services.queue_rows import of_user, read_rows
 from cluster.store.jobs import Attempt, Job
+
+Place = tuple[int, int]
+NEVER = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -36,25 +40,30 @@ def read_runs(
     limit: int,
     workspace_id: int | None = None,
     user_id: int | None = None,
-    after: int | None = None,
-) -> tuple[list[RunningJob], int | None]:
-    """The soonest known ends first, from behind the job `after`; behind which job there are more."""
+    after: Place | None = None,
+) -> tuple[list[RunningJob], Place | None]:
+    """The soonest known ends first, from behind `after`, also where that job has ended; where the next page begins."""
     units: Counter[int] = Counter()
     for run in board.running:
         if workspace_id in (None, run.workspace_id):
             units[run.job_id] += run.units
     ends = {run.job_id: run.ends_at for run in board.running}
     mine = units if user_id is None else of_user(session, actor, units, user_id)
-    order = sorted(mine, key=lambda job_id: (ends[job_id] is None, ends[job_id] or board.now, job_id))
-    begin = order.index(after) + 1 if after in order else 0
-    shown = order[begin : begin + limit]
+    order = sorted(place_of(ends[job_id], job_id) for job_id in mine)
+    begin = bisect_right(order, after) if after else 0
+    shown = [job_id for _, job_id in order[begin : begin + limit]]
     _rows, seen = read_rows(session, actor, shown)
     nodes, told = nodes_of(board, shown), read_told(session, shown)
     runs = [
         RunningJob(job_id, seen.get(job_id), units[job_id], nodes[job_id], began, ends[job_id], part)
         for job_id, (began, part) in ((job_id, told.get(job_id, (None, None))) for job_id in shown)
     ]
-    return runs, shown[-1] if len(order) > begin + len(shown) else None
+    return runs, order[begin + len(shown) - 1] if len(order) > begin + len(shown) > 0 else None
+
+
+def place_of(ends_at: datetime | None, job_id: int) -> Place:
+    """Where it stands on the list: its end in milliseconds; those without one come last."""
+    return (NEVER if ends_at is None else int(ends_at.timestamp() * 1000), job_id)
 
 
 def nodes_of(board: Board, job_ids: list[int]) -> dict[int, tuple[str, ...]]:

@@ -8,7 +8,6 @@ from sqlalchemy.orm import Session, joinedload
 
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.people import Actor
-from cluster.domain.permissions import require_administrator
 from cluster.domain.states import UserState
 from cluster.services import tries
 from cluster.services.context import Cluster
@@ -164,13 +163,3 @@ def end_other_sessions(cluster: Cluster, actor: Actor, token: str) -> None:
     with cluster.store.write() as session:
         end_sessions(session, actor.user_id, now, keep_token_hash=digest(token))
         write_entry(session, now, actor, "session.others_ended", None)
-
-
-def end_sessions_of(cluster: Cluster, actor: Actor, user_id: int) -> None:
-    """An administrator signs somebody out everywhere; raises NotFound, Forbidden."""
-    require_administrator(actor)
-    now = cluster.clock()
-    with cluster.store.write() as session:
-        user = load_user(session, user_id)
-        end_sessions(session, user.id, now)
-        write_entry(session, now, actor, "user.signed_out", user.id, name=user.name)

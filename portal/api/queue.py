@@ -36,7 +36,7 @@ class TheQueue(MethodView):
             state=query["state"],
             after=None if is_front or is_run else queue_page.read_place(cursor),
             after_front=queue_page.read_front(cursor.removeprefix(FRONT)) if is_front else None,
-            after_run=queue_page.read_front(cursor.removeprefix(RUN)) if is_run else None,
+            after_run=queue_page.read_place(cursor.removeprefix(RUN)) if is_run else None,
             limit=query["limit"],
         )
         view = queue.read_queue(current_cluster(), actor, wanted)
@@ -52,7 +52,7 @@ class TheQueue(MethodView):
 def next_cursor(view: QueueView, wanted: Wanted) -> str | None:
     """Of what waits; of what runs where only that was asked for."""
     if wanted.state == "running":
-        return None if view.next_after_run is None else f"{RUN}{view.next_after_run}"
+        return None if view.next_after_run is None else f"{RUN}{queue_page.write_place(view.next_after_run)}"
     if view.next_after_front is not None:
         return f"{FRONT}{view.next_after_front}"
     return queue_page.write_place(view.next_after)

@@ -39,6 +39,7 @@ def page() -> Response:
         may_arrange=bool(opened and opened.job and moves.may_arrange(actor, opened.job)),
         workspaces=read_once(places.list_places),
         next_after=queue_page.write_place(view.next_after),
+        next_run=queue_page.write_place(view.next_after_run),
         same_page=filters.same_page,
         links=queue_page.Links(),
         people=queue_page.people_of(view, actor, wanted.user_id),

@@ -2,11 +2,15 @@ from datetime import timedelta
 
 import pytest
 
+from cluster.domain.attention import Topic
 from cluster.domain.errors import Conflict, NotFound
-from cluster.domain.states import DatasetState, EnvironmentState, OperationState
+from cluster.domain.people import Actor
+from cluster.domain.states import DatasetState, EnvironmentState, OperationKind, OperationState
 from cluster.services import datasets, environments, operations
+from cluster.services.attention import read_concerns
 from cluster.services.context import Cluster
 from cluster.services.dropped_operations import MOST_CLAIMS, sweep_operations
+from cluster.services.operations import request_operation
 from cluster.store.operations import Environment, Operation
 from tests.builders import a_user, a_workspace, actor_of, an_administrator
 from tests.conftest import Clock, RecordingBell
@@ -194,3 +198,32 @@ def test_a_failed_import_is_told_by_the_dataset_too(cluster: Cluster) -> None:
     operations.retry_operation(cluster, actor_of(manager), dataset.operation_id)
     again = datasets.read_dataset(cluster, actor_of(manager), dataset.id)
     assert again.state is DatasetState.PREPARING
+
+
+def test_what_was_given_up_is_found_behind_everything_that_was_done_since(cluster: Cluster) -> None:
+    chief, member = actor_of(an_administrator(cluster)), a_user(cluster)
+    manager = a_user(cluster)
+    place = a_workspace(cluster, manager)
+    with cluster.store.write() as session:
+        ids = []
+        for by, where in ((chief.user_id, None), (member.id, place.id), (member.id, None)):
+            operation = request_operation(
+                session, OperationKind.BACKUP, None, actor_of(member), cluster.clock()
+            )
+            operation.state = OperationState.INTERRUPTED
+            operation.requested_by, operation.workspace_id = by, where
+            ids.append(operation.id)
+        for _ in range(60):
+            done = request_operation(session, OperationKind.BACKUP, None, chief, cluster.clock())
+            done.state = OperationState.DONE
+
+    def found(actor: Actor) -> list[int]:
+        return [each.id for each in operations.list_given_up(cluster, actor, limit=9)]
+
+    assert found(chief) == ids[::-1]
+    assert found(actor_of(member)) == [ids[2], ids[1]]
+    assert found(actor_of(manager)) == [ids[1]]
+    given_up = [
+        each.subject for each in read_concerns(cluster, actor_of(member)) if each.topic is Topic.OPERATION
+    ]
+    assert given_up == [ids[2], ids[1]]

@@ -48,6 +48,26 @@ def test_one_that_had_not_begun_is_not_begun(found: Alone, capsys: pytest.Captur
     assert "Did not run" in capsys.readouterr().out
 
 
+def test_one_that_another_console_prepares_is_left_to_it(
+    found: Alone, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Alone(found.cluster, found.run).held():
+        found.go_on()
+    (record,) = list_records(found.cluster)
+    assert record.ended_at is None
+    assert "Another console" in capsys.readouterr().out
+    found.go_on()
+    assert verdict_of(found) is Verdict.BROKEN
+
+
+def test_one_that_another_console_has_ended_meanwhile_stays_as_it_is(found: Alone) -> None:
+    left(found, end="ran", rc=254, status="canceled")
+    Alone(found.cluster, list_records(found.cluster)[0]).go_on()
+    (found.folder / "exit.json").write_text('{"end": "locked"}')
+    found.go_on()
+    assert verdict_of(found) is Verdict.CANCELLED
+
+
 def test_one_that_ran_meanwhile_is_judged_by_its_checks(found: Alone) -> None:
     left(found, end="ran", rc=0, status="successful")
     found.go_on()

@@ -123,6 +123,18 @@ def state_of(lab: Cluster, notice: Notice) -> NoticeState:
         return session.get_one(Notice, notice.id).state
 
 
+@pytest.mark.parametrize("said", ["451 not now", "421 too busy", "no number"])
+def test_a_mail_that_was_taken_is_not_sent_again_for_a_bad_farewell(
+    lab: Cluster, postbox: tuple[Postbox, str], said: str
+) -> None:
+    notice = owe(lab, an_occurrence(lab), a_person(lab, "anna", "en"))
+    postbox[0].leaves = said
+    work(lab)
+    assert state_of(lab, notice) is NoticeState.SENT
+    work(lab)
+    assert len(postbox[0].mails) == 1
+
+
 def test_each_reads_one_mail_in_the_chosen_language_and_both_where_none_is_chosen(
     lab: Cluster, postbox: tuple[Postbox, str]
 ) -> None:

@@ -45,6 +45,22 @@ def test_a_host_that_was_not_reached_or_not_looked_at_is_never_green() -> None:
         assert not judge(DOOR, facts, SINCE).is_ok
 
 
+ON_EACH_HOST = [
+    RESTARTED,
+    DOOR,
+    Check(CheckKind.SITE_ANSWERS),
+    Check(CheckKind.CERTIFICATE_LASTS, {"days": 30}),
+    Check(CheckKind.HOST_STARTED),
+    Check(CheckKind.GPUS_ANSWER),
+]
+
+
+@pytest.mark.parametrize("check", ON_EACH_HOST, ids=lambda check: check.kind)
+def test_where_no_host_was_looked_at_that_is_what_is_said(check: Check) -> None:
+    for facts in (Facts(hosts={}), Facts()):
+        assert judge(check, facts, SINCE).to_data() == {"is_ok": False, "code": "check.host.none", "data": {}}
+
+
 @pytest.mark.parametrize(("status", "is_ok"), [(200, True), (503, False), (None, False)])
 def test_a_door_answers_well_or_not(status: int | None, is_ok: bool) -> None:
     assert judge(DOOR, seen({"/run/portal.sock": status}), SINCE).is_ok is is_ok

@@ -2,6 +2,7 @@
 
 import smtplib
 import ssl
+from contextlib import closing, suppress
 from email.message import EmailMessage
 from urllib.parse import unquote, urlsplit
 
@@ -27,12 +28,15 @@ def send_mail(url: str, mail: EmailMessage) -> None:
     parts = urlsplit(url)
     password = unquote(parts.password or "")
     try:
-        with connect(url) as server:
+        with closing(connect(url)) as server:
             if parts.scheme == "smtp+starttls":
                 server.starttls(context=ssl.create_default_context())
             if parts.username:
                 server.login(unquote(parts.username), password)
             server.send_message(mail)
+            with suppress(OSError, smtplib.SMTPException):
+                # It has been taken: whatever the server says to our leaving, it must not come twice.
+                server.quit()
     except (OSError, smtplib.SMTPException) as error:
         said = f"{type(error).__name__}: {error}"
         raise Unavailable("mail.not_sent", error=hide(said, password)[:300]) from error

@@ -1,8 +1,10 @@
 """A repair with the database away: the same playbook, lock and checks; a file keeps the record."""
 
+import fcntl
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +18,7 @@ from cluster.domain.repair_runs import Verdict, matrix_of, verdict_of
 from cluster.domain.repairs import Check, check_host, check_reason
 from cluster.services.context import Cluster
 from cluster.services.repair_catalogue import Entry, find_entry
-from cluster.services.repair_records import write_record
+from cluster.services.repair_records import file_of, list_records, write_record
 from cluster.services.repair_targets import MASTER
 from cluster.store.repairs import RepairRun
 from worker.adapters import playbooks
@@ -66,7 +68,25 @@ class Alone:
     def folder(self) -> Path:
         return run_folder(self.cluster, self.run)
 
+    @contextmanager
+    def held(self) -> Iterator[bool]:
+        """Whether it is this console's alone to work on; the lock goes with the process that holds it."""
+        path = file_of(self.cluster, self.run).with_suffix(".lock")
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with path.open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+                return
+            yield True
+            path.unlink(missing_ok=True)
+
     def begin(self) -> None:
+        with self.held():
+            self.begin_held()
+
+    def begin_held(self) -> None:
         """Written down first, then begun."""
         write_record(self.cluster, self.run)
         try:
@@ -86,7 +106,22 @@ class Alone:
         self.finish(entry)
 
     def go_on(self) -> None:
-        """After this console was ended in the middle: what has begun is watched to its end."""
+        """After a console was ended in the middle; a run that another one prepares or watches is that one's."""
+        with self.held() as is_ours:
+            if not is_ours:
+                say("Another console works on repair {run}.", run=self.run.number)
+            elif self.is_open():
+                say("Repair {run} was not followed to its end; going on.", run=self.run.number)
+                self.go_on_held()
+
+    def is_open(self) -> bool:
+        """Whether nobody has ended it since it was read."""
+        return any(
+            each.record == self.run.record and each.ended_at is None for each in list_records(self.cluster)
+        )
+
+    def go_on_held(self) -> None:
+        """What has begun is watched to its end."""
         if not playbooks.has_begun(self.folder):
             self.end(Verdict.BROKEN, None)
             return

@@ -105,7 +105,6 @@ class Console:
         self.cluster = replace(self.cluster, bell=SilentBell() if self.stand.redis else self.bell)
         for run in list_records(self.cluster):
             if run.ended_at is None:
-                say("Repair {run} was not followed to its end; going on.", run=run.number)
                 Alone(self.cluster, run).go_on()
         if not self.stand.database:
             for run_id in read_in(self.cluster):

@@ -12,7 +12,6 @@ WORDS = {
     "action.user.preferences_set": "Language or theme changed",
     "action.user.first_administrator_created": "First administrator created",
     "action.user.first_secret_issued": "Secret for the first administrator issued",
-    "action.user.signed_out": "User signed out everywhere",
     "action.session.begun": "Signed in",
     "action.session.ended": "Signed out",
     "action.session.refused": "Sign-in refused",

@@ -68,6 +68,7 @@ SENTENCES = {
     "check.audit_whole.not": "checked at {at:clock}: it is not as it was sealed",
     "check.audit_whole.ok": "checked at {at:clock}: all {entries:entries} as they were sealed",
     "check.host.silent": "{host} does not answer",
+    "check.host.none": "no host was looked at",
     "check.units_running.not": "{host}: {names:list} do not run, or would not start with the machine",
     "check.units_running.old": "{host}: {names:list} were not restarted",
     "check.units_running.ok": "running: {names:list}",

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -94,17 +95,23 @@ class Mender:
         return answer.json()
 
     def mend(
-        self, broken: Break, within: float = 900, is_look_ahead: bool = False, on: Host | None = None
+        self,
+        broken: Break,
+        within: float = 900,
+        is_look_ahead: bool = False,
+        on: Host | None = None,
+        nodes: Sequence[Host] = (),
     ) -> Mended:
         """The runner of repairs is held back until the host is broken, so that it sees the break as its first thing.
 
-        `on`: another host than the master, chosen where the repair is one of nodes.
+        `on`: another host than the master, which is broken; `nodes`: those chosen where that is not the one alone.
         """
         self.host.wait_until(f"{ask_rows(UNDER_WAY)} | grep -x 0", within)
         seen = self.call("GET", f"repairs/{broken.repair}")
-        chosen = [node["id"] for node in seen["nodes"] if on and node["name"] == on.name]
+        names = {host.name for host in nodes or ([on] if on else [])}
+        chosen = [node["id"] for node in seen["nodes"] if node["name"] in names]
         if chosen:
-            seen = self.call("GET", f"repairs/{broken.repair}?nodes={chosen[0]}")
+            seen = self.call("GET", f"repairs/{broken.repair}?nodes={','.join(map(str, chosen))}")
         typed = seen["host"] if broken.typed else ""
         self.host.ask("systemctl stop groundcrew-repair")
         body = {"etag": seen["etag"], "reason": REASON, "typed": typed, "look_ahead": is_look_ahead}

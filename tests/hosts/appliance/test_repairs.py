@@ -3,7 +3,9 @@
 Installing takes most of the time; GROUNDCREW_INSTALLED_HOST names a host that is there already.
 """
 
+import json
 import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,11 @@ from tests.hosts.appliance.host_image import docker
 from tests.hosts.appliance.mending import EXPIRE, Break, Mender, make_token, write_down
 from tests.hosts.appliance.testbed import Host
 
+ASK_DOOR = """import socket, sys
+door = socket.socket(socket.AF_UNIX)
+door.connect("/run/groundcrew/repair-run.sock")
+door.sendall(sys.argv[1].encode() + b"\\n")
+print(door.recv(65536).decode())"""
 LEFT_OUT = "mofed,nvidia_driver,fabric_manager,nvidia_container_toolkit,training_environment"
 
 BREAKS = [
@@ -146,6 +153,31 @@ def test_the_portal_can_ask_for_a_repair_by_no_key_of_redis(mender: Mender) -> N
     assert "NOPERM" in mender.host.run(f"{ask} lpush rq:queue:repair 1").stdout
     assert "NOPERM" in mender.host.run(f"{ask} publish rq:pubsub:repair 1").stdout
     assert mender.host.ask(f"{ask} lpush rq:queue:general-none 1 || true").startswith("NOPERM")
+
+
+def as_user(name: str, groups: str, command: str) -> str:
+    return f"setpriv --reuid {name} --regid {name} --groups {groups} -- {command}"
+
+
+def test_the_task_worker_of_repairs_gets_nothing_but_what_the_door_knows(mender: Mender) -> None:
+    """Whoever takes it over has neither key nor sudo, and cannot look into or write into a run."""
+    host = mender.host
+
+    def as_watcher(command: str) -> str:
+        return as_user("groundcrew-watch", "groundcrew-watch,groundcrew", command)
+
+    for secret in ("repair/key", "repair/inventory.yml", "repair/known_hosts"):
+        assert host.run(as_watcher(f"cat /etc/groundcrew/{secret}")).returncode != 0
+    assert host.run(as_watcher("sudo -n /bin/sh -c true")).returncode != 0
+    assert host.run(as_watcher("mkdir /var/lib/groundcrew/repairs/7777")).returncode != 0
+    for words in (
+        '{"do": "run", "number": "7777", "playbook": "/tmp/x.yml"}',
+        '{"do": "end", "number": "7777"}',
+    ):
+        said = host.ask(as_watcher(f"python3 -c {shlex.quote(ASK_DOOR)} {shlex.quote(words)}"))
+        assert json.loads(said)["code"] in ("repair.refused_request", "repair.refused_run"), said
+    assert '"event": "refused"' in host.ask("journalctl --since=-5min -u 'groundcrew-repair-run@*' -o cat")
+    assert host.run("test -e /var/lib/groundcrew/repairs/7777").returncode != 0
 
 
 def test_the_portal_has_no_key_and_may_not_become_root(mender: Mender) -> None:

@@ -10,6 +10,7 @@ from tests.hosts.appliance.conftest import ROOT, Played, RunSite
 from tests.hosts.appliance.entering import enter
 from tests.hosts.appliance.found import differences, found
 from tests.hosts.appliance.host_image import docker
+from tests.hosts.appliance.mending import Break, Mender, make_token, write_down
 from tests.hosts.appliance.testbed import Testbed
 
 AUTHORITY = "/etc/groundcrew/agent/authority.pem"
@@ -91,6 +92,25 @@ def test_a_second_run_changes_nothing(installed: Played, bed: Testbed, run_site:
     """What it would find is found as well by the run with which a fourth host joins."""
     second = run_site(bed.inventory(["m"], THREE, {})).must_succeed()
     assert set(second.changed.values()) == {0}, second.changed_tasks()
+
+
+@pytest.mark.long
+def test_agents_of_two_nodes_are_mended_in_one_run(installed: Played, bed: Testbed) -> None:
+    """The master, whose agent is well, is left alone; each node's end is told by itself."""
+    mender = Mender(bed.hosts["m"], make_token(bed.hosts["m"]))
+    broken = [bed.hosts["w1"], bed.hosts["w2"]]
+    since = "systemctl show -P ActiveEnterTimestampMonotonic groundcrew-agent"
+    before = bed.hosts["m"].ask(since)
+    for host in broken:
+        host.ask("systemctl disable --now groundcrew-agent")
+    stopped = Break("restart-worker-agent", "agents of two nodes stopped and disabled", "true", is_long=True)
+    mended = mender.mend(stopped, nodes=broken)
+    write_down(stopped, mended)
+    assert mended.was_red, mended.before
+    assert mended.verdict == "verified", (mended.checks, mended.tasks)
+    names = {host.name for host in broken}
+    assert all(set(task["hosts"]) == names for task in mended.tasks), mended.tasks
+    assert bed.hosts["m"].ask(since) == before
 
 
 def are_up(bed: Testbed, *names: str) -> None:

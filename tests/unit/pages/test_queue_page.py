@@ -12,10 +12,12 @@ from sqlalchemy import event, insert, update
 from cluster.domain.states import Desired, JobState, Launcher
 from cluster.services.context import Cluster
 from cluster.services.leases import hold_lease
+from cluster.services.queue import Wanted, read_queue
 from cluster.services.queue_totals import refresh_totals
 from cluster.store.jobs import Job
 from cluster.store.trainings import Training
-from tests.builders import a_job, a_training, a_workspace, first_positions
+from portal.queue_page import read_place, write_place
+from tests.builders import a_job, a_training, a_workspace, actor_of, first_positions
 from tests.unit.pages.conftest import Lab
 
 LONG = 1_300
@@ -184,3 +186,19 @@ def test_a_page_reads_over_one_connection(lab: Lab) -> None:
     made.clear()
     assert browser.get("/queue").status_code == 200
     assert len(made) == 1
+
+
+def test_the_next_page_of_what_runs_begins_where_the_last_one_ended_also_when_that_job_has_ended(
+    lab: Lab,
+) -> None:
+    limits = (None, 1800, 1200, 3600)
+    jobs = [lab.a_running_job(units=1, time_limit_seconds=seconds) for seconds in limits]
+    seen: list[int] = []
+    place = None
+    for _ in jobs:
+        wanted = Wanted(state="running", limit=1, after_run=place)
+        view = read_queue(lab.cluster, actor_of(lab.seoyeon), wanted)
+        seen += [run.id for run in view.running]
+        lab.ended(next(job for job in jobs if job.id == seen[-1]), "job.cancelled")
+        place = read_place(write_place(view.next_after_run) or "")
+    assert (seen, place) == ([jobs[2].id, jobs[1].id, jobs[3].id, jobs[0].id], None)
