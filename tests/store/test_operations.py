@@ -215,7 +215,7 @@ def test_what_was_given_up_is_found_behind_everything_that_was_done_since(cluste
             ids.append(operation.id)
         for _ in range(60):
             done = request_operation(session, OperationKind.BACKUP, None, chief, cluster.clock())
-            done.state = OperationState.DONE
+            done.state = OperationState.FINISHED
 
     def found(actor: Actor) -> list[int]:
         return [each.id for each in operations.list_given_up(cluster, actor, limit=9)]

@@ -14,10 +14,11 @@ from cluster.services.context import Cluster
 from cluster.services.leases import hold_lease
 from cluster.services.queue import Wanted, read_queue
 from cluster.services.queue_totals import refresh_totals
+from cluster.services.runs import NEVER
 from cluster.store.jobs import Job
 from cluster.store.trainings import Training
 from portal.queue_page import read_place, write_place
-from tests.builders import a_job, a_training, a_workspace, actor_of, first_positions
+from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, first_positions, holding
 from tests.unit.pages.conftest import Lab
 
 LONG = 1_300
@@ -145,7 +146,7 @@ def test_whose_hidden_jobs_are_is_not_told_by_a_filter(lab: Lab) -> None:
 def test_running_jobs_come_page_by_page(lab: Lab) -> None:
     jobs = [lab.a_running_job() for _ in range(2)]
     browser = lab.browser(lab.seoyeon)
-    behind = browser.get(f"/queue?state=running&run={jobs[0].id}").text
+    behind = browser.get(f"/queue?state=running&run={NEVER}.{jobs[0].id}").text
     assert f'href="/jobs/{jobs[1].id}"' in behind and f'href="/jobs/{jobs[0].id}"' not in behind
     assert "To the front" in behind
 
@@ -191,14 +192,19 @@ def test_a_page_reads_over_one_connection(lab: Lab) -> None:
 def test_the_next_page_of_what_runs_begins_where_the_last_one_ended_also_when_that_job_has_ended(
     lab: Lab,
 ) -> None:
-    limits = (None, 1800, 1200, 3600)
-    jobs = [lab.a_running_job(units=1, time_limit_seconds=seconds) for seconds in limits]
-    seen: list[int] = []
-    place = None
-    for _ in jobs:
-        wanted = Wanted(state="running", limit=1, after_run=place)
+    node = a_node(lab.cluster, 3, name="cpu02")
+    jobs = []
+    for unit, seconds in zip(node.units, (1800, 1200, None), strict=True):
+        began = {"started_at": lab.cluster.clock(), "time_limit_seconds": seconds}
+        jobs.append(a_job(lab.cluster, lab.lenet, state=JobState.RUNNING, **began))
+        holding(lab.cluster, jobs[-1], [unit])
+
+    def page(place: str) -> tuple[list[int], str | None]:
+        wanted = Wanted(state="running", limit=2, after_run=read_place(place))
         view = read_queue(lab.cluster, actor_of(lab.seoyeon), wanted)
-        seen += [run.id for run in view.running]
-        lab.ended(next(job for job in jobs if job.id == seen[-1]), "job.cancelled")
-        place = read_place(write_place(view.next_after_run) or "")
-    assert (seen, place) == ([jobs[2].id, jobs[1].id, jobs[3].id, jobs[0].id], None)
+        return [run.id for run in view.running], write_place(view.next_after_run)
+
+    shown, behind = page("")
+    assert shown == [jobs[1].id, jobs[0].id] and behind is not None
+    lab.ended(jobs[0], "job.cancelled")
+    assert page(behind) == ([jobs[2].id], None)
