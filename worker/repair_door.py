@@ -30,7 +30,7 @@ from cluster.domain.repair_requests import (
     parse_number,
     parse_wanted,
 )
-from cluster.domain.repairs import Repair, parse_repair
+from cluster.domain.repairs import CatalogueBroken, Repair, parse_repair
 from worker.adapters import playbooks
 from worker.adapters.door import read_line, write_line
 from worker.adapters.playbooks import Play
@@ -89,7 +89,7 @@ def check_asker(place: Place, connection: socket.socket) -> None:
 
 
 def do(place: Place, words: dict[str, Any], connection: socket.socket) -> None:
-    """Raises Refused, Unavailable, CatalogueBroken."""
+    """Raises Refused, Unavailable."""
     verb = str(words.pop("do", ""))
     if verb == "run":
         check_tree(place.tree, place.owner)
@@ -104,7 +104,7 @@ def do(place: Place, words: dict[str, Any], connection: socket.socket) -> None:
 
 
 def read_known(place: Place) -> Known:
-    """From files of root alone. Raises CatalogueBroken."""
+    """From files of root alone."""
     with (place.keys / "inventory.yml").open() as file:
         groups = yaml.load(file, Loader=yaml.CSafeLoader)["all"]["children"]
     masters, nodes = ({*map(str, groups[name].get("hosts") or {})} for name in ("master", "nodes"))
@@ -114,8 +114,12 @@ def read_known(place: Place) -> Known:
 def read_repairs(tree: Path) -> Mapping[str, Repair]:
     found = {}
     for path in sorted(tree.glob("repairs/*.yml")):
-        documents = [read_yaml(each) for each in (path, tree / "playbooks" / "repair" / path.name)]
-        found[path.stem] = parse_repair(path.stem, *documents)
+        try:
+            documents = [read_yaml(each) for each in (path, tree / "playbooks" / "repair" / path.name)]
+            found[path.stem] = parse_repair(path.stem, *documents)
+        except (CatalogueBroken, OSError, yaml.YAMLError) as error:
+            # It is none of the others'; asked for, it is not known.
+            log.warning("left out", repair=path.stem, error=str(error)[:200])
     return found
 
 

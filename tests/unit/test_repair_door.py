@@ -240,3 +240,11 @@ def test_a_run_is_cancelled_and_forgotten_by_its_number(place: Place) -> None:
 def test_what_a_task_worker_asks_for_is_what_the_door_takes(place: Place) -> None:
     repair = read_repairs(place.tree)["restart-front"]
     assert {"do": "run", **Wanted("7", repair, ("gpu01",), ("master",)).to_data()} == GOOD
+
+
+def test_a_file_that_cannot_be_read_is_left_out_of_what_is_known(place: Place) -> None:
+    whole = read_repairs(place.tree)
+    (place.tree / "repairs" / "broken.yml").write_text("title: [")
+    (place.tree / "repairs" / "lonely.yml").write_text("{}")
+    (place.tree / "playbooks" / "repair" / "lonely.yml").write_text("- {name: x, tasks: []}")
+    assert read_repairs(place.tree) == whole
