@@ -177,6 +177,7 @@ class Testbed:
         return [
             *("--hostname", full, "--network", self.network, "--label", self.name, *RIGHTS, *lent),
             *("--restart", "unless-stopped", "-e", f"HOST_DNS={self.nameserver}"),
+            *(("-e", "HOST_ALONE=1") if self.is_alone else ()),
             *(("--cpu-shares", str(self.shares)) if self.shares else ()),
             *("-e", f"HOST_KEY={self.key.with_suffix('.pub').read_text().strip()}"),
         ]
