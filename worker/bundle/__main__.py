@@ -1,4 +1,4 @@
-"""Collects, verifies and compares offline bundles: ``groundcrew-bundle {build,verify,diff}``."""
+"""Collects, verifies and compares offline bundles: ``groundcrew-bundle {download,build,verify,diff}``."""
 
 import argparse
 import sys
@@ -7,8 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from worker.bundle import check
-from worker.bundle.build import PARTS, build
+from worker.bundle.build import build
+from worker.bundle.collecting import PARTS
 from worker.bundle.diff import differences
+from worker.bundle.download import download
+from worker.bundle.fetch import Fetcher
 from worker.bundle.manifest import Manifest, parse_manifest
 from worker.bundle.sources import CHECKOUT, read_sources
 from worker.bundle.workshop import CollectingFailed, Workshop
@@ -16,6 +19,7 @@ from worker.embedded.places import find_places
 from worker.embedded.say import complain, say
 
 INSTALLED = Path("/etc/groundcrew/bundle.json")
+WITH = "vendors' packages besides: nvidia_driver, nvidia_container_toolkit, doca_ofed"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -30,11 +34,18 @@ def main(arguments: list[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="groundcrew-bundle", description=__doc__)
-    verbs = made.add_subparsers(dest="verb", required=True, metavar="{build,verify,diff}")
-    collect = verbs.add_parser("build", help="make everything from modules, packages and wheels")
-    collect.add_argument("folder", type=Path)
-    collect.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="parts of it, to try it out")
-    collect.set_defaults(run=run_build)
+    verbs = made.add_subparsers(dest="verb", required=True, metavar="{download,build,verify,diff}")
+    fetch = verbs.add_parser("download", help="take everything from where its publishers offer it")
+    fetch.add_argument("--instead", nargs="+", default=[], metavar="HOST=ADDRESS", help="a site's mirrors")
+    fetch.add_argument("--with", nargs="+", default=[], dest="vendors", metavar="NAME", help=WITH)
+    fetch.set_defaults(run=run_download)
+    make = verbs.add_parser("build", help="make everything from modules, packages and wheels")
+    make.set_defaults(run=run_build)
+    for each in (fetch, make):
+        each.add_argument("folder", type=Path)
+        each.add_argument(
+            "--only", nargs="+", choices=PARTS, default=PARTS, help="parts of it, to try it out"
+        )
     verify = verbs.add_parser("verify", help="is every file what was collected?")
     verify.add_argument("folder", type=Path)
     verify.add_argument(
@@ -50,17 +61,18 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+def run_download(chosen: argparse.Namespace) -> int:
+    shop, folder = new_workshop(), chosen.folder.absolute()
+    fetcher = Fetcher(dict(each.split("=", 1) for each in chosen.instead))
+    now = datetime.now(UTC)
+    download(folder, read_sources(), shop, product_version(), now, fetcher, chosen.only, chosen.vendors)
+    return sum_up(folder, shop)
+
+
 def run_build(chosen: argparse.Namespace) -> int:
-    shop = new_workshop()
-    build(
-        chosen.folder.absolute(),
-        read_sources(),
-        shop,
-        product_version(),
-        datetime.now(UTC),
-        tuple(chosen.only),
-    )
-    return sum_up(chosen.folder, shop)
+    shop, folder = new_workshop(), chosen.folder.absolute()
+    build(folder, read_sources(), shop, product_version(), datetime.now(UTC), chosen.only)
+    return sum_up(folder, shop)
 
 
 def run_verify(chosen: argparse.Namespace) -> int:

@@ -1,22 +1,20 @@
 """The collector `build`: all of a bundle from the Go module proxy, the distribution's archive and the package index."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from worker.bundle import debs, images, wheels
+from worker.bundle import debs, images
 from worker.bundle.assembly import Assembly, assembling
 from worker.bundle.check import this_system
-from worker.bundle.closure import Fetched, fetch_closure, own_sources, plain_name
+from worker.bundle.closure import fetch_closure, own_sources
+from worker.bundle.collecting import PARTS, add_fetched, add_wheels
 from worker.bundle.go_builds import Built, ensure_program
 from worker.bundle.go_programs import PROGRAMS
 from worker.bundle.manifest import Kind, safe_name
 from worker.bundle.manifests import make_manifests
 from worker.bundle.sources import Sources
 from worker.bundle.workshop import Workshop
-from worker.environments.description import read_description
-
-PARTS = ("programs", "images", "packages", "wheels")
 
 
 def build(
@@ -25,28 +23,29 @@ def build(
     shop: Workshop,
     product: str,
     now: datetime,
-    parts: tuple[str, ...] = PARTS,
+    parts: Sequence[str] = PARTS,
 ) -> None:
     """Raises CollectingFailed; what was made until then is kept for the next run."""
     system = this_system()
     with shop.alone(), assembling(target, shop, "build", product, [system], now) as assembly:
         built = {program.name: ensure_program(program, sources.modules, shop) for program in PROGRAMS}
-        fetched: list[Fetched] = []
-        names = [*images.NETWORK_TOOLS, *(sources.distribution if "packages" in parts else ())]
-        fetched = fetch_closure(names, own_sources(), shop.cache / f"apt-{system}", shop)
         if "images" in parts:
             add_images(assembly, sources, built, shop)
-        add_packages(assembly, sources, system, built, fetched, shop)
-        add_manifests(assembly, sources, built, shop)
+        if "packages" in parts:
+            fetched = fetch_closure(sources.distribution, [own_sources()], shop.cache / f"apt-{system}", shop)
+            add_fetched(assembly, system, fetched, f"the archive of {system}")
+            add_packages(assembly, sources, system, built, shop)
+            assembly.index(system, now)
+        if "manifests" in parts:
+            add_manifests(assembly, sources, built, shop)
         if "wheels" in parts:
             add_wheels(assembly, shop)
-        assembly.index(system, now)
 
 
 def add_images(assembly: Assembly, sources: Sources, built: Mapping[str, Built], shop: Workshop) -> None:
     programs = {name: each.path for name, each in built.items()}
     texts = {name: each.texts for name, each in built.items()}
-    tools = fetch_closure(images.NETWORK_TOOLS, own_sources(), shop.cache / f"apt-{this_system()}", shop)
+    tools = fetch_closure(images.NETWORK_TOOLS, [own_sources()], shop.cache / f"apt-{this_system()}", shop)
     chosen = [deb.path for deb in tools]
     base = [deb.path.name for deb in tools]
     for recipe in images.RECIPES:
@@ -80,7 +79,6 @@ def add_packages(
     sources: Sources,
     system: str,
     built: Mapping[str, Built],
-    fetched: list[Fetched],
     shop: Workshop,
 ) -> None:
     place = f"apt/{system}"
@@ -109,12 +107,6 @@ def add_packages(
             source=about.source,
             licence=about.licence,
         )
-    shop.tell("reading the licences of {count} packages", count=len(fetched))
-    for deb in fetched:
-        where = f"{place}/{plain_name(deb.path)}"
-        assembly.add_deb(
-            deb.path, where, name=deb.name, version=deb.version, source=f"the archive of {system}"
-        )
 
 
 def add_manifests(assembly: Assembly, sources: Sources, built: Mapping[str, Built], shop: Workshop) -> None:
@@ -127,20 +119,4 @@ def add_manifests(assembly: Assembly, sources: Sources, built: Mapping[str, Buil
             version=module.version,
             licence="Apache-2.0",
             source=f"Go module {module.path} {module.version}",
-        )
-
-
-def add_wheels(assembly: Assembly, shop: Workshop) -> None:
-    kept = sorted(path for path in shop.cache.parent.glob("wheels-*") if path.is_dir())
-    for file in wheels.fetch_wheels(read_description(), shop.cache / "wheels" / "files", kept, shop):
-        name, version = wheels.name_and_version(file)
-        licence = wheels.licence_of(file)
-        assembly.add(
-            file,
-            f"wheels/{file.name}",
-            Kind.WHEEL,
-            name=name,
-            version=version,
-            licence=licence,
-            source="the package index",
         )

@@ -5,6 +5,7 @@ changed, and what apt has fetched it has checked against the distribution's sign
 """
 
 import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,12 +35,21 @@ def own_sources() -> Path:
     raise CollectingFailed(f"apt knows no archive of its distribution: none of {', '.join(FILES)} names one.")
 
 
-def fetch_closure(names: Sequence[str], sources: Path, folder: Path, shop: Workshop) -> list[Fetched]:
-    """The packages with all that they depend on; what `folder` has already is not fetched again."""
+def fetch_closure(
+    names: Sequence[str], sources: Sequence[Path], folder: Path, shop: Workshop
+) -> list[Fetched]:
+    """The packages with all that they depend on; what `folder` has already is not fetched again.
+
+    `sources` are files as apt has them, .list or .sources.
+    """
     for each in ("state/lists/partial", "cache/archives/partial"):
         (folder / each).mkdir(parents=True, exist_ok=True)
     (folder / "status").touch()
-    apt = ["apt-get", "-q", "-y", "--no-install-recommends", *_options(folder, sources)]
+    shutil.rmtree(folder / "sources", ignore_errors=True)
+    (folder / "sources").mkdir()
+    for file in sources:
+        shutil.copyfile(file, folder / "sources" / file.name)
+    apt = ["apt-get", "-q", "-y", "--no-install-recommends", *_options(folder)]
     shop.run([*apt, "update"])
     chosen = CHOSEN.findall(shop.run([*apt, "--simulate", "install", *names]))
     if not chosen:
@@ -66,19 +76,18 @@ def plain_name(file: Path) -> str:
     return f"{name}_{version.split('%3a')[-1]}_{rest}"
 
 
-def _options(folder: Path, sources: Path) -> list[str]:
+def _options(folder: Path) -> list[str]:
     values = {
         "Dir::State": folder / "state",
         "Dir::State::status": folder / "status",
         "Dir::Cache": folder / "cache",
-        "Dir::Etc::sourcelist": sources,
-        "Dir::Etc::sourceparts": "/dev/null",
+        "Dir::Etc::sourcelist": "/dev/null",
+        "Dir::Etc::sourceparts": folder / "sources",
         "Dir::Etc::preferences": "/dev/null",
         "Dir::Etc::preferencesparts": "/dev/null",
         "APT::Architecture": "amd64",
         "APT::Architectures": "amd64",
         "APT::Sandbox::User": "root",
-        "APT::Get::List-Cleanup": "false",
         "APT::Keep-Downloaded-Packages": "true",
         "Acquire::Retries": "3",
         "Acquire::Languages": "none",

@@ -60,9 +60,15 @@ def add_file(tar: tarfile.TarFile, path: str, content: Path, mode: int = 0o755) 
 
 
 def write_archive(target: Path, reference: str, layers: Sequence[Layer], settings: Settings) -> None:
-    """A docker-archive: manifest.json, the configuration, each layer as <digest>.tar."""
+    """An image of our making."""
     configuration = json.dumps(_configuration(layers, settings), sort_keys=True).encode()
+    write_loaded_archive(target, reference, layers, configuration)
+
+
+def write_loaded_archive(target: Path, reference: str, layers: Sequence[Layer], configuration: bytes) -> None:
+    """A docker-archive: manifest.json, the configuration, each layer as <digest>.tar."""
     digest = hashlib.sha256(configuration).hexdigest()
+    files = {f"{layer.sha256}.tar": layer.path for layer in layers}
     listed = {
         "Config": f"{digest}.json",
         "RepoTags": [reference],
@@ -71,8 +77,8 @@ def write_archive(target: Path, reference: str, layers: Sequence[Layer], setting
     partial = target.with_name(f".{target.name}.partial")
     with new_layer(partial) as tar:
         _add_bytes(tar, f"{digest}.json", configuration)
-        for layer in layers:
-            add_file(tar, f"{layer.sha256}.tar", layer.path, 0o644)
+        for name, path in files.items():
+            add_file(tar, name, path, 0o644)
         _add_bytes(tar, "manifest.json", json.dumps([listed]).encode())
     partial.replace(target)
 

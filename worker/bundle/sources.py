@@ -1,13 +1,23 @@
 """The part of the sources map that a bundle is made of."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 FILE = CHECKOUT / "inventory" / "group_vars" / "all" / "sources.yml"
+
+
+TOOLKIT = (
+    "nvidia-container-toolkit",
+    "nvidia-container-toolkit-base",
+    "libnvidia-container-tools",
+    "libnvidia-container1",
+)
+"""Packages of one version that the role of that name installs together."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +37,14 @@ class Repository:
 
 
 @dataclass(frozen=True)
+class Vendor:
+    """Packages of one vendor at their pinned versions, as name=version."""
+
+    repository: Repository
+    packages: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Sources:
     kubernetes: str
     """As 1.34.4."""
@@ -41,6 +59,8 @@ class Sources:
     modules: Mapping[str, Module]
     distribution: tuple[str, ...]
     """The packages of the distribution that the roles install."""
+    vendors: Mapping[str, Mapping[str, Vendor]]
+    """What hosts with the hardware need besides, by distribution (as debian) and name."""
 
 
 def read_sources(file: Path = FILE) -> Sources:
@@ -48,11 +68,10 @@ def read_sources(file: Path = FILE) -> Sources:
     every = yaml.safe_load(file.read_text())["groundcrew_sources"]
     read = every["kubernetes"]
     packages = read["packages"]
-    place = packages["repository"]
     return Sources(
         kubernetes=read["version"],
         kubernetes_packages=packages["version"],
-        repository=Repository(place["uri"], place["suites"], place["key"]),
+        repository=_repository(packages["repository"], ""),
         names=tuple(packages["names"]),
         beside=tuple(packages["beside"]),
         images=read["images"],
@@ -62,4 +81,37 @@ def read_sources(file: Path = FILE) -> Sources:
         },
         modules={name: Module(*text.split()) for name, text in read["modules"].items()},
         distribution=tuple(every["bundle"]["packages"]),
+        vendors={system: _vendors(every, system) for system in ("debian", "ubuntu")},
     )
+
+
+def _vendors(every: dict[str, Any], system: str) -> dict[str, Vendor]:
+    """Only those that have a repository of their own for this distribution."""
+    driver, toolkit, doca = (
+        every["nvidia_driver"][system],
+        every["nvidia_container_toolkit"],
+        every["mofed"]["doca_ofed"],
+    )
+    found = {
+        "nvidia_container_toolkit": Vendor(
+            _repository(toolkit["repository"], system), _pinned(TOOLKIT, toolkit["version"])
+        ),
+        "doca_ofed": Vendor(
+            _repository(doca["repository"], system), _pinned(doca["packages"], doca["version"])
+        ),
+    }
+    if driver["repository"]:
+        # The open modules: the proprietary ones may not be installed beside them.
+        names = [*driver["open"], *driver["tools"], driver["fabric_manager"]]
+        packages = (*_pinned(names, driver["version"]), *driver["kernel"])
+        found["nvidia_driver"] = Vendor(_repository(driver["repository"], system), packages)
+    return found
+
+
+def _repository(read: dict[str, Any], system: str) -> Repository:
+    uri = read["uris"][system] if "uris" in read else read["uri"]
+    return Repository(uri, read["suites"], read["key"])
+
+
+def _pinned(names: Sequence[str], version: str) -> tuple[str, ...]:
+    return tuple(f"{name}={version}" for name in names)

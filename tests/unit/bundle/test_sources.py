@@ -8,7 +8,7 @@ import yaml
 from worker.bundle.go_programs import FOLDERS, OWN, PROGRAMS, module_of
 from worker.bundle.images import RECIPES
 from worker.bundle.manifests import TAKEN, join
-from worker.bundle.sources import read_sources
+from worker.bundle.sources import TOOLKIT, read_sources
 
 ROOT = Path(__file__).parents[3]
 SOURCES = read_sources()
@@ -69,3 +69,16 @@ def test_every_package_that_a_role_names_comes_with_the_bundle() -> None:
 def test_an_image_without_a_tag_gets_the_one_of_the_map() -> None:
     text = join(["kind: A\nimage: ghcr.io/x/plugin\n", "- image: ghcr.io/x/plugin:v1"], "ghcr.io/x/plugin:v2")
     assert text == "kind: A\nimage: ghcr.io/x/plugin:v2\n---\n- image: ghcr.io/x/plugin:v1\n"
+
+
+def test_the_toolkits_packages_are_those_that_its_role_installs() -> None:
+    role = yaml.safe_load((ROOT / "roles/nvidia_container_toolkit/vars/main.yml").read_text())
+    assert role["nvidia_container_toolkit_packages"] == list(TOOLKIT)
+
+
+def test_a_vendors_packages_are_pinned() -> None:
+    vendors = SOURCES.vendors["debian"]
+    assert "nvidia-open-580=580.105.08-1" in vendors["nvidia_driver"].packages
+    assert "linux-headers-amd64" in vendors["nvidia_driver"].packages
+    assert vendors["doca_ofed"].repository.uri.endswith("/debian12/x86_64/")
+    assert "nvidia_driver" not in SOURCES.vendors["ubuntu"], "the driver is the distribution's own there"
