@@ -8,7 +8,7 @@ from worker.bundle import debs, images
 from worker.bundle.assembly import Assembly, assembling
 from worker.bundle.check import this_system
 from worker.bundle.closure import fetch_closure, own_sources
-from worker.bundle.collecting import PARTS, add_fetched, add_wheels
+from worker.bundle.collecting import PARTS, add_default_image, add_fetched, add_wheels
 from worker.bundle.go_builds import Built, ensure_program
 from worker.bundle.go_programs import PROGRAMS
 from worker.bundle.manifest import Kind, safe_name
@@ -40,6 +40,8 @@ def build(
             add_manifests(assembly, sources, built, shop)
         if "wheels" in parts:
             add_wheels(assembly, shop)
+        if "default-image" in parts:
+            add_default_image(assembly, shop)
 
 
 def add_images(assembly: Assembly, sources: Sources, built: Mapping[str, Built], shop: Workshop) -> None:

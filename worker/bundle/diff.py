@@ -1,6 +1,11 @@
 """What changes from one bundle to another."""
 
-from worker.bundle.manifest import Entry, Manifest
+from collections import defaultdict
+
+from worker.bundle.manifest import Entry, Kind, Manifest
+
+Named = dict[tuple[str, str], set[tuple[str, str]]]
+"""By kind and name: versions with their sums, as two environments may hold two versions of one package."""
 
 
 def differences(old: Manifest, new: Manifest) -> list[str]:
@@ -8,28 +13,32 @@ def differences(old: Manifest, new: Manifest) -> list[str]:
     before, after = _by_name(old), _by_name(new)
     lines = []
     for key in sorted({*before, *after}):
-        kind, name = key
-        if key not in before:
-            lines.append(f"+ {kind:<6} {name} {after[key].version}")
-        elif key not in after:
-            lines.append(f"- {kind:<6} {name} {before[key].version}")
-        elif before[key].sha256 != after[key].sha256:
-            versions = (before[key].version, after[key].version)
-            told = " -> ".join(versions) if versions[0] != versions[1] else f"{versions[0]} (other content)"
-            lines.append(f"~ {kind:<6} {name} {told}")
+        gone = sorted(before.get(key, set()) - after.get(key, set()))
+        come = sorted(after.get(key, set()) - before.get(key, set()))
+        lines += _lines(
+            f"{key[0]:<6} {key[1]}", [version for version, _ in gone], [version for version, _ in come]
+        )
     return lines
 
 
-def _by_name(manifest: Manifest) -> dict[tuple[str, str], Entry]:
-    """Indexes say nothing that the packages do not; a package of two systems has two entries."""
-    return {
-        (entry.kind.value, _qualified(entry, manifest)): entry
-        for entry in manifest.files
-        if entry.kind.value != "index"
-    }
+def _lines(what: str, gone: list[str], come: list[str]) -> list[str]:
+    if len(gone) == len(come) == 1:
+        told = f"{gone[0]} -> {come[0]}" if gone != come else f"{gone[0]} (other content)"
+        return [f"~ {what} {told}"]
+    return [*(f"- {what} {version}" for version in gone), *(f"+ {what} {version}" for version in come)]
+
+
+def _by_name(manifest: Manifest) -> Named:
+    """Indexes say nothing that the packages do not."""
+    found: Named = defaultdict(set)
+    for entry in manifest.files:
+        if entry.kind is not Kind.INDEX:
+            found[entry.kind.value, _qualified(entry, manifest)].add((entry.version, entry.sha256))
+    return found
 
 
 def _qualified(entry: Entry, manifest: Manifest) -> str:
-    if entry.kind.value == "deb" and len(manifest.systems) > 1:
+    """A package of two systems is two packages."""
+    if entry.kind is Kind.DEB and len(manifest.systems) > 1:
         return f"{entry.path.split('/')[1]} {entry.name}"
     return entry.name

@@ -11,7 +11,7 @@ from worker.bundle import manifests, registry
 from worker.bundle.assembly import Assembly, assembling
 from worker.bundle.check import this_system
 from worker.bundle.closure import fetch_closure, own_sources
-from worker.bundle.collecting import PARTS, add_fetched, add_wheels
+from worker.bundle.collecting import PARTS, add_default_image, add_fetched, add_wheels
 from worker.bundle.fetch import Fetcher
 from worker.bundle.manifest import Kind, safe_name
 from worker.bundle.sources import Repository, Sources
@@ -44,6 +44,8 @@ def download(
             add_manifests(assembly, sources, fetcher, shop)
         if "wheels" in parts:
             add_wheels(assembly, shop)
+        if "default-image" in parts:
+            add_default_image(assembly, shop)
 
 
 def add_images(assembly: Assembly, sources: Sources, fetcher: Fetcher, shop: Workshop) -> None:

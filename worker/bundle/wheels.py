@@ -18,7 +18,7 @@ PYTHON = Path("/usr/bin/python3")
 
 
 def fetch_wheels(training: Description, folder: Path, kept: Sequence[Path], shop: Workshop) -> list[Path]:
-    """The wheels of all our environments, and the one source among them with what was compiled of it.
+    """The wheels of all our environments, and the one source among them.
 
     `kept` are folders in which some lie already; what `folder` has is not fetched again.
     """
@@ -40,9 +40,6 @@ def fetch_wheels(training: Description, folder: Path, kept: Sequence[Path], shop
         [*pip, "install", "--no-index", "--find-links", folder, "--require-hashes", "--no-deps", "-r", tools]
     )
     shop.run([*fetch, "--no-binary", ":all:", "--no-build-isolation", "-r", training.source])
-    for place in kept:
-        for wheel in place.glob(f"{training.compiled.package}-*.whl"):
-            shutil.copyfile(wheel, folder / wheel.name)
     return sorted([*folder.glob("*.whl"), *folder.glob("*.tar.gz")])
 
 

@@ -25,6 +25,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--cache", type=Path, default=find_places().cache, help="default: %(default)s")
     parser.add_argument("--uv", default=shutil.which("uv"), help="default: the one on PATH")
     parser.add_argument("--log", type=Path, help="default: build.log in the cache")
+    parser.add_argument("--compiled", type=Path, help="where a bundle has what other machines compiled")
     chosen = parser.parse_args(arguments)
     if chosen.verb != "path" and chosen.uv is None:
         parser.error("uv is not on PATH: name it with --uv")
@@ -37,7 +38,8 @@ def main(arguments: list[str]) -> int:
         return 0 if is_ready(path) else 1
     try:
         log = chosen.log or chosen.cache / "build.log"
-        path = build(description, chosen.cache, Lines(), uv=Path(chosen.uv).absolute(), log=log)
+        uv = Path(chosen.uv).absolute()
+        path = build(description, chosen.cache, Lines(), uv=uv, log=log, offered=chosen.compiled)
     except BuildFailed as failure:
         print(f"{type(failure).__name__}: {failure}", file=sys.stderr)
         return 1

@@ -28,9 +28,18 @@ LOCK = ".training.lock"
 
 
 def build(
-    description: Description, cache: Path, report: Report, *, uv: Path, log: Path, python: Path = PYTHON
+    description: Description,
+    cache: Path,
+    report: Report,
+    *,
+    uv: Path,
+    log: Path,
+    python: Path = PYTHON,
+    offered: Path | None = None,
 ) -> Path:
     """The folder of the environment, there and whole afterwards; nothing happens where it already was.
+
+    `offered` has in `<name of the wheels' folder>/` what another machine of the same kind compiled.
 
     Everything is made beside its place and renamed there when it is on the disk. Raises BuildFailed with
     the reason, or what `report` raised; the next call then begins where it is safe to.
@@ -46,7 +55,7 @@ def build(
         if not is_ready(target):
             shop = install.Workshop(
                 description=description,
-                wheels=Wheels(wheels_path(description, machine, cache)),
+                wheels=Wheels(wheels_path(description, machine, cache), offered),
                 folder=target.with_name(f"{target.name}.building"),
                 uv=uv,
                 python=python,
@@ -92,7 +101,10 @@ def _build_new(shop: install.Workshop, target: Path, digest: str, report: Report
     install.install(shop, progress)
     progress = Progress(report, Step.COMPILE)
     progress.tell(0.0)
-    wheel = shop.wheels.compiled(shop.description.compiled.package)
+    package = shop.description.compiled.package
+    wheel = shop.wheels.compiled(package)
+    if wheel is None and (offered := shop.wheels.offered(package)):
+        wheel = shop.wheels.keep_compiled(offered)
     wheel = wheel or install.compile_source(shop, progress)
     install.install_compiled(shop, wheel, progress)
     progress = Progress(report, Step.VERIFY)
@@ -114,7 +126,9 @@ def _check(shop: install.Workshop, cache: Path) -> bool:
     if not has_wheels:
         tools.check_download(shop.python)
         needed += disk.wheels
-    if not has_wheels or shop.wheels.compiled(shop.description.compiled.package) is None:
+    package = shop.description.compiled.package
+    is_compiled = (has_wheels and shop.wheels.compiled(package)) or shop.wheels.offered(package)
+    if not is_compiled:
         tools.check_compiler(shop.description, shop.python)
         needed += disk.compilation
     tools.check_space(cache, needed)

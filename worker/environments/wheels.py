@@ -21,6 +21,8 @@ class Wheels:
     """`path` has the files, and their sums in `SHA256SUMS.json`, which is written last."""
 
     path: Path
+    offered_at: Path | None = None
+    """Where a bundle has what other machines compiled, in a folder for each kind of machine."""
 
     @property
     def partial(self) -> Path:
@@ -42,6 +44,12 @@ class Wheels:
             if wheel.is_file() and sha256_of(wheel) == note.read_text().strip():
                 return wheel
         return None
+
+    def offered(self, package: str) -> Path | None:
+        """What a machine of this very kind compiled of these very packages."""
+        if self.offered_at is None:
+            return None
+        return next((self.offered_at / self.path.name).glob(f"{package}-*.whl"), None)
 
     def source(self, package: str) -> Path:
         return next(self.path.glob(f"{package}-*.tar.gz"))

@@ -123,6 +123,15 @@ def test_the_command_verifies_and_counts(tmp_path: Path, capsys: pytest.CaptureF
     assert "files/kubernetes/flannel_0.28.yaml" in capsys.readouterr().err
 
 
+def test_two_versions_of_one_package_are_two_things(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a_bundle(tmp_path / "old", {"wheels/a/numpy_1.deb": "x", "wheels/b/numpy_2.deb": "y"})
+    a_bundle(tmp_path / "new", {"wheels/a/numpy_1.deb": "x", "wheels/b/numpy_3.deb": "z"}, later=5)
+    main(["diff", str(tmp_path / "new"), str(tmp_path / "old")])
+    assert capsys.readouterr().out.splitlines()[1:] == ["~ deb    numpy 2 -> 3"]
+
+
 def test_the_command_compares_with_a_site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a_bundle(
         tmp_path / "old",

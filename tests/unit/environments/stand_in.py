@@ -119,8 +119,16 @@ class Site:
     def report(self, step: str, share: float, detail: str) -> None:
         self.reports.append((step, share, detail))
 
-    def build(self) -> Path:
-        return build(self.description, self.cache, self.report, uv=self.uv, log=self.log, python=self.python)
+    def build(self, offered: Path | None = None) -> Path:
+        return build(
+            self.description,
+            self.cache,
+            self.report,
+            uv=self.uv,
+            log=self.log,
+            python=self.python,
+            offered=offered,
+        )
 
 
 def make_site() -> Site:

@@ -1,6 +1,7 @@
 """Building an environment: once, whole, and again after whatever happened to it."""
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -64,6 +65,25 @@ def test_a_lost_environment_comes_back_without_network_and_compiler(site: Site) 
     site.trouble("bad_code")
     assert site.build() == environment
     assert is_ready(environment)
+
+
+def test_what_a_machine_of_the_same_kind_compiled_is_not_compiled_again(site: Site) -> None:
+    site.build()
+    (wheels,) = site.cache.glob("wheels-*")
+    offered = site.folder / "compiled"
+    (offered / wheels.name).mkdir(parents=True)
+    (wheels / "slow-1.0-py3-none-any.whl").rename(offered / wheels.name / "slow-1.0-py3-none-any.whl")
+    shutil.rmtree(site.cache)
+    site.trouble("bad_code")
+    assert is_ready(site.build(offered))
+
+
+def test_what_a_machine_of_another_kind_compiled_is_left_alone(site: Site) -> None:
+    offered = site.folder / "compiled"
+    (offered / "wheels-000000000000").mkdir(parents=True)
+    (offered / "wheels-000000000000/slow-1.0-py3-none-any.whl").write_text("for another processor")
+    site.build(offered)
+    assert site.calls("pip wheel") == 1
 
 
 def test_every_user_may_run_what_was_built(site: Site) -> None:
