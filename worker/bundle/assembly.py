@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from worker.bundle import check, licences
 from worker.bundle.index import write_index
 from worker.bundle.manifest import Entry, Kind, entry_of, new_manifest, safe_name, write_manifest
 from worker.bundle.workshop import CollectingFailed, Workshop
+
+DOCUMENTS = PurePosixPath("usr/share/doc")
 
 
 @dataclass
@@ -72,20 +74,19 @@ def assembling(
 
 
 def licence_of_deb(file: Path) -> str:
-    """From the package's own debian/copyright."""
+    """From the package's own debian/copyright; a package may say that its documents are those of another."""
+    found = licences.UNKNOWN
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", file], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        found = licences.UNKNOWN
         with tarfile.open(fileobj=process.stdout, mode="r|") as content:
             for info in content:
-                if (
-                    info.isreg()
-                    and info.name.startswith("./usr/share/doc/")
-                    and info.name.endswith("/copyright")
-                ):
+                place = PurePosixPath(info.name)
+                if info.issym() and place.parent == DOCUMENTS:
+                    found = f"as {info.linkname}"
+                elif info.isreg() and place.parent.parent == DOCUMENTS and place.name == "copyright":
                     reader = content.extractfile(info)
                     assert reader is not None
                     found = licences.of_copyright(reader.read().decode("utf-8", "replace"))
-        # dpkg-deb says that nobody reads on where the rest is not needed; it is read above to its end.
+        assert process.stdout is not None
+        # The padding at its end: dpkg-deb fails where nobody reads it.
         process.stdout.read()
     return found

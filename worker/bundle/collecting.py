@@ -33,9 +33,7 @@ def add_fetched(assembly: Assembly, system: str, fetched: Iterable[Fetched], sou
         licence = known.get(deb.path.name) or licence_of_deb(deb.path)
         known[deb.path.name] = licence
         where = f"apt/{system}/{plain_name(deb.path)}"
-        assembly.add_deb(
-            deb.path, where, name=deb.name, version=deb.version, source=source, licence=licence
-        )
+        assembly.add_deb(deb.path, where, name=deb.name, version=deb.version, source=source, licence=licence)
     write_whole(file, json.dumps(known, indent=1, sort_keys=True).encode())
 
 

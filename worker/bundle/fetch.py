@@ -49,17 +49,20 @@ class Fetcher:
             time.sleep(self.pause * attempt)
         raise AssertionError("the last try returns or raises")
 
-    def text(self, url: str) -> str:
+    def read(self, url: str, headers: Mapping[str, str] | None = None) -> bytes:
+        """All of a small file."""
         try:
-            with self.open(url) as answer:
-                return str(answer.read().decode())
+            with self.open(url, headers) as answer:
+                return bytes(answer.read())
         except urllib.error.HTTPError as error:
             with error:
                 raise CollectingFailed(f"{error.url} answered {error.code} {error.reason}") from error
 
-    def json(self, url: str, headers: Mapping[str, str] | None = None) -> Any:
-        with self.open(url, headers) as answer:
-            return json.load(answer)
+    def text(self, url: str) -> str:
+        return self.read(url).decode()
+
+    def json(self, url: str) -> Any:
+        return json.loads(self.read(url))
 
     def file(self, url: str, target: Path, headers: Mapping[str, str] | None = None) -> None:
         """Into a file beside it first; what that has already is asked for no more, where the server can do so."""

@@ -17,6 +17,7 @@ SIGNS: tuple[tuple[str, str], ...] = (
     ("MIT", r"permission is hereby granted, free of charge, to any person obtaining"),
     ("BSD-3-Clause", r"redistribution and use in source and binary forms.*neither the names? of"),
     ("BSD-2-Clause", r"redistribution and use in source and binary forms"),
+    ("PSF-2.0", r"python software foundation license version 2"),
     ("Unlicense", r"this is free and unencumbered software"),
     ("CC0-1.0", r"cc0 1\.0 universal"),
 )

@@ -85,10 +85,8 @@ def _manifest(
     base: str, name: str, headers: Mapping[str, str], fetcher: Fetcher
 ) -> tuple[dict[str, Any], str]:
     """The one for our platform, with its digest."""
-    with fetcher.open(
-        f"{base}/manifests/{name}", {**headers, "Accept": ", ".join((*LISTS, *MANIFESTS))}
-    ) as answer:
-        content = answer.read()
+    accepted = {**headers, "Accept": ", ".join((*LISTS, *MANIFESTS))}
+    content = fetcher.read(f"{base}/manifests/{name}", accepted)
     digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
     if name.startswith("sha256:") and name != digest:
         raise CollectingFailed(f"{base} gives under {name} what has the digest {digest}")
