@@ -69,6 +69,9 @@ def start(engine: docker.DockerClient, image: str, command: tuple[str, ...], **m
         command,
         detach=True,
         network_mode="none",
+        # Ranks look their own name up; without a network the engine does not write it down.
+        hostname="ranks",
+        extra_hosts={"ranks": "127.0.0.1"},
         read_only=True,
         cap_drop=["ALL"],
         security_opt=["no-new-privileges:true"],
