@@ -1,0 +1,82 @@
+"""What is laid over upstream's manifests, by the hardware that the hosts of a run have."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.unit.roles.rendering import render, value_of
+
+PLAIN = {"node": "w1", "gpus": False, "rdma": False, "model": "none", "has_cdi": False}
+CARD = {"node": "w2", "gpus": True, "rdma": True, "model": "nvidia-h200", "has_cdi": True}
+
+
+def given(*facts: dict[str, Any]) -> dict[str, Any]:
+    hosts = {each["node"]: {"kubernetes_addons_facts": each} for each in facts}
+    return {"ansible_play_hosts": list(hosts), "hostvars": hosts}
+
+
+def patches(template: str, *facts: dict[str, Any]) -> list[dict[str, Any]]:
+    kustomization = yaml.safe_load(render("kubernetes_addons", f"{template}.yaml", **given(*facts)))
+    assert kustomization["resources"] == ["upstream.yaml"]
+    return [yaml.safe_load(each["patch"]) for each in kustomization["patches"]]
+
+
+@pytest.mark.parametrize(
+    ("facts", "chosen"),
+    [
+        ([PLAIN], ["mpi_operator", "kueue"]),
+        ([PLAIN, CARD], ["mpi_operator", "kueue", "nvidia_device_plugin", "rdma_device_plugin"]),
+        ([CARD | {"rdma": False}], ["mpi_operator", "kueue", "nvidia_device_plugin"]),
+    ],
+)
+def test_a_device_plugin_comes_where_a_host_has_its_device(
+    facts: list[dict[str, Any]], chosen: list[str]
+) -> None:
+    assert value_of("kubernetes_addons", "kubernetes_addons_chosen", **given(*facts)) == chosen
+
+
+def test_gpus_come_by_cdi_where_every_containerd_knows_it() -> None:
+    (patch,) = patches("nvidia_device_plugin", CARD, PLAIN)
+    pod = patch["spec"]["template"]["spec"]
+    variables = {each["name"]: each["value"] for each in pod["containers"][0]["env"]}
+    assert variables["DEVICE_LIST_STRATEGY"] == "cdi-cri" and variables["DEVICE_ID_STRATEGY"] == "uuid"
+    assert "runtimeClassName" not in pod and pod["nodeSelector"] == {"groundcrew/has-gpus": "true"}
+
+
+def test_gpus_come_by_the_older_way_where_one_containerd_does_not() -> None:
+    (patch,) = patches("nvidia_device_plugin", CARD, CARD | {"node": "w3", "has_cdi": False})
+    pod = patch["spec"]["template"]["spec"]
+    variables = {each["name"]: each["value"] for each in pod["containers"][0]["env"]}
+    assert variables["DEVICE_LIST_STRATEGY"] == "envvar" and pod["runtimeClassName"] == "nvidia"
+    assert "volumes" not in pod
+
+
+def test_rdma_cards_are_shared_by_as_many_pods_as_was_said() -> None:
+    config, daemon = patches("rdma_device_plugin", CARD)
+    (shared,) = yaml.safe_load(config["data"]["config.json"])["configList"]
+    assert shared["rdmaHcaMax"] == 1000 and shared["selectors"] == {"vendors": ["15b3"]}
+    assert daemon["spec"]["template"]["spec"]["nodeSelector"] == {"groundcrew/has-rdma": "true"}
+
+
+def test_an_image_of_the_bundle_is_not_asked_for_at_a_registry() -> None:
+    (patch,) = patches("kueue", PLAIN)
+    assert patch["spec"]["template"]["spec"]["containers"] == [
+        {"name": "manager", "imagePullPolicy": "IfNotPresent"}
+    ]
+
+
+def test_each_kind_of_gpu_is_a_flavour_and_each_node_says_its_own() -> None:
+    text = render("kubernetes_addons", "units.yaml", **given(PLAIN, CARD, CARD | {"node": "w3"}))
+    found = [each for each in yaml.safe_load_all(text) if each]
+    labels = {
+        each["metadata"]["name"]: each["metadata"]["labels"] for each in found if each["kind"] == "Node"
+    }
+    assert {name: each["groundcrew/gpu-model"] for name, each in labels.items()} == {
+        "w1": "none",
+        "w2": "nvidia-h200",
+        "w3": "nvidia-h200",
+    }
+    flavours = [each for each in found if each["kind"] == "ResourceFlavor"]
+    assert [each["metadata"]["name"] for each in flavours] == ["cpu", "nvidia-h200"]
+    assert flavours[1]["spec"]["nodeLabels"] == {"groundcrew/gpu-model": "nvidia-h200"}
