@@ -83,16 +83,26 @@ def release(patterns: list[str], before: set[str]) -> bool:
     return bool(held)
 
 
+def gone_with(*words: str) -> set[str]:
+    """The packages that apt says it would take off."""
+    return set(re.findall(r"^(?:Purg|Remv) (\S+)", run("apt-get", *NEEDED, "-s", "--purge", *words), re.M))
+
+
 def take_off(ours: set[str], before: set[str]) -> list[str]:
     """Marks ours, asks apt what nobody needs, and purges of that what is new."""
     if ours:
         run("apt-mark", "auto", *sorted(ours))
-    said = run("apt-get", *NEEDED, "-s", "--purge", "autoremove")
-    unneeded = set(re.findall(r"^(?:Purg|Remv) (\S+)", said, re.M))
-    taken = sorted(unneeded - before)
+    taken = gone_with("autoremove") - before
+    # A package can forbid apt to ever call it unneeded, as PostgreSQL's servers do: such a one goes with ours alone.
+    for name in sorted(ours - taken):
+        together = gone_with("purge", name)
+        taken |= together if together <= ours | taken else set()
     if taken:
-        run("apt-get", "-q", "-y", "purge", *taken)
-    return taken
+        run("apt-get", "-q", "-y", "purge", *sorted(taken))
+    came_along = sorted(gone_with("autoremove") - before - taken) if taken else []
+    if came_along:
+        run("apt-get", "-q", "-y", "purge", *came_along)
+    return sorted(taken | set(came_along))
 
 
 def main() -> None:
