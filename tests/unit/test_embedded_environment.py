@@ -102,7 +102,11 @@ def test_only_the_lines_of_the_one_package_are_cut_out() -> None:
         ),
         ("install.trusted-host='a.example\\nb.example'", {"UV_INSECURE_HOST": "a.example b.example"}),
         (":env:.find-links='/no/such/folder /etc'", {"UV_FIND_LINKS": "/etc"}),
-        ("global.no-index='true'", {"UV_NO_INDEX": "1"}),
+        ("global.no-index='true'", {"UV_OFFLINE": "1"}),
+        (
+            "a.no-index='1'\na.find-links='https://wheels.example/'",
+            {"UV_FIND_LINKS": "https://wheels.example/"},
+        ),
         ("global.cert='/etc/site.crt'", {"SSL_CERT_FILE": "/etc/site.crt"}),
         ("global.timeout='60'", {}),
     ],

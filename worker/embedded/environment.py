@@ -138,11 +138,13 @@ def translate(listed: str) -> dict[str, str]:
     links = " ".join(
         each for each in told.get("find-links", "").split() if "://" in each or Path(each).exists()
     )
+    is_without_index = told.get("no-index", "").lower() in {"1", "true", "yes", "on"}
     settings = {
         "UV_DEFAULT_INDEX": told.get("index-url", ""),
         "UV_INDEX": " ".join(told.get("extra-index-url", "").split()),
         "UV_FIND_LINKS": links,
-        "UV_NO_INDEX": "1" if told.get("no-index", "").lower() in {"1", "true", "yes", "on"} else "",
+        # uv has no variable for an index that is not asked. Folders it reads offline as well.
+        "UV_OFFLINE": "1" if is_without_index and "://" not in links else "",
         "UV_INSECURE_HOST": " ".join(told.get("trusted-host", "").split()),
         "SSL_CERT_FILE": told.get("cert", ""),
         "UV_SYSTEM_CERTS": "true" if SYSTEM_CERTIFICATES.exists() else "",
