@@ -24,7 +24,13 @@ def test_what_apt_knew_before_is_not_touched() -> None:
 
 def test_pip_has_the_wheels_of_the_bundle_and_no_index() -> None:
     settings = value_of("bundle", "groundcrew_pip_environment", **HERE)
-    assert settings == {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/srv/bundle/wheels"}
+    wheels = "/srv/bundle/wheels"
+    assert settings == {
+        "PIP_NO_INDEX": "1",
+        "PIP_FIND_LINKS": wheels,
+        "UV_OFFLINE": "1",
+        "UV_FIND_LINKS": wheels,
+    }
 
 
 def test_without_a_bundle_pip_is_as_the_host_has_it() -> None:
