@@ -63,7 +63,7 @@ class Cluster:
     def play(self, *options: str, playbook: str = "site.yml") -> Played:
         steps = self.bed.folder / "steps.json"
         more = {
-            "ANSIBLE_CALLBACK_PLUGINS": str(CALLBACKS),
+            "ANSIBLE_CALLBACK_PLUGINS": f"{ROOT}/ansible/plugins/callback:{CALLBACKS}",
             "ANSIBLE_CALLBACKS_ENABLED": "plain_ending,seconds_per_task",
             "SECONDS_PER_TASK": str(steps),
         }
