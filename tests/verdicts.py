@@ -66,10 +66,17 @@ def close(verdicts: Sequence[Verdict]) -> int:
     return 0 if passed and not failed else 1
 
 
+def git(*words: str) -> str:
+    return subprocess.run(
+        ["git", *words], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.strip()
+
+
 def write_down(verdicts: Sequence[Verdict]) -> None:
     """A line for each part; those of earlier runs stay."""
-    describe = ["git", "describe", "--always", "--dirty"]
-    commit = subprocess.run(describe, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    # The run itself writes measurements, which make its commit no other one.
+    changed = git("status", "--porcelain", "--", ".", ":!docs/measurements")
+    commit = git("describe", "--always") + ("-dirty" if changed else "")
     told = TABLE.read_text() if TABLE.exists() else BEGINNING
     for each in verdicts:
         counts = f"{each.passed} | {each.failed} | {each.skipped} | {'passed' if each.is_green else 'failed'}"
