@@ -13,7 +13,6 @@ from typing import Any
 
 from cluster import words
 from cluster.domain.errors import GroundcrewError
-from cluster.domain.images import parse_image
 from cluster.domain.states import EnvironmentState
 from cluster.services.environments import read_default_environment
 from cluster.services.images import record_image
@@ -66,10 +65,7 @@ def ensure_environment(settings: Settings, chosen: argparse.Namespace) -> Answer
 def record_images(settings: Settings, chosen: argparse.Namespace) -> Answer:
     """The rows know the site's default images by what is written beside their archives."""
     cluster, site = open_cluster(settings), read_site(Path(chosen.settings))
-    news = [
-        record_image(cluster, parse_image(record.to_data()), site.registry.address)
-        for _, record in archives(site)
-    ]
+    news = [record_image(cluster, image, site.registry.address) for _, image in archives(site)]
     return {"changed": any(news)}
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cluster.domain.images import Image
 from tests.conftest import IS_CI
 from tests.ports import free_port
 from tests.unit.roles.rendering import render
 from worker.adapters.certificates import ensure_authority, ensure_certificate
 from worker.images.archive import Setup, pack_layer, write_archive
-from worker.images.record import Record
 from worker.images.registry import LOGIN, Registry, RegistryFailed
 
 TOOLS = ("docker-registry", "htpasswd", "skopeo")
@@ -30,7 +30,7 @@ class Ground:
     registry: Registry
     storage: Path
     archive: Path
-    record: Record
+    record: Image
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def wait_for(registry: Registry, process: "subprocess.Popen[bytes]") -> None:
             time.sleep(0.05)
 
 
-def an_image(folder: Path) -> tuple[Path, Record]:
+def an_image(folder: Path) -> tuple[Path, Image]:
     (folder / "root" / "opt").mkdir(parents=True)
     (folder / "root" / "opt" / "lib.py").write_text("x = 1")
     (folder / "layers").mkdir()
@@ -87,7 +87,7 @@ def an_image(folder: Path) -> tuple[Path, Record]:
     at = datetime(2026, 11, 21, tzinfo=UTC)
     setup = Setup("x86_64", at, 1000, "/", {}, {})
     packed = write_archive([layer], setup, "groundcrew-default:cpu-1", folder / "image.tar")
-    record = Record("groundcrew-default", "cpu", "cpu-1", packed.digest, packed.size, "debian-12", at, ())
+    record = Image("groundcrew-default", "cpu", "cpu-1", packed.digest, packed.size, "debian-12", at, ())
     return folder / "image.tar", record
 
 

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 import redis
 from PIL import Image
-from rq import Queue
+from rq import Queue, Worker
 from rq.job import Callback
 from rq.serializers import JSONSerializer
+from rq.worker import WorkerStatus
 
 from cluster.bell import RUN_OPERATION
 from cluster.domain.people import Actor
@@ -244,9 +245,13 @@ def test_what_is_not_one_number_for_the_one_function_goes_into_quarantine(
     assert log.count("was refused") == len(problems)
 
 
+def idle_workers(connection: redis.Redis) -> list[Worker]:
+    return [worker for worker in Worker.all(connection=connection) if worker.get_state() == WorkerStatus.IDLE]
+
+
 def test_a_worker_stops_at_once(shop: Shop, connection: redis.Redis) -> None:
     worker = shop.start()
-    until(lambda: connection.exists("rq:workers"))
+    until(lambda: idle_workers(connection))  # registered comes before its signal handlers, idle after them
     worker.send_signal(signal.SIGTERM)
     assert worker.wait(30) == 0
 

@@ -6,18 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from cluster.domain.images import Part
 from worker.environments.wheels import write_whole
 
 MANIFEST = "groundcrew.json"
-
-
-@dataclass(frozen=True)
-class Content:
-    """A line of the table of contents; `purpose` is a code that `cluster.words` says."""
-
-    library: str
-    version: str
-    purpose: str
 
 
 @dataclass(frozen=True)
@@ -26,7 +18,7 @@ class Manifest:
 
     digest: str
     variables: Mapping[str, str]
-    contents: tuple[Content, ...]
+    contents: tuple[Part, ...]
 
 
 def write_manifest(environment: Path, manifest: Manifest) -> None:
@@ -38,7 +30,7 @@ def read_manifest(environment: Path) -> Manifest | None:
     """None where the environment is not there, not finished, or not readable."""
     try:
         read = json.loads((environment / MANIFEST).read_text())
-        contents = tuple(Content(**content) for content in read["contents"])
+        contents = tuple(Part(**part) for part in read["contents"])
         return Manifest(read["digest"], read["variables"], contents)
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -57,7 +49,7 @@ def read_contents(environment: Path) -> list[tuple[str, str, str]]:
     manifest = read_manifest(environment)
     if manifest is None:
         return []
-    return [(content.library, content.version, content.purpose) for content in manifest.contents]
+    return [part.line for part in manifest.contents]
 
 
 def read_variables(environment: Path) -> dict[str, str]:

@@ -4,10 +4,10 @@ import json
 import os
 from collections.abc import Mapping
 
+from cluster.domain.images import Part
 from worker.environments.commands import Commands
 from worker.environments.errors import NoMemory, NoSpace, NotWorking, StepFailed
 from worker.environments.install import Workshop
-from worker.environments.ready import Content
 from worker.environments.steps import Progress
 
 NOBODY = 65534
@@ -38,18 +38,18 @@ def verify(shop: Workshop, progress: Progress) -> None:
     progress.tell(1.0)
 
 
-def list_contents(shop: Workshop, progress: Progress) -> tuple[Content, ...]:
+def list_contents(shop: Workshop, progress: Progress) -> tuple[Part, ...]:
     """The libraries that the description names, with the versions that are installed."""
     versions = json.loads(_run(shop, LIST, progress)[-1])
     return choose_contents(shop.description.purposes, versions)
 
 
-def choose_contents(purposes: Mapping[str, str], versions: Mapping[str, str]) -> tuple[Content, ...]:
+def choose_contents(purposes: Mapping[str, str], versions: Mapping[str, str]) -> tuple[Part, ...]:
     """In the description's order; raises NotWorking where one of them is not installed."""
     missing = [library for library in purposes if library not in versions]
     if missing:
         raise NotWorking("environment.not_working", line=f"not installed: {', '.join(missing)}", log="")
-    return tuple(Content(library, versions[library], purpose) for library, purpose in purposes.items())
+    return tuple(Part(library, versions[library], purpose) for library, purpose in purposes.items())
 
 
 def _run(shop: Workshop, program: str, progress: Progress) -> list[str]:

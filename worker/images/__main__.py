@@ -14,6 +14,7 @@ from typing import Any
 
 from cluster import words
 from cluster.domain.errors import Unavailable
+from cluster.domain.images import Image
 from worker.embedded.places import find_places
 from worker.environments.__main__ import Lines
 from worker.environments.description import DEFAULT
@@ -22,7 +23,7 @@ from worker.environments.machine import PYTHON, read_machine
 from worker.images import site as site_images
 from worker.images.build import build
 from worker.images.description import VARIANTS, Variant, archive_path, read_variant
-from worker.images.record import Record, read_record
+from worker.images.record import read_record
 from worker.images.registry import RegistryFailed
 from worker.images.site import SETTINGS, Site, read_site
 
@@ -55,7 +56,7 @@ def main(arguments: list[str]) -> int:
     return 0 if record else 1
 
 
-def say(record: Record | None, verb: str) -> str:
+def say(record: Image | None, verb: str) -> str:
     if record is None:
         return "not built"
     if verb == "record":

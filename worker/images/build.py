@@ -7,17 +7,18 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from cluster.domain.images import Image, Part
 from worker.environments.build import only_one
 from worker.environments.commands import PATH, Commands
 from worker.environments.errors import BuildFailed
 from worker.environments.machine import PYTHON, Machine, read_machine
-from worker.environments.ready import Content, Manifest, write_manifest
+from worker.environments.ready import Manifest, write_manifest
 from worker.environments.steps import Progress, Report, Step
 from worker.environments.tools import check_python, check_space, tools_missing
 from worker.images import contents, cuda, python
 from worker.images.archive import Layer, Packed, Setup, pack_layer, write_archive
 from worker.images.description import PLACE, Variant, archive_path, inputs_digest
-from worker.images.record import Record, read_record, write_record
+from worker.images.record import read_record, write_record
 from worker.images.root import Root
 from worker.images.system import furnish, variables_of
 
@@ -106,7 +107,7 @@ class Build:
         shutil.rmtree(compiler.path)
         return wheel
 
-    def pack(self, found: tuple[Content, ...], target: Path) -> None:
+    def pack(self, found: tuple[Part, ...], target: Path) -> None:
         """Two layers: a new Python environment on the same system is pulled without the system."""
         digest = inputs_digest(self.variant, self.machine)
         place = self.root.path / PLACE.relative_to("/")
@@ -140,9 +141,9 @@ class Build:
             "groundcrew.inputs": digest,
         }
 
-    def record(self, packed: Packed, tag: str, at: datetime, found: tuple[Content, ...]) -> Record:
+    def record(self, packed: Packed, tag: str, at: datetime, found: tuple[Part, ...]) -> Image:
         variant, system = self.variant, self.machine.system
-        return Record(variant.image, variant.name, tag, packed.digest, packed.size, system, at, found)
+        return Image(variant.image, variant.name, tag, packed.digest, packed.size, system, at, found)
 
     def step(self, step: Step) -> Progress:
         progress = Progress(self.report, step)

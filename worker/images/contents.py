@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from worker.environments.ready import Content
+from cluster.domain.images import Part
 from worker.environments.steps import Progress
 from worker.environments.verify import LIST, choose_contents
 from worker.images.description import PLACE, Variant
@@ -30,7 +30,7 @@ def verify(root: Root, variant: Variant, variables: Mapping[str, str], progress:
     )
 
 
-def list_contents(root: Root, variant: Variant, progress: Progress) -> tuple[Content, ...]:
+def list_contents(root: Root, variant: Variant, progress: Progress) -> tuple[Part, ...]:
     """Python's libraries first, then the distribution's packages. Raises NotWorking where one is missing."""
     python = [f"{PLACE}/bin/python", "-I", "-B", "-c", LIST]
     libraries = json.loads(root.try_out(python, variables={}, on_tick=progress.tick)[-1])

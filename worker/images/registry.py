@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.domain.errors import Unavailable
-from worker.images.record import Record
+from cluster.domain.images import Image
 
 PATIENCE_SECONDS = 20
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -32,18 +32,18 @@ class Registry:
     trust: Path
     password: Path
 
-    def reference(self, record: Record) -> str:
+    def reference(self, image: Image) -> str:
         """What a pod names as its image."""
-        return f"{self.address}/{record.name}@{record.digest}"
+        return f"{self.address}/{image.name}@{image.digest}"
 
-    def missing(self, record: Record) -> list[str]:
+    def missing(self, image: Image) -> list[str]:
         """The digests of what is not there any more, the manifest's first; empty where all stands."""
-        manifest = self.read(f"/v2/{record.name}/manifests/{record.digest}")
+        manifest = self.read(f"/v2/{image.name}/manifests/{image.digest}")
         if manifest is None:
-            return [record.digest]
+            return [image.digest]
         listed = json.loads(manifest)
         parts = [part["digest"] for part in (listed["config"], *listed["layers"])]
-        return [digest for digest in parts if self.read(f"/v2/{record.name}/blobs/{digest}", "HEAD") is None]
+        return [digest for digest in parts if self.read(f"/v2/{image.name}/blobs/{digest}", "HEAD") is None]
 
     def read(self, path: str, method: str = "GET") -> bytes | None:
         """None where it has no such thing. Raises RegistryFailed."""
@@ -71,9 +71,9 @@ class Registry:
         """User and password as HTTP wants them."""
         return base64.b64encode(f"{LOGIN}:{self.password.read_text().strip()}".encode()).decode()
 
-    def push(self, archive: Path, record: Record) -> None:
+    def push(self, archive: Path, image: Image) -> None:
         """Only what is missing travels; its digest stays what it is. Raises RegistryFailed."""
-        target = f"docker://{self.address}/{record.name}:{record.tag}"
+        target = f"docker://{self.address}/{image.name}:{image.tag}"
         held = os.memfd_create("login")
         try:
             os.write(held, json.dumps({"auths": {self.address: {"auth": self.login()}}}).encode())

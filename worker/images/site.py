@@ -7,11 +7,12 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from cluster.domain.images import Image
 from worker.environments.machine import PYTHON, read_machine
 from worker.environments.steps import Report
 from worker.images.build import build
 from worker.images.description import VARIANTS, archive_path, read_variant
-from worker.images.record import Record, read_record
+from worker.images.record import read_record
 from worker.images.registry import Registry, RegistryFailed
 
 SETTINGS = Path("/etc/groundcrew/registry/images.json")
@@ -58,7 +59,7 @@ def ensure_archives(site: Site, report: Report) -> bool:
     return bool(missing)
 
 
-def find_archive(site: Site, variant: str) -> tuple[Path, Record] | None:
+def find_archive(site: Site, variant: str) -> tuple[Path, Image] | None:
     described = read_variant(variant)
     if site.bundle is not None:
         archive = site.bundle / f"{described.image}-{variant}.tar"
@@ -68,7 +69,7 @@ def find_archive(site: Site, variant: str) -> tuple[Path, Record] | None:
     return (archive, record) if record else None
 
 
-def archives(site: Site) -> list[tuple[Path, Record]]:
+def archives(site: Site) -> list[tuple[Path, Image]]:
     """Raises RegistryFailed where one is neither built nor in the bundle."""
     found = []
     for variant in site.variants:

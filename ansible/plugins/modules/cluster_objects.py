@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import subprocess
 import time
+from collections.abc import Callable
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -69,12 +71,12 @@ def apply(config: str, folder: str) -> None:
         raise ClusterSilent(done.stderr.strip()[-1500:])
 
 
-def patiently(seconds: int, act: object, *words: str) -> str | None:
+def patiently(seconds: int, act: Callable[..., Any], *words: str) -> Any:
     """Raises ClusterSilent with the last words once the time is over."""
     deadline = time.monotonic() + seconds
     while True:
         try:
-            return act(*words)  # type: ignore[operator,no-any-return]
+            return act(*words)
         except ClusterSilent:
             if time.monotonic() > deadline:
                 raise

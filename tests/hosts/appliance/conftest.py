@@ -18,6 +18,17 @@ from tests.hosts.appliance.testbed import Host, Testbed, testbed
 ROOT = Path(__file__).resolve().parents[3]
 CACHE = Path("/var/cache/groundcrew")
 RECAP = re.compile(r"^(\S+)\s+: ok=(\d+)\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.M)
+UNITS_OF_THE_MASTER = (
+    "portal",
+    "stream",
+    "scheduler",
+    "worker@general",
+    "worker@images",
+    "worker@backups",
+    "agent",
+    "repair",
+)
+"""Behind groundcrew-."""
 
 COSTS = ROOT / "tests" / "output" / "hosts.txt"
 """What each run of site.yml has cost, a line each, printed when the tests have ended; workers share the file."""

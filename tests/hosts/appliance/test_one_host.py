@@ -7,21 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.hosts.appliance.conftest import ROOT, Played, note, play_there
+from tests.hosts.appliance.conftest import ROOT, UNITS_OF_THE_MASTER, Played, note, play_there
 from tests.hosts.appliance.entering import enter
 from tests.hosts.appliance.killing import play_killed
 from tests.hosts.appliance.testbed import Host, Testbed
 
-OURS = (
-    "portal",
-    "stream",
-    "scheduler",
-    "worker@general",
-    "worker@images",
-    "worker@backups",
-    "agent",
-    "repair",
-)
 MOST_EXPOSED = 2.0
 """On the scale of `systemd-analyze security`; what each unit still may do is listed in docs/install/cluster.md."""
 AUTHORITY = "/etc/groundcrew/tls/authority.pem"
@@ -90,7 +80,7 @@ def test_a_flight_trains_as_a_transient_unit_while_every_service_restarts(
 ) -> None:
     host.ask("systemd-run --unit flight --setenv=LANG=C.UTF-8 groundcrew-appliance first-flight")
     host.wait_until("systemctl is-active 'gc-*.service'", 240)
-    for name in OURS:
+    for name in UNITS_OF_THE_MASTER:
         host.ask(f"systemctl restart groundcrew-{name}")
     host.ask("systemctl restart redis-server@groundcrew nginx")
     host.wait_until("journalctl -u flight -o cat | grep -E '^Landed'", 300)
@@ -101,7 +91,7 @@ def test_a_flight_trains_as_a_transient_unit_while_every_service_restarts(
 
 
 def test_units_are_hardened_and_only_the_scheduler_is_root(installed: Played, host: Host) -> None:
-    for name in OURS:
+    for name in UNITS_OF_THE_MASTER:
         shown = host.run(f"systemd-analyze security --no-pager groundcrew-{name}.service").stdout
         level = re.search(r"exposure level for \S+: ([\d.]+)", shown)
         assert level is not None, shown
@@ -156,7 +146,7 @@ def test_what_was_damaged_is_mended(installed: Played, host: Host, ansible_progr
     mended = play_there(host, ansible_programs, "site.yml").must_succeed()
     assert set(DAMAGE) - set(mended.changed_tasks()) == set(), mended.changed_tasks()
     host.wait_until(f"curl -fsS --cacert {AUTHORITY} https://localhost/health")
-    for name in OURS:
+    for name in UNITS_OF_THE_MASTER:
         host.wait_until(f"systemctl is-active groundcrew-{name}")
     again = play_there(host, ansible_programs, "site.yml").must_succeed()
     assert set(again.changed.values()) == {0}, again.changed_tasks()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.hosts.appliance.conftest import ROOT, Played, RunSite
+from tests.hosts.appliance.conftest import ROOT, UNITS_OF_THE_MASTER, Played, RunSite
 from tests.hosts.appliance.entering import enter
 from tests.hosts.appliance.found import differences, found
 from tests.hosts.appliance.host_image import docker
@@ -18,16 +18,6 @@ TOKEN = "/etc/groundcrew/agent/token"
 BEAT = f"curl -sS -o /dev/null -w '%{{http_code}}' --cacert {AUTHORITY}"
 BODY = '{"boot_id": "x", "facts": {}, "units": []}'
 THREE = ["m", "w1", "w2"]
-ON_THE_MASTER = (
-    "portal",
-    "stream",
-    "scheduler",
-    "worker@general",
-    "worker@images",
-    "worker@backups",
-    "agent",
-    "repair",
-)
 STATE_OF_THE_FLIGHT = (
     "sudo -u postgres psql -At groundcrew -c 'select state from jobs order by id desc limit 1'"
 )
@@ -121,7 +111,7 @@ def are_up(bed: Testbed, *names: str) -> None:
         bed.hosts[name].wait_until(f"{BEAT} https://{master.address}/health | grep 200", 60)
         assert bed.hosts[name].has_failed_units() == ""
     if "m" in names:
-        for unit in ON_THE_MASTER:
+        for unit in UNITS_OF_THE_MASTER:
             master.wait_until(f"systemctl is-active groundcrew-{unit}", 60)
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from worker.environments.ready import Content
+from cluster.domain.images import Image, Part
 from worker.images.archive import Packed, Setup, pack_layer, write_archive
 from worker.images.description import User
-from worker.images.record import Record, read_record, write_record
+from worker.images.record import read_record, write_record
 from worker.images.system import furnish, variables_of
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -94,8 +94,8 @@ def test_the_python_environment_is_a_layer_of_its_own(root: Path, tmp_path: Path
 
 def test_an_image_without_its_record_or_its_archive_is_not_there(tmp_path: Path) -> None:
     archive = tmp_path / "image.tar"
-    record = Record(
-        "groundcrew-default", "cpu", "cpu-1", "sha256:1", 5, "debian-12", AT, (Content("a", "1", "b"),)
+    record = Image(
+        "groundcrew-default", "cpu", "cpu-1", "sha256:1", 5, "debian-12", AT, (Part("a", "1", "b"),)
     )
     write_record(archive, record)
     assert read_record(archive) is None

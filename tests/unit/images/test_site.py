@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from worker.environments.ready import Content
+from cluster.domain.images import Image, Part
 from worker.images import site as site_images
-from worker.images.record import Record, write_record
+from worker.images.record import write_record
 from worker.images.registry import Registry, RegistryFailed
 from worker.images.site import Site, archives, ensure_archives, read_site
 
-RECORD = Record(
+RECORD = Image(
     name="groundcrew-default",
     variant="cpu",
     tag="cpu-1",
@@ -20,7 +20,7 @@ RECORD = Record(
     size=5,
     system="debian-12",
     made_at=datetime(2026, 11, 21, tzinfo=UTC),
-    contents=(Content("numpy", "2.0.2", "purpose.arrays"),),
+    contents=(Part("numpy", "2.0.2", "purpose.arrays"),),
 )
 
 
