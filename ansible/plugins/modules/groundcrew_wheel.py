@@ -88,7 +88,8 @@ def build(checkout: Path, folder: Path, python: str) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, target)
         uv = Path(python).parent / "uv"
-        command = [str(uv), "build", "--wheel", "--no-build-isolation", "--python", python]
+        # Nothing is fetched; a cache would stay in the home of whoever runs Ansible.
+        command = [str(uv), "build", "--wheel", "--no-build-isolation", "--no-cache", "--python", python]
         made = Path(temporary) / "wheel"
         subprocess.run(
             [*command, "--offline", "--out-dir", str(made), str(copy)],

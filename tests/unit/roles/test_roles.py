@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tests.hosts.appliance import test_hardware, test_one_host
+from tests.unit.roles.rendering import read, rendered, variables
 
 ROOT = Path(__file__).parents[3]
 ROLES = sorted(folder for folder in (ROOT / "roles").iterdir() if folder.is_dir())
@@ -21,6 +22,7 @@ OWN = ("unix://", "postgresql+psycopg://", "http://unix:", "https://127.0.0.1")
 PROBES = {
     "container_engine : Look at what is here and what apt offers",
     "base : Find accounts that were not here before",
+    "base : Find groups that packages have brought and left",
     "bundle : Read the bundle, whole where this host does not know it yet",
     "training_environment : Look whether it stands",
     "nvidia_driver : Find initial RAM disks that are older than that",
@@ -101,6 +103,21 @@ def test_restarts_and_daemon_reloads_are_in_handlers(role: Path) -> None:
 def test_only_listed_probes_never_report_a_change(role: Path) -> None:
     silent = {f"{role.name} : {task['name']}" for task in tasks(role) if task.get("changed_when") is False}
     assert silent <= PROBES
+
+
+def packages(task: dict[str, Any], role: Path) -> list[str]:
+    """By name, without the least version, which some hosts alone know."""
+    names = task["present_packages"]["names"]
+    plain = [each.partition(">=")[0] for each in names] if isinstance(names, list) else names
+    return list(rendered(plain, variables(role.name)))
+
+
+@pytest.mark.parametrize("role", ROLES, ids=name)
+def test_what_a_role_installs_the_role_base_takes_off_again(role: Path) -> None:
+    ours = read("roles/base/vars/main.yml")["base_ours"]
+    for task in tasks(role):
+        for package in packages(task, role) if "present_packages" in task else []:
+            assert any(re.fullmatch(pattern, package) for pattern in ours), package
 
 
 def test_every_listed_probe_is_there() -> None:
