@@ -105,6 +105,13 @@ VARIANTS: dict[str, tuple[tuple[str, str, bool], ...]] = {
     "interrupted.node_rebooted": (("node", ".named", True),),
     "interrupted.node_lost": (("node", ".named", True),),
     "job.moved": (("before", ".before", True),),
+    "kubernetes.queue_stopped": (("queue", ".named", True),),
+    "kubernetes.queue_missing": (("queue", ".named", True),),
+    "kubernetes.queue_preempted": (("queue", ".named", True),),
+    "kubernetes.volume_missing": (("name", ".named", True),),
+    "kubernetes.out_of_memory": (("limit", ".limit", True),),
+    "kubernetes.evicted": (("used", ".named", True),),
+    "kubernetes.node_silent": (("since", ".since", True),),
     "exit.stopped": (("by", ".by", True),),
     "exit.not_started": (("cause", ".cause", True),),
     "exit.out_of_memory": (
@@ -278,6 +285,7 @@ class _Filler(string.Formatter):
             "list": lambda: listed(_each(value), self.language),
             "code": lambda: say(str(value), self.data, self.language, self.zone, self.now),
             "why": lambda: self._problem(value),
+            "whys": lambda: listed(map(self._problem, _each(value)), self.language),
         }
         return plain[form]()
 

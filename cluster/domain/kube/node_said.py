@@ -1,0 +1,44 @@
+"""What a node's conditions say of it: silent, without engine, without network, short of something.
+
+Kubernetes v1.34: pkg/controller/nodelifecycle, pkg/kubelet/nodestatus/setters.go, pkg/kubelet/runtime.go.
+"""
+
+from cluster.domain.kube.reading import Object, conditions_of, is_true, since_of
+from cluster.domain.kube.reasons import (
+    EngineDown,
+    KubeReason,
+    NetworkDown,
+    NodeSilent,
+    ShuttingDown,
+    no_words,
+)
+
+SPEAKER = "kubelet"
+PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")
+ENGINE = ("container runtime is down", "PLEG is not healthy", "container runtime status check may not have")
+NETWORK = ("network plugin", "NetworkPluginNotReady", "cni ", "NetworkReady=false")
+
+
+def reason_of_node(node: Object) -> KubeReason | None:
+    """None where it is ready."""
+    ready, name = conditions_of(node).get("Ready"), str(node["metadata"]["name"])
+    if ready is None:
+        return NodeSilent(name)
+    if is_true(ready):
+        return None
+    word, message, since = str(ready.get("reason", "")), str(ready.get("message", "")), since_of(ready)
+    if ready.get("status") == "Unknown":
+        return NodeSilent(name, since)
+    if any(sign in message for sign in ENGINE):
+        return EngineDown(name, since)
+    if any(sign in message for sign in NETWORK):
+        return NetworkDown(name, since)
+    if "node is shutting down" in message:
+        return ShuttingDown(name, since)
+    return no_words(SPEAKER, word, message)
+
+
+def pressures_of(node: Object) -> tuple[str, ...]:
+    """What the kubelet runs short of: memory, disk, pid. A silent node's last words are not believed."""
+    known = conditions_of(node)
+    return tuple(name.removesuffix("Pressure").lower() for name in PRESSURES if is_true(known.get(name)))

@@ -1,0 +1,98 @@
+"""What Kueue says of a Workload. Its conditions and messages: kubernetes-sigs/kueue v0.15, pkg/scheduler and
+pkg/controller/core/workload_controller.go."""
+
+import re
+
+from cluster.domain.kube.reading import Object, conditions_of, is_true
+from cluster.domain.kube.reasons import (
+    FlavorUnfit,
+    KubeReason,
+    PodsLate,
+    QueueFull,
+    QueueLacks,
+    QueueMissing,
+    QueuePreempted,
+    QueueStopped,
+    QueueTooSmall,
+    SwitchedOff,
+    TakenOff,
+    no_words,
+)
+
+SPEAKER = "Kueue"
+FULL = re.compile(r"insufficient unused quota for (\S+) in flavor (\S+), (\S+) more needed")
+TOO_SMALL = re.compile(
+    r"insufficient quota for (\S+) in flavor (\S+), previously considered podsets requests \((\S+)\) "
+    r"\+ current podset request \((\S+)\) > maximum capacity \((\S+)\)"
+)
+TOO_SMALL_BEFORE_V0_15 = re.compile(
+    r"insufficient quota for (\S+) in flavor (\S+), request > maximum capacity \((\S+) > (\S+)\)"
+)
+LACKS = re.compile(r"resource (\S+) unavailable in ClusterQueue(?: (\S+))?")
+STOPPED = re.compile(r"(?:Cluster|Local)Queue (\S+) is (?:stopped|inactive)")
+MISSING = re.compile(r"(?:Cluster|Local)Queue (\S+) (?:doesn't exist|not found|is terminating or missing)")
+UNFIT = (
+    re.compile(r"untolerated taint .+? in flavor ([^\s,;]+)"),
+    re.compile(r"flavor ([^\s,;]+) doesn't match node affinity"),
+    re.compile(r"flavor ([^\s,;]+) not found"),
+)
+PREEMPTOR = re.compile(r"preemptor path: \S*?([^/;\s]+)(?:;|$)")
+FAILED_NODES = re.compile(r"node failures, including: (.+)$")
+
+
+def reason_of_workload(workload: Object) -> KubeReason | None:
+    """None where Kueue lets it run, or has not looked at it yet."""
+    known = conditions_of(workload)
+    if is_true(evicted := known.get("Evicted")) and evicted is not None:
+        return of_eviction(str(evicted.get("reason", "")), str(evicted.get("message", "")))
+    if is_true(known.get("Admitted")) or is_true(known.get("Finished")):
+        return None
+    reserved = known.get("QuotaReserved")
+    if reserved is None or is_true(reserved):
+        return None
+    return of_refusal(str(reserved.get("reason", "")), str(reserved.get("message", "")))
+
+
+def of_refusal(word: str, message: str) -> KubeReason:
+    """The first pod set that does not fit says enough."""
+    if found := FULL.search(message):
+        return QueueFull(found[1], found[2], found[3])
+    if found := TOO_SMALL.search(message):
+        needed = added(found[3], found[4])
+        return QueueTooSmall(found[1], found[2], needed, found[5])
+    if found := TOO_SMALL_BEFORE_V0_15.search(message):
+        return QueueTooSmall(found[1], found[2], found[3], found[4])
+    if found := LACKS.search(message):
+        return QueueLacks(found[1], found[2] or "")
+    if found := STOPPED.search(message):
+        return QueueStopped(found[1])
+    if found := MISSING.search(message):
+        return QueueMissing(found[1])
+    if "doesn't match ClusterQueue selector" in message:
+        return QueueMissing()
+    for pattern in UNFIT:
+        if found := pattern.search(message):
+            return FlavorUnfit(found[1])
+    return no_words(SPEAKER, word, message)
+
+
+def added(before: str, now: str) -> str:
+    """Of whole numbers the sum; of `1500m` and the like what this part asks for."""
+    return str(int(before) + int(now)) if before.isdigit() and now.isdigit() else now
+
+
+def of_eviction(word: str, message: str) -> KubeReason:
+    """Words: apis/kueue/v1beta2/workload_types.go."""
+    if word == "Preempted":
+        found = PREEMPTOR.search(message)
+        return QueuePreempted(found[1] if found and found[1] != "UNKNOWN" else "")
+    if word == "PodsReadyTimeout":
+        return PodsLate()
+    if word in ("ClusterQueueStopped", "LocalQueueStopped"):
+        return QueueStopped()
+    if word == "NodeFailures":
+        found = FAILED_NODES.search(message)
+        return TakenOff(found[1]) if found else no_words(SPEAKER, word, message)
+    if word == "Deactivated" or word.startswith("DeactivatedDueTo"):
+        return SwitchedOff()
+    return no_words(SPEAKER, word, message)

@@ -1,0 +1,105 @@
+"""What kube-scheduler says of a pod that no node takes: how many nodes, and why each of them not.
+
+The message is `0/X nodes are available: <before any node>. <count> <why>, …. <preemption>`:
+kubernetes v1.34, pkg/scheduler/framework/types.go, FitError.
+"""
+
+import re
+from collections import defaultdict
+from typing import Any
+
+from cluster.domain.kube.reading import Object, conditions_of
+from cluster.domain.kube.reasons import Gated, KubeReason, NodesRefuse, VolumeMissing, no_words
+
+SPEAKER = "kube-scheduler"
+NONE_OF = re.compile(r"^0/(\d+) nodes are available: (.*)$", re.DOTALL)
+CLAIM = re.compile(r'persistentvolumeclaim "([^"]+)" not found')
+INSUFFICIENT = re.compile(r"^Insufficient (\S+)$")
+OF_TAINT = re.compile(r"^node\(s\) had untolerated taint \{(\S*?):")
+CAUSES = (
+    ("Too many pods", "kubernetes.node.many_pods"),
+    ("didn't match Pod's node affinity/selector", "kubernetes.node.not_placed_there"),
+    ("didn't match scheduler-enforced node affinity", "kubernetes.node.not_placed_there"),
+    ("didn't match the requested node name", "kubernetes.node.not_placed_there"),
+    ("didn't match node selector", "kubernetes.node.not_placed_there"),
+    ("were unschedulable", "kubernetes.node.closed"),
+    ("unknown conditions", "kubernetes.node.away"),
+    ("didn't match PersistentVolume's node affinity", "kubernetes.node.volume_elsewhere"),
+    ("volume node affinity conflict", "kubernetes.node.volume_elsewhere"),
+    ("available persistent volumes to bind", "kubernetes.node.no_volume"),
+    ("non-existent pv", "kubernetes.node.no_volume"),
+    ("exceed max volume count", "kubernetes.node.no_volume"),
+    ("free ports for the requested pod ports", "kubernetes.node.port_taken"),
+    ("anti-affinity", "kubernetes.node.kept_apart"),
+    ("pod affinity rules", "kubernetes.node.kept_apart"),
+    ("topology spread constraints", "kubernetes.node.kept_apart"),
+)
+AWAY = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready", "node.kubernetes.io/out-of-service")
+CLOSED = ("node.kubernetes.io/unschedulable",)
+PRESSED = ("memory-pressure", "disk-pressure", "pid-pressure")
+
+
+def reason_of_scheduling(pod: Object) -> KubeReason | None:
+    """None where it has a node, or nobody has looked for one yet."""
+    scheduled = conditions_of(pod).get("PodScheduled")
+    if scheduled is None or scheduled.get("status") != "False":
+        return None
+    word, message = str(scheduled.get("reason", "")), str(scheduled.get("message", ""))
+    return Gated() if word == "SchedulingGated" else of_message(word, message)
+
+
+def of_message(word: str, message: str) -> KubeReason:
+    found = NONE_OF.match(message.partition(" preemption: ")[0].strip())
+    if found is None:
+        claim = CLAIM.search(message)
+        return VolumeMissing(claim[1]) if claim else no_words(SPEAKER, word, message)
+    nodes, why = int(found[1]), found[2].strip().rstrip(".")
+    if claim := CLAIM.search(why):
+        return VolumeMissing(claim[1])
+    if "unbound immediate PersistentVolumeClaims" in why:
+        return VolumeMissing()
+    causes = read_causes(why)
+    return NodesRefuse(nodes, causes) if causes else no_words(SPEAKER, word, message)
+
+
+def read_causes(why: str) -> tuple[dict[str, Any], ...]:
+    """`1 Insufficient cpu, 2 node(s) …`; the same cause twice (two taints that say "away") is one. Most nodes first.
+
+    Empty where one of them has no words here: half of the truth would mislead.
+    """
+    counts: dict[tuple[str, str], int] = defaultdict(int)
+    for part in re.split(r", (?=\d+ )", why):
+        number, _, said = part.partition(" ")
+        known = cause_of(said.strip()) if number.isdigit() else None
+        if known is None:
+            return ()
+        counts[known] += int(number)
+    return tuple(
+        {"code": code, "data": {"nodes": count} | ({"what": what} if what else {})}
+        for (code, what), count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    )
+
+
+def cause_of(said: str) -> tuple[str, str] | None:
+    """A code, and the resource or taint that it speaks of."""
+    if found := INSUFFICIENT.match(said):
+        return "kubernetes.node.too_little", found[1]
+    if found := OF_TAINT.match(said):
+        return of_taint(found[1])
+    if said.startswith(
+        ("node(s) had untolerated taint(s)", "node(s) had taints that the pod didn't tolerate")
+    ):
+        return "kubernetes.node.tainted", ""
+    return next(((code, "") for words, code in CAUSES if words in said), None)
+
+
+def of_taint(key: str) -> tuple[str, str]:
+    if key in AWAY:
+        return "kubernetes.node.away", ""
+    if key in CLOSED:
+        return "kubernetes.node.closed", ""
+    if key.endswith(PRESSED):
+        return "kubernetes.node.pressed", key.rpartition("/")[2].removesuffix("-pressure")
+    if key in ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"):
+        return "kubernetes.node.master", ""
+    return "kubernetes.node.tainted", ""

@@ -1,0 +1,97 @@
+"""English for what Kubernetes says of jobs and nodes, by code."""
+
+SENTENCES = {
+    "kubernetes.queue_full": (
+        "Kueue holds it back: the workspace's queue lacks {lacking} × {resource:word kubernetes.resource} on nodes "
+        "of kind {flavor}."
+    ),
+    "kubernetes.queue_too_small": (
+        "Kueue holds it back: it needs {needed} × {resource:word kubernetes.resource} on nodes of kind {flavor}, "
+        "and the workspace's queue never has more than {most}."
+    ),
+    "kubernetes.queue_lacks": (
+        "Kueue holds it back: the workspace's queue knows no {resource:word kubernetes.resource}."
+    ),
+    "kubernetes.queue_stopped": "Kueue holds it back: the workspace's queue is stopped.",
+    "kubernetes.queue_stopped.named": "Kueue holds it back: queue {queue} is stopped.",
+    "kubernetes.queue_missing": "Kueue holds it back: the workspace has no queue in Kubernetes.",
+    "kubernetes.queue_missing.named": "Kueue holds it back: queue {queue} is not there.",
+    "kubernetes.flavor_unfit": "Kueue holds it back: nodes of kind {flavor} do not take it.",
+    "kubernetes.queue_preempted": "Kueue took its units back for another workload.",
+    "kubernetes.queue_preempted.named": "Kueue took its units back for a workload of queue {queue}.",
+    "kubernetes.pods_late": "Kueue gave up waiting for its pods.",
+    "kubernetes.switched_off": "Somebody has switched its workload off in Kueue.",
+    "kubernetes.nodes_refuse": (
+        "{nodes:plural|The only node of Kubernetes does|None of the # nodes of Kubernetes} "
+        "{nodes:plural|not take it|takes it}: {causes:whys}."
+    ),
+    "kubernetes.node.too_little": (
+        "{nodes:plural|1 has|# have} not enough free: {what:word kubernetes.resource}"
+    ),
+    "kubernetes.node.many_pods": "{nodes:plural|1 runs|# run} as many pods as it may",
+    "kubernetes.node.not_placed_there": "{nodes:plural|1 was|# were} not chosen for it",
+    "kubernetes.node.closed": "{nodes:plural|1 is|# are} closed",
+    "kubernetes.node.away": "{nodes:plural|1 is|# are} not ready",
+    "kubernetes.node.pressed": "{nodes:plural|1 runs|# run} short of {what:word kubernetes.resource}",
+    "kubernetes.node.master": "{nodes:plural|1 is a master|# are masters}",
+    "kubernetes.node.tainted": "{nodes:plural|1 is|# are} kept for something else",
+    "kubernetes.node.volume_elsewhere": "{nodes:plural|1 does|# do} not reach its volume",
+    "kubernetes.node.no_volume": "{nodes:plural|1 has|# have} no volume for it",
+    "kubernetes.node.port_taken": "on {nodes:plural|1|#} its port is taken",
+    "kubernetes.node.kept_apart": "on {nodes:plural|1|#} it has to keep away from other pods",
+    "kubernetes.volume_missing": "The volume that it reads from is not there.",
+    "kubernetes.volume_missing.named": "Volume {name} that it reads from is not there.",
+    "kubernetes.gated": "Kueue has not let it through yet.",
+    "kubernetes.image_not_pulled": "{node} cannot get image {image} from its registry.",
+    "kubernetes.image_not_there": "Image {image} is not on {node}, and may come from nowhere else.",
+    "kubernetes.image_name_broken": "{image} is no name of an image.",
+    "kubernetes.image_is_root": (
+        "Image {image} runs as root, which no workspace may: container {container} was not made."
+    ),
+    "kubernetes.setting_missing": "Container {container} reads {name}, which is not there.",
+    "kubernetes.command_missing": "Image {image} has no command {command}.",
+    "kubernetes.container_not_made": "The container engine of {node} refused container {container}.",
+    "kubernetes.keeps_crashing": (
+        "Container {container} has ended {times:plural|once|# times} as soon as it had begun."
+    ),
+    "kubernetes.out_of_memory": "{node} ran out of memory and ended container {container}.",
+    "kubernetes.out_of_memory.limit": (
+        "Container {container} on {node} used more than its {limit} of memory and was ended."
+    ),
+    "kubernetes.evicted": "{node} ran short of {resource:word kubernetes.resource} and took it off.",
+    "kubernetes.evicted.named": (
+        "{node} ran short of {resource:word kubernetes.resource} and took it off; container {container} used {used}."
+    ),
+    "kubernetes.disk_allowance_used": (
+        "It wrote more than {limit} into its container on {node} and was taken off."
+    ),
+    "kubernetes.taken_off": "It was taken off {node}, which was drained or went away.",
+    "kubernetes.pushed_out": "It was taken off {node} for a pod of higher priority.",
+    "kubernetes.units_taken": (
+        "{node} has {free} × {resource:word kubernetes.resource} to give, and it needs {needed}: somebody else has "
+        "taken them, or they broke."
+    ),
+    "kubernetes.node_full": (
+        "{node} refused it: of {all} × {resource:word kubernetes.resource} {used} are used, and it needs {needed}."
+    ),
+    "kubernetes.node_silent": "The kubelet of {node} does not report.",
+    "kubernetes.node_silent.since": "The kubelet of {node} has not reported since {since:clock}.",
+    "kubernetes.engine_down": "The container engine of {node} does not answer its kubelet.",
+    "kubernetes.network_down": "Pods on {node} get no address.",
+    "kubernetes.shutting_down": "{node} is shutting down.",
+    "kubernetes.no_words": "{speaker} says something that we have no words for: {word}.",
+}
+
+TITLES = {"kubernetes": "What Kubernetes says"}
+
+WORDS = {
+    "kubernetes.resource.nvidia.com/gpu": "GPUs",
+    "kubernetes.resource.cpu": "CPU cores",
+    "kubernetes.resource.memory": "memory",
+    "kubernetes.resource.ephemeral-storage": "disk space",
+    "kubernetes.resource.disk": "disk space",
+    "kubernetes.resource.inodes": "room for files",
+    "kubernetes.resource.pids": "room for processes",
+    "kubernetes.resource.pid": "room for processes",
+    "kubernetes.resource.pods": "room for pods",
+}
