@@ -19,6 +19,7 @@ SENTENCES = {
         "This machine has Python {version}; the environment can be built for {supported:list}."
     ),
     "environment.not_working": "Everything was installed, and yet it does not work: {line}",
+    "kubernetes.silent": "The API server of Kubernetes, as {kubeconfig} names it, does not answer.",
     "engine.silent": "The container engine behind {socket} does not answer.",
     "start.failed": "The node could not start it: {reason}.",
     "start.too_slow": "The node did not start it within {seconds:duration}.",
@@ -54,6 +55,7 @@ TITLES = {
     "operation": "The operation did not end well",
     "start": "Not started",
     "engine": "No answer",
+    "kubernetes": "No answer",
     "environment": "The training environment was not built",
 }
 

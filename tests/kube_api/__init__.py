@@ -1,0 +1,1 @@
+"""Against a real API server of Kubernetes: see tests/api_server.py."""

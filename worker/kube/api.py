@@ -1,0 +1,253 @@
+"""The one door to the API server of Kubernetes: plain dictionaries in and out, and a time limit on everything.
+
+Connection, certificates and tokens are the official client's; its thousand classes of objects are not used, because
+what is sent here are dictionaries that a test can read (docs/decisions/2026-11-21-kubernetes-through-one-door.md).
+"""
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cluster.domain.errors import Unavailable
+from worker.kube.kinds import KINDS
+
+ASK_SECONDS = 5.0
+"""How long one answer may take; the scheduler waits for it, and holds a lease of 10 s meanwhile."""
+REST_SECONDS = 5.0
+"""After one that did not come nobody is asked: the next ones would not come either, and each wait is long."""
+FIELD_MANAGER = "groundcrew"
+MOST_CONNECTIONS = 16
+UNAUTHORISED, NOT_FOUND, CONFLICT, GONE, TOO_MANY = 401, 404, 409, 410, 429
+MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
+
+Thing = dict[str, Any]
+"""An object of Kubernetes as the API has it."""
+
+
+class NoAnswer(Unavailable):
+    """It does not answer, or answers that it cannot now, or does not know us any more."""
+
+
+class Refused(Exception):
+    """It answers that this cannot be done: `status` of HTTP, `reason` in one word, `message` in its own words."""
+
+    def __init__(self, status: int, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.reason, self.message = status, reason, message
+
+
+class Conflict(Refused):
+    """One of this name is there already, or it is not the one that was meant any more."""
+
+
+class Gone(Refused):
+    """A watch cannot go on from where it was: list again."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """All that there are, and the version from which a watch goes on."""
+
+    things: Sequence[Thing]
+    version: str
+
+
+class Api:
+    """Connects when it is first asked, so that a service starts while the API server is down.
+
+    Everything raises NoAnswer; what writes raises Refused too.
+    """
+
+    def __init__(self, kubeconfig: Path, ask_seconds: float = ASK_SECONDS) -> None:
+        self.kubeconfig = kubeconfig
+        self.ask_seconds = ask_seconds
+        self._client: Any = None
+        self._swapping = threading.Lock()
+        self._rests_until = float("-inf")
+
+    def create(self, thing: Thing) -> Thing:
+        """Raises Conflict where one of this name is there."""
+        return self._write("POST", self._path_of(thing, named=False), thing)
+
+    def apply(self, thing: Thing) -> Thing:
+        """Server-side apply: what is written here is so afterwards, whoever has changed it; the rest stays theirs."""
+        query = {"fieldManager": FIELD_MANAGER, "force": "true"}
+        return self._write("PATCH", self._path_of(thing), thing, query, APPLY)
+
+    def change(self, kind: str, name: str, namespace: str, patch: Thing, part: str = "") -> Thing | None:
+        """Merges `patch` into it, or into its `status`; None where there is none."""
+        path = KINDS[kind].path(namespace, name) + (f"/{part}" if part else "")
+        with suppress_missing():
+            return self._write("PATCH", path, patch, kind=MERGE)
+        return None
+
+    def get(self, kind: str, name: str, namespace: str = "") -> Thing | None:
+        with suppress_missing():
+            return self._ask("GET", KINDS[kind].path(namespace, name))
+        return None
+
+    def list_all(self, kind: str, labels: str = "", namespace: str = "", fields: str = "") -> Listed:
+        """`labels` and `fields` are selectors; without a namespace: of all of them."""
+        query = {"labelSelector": labels, "fieldSelector": fields}
+        told = self._ask("GET", KINDS[kind].path(namespace), {k: v for k, v in query.items() if v})
+        own = {"apiVersion": KINDS[kind].version, "kind": kind}
+        return Listed([own | each for each in told["items"]], told["metadata"]["resourceVersion"])
+
+    def delete(
+        self, kind: str, name: str, namespace: str = "", uid: str = "", grace_seconds: int | None = None
+    ) -> bool:
+        """With all that it owns, in the background; False where there is none.
+
+        `uid`: only that very one. `grace_seconds` is a pod's own word; 0 does not wait for its kubelet.
+        """
+        body: Thing = {"propagationPolicy": "Background"}
+        body |= {"preconditions": {"uid": uid}} if uid else {}
+        body |= {} if grace_seconds is None else {"gracePeriodSeconds": grace_seconds}
+        with suppress_missing():
+            self._write("DELETE", KINDS[kind].path(namespace, name), body)
+            return True
+        return False
+
+    def watch(
+        self, kind: str, since: str, seconds: int, labels: str = "", namespace: str = ""
+    ) -> Iterator[tuple[str, Thing]]:
+        """("ADDED" | "MODIFIED" | "DELETED", the object) for so many seconds. Raises Gone: list again."""
+        query = {"watch": "true", "resourceVersion": since, "timeoutSeconds": str(seconds)}
+        query |= {"labelSelector": labels} if labels else {}
+        path = KINDS[kind].path(namespace)
+        with self._answering(seconds + self.ask_seconds) as send, closing(send("GET", path, query)) as answer:
+            for line in lines_of(answer):
+                event = json.loads(line)
+                if event["type"] == "ERROR":
+                    raise error_of(int(event["object"].get("code", 0)), event["object"])
+                yield event["type"], event["object"]
+
+    def _path_of(self, thing: Thing, named: bool = True) -> str:
+        about = thing["metadata"]
+        return KINDS[thing["kind"]].path(about.get("namespace", ""), about["name"] if named else "")
+
+    def _write(
+        self, method: str, path: str, body: Thing, query: Mapping[str, str] | None = None, kind: str = ""
+    ) -> Thing:
+        return self._ask(method, path, query or {"fieldManager": FIELD_MANAGER}, body, kind)
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Thing | None = None,
+        kind: str = "",
+    ) -> Thing:
+        with self._answering() as send, closing(send(method, path, query, body, kind)) as answer:
+            told = json.loads(answer.data)
+        return told if isinstance(told, dict) else {}
+
+    @contextmanager
+    def _answering(self, seconds: float = 0) -> Iterator[Any]:
+        """A function that sends one request and gives the open answer."""
+        import urllib3  # It comes with the client, and both are loaded by those alone who use Kubernetes.
+        from kubernetes.client import ApiException
+        from kubernetes.config import ConfigException
+
+        if time.monotonic() < self._rests_until:
+            raise self._silence()
+        limit = (self.ask_seconds, seconds or self.ask_seconds)
+        try:
+            client = self._connect()
+            yield lambda *asked: send(client, limit, *asked)
+        except ApiException as error:
+            status = int(error.status or 0)
+            if status in (0, UNAUTHORISED):
+                self.close()  # Certificates or token have changed: the file is read again.
+            if status in (0, UNAUTHORISED, TOO_MANY) or status >= 500:
+                raise self._silence() from error
+            raise error_of(status, parse_status(error.body)) from error
+        except (urllib3.exceptions.HTTPError, ConfigException, OSError, ValueError) as error:
+            self.close()
+            if isinstance(getattr(error, "reason", error), urllib3.exceptions.TimeoutError):
+                self._rests_until = time.monotonic() + REST_SECONDS
+            raise self._silence() from error
+
+    def _silence(self) -> NoAnswer:
+        return NoAnswer("kubernetes.silent", kubeconfig=str(self.kubeconfig))
+
+    def _connect(self) -> Any:
+        """Several starts ask at once."""
+        from kubernetes import client, config  # A second and 90 MB, which only those pay who use it.
+        from urllib3 import Retry
+
+        with self._swapping:
+            if self._client is None:
+                settings = client.Configuration()
+                settings.retries = Retry(0)
+                settings.connection_pool_maxsize = MOST_CONNECTIONS
+                config.load_kube_config(str(self.kubeconfig), client_configuration=settings)
+                self._client = client.ApiClient(settings)
+            return self._client
+
+    def close(self) -> None:
+        with self._swapping:
+            client, self._client = self._client, None
+        if client is not None:
+            client.rest_client.pool_manager.clear()
+            client.close()
+
+
+def send(
+    client: Any,
+    limit: tuple[float, float],
+    method: str,
+    path: str,
+    query: Mapping[str, str] | None = None,
+    body: Thing | None = None,
+    kind: str = "",
+) -> Any:
+    """The open answer. Raises what the client raises."""
+    answer, _, _ = client.call_api(
+        path,
+        method,
+        query_params=list((query or {}).items()),
+        header_params={"Accept": "application/json", "Content-Type": kind or "application/json"},
+        body=body,
+        auth_settings=["BearerToken"],
+        _preload_content=False,
+        _request_timeout=limit,
+    )
+    return answer
+
+
+def lines_of(answer: Any) -> Iterator[bytes]:
+    rest = b""
+    for piece in answer.stream(2**16):
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from whole
+
+
+@contextmanager
+def suppress_missing() -> Iterator[None]:
+    """What is not there need not be deleted, and cannot be read."""
+    try:
+        yield
+    except Refused as refusal:
+        if refusal.status != NOT_FOUND:
+            raise
+
+
+def parse_status(body: object) -> Thing:
+    """The `Status` that a refusal comes with; a proxy in between may have said anything."""
+    with suppress(ValueError, TypeError):
+        told = json.loads(body)  # type: ignore[arg-type]
+        if isinstance(told, dict):
+            return told
+    return {"message": str(body or "")[:400]}
+
+
+def error_of(status: int, told: Thing) -> Refused:
+    kind = {CONFLICT: Conflict, GONE: Gone}.get(status, Refused)
+    return kind(status, str(told.get("reason") or ""), str(told.get("message") or ""))

@@ -1,0 +1,49 @@
+"""How everything of ours in a cluster is named and labelled: the names make a second start a conflict."""
+
+from pathlib import Path
+
+OURS = "groundcrew.io"
+JOB, ATTEMPT, FENCE = f"{OURS}/job", f"{OURS}/attempt", f"{OURS}/fence"
+WORKSPACE, PART, INSTALLATION = f"{OURS}/workspace", f"{OURS}/part", f"{OURS}/installation"
+FOLDER = f"{OURS}/folder"
+"""An annotation: the attempt's folder, by which a new scheduler finds it."""
+RUN, TENANT = "run", "tenant"
+"""Of PART: objects of an attempt, and those of a workspace."""
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+LOCAL_QUEUE = "units"
+
+
+def namespace_of(workspace: int) -> str:
+    """By number alone: a workspace can be renamed, a namespace cannot."""
+    return f"gc-workspace-{workspace}"
+
+
+def name_of(job: int, attempt: int) -> str:
+    return f"gc-{job}-{attempt}"
+
+
+def workspace_of(folder: Path) -> int:
+    """Attempts' folders end in `workspaces/<workspace>/jobs/<job>/<attempt>`."""
+    return int(folder.parents[2].name)
+
+
+def numbers_of(folder: Path) -> tuple[int, int]:
+    """Job and attempt."""
+    return int(folder.parent.name), int(folder.name)
+
+
+def labels_of(installation: str, workspace: int, job: int, attempt: int) -> dict[str, str]:
+    """Of every object of an attempt."""
+    return {
+        INSTALLATION: installation,
+        PART: RUN,
+        WORKSPACE: str(workspace),
+        JOB: str(job),
+        ATTEMPT: str(attempt),
+        FENCE: str(attempt),
+    }
+
+
+def selector(**labels: str) -> str:
+    """`selector(part="run", job="7")`, as the API takes it."""
+    return ",".join(f"{OURS}/{name}={value}" for name, value in labels.items())
