@@ -27,7 +27,6 @@ from worker.embedded.settings_file import read_settings
 from worker.wiring import open_cluster
 
 Answer = dict[str, Any]
-ALIVE = ("RUNNING", "STARTING", "BACKOFF")
 
 
 def verify_audit(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
@@ -68,9 +67,7 @@ def restart_services(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
     """One after the other, so that the one that this run hangs on is the last."""
     supervisor = Supervisor(places_of(cluster))
     for name in chosen.names:
-        if {each.name: each.state for each in supervisor.processes()}.get(name) in ALIVE:
-            supervisor.ask("stopProcess", name)
-        supervisor.ask("startProcess", name)
+        supervisor.restart(name)
     return {"changed": True, "names": chosen.names}
 
 

@@ -40,7 +40,7 @@ class Facts:
     audit_code: str = ""
     """What was wrong with the audit at its last check; empty where it was whole."""
     hosts: Mapping[str, Mapping[str, Any] | None] | None = None
-    """What was seen on each host; None for one that could not be reached."""
+    """What was seen on each host, moments by the master's clock; None for one that could not be reached."""
     heartbeats: Mapping[str, datetime | None] | None = None
     """When each of the hosts last reported."""
     now: datetime | None = None

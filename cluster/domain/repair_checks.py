@@ -114,8 +114,7 @@ def units_running(check: Check, facts: Facts, since: datetime) -> Answer:
         wrong = [name for name in names if not is_kept_running(seen["units"].get(name) or {})]
         if wrong:
             return Answer(False, "check.units_running.not", {"host": host, "names": wrong})
-        # systemd tells whole seconds.
-        begun = since.timestamp() // 1 if check.options.get("restarted") else 0
+        begun = since.timestamp() if check.options.get("restarted") else 0
         old = [name for name in names if seen["units"][name]["since"] < begun]
         if old:
             return Answer(False, "check.units_running.old", {"host": host, "names": old})
@@ -163,7 +162,7 @@ def host_started(check: Check, facts: Facts, since: datetime) -> Answer:
     for host, seen in (facts.hosts or {}).items():
         if seen is None:
             return Answer(False, "check.host.silent", {"host": host})
-        if seen["started"] < since.timestamp() // 1:
+        if seen["started"] < since.timestamp():
             return Answer(False, "check.host_started.not", {"host": host})
     return well(facts, "check.host_started.ok", {})
 

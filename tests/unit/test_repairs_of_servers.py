@@ -1,6 +1,7 @@
 """What repairs of servers are decided by: units and doors of each host, and playbooks that nobody has touched."""
 
 import hashlib
+import json
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +14,7 @@ from cluster.domain.repair_answers import Facts
 from cluster.domain.repair_checks import judge
 from cluster.domain.repairs import Check, CheckKind
 from worker.adapters.repair_tree import check_tree
+from worker.tasks import repair_look
 
 SINCE = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 GOOD = {"load": "loaded", "active": "active", "enabled": "enabled", "since": SINCE.timestamp() + 5}
@@ -131,6 +133,25 @@ def test_the_site_answers_well_or_not(status: int | None, is_ok: bool) -> None:
 def test_a_machine_has_started_anew_since_the_repair_or_not(seconds: float, is_ok: bool) -> None:
     facts = Facts(hosts={"gpu01": {"started": SINCE.timestamp() + seconds}})
     assert judge(Check(CheckKind.HOST_STARTED), facts, SINCE).is_ok is is_ok
+
+
+def test_when_a_unit_began_is_counted_back_from_when_its_host_told_its_age(tmp_path: Path) -> None:
+    """Whatever hour the host believes in."""
+    state = {"units": {PORTAL: GOOD | {"age": 4.0}, "off.service": {"age": None}}, "age": 60.0}
+    events = tmp_path / "artifacts" / "run" / "job_events"
+    events.mkdir(parents=True)
+    told = {
+        "event": "runner_on_ok",
+        "created": (SINCE + timedelta(seconds=10)).isoformat(),
+        "event_data": {"task": repair_look.NAME, "host": "gpu01", "res": state},
+    }
+    (events / f"1-{'0' * 8}-0000-0000-0000-{'0' * 12}.json").write_text(json.dumps(told))
+    (tmp_path / "exit.json").write_text(json.dumps({"end": "ran", "rc": 0, "status": "successful"}))
+    seen = repair_look.wait_for(tmp_path, ["gpu01"])["gpu01"]
+    assert seen is not None
+    begun = {name: unit["since"] for name, unit in seen["units"].items()}
+    assert begun == {PORTAL: SINCE.timestamp() + 6, "off.service": 0.0}
+    assert seen["started"] == SINCE.timestamp() - 50
 
 
 @pytest.mark.parametrize(

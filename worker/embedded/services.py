@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -33,6 +34,8 @@ KEPT = (
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
 )
+COMES_BACK_WITHIN = 30
+"""Seconds from the end of a service to its next beginning, on a machine that is busy."""
 KEPT_BEGINNINGS = ("LC_", "UV_", "PIP_", "GROUNDCREW_")
 KEPT_ENDS = ("_proxy", "_PROXY")
 
@@ -189,6 +192,43 @@ class Supervisor:
         for name in stopped:
             self.ask("startProcess", name, False)
         return stopped
+
+    def restart(self, name: str) -> None:
+        """Ends its process, and supervisord, which restarts whatever ends, begins the next.
+
+        Whoever asks for it may be killed at any moment: nothing is left stopped. Raises TimeoutError.
+        """
+        (old,) = (each for each in self.processes() if each.name == name)
+        if old.state not in {"RUNNING", "STARTING"} or not old.pid:
+            self.begin_again(old)
+            return
+        patience = next((each.patience for each in services(self.places) if each.name == name), 10)
+        # It may have ended by itself this very moment.
+        with suppress(xmlrpc.client.Fault):
+            self.ask("signalProcess", name, "TERM")
+        if not self.is_another(old, patience):
+            # It hangs: so it ends with its whole group, which has its number.
+            with suppress(ProcessLookupError):
+                os.killpg(old.pid, signal.SIGKILL)
+        if not self.is_another(old, COMES_BACK_WITHIN):
+            raise TimeoutError(f"{name}: not up after {COMES_BACK_WITHIN} s")
+
+    def begin_again(self, old: Process) -> None:
+        """It does not run; where supervisord waits longer and longer between its tries, it tries at once."""
+        if old.state == "BACKOFF":
+            self.ask("stopProcess", old.name)
+        self.ask("startProcess", old.name)
+
+    def is_another(self, old: Process, seconds: float) -> bool:
+        """Whether another process than that one runs, within so long."""
+        end = time.monotonic() + seconds
+        while True:
+            found = next(each for each in self.processes() if each.name == old.name)
+            if found.state == "RUNNING" and found.pid != old.pid:
+                return True
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.1)
 
     def stop(self) -> None:
         """Stop every service, then supervisord; each within its patience.

@@ -2,7 +2,8 @@
 
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,20 @@ def wait_for(folder: Path, hosts: Iterable[str]) -> Seen:
             continue
         host = str(data.get("host"))
         if data.get("task") == NAME:
-            seen[host] = data.get("res")
+            seen[host] = by_our_clock(data["res"], datetime.fromisoformat(event["created"]).timestamp())
         elif data.get("task") == NAME_OF_CLUSTER and seen.get(host):
             seen[host] = {**seen[host], "kubernetes": data["res"]["kubernetes"]}
     return seen
+
+
+def by_our_clock(state: Mapping[str, Any], told_at: float) -> dict[str, Any]:
+    """When each unit and the host began, seconds since 1970, 0 where it does not run.
+
+    A host's clock may be ahead of ours or behind: it tells ages, which are counted back from when we were told.
+    """
+
+    def since(age: float | None) -> float:
+        return 0.0 if age is None else told_at - age
+
+    units = {name: {**unit, "since": since(unit["age"])} for name, unit in state["units"].items()}
+    return {**state, "units": units, "started": since(state["age"])}

@@ -50,7 +50,7 @@ EXAMPLES = r"""
 """
 RETURN = r"""
 units:
-  description: By name, {load, active, enabled, since}; since is seconds since 1970, 0 where it does not run.
+  description: By name, {load, active, enabled, age}; age is seconds, null where it does not run.
   type: dict
   returned: always
 doors:
@@ -69,12 +69,12 @@ images:
   description: "{missing, problem}: default images that a node could not pull whole, and why nobody knows."
   type: dict
   returned: always
-started:
-  description: Seconds since 1970 at which process 1 began.
+age:
+  description: Seconds since process 1 began. No moment is told, because nobody else goes by this host's clock.
   type: float
   returned: always
 """
-PROPERTIES = "Id,LoadState,ActiveState,UnitFileState,ActiveEnterTimestamp"
+PROPERTIES = "Id,LoadState,ActiveState,UnitFileState,ActiveEnterTimestampMonotonic"
 PATIENCE = 5
 MISSING_IMAGES = ["/opt/groundcrew/current/bin/python", "-m", "worker.images", "missing"]
 
@@ -85,15 +85,16 @@ def read_units(names: list[str]) -> dict[str, dict[str, object]]:
 
 
 def read_unit(name: str) -> dict[str, object]:
-    command = ["systemctl", "show", "--timestamp=unix", "--property", PROPERTIES, "--", name]
+    command = ["systemctl", "show", "--property", PROPERTIES, "--", name]
     said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     found = dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
-    since = found.get("ActiveEnterTimestamp", "").lstrip("@")
+    entered = int(found.get("ActiveEnterTimestampMonotonic") or 0) / 1e6
+    is_active = found.get("ActiveState") == "active"
     return {
         "load": found.get("LoadState", ""),
         "active": found.get("ActiveState", ""),
         "enabled": found.get("UnitFileState", ""),
-        "since": int(since) if since.isdigit() and found.get("ActiveState") == "active" else 0,
+        "age": time.clock_gettime(time.CLOCK_MONOTONIC) - entered if is_active else None,
     }
 
 
@@ -178,11 +179,10 @@ def ask_images() -> dict[str, object]:
         return {"missing": [], "problem": str(error)[:200]}
 
 
-def started() -> float:
+def age() -> float:
     """Where a container is the host, the kernel has been up for longer: process 1 tells its own beginning."""
     ticks = int(Path("/proc/1/stat").read_text().rpartition(")")[2].split()[19])
-    up = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith("btime "))
-    return int(up.split()[1]) + ticks / os.sysconf("SC_CLK_TCK")
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:
@@ -204,7 +204,7 @@ def main() -> None:
         site=ask_site(given["site"]),
         gpus=ask_gpus() if given["gpus"] else {},
         images=ask_images() if given["images"] else {},
-        started=started(),
+        age=age(),
     )
 
 

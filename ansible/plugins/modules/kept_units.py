@@ -18,7 +18,7 @@ short_description: Enables and starts units, and says whether they are outdated
 description: >
   Units that are not enabled are enabled, those that do not run are started. A running unit that began before one of
   its files was written, or whose own file systemd has not read since, is outdated: that counts as a change, so that
-  a handler can be notified, and nothing is done about it here.
+  a handler can be notified, and nothing is done about it here. Of a socket only its own file counts.
 options:
   units:
     description: Names of units, in the order in which they are to be started.
@@ -60,6 +60,10 @@ started:
 outdated:
   description: Whether a handler has to restart or reload them.
   type: bool
+  returned: always
+sockets:
+  description: The sockets that are as an older file of their own says; each has to be restarted with its service.
+  type: list
   returned: always
 """
 PROPERTIES = (
@@ -126,14 +130,30 @@ def written_at(path: str) -> float:
 
 def are_outdated(units: list[str], files: list[str], reloads: bool) -> bool:
     newest = max([written_at(path) for path in files], default=0.0)
-    booted = time.time() - time.clock_gettime(time.CLOCK_MONOTONIC)
     since = "StateChangeTimestampMonotonic" if reloads else "InactiveExitTimestampMonotonic"
     return any(
-        unit.get("NeedDaemonReload") == "yes"
-        or (unit.get("ActiveState") in RUNNING and booted + int(unit.get(since) or 0) / 1e6 < newest)
-        for unit in show(units)
-        if unit.get("LoadState") == "loaded" and not unit["Id"].endswith(".socket")
+        is_older(unit, since, newest) for unit in show(units) if not unit.get("Id", "").endswith(".socket")
     )
+
+
+def is_older(unit: dict[str, str], since: str, written: float) -> bool:
+    """Whether it runs since a moment before that one, or as systemd has read it before."""
+    if unit.get("LoadState") != "loaded":
+        return False
+    booted = time.time() - time.clock_gettime(time.CLOCK_MONOTONIC)
+    began = booted + int(unit.get(since) or 0) / 1e6
+    return unit.get("NeedDaemonReload") == "yes" or (unit.get("ActiveState") in RUNNING and began < written)
+
+
+def find_old_sockets(units: list[str], files: list[str]) -> list[str]:
+    sockets = [unit for unit in units if unit.endswith(".socket")]
+    own = {Path(path).name: written_at(path) for path in files}
+    seen = show(sockets) if sockets else []
+    return [
+        unit["Id"]
+        for unit in seen
+        if is_older(unit, "InactiveExitTimestampMonotonic", own.get(unit["Id"], 0.0))
+    ]
 
 
 def main() -> None:
@@ -146,14 +166,16 @@ def main() -> None:
     module = AnsibleModule(argument_spec=arguments, supports_check_mode=True)
     given = module.params
     if not Path("/run/systemd/system").is_dir():
-        module.exit_json(changed=False, enabled=[], started=[], outdated=False)
+        module.exit_json(changed=False, enabled=[], started=[], outdated=False, sockets=[])
     try:
         enabled, started = keep(given["units"], module.check_mode)
     except UnitFailed as error:
         module.fail_json(msg=str(error))
-    outdated = are_outdated(given["instances"] or given["units"], given["files"], given["reloads"])
+    sockets = find_old_sockets(given["units"], given["files"])
+    looked_at = given["instances"] or given["units"]
+    outdated = bool(sockets) or are_outdated(looked_at, given["files"], given["reloads"])
     changed = bool(enabled or started or outdated)
-    module.exit_json(changed=changed, enabled=enabled, started=started, outdated=outdated)
+    module.exit_json(changed=changed, enabled=enabled, started=started, outdated=outdated, sockets=sockets)
 
 
 if __name__ == "__main__":

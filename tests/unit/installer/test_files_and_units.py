@@ -4,6 +4,7 @@ import grp
 import os
 import pwd
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -116,3 +117,42 @@ def test_a_unit_is_outdated_where_it_began_before_a_file_or_systemd_has_not_read
     written["/file"] = 0.0
     shown["NeedDaemonReload"] = "yes"
     assert module.are_outdated(["ours.service"], ["/file"], False)
+
+
+@pytest.mark.parametrize("module", ["host_state"], indirect=True)
+def test_a_units_age_is_told_and_no_hour(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host's clock may be wrong, or set while the unit runs."""
+    said = "Id=a\nLoadState=loaded\nActiveState={}\nUnitFileState=enabled\nActiveEnterTimestampMonotonic=95500000\n"
+    monkeypatch.setattr(module.time, "clock_gettime", lambda clock: 100.0)
+    for active, age in (("active", 4.5), ("failed", None)):
+        shown = SimpleNamespace(stdout=said.format(active))
+        monkeypatch.setattr(module.subprocess, "run", lambda *_, shown=shown, **__: shown)
+        assert module.read_unit("a") == {
+            "load": "loaded",
+            "active": active,
+            "enabled": "enabled",
+            "age": age,
+        }
+
+
+@pytest.mark.parametrize("module", ["kept_units"], indirect=True)
+def test_of_a_socket_its_own_file_counts_and_no_other(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = ["/etc/ours.socket", "/etc/ours.env"]
+    written = dict.fromkeys(files, 0.0)
+    monkeypatch.setattr(module, "written_at", lambda path: written[path])
+    monkeypatch.setattr(module.time, "time", lambda: 1000.0)
+    monkeypatch.setattr(module.time, "clock_gettime", lambda clock: 100.0)
+    shown = SHOWN | {"Id": "ours.socket"}
+    monkeypatch.setattr(module, "show", lambda units: [shown] if units == ["ours.socket"] else [])
+    units = ["ours.socket", "ours.service"]
+    for path, moment, old in (
+        (files[1], 999.0, []),
+        (files[0], 904.0, []),
+        (files[0], 906.0, ["ours.socket"]),
+    ):
+        written[path] = moment
+        assert module.find_old_sockets(units, files) == old
+    written[files[0]] = 0.0
+    shown["NeedDaemonReload"] = "yes"
+    assert module.find_old_sockets(units, files) == ["ours.socket"]
+    assert module.find_old_sockets(["ours.service"], files) == []
