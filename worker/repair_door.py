@@ -13,6 +13,7 @@ import socket
 import struct
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -74,10 +75,16 @@ def answer(place: Place, connection: socket.socket) -> int:
         do(place, read_line(connection), connection)
     except GroundcrewError as error:
         log.warning("refused", code=error.code, **error.data)
-        write_line(connection, {"code": error.code, "data": error.data})
+        say(connection, {"code": error.code, "data": error.data})
         return 1
-    write_line(connection, {"done": True})
+    say(connection, {"done": True})
     return 0
+
+
+def say(connection: socket.socket, words: Mapping[str, Any]) -> None:
+    """Whoever has gone hears nothing, and misses nothing: what was done is in the run's folder."""
+    with suppress(OSError):
+        write_line(connection, words)
 
 
 def check_asker(place: Place, connection: socket.socket) -> None:
@@ -131,15 +138,28 @@ def read_yaml(path: Path) -> Any:
 def begin(place: Place, wanted: Wanted, connection: socket.socket) -> None:
     """Harmless where it has begun already. Otherwise this process becomes the run's, and says itself that it is."""
     play = play_of(place, wanted)
+    check_still_there(connection)
     try:
         play.folder.mkdir()
     except FileExistsError:
         return
+    # Here and not only in the database: whoever asks could also have the run forgotten.
+    log.info("begun", run=wanted.number, playbook=str(play.playbook), hosts=list(wanted.hosts))
     alive = os.open(play.folder / playbooks.ALIVE, os.O_RDWR | os.O_CREAT, 0o640)
     fcntl.flock(alive, fcntl.LOCK_EX)
     playbooks.write_request(play)
     (play.folder / "started").touch()
     become(play, alive, connection)
+
+
+def check_still_there(connection: socket.socket) -> None:
+    """Who has given up waiting tells people that nothing ran, and watches nothing. Raises Refused."""
+    try:
+        is_gone = connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+    except BlockingIOError:
+        return
+    if is_gone:
+        raise Refused("asker", "repair.refused_gone")
 
 
 def play_of(place: Place, wanted: Wanted) -> Play:
@@ -181,6 +201,7 @@ def forget(folder: Path) -> None:
     """What is under way stays. Raises Refused."""
     if playbooks.read_end(folder) is None:
         raise Refused("number", "repair.refused_run", number=folder.name)
+    log.info("forgotten", run=folder.name)
     shutil.rmtree(folder, ignore_errors=True)
 
 

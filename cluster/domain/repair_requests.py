@@ -78,7 +78,7 @@ def parse_wanted(words: Mapping[str, Any], known: Known) -> Wanted:
     if repair is None or not OF_SERVERS & repair.installations:
         raise Refused("repair", "repair.refused_name", name=str(words["repair"])[:SHOWN])
     port = parse_port(words["looks_at_port"])
-    is_look_ahead = words["look_ahead"] is True
+    is_look_ahead = parse_look_ahead(words["look_ahead"])
     check_look_ahead(repair, is_look_ahead)
     hosts = parse_hosts(words["hosts"], repair, known)
     locks = parse_locks(words["locks"], 0 if port is not None else len(hosts))
@@ -89,6 +89,13 @@ def parse_number(said: Any) -> str:
     """Of a run: also the name of its folder."""
     if not isinstance(said, str) or not NUMBER.fullmatch(said):
         raise Refused("number", "repair.refused_run", number=str(said)[:SHOWN])
+    return said
+
+
+def parse_look_ahead(said: Any) -> bool:
+    """A word that only resembles it would change what was to be looked at."""
+    if not isinstance(said, bool):
+        raise Refused("look_ahead", "repair.refused_request", what=f"look_ahead {said}"[:SHOWN])
     return said
 
 

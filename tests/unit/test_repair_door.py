@@ -107,6 +107,8 @@ def say(place: Place, words: Any) -> dict[str, Any]:
         ({"locks": []}, "repair.refused_request", {"what": "locks []"}),
         ({"looks_at_port": "443; id"}, "repair.refused_request", {"what": "looks_at_port 443; id"}),
         ({"looks_at_port": 443}, "repair.refused_request", {"what": "locks ['master']"}),
+        ({"look_ahead": "true"}, "repair.refused_request", {"what": "look_ahead true"}),
+        ({"look_ahead": 1}, "repair.refused_request", {"what": "look_ahead 1"}),
         ({"repair": "reboot-node", "look_ahead": True}, "repair.no_look_ahead", {}),
         ({"environment": {"LD_PRELOAD": "x"}}, "repair.refused_request", {"what": "environment"}),
         ({"cmdline": "-e x"}, "repair.refused_request", {"what": "cmdline"}),
@@ -172,8 +174,8 @@ raise SystemExit(answer(Place(**told | paths), socket.socket(fileno=0)))
 """
 
 
-def run(place: Place, words: dict[str, Any]) -> tuple[dict[str, Any], Path]:
-    """The door's answer to what is well, and the folder of the run."""
+def run(place: Place, words: dict[str, Any], waits: bool = True) -> tuple[dict[str, Any], Path]:
+    """The door's answer to what is well, and the folder of the run; nobody hears it who does not wait."""
     told = {name: value if isinstance(value, int) else str(value) for name, value in vars(place).items()}
     ours, theirs = socket.socketpair()
     with ours, theirs:
@@ -185,9 +187,11 @@ def run(place: Place, words: dict[str, Any]) -> tuple[dict[str, Any], Path]:
             "ANSIBLE_LIBRARY": "/tmp/evil",
         }
         command = [sys.executable, "-c", PROGRAM, json.dumps(told)]
-        subprocess.run(command, stdin=theirs, env=environment, check=True, timeout=60)
+        if not waits:
+            ours.close()
+        subprocess.run(command, stdin=theirs, env=environment, check=waits, timeout=60)
         theirs.close()
-        return read_line(ours), place.runs / words["number"]
+        return (read_line(ours) if waits else {}), place.runs / words["number"]
 
 
 def test_a_repair_of_the_catalogue_runs_as_it_was_installed(place: Place) -> None:
@@ -222,6 +226,12 @@ def test_a_look_asks_what_the_catalogue_says_and_nothing_else(place: Place) -> N
     assert "repair_folder" not in inventory
 
 
+def test_nothing_begins_for_somebody_who_has_given_up_waiting(place: Place) -> None:
+    """Its operation counts as one that never ran: a run would be watched by nobody."""
+    run(place, GOOD, waits=False)
+    assert not list(place.runs.iterdir())
+
+
 def test_a_run_that_has_begun_is_not_begun_again(place: Place) -> None:
     _, folder = run(place, GOOD)
     (folder / "words").unlink()
@@ -235,6 +245,16 @@ def test_a_run_is_cancelled_and_forgotten_by_its_number(place: Place) -> None:
     assert (folder / "cancel").exists()
     assert run(place, {"do": "forget", "number": "7"})[0] == {"done": True}
     assert not folder.exists()
+
+
+def test_the_journal_says_what_ran_also_when_its_folder_was_forgotten(
+    place: Place, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever asks at the door could ask for both."""
+    run(place, GOOD)
+    run(place, {"do": "forget", "number": "7"})
+    said = capfd.readouterr().out
+    assert "begun" in said and "restart-front.yml" in said and "gpu01" in said and "forgotten" in said
 
 
 def test_what_a_task_worker_asks_for_is_what_the_door_takes(place: Place) -> None:

@@ -105,6 +105,7 @@ SENTENCES = {
     "repair.tree_changed": "{file} of the repairs is not as it was installed. Nothing was done.",
     "repair.no_runner": "The unit that runs repairs did not begin: {error}.",
     "repair.refused_asker": "The unit with the keys of the hosts takes nothing from user {user}.",
+    "repair.refused_gone": "Whoever asked for this repair had given up before it began. Nothing was done.",
     "repair.refused_request": "The unit with the keys of the hosts does not take this: {what}.",
     "repair.refused_name": "{name} is no repair that was installed for servers.",
     "repair.refused_hosts": "Not among the hosts on which this repair may work: {names:list}.",
