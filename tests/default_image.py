@@ -8,13 +8,14 @@ from pathlib import Path
 import docker
 import pytest
 
+from cluster.domain.images import Image
 from tests.conftest import IS_CI
 from tests.engine import SOCKET, ensure_engine
 from worker.embedded.packages import TO_BUILD_IMAGES, ensure_packages
 from worker.embedded.places import find_places
 from worker.images.build import build
 from worker.images.description import read_variant
-from worker.images.record import Record, read_record
+from worker.images.record import read_record
 
 LOADS_WITHIN = 600
 """Seconds."""
@@ -23,7 +24,7 @@ LOADS_WITHIN = 600
 @dataclass(frozen=True)
 class Built:
     archive: Path
-    record: Record
+    record: Image
 
 
 def built_or_skip() -> Built:
