@@ -99,6 +99,27 @@ def test_what_a_repair_stops_it_starts_again_also_where_it_fails(entry: Entry) -
             assert stopped == units_with("started", task.get("always", []))
 
 
+JOINING = (
+    ANSIBLE / "playbooks" / "repair" / "reinitialise-kubernetes-worker.yml",
+    ANSIBLE.parent / "roles" / "kubernetes" / "tasks" / "join.yml",
+)
+
+
+def calls_of(tasks: Iterable[Mapping[str, Any]], ending: str) -> list[Mapping[str, Any]]:
+    return [task for task in tasks if re.search(ending, str(task.get("ansible.builtin.command")))]
+
+
+@pytest.mark.parametrize("file", JOINING, ids=lambda file: file.stem)
+def test_a_token_by_which_nodes_join_ends_also_where_the_join_fails(file: Path) -> None:
+    content = yaml.safe_load(file.read_text())
+    tasks = content[0].get("tasks", content)
+    assert not calls_of(tasks, "/token($| )"), "in a block that has an always"
+    (block,) = [task for task in tasks if calls_of(task.get("block", []), "/token$")]
+    (end,) = calls_of(block["always"], "/token forget ")
+    # Nothing is there to end where the master gave none.
+    assert "default([])" in end["when"]
+
+
 def test_the_tasks_of_a_block_are_told_in_their_order() -> None:
     (entry,) = (read_entry(ANSIBLE, name) for name in NAMES if name == "reset-gpu")
     assert [task.en for task in entry.repair.tasks][-3:] == [

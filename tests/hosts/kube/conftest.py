@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from tests.hosts.appliance.conftest import pytest_configure as pytest_configure
 from tests.hosts.appliance.conftest import pytest_terminal_summary as pytest_terminal_summary
 from tests.hosts.appliance.testbed import Host, Testbed, testbed
 from tests.hosts.kube.egress import Egress, counted
+from tests.hosts.kube.kept_bundle import kept_bundle
 from tests.hosts.kube.programs import PROGRAMS, bring, build
 from worker.bundle.go_builds import ensure_program
 from worker.bundle.go_programs import PROGRAMS as PROGRAMS_OF_BUNDLE
@@ -74,18 +73,19 @@ class Cluster:
 
 
 @pytest.fixture(scope="session")
-def bundle() -> Path:
+def bundle() -> Iterator[Path]:
     """GROUNDCREW_BUNDLE names one that is there; only `make test-kube` compiles what is missing."""
     given = os.environ.get("GROUNDCREW_BUNDLE")
     if given:
-        return Path(given)
+        yield Path(given)
+        return
     if not os.environ.get("GROUNDCREW_BUILD_KUBERNETES") and not is_compiled():
+        note(NOT_BUILT)
         pytest.skip(NOT_BUILT)
-    folder = CACHE / "bundle-of-tests"
     since = time.monotonic()
-    subprocess.run([sys.executable, "-m", "worker.bundle", "build", str(folder)], cwd=ROOT, check=True)
-    note(f"kube: bundle made in {time.monotonic() - since:.0f} s")
-    return folder
+    with kept_bundle(CACHE) as folder:
+        note(f"kube: bundle there after {time.monotonic() - since:.0f} s")
+        yield folder
 
 
 class NotCompiled(Exception):
@@ -115,7 +115,7 @@ def is_compiled() -> bool:
 
 @pytest.fixture(scope="session")
 def cluster(
-    image: str, bundle: Path, ansible_programs: Path, tmp_path_factory: pytest.TempPathFactory
+    bundle: Path, image: str, ansible_programs: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:
     """Bare hosts; the first test installs them. GROUNDCREW_INSTALLED_CLUSTER: the folder of a testbed that was kept."""
     kept = os.environ.get("GROUNDCREW_INSTALLED_CLUSTER")
