@@ -214,6 +214,17 @@ def add_kinds(api: Api, manifests: tuple[Path, ...]) -> None:
         ):
             if thing and thing["kind"] == "CustomResourceDefinition":
                 api.apply(without_conversion(thing))
+    for kind in ("ClusterQueue", "LocalQueue", "ResourceFlavor", "Workload", "MPIJob"):
+        until(lambda asked=kind: can_list(api, asked), f"that {kind}s are served")  # type: ignore[misc]
+
+
+def can_list(api: Api, kind: str) -> bool:
+    """A kind that was just made answers 404, then 429, and a moment later with what there is."""
+    try:
+        api.list_all(kind)
+    except (NoAnswer, Refused):
+        return False
+    return True
 
 
 def without_conversion(kind: dict[str, Any]) -> dict[str, Any]:

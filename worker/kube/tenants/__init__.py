@@ -1,0 +1,1 @@
+"""Workspaces as objects of Kubernetes, kept equal to their rows."""

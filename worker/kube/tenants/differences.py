@@ -1,0 +1,92 @@
+"""What an object is otherwise than it should be, and the patch that takes away what somebody has added."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cluster.domain.kube.reading import quantity
+
+Thing = dict[str, Any]
+WANTED = "groundcrew.io/wanted"
+"""An annotation: what we wrote last. Where it is what we want now, another hand has changed the object since."""
+LOOSE = frozenset({"Namespace", "ServiceAccount"})
+"""Of these the API server and others fill in fields of their own; what we set is looked at, and nothing else."""
+ABSENT = None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """`path` as (spec, hard, pods); `found` or `wanted` is None where there is nothing."""
+
+    path: tuple[str, ...]
+    found: Any
+    wanted: Any
+
+    def to_data(self) -> dict[str, Any]:
+        return {"path": " ".join(self.path), "found": self.found, "wanted": self.wanted}
+
+
+def marked(thing: Thing) -> Thing:
+    """With what we want written on it."""
+    about = thing["metadata"]
+    annotations = {**about.get("annotations", {}), WANTED: fingerprint(thing)}
+    return thing | {"metadata": about | {"annotations": annotations}}
+
+
+def fingerprint(thing: Thing) -> str:
+    return hashlib.sha256(json.dumps(thing, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def is_our_last_word(thing: Thing, found: Thing) -> bool:
+    """Whether we had already written exactly this: then a difference is somebody else's."""
+    annotations = found["metadata"].get("annotations") or {}
+    return bool(annotations.get(WANTED) == fingerprint(thing))
+
+
+def find_differences(thing: Thing, found: Thing) -> list[Difference]:
+    """Labels and annotations of ours, and the whole of what the object is for."""
+    told: list[Difference] = []
+    for part in ("labels", "annotations"):
+        wanted = thing["metadata"].get(part, {})
+        told += compare(("metadata", part), wanted, found["metadata"].get(part) or {}, is_exact=False)
+    for part in sorted(set(thing) - {"apiVersion", "kind", "metadata"}):
+        is_exact = thing["kind"] not in LOOSE
+        told += compare((part,), thing[part], found.get(part, ABSENT), is_exact)
+    return told
+
+
+def compare(path: tuple[str, ...], wanted: Any, found: Any, is_exact: bool) -> Iterator[Difference]:
+    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
+        for key in sorted({*wanted, *(found if is_exact else ())}):
+            yield from compare((*path, key), wanted.get(key, ABSENT), found.get(key, ABSENT), is_exact)
+    elif isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
+        for number, (one, other) in enumerate(zip(wanted, found, strict=True)):
+            yield from compare((*path, str(number)), one, other, is_exact)
+    elif not is_same(wanted, found):
+        yield Difference(path, found, wanted)
+
+
+def is_same(wanted: Any, found: Any) -> bool:
+    """The API server writes quantities in its own way: 1M may come back as 1000k. Nothing is what is empty."""
+    if wanted == found or (not wanted and not found and wanted is not False and found is not False):
+        return True
+    if not (isinstance(wanted, str) and isinstance(found, str | int)) or isinstance(found, bool):
+        return False
+    number = quantity(wanted)
+    return number != 0 and number == quantity(found)
+
+
+def removal_of(differences: list[Difference]) -> Thing:
+    """A merge patch without what was added; empty where nothing was. What stands in lists is written whole anyway."""
+    patch: Thing = {}
+    for difference in differences:
+        *way, last = difference.path
+        if difference.wanted is not ABSENT or any(step.isdigit() for step in way) or way[:1] == ["metadata"]:
+            continue
+        inner = patch
+        for step in way:
+            inner = inner.setdefault(step, {})
+        inner[last] = None
+    return patch

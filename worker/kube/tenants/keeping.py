@@ -1,0 +1,161 @@
+"""Keeps the objects of workspaces equal to what they should be: one look at all, one write per difference."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from cluster.domain.kube.tenancies import Tenancy
+from worker.kube.api import FIELD_MANAGER, Api, Refused
+from worker.kube.names import INSTALLATION, PART, TENANT, namespace_of
+from worker.kube.tenants.differences import (
+    WANTED,
+    Difference,
+    find_differences,
+    is_our_last_word,
+    marked,
+    removal_of,
+)
+from worker.kube.tenants.objects import KINDS_IN_ORDER, SHARED, Thing, key_of, objects_of, shared_objects
+
+Key = tuple[str, str, str]
+"""Kind, namespace, name."""
+CONFLICT = 409
+FOREIGN = "it is not ours: another installation's, or made by hand"
+MADE_BY_KUBERNETES = frozenset({"ServiceAccount"})
+"""Each namespace has its `default` before we come."""
+SHARED_BY_ALL = frozenset({"ResourceFlavor"})
+"""The same for every installation."""
+
+
+class What(StrEnum):
+    MADE = "made"
+    MADE_AGAIN = "made_again"
+    """Somebody had deleted it."""
+    FOLLOWED = "followed"
+    """The workspace has changed, or what we make of one."""
+    PUT_RIGHT = "put_right"
+    """Somebody had changed it by hand."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """`by`: who else had written to it, as the API server knows them (kubectl-edit, kubectl-patch …)."""
+
+    workspace: int
+    what: What
+    key: Key
+    differences: tuple[Difference, ...] = ()
+    by: tuple[str, ...] = ()
+
+    @property
+    def is_by_hand(self) -> bool:
+        return self.what in (What.MADE_AGAIN, What.PUT_RIGHT)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Kubernetes did not let us: `message` in its own words."""
+
+    workspace: int
+    key: Key
+    status: int
+    message: str
+
+
+@dataclass
+class Kept:
+    """`going`: workspaces whose namespace somebody is deleting; it is made anew once it is gone."""
+
+    changes: list[Change] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+    going: list[int] = field(default_factory=list)
+
+
+class Keeper:
+    """Safe to kill anywhere, and a second one is harmless: what it knows is in the cluster.
+
+    In memory is only what has stood at the last look; forgetting that costs a word in the access log.
+    """
+
+    def __init__(self, api: Api, installation: str) -> None:
+        self.api = api
+        self.installation = installation
+        self.stood: set[Key] = set()
+
+    def keep(self, tenancies: Collection[Tenancy]) -> Kept:
+        """What of these is not as it should be is written; nobody else's objects are touched. Raises NoAnswer."""
+        found, kept = self.read(), Kept()
+        for thing in shared_objects():
+            self.keep_one(kept, SHARED, thing, found)
+        for tenancy in tenancies:
+            things = objects_of(tenancy, self.installation)
+            if is_going(found.get(key_of(things[0]))):
+                kept.going.append(tenancy.workspace)
+                continue
+            namespace, *rest = things
+            # Where that is not ours to have, nothing of ours has a place.
+            if self.keep_one(kept, tenancy.workspace, namespace, found):
+                for thing in rest:
+                    self.keep_one(kept, tenancy.workspace, thing, found)
+        return kept
+
+    def read(self) -> dict[Key, Thing]:
+        """Every object of a workspace, of whichever installation."""
+        labels = f"{PART}={TENANT}"
+        listed = (each for kind in KINDS_IN_ORDER for each in self.api.list_all(kind, labels).things)
+        return {key_of(each): each for each in listed}
+
+    def keep_one(self, kept: Kept, workspace: int, thing: Thing, found: Mapping[Key, Thing]) -> bool:
+        """Whether it stands now."""
+        key = key_of(thing)
+        # One that has lost its labels is not in the list, and is none that was deleted.
+        there = found.get(key) or self.api.get(key[0], key[2], key[1])
+        if there and self.is_foreign(there):
+            kept.refusals.append(Refusal(workspace, key, CONFLICT, FOREIGN))
+            return False
+        differences = find_differences(thing, there) if there else []
+        if there and not differences:
+            self.stood.add(key)
+            return True
+        try:
+            if removal := removal_of(differences):
+                self.api.change(key[0], key[2], key[1], removal)
+            self.api.apply(marked(thing))
+        except Refused as refusal:
+            kept.refusals.append(Refusal(workspace, key, refusal.status, refusal.message))
+            return False
+        what = self.name_change(thing, there)
+        by = tuple(other_hands(there)) if there else ()
+        kept.changes.append(Change(workspace, what, key, tuple(differences), by))
+        self.stood.add(key)
+        return True
+
+    def is_foreign(self, there: Thing) -> bool:
+        """Of another installation, or made by others under a name that we would give."""
+        about = there["metadata"]
+        owner = (about.get("labels") or {}).get(INSTALLATION)
+        if owner is not None or there["kind"] in MADE_BY_KUBERNETES:
+            return there["kind"] not in SHARED_BY_ALL and owner not in (None, self.installation)
+        return WANTED not in (about.get("annotations") or {})
+
+    def name_change(self, thing: Thing, there: Thing | None) -> What:
+        if there is None:
+            return What.MADE_AGAIN if key_of(thing) in self.stood else What.MADE
+        return What.PUT_RIGHT if is_our_last_word(thing, there) else What.FOLLOWED
+
+    def forget(self, workspaces: Collection[int]) -> None:
+        """Their namespace goes, and everything in it with it: that is one deletion, not eight."""
+        names = {namespace_of(workspace) for workspace in workspaces}
+        self.stood = {key for key in self.stood if key[1] not in names}
+
+
+def is_going(namespace: Thing | None) -> bool:
+    return namespace is not None and bool(namespace["metadata"].get("deletionTimestamp"))
+
+
+def other_hands(thing: Thing) -> Iterator[str]:
+    """https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management"""
+    managers: list[dict[str, Any]] = thing["metadata"].get("managedFields") or []
+    names = {str(each.get("manager", "")) for each in managers if not each.get("subresource")}
+    yield from sorted(names - {FIELD_MANAGER, ""})
