@@ -131,7 +131,8 @@ def find_day(cluster: Cluster, actor: Actor, day: str) -> DayFile:
 
 
 def delete_day(cluster: Cluster, actor: Actor, day: str) -> None:
-    """The deletion is an entry itself, with the file's lines and SHA-256; the sealed entries stay in the database.
+    """Its beginning is an entry, with the file's lines and SHA-256, and so is its end: one that was killed on the way says
+    so by what is missing. The sealed entries stay in the database.
 
     Raises Forbidden, NotFound, Conflict for today's file, to which more is to come; Unavailable where the disk
     refuses, which is an entry too.
@@ -149,15 +150,17 @@ def delete_day(cluster: Cluster, actor: Actor, day: str) -> None:
         "lines": content.count(b"\n"),
         "sha256": hashlib.sha256(content).hexdigest(),
     }
-    note_deletion(cluster, actor, "done", told)
+    note_deletion(cluster, actor, "access_log.deletion_begun", "done", told)
     try:
         with outside("access_log.delete_day"):
             path.unlink(missing_ok=True)
     except OSError as error:
-        note_deletion(cluster, actor, "failed", {"day": day, "error": str(error.strerror)})
+        failure = {"day": day, "error": str(error.strerror)}
+        note_deletion(cluster, actor, "access_log.deleted", "failed", failure)
         raise Unavailable("access_log.not_deleted", day=day, error=str(error.strerror)) from error
+    note_deletion(cluster, actor, "access_log.deleted", "done", told)
 
 
-def note_deletion(cluster: Cluster, actor: Actor, outcome: str, told: dict[str, Any]) -> None:
+def note_deletion(cluster: Cluster, actor: Actor, action: str, outcome: str, told: dict[str, Any]) -> None:
     with cluster.store.write() as session:
-        write_entry(session, cluster.clock(), actor, "access_log.deleted", None, outcome, **told)
+        write_entry(session, cluster.clock(), actor, action, None, outcome, **told)

@@ -23,6 +23,7 @@ class Dataset(Row):
             sqlite_where=text("deleted_at IS NULL"),
             postgresql_where=text("deleted_at IS NULL"),
         ),
+        {"sqlite_autoincrement": True},  # An id names a folder: never given out twice.
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)

@@ -15,7 +15,10 @@ OPEN = text("state IN ('requested', 'running', 'interrupted')")
 
 class Operation(Row):
     __tablename__ = "operations"
-    __table_args__ = (Index("ix_operations_open", "state", "id", sqlite_where=OPEN, postgresql_where=OPEN),)
+    __table_args__ = (
+        Index("ix_operations_open", "state", "id", sqlite_where=OPEN, postgresql_where=OPEN),
+        {"sqlite_autoincrement": True},  # An id names a log: never given out twice.
+    )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     kind: Mapped[str] = mapped_column(String(40))

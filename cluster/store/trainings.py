@@ -13,7 +13,8 @@ from cluster.store.workspaces import Workspace
 
 class Training(Row):
     __tablename__ = "trainings"
-    __table_args__ = (UniqueConstraint("workspace_id", "name"),)
+    # An id names a folder: never given out twice.
+    __table_args__ = (UniqueConstraint("workspace_id", "name"), {"sqlite_autoincrement": True})
 
     id: Mapped[int] = mapped_column(primary_key=True)
     workspace_id: Mapped[int] = mapped_column(ForeignKey("workspaces.id"))

@@ -138,7 +138,7 @@ def test_deleting_a_day_is_an_entry_and_the_day_does_not_come_back(
     assert (entry.data["day"], entry.data["lines"], len(entry.data["sha256"])) == ("20261120", 2, 64)
     clock.move(minutes=2)
     seal_entries(cluster)
-    assert write_days(cluster) == 1
+    assert write_days(cluster) == 2
     assert [file.day for file in list_days(cluster, chief)] == ["20261121"]
     assert len(audit.list_entries(cluster, chief, object_kind="job")) == 2
 
@@ -157,7 +157,32 @@ def test_a_disk_that_refuses_a_deletion_is_said_and_noted(
     with pytest.raises(Unavailable, match="Read-only file system"):
         delete_day(cluster, chief, "20261120")
     entries = audit.list_entries(cluster, chief, action="access_log.deleted")
-    assert [entry.outcome for entry in entries] == ["failed", "done"]
+    assert [entry.outcome for entry in entries] == ["failed"]
+
+
+def test_a_deletion_that_was_killed_on_the_way_is_never_said_to_be_done(
+    cluster: Cluster, clock: Clock, chief: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enter(cluster, clock, chief, 1)
+    write_days(cluster)
+    clock.now += timedelta(days=1)
+
+    class Killed(BaseException):
+        pass
+
+    def dies(path: Path, missing_ok: bool = False) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", dies)
+        with pytest.raises(Killed):
+            delete_day(cluster, chief, "20261120")
+    assert audit.list_entries(cluster, chief, action="access_log.deleted") == []
+    (begun,) = audit.list_entries(cluster, chief, action="access_log.deletion_begun")
+    assert (begun.data["day"], begun.data["lines"], len(begun.data["sha256"])) == ("20261120", 1, 64)
+    delete_day(cluster, chief, "20261120")
+    (entry,) = audit.list_entries(cluster, chief, action="access_log.deleted")
+    assert entry.outcome == "done" and list_days(cluster, chief) == []
 
 
 def test_a_file_that_is_not_there_any_more_stops_no_list(

@@ -214,6 +214,7 @@ WORDS = {
     "step.play": "Run the playbook",
     "queue.repair": "Repairs",
     "action.access_log.deleted": "File of the access log deleted",
+    "action.access_log.deletion_begun": "Deletion of a file of the access log begun",
     "audit.kind.access_log": "Access log",
     "action.repair.asked": "Repair asked for",
     "action.repair.ended": "Repair ended",
