@@ -25,6 +25,7 @@ from cluster.store.operations import Operation
 from cluster.store.repairs import RepairHold, RepairRun
 from cluster.store.users import SignInSession, User
 from tests.builders import (
+    a_dataset,
     a_job,
     a_node,
     a_repair_run,
@@ -186,7 +187,11 @@ def test_no_number_is_given_out_twice(lab: Cluster) -> None:
     training = a_training(lab, workspace)
     job = a_job(lab, training)
     assert job.id > 5711 and workspace.id > 1000
-    assert training.id > 1000 or lab.store.is_sqlite
+    assert training.id > 1000 and a_dataset(lab, workspace).id > 1000
+    actor = actor_of(an_administrator(lab))
+    with lab.store.write() as session:
+        asked = operations.request_operation(session, OperationKind.DATASET_DELETE, 1, actor, lab.clock())
+        assert asked.id > 1000
 
 
 def test_the_access_log_begins_an_epoch_and_verifies(lab: Cluster, clock: Clock) -> None:
