@@ -131,8 +131,8 @@ def find_day(cluster: Cluster, actor: Actor, day: str) -> DayFile:
 
 
 def delete_day(cluster: Cluster, actor: Actor, day: str) -> None:
-    """Its beginning is an entry, with the file's lines and SHA-256, and so is its end: one that was killed on the way says
-    so by what is missing. The sealed entries stay in the database.
+    """Its beginning is an entry, with the file's lines and SHA-256, and so is its end: one that was killed on the way
+    lacks that. The sealed entries stay in the database.
 
     Raises Forbidden, NotFound, Conflict for today's file, to which more is to come; Unavailable where the disk
     refuses, which is an entry too.
