@@ -223,7 +223,7 @@ def check_unpacked(house: House, dataset_id: int) -> None:
     assert sorted(int(path.stem) for path in folder.rglob("*.txt")) == list(range(FILES))
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (2, 3))])
 def test_forty_acknowledged_submissions_are_there_once_after_the_death_of_everything(
     house: House, seed: int
 ) -> None:

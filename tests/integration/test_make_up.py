@@ -59,6 +59,7 @@ def test_redis_listens_on_no_port(installation: Installation) -> None:
     assert installation.places.redis_socket.is_socket()
 
 
+@pytest.mark.long
 def test_services_that_outlive_a_killed_process_manager_are_taken_back(installation: Installation) -> None:
     installation.up()
     before = installation.pids()
