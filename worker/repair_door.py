@@ -192,7 +192,7 @@ def become(play: Play, alive: int, connection: socket.socket) -> NoReturn:
     log_file = os.open(play.folder / "process.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o640)
     for number, source in ((0, os.open(os.devnull, os.O_RDONLY)), (1, log_file), (2, log_file)):
         os.dup2(source, number)
-    handed = {"GROUNDCREW_REPAIR_REPLY": str(reply), "GROUNDCREW_REPAIR_ALIVE": str(alive)}
+    handed = {"GROUNDCREW_REPAIR_REPLY": str(reply), playbooks.HANDED_ON: str(alive)}
     command = [str(play.python), "-I", "-B", str(playbooks.PROGRAM), str(play.folder)]
     os.execve(command[0], command, playbooks.environment_of(play) | handed)
 

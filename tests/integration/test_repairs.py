@@ -109,6 +109,14 @@ def sleeping(folder: Path) -> list[int]:
     return [pid for pid in playbooks.marked(folder) if is_sleep(pid)]
 
 
+def runner_of(folder: Path) -> int:
+    """The process that holds the run's locks."""
+    (pid,) = [
+        pid for pid in playbooks.marked(folder) if str(playbooks.PROGRAM) in psutil.Process(pid).cmdline()
+    ]
+    return pid
+
+
 def is_sleep(pid: int) -> bool:
     try:
         return psutil.Process(pid).name() == "sleep"
@@ -167,7 +175,7 @@ def test_a_killed_runner_is_named_and_what_it_left_is_ended(garage: Garage) -> N
     garage.make_slow("verify-backup")
     run = garage.ask("verify-backup")
     thread = at_work(garage, run)
-    os.kill(int((garage.folder(run) / "pid").read_text()), signal.SIGKILL)
+    os.kill(runner_of(garage.folder(run)), signal.SIGKILL)
     thread.join(60)
     found = garage.read(run)
     assert (found.verdict, found.operation and found.operation.error_code) == (

@@ -2,6 +2,8 @@
 
 import re
 import subprocess
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 from cluster.domain.errors import Unavailable
@@ -16,9 +18,18 @@ VERSION = re.compile(r"^ansible-playbook \[core (\d+)\.(\d+)[^\]]*\]")
 def check_ansible(programs: Path) -> Path:
     """The `ansible-playbook` of this folder. Raises Unavailable where it does not answer or is too old."""
     program = programs / "ansible-playbook"
+    with suppress(OSError):
+        found = program.stat()
+        return check_program(program, found.st_ino, found.st_mtime_ns)
+    raise Unavailable("ansible.missing", path=str(programs))
+
+
+@lru_cache(maxsize=8)
+def check_program(program: Path, inode: int, changed: int) -> Path:
+    """Asked once of each program as it is: to answer takes it a third of a second, and a refusal is not kept."""
     found = VERSION.match(ask_version(program))
     if found is None:
-        raise Unavailable("ansible.missing", path=str(programs))
+        raise Unavailable("ansible.missing", path=str(program.parent))
     if (int(found[1]), int(found[2])) < AT_LEAST:
         needed = ".".join(str(number) for number in AT_LEAST)
         raise Unavailable("ansible.too_old", path=str(program), found=f"{found[1]}.{found[2]}", needed=needed)

@@ -17,8 +17,9 @@ PROGRAM = Path(__file__).with_name("playbook_process.py")
 MARK = "GROUNDCREW_REPAIR"
 WHOLE = re.compile(r"\d+-[0-9a-f-]{36}\.json")
 """An event's file once it is whole; before, it is named after its uuid alone."""
-ALIVE = "alive"
-"""On servers a file in the run's folder that its process keeps locked: it is another user's, and is asked only so."""
+ALIVE, HANDED_ON = "alive", "GROUNDCREW_REPAIR_ALIVE"
+"""A file in the run's folder, whose descriptor its process inherits locked and keeps: on servers it is another user's,
+and everywhere what /proc says of a process is nothing at all while it becomes another program."""
 SSH = "-o StrictHostKeyChecking=yes -o IdentitiesOnly=yes -o UserKnownHostsFile={keys}/known_hosts"
 PASSED_ON = ("HOME", "LANG", "TZ")
 
@@ -78,13 +79,14 @@ def write_request(play: Play) -> None:
 
 
 def begin_detached(play: Play) -> None:
-    with (play.folder / "process.log").open("wb") as log:
+    with (play.folder / "process.log").open("wb") as log, (play.folder / ALIVE).open("wb") as alive:
+        fcntl.flock(alive, fcntl.LOCK_EX)
         # Twice forked by the shell's own `&`: nobody here has to wait for it, and nobody's end ends it. Isolated (-I):
         # where our packages lie among those of the portal, Ansible must never import the portal's versions.
         subprocess.run(
-            ["/bin/sh", "-c", 'setsid "$@" & echo $! >"$PID_FILE"', "sh", str(play.python), "-I", "-B",
-             str(PROGRAM), str(play.folder)],
-            env=environment_of(play) | {"PID_FILE": str(play.folder / "pid")},
+            ["/bin/sh", "-c", 'setsid "$@" &', "sh", str(play.python), "-I", "-B", str(PROGRAM), str(play.folder)],
+            env=environment_of(play) | {HANDED_ON: str(alive.fileno())},
+            pass_fds=(alive.fileno(),),
             cwd=CLONE, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=True,
         )  # fmt: skip
 
@@ -154,7 +156,7 @@ def read_end(folder: Path) -> End | None:
     """None while it runs. Where its process was killed, what it left is ended before this says so."""
     said = folder / "exit.json"
     if not said.exists():
-        if is_alive(folder):
+        if is_locked(folder / ALIVE):
             return None
         end_strays(folder)
         if not said.exists():
@@ -163,24 +165,15 @@ def read_end(folder: Path) -> End | None:
     return End(end["rc"], end["status"]) if end["end"] == "ran" else End(None, "locked")
 
 
-def is_alive(folder: Path) -> bool:
-    """By what the process itself carries: a number given out again is not taken for it."""
-    if (folder / ALIVE).exists():
-        return is_locked(folder / ALIVE)
-    try:
-        pid = int((folder / "pid").read_text())
-    except (OSError, ValueError):
-        return False
-    return pid in marked(folder)
-
-
 def is_locked(path: Path) -> bool:
     """Whether a living process holds this file's lock; whoever may read the file may ask."""
-    with path.open() as file:
-        try:
+    try:
+        with path.open() as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        return False
     return False
 
 

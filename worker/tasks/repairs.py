@@ -32,6 +32,7 @@ from worker.adapters import playbooks
 from worker.adapters.ansible_environment import check_ansible
 from worker.adapters.playbooks import CLONE, End
 from worker.adapters.repair_tree import check_tree
+from worker.embedded.environment import environment_path, is_built
 from worker.tasks.repair_facts import run_checks
 from worker.tasks.repair_look import look_at_hosts
 from worker.tasks.repair_process import ask_to_end, begin, forget, run_folder
@@ -41,7 +42,7 @@ from worker.tasks.reports import Reporter
 PREPARE, LOOK, PLAY, VERIFY = "prepare_ansible", "look_before", "play", "verify"
 WEIGHTS = {PREPARE: 1.0, LOOK: 1.0, PLAY: 10.0, VERIFY: 2.0}
 DID_NOT_RUN = {"locked": "repair.locked", "vanished": "repair.vanished"}
-LOOK_SECONDS = 0.25
+LOOK_SECONDS = 0.1
 PATIENCE = timedelta(hours=24)
 """How old what a check asks for may be before the repair has run."""
 
@@ -102,6 +103,9 @@ def ensure_ansible(cluster: Cluster, log: Path) -> Path:
     named = cluster.settings.ansible_programs
     if named is not None:
         return check_ansible(named).parent / "python"
+    known = environment_path(cluster.settings.cache_dir, "ansible", CLONE / "requirements" / "ansible.txt")
+    if is_built(known):
+        return known / "bin" / "python"
     command = ["/usr/bin/python3", "-B", "-m", "worker.embedded.bootstrap", "ansible", "--path"]
     done = subprocess.run(
         command, cwd=CLONE, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
