@@ -82,8 +82,6 @@ SENTENCES = {
     "kubernetes.no_words": "{speaker} says something that we have no words for: {word}.",
 }
 
-TITLES = {"kubernetes": "What Kubernetes says"}
-
 WORDS = {
     "kubernetes.resource.nvidia.com/gpu": "GPUs",
     "kubernetes.resource.cpu": "CPU cores",
