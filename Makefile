@@ -61,7 +61,7 @@ test-hosts: python  ## site.yml on bare systemd hosts (containers; needs root)
 test-repairs: python  ## each repair of servers on a host that was broken for it (containers; needs root)
 	@$(BOOTSTRAP) with-test-machine python -m tests.run repairs
 
-test-kube: python  ## Kubernetes from an offline bundle on three hosts without a way out (root; compiles it once: 40 min)
+test-kube: python  ## Kubernetes from an offline bundle on three hosts without a way out (root; compiles it once: 1.5 h)
 	@GROUNDCREW_BUILD_KUBERNETES=1 $(BOOTSTRAP) with-test-machine python -m tests.run hosts/kube
 
 bench: python  ## the queue measured beside Slurm, HyperQueue and RQ (20 min, idle machine; QUICK=1: 3 min)
@@ -73,8 +73,8 @@ bench-backups: python  ## a backup under load on both databases (10 min, idle ma
 crash: python  ## a death at every commit and outside call, on both databases; writes docs/measurements
 	@$(BOOTSTRAP) with-test-machine python -m tests.crash
 
-bundle: python  ## an offline bundle of all that site.yml installs, in FOLDER=… (about an hour the first time)
-	@$(BOOTSTRAP) with-tools python -m worker.bundle build $(or $(FOLDER),/srv/groundcrew-bundle)
+bundle: python  ## an offline bundle of all that site.yml installs, in FOLDER=… (1.5 h the first time; BY=download, verify, diff)
+	@$(BOOTSTRAP) with-tools python -m worker.bundle $(or $(BY),build) "$(or $(FOLDER),/srv/groundcrew-bundle)" $(OPTIONS)
 
 sure: python  ## what to run before a push: ansible-lint, yamllint, ruff, mypy, import contracts, unit tests
 	@$(BOOTSTRAP) with-tools python -m tests.run sure unit pages

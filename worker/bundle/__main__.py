@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser().parse_args(arguments)
     try:
         code: int = chosen.run(chosen)
-    except (CollectingFailed, check.NoBundle) as failure:
+    except (CollectingFailed, check.NoBundle, OSError) as failure:
         complain("{failure}", failure=failure)
         return 1
     return code
@@ -36,7 +36,9 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="groundcrew-bundle", description=__doc__)
     verbs = made.add_subparsers(dest="verb", required=True, metavar="{download,build,verify,diff}")
     fetch = verbs.add_parser("download", help="take everything from where its publishers offer it")
-    fetch.add_argument("--instead", nargs="+", default=[], metavar="HOST=ADDRESS", help="a site's mirrors")
+    fetch.add_argument(
+        "--instead", nargs="+", type=mirror, default=[], metavar="HOST=ADDRESS", help="a site's mirrors"
+    )
     fetch.add_argument("--with", nargs="+", default=[], dest="vendors", metavar="NAME", help=WITH)
     fetch.set_defaults(run=run_download)
     make = verbs.add_parser("build", help="make everything from modules, packages and wheels")
@@ -61,9 +63,16 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+def mirror(text: str) -> tuple[str, str]:
+    host, _, address = text.partition("=")
+    if not host or "://" not in address:
+        raise argparse.ArgumentTypeError(f"{text} is not as registry.k8s.io=https://mirror.lab/k8s")
+    return host, address
+
+
 def run_download(chosen: argparse.Namespace) -> int:
     shop, folder = new_workshop(), chosen.folder.absolute()
-    fetcher = Fetcher(dict(each.split("=", 1) for each in chosen.instead))
+    fetcher = Fetcher(dict(chosen.instead))
     now = datetime.now(UTC)
     download(folder, read_sources(), shop, product_version(), now, fetcher, chosen.only, chosen.vendors)
     return sum_up(folder, shop)
@@ -127,6 +136,10 @@ def new_workshop() -> Workshop:
 
 
 def product_version() -> str:
+    if not (CHECKOUT / "pyproject.toml").exists():
+        raise CollectingFailed(
+            "Bundles are made in a checkout (make bundle); installed, this verifies and compares."
+        )
     return str(tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]["version"])
 
 

@@ -13,8 +13,47 @@ from worker.bundle import check, licences
 from worker.bundle.index import write_index
 from worker.bundle.manifest import Entry, Kind, entry_of, new_manifest, safe_name, write_manifest
 from worker.bundle.workshop import CollectingFailed, Workshop
+from worker.environments.wheels import flush_to_disk
 
 DOCUMENTS = PurePosixPath("usr/share/doc")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a bundle is to stand. It is replaced by renaming alone: nobody ever finds the half of one there."""
+
+    target: Path
+
+    @property
+    def building(self) -> Path:
+        return self.target.with_name(f"{self.target.name}.building")
+
+    @property
+    def replaced(self) -> Path:
+        """The bundle before, while the new one takes its place."""
+        return self.target.with_name(f"{self.target.name}.replaced")
+
+    def check(self) -> None:
+        """Before an hour of work. Raises CollectingFailed."""
+        target = self.target
+        if target.is_mount():
+            raise CollectingFailed(f"{target} is where a disk is mounted: name a folder on it.")
+        if target.exists() and not target.is_dir():
+            raise CollectingFailed(f"{target} is no folder: name another one.")
+        if target.exists() and any(target.iterdir()) and not (target / check.MANIFEST).exists():
+            raise CollectingFailed(f"{target} is not empty and holds no bundle: name another folder.")
+
+    def take(self) -> None:
+        if self.target.exists():
+            self.target.rename(self.replaced)
+        self.building.rename(self.target)
+        self.finish()
+
+    def finish(self) -> None:
+        """What a replacement that was cut short has left."""
+        if self.replaced.exists() and not self.target.exists():
+            self.replaced.rename(self.target)
+        shutil.rmtree(self.replaced, ignore_errors=True)
 
 
 @dataclass
@@ -59,18 +98,18 @@ def assembling(
     target: Path, shop: Workshop, collector: str, product: str, systems: list[str], now: datetime
 ) -> Iterator[Assembly]:
     """A new bundle takes the place of the one that stood there; where collecting fails, that one stays."""
-    if target.exists() and any(target.iterdir()) and not (target / check.MANIFEST).exists():
-        raise CollectingFailed(f"{target} is not empty and holds no bundle: name another folder.")
-    building = target.with_name(f"{target.name}.building")
+    place = Place(target.resolve())
+    place.finish()
+    place.check()
+    building = place.building
     shutil.rmtree(building, ignore_errors=True)
     building.mkdir(parents=True)
     building.chmod(0o755)
     assembly = Assembly(building, shop)
     yield assembly
     write_manifest(building, new_manifest(product, now, collector, systems, assembly.entries))
-    subprocess.run(["/usr/bin/sync", "-f", building], check=True)
-    shutil.rmtree(target, ignore_errors=True)
-    building.rename(target)
+    flush_to_disk(building)
+    place.take()
 
 
 def licence_of_deb(file: Path) -> str:

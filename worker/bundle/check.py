@@ -6,11 +6,13 @@ import json
 import platform
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+TEXTS = ("path", "kind", "name", "version", "sha256", "licence", "source")
+"""What is said of each file, beside its size."""
 
 
 class NoBundle(Exception):
@@ -28,7 +30,39 @@ def read(folder: Path, name: str = MANIFEST) -> dict[str, Any]:
         raise NoBundle(f"{file} cannot be read: {error}") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise NoBundle(f"{file} is not a manifest of format {FORMAT}")
+    if not is_whole(found):
+        raise NoBundle(f"{file} is damaged, or was not written by a collector")
     return found
+
+
+def read_installed(file: Path | None) -> dict[str, Any] | None:
+    """What a host has noted; None where it has not, or that is damaged: then every file is read."""
+    try:
+        return None if file is None else read(file.parent, file.name)
+    except NoBundle:
+        return None
+
+
+def is_whole(manifest: dict[str, Any]) -> bool:
+    """Whether it says what is asked of it below, and names nothing outside its folder."""
+    texts = [manifest.get(name) for name in ("version", "made", "collector")]
+    systems, files = manifest.get("systems"), manifest.get("files")
+    return (
+        isinstance(systems, list)
+        and all(isinstance(each, str) for each in [*texts, *systems])
+        and isinstance(files, list)
+        and all(is_entry(each) for each in files)
+    )
+
+
+def is_entry(entry: Any) -> bool:
+    if not isinstance(entry, dict) or set(entry) != {*TEXTS, "size"}:
+        return False
+    path = PurePosixPath(entry["path"] if isinstance(entry["path"], str) else "..")
+    is_beneath = bool(path.parts) and not path.is_absolute() and ".." not in path.parts
+    return (
+        is_beneath and isinstance(entry["size"], int) and all(isinstance(entry[name], str) for name in TEXTS)
+    )
 
 
 def find_faults(folder: Path, manifest: dict[str, Any], whole: bool = True) -> Iterator[str]:
@@ -36,20 +70,26 @@ def find_faults(folder: Path, manifest: dict[str, Any], whole: bool = True) -> I
 
     Without `whole` only the sizes are compared, which takes no time.
     """
-    listed = set()
+    listed = {entry["path"] for entry in manifest["files"]}
     for entry in manifest["files"]:
-        path = folder / entry["path"]
-        listed.add(entry["path"])
-        if path.is_symlink() or not path.is_file():
-            yield f"{entry['path']} is missing"
-        elif path.stat().st_size != entry["size"]:
-            yield f"{entry['path']} has {path.stat().st_size} bytes, not {entry['size']}"
-        elif whole and sha256_of(path) != entry["sha256"]:
-            yield f"{entry['path']} is not what was collected: its SHA-256 differs"
+        try:
+            yield from find_fault(folder / entry["path"], entry, whole)
+        except OSError as error:
+            yield f"{entry['path']} cannot be read: {error.strerror}"
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if name != MANIFEST and name not in listed and (path.is_symlink() or not path.is_dir()):
             yield f"{name} is not in the manifest"
+
+
+def find_fault(path: Path, entry: dict[str, Any], whole: bool) -> Iterator[str]:
+    """At most one sentence. Raises OSError."""
+    if path.is_symlink() or not path.is_file():
+        yield f"{entry['path']} is missing"
+    elif path.stat().st_size != entry["size"]:
+        yield f"{entry['path']} has {path.stat().st_size} bytes, not {entry['size']}"
+    elif whole and sha256_of(path) != entry["sha256"]:
+        yield f"{entry['path']} is not what was collected: its SHA-256 differs"
 
 
 def find_age(manifest: dict[str, Any], installed: dict[str, Any]) -> Iterator[str]:
@@ -82,8 +122,7 @@ def main(arguments: list[str]) -> int:
     except NoBundle as error:
         print(error)
         return 1
-    there = chosen.installed is not None and chosen.installed.exists()
-    before = json.loads(chosen.installed.read_text()) if there else None
+    before = read_installed(chosen.installed)
     faults = list(find_faults(chosen.folder, manifest, whole=manifest != before))
     if before and not chosen.may_be_older:
         faults += find_age(manifest, before)

@@ -35,7 +35,7 @@ class Fetcher:
 
     def open(self, url: str, headers: Mapping[str, str] | None = None) -> Any:
         """The answer, to be closed; raises HTTPError for what asking again would not change."""
-        request = urllib.request.Request(self.address(url), headers=dict(headers or {}))
+        request = request_of(self.address(url), headers or {})
         for attempt in range(1, TRIES + 1):
             try:
                 return urllib.request.urlopen(request, timeout=PATIENCE)
@@ -43,7 +43,7 @@ class Fetcher:
                 if error.code not in AGAIN or attempt == TRIES:
                     raise
                 error.close()
-            except (urllib.error.URLError, OSError) as error:
+            except (http.client.HTTPException, OSError) as error:
                 if attempt == TRIES:
                     raise CollectingFailed(f"{request.full_url} cannot be fetched: {error}") from error
             time.sleep(self.pause * attempt)
@@ -57,6 +57,8 @@ class Fetcher:
         except urllib.error.HTTPError as error:
             with error:
                 raise CollectingFailed(f"{error.url} answered {error.code} {error.reason}") from error
+        except (http.client.HTTPException, OSError) as error:
+            raise CollectingFailed(f"{self.address(url)} broke off: {error!r}") from error
 
     def text(self, url: str) -> str:
         return self.read(url).decode()
@@ -77,7 +79,7 @@ class Fetcher:
         )
 
     def _once(self, url: str, partial: Path, headers: dict[str, str]) -> bool:
-        """Whether it came to the end."""
+        """Whether it came to the end; a disk that is full is not the server's doing, and raises OSError."""
         there = partial.stat().st_size if partial.exists() else 0
         if there:
             headers["Range"] = f"bytes={there}-"
@@ -87,15 +89,30 @@ class Fetcher:
                 partial.open("ab" if answer.status == 206 else "wb") as file,
             ):
                 missing = int(answer.headers.get("Content-Length") or -1)
-                while block := answer.read(BLOCK):
+                while block := next_block(answer):
                     file.write(block)
                     missing -= len(block)
-                return missing <= 0
+                return block is not None and missing <= 0
         except urllib.error.HTTPError as error:
             with error:
                 if error.code == 416:
                     # All of it was there, or it is another file now: its sum will tell.
                     return True
                 raise CollectingFailed(f"{error.url} answered {error.code} {error.reason}") from error
-        except (http.client.HTTPException, OSError):
-            return False
+
+
+def request_of(address: str, headers: Mapping[str, str]) -> urllib.request.Request:
+    """A token stays with whom it is for: registries send elsewhere for layers, to stores that refuse it or keep it."""
+    request = urllib.request.Request(address)
+    for name, value in headers.items():
+        add = request.add_unredirected_header if name == "Authorization" else request.add_header
+        add(name, value)
+    return request
+
+
+def next_block(answer: Any) -> bytes | None:
+    """Empty at the end; None where the line broke."""
+    try:
+        return bytes(answer.read(BLOCK))
+    except (http.client.HTTPException, OSError):
+        return None

@@ -86,10 +86,15 @@ def _build(program: Program, module: Module | None, folder: Path, building: Path
 
 def _take_main(module: Module, work: Path, shop: Workshop) -> None:
     """Upstream's own main without the backends that cannot be built."""
-    place = json.loads(shop.run(["go", "mod", "download", "-json", f"{module.path}@{module.version}"]))["Dir"]
-    lines = (Path(place) / "main.go").read_text().splitlines(keepends=True)
+    lines = (module_folder(module, work, shop) / "main.go").read_text().splitlines(keepends=True)
     kept = [line for line in lines if not any(f'{part}"' in line for part in LEFT_OUT)]
     (work / "main.go").write_text("".join(kept))
+
+
+def module_folder(module: Module, pinned: Path, shop: Workshop) -> Path:
+    """Where Go keeps the module's files; `pinned` has the go.sum to which what was fetched is held."""
+    command = ["go", "mod", "download", "-json", f"{module.path}@{module.version}"]
+    return Path(json.loads(shop.run(command, folder=pinned, more={"GOWORK": "off"}))["Dir"])
 
 
 def write_licences(target: Path, linked: list[tuple[str, str, Path]]) -> None:

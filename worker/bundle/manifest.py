@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from worker.bundle.check import FORMAT, MANIFEST, sha256_of
+from worker.bundle.check import FORMAT, MANIFEST, NoBundle, sha256_of
 from worker.environments.wheels import write_whole
 
 
@@ -77,8 +77,11 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def parse_manifest(read: dict[str, Any]) -> Manifest:
-    """Of what `check.read` has read."""
-    files = tuple(Entry(**{**entry, "kind": Kind(entry["kind"])}) for entry in read["files"])
+    """Of what `check.read` has read. Raises NoBundle for a kind of file that this version does not know."""
+    try:
+        files = tuple(Entry(**{**entry, "kind": Kind(entry["kind"])}) for entry in read["files"])
+    except ValueError as error:
+        raise NoBundle(f"a newer version has collected it: {error}") from error
     return Manifest(read["version"], read["made"], read["collector"], tuple(read["systems"]), files)
 
 

@@ -1,11 +1,12 @@
 """Upstream's manifests of flannel and the add-ons, as their modules hold them."""
 
-import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from worker.bundle.go_builds import module_folder
+from worker.bundle.go_programs import FOLDERS
 from worker.bundle.sources import Module, Sources
 from worker.bundle.workshop import Workshop
 
@@ -68,8 +69,7 @@ def join(texts: list[str], image: str) -> str:
 
 def _maker(taken: Taken, module: Module, image: str, kubectl: Path, shop: Workshop) -> Callable[[Path], None]:
     def make(folder: Path) -> None:
-        command = ["go", "mod", "download", "-json", f"{module.path}@{module.version}"]
-        place = Path(json.loads(shop.run(command, folder=folder))["Dir"])
+        place = module_folder(module, FOLDERS / taken.module, shop)
         if taken.files:
             text = join([(place / file).read_text() for file in taken.files], image)
         else:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from worker.bundle import licences
+from worker.bundle.check import sha256_of
 from worker.bundle.sources import CHECKOUT
 from worker.bundle.workshop import Workshop
 from worker.environments.description import Description, pins_of
@@ -40,7 +41,19 @@ def fetch_wheels(training: Description, folder: Path, kept: Sequence[Path], shop
         [*pip, "install", "--no-index", "--find-links", folder, "--require-hashes", "--no-deps", "-r", tools]
     )
     shop.run([*fetch, "--no-binary", ":all:", "--no-build-isolation", "-r", training.source])
-    return sorted([*folder.glob("*.whl"), *folder.glob("*.tar.gz")])
+    every = [
+        *(CHECKOUT / "requirements" / name for name in REQUIREMENTS),
+        training.requirements,
+        training.source,
+    ]
+    return choose_pinned(folder, [file.read_text() for file in every])
+
+
+def choose_pinned(folder: Path, pins: Sequence[str]) -> list[Path]:
+    """The folder also keeps what earlier versions were pinned to: that has no place in a new bundle."""
+    sums = {each for text in pins for each in re.findall(r"--hash=sha256:([0-9a-f]{64})", text)}
+    files = [*folder.glob("*.whl"), *folder.glob("*.tar.gz")]
+    return sorted(file for file in files if sha256_of(file) in sums)
 
 
 def name_and_version(file: Path) -> tuple[str, str]:

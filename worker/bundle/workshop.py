@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from worker.embedded.say import say
+from worker.environments.wheels import flush_to_disk
 
 RECIPE = "1"
 """Change it when something must be made anew from the same inputs."""
@@ -72,6 +73,8 @@ class Workshop:
             shutil.rmtree(building, ignore_errors=True)
             building.mkdir()
             make(building)
+            # What has its name is taken as it stands, also after a power failure.
+            flush_to_disk(building)
             building.rename(target)
         return target
 

@@ -25,6 +25,10 @@ class Standin:
     asked: list[str] = field(default_factory=list)
     breaks_off: dict[str, int] = field(default_factory=dict)
     refuses_once: set[str] = field(default_factory=set)
+    moved: dict[str, str] = field(default_factory=dict)
+    """Where it sends those on who ask for a path."""
+    tokens: list[str | None] = field(default_factory=list)
+    """What came with each question."""
     address: str = ""
 
     def add_image(self, name: str, tag: str, program: bytes) -> str:
@@ -64,6 +68,7 @@ class Answers(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path = self.path.partition("?")[0]
         self.standin.asked.append(path)
+        self.standin.tokens.append(self.headers.get("Authorization"))
         if path == "/token":
             self.answer(200, json.dumps({"token": "for-anybody"}).encode())
         elif path in self.standin.refuses_once:
@@ -72,6 +77,8 @@ class Answers(BaseHTTPRequestHandler):
         elif path.startswith("/v2/") and self.headers.get("Authorization") != "Bearer for-anybody":
             realm = f'Bearer realm="{self.standin.address}/token",service="here",scope="pull"'
             self.answer(401, b"", {"WWW-Authenticate": realm})
+        elif path in self.standin.moved:
+            self.answer(307, b"", {"Location": self.standin.moved[path]})
         elif path not in self.standin.files:
             self.answer(404, b"")
         else:

@@ -73,13 +73,62 @@ def test_a_link_in_place_of_a_file_counts_as_missing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(None, "holds no bundle"), ("{", "cannot be read"), ('{"format": 2}', "format 1"), ("[]", "format 1")],
+    [
+        (None, "holds no bundle"),
+        ("{", "cannot be read"),
+        ('{"format": 2}', "format 1"),
+        ("[]", "format 1"),
+        ('{"format": 1}', "damaged"),
+    ],
 )
 def test_what_is_no_bundle_is_refused_in_words(tmp_path: Path, content: str | None, words: str) -> None:
     if content is not None:
         (tmp_path / "manifest.json").write_text(content)
     with pytest.raises(check.NoBundle, match=words):
         check.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"path": "../../etc/shadow"},
+        {"path": "/etc/shadow"},
+        {"path": ""},
+        {"path": 7},
+        {"size": "15"},
+        {"sha256": None},
+        {"more": "x"},
+    ],
+    ids=str,
+)
+def test_a_manifest_that_no_collector_wrote_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
+    a_bundle(tmp_path, FILES)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    manifest["files"][0] |= change
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(check.NoBundle, match="damaged"):
+        check.read(tmp_path)
+
+
+def test_a_kind_of_file_that_is_not_known_yet_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a_bundle(tmp_path, FILES)
+    file = tmp_path / "manifest.json"
+    file.write_text(file.read_text().replace('"kind": "deb"', '"kind": "snap"'))
+    assert main(["verify", str(tmp_path)]) == 1
+    assert "newer version" in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As root on a share that takes root for nobody."""
+    a_bundle(tmp_path, FILES)
+
+    def refuse(path: Path) -> str:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(check, "sha256_of", refuse)
+    assert faults_of(tmp_path)[0] == "apt/debian-12/kubelet_1.34.4.deb cannot be read: Permission denied"
 
 
 def on_a_host(folder: Path, installed: Path, *more: str) -> subprocess.CompletedProcess[str]:
@@ -96,6 +145,19 @@ def test_a_host_knows_the_bundle_that_it_was_installed_from(tmp_path: Path) -> N
     shutil.copy(bundle / "manifest.json", installed)
     known = on_a_host(bundle, installed)
     assert (known.returncode, known.stdout.split()) == (0, ["known", version, check.this_system()])
+
+
+@pytest.mark.parametrize("noted", ["", "{", "[]", '{"format": 1}'])
+def test_a_host_whose_own_note_is_damaged_reads_the_bundle_as_if_for_the_first_time(
+    tmp_path: Path, noted: str
+) -> None:
+    bundle, installed = tmp_path / "bundle", tmp_path / "installed.json"
+    a_bundle(bundle, FILES)
+    installed.write_text(noted)
+    read = on_a_host(bundle, installed)
+    assert (read.returncode, read.stdout.split()[0]) == (0, "whole")
+    flip_a_bit(bundle / "apt/debian-12/kubelet_1.34.4.deb")
+    assert on_a_host(bundle, installed).returncode == 1
 
 
 def test_a_host_refuses_a_bundle_older_than_its_own_unless_it_is_told(tmp_path: Path) -> None:

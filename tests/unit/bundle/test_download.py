@@ -67,6 +67,35 @@ def test_a_layer_that_is_another_than_its_digest_is_refused(standin: Standin, tm
     pull(PAUSE, tmp_path / "image.tar", fetcher_of(standin))
 
 
+def test_a_token_stays_with_its_registry_where_that_sends_on_to_a_store(
+    standin: Standin, tmp_path: Path
+) -> None:
+    standin.add_image("pause", "3.10.1", bytes(range(256)) * 400)
+    layer = standin.layer_of("pause")
+    with a_standin() as store:
+        store.files["/layer"] = standin.files[layer]
+        store.breaks_off["/layer"] = 100
+        standin.moved[layer] = f"{store.address}/layer?signed=yes"
+        pull(PAUSE, tmp_path / "image.tar", fetcher_of(standin))
+        assert store.tokens == [None, None]
+    assert standin.tokens[-1] == "Bearer for-anybody"
+
+
+def test_a_full_disk_is_not_taken_for_a_bad_line(standin: Standin, tmp_path: Path) -> None:
+    standin.files["/layer"] = bytes(range(256)) * 400
+    (tmp_path / ".layer.partial").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left") as full:
+        fetcher_of(standin, "github.com").file("https://github.com/layer", tmp_path / "layer")
+    assert not isinstance(full.value, CollectingFailed) and standin.asked == ["/layer"]
+
+
+def test_a_small_file_that_broke_off_is_named(standin: Standin) -> None:
+    standin.files["/manifests.yaml"] = b"kind: A\n"
+    standin.breaks_off["/manifests.yaml"] = 3
+    with pytest.raises(CollectingFailed, match=r"manifests\.yaml broke off"):
+        fetcher_of(standin, "github.com").text("https://github.com/manifests.yaml")
+
+
 def test_an_image_that_is_not_there_is_named(standin: Standin, tmp_path: Path) -> None:
     with pytest.raises(CollectingFailed, match="404"):
         pull(PAUSE, tmp_path / "image.tar", fetcher_of(standin))

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.unit.roles.rendering import render, value_of
 
 HERE: dict[str, Any] = {
@@ -16,6 +18,20 @@ def test_apt_has_the_bundle_and_no_other_source() -> None:
     configuration = render("bundle", "apt.conf", **HERE)
     assert 'Dir::Etc::sourcelist "/etc/apt/groundcrew-bundle.sources";' in configuration
     assert 'Dir::Etc::sourceparts "/dev/null";' in configuration
+
+
+@pytest.mark.parametrize(
+    ("path", "is_usable"),
+    [
+        ("/srv/bundle", True),
+        ("srv/bundle", False),
+        ("~/bundle", False),
+        ("/srv/my bundle", False),
+        ("/a\n", False),
+    ],
+)
+def test_a_path_that_apt_would_take_for_another_is_refused(path: str, is_usable: bool) -> None:
+    assert value_of("bundle", "bundle_path_is_usable", groundcrew_bundle=path) is is_usable
 
 
 def test_what_apt_knew_before_is_not_touched() -> None:

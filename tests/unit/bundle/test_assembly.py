@@ -1,0 +1,176 @@
+"""A bundle is there whole or not at all, whatever happens while another one is collected."""
+
+import re
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.unit.bundle.bundles import a_bundle
+from worker.bundle import __main__ as command
+from worker.bundle import check
+from worker.bundle.assembly import assembling
+from worker.bundle.build import choose_programs
+from worker.bundle.go_builds import module_folder
+from worker.bundle.go_programs import FOLDERS, PROGRAMS
+from worker.bundle.manifest import Kind
+from worker.bundle.sources import read_sources
+from worker.bundle.wheels import choose_pinned
+from worker.bundle.workshop import CollectingFailed, Workshop
+
+NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
+OLD = {"files/a_1.yaml": "old"}
+
+
+class Killed(BaseException):
+    """As by a signal that nobody can catch."""
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Workshop:
+    return Workshop(tmp_path / "cache", tmp_path / "log")
+
+
+def collect(target: Path, shop: Workshop, content: str = "new") -> None:
+    file = shop.log.with_name("a.yaml")
+    file.write_text(content)
+    with assembling(target, shop, "build", "0.1.0", ["debian-12"], NOW) as assembly:
+        assembly.add(file, "files/a_2.yaml", Kind.FILE, name="a", version="2", licence="", source="a test")
+
+
+def content_of(bundle: Path) -> str:
+    """Of the one file of a bundle that is whole."""
+    manifest = check.read(bundle)
+    assert list(check.find_faults(bundle, manifest)) == []
+    return (bundle / manifest["files"][0]["path"]).read_text()
+
+
+def test_a_new_bundle_takes_the_place_of_the_old_one_and_nothing_else_stays(
+    tmp_path: Path, shop: Workshop
+) -> None:
+    a_bundle(tmp_path / "site/bundle", OLD)
+    collect(tmp_path / "site/bundle", shop)
+    assert content_of(tmp_path / "site/bundle") == "new"
+    assert [path.name for path in (tmp_path / "site").iterdir()] == ["bundle"]
+
+
+def test_where_collecting_fails_the_old_one_stays(tmp_path: Path, shop: Workshop) -> None:
+    a_bundle(tmp_path / "bundle", OLD)
+    with pytest.raises(CollectingFailed), assembling(tmp_path / "bundle", shop, "build", "0.1.0", [], NOW):
+        raise CollectingFailed("no network")
+    assert content_of(tmp_path / "bundle") == "old"
+
+
+def test_killed_while_the_old_one_is_deleted_the_new_one_stands(
+    tmp_path: Path, shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_bundle(tmp_path / "bundle", OLD)
+
+    def delete_a_half(folder: Path, **_: object) -> None:
+        if (folder / "manifest.json").exists():
+            (folder / "manifest.json").unlink()
+            raise Killed
+
+    with monkeypatch.context() as cut, pytest.raises(Killed):
+        cut.setattr(shutil, "rmtree", delete_a_half)
+        collect(tmp_path / "bundle", shop)
+    assert content_of(tmp_path / "bundle") == "new"
+    collect(tmp_path / "bundle", shop, "newer")
+    assert content_of(tmp_path / "bundle") == "newer"
+    assert not (tmp_path / "bundle.replaced").exists()
+
+
+def test_killed_between_two_names_the_old_one_is_put_back(
+    tmp_path: Path, shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_bundle(tmp_path / "bundle", OLD)
+    rename = Path.rename
+
+    def rename_once(path: Path, target: Path) -> Path:
+        if path.name == "bundle.building":
+            raise Killed
+        return rename(path, target)
+
+    with monkeypatch.context() as cut, pytest.raises(Killed):
+        cut.setattr(Path, "rename", rename_once)
+        collect(tmp_path / "bundle", shop)
+    with pytest.raises(CollectingFailed), assembling(tmp_path / "bundle", shop, "build", "0.1.0", [], NOW):
+        raise CollectingFailed("no network")
+    assert content_of(tmp_path / "bundle") == "old"
+
+
+def test_a_place_that_cannot_be_replaced_is_refused_before_the_work(
+    tmp_path: Path, shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CollectingFailed, match="no folder"):
+        collect(tmp_path / "file", shop)
+    monkeypatch.setattr(Path, "is_mount", lambda path: path.name == "disk")
+    with pytest.raises(CollectingFailed, match="name a folder on it"):
+        collect(tmp_path / "disk", shop)
+
+
+def test_a_folder_that_is_known_by_another_name_is_replaced_where_it_lies(
+    tmp_path: Path, shop: Workshop
+) -> None:
+    a_bundle(tmp_path / "disk/bundle", OLD)
+    (tmp_path / "bundle").symlink_to(tmp_path / "disk/bundle")
+    collect(tmp_path / "bundle", shop)
+    assert (tmp_path / "bundle").is_symlink() and content_of(tmp_path / "disk/bundle") == "new"
+
+
+def test_what_is_no_longer_pinned_stays_out(tmp_path: Path) -> None:
+    for name in ("numpy-1.whl", "numpy-2.whl", "horovod-0.tar.gz"):
+        (tmp_path / name).write_text(name)
+    pins = [
+        f"{name} --hash=sha256:{check.sha256_of(tmp_path / name)}"
+        for name in ("numpy-2.whl", "horovod-0.tar.gz")
+    ]
+    assert [file.name for file in choose_pinned(tmp_path, pins)] == ["horovod-0.tar.gz", "numpy-2.whl"]
+
+
+def test_only_what_goes_into_the_wanted_parts_is_compiled() -> None:
+    sources = read_sources()
+    names = {part: {each.name for each in choose_programs([part], sources)} for part in command.PARTS}
+    assert names["wheels"] == names["default-image"] == set()
+    assert names["manifests"] == {"kubectl"}
+    assert names["packages"] == {"kubeadm", "kubelet", "kubectl", "flannel"}
+    assert names["images"] == {each.name for each in PROGRAMS}
+
+
+class Recorder(Workshop):
+    def run(self, command: object, **options: object) -> str:
+        self.cache.write_text(str(options["folder"]))
+        return '{"Dir": "/go/flannel"}'
+
+
+def test_a_modules_own_files_are_held_to_the_pinned_sums_too(tmp_path: Path) -> None:
+    """Go compares with the go.sum of the folder in which it is called."""
+    shop = Recorder(tmp_path / "said", tmp_path / "log")
+    module = read_sources().modules["flannel"]
+    assert module_folder(module, FOLDERS / "flannel", shop) == Path("/go/flannel")
+    called_in = Path(shop.cache.read_text())
+    assert f"{module.path} {module.version} h1:" in (called_in / "go.sum").read_text()
+
+
+def test_a_folder_that_cannot_be_made_is_said_in_words(
+    tmp_path: Path, shop: Workshop, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "new_workshop", lambda: shop)
+    assert command.main(["build", "/proc/bundle", "--only", "wheels"]) == 1
+    assert "/proc/bundle.building" in capsys.readouterr().err
+
+
+def test_a_mirror_without_an_address_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["download", "/srv/bundle", "--instead", "registry.k8s.io"])
+    assert "registry.k8s.io is not as" in capsys.readouterr().err
+
+
+def test_an_installed_command_says_that_it_makes_no_bundles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "CHECKOUT", tmp_path)
+    assert command.main(["build", str(tmp_path / "bundle")]) == 1
+    assert re.search("made in a checkout", capsys.readouterr().err)
