@@ -49,8 +49,18 @@ class ClusterSilent(Exception):
     """In kubectl's last words."""
 
 
+ANSWERS_WITHIN = 60
+"""Seconds, of one request; ENDS_WITHIN of all that one command asks for."""
+ENDS_WITHIN = 300
+
+
 def kubectl(config: str, *words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(["kubectl", "--kubeconfig", config, *words], capture_output=True, text=True)
+    """Raises ClusterSilent where it comes to no end, or is not there."""
+    command = ["kubectl", "--kubeconfig", config, f"--request-timeout={ANSWERS_WITHIN}s", *words]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=ENDS_WITHIN)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ClusterSilent(str(error)[:300]) from error
 
 
 def find_difference(config: str, folder: str) -> str:

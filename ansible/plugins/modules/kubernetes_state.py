@@ -51,10 +51,11 @@ RETURN = r"""
 kubernetes:
   description: >
     is_member, is_begun (an interrupted beginning), is_foreign (a Kubernetes that we did not make), cgroup (1 or 2),
-    swap_bytes, containerd (its version), gpu_model, certificates (days left by name), kubelet (what /healthz
-    answered, or null), api and etcd (the same on the control plane), nodes and workloads (by name), unready (what of
-    that is not as wanted), node and network (this one, and whether its pods get addresses), problem (what kubectl
-    said instead).
+    forwards (whether the kernel lets traffic of pods through, and through its firewall), node_addresses (as the rules
+    of this host's ports know them), swap_bytes, containerd (its version), gpu_model, certificates (days left by name),
+    kubelet (what /healthz answered, or null), api and etcd (the same on the control plane), nodes and workloads (by
+    name), unready (what of that is not as wanted), node and network (this one, and whether its pods get addresses),
+    problem (what kubectl said instead).
   type: dict
   returned: always
 """
@@ -153,13 +154,14 @@ def node_of(node: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def read_workloads() -> dict[str, list[int]]:
+def read_workloads() -> tuple[dict[str, list[int]], str]:
     """By namespace/name: pods that are ready and as new as they should be, and pods that are wanted."""
-    listed, _ = kubectl("--all-namespaces", KINDS)
-    return {
+    listed, problem = kubectl("--all-namespaces", KINDS)
+    found = {
         f"{each['metadata']['namespace']}/{each['metadata']['name']}": counted(each)
         for each in listed.get("items", ())
     }
+    return found, problem
 
 
 def counted(workload: dict[str, Any]) -> list[int]:
@@ -183,7 +185,8 @@ def read_cluster() -> dict[str, Any]:
     workloads: dict[str, list[int]] = {}
     if os.path.exists(CONFIG):
         nodes, problem = read_nodes()
-        workloads = {} if problem else read_workloads()
+        if not problem:
+            workloads, problem = read_workloads()
     return {
         "node": node,
         "network": read_network(),
@@ -237,6 +240,22 @@ def read_gpu_model() -> str:
     return done.stdout.splitlines()[0].strip() if done.returncode == 0 and done.stdout else ""
 
 
+FORWARDING = ("ipv4/ip_forward", "bridge/bridge-nf-call-iptables", "bridge/bridge-nf-call-ip6tables")
+
+
+def forwards() -> bool:
+    """What the role's file for sysctl asks for."""
+    files = [Path("/proc/sys/net") / name for name in FORWARDING]
+    return all(file.exists() and file.read_text().strip() == "1" for file in files)
+
+
+def read_addresses(rules: Path) -> list[str]:
+    """Of the nodes, as the last run has written them into the rules of their ports."""
+    text = rules.read_text() if rules.exists() else ""
+    found = re.search(r"elements = \{([^}]*)\}", text)
+    return [word.strip() for word in found[1].split(",") if word.strip()] if found else []
+
+
 def read_swap() -> int:
     lines = Path("/proc/swaps").read_text().splitlines()[1:]
     return sum(int(line.split()[2]) * 1024 for line in lines)
@@ -253,6 +272,8 @@ def main() -> None:
     found: dict[str, Any] = {
         **read_marks(Path(module.params["folder"])),
         "cgroup": 2 if os.path.exists("/sys/fs/cgroup/cgroup.controllers") else 1,
+        "forwards": forwards(),
+        "node_addresses": read_addresses(Path(module.params["folder"]) / "pod-ports.nft"),
         "swap_bytes": read_swap(),
         "containerd": read_containerd(),
         "gpu_model": read_gpu_model(),

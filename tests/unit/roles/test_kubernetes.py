@@ -22,7 +22,7 @@ def given(**more: Any) -> dict[str, Any]:
         "hostvars": HOSTS,
         "ansible_facts": MACHINE,
         "ansible_play_hosts": ["m", "w"],
-        "kubernetes_seen": {"kubernetes": {"cgroup": 2, "containerd": "1.7.24"}},
+        "kubernetes_seen": {"kubernetes": {"cgroup": 2, "containerd": "1.7.24", "node_addresses": []}},
         **more,
     }
 
@@ -108,9 +108,25 @@ def test_pods_speak_over_the_interface_of_the_nodes_address_or_the_one_that_was_
 
 def test_pods_reach_two_ports_of_every_node() -> None:
     rules = render("kubernetes", "pod-ports.nft", **given(groundcrew_portal_port=8443))
-    assert "elements = { 10.0.0.10,10.0.0.11, }" in rules
+    assert "elements = { 10.0.0.10, 10.0.0.11 }" in rules
     assert "tcp dport { 6443, 8443 } accept" in rules
     assert rules.count("ip saddr 10.244.0.0/16") == 2
+
+
+def test_the_ports_of_a_host_that_this_run_knows_nothing_of_stay_closed_to_pods() -> None:
+    seen = {"kubernetes": {"cgroup": 2, "containerd": "1.7.24", "node_addresses": ["10.0.0.10", "10.0.0.11"]}}
+    for unknown in ({"ansible_facts": {}}, {"base_address": "", "ansible_facts": {}}):
+        known = given(hostvars={**HOSTS, "w": unknown}, kubernetes_seen=seen)
+        assert value_of("kubernetes", "kubernetes_told_addresses", **known) == ["10.0.0.10", ""]
+        assert "elements = { 10.0.0.10, 10.0.0.11 }" in render("kubernetes", "pod-ports.nft", **known)
+
+
+def test_a_host_is_closed_by_the_address_that_it_was_given_for_kubernetes() -> None:
+    hosts = {**HOSTS, "w": {"kubernetes_address": "10.9.0.11", "base_address": "10.0.0.11"}}
+    assert value_of("kubernetes", "kubernetes_node_addresses", **given(hostvars=hosts)) == [
+        "10.0.0.10",
+        "10.9.0.11",
+    ]
 
 
 @pytest.mark.parametrize(("host", "count"), [("m", 9), ("w", 5)])

@@ -67,16 +67,17 @@ def test_an_image_of_the_bundle_is_not_asked_for_at_a_registry() -> None:
 
 
 def test_each_kind_of_gpu_is_a_flavour_and_each_node_says_its_own() -> None:
-    text = render("kubernetes_addons", "units.yaml", **given(PLAIN, CARD, CARD | {"node": "w3"}))
-    found = [each for each in yaml.safe_load_all(text) if each]
-    labels = {
-        each["metadata"]["name"]: each["metadata"]["labels"] for each in found if each["kind"] == "Node"
-    }
-    assert {name: each["groundcrew/gpu-model"] for name, each in labels.items()} == {
-        "w1": "none",
-        "w2": "nvidia-h200",
-        "w3": "nvidia-h200",
-    }
-    flavours = [each for each in found if each["kind"] == "ResourceFlavor"]
+    known = given(PLAIN, CARD, CARD | {"node": "w3"})
+    lines = [line for line in render("kubernetes_addons", "nodes", **known).splitlines() if line[:1] != "#"]
+    assert [line.split()[:2] for line in lines] == [
+        ["w1", "groundcrew/gpu-model=none"],
+        ["w2", "groundcrew/gpu-model=nvidia-h200"],
+        ["w3", "groundcrew/gpu-model=nvidia-h200"],
+    ]
+    text = render("kubernetes_addons", "units.yaml", **known)
+    flavours = [each for each in yaml.safe_load_all(text) if each]
+    assert {each["kind"] for each in flavours} == {"ResourceFlavor"}, (
+        "a node comes into being by its kubelet alone"
+    )
     assert [each["metadata"]["name"] for each in flavours] == ["cpu", "nvidia-h200"]
     assert flavours[1]["spec"]["nodeLabels"] == {"groundcrew/gpu-model": "nvidia-h200"}
