@@ -182,14 +182,14 @@ class Reconciler:
             case _:
                 pass
 
-    def intend_start(self, held: Held, attempt: LivingAttempt) -> Future[Handle]:
+    def intend_start(self, held: Held, attempt: LivingAttempt) -> Future[Handle | None]:
         """The intention is written before the executor is asked."""
         resume = find_again(self.cluster.settings, attempt) if attempt.resume_from else None
         start = self.prepare_start(attempt, resume)
         attempts.record_starting(self.cluster, held, attempt.attempt_id, resume)
         return self.starters.submit(start)
 
-    def prepare_start(self, attempt: LivingAttempt, resume: Resume | None) -> Callable[[], Handle]:
+    def prepare_start(self, attempt: LivingAttempt, resume: Resume | None) -> Callable[[], Handle | None]:
         """A disk that is full or away lets this one start fail, and holds up nobody else."""
         try:
             plan = read_start_plan(self.cluster, self.runtime, attempt.attempt_id, resume)
@@ -198,7 +198,7 @@ class Reconciler:
             return partial(refuse_start, str(error))
         return partial(self.executor.start, plan)
 
-    def finish_start(self, held: Held, attempt: LivingAttempt, start: Future[Handle]) -> None:
+    def finish_start(self, held: Held, attempt: LivingAttempt, start: Future[Handle | None]) -> None:
         with structlog.contextvars.bound_contextvars(job=attempt.job_id, attempt=attempt.number):
             try:
                 handle = start.result()
@@ -206,6 +206,8 @@ class Reconciler:
                 log.warning("not started, tried again later", code=problem.code, **problem.data)
                 self.not_started[attempt.attempt_id] = problem
                 return
+            if handle is None:
+                return  # On its way: a later look finds it running.
             self.handles[attempt.attempt_id] = handle
             attempts.record_running(self.cluster, held, attempt.attempt_id, handle)
             log.info("started", **handle)
@@ -248,7 +250,7 @@ class Reconciler:
 
     def clear(self, attempt: LivingAttempt, truth: ExitTruth | None) -> None:
         """A shim that was killed could not end its tree: before the units are free, we do."""
-        if truth is None:
+        if truth is None or truth.taken:
             for _ in range(50):
                 if self.executor.clear(self.folder_of(attempt)) == 0:
                     return

@@ -9,12 +9,14 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
-from cluster.domain.exits import ExitTruth, Outcome, never_started, of_attempt, outcome, without_truth
+from cluster.domain.exits import ExitTruth, Outcome, Taken, never_started, of_attempt, outcome, without_truth
 from cluster.domain.states import AttemptState, Desired, JobState
 
 START_AGAIN_AFTER = timedelta(seconds=10)
 GIVE_UP_STARTING_AFTER = timedelta(seconds=60)
 """A job on one node then counts as failed; a gang gives its units back and waits again."""
+GIVE_UP_AWAITING_AFTER = timedelta(minutes=15)
+"""For what the executor has taken up: an image of many gigabytes may be on its way."""
 FORCE_STOP_AFTER = timedelta(seconds=7)
 """The shim ends the tree politely in 5 s; a stop is promised within 10 s."""
 LONGEST_GOODBYE = timedelta(seconds=60)
@@ -30,6 +32,8 @@ class Seen(StrEnum):
     """It cannot tell: the node does not answer. The units stay booked."""
     ABSENT = "absent"
     """No `started` marker: no shim has begun, or ever will without being asked again."""
+    AWAITED = "awaited"
+    """The executor has taken it up, and no shim has begun: an image is brought, a place is waited for."""
     ALIVE = "alive"
     """The shim that wrote the marker lives."""
     GONE = "gone"
@@ -142,6 +146,8 @@ def decide(facts: AttemptFacts) -> Action:
         return _decide_unknown(facts)
     if facts.seen is Seen.ABSENT:
         return _decide_absent(facts)
+    if facts.seen is Seen.AWAITED:
+        return _decide_awaited(facts)
     if facts.seen is Seen.GONE:
         return _decide_gone(facts)
     return _decide_alive(facts)
@@ -172,6 +178,19 @@ def _decide_absent(facts: AttemptFacts) -> Action:
     return Start() if facts.since_placed >= START_AGAIN_AFTER else Nothing()
 
 
+def _decide_awaited(facts: AttemptFacts) -> Action:
+    """It has its units and comes by itself; to take it back is to make its start impossible."""
+    if facts.node is NodeFate.LOST:
+        return Forestall("interrupted.node_lost")
+    if facts.desired is Desired.STOP:
+        return Forestall()
+    if facts.requeue:
+        return Forestall("interrupted.services_stopped")
+    if facts.since_placed >= GIVE_UP_AWAITING_AFTER:
+        return Forestall("interrupted.start_deadline" if facts.nodes > 1 else None)
+    return Nothing()
+
+
 def _decide_alive(facts: AttemptFacts) -> Action:
     waited = facts.since_stop_requested or timedelta(0)
     if facts.desired is Desired.STOP:
@@ -187,6 +206,8 @@ def _decide_alive(facts: AttemptFacts) -> Action:
 def _decide_gone(facts: AttemptFacts) -> Action:
     """`exit.json` counts only now that the shim is gone."""
     if facts.truth is not None:
+        if facts.truth.taken is not None:
+            return _decide_taken(facts, facts.truth.taken)
         truth = of_attempt(facts.truth, facts.job, facts.number, facts.number)
         if truth.stopped and facts.desired is Desired.RUN:
             by_engine = truth.executor_exit_code is not None and not facts.requeue
@@ -201,6 +222,13 @@ def _decide_gone(facts: AttemptFacts) -> Action:
     if facts.desired is Desired.RUN and facts.lost_before < MOST_LOST - 1:
         return Interrupt("interrupted.shim_lost", {"attempt": facts.number})
     return RecordEnd(without_truth(facts.desired))
+
+
+def _decide_taken(facts: AttemptFacts, taken: Taken) -> Action:
+    """An eviction, a deletion by hand, a member that is no more: the whole is tried again, where it is still wanted."""
+    if facts.desired is Desired.STOP:
+        return RecordEnd(without_truth(facts.desired))
+    return Interrupt(taken.code, {"attempt": facts.number} | taken.data)
 
 
 _CAUSE_OF_FATE = {

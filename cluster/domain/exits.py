@@ -31,6 +31,14 @@ class RankExit:
 
 
 @dataclass(frozen=True)
+class Taken:
+    """What runs it has taken a part of it away, for no fault of its own: a code with words, and its data."""
+
+    code: str
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class ExitTruth:
     """`exit.json`, validated. Sizes are bytes; `error` is a code where the shim itself could not go on."""
 
@@ -58,6 +66,8 @@ class ExitTruth:
     memory_limit_bytes: int | None = None
     executor_exit_code: int | None = None
     """Not in the file: what ran it has an exit code of its own."""
+    taken: Taken | None = None
+    """Not in the file either: it did not end, it was ended by others than us."""
     results: Results = field(default_factory=dict)
     not_finite: str | None = None
     """The first loss that was NaN or infinite; without root the program could have said so itself."""

@@ -39,6 +39,10 @@ def a_ground() -> Iterator[Path]:
 @pytest.fixture
 def runtime(ground: Path) -> Path:
     """What jobs import, installed where their users can read it."""
+    return runtime_on(ground)
+
+
+def runtime_on(ground: Path) -> Path:
     target = ground / "runtime"
     shutil.copytree(INSIDE, target, ignore=shutil.ignore_patterns("__pycache__", "__init__.py"))
     return target

@@ -1,11 +1,15 @@
 """One API server for all tests of this folder; each has a namespace of its own."""
 
 import itertools
+import os
 from collections.abc import Iterator
 
 import pytest
 
-from tests.api_server import ApiServer, api_server
+from tests.api_server import ADMINISTRATOR, ApiServer, api_server
+from tests.integration.conftest import a_ground, runtime_on
+from tests.kube_api.stage import KubernetesStage
+from tests.kubelet import Kubelet
 from tests.shelf import NOT_BUILT, NotCompiled
 
 NUMBERS = itertools.count(1)
@@ -25,3 +29,23 @@ def namespace(server: ApiServer) -> str:
     name = f"gc-test-{next(NUMBERS)}"
     server.add_namespace(name)
     return name
+
+
+@pytest.fixture(scope="session")
+def kubelet(server: ApiServer) -> Iterator[Kubelet]:
+    if os.geteuid() != 0:
+        pytest.skip("pods are played by root")
+    with Kubelet(server.api) as kubelet:
+        yield kubelet
+
+
+@pytest.fixture
+def stage(server: ApiServer, kubelet: Kubelet) -> Iterator[KubernetesStage]:
+    with a_ground() as ground:
+        stage = KubernetesStage(
+            ground, runtime_on(ground), server=server, kubelet=kubelet, user=ADMINISTRATOR
+        )
+        try:
+            yield stage
+        finally:
+            stage.close()

@@ -56,6 +56,10 @@ class StartPlan:
     most_open_files: int = 65_536
     nodes: tuple[str, ...] = ()
     """Of a gang, the first one with the launcher. Empty: the scheduler's own machine."""
+    units_by_node: tuple[tuple[str, int], ...] = ()
+    """How many of the units are on which node, in the order of `nodes`."""
+    gang: str = "none"
+    """Where it is several pods: how its ranks find each other (worker/kube/shapes/run.py)."""
     gpus: tuple[str, ...] = ()
     """UUIDs; empty: every GPU is hidden."""
     image: str | None = None
@@ -126,8 +130,11 @@ class Executor(Protocol):
     Where the executor itself does not answer, `look` says UNKNOWN and the other questions raise CannotTell.
     """
 
-    def start(self, plan: StartPlan) -> Handle:
-        """Starts it, or returns the handle of the run that already stands there. Raises NotStarted."""
+    def start(self, plan: StartPlan) -> Handle | None:
+        """Starts it, or returns the handle of the run that already stands there. Raises NotStarted.
+
+        None: it is taken up and on its way; `look` says AWAITED until its shim has begun.
+        """
         ...
 
     def forestall(self, folder: Path) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 from cluster.domain.attempts import Seen
 from cluster.domain.exits import ExitTruth, parse_exit
 from worker.adapters.engine import Engine, EngineRefused, EngineSilent, ImageMissing, NameTaken
-from worker.executors import docker_folders
+from worker.executors import container_folders
 from worker.executors.contract import CannotTell, Handle, NotStarted, Running, Sight, StartPlan
 from worker.executors.docker_request import create_request
 from worker.inside import shim_files, shim_tree
@@ -42,7 +42,7 @@ class DockerExecutor:
         if len(plan.nodes) > 1:
             raise NotStarted("start.failed", reason="a container runs on one node")
         try:
-            docker_folders.prepare(plan, self.user_of(plan))
+            container_folders.prepare(plan, self.user_of(plan))
             return self.wait_for_shim(plan, self.ensure_container(plan))
         except ImageMissing as missing:
             raise NotStarted("start.no_image", image=plan.image) from missing
@@ -54,7 +54,7 @@ class DockerExecutor:
     def ensure_container(self, plan: StartPlan) -> str:
         """Its id. Where a shim has begun before, or never may, none is made."""
         name = self.name_of(plan.folder)
-        if docker_folders.read_started(plan.folder) is None:
+        if container_folders.read_started(plan.folder) is None:
             with suppress(NameTaken):
                 self.engine.create(name, self.request_of(plan, name))
         found = self.engine.inspect(name)
@@ -95,8 +95,8 @@ class DockerExecutor:
         """Until the shim has begun; also where it has ended since."""
         deadline = time.monotonic() + START_SECONDS
         while True:
-            started = docker_folders.read_started(plan.folder)
-            if started is docker_folders.FORESTALLED:
+            started = container_folders.read_started(plan.folder)
+            if started is container_folders.FORESTALLED:
                 raise NotStarted("start.forestalled")
             if started is not None:
                 return {"container": container}
@@ -109,15 +109,15 @@ class DockerExecutor:
             time.sleep(PAUSE_SECONDS)
 
     def forestall(self, folder: Path) -> bool:
-        return docker_folders.forestall(folder)
+        return container_folders.forestall(folder)
 
     def look(self, folder: Path) -> Sight:
         try:
             found = self.engine.inspect(self.name_of(folder))
         except EngineSilent:
             return Sight(Seen.UNKNOWN)
-        started = docker_folders.read_started(folder)
-        has_begun = started is not None and started is not docker_folders.FORESTALLED
+        started = container_folders.read_started(folder)
+        has_begun = started is not None and started is not container_folders.FORESTALLED
         if found is None:
             return Sight(Seen.GONE if has_begun else Seen.ABSENT)
         handle = {"container": found["Id"]}

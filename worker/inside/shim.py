@@ -25,6 +25,7 @@ import shim_metrics  # noqa: E402
 import shim_program  # noqa: E402
 import shim_result  # noqa: E402
 import shim_tree  # noqa: E402
+import shim_units  # noqa: E402
 import shim_usage  # noqa: E402
 
 LEAVE_SECONDS = 1.0
@@ -35,6 +36,7 @@ HURRY_SECONDS = 0.05
 WRITE_AGAIN_SECONDS = 1.0
 WATCHED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1)
 NO_EXIT_CODE = 125
+WORDS = {"patiently": signal.SIGINT, "politely": signal.SIGTERM, "now": signal.SIGUSR1}
 
 
 def now_text():
@@ -72,6 +74,8 @@ class Shim:
         self.results = shim_metrics.Results()
         self.kernel_log = shim_memory.KernelLog()
         self.own_group = shim_memory.OwnGroup() if attached else None
+        self.heard = None
+        """The last word that stood in the file by which a pod is told to end."""
 
     def run(self):
         try:
@@ -93,12 +97,22 @@ class Shim:
 
     def hear(self, told):
         if told is not None and told.si_signo != signal.SIGCHLD:
-            self.stop(told.si_signo)
+            # A kubelet that empties its node leaves as much time as the job itself wants.
+            self.stop(signal.SIGINT if self.plan.get("stop") else told.si_signo)
+        self.read_word()
         limit = self.plan.get("time_limit_seconds")
         if limit and not self.ending and time.monotonic() - self.started >= limit:
             note("time limit of %d s reached" % limit)
             self.timed_out = self.status is None
             self.end("time limit", self.own_grace())
+
+    def read_word(self):
+        """In a pod only its kubelet can send a signal: what we want stands in a file beside the plan."""
+        told = shim_files.read_object(self.control, self.plan["stop"]) if self.plan.get("stop") else None
+        word = told.get("how") if told else None
+        if word != self.heard and word in WORDS:
+            self.heard = word
+            self.stop(WORDS[word])
 
     def stop(self, number):
         """SIGINT: patiently, so that a checkpoint can be saved. SIGUSR1: at once. Else: within seconds."""
@@ -248,6 +262,7 @@ def main(folder, attached=False):
         "start_ticks": shim_tree.read_process(os.getpid()).start_ticks,
         "at": now_text(),
     }
+    handle.update(shim_units.seen() if attached else {})
     try:
         with open(os.path.join(control, "plan.json")) as file:
             plan = json.load(file)

@@ -19,6 +19,7 @@ SENTENCES = {
         "This machine has Python {version}; the environment can be built for {supported:list}."
     ),
     "environment.not_working": "Everything was installed, and yet it does not work: {line}",
+    "kubernetes.refused": "The API server of Kubernetes refuses what Groundcrew asks: {said}",
     "kubernetes.silent": "The API server of Kubernetes, as {kubeconfig} names it, does not answer.",
     "engine.silent": "The container engine behind {socket} does not answer.",
     "start.failed": "The node could not start it: {reason}.",

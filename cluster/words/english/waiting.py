@@ -130,6 +130,7 @@ SENTENCES = {
     "interrupted.shim_lost": "The process that watched it disappeared.",
     "interrupted.node_lost": "The node stayed silent for too long.",
     "interrupted.node_lost.named": "{node} stayed silent for too long and was given up.",
+    "interrupted.pod_deleted": "A pod of it was deleted, and not by Groundcrew.",
     "interrupted.start_deadline": "It could not be started on all its nodes in time.",
 }
 

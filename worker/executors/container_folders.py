@@ -1,18 +1,20 @@
-"""The attempt's folder for a container: `control` and `out` belong to the job's user, for its shim runs as that."""
+"""The attempt's folder for containers: `control` and `out` belong to the job's user, for its shim runs as that."""
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from worker.executors.contract import StartPlan
 from worker.inside import shim_files
 
+NOTHING: Mapping[str, Any] = {}
 FORESTALLED: dict[str, Any] = {"forestalled": True}
 
 
-def prepare(plan: StartPlan, user: tuple[int, int]) -> None:
-    """Safe to repeat and to interrupt: the plan is written once, before the folder is the job's.
+def prepare(plan: StartPlan, user: tuple[int, int], more: Mapping[str, Any] = NOTHING) -> None:
+    """Safe to repeat and to interrupt: the plan is written once, before the folder is the job's; `more` is its own.
 
     Afterwards nothing of ours is written there any more, because a stranger may have left links in it.
     """
@@ -25,15 +27,21 @@ def prepare(plan: StartPlan, user: tuple[int, int]) -> None:
     (plan.folder / "out").mkdir(exist_ok=True)
     give_folder(plan, plan.folder / "out", user)
     if not (plan.folder / "control").exists():
-        give_control(plan, user)
+        give_control(plan, user, more)
 
 
-def give_control(plan: StartPlan, user: tuple[int, int]) -> None:
+def give_control(plan: StartPlan, user: tuple[int, int], more: Mapping[str, Any]) -> None:
     unfinished = plan.folder / f"control.{os.getpid()}.tmp"
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(mode=0o700)
     # The shim has the job's user already and could take no other.
-    content = plan.to_json() | {"uid": None, "gid": None, "out_is_ready": True, "container": plan.image}
+    content = plan.to_json() | {
+        "uid": None,
+        "gid": None,
+        "out_is_ready": True,
+        "container": plan.image,
+        **more,
+    }
     shim_files.write_whole(str(unfinished / "plan.json"), content)
     os.chown(unfinished / "plan.json", *user)
     give_folder(plan, unfinished, user)
@@ -42,6 +50,25 @@ def give_control(plan: StartPlan, user: tuple[int, int]) -> None:
     except OSError:
         shutil.rmtree(unfinished)
         if not (plan.folder / "control").exists():
+            raise
+
+
+def give_code(plan: StartPlan, source: Path, user: tuple[int, int]) -> None:
+    """The program's private copy, where several pods begin side by side; once, before any of them is there."""
+    work = plan.out / "work"
+    if work.exists():
+        return
+    unfinished = plan.folder / f"work.{os.getpid()}.tmp"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    shutil.copytree(source, unfinished)
+    for path in (unfinished, *unfinished.rglob("*")):
+        path.chmod(0o700 if path.is_dir() or os.access(path, os.X_OK) else 0o600)
+        os.chown(path, *user)
+    try:
+        unfinished.rename(work)
+    except OSError:
+        shutil.rmtree(unfinished)
+        if not work.exists():
             raise
 
 

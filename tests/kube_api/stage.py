@@ -1,0 +1,73 @@
+"""The stage of the contract suite whose executor is Kubernetes: real objects, and pods that are really run."""
+
+import itertools
+import os
+import signal
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tests.api_server import ApiServer
+from tests.integration.executors.stages import RealStage, until
+from tests.kubelet import Kubelet, first_processes
+from worker.executors.contract import Executor, Handle, StartPlan
+from worker.executors.kubernetes import KubernetesExecutor
+from worker.kube.api import Api
+from worker.kube.names import name_of, namespace_of
+from worker.kube.shapes.pod import RUNTIME_INSIDE
+from worker.views import ContainerView, View
+
+WORKSPACES = itertools.count(1000)
+"""Each stage has a namespace of its own."""
+
+
+@dataclass
+class KubernetesStage(RealStage):
+    server: ApiServer = field(kw_only=True)
+    kubelet: Kubelet = field(kw_only=True)
+    user: str = field(kw_only=True)
+    """Whose rights the executor has."""
+    workspace: int = field(default_factory=lambda: next(WORKSPACES))
+    apis: list[Api] = field(default_factory=list)
+    executor: KubernetesExecutor = field(init=False)
+    image: str | None = "registry.example/training:1"
+
+    def __post_init__(self) -> None:
+        self.server.add_namespace(
+            namespace_of(self.workspace), **{"pod-security.kubernetes.io/enforce": "restricted"}
+        )
+        self.executor = self.open_again()
+
+    def view(self) -> View:
+        return ContainerView()
+
+    def plan_for(self, *program: str, job: int | None = None, **changes: Any) -> StartPlan:
+        job = job or next(self.numbers)
+        plan = super().plan_for(*program, job=job, **changes)
+        folder = self.ground / "storage" / "workspaces" / str(self.workspace) / "jobs" / str(job) / "1"
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        for each in (folder.parents[1], folder.parents[2]):
+            each.chmod(0o711)
+        mounts = tuple(mount for mount in plan.mounts if str(mount.target) != RUNTIME_INSIDE)
+        placed: dict[str, Any] = {"nodes": ("node-1",), "units_by_node": (("node-1", 1),)}
+        return replace(plan, **{"folder": folder, "mounts": mounts, **placed, **changes})
+
+    def open_again(self) -> KubernetesExecutor:
+        self.apis.append(Api(self.server.kubeconfig(self.user)))
+        return KubernetesExecutor(self.apis[-1], self.ground / "storage", self.runtime)
+
+    def lose_shim(self, plan: StartPlan, handle: Handle) -> None:
+        for pid in first_processes(self.kubelet.container_of(name_of(plan.job, plan.attempt))):
+            os.kill(pid, signal.SIGKILL)
+
+    def silent(self, plan: StartPlan) -> Executor | None:
+        self.apis.append(Api(Path("/nonexistent/kubeconfig")))
+        return KubernetesExecutor(self.apis[-1], self.ground / "storage", self.runtime)
+
+    def close(self) -> None:
+        for run in self.executor.list_running():
+            self.executor.force_stop(run.handle)
+        until(self, lambda: not self.executor.list_running(), what="the end of all pods")
+        self.executor.forget_all_but(())
+        for api in self.apis:
+            api.close()

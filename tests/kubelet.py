@@ -1,0 +1,286 @@
+"""Plays kubelet and scheduler for tests: pods of a real API server become real processes between walls of their own.
+
+A container is a process in namespaces of its own (mounts, process numbers), below a root that is the machine's system
+read-only with the pod's mounts laid over it, as the pod's user and without privileges. So a shim is process 1 as in a
+pod, sees the paths of a pod, and is ended as a kubelet would: SIGTERM, the grace, SIGKILL. What is left out: images,
+network, limits of memory.
+"""
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from worker.kube.api import Api, Conflict, NoAnswer, Refused, Thing
+
+LOOKS_EVERY = 0.05
+SYSTEM = ("usr", "bin", "sbin", "lib", "lib64", "etc", "opt", "var")
+KILLED = 137
+
+
+@dataclass
+class Container:
+    """One pod's only container while it runs here."""
+
+    process: "subprocess.Popen[bytes]"
+    root: Path
+    pod: Thing
+    asked_at: float | None = None
+    has_told: bool = False
+    was_killed: bool = False
+
+
+@dataclass
+class Kubelet:
+    """All nodes of a cluster at once; `images` are those that a node has."""
+
+    api: Api
+    nodes: tuple[str, ...] = ("node-1", "node-2")
+    python: str = sys.executable
+    starts: bool = True
+    """False: pods get a node, and then wait for ever."""
+    gpus: dict[str, str] = field(default_factory=dict)
+    """By a pod's node: what the device plugin would say."""
+    containers: dict[str, Container] = field(default_factory=dict)
+    is_over: threading.Event = field(default_factory=threading.Event)
+    trouble: list[BaseException] = field(default_factory=list)
+
+    def __enter__(self) -> "Kubelet":
+        for node in self.nodes:
+            self.api.apply(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Node",
+                    "metadata": {"name": node, "labels": {"kubernetes.io/hostname": node}},
+                }
+            )
+            self.say_ready(node)
+        self.ground = tempfile.TemporaryDirectory(prefix="gc-pods-")
+        self.thread = threading.Thread(target=self.loop, name="kubelet")
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.is_over.set()
+        self.thread.join()
+        for container in self.containers.values():
+            container.process.kill()
+            container.process.wait()
+        self.ground.cleanup()
+        for node in self.nodes:
+            self.api.delete("Node", node)
+        if self.trouble:
+            raise self.trouble[0]
+
+    def say_ready(self, node: str, status: str = "True") -> None:
+        ready = {"type": "Ready", "status": status, "reason": "Played", "lastTransitionTime": now()}
+        self.api.change("Node", node, "", {"status": {"conditions": [ready]}}, "status")
+
+    def loop(self) -> None:
+        while not self.is_over.wait(LOOKS_EVERY):
+            try:
+                self.look()
+            except (NoAnswer, Conflict):
+                continue  # A server that is away tells nothing, and a kubelet goes on.
+            except (Refused, OSError, KeyError, AssertionError) as error:
+                self.trouble.append(error)
+                return
+
+    def look(self) -> None:
+        pods = {pod["metadata"]["uid"]: pod for pod in self.api.list_all("Pod").things}
+        for uid, pod in pods.items():
+            if uid in self.containers:
+                self.attend(self.containers[uid], pod)
+            elif pod["metadata"].get("deletionTimestamp"):
+                self.let_go(pod)
+            elif pod.get("status", {}).get("phase") == "Pending":
+                self.take(uid, pod)
+        for uid in self.containers.keys() - pods.keys():
+            self.kill(self.containers[uid])
+            if self.containers[uid].process.poll() is not None:
+                del self.containers[uid]
+
+    def take(self, uid: str, pod: Thing) -> None:
+        """Bound to the first node that its affinity allows; begun in the next round."""
+        if not pod["spec"].get("nodeName"):
+            wanted = nodes_wanted(pod) or self.nodes
+            taken = [each["spec"].get("nodeName") for each in self.api.list_all("Pod").things]
+            node = min((n for n in self.nodes if n in wanted), key=taken.count, default=None)
+            if node is not None:
+                self.bind(pod, node)
+        elif self.starts and self.is_answering(pod["spec"]["nodeName"]):
+            self.begin(uid, pod)
+
+    def bind(self, pod: Thing, node: str) -> None:
+        about = pod["metadata"]
+        path = f"/api/v1/namespaces/{about['namespace']}/pods/{about['name']}/binding"
+        body = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": about["name"]},
+            "target": {"kind": "Node", "name": node},
+        }
+        self.api._ask("POST", path, {}, body)
+
+    def is_answering(self, node: str) -> bool:
+        found = self.api.get("Node", node)
+        return bool(found) and found["status"]["conditions"][0]["status"] == "True"
+
+    def begin(self, uid: str, pod: Thing) -> None:
+        root = Path(self.ground.name) / uid
+        process = start_container(
+            root, pod, self.mounts_of(root, pod), self.gpus.get(pod["spec"]["nodeName"], "")
+        )
+        self.containers[uid] = Container(process, root, pod)
+        self.tell(pod, "Running", {"running": {"startedAt": now()}})
+
+    def attend(self, container: Container, pod: Thing) -> None:
+        if not self.is_answering(pod["spec"]["nodeName"]):
+            return
+        leaving = pod["metadata"].get("deletionTimestamp")
+        code = container.process.poll()
+        if code is not None and not container.has_told:
+            container.has_told = True
+            code = KILLED if container.was_killed else (128 - code if code < 0 else code)
+            word = "Completed" if code == 0 else "Error"
+            ended = {"exitCode": code, "reason": word, "startedAt": now(), "finishedAt": now()}
+            self.tell(pod, "Failed" if code else "Succeeded", {"terminated": ended})
+        if leaving and code is None:
+            self.end_politely(container, pod)
+        elif leaving:
+            self.let_go(pod)
+
+    def end_politely(self, container: Container, pod: Thing) -> None:
+        if container.asked_at is None:
+            container.asked_at = time.monotonic()
+            for pid in first_processes(container):
+                os.kill(pid, signal.SIGTERM)
+        elif time.monotonic() - container.asked_at > pod["metadata"]["deletionGracePeriodSeconds"]:
+            self.kill(container)
+
+    def kill(self, container: Container) -> None:
+        container.was_killed = container.process.poll() is None
+        for pid in first_processes(container):
+            os.kill(pid, signal.SIGKILL)
+
+    def container_of(self, name: str) -> Container:
+        return next(
+            each for each in self.containers.values() if each.pod["metadata"]["name"].startswith(name)
+        )
+
+    def let_go(self, pod: Thing) -> None:
+        about = pod["metadata"]
+        self.api.delete("Pod", about["name"], about["namespace"], about["uid"], grace_seconds=0)
+
+    def tell(self, pod: Thing, phase: str, state: Thing) -> None:
+        about, container = pod["metadata"], pod["spec"]["containers"][0]
+        status = {"name": container["name"], "image": container["image"], "imageID": "", "restartCount": 0}
+        status |= {"ready": phase == "Running", "state": state}
+        ready = {"type": "Ready", "status": str(phase == "Running"), "lastTransitionTime": now()}
+        content = {"phase": phase, "containerStatuses": [status], "conditions": [ready], "startTime": now()}
+        self.api.change("Pod", about["name"], about["namespace"], {"status": content}, "status")
+
+    def mounts_of(self, root: Path, pod: Thing) -> list[tuple[Path, str, bool]]:
+        """What is laid where, and whether to write."""
+        sources = {each["name"]: self.source_of(root, each, pod) for each in pod["spec"]["volumes"]}
+        return [
+            (sources[each["name"]] / each.get("subPath", ""), each["mountPath"], not each.get("readOnly"))
+            for each in pod["spec"]["containers"][0]["volumeMounts"]
+            if each["name"] in sources
+        ]
+
+    def source_of(self, root: Path, volume: Thing, pod: Thing) -> Path:
+        namespace = pod["metadata"]["namespace"]
+        if claim := volume.get("persistentVolumeClaim"):
+            found = self.api.get("PersistentVolumeClaim", claim["claimName"], namespace)
+            assert found is not None
+            behind = self.api.get("PersistentVolume", found["spec"]["volumeName"])
+            assert behind is not None
+            return Path(behind["spec"]["local"]["path"])
+        folder = root.with_name(f"{root.name}.{volume['name']}")
+        folder.mkdir(parents=True)
+        folder.chmod(0o777)
+        if told := volume.get("configMap"):
+            data = (self.api.get("ConfigMap", told["name"], namespace) or {})["data"]
+            for item in told["items"]:
+                (folder / item["path"]).parent.mkdir(exist_ok=True)
+                (folder / item["path"]).write_text(data[item["key"]])
+        return folder
+
+
+def start_container(
+    root: Path, pod: Thing, mounts: list[tuple[Path, str, bool]], gpus: str
+) -> "subprocess.Popen[bytes]":
+    root.mkdir()
+    lines = ["set -e", f"mount -t tmpfs none {root}", f"cd {root}", "mkdir proc dev tmp groundcrew run"]
+    for part in SYSTEM:
+        if Path("/", part).is_symlink():
+            lines.append(f"ln -s {Path('/', part).readlink()} {part}")
+        elif Path("/", part).is_dir():
+            lines += [f"mkdir {part}", f"mount --rbind -o ro /{part} {part}"]
+    lines += ["mount --rbind /dev dev", "mount -t proc none proc"]
+    for source, target, is_writable in mounts:
+        where = shlex.quote(target.lstrip("/"))
+        if target == "/dev/shm":
+            continue  # The machine's own, which is one for all.
+        made = f"mkdir -p {where}" if source.is_dir() else f"test -e {where} || touch {where}"
+        lines += [made, f"mount --bind {shlex.quote(str(source))} {where}"]
+        lines += [] if is_writable else [f"mount -o remount,ro,bind {where}"]
+    user, container = pod["spec"]["securityContext"], pod["spec"]["containers"][0]
+    words = [
+        "chroot",
+        ".",
+        "/usr/bin/setpriv",
+        f"--reuid={user['runAsUser']}",
+        f"--regid={user['runAsGroup']}",
+    ]
+    words += [
+        "--clear-groups",
+        "--no-new-privs",
+        "--bounding-set=-all",
+        "--inh-caps=-all",
+        *container["command"],
+    ]
+    lines.append("exec " + shlex.join(words))
+    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"} | variables_of(pod, container)
+    environment |= {"NVIDIA_VISIBLE_DEVICES": gpus} if gpus else {}
+    command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "/bin/sh", "-c", "\n".join(lines)]
+    with root.with_name(f"{root.name}.log").open("wb") as log:
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
+
+
+def variables_of(pod: Thing, container: Thing) -> dict[str, str]:
+    index = (pod["metadata"].get("labels") or {}).get("batch.kubernetes.io/job-completion-index")
+    known = {"JOB_COMPLETION_INDEX": index} if index is not None else {}
+    for each in container.get("env") or ():
+        if "value" in each or "valueFrom" not in each:
+            known[each["name"]] = each.get("value", "")
+        elif each["valueFrom"].get("fieldRef", {}).get("fieldPath") == "spec.nodeName":
+            known[each["name"]] = pod["spec"]["nodeName"]
+    return known
+
+
+def first_processes(container: Container) -> list[int]:
+    """Process 1 of the container: the one child of `unshare`."""
+    try:
+        listed = Path(f"/proc/{container.process.pid}/task/{container.process.pid}/children").read_text()
+    except OSError:
+        return []
+    return [int(pid) for pid in listed.split()]
+
+
+def nodes_wanted(pod: Thing) -> list[str]:
+    affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
+    terms = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms") or []
+    return [value for term in terms for each in term["matchExpressions"] for value in each["values"]]
+
+
+def now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,367 @@
+"""Runs attempts as Jobs, MPIJobs and pods of a Kubernetes cluster, the shim inside as the program of the first pod.
+
+Everything of an attempt is named `gc-<job>-<attempt>` in its workspace's namespace, so that no second one can be made,
+and labelled with what it is, so that a new scheduler finds it. Kubernetes restarts nothing and tries nothing again:
+what it takes away is a new attempt of ours. How to end is told by a file beside the plan, which needs no API server
+and no kubelet; only who does not listen is deleted.
+"""
+
+import hashlib
+import os
+import threading
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from cluster.domain.attempts import Seen
+from cluster.domain.exits import ExitTruth, Taken, parse_exit
+from cluster.domain.kube.kubelet_said import reason_of_pod
+from cluster.domain.kube.reading import conditions_of, is_true
+from cluster.domain.kube.reasons import data_of
+from worker.executors import container_folders
+from worker.executors.contract import CannotTell, Handle, NotStarted, Running, Sight, StartPlan
+from worker.executors.kubernetes_run import Runtime, gang_of, passwd_of, run_of, user_of
+from worker.inside import shim_files
+from worker.kube import names, sight
+from worker.kube.api import Api, Conflict, NoAnswer, Refused
+from worker.kube.shapes.objects import objects_of
+from worker.kube.shapes.run import Gang, Run
+from worker.kube.shapes.volumes import volumes_of
+from worker.kube.sight import Found, Look
+
+FRESH_SECONDS = 1.0
+"""How old may be what says that all goes on; every other conclusion is drawn from a look of its own."""
+ENSURED_SECONDS = 60.0
+"""What all runs of a workspace share is looked after this often."""
+FORCE_SECONDS = 1.0
+PAUSE_SECONDS = 0.05
+STOP = "stop.json"
+KILLED = 137
+NOWHERE = Look(float("-inf"), {}, frozenset())
+
+
+class KubernetesExecutor:
+    """`storage` is the root of all attempt folders, at the same place on every node; `exported` as `server:/folder`."""
+
+    def __init__(self, api: Api, storage: Path, runtime: Path, exported: str = "") -> None:
+        self.api = api
+        self.storage = storage
+        self.exported = exported
+        self.runtime = Runtime(runtime)
+        self.installation = hashlib.sha256(os.fsencode(storage)).hexdigest()[:8]
+        self._looking = threading.Lock()
+        self._last = NOWHERE
+        self._ensured: dict[str, float] = {}
+
+    def start(self, plan: StartPlan) -> Handle | None:
+        """None: its objects are there, and its shim has not begun."""
+        try:
+            run = run_of(plan, self.installation, self.storage, self.exported, self.runtime)
+            self.prepare(plan, run)
+            if container_folders.read_started(plan.folder) is None:
+                self.ensure_shared(run)
+                self.ensure_objects(plan, run)
+        except NoAnswer as silence:
+            raise NotStarted(silence.code, **silence.data) from silence
+        except Refused as refusal:
+            raise NotStarted("start.failed", reason=refusal.message) from refusal
+        except (OSError, ValueError) as error:
+            raise NotStarted("start.failed", reason=str(error)) from error
+        started = container_folders.read_started(plan.folder)
+        if started is container_folders.FORESTALLED:
+            raise NotStarted("start.forestalled")
+        return None if started is None else handle_of(plan.folder, started)
+
+    def prepare(self, plan: StartPlan, run: Run) -> None:
+        """The folders, before any pod; of a gang that is several pods also the code, for they begin side by side."""
+        user, gang = user_of(plan), gang_of(plan)
+        more: dict[str, Any] = {"stop": STOP}
+        if gang in (Gang.MPI, Gang.INDEXED) and plan.code:
+            source = next(mount.source for mount in plan.mounts if mount.target == plan.code)
+            more["code"] = None
+        container_folders.prepare(plan, user, more)
+        if "code" in more:
+            container_folders.give_code(plan, source, user)
+        if gang is Gang.MPI and not (plan.folder / "passwd").exists():
+            (plan.folder / "passwd").write_text(passwd_of(user))
+            (plan.folder / "passwd").chmod(0o644)
+
+    def ensure_shared(self, run: Run) -> None:
+        """What all runs of a workspace share: what runs inside, and the volumes."""
+        namespace, now = names.namespace_of(run.workspace), time.monotonic()
+        for thing in (self.runtime.as_object(namespace), *volumes_of(run)):
+            key = f"{thing['kind']}/{namespace}/{thing['metadata']['name']}"
+            if now - self._ensured.get(key, float("-inf")) < ENSURED_SECONDS:
+                continue
+            with suppress(Conflict):
+                self.api.create(thing)
+            if thing["kind"] == "PersistentVolume":
+                self.release(thing["metadata"]["name"])
+            self._ensured[key] = now
+
+    def release(self, volume: str) -> None:
+        """A volume remembers a claim that was deleted, and takes no other of its name until it is made to forget."""
+        found = self.api.get("PersistentVolume", volume)
+        if found and (found.get("status") or {}).get("phase") == "Released":
+            forget = {"spec": {"claimRef": {"uid": None, "resourceVersion": None}}}
+            self.api.change("PersistentVolume", volume, "", forget)
+
+    def ensure_objects(self, plan: StartPlan, run: Run) -> None:
+        """Raises NotStarted where they are there and have ended before any shim began: then the next try is anew."""
+        is_there = False
+        for thing in objects_of(run):
+            try:
+                self.api.create(thing)
+            except Conflict:
+                is_there = True
+        with self._looking:
+            self._last = NOWHERE
+        found = self.find(plan.folder) if is_there else None
+        if found and has_failed(found) and container_folders.read_started(plan.folder) is None:
+            self.remove(found)
+            code, data = why_not(found)
+            raise NotStarted(code, **data)
+
+    def forestall(self, folder: Path) -> bool:
+        if not container_folders.forestall(folder):
+            return False
+        with suppress(NoAnswer, Refused):
+            if (found := self.find(folder)) is not None:
+                self.remove(found)
+        return True
+
+    def find(self, folder: Path) -> Found | None:
+        """Asked for now. Raises NoAnswer."""
+        return self.look_at(folder).runs.get(names.numbers_of(folder))
+
+    def look_at(self, folder: Path) -> Look:
+        job, attempt = names.numbers_of(folder)
+        namespace = names.namespace_of(names.workspace_of(folder))
+        return sight.look(
+            self.api, self.installation, time.monotonic(), namespace, job=str(job), attempt=str(attempt)
+        )
+
+    def last_look(self) -> Look:
+        """At everything, not older than a moment: of a thousand runs that go on nobody asks one by one."""
+        with self._looking:
+            now = time.monotonic()
+            if now - self._last.taken > FRESH_SECONDS:
+                self._last = sight.look(self.api, self.installation, now)
+            return self._last
+
+    def look(self, folder: Path) -> Sight:
+        started = container_folders.read_started(folder)
+        numbers = names.numbers_of(folder)
+        try:
+            last = self.last_look()
+            seen = judge(last.runs.get(numbers), last.silent, has_begun(started))
+            if seen is Seen.GONE:
+                fresh = self.look_at(folder)
+                seen = judge(fresh.runs.get(numbers), fresh.silent, has_begun(started))
+        except (NoAnswer, Refused):
+            return Sight(Seen.UNKNOWN)
+        return Sight(seen, handle_of(folder, started) if has_begun(started) else None)
+
+    def list_running(self) -> list[Running]:
+        last = self._fresh_look()
+        return [
+            Running(*found.numbers, found.folder, handle_of(found.folder, read_begun(found.folder)))
+            for found in last.runs.values()
+            if is_alive(found, last.silent)
+        ]
+
+    def _fresh_look(self) -> Look:
+        try:
+            with self._looking:
+                self._last = sight.look(self.api, self.installation, time.monotonic())
+                return self._last
+        except NoAnswer as silence:
+            raise CannotTell(silence.code, **silence.data) from silence
+        except Refused as refusal:
+            raise CannotTell("kubernetes.refused", said=refusal.message) from refusal
+
+    def read_end(self, folder: Path) -> ExitTruth | None:
+        """The shim's word beside the container's exit code; what was taken away by others did not end."""
+        try:
+            look = self.look_at(folder)
+        except NoAnswer as silence:
+            raise CannotTell(silence.code, **silence.data) from silence
+        found = look.runs.get(names.numbers_of(folder))
+        content = shim_files.read_plain(str(folder / "control"), "exit.json")
+        truth = None if content is None else parse_exit(content)
+        was_asked = (folder / "control" / STOP).exists()
+        return end_of(found, truth, was_asked, names.numbers_of(folder))
+
+    def stop(self, handle: Handle, patiently: bool = False) -> None:
+        """By a word beside the plan, which a shim in a pod looks for four times a second."""
+        say(Path(handle["folder"]), "patiently" if patiently else "politely")
+
+    def force_stop(self, handle: Handle) -> None:
+        """First by the shim, so that it can still say how it ended; then every pod is deleted."""
+        folder = Path(handle["folder"])
+        say(folder, "now")
+        deadline = time.monotonic() + FORCE_SECONDS
+        with suppress(NoAnswer, Refused):
+            while time.monotonic() < deadline:
+                found = self.find(folder)
+                if found is None or not found.living:
+                    return
+                time.sleep(PAUSE_SECONDS)
+            if (found := self.find(folder)) is not None:
+                self.remove(found, grace_seconds=1)
+
+    def clear(self, folder: Path) -> int:
+        """What is left of its pods goes: a gang that has lost a member holds no unit any more."""
+        try:
+            look = self.look_at(folder)
+            found = look.runs.get(names.numbers_of(folder))
+            if found is None or not found.living:
+                return 0
+            self.remove(found, grace_seconds=1)
+            return sum(
+                sight.is_running(pod) and sight.node_of(pod) not in look.silent for pod in found.living
+            )
+        except (NoAnswer, Refused):
+            return 0
+
+    def remove(self, found: Found, grace_seconds: int | None = None) -> None:
+        """Everything of the attempt; pods by themselves, for what an owner leaves is collected some time later."""
+        namespace = names.namespace_of(found.workspace)
+        if found.owner is not None:
+            self.api.delete(found.owner["kind"], found.owner["metadata"]["name"], namespace)
+        for pod in found.pods:
+            self.api.delete("Pod", pod["metadata"]["name"], namespace, pod["metadata"]["uid"], grace_seconds)
+        self.api.delete("Service", names.name_of(*found.numbers), namespace)
+
+    def forget_all_but(self, known: Collection[tuple[int, int]]) -> None:
+        last = self._fresh_look()
+        try:
+            for numbers, found in last.runs.items():
+                if numbers not in known and not is_alive(found, last.silent):
+                    self.remove(found)
+        except NoAnswer as silence:
+            raise CannotTell(silence.code, **silence.data) from silence
+        except Refused:
+            return  # One that was made anew meanwhile; it is looked at again.
+
+
+def say(folder: Path, how: str) -> None:
+    """A folder that is away, or full, says it a little later."""
+    with suppress(OSError):
+        shim_files.write_whole(str(folder / "control" / STOP), {"how": how})
+
+
+def has_begun(started: dict[str, Any] | None) -> bool:
+    return started is not None and started is not container_folders.FORESTALLED
+
+
+def read_begun(folder: Path) -> dict[str, Any] | None:
+    started = container_folders.read_started(folder)
+    return started if has_begun(started) else None
+
+
+def handle_of(folder: Path, started: dict[str, Any] | None) -> Handle:
+    """With the GPUs that the shim has found, which the kubelet chose."""
+    job, attempt = names.numbers_of(folder)
+    handle = {
+        "namespace": names.namespace_of(names.workspace_of(folder)),
+        "name": names.name_of(job, attempt),
+        "folder": str(folder),
+    }
+    return handle | {key: started[key] for key in ("node", "gpus") if started and key in started}
+
+
+def judge(found: Found | None, silent: Collection[str], begun: bool) -> Seen:
+    """What a look says of one attempt; of a node that is silent nobody knows anything."""
+    if found is None:
+        return Seen.GONE if begun else Seen.ABSENT
+    if any(sight.node_of(pod) in silent for pod in found.living):
+        return Seen.UNKNOWN
+    main = found.main
+    if begun:
+        is_whole = main is not None and not sight.is_over(main) and lost_member(found) is None
+        return Seen.ALIVE if is_whole else Seen.GONE
+    return Seen.ABSENT if has_failed(found) else Seen.AWAITED
+
+
+def is_alive(found: Found, silent: Collection[str]) -> bool:
+    """Whether anything of it runs on a node that answers."""
+    return any(sight.is_running(pod) and sight.node_of(pod) not in silent for pod in found.living)
+
+
+def has_failed(found: Found) -> bool:
+    """Before its shim began: its pod has ended, or what makes its pods has given up."""
+    main = found.main
+    if main is not None and (sight.is_over(main) or sight.is_leaving(main)):
+        return True
+    return found.owner is not None and is_given_up(found)
+
+
+def is_given_up(found: Found) -> bool:
+    assert found.owner is not None
+    conditions = conditions_of(found.owner)
+    return any(is_true(conditions.get(each)) for each in ("Failed", "Complete", "Succeeded"))
+
+
+def lost_member(found: Found) -> Taken | None:
+    """Who of the gang, or whether the only one, was taken away; None where all are there or ended by themselves."""
+    for pod in found.pods:
+        has_left = sight.is_over(pod) or sight.is_leaving(pod)
+        said = reason_of_pod(pod) if has_left else None
+        if said is not None and said.code != "kubernetes.out_of_memory":
+            return Taken(said.code, data_of(said))
+    if sight.was_replaced(found):
+        return Taken("interrupted.pod_deleted")
+    gone = [pod for pod in found.pods if sight.is_over(pod) and not sight.is_main(pod)]
+    failed = [pod for pod in gone if sight.failed_by_itself(pod)]
+    return None if failed or not gone or is_finished(gone) else Taken("interrupted.pod_deleted")
+
+
+def is_finished(pods: list[dict[str, Any]]) -> bool:
+    return all((pod.get("status") or {}).get("phase") == "Succeeded" for pod in pods)
+
+
+def why_not(found: Found) -> tuple[str, dict[str, Any]]:
+    """A code with its data: what Kubernetes says of the pod, or its last words."""
+    main = found.main
+    said = reason_of_pod(main) if main is not None else None
+    if said is not None:
+        return said.code, data_of(said)
+    ended = sight.exit_of(main) if main is not None else None
+    words = str((ended or {}).get("message") or "the pod ended before the shim began")
+    return "start.failed", {"reason": " ".join(words.split())[-400:]}
+
+
+def end_of(
+    found: Found | None, truth: ExitTruth | None, was_asked: bool, numbers: tuple[int, int]
+) -> ExitTruth | None:
+    """`was_asked`: the scheduler wanted it to stop."""
+    main = found.main if found else None
+    ended = sight.exit_of(main) if main is not None else None
+    taken = lost_member(found) if found else None
+    blank = ExitTruth(*numbers, numbers[1])
+    if truth is None:
+        if ended and ended.get("reason") == "OOMKilled":
+            return replace(blank, exit_code=KILLED, out_of_memory=True)
+        if taken is None and ended is None and not was_asked:
+            taken = Taken("interrupted.pod_deleted")
+        return replace(blank, taken=taken) if taken else None
+    if ended is not None:
+        truth = replace(truth, executor_exit_code=ended.get("exitCode"))
+        if ended.get("reason") == "OOMKilled" and truth.exit_code == KILLED:
+            truth = replace(truth, out_of_memory=True)
+    if was_asked or truth.timed_out:
+        return truth
+    if truth.stopped and found and any(map(sight.failed_by_itself, others(found))):
+        # A member's program failed, and Kubernetes ended the rest: that failure is the end.
+        return replace(truth, stopped=False, executor_exit_code=None)
+    if truth.stopped:
+        return replace(truth, taken=taken or Taken("interrupted.pod_deleted"))
+    return replace(truth, taken=taken)
+
+
+def others(found: Found) -> list[dict[str, Any]]:
+    return [pod for pod in found.pods if not sight.is_main(pod)]

@@ -1,0 +1,114 @@
+"""An attempt's plan as the few facts that its objects in Kubernetes are made of."""
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from worker.executors.contract import StartPlan
+from worker.kube import names
+from worker.kube.api import Thing
+from worker.kube.kinds import head
+from worker.kube.shapes.objects import shim_command
+from worker.kube.shapes.run import Gang, Member, Run, Shown
+
+FOLDER_INSIDE = Path("/groundcrew/attempt")
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """What runs inside, as a ConfigMap: no node has to have it, and nobody in a pod can change it."""
+
+    folder: Path
+
+    @cached_property
+    def files(self) -> Mapping[str, str]:
+        """Path in the folder to what stands there."""
+        found = sorted(file for file in self.folder.rglob("*.py") if "__pycache__" not in file.parts)
+        return {str(file.relative_to(self.folder)): file.read_text() for file in found}
+
+    @cached_property
+    def name(self) -> str:
+        content = "\0".join(f"{path}\0{text}" for path, text in self.files.items())
+        return f"gc-runtime-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
+
+    def as_object(self, namespace: str) -> Thing:
+        data = {key_of(path): text for path, text in self.files.items()}
+        return head("ConfigMap", self.name, namespace, {names.PART: names.RUN}) | {
+            "data": data,
+            "immutable": True,
+        }
+
+    @property
+    def items(self) -> tuple[tuple[str, str], ...]:
+        return tuple((key_of(path), path) for path in self.files)
+
+
+def key_of(path: str) -> str:
+    """https://kubernetes.io/docs/concepts/configuration/configmap/: no slash in a key."""
+    return path.replace("/", "..")
+
+
+def user_of(plan: StartPlan) -> tuple[int, int]:
+    uid = os.getuid() if plan.uid is None else plan.uid
+    gid = os.getgid() if plan.gid is None else plan.gid
+    if uid == 0 or gid == 0:
+        raise ValueError("a job never runs as root in a pod")
+    return uid, gid
+
+
+def gang_of(plan: StartPlan) -> Gang:
+    return Gang(plan.gang) if len(plan.nodes) > 1 or plan.gang == Gang.NOTEBOOK else Gang.NONE
+
+
+def run_of(plan: StartPlan, installation: str, storage: Path, exported: str, runtime: Runtime) -> Run:
+    """Raises ValueError for a job that would be root, or without a node."""
+    uid, gid = user_of(plan)
+    members = tuple(Member(node.lower(), units) for node, units in plan.units_by_node)
+    if not members:
+        raise ValueError("it has been given no node")
+    units, gang = sum(member.units for member in members), gang_of(plan)
+    entry = ("pod.py",) if gang is Gang.INDEXED else ("shim.py", "attached")
+    return Run(
+        installation=installation,
+        workspace=names.workspace_of(plan.folder),
+        job=plan.job,
+        attempt=plan.attempt,
+        folder=plan.folder,
+        image=plan.image or "",
+        uid=uid,
+        gid=gid,
+        command=shim_command(str(FOLDER_INSIDE), *entry),
+        members=members,
+        gang=gang,
+        shown=shown_of(plan, gang),
+        has_gpus=bool(plan.gpus),
+        cpus=plan.cpus / units if plan.cpus else None,
+        memory=plan.memory_bytes // units if plan.memory_bytes else None,
+        grace=min(plan.grace_seconds, 60),
+        storage=storage,
+        exported=exported,
+        runtime=runtime.name,
+        runtime_files=runtime.items,
+    )
+
+
+def shown_of(plan: StartPlan, gang: Gang) -> tuple[Shown, ...]:
+    own = [Shown(plan.folder / part, FOLDER_INSIDE / part, is_writable=True) for part in ("control", "out")]
+    if gang is Gang.MPI:
+        # Who has no name in /etc/passwd is let in by no sshd, and asked by no ssh.
+        own.append(Shown(plan.folder / "passwd", Path("/etc/passwd")))
+    return (*own, *(Shown(mount.source, mount.target) for mount in plan.mounts))
+
+
+def passwd_of(user: tuple[int, int]) -> str:
+    """The image's user has the job's number, so that its keys and settings are found."""
+    uid, gid = user
+    return (
+        "root:x:0:0:root:/root:/bin/bash\n"
+        "sshd:x:101:65534::/run/sshd:/usr/sbin/nologin\n"
+        "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
+        f"mpiuser:x:{uid}:{gid}::/home/mpiuser:/bin/bash\n"
+    )

@@ -1,0 +1,38 @@
+"""Which GPUs a container really got: the device plugin says it in the environment, the driver in /proc."""
+
+import os
+from typing import Any, Dict, List
+
+DRIVER = "/proc/driver/nvidia/gpus"
+IDENTITIES = ("GPU-", "MIG-")
+
+
+def seen() -> Dict[str, Any]:
+    """`gpus` by their UUIDs and `node`, each where it is known; nothing in a container without either."""
+    found = {}  # type: Dict[str, Any]
+    gpus = told() or answered()
+    if gpus:
+        found["gpus"] = gpus
+    if os.environ.get("GROUNDCREW_NODE"):
+        found["node"] = os.environ["GROUNDCREW_NODE"]
+    return found
+
+
+def told() -> List[str]:
+    words = os.environ.get("NVIDIA_VISIBLE_DEVICES", "").split(",")
+    return sorted(word for word in words if word.startswith(IDENTITIES))
+
+
+def answered() -> List[str]:
+    """The line `GPU UUID:  GPU-…` of each, for devices that were given by CDI."""
+    found = []
+    try:
+        for name in os.listdir(DRIVER):
+            with open(os.path.join(DRIVER, name, "information")) as file:
+                for line in file:
+                    key, _, value = line.partition(":")
+                    if key == "GPU UUID" and value.strip().startswith(IDENTITIES):
+                        found.append(value.strip())
+    except OSError:
+        return []
+    return sorted(found)

@@ -1,0 +1,135 @@
+"""What a cluster has of our attempts: one list of pods and of what made them, and of nodes that do not answer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cluster.domain.kube.reading import conditions_of, is_true
+from worker.kube import names
+from worker.kube.api import Api, Thing
+
+OWNERS = ("Job", "MPIJob")
+OVER = frozenset({"Succeeded", "Failed"})
+INDEX = "batch.kubernetes.io/job-completion-index"
+ROLE, LAUNCHER = "training.kubeflow.org/job-role", "launcher"
+
+
+@dataclass
+class Found:
+    """Of one attempt."""
+
+    job: int
+    attempt: int
+    workspace: int
+    folder: Path
+    owner: Thing | None = None
+    """The Job or MPIJob; a notebook's pod is its own."""
+    pods: list[Thing] = field(default_factory=list)
+
+    @property
+    def numbers(self) -> tuple[int, int]:
+        return self.job, self.attempt
+
+    @property
+    def main(self) -> Thing | None:
+        """The pod with the shim: an MPIJob's launcher, the pod with number 0 of an Indexed Job, else the only one."""
+        return next((pod for pod in self.pods if is_main(pod)), None)
+
+    @property
+    def living(self) -> list[Thing]:
+        return [pod for pod in self.pods if not is_over(pod)]
+
+
+@dataclass(frozen=True)
+class Look:
+    """At the whole cluster; `taken` is when it was begun, in steady seconds."""
+
+    taken: float
+    runs: Mapping[tuple[int, int], Found]
+    silent: frozenset[str]
+    """Nodes of which nobody knows what runs on them."""
+
+    def is_silent(self, found: Found) -> bool:
+        return any(node_of(pod) in self.silent for pod in found.living)
+
+
+def look(api: Api, installation: str, taken: float, namespace: str = "", **labels: str) -> Look:
+    """Raises NoAnswer. `labels` and `namespace` narrow it down to one attempt."""
+    wanted = names.selector(installation=installation, part=names.RUN, **labels)
+    things = [thing for kind in (*OWNERS, "Pod") for thing in api.list_all(kind, wanted, namespace).things]
+    silent = frozenset(
+        node["metadata"]["name"]
+        for node in api.list_all("Node").things
+        if not is_true(conditions_of(node).get("Ready"))
+    )
+    return Look(taken, gather(things), silent)
+
+
+def gather(things: Sequence[Thing]) -> dict[tuple[int, int], Found]:
+    """What has no numbers is not ours, whatever its labels say."""
+    runs: dict[tuple[int, int], Found] = {}
+    for thing in things:
+        about = thing["metadata"]
+        labels, notes = about.get("labels") or {}, about.get("annotations") or {}
+        try:
+            job, attempt, workspace = (
+                int(labels[key]) for key in (names.JOB, names.ATTEMPT, names.WORKSPACE)
+            )
+            folder = Path(notes[names.FOLDER])
+        except (KeyError, ValueError):
+            continue
+        found = runs.setdefault((job, attempt), Found(job, attempt, workspace, folder))
+        if thing["kind"] == "Pod":
+            found.pods.append(thing)
+        else:
+            found.owner = thing
+    return runs
+
+
+def is_main(pod: Thing) -> bool:
+    labels = pod["metadata"].get("labels") or {}
+    return not worker_of_mpi(pod) and str(labels.get(INDEX, "0")) == "0"
+
+
+def is_over(pod: Thing) -> bool:
+    return (pod.get("status") or {}).get("phase") in OVER
+
+
+def is_running(pod: Thing) -> bool:
+    return (pod.get("status") or {}).get("phase") == "Running"
+
+
+def node_of(pod: Thing) -> str:
+    return str((pod.get("spec") or {}).get("nodeName", ""))
+
+
+def is_leaving(thing: Thing) -> bool:
+    return bool(thing["metadata"].get("deletionTimestamp"))
+
+
+def exit_of(pod: Thing) -> Thing | None:
+    """How the container ended: `exitCode`, `reason`, `message`; None where it has not, or nobody knows."""
+    for status in (pod.get("status") or {}).get("containerStatuses") or ():
+        if ended := (status.get("state") or {}).get("terminated"):
+            return dict(ended)
+    return None
+
+
+def was_replaced(found: Found) -> bool:
+    """A worker that is younger than the launcher stands for one that was lost: its ranks are gone with that."""
+    main = found.main
+    if main is None:
+        return False
+    born = main["metadata"]["creationTimestamp"]
+    return any(pod["metadata"]["creationTimestamp"] > born for pod in found.pods if worker_of_mpi(pod))
+
+
+def worker_of_mpi(pod: Thing) -> bool:
+    return str((pod["metadata"].get("labels") or {}).get(ROLE, LAUNCHER)) != LAUNCHER
+
+
+def failed_by_itself(pod: Thing) -> bool:
+    """Its program ended with a bad exit code while nobody took it away."""
+    ended = exit_of(pod)
+    disturbed = is_true(conditions_of(pod).get("DisruptionTarget")) or (pod.get("status") or {}).get("reason")
+    return bool(ended and ended.get("exitCode")) and not disturbed and not is_leaving(pod)
