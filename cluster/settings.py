@@ -41,6 +41,9 @@ class Told:
             self.wrong.append(PREFIX + name)
         return value
 
+    def needed_by(self, name: str, executor: str) -> str:
+        return (self.need if self.text("EXECUTOR") == executor else self.text)(name)
+
     def number(self, name: str, default: int) -> int:
         value = self.text(name, str(default))
         if value.isdigit():
@@ -142,6 +145,14 @@ class Settings:
     docker_socket: str = "/var/run/docker.sock"
     docker_gpus: str = "nvidia"
     docker_network: str = "none"
+    kubeconfig: Path | None = None
+    """How the API server of Kubernetes is reached: a service account's, never an administrator's."""
+    kubernetes_image: str = ""
+    """What pods are made from; their nodes pull it from the site's registry."""
+    kubernetes_storage: str = ""
+    """`server:/folder` where nodes mount the storage by NFS for a pod; empty: it is there, at the same place."""
+    horovod_over: str = "mpi"
+    """How Horovod's ranks on several nodes speak: `mpi`, or `gloo`."""
     host: str = "127.0.0.1"
     port: int = 8470
     public_url: str = "http://127.0.0.1:8470"
@@ -226,11 +237,15 @@ class Settings:
             database_url=told.need("DATABASE_URL"),
             redis_url=told.need("REDIS_URL"),
             secret_key=told.need("SECRET_KEY"),
-            executor=told.choice("EXECUTOR", "process", "docker", "simulated"),
-            docker_image=(told.need if told.text("EXECUTOR") == "docker" else told.text)("DOCKER_IMAGE"),
+            executor=told.choice("EXECUTOR", "process", "docker", "kubernetes", "simulated"),
+            docker_image=told.needed_by("DOCKER_IMAGE", "docker"),
             docker_socket=told.text("DOCKER_SOCKET", "/var/run/docker.sock"),
             docker_gpus=told.choice("DOCKER_GPUS", "nvidia", "cdi"),
             docker_network=told.choice("DOCKER_NETWORK", "none", "own"),
+            kubeconfig=Path(file) if (file := told.needed_by("KUBECONFIG", "kubernetes")) else None,
+            kubernetes_image=told.needed_by("KUBERNETES_IMAGE", "kubernetes"),
+            kubernetes_storage=told.text("KUBERNETES_STORAGE"),
+            horovod_over=told.choice("HOROVOD_OVER", "mpi", "gloo"),
             host=host,
             port=port,
             public_url=told.text("PUBLIC_URL", f"http://{host}:{port}"),

@@ -1,6 +1,8 @@
 """Turns a placed attempt's rows into what an executor needs to start it."""
 
 import os
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypedDict
 
@@ -9,7 +11,7 @@ from sqlalchemy.orm import joinedload, selectinload
 
 from cluster.domain import launch
 from cluster.domain.resuming import Resume
-from cluster.domain.states import TrainingKind, UnitKind, UnitState
+from cluster.domain.states import Launcher, TrainingKind, UnitKind, UnitState
 from cluster.files.checkpoints import FOLDER as CHECKPOINTS
 from cluster.services import storage
 from cluster.services.context import Cluster
@@ -19,6 +21,8 @@ from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
 from worker.environments.ready import read_variables
 from worker.executors.contract import StartPlan
+from worker.kube import names as kube_names
+from worker.kube.shapes.run import Gang
 from worker.views import View, view_of
 
 WE_ARE_ROOT = os.geteuid() == 0
@@ -53,9 +57,18 @@ def read_start_plan(
         code=str(inside / "out" / "work") if code else str(shown_runtime),
         dataset=dataset_of(settings, job, view),
     )
+    is_local = (
+        settings.executor != "kubernetes"
+    )  # What the master's agents measure is not seen on other nodes.
     python = str(programs / "python")
     plan = launch.launch_plan(job.launcher, python, folders.runtime, job.units, program_of(job, python))
+    gang, by_node = Gang.NONE, units_by_node(attempt)
     variables = variables_of(attempt, units, folders, programs)
+    if settings.executor == "kubernetes":
+        if gpus:
+            # Which ones of the node's they are is the kubelet's choice: all that the pod sees are its own.
+            del variables["CUDA_VISIBLE_DEVICES"]
+        gang, plan = gang_plan(settings, attempt, plan, folders, python, sorted(variables))
     if resume is not None:
         variables["GROUNDCREW_RESUME"] = show_checkpoints(folder, resume, view)
     return StartPlan(
@@ -71,15 +84,43 @@ def read_start_plan(
         services=storage.service_ids(settings) if WE_ARE_ROOT else None,
         time_limit_seconds=job.time_limit_seconds,
         nodes=nodes_of(attempt),
+        units_by_node=by_node,
+        gang=gang,
         gpus=gpus,
-        telemetry=telemetry_of(settings, attempt.node, view) if gpus else None,
-        image=settings.docker_image or None,
+        telemetry=telemetry_of(settings, attempt.node, view) if gpus and is_local else None,
+        image=image_of(settings),
         mounts=tuple(view.mounts),
         folder_inside=inside,
-        **share_of(attempt.node, job.units),
+        **share_of(attempt.node, by_node[0][1] if by_node else job.units),
         grace_seconds=job.grace_seconds,
         units=job.units,
     )
+
+
+def image_of(settings: Settings) -> str | None:
+    named = settings.kubernetes_image if settings.executor == "kubernetes" else settings.docker_image
+    return named or None
+
+
+def gang_plan(
+    settings: Settings,
+    attempt: Attempt,
+    plan: launch.LaunchPlan,
+    folders: launch.JobFolders,
+    python: str,
+    names: Sequence[str],
+) -> tuple[Gang, launch.LaunchPlan]:
+    """On several nodes the ranks are several pods; `names` are the variables that each of them is given."""
+    by_node, job = units_by_node(attempt), attempt.job
+    workdir = folders.out if job.training.kind is TrainingKind.BUILT_IN else f"{folders.out}/work"
+    if len(by_node) < 2:
+        return Gang.NONE, plan
+    if job.launcher is Launcher.HOROVOD and settings.horovod_over == "mpi":
+        return Gang.MPI, launch.over_mpi(plan, python, folders.runtime, workdir, names)
+    pods = launch.split([units for _, units in by_node])
+    name = kube_names.name_of(job.id, attempt.number)
+    address = f"{name}-0.{name}"
+    return Gang.INDEXED, launch.over_pods(plan, job.launcher, python, folders.runtime, pods, address)
 
 
 def load(cluster: Cluster, attempt_id: int) -> tuple[Attempt, Path]:
@@ -140,7 +181,7 @@ def telemetry_of(settings: Settings, node: Node, view: View) -> Path | None:
 
 
 def share_of(node: Node, units: int) -> Share:
-    """Of the node's processors and memory as large a part as of its units; empty where nothing is known."""
+    """Of the (first) node's processors and memory as large a part as of its units; empty where nothing is known."""
     there = sum(unit.state is not UnitState.GONE for unit in node.units)
     cpus, memory = node.facts.get("cpus"), node.facts.get("memory_bytes")
     if not there or not isinstance(cpus, int) or not isinstance(memory, int):
@@ -153,6 +194,12 @@ def nodes_of(attempt: Attempt) -> tuple[str, ...]:
     """Names, each once, the one with the launcher first."""
     names = [allocation.unit.node.name for allocation in attempt.allocations]
     return tuple(dict.fromkeys([attempt.node.name, *names]))
+
+
+def units_by_node(attempt: Attempt) -> tuple[tuple[str, int], ...]:
+    """In the order of `nodes_of`."""
+    counts = Counter(allocation.unit.node.name for allocation in attempt.allocations)
+    return tuple((name, counts[name]) for name in nodes_of(attempt) if counts[name])
 
 
 def kind_of(units: list[Unit]) -> UnitKind:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from worker.executors.contract import Mount
 from worker.executors.docker_request import FOLDER_INSIDE, RUNTIME_INSIDE
+from worker.images.description import PLACE
 
 INSIDE = Path("/groundcrew")
 
@@ -69,5 +70,18 @@ class ContainerView:
         return target
 
 
+@dataclass
+class PodView(ContainerView):
+    """As in a container, on a node that has nothing of the master's: what runs inside comes with the pod."""
+
+    def show_runtime(self, runtime: Path) -> Path:
+        return RUNTIME_INSIDE
+
+    def show_environment(self, environment: Path) -> Path:
+        return PLACE
+
+
 def view_of(executor: str) -> View:
+    if executor == "kubernetes":
+        return PodView()
     return ContainerView() if executor == "docker" else MachineView()

@@ -11,6 +11,9 @@ from typing import Any
 from cluster.domain.states import Launcher, UnitKind
 
 RANK_SHIM = "rank.py"
+GANG = "gang.py"
+POD_INTERFACE = "eth0"
+"""A pod's only one besides loopback. Cards for RDMA need rights that pods of workspaces do not have."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,49 @@ def launch_plan(
     else:
         command = rank
     return LaunchPlan(command, tuple(program), ranks)
+
+
+def split(units_by_node: Sequence[int]) -> tuple[int, ...]:
+    """How many units each pod of a gang has: all of a node's in one where the nodes are even, else one in each."""
+    if len(set(units_by_node)) == 1:
+        return tuple(units_by_node)
+    return (1,) * sum(units_by_node)
+
+
+def over_mpi(
+    plan: LaunchPlan, interpreter: str, runtime: str, folder: str, names: Sequence[str]
+) -> LaunchPlan:
+    """Horovod over Open MPI between pods: hosts come from the MPI operator, ssh is its way, `names` go to every rank.
+
+    What the operator says to its launcher's environment is said here as switches, for a job's program is handed
+    nothing of the pod's own (mpi-operator v0.7.0, pkg/controller/mpi_job_controller.go).
+    """
+    switches = {
+        "orte_keep_fqdn_hostnames": "true",
+        "plm_rsh_args": "-o ConnectionAttempts=10",
+        "pml": "ob1",
+        "btl": "self,vader,tcp",
+        "btl_tcp_if_include": POD_INTERFACE,
+        "oob_tcp_if_include": POD_INTERFACE,
+    }
+    mpirun = ["mpirun", "--hostfile", "/etc/mpi/hostfile", "-np", str(plan.ranks), "--bind-to", "none"]
+    for name, value in switches.items():
+        mpirun += ["--mca", name, value]
+    for name in (*names, f"NCCL_SOCKET_IFNAME={POD_INTERFACE}"):
+        mpirun += ["-x", name]
+    rank = (interpreter, f"{runtime}/{RANK_SHIM}", "--", *plan.program)
+    return LaunchPlan((*mpirun, "--wdir", folder, *rank), plan.program, plan.ranks)
+
+
+def over_pods(
+    plan: LaunchPlan, launcher: Launcher, interpreter: str, runtime: str, pods: Sequence[int], address: str
+) -> LaunchPlan:
+    """Between pods that know their number: Horovod over Gloo, torchrun, or the program once in each."""
+    way = {Launcher.HOROVOD: "gloo", Launcher.TORCHRUN: "torchrun"}.get(launcher, "plain")
+    counts = ",".join(map(str, pods))
+    gang = (interpreter, f"{runtime}/{GANG}", way, counts, address, POD_INTERFACE, "--")
+    rank = (interpreter, f"{runtime}/{RANK_SHIM}", "--", *plan.program)
+    return LaunchPlan((*gang, *rank), plan.program, plan.ranks)
 
 
 def own_program(interpreter: str, command: Sequence[str]) -> tuple[str, ...]:

@@ -6,9 +6,11 @@ from cluster.settings import Settings
 from worker.adapters.engine import Engine
 from worker.executors.contract import Executor
 from worker.executors.docker import DockerExecutor
+from worker.executors.kubernetes import KubernetesExecutor
 from worker.executors.launchers import Launcher
 from worker.executors.process import ProcessExecutor
 from worker.executors.simulated import SimulatedExecutor, World
+from worker.kube.api import Api
 
 
 def open_executor(settings: Settings, runtime: Path, launcher: Launcher | None = None) -> Executor:
@@ -16,6 +18,9 @@ def open_executor(settings: Settings, runtime: Path, launcher: Launcher | None =
     if settings.executor == "docker":
         engine = Engine(settings.docker_socket)
         return DockerExecutor(engine, settings.storage_dir, settings.docker_gpus, settings.docker_network)
+    if settings.executor == "kubernetes" and settings.kubeconfig:
+        api = Api(settings.kubeconfig)
+        return KubernetesExecutor(api, settings.storage_dir, runtime, settings.kubernetes_storage)
     if settings.executor == "simulated":
         return SimulatedExecutor(World(settings.state_dir / "simulated"))
     return ProcessExecutor(runtime, settings.storage_dir, launcher)

@@ -73,6 +73,7 @@ class StartPlan:
     telemetry: Path | None = None
     """The newest measurements of the node's GPUs, written by its agent."""
     memory_bytes: int | None = None
+    """With `cpus` the part of its first node."""
     cpus: float | None = None
     most_processes: int | None = None
 

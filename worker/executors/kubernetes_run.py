@@ -69,7 +69,7 @@ def run_of(plan: StartPlan, installation: str, storage: Path, exported: str, run
     members = tuple(Member(node.lower(), units) for node, units in plan.units_by_node)
     if not members:
         raise ValueError("it has been given no node")
-    units, gang = sum(member.units for member in members), gang_of(plan)
+    on_first, gang = members[0].units, gang_of(plan)
     entry = ("pod.py",) if gang is Gang.INDEXED else ("shim.py", "attached")
     return Run(
         installation=installation,
@@ -85,8 +85,8 @@ def run_of(plan: StartPlan, installation: str, storage: Path, exported: str, run
         gang=gang,
         shown=shown_of(plan, gang),
         has_gpus=bool(plan.gpus),
-        cpus=plan.cpus / units if plan.cpus else None,
-        memory=plan.memory_bytes // units if plan.memory_bytes else None,
+        cpus=plan.cpus / on_first if plan.cpus else None,
+        memory=plan.memory_bytes // on_first if plan.memory_bytes else None,
         grace=min(plan.grace_seconds, 60),
         storage=storage,
         exported=exported,

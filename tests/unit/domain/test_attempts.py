@@ -20,7 +20,7 @@ from cluster.domain.attempts import (
     Stop,
     decide,
 )
-from cluster.domain.exits import ExitTruth, Outcome, never_started
+from cluster.domain.exits import ExitTruth, Outcome, Taken, never_started
 from cluster.domain.states import AttemptState, Desired, JobState
 
 SECONDS = timedelta(seconds=1)
@@ -62,6 +62,13 @@ running  stop absent  same_boot    end:stopped:exit.stopped
 running  stop alive   same_boot    stop
 running  stop gone    same_boot    end:stopped:exit.stopped
 running  stop unknown unreachable  nothing
+placed   run  awaited same_boot    nothing
+starting run  awaited same_boot    nothing
+starting run  awaited rebooted     nothing
+starting run  awaited unreachable  nothing
+starting run  awaited lost         forestall:node_lost
+starting stop awaited same_boot    forestall
+ended    run  awaited same_boot    nothing
 ended    run  absent  same_boot    nothing
 ended    run  alive   same_boot    force
 ended    stop gone    same_boot    nothing
@@ -132,6 +139,31 @@ def test_a_job_whose_shim_disappears_each_time_is_given_up() -> None:
     assert told(decide(often_interrupted)) == "interrupt:shim_lost"
     third = replace(often_interrupted, lost_before=2)
     assert told(decide(third)) == "end:failed:exit.lost"
+
+
+@pytest.mark.parametrize(
+    ("desired", "expected"), [("run", "kubernetes.evicted"), ("stop", "end:stopped:exit.stopped")]
+)
+def test_what_others_have_taken_away_is_tried_again_unless_it_was_to_stop(
+    desired: str, expected: str
+) -> None:
+    """Whatever its file says: it was written while the ground went."""
+    taken = replace(BAD, taken=Taken("kubernetes.evicted", {"node": "gpu01"}))
+    action = decide(facts("running", desired, "gone", truth=taken))
+    assert told(action) == expected
+    if isinstance(action, Interrupt):
+        assert action.data == {"attempt": 2, "node": "gpu01"}
+
+
+@pytest.mark.parametrize(
+    ("minutes", "nodes", "expected"),
+    [(14, 1, "nothing"), (15, 1, "forestall"), (15, 2, "forestall:start_deadline")],
+)
+def test_what_is_on_its_way_is_awaited_for_a_quarter_of_an_hour(
+    minutes: int, nodes: int, expected: str
+) -> None:
+    awaited = facts("starting", seen="awaited", since_placed=timedelta(minutes=minutes), nodes=nodes)
+    assert told(decide(awaited)) == expected
 
 
 def test_an_exit_file_does_not_count_while_the_shim_lives() -> None:

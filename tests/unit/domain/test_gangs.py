@@ -1,63 +1,43 @@
-"""Gangs go on the fewest nodes; one island and one fabric where there is a choice."""
+"""How the ranks of one attempt are called where they are several pods."""
 
 import pytest
 
-from cluster.domain.board import NodeUnits
-from cluster.domain.gangs import Offer, choose_nodes, choose_units
-from cluster.domain.states import NodeState, UnitKind
+from cluster.domain.launch import launch_plan, over_mpi, over_pods, split
+from cluster.domain.states import Launcher
 
-
-def offer(number: int, islands: list[int], fabric: str | None = None) -> Offer:
-    """A node whose free units lie in islands of these sizes; unit ids say node, island and place."""
-    free = [number * 100 + island * 10 + i for island, size in enumerate(islands) for i in range(size)]
-    names: dict[int, str | None] = {unit: str(unit // 10) for unit in free}
-    node = NodeUnits(number, f"gpu{number}", NodeState.READY, UnitKind.GPU, tuple(free), 8, fabric, names)
-    return Offer(node, len(free), free)
+PYTHON, RUNTIME = "/opt/groundcrew/training/bin/python", "/groundcrew/runtime"
+PROGRAM = (PYTHON, "-u", "train.py", "--text", "a; b")
 
 
 @pytest.mark.parametrize(
-    ("offers", "units", "chosen"),
-    [
-        ([offer(1, [4, 4]), offer(2, [3])], 2, [(2, 2)]),  # The fullest node that has room.
-        ([offer(1, [4, 4]), offer(2, [2, 2])], 4, [(1, 4)]),  # One island before the fullest node.
-        ([offer(1, [4, 4]), offer(2, [4, 4])], 6, [(1, 6)]),
-        ([offer(1, [1]), offer(2, [1])], 2, []),
-        ([], 1, []),
-    ],
+    ("nodes", "pods"),
+    [([4], (4,)), ([2, 2], (2, 2)), ([1, 1, 1], (1, 1, 1)), ([2, 1], (1, 1, 1)), ([3, 1], (1, 1, 1, 1))],
 )
-def test_on_one_node(offers: list[Offer], units: int, chosen: list[tuple[int, int]]) -> None:
-    assert [(node.node_id, count) for node, count in choose_nodes(offers, units, spread=False)] == chosen
+def test_even_nodes_have_a_pod_each_and_uneven_ones_a_pod_for_each_unit(
+    nodes: list[int], pods: tuple[int, ...]
+) -> None:
+    assert split(nodes) == pods
+
+
+def test_horovod_over_mpi_names_every_variable_and_no_value() -> None:
+    """Values go from process to process: no list of processes on a node shows them."""
+    plain = launch_plan(Launcher.HOROVOD, PYTHON, RUNTIME, 4, PROGRAM)
+    plan = over_mpi(plain, PYTHON, RUNTIME, "/groundcrew/attempt/out/work", ["GROUNDCREW_OUT", "PATH"])
+    words = list(plan.command)
+    assert words[:5] == ["mpirun", "--hostfile", "/etc/mpi/hostfile", "-np", "4"]
+    given = [words[at + 1] for at, word in enumerate(words) if word == "-x"]
+    assert given == ["GROUNDCREW_OUT", "PATH", "NCCL_SOCKET_IFNAME=eth0"]
+    assert words[words.index("--wdir") + 1] == "/groundcrew/attempt/out/work"
+    assert tuple(words[-8:]) == (PYTHON, f"{RUNTIME}/rank.py", "--", *PROGRAM)
+    assert plan.ranks == 4
 
 
 @pytest.mark.parametrize(
-    ("offers", "units", "chosen"),
-    [
-        ([offer(1, [4]), offer(2, [4]), offer(3, [8])], 8, [(3, 8)]),  # One node, if one has room.
-        ([offer(1, [4]), offer(2, [4]), offer(3, [6])], 8, [(3, 6), (1, 2)]),
-        ([offer(1, [6]), offer(2, [4]), offer(3, [2])], 8, [(1, 6), (3, 2)]),  # The rest where it fits best.
-        ([offer(1, [4], "a"), offer(2, [4], "b"), offer(3, [4], "b")], 8, [(2, 4), (3, 4)]),
-        # Fewer nodes before one fabric.
-        (
-            [offer(1, [7], "a"), offer(2, [7], "b"), offer(3, [4], "b"), offer(4, [3], "b")],
-            14,
-            [(1, 7), (2, 7)],
-        ),
-        ([offer(1, [4]), offer(2, [4])], 9, []),  # All or nothing.
-    ],
+    ("launcher", "way"),
+    [(Launcher.HOROVOD, "gloo"), (Launcher.TORCHRUN, "torchrun"), (Launcher.PLAIN, "plain")],
 )
-def test_over_several_nodes(offers: list[Offer], units: int, chosen: list[tuple[int, int]]) -> None:
-    assert [(node.node_id, count) for node, count in choose_nodes(offers, units, spread=True)] == chosen
-
-
-@pytest.mark.parametrize(
-    ("islands", "units", "chosen"),
-    [
-        ([4, 2], 1, (110,)),  # The small island first, so that the large one stays whole.
-        ([4, 2], 2, (110, 111)),
-        ([4, 2], 3, (100, 101, 102)),
-        ([2, 4], 5, (110, 111, 112, 113, 100)),
-    ],
-)
-def test_units_of_one_island(islands: list[int], units: int, chosen: tuple[int, ...]) -> None:
-    made = offer(1, islands)
-    assert choose_units(made.node, made.free, units) == chosen
+def test_pods_that_know_their_number_are_told_of_all_and_of_the_first(launcher: Launcher, way: str) -> None:
+    plain = launch_plan(launcher, PYTHON, RUNTIME, 4, PROGRAM)
+    plan = over_pods(plain, launcher, PYTHON, RUNTIME, (2, 2), "gc-7-1-0.gc-7-1")
+    start = (PYTHON, f"{RUNTIME}/gang.py", way, "2,2", "gc-7-1-0.gc-7-1", "eth0", "--")
+    assert plan.command == (*start, PYTHON, f"{RUNTIME}/rank.py", "--", *PROGRAM)

@@ -1,5 +1,6 @@
 """Which objects a run is: a Job, an Indexed Job with names for its pods, an MPIJob, or a pod that is spoken to."""
 
+from cluster.domain.launch import split
 from worker.kube import names
 from worker.kube.api import Thing
 from worker.kube.kinds import head
@@ -137,7 +138,8 @@ def numbers_of(run: Run) -> dict[str, str]:
 
 def pods_of(run: Run) -> tuple[int, int]:
     """How many pods, and how many units in each."""
-    return (len(run.members), run.members[0].units) if run.is_even else (run.units, 1)
+    counts = split([member.units for member in run.members])
+    return len(counts), counts[0]
 
 
 def apart(run: Run, labels: dict[str, str]) -> Thing:

@@ -1,0 +1,93 @@
+"""The program of each pod of an Indexed Job: number 0 is the attempt's shim, the others run their part beside it.
+
+    python3 -I -S pod.py <attempt folder>
+
+A member has no word of its own about the end: its ranks write theirs where all ranks do, and its exit code tells
+Kubernetes whether the gang is whole. As process 1 it reaps, and hands on what the kubelet says.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import shim_ending  # noqa: E402
+import shim_program  # noqa: E402
+import shim_result  # noqa: E402
+import shim_tree  # noqa: E402
+
+WATCHED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
+TICK_SECONDS = 0.25
+LEAVE_SECONDS = 1.0
+
+
+def become(plan, index):
+    """Never returns."""
+    try:
+        shim_program.drop_privileges(plan)
+        for number, name in ((1, "stdout"), (2, "stderr")):
+            path = os.path.join(plan["out"], "launcher-%d.%s" % (index, name))
+            shim_program.redirect(number, path)
+        os.chdir(plan["cwd"])
+        os.execvpe(plan["argv"][0], plan["argv"], dict(plan["environment"], GROUNDCREW_INDEX=str(index)))
+    except (OSError, ValueError) as error:
+        os.write(2, ("groundcrew: %s\n" % error).encode("utf-8", "replace"))
+    finally:
+        os._exit(125)
+
+
+def watch(pid, grace):
+    """The wait status of what we started, once nothing of it runs any more."""
+    status, ending, ended = None, None, 0.0
+    while True:
+        told = signal.sigtimedwait(WATCHED, TICK_SECONDS)
+        if told is not None and told.si_signo != signal.SIGCHLD and ending is None:
+            ending = shim_ending.Ending("asked by signal %d" % told.si_signo, grace)
+        found = reap()
+        if pid in found:
+            status, ended = found[pid], time.monotonic()
+        living = ending.act() if ending else shim_tree.living_descendants(os.getpid())
+        if status is not None and not living:
+            return status
+        if status is not None and ending is None and time.monotonic() - ended >= LEAVE_SECONDS:
+            ending = shim_ending.Ending("left behind", shim_ending.GRACE_SECONDS)
+
+
+def reap():
+    found = {}
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return found
+        if pid == 0:
+            return found
+        found[pid] = status
+
+
+def run_member(folder, index):
+    os.umask(0o022)
+    signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
+    shim_program.prctl(shim_program.PR_SET_CHILD_SUBREAPER, 1)
+    with open(os.path.join(folder, "control", "plan.json")) as file:
+        plan = json.load(file)
+    pid = os.fork()
+    if pid == 0:
+        become(plan, index)
+    grace = min(float(plan.get("grace_seconds") or 0), shim_ending.LONGEST_GOODBYE)
+    return shim_result.read_status(watch(pid, grace))[0]
+
+
+def main(folder):
+    index = int(os.environ.get("JOB_COMPLETION_INDEX") or 0)
+    if index == 0:
+        os.execv(sys.executable, [sys.executable, "-I", "-S", os.path.join(HERE, "shim.py"), folder, "attached"])
+    return run_member(folder, index)
+
+
+if __name__ == "__main__":
+    sys.exit(main(os.path.abspath(sys.argv[1])))
