@@ -18,7 +18,9 @@ ENOUGH = {
 def test_every_setting_that_is_read_is_documented_and_the_other_way_round() -> None:
     source = (ROOT / "cluster" / "settings.py").read_text()
     read = set(
-        re.findall(r'(?:text|need|number|choice|zone|folder|clock|place|address)\)?\("([A-Z_]+)"', source)
+        re.findall(
+            r'(?:text|need|needed_by|number|choice|zone|folder|clock|place|address)\)?\("([A-Z_]+)"', source
+        )
     )
     read |= set(re.findall(r'PREFIX \+ "([A-Z_]+)"', source))
     documented = set(

@@ -43,7 +43,8 @@ def plan_of(
         allocations=[Allocation(unit_id=unit.id, begun_at=cluster.clock()) for unit in node.units[:units]],
     )
     add(cluster, attempt)
-    settings = replace(cluster.settings, executor=executor, docker_image="gc-image:1")
+    images = {"docker_image": "gc-image:1", "kubernetes_image": "registry.example/training@1"}
+    settings = replace(cluster.settings, executor=executor, **images)
     return read_start_plan(replace(cluster, settings=settings), RUNTIME, attempt.id, resume)
 
 
@@ -117,3 +118,19 @@ def test_what_the_agent_measures_of_gpus_is_shown_to_the_shim(
     assert plan.to_json()["telemetry"] == (shown.format(state=state) if shown else None)
     is_mounted = folder in [mount.source for mount in plan.mounts]
     assert is_mounted == (shown is not None and executor == "docker")
+
+
+def test_a_pod_finds_what_its_image_and_the_cluster_bring(light_cluster: Cluster) -> None:
+    """Nothing of the master's own paths, and no GPU by a number that the kubelet may not have chosen."""
+    plan = plan_of(light_cluster, "kubernetes", units=2)
+    assert {str(mount.target) for mount in plan.mounts} == {"/groundcrew/dataset", "/groundcrew/code"}
+    assert (plan.image, plan.gang, plan.units_by_node) == (
+        "registry.example/training@1",
+        "none",
+        (("gpu01", 2),),
+    )
+    assert plan.argv[0] == "/opt/groundcrew/training/bin/python"
+    assert "CUDA_VISIBLE_DEVICES" not in plan.environment
+    assert (
+        plan_of(light_cluster, "kubernetes", kind=UnitKind.CPU_SLOT).environment["CUDA_VISIBLE_DEVICES"] == ""
+    )
