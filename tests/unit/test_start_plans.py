@@ -131,6 +131,8 @@ def test_a_pod_finds_what_its_image_and_the_cluster_bring(light_cluster: Cluster
     )
     assert plan.argv[0] == "/opt/groundcrew/training/bin/python"
     assert "CUDA_VISIBLE_DEVICES" not in plan.environment
-    assert (
-        plan_of(light_cluster, "kubernetes", kind=UnitKind.CPU_SLOT).environment["CUDA_VISIBLE_DEVICES"] == ""
-    )
+
+
+def test_a_pod_on_cpu_slots_hides_every_gpu(light_cluster: Cluster) -> None:
+    plan = plan_of(light_cluster, "kubernetes", kind=UnitKind.CPU_SLOT)
+    assert plan.environment["CUDA_VISIBLE_DEVICES"] == ""
