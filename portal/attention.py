@@ -12,13 +12,14 @@ from portal.current import current_actor, current_cluster, read_once
 from portal.i18n import _
 from portal.saying import N_, say
 
-BOLD = ("job", "node", "name")
+BOLD = ("job", "node", "name", "pod")
 """Names in the data of a concern."""
 BUTTONS = {
     Topic.JOB: N_("See job"),
     Topic.OPERATION: N_("See what failed"),
     Topic.NODE: N_("See node"),
     Topic.ENGINE: N_("See nodes"),
+    Topic.KUBERNETES: N_("See nodes"),
     Topic.BACKUPS: N_("See backups"),
     Topic.DATASET: N_("See dataset"),
     Topic.WORKSPACE: N_("See workspace"),
@@ -30,6 +31,7 @@ PLACES = {
     Topic.OPERATION: "/operations",
     Topic.NODE: "/nodes",
     Topic.ENGINE: "/nodes",
+    Topic.KUBERNETES: "/nodes",
     Topic.BACKUPS: "/repairs",
     Topic.WORKSPACE: "/workspaces",
     Topic.ENVIRONMENT: "/operations",

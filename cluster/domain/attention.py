@@ -42,6 +42,7 @@ class Topic(StrEnum):
     OPERATION = "operation"
     NODE = "node"
     ENGINE = "engine"
+    KUBERNETES = "kubernetes"
     BACKUPS = "backups"
     DATASET = "dataset"
     WORKSPACE = "workspace"

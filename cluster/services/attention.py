@@ -29,6 +29,7 @@ from cluster.domain.states import (
 from cluster.domain.terms import days_left, workspace_state
 from cluster.services import backups, environments, executor_silence, nodes, notices, operations, places
 from cluster.services.context import Cluster
+from cluster.services.kubernetes_concerns import troubles_of_kubernetes
 from cluster.services.nodes import NodeView
 from cluster.services.places import Place
 from cluster.store.datasets import Dataset
@@ -59,6 +60,7 @@ def read_concerns(cluster: Cluster, actor: Actor, once: Once | None = None) -> l
     if actor.is_administrator:
         found += [*silent_engine(cluster), *doubtful_backups(cluster), *untold(cluster)]
         found += troubled_nodes(once or directly)
+        found += troubles_of_kubernetes(cluster, (once or directly)(nodes.unit_map))
     return sorted(found, key=lambda concern: ORDER.index(concern.urgency))
 
 
@@ -74,6 +76,7 @@ def path_of(concern: Concern, is_administrator: bool = True) -> str:
         Topic.OPERATION: f"/operations/{subject}",
         Topic.NODE: f"/nodes/{subject}",
         Topic.ENGINE: "/nodes",
+        Topic.KUBERNETES: "/nodes",
         Topic.BACKUPS: "/repairs/backups",
         Topic.DATASET: f"/datasets/{subject}",
         Topic.TELLING: "/profile",

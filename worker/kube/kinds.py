@@ -21,7 +21,8 @@ class Kind:
         return "/".join(parts)
 
 
-BATCH, KUEUE, NETWORK, RIGHTS = (
+APPS, BATCH, KUEUE, NETWORK, RIGHTS = (
+    "apps/v1",
     "batch/v1",
     "kueue.x-k8s.io/v1beta2",
     "networking.k8s.io/v1",
@@ -35,6 +36,8 @@ KINDS: Mapping[str, Kind] = {
     ),
     "ClusterRole": Kind(RIGHTS, "clusterroles", has_namespace=False),
     "ClusterRoleBinding": Kind(RIGHTS, "clusterrolebindings", has_namespace=False),
+    "DaemonSet": Kind(APPS, "daemonsets"),
+    "Deployment": Kind(APPS, "deployments"),
     "Event": Kind("v1", "events"),
     "Job": Kind(BATCH, "jobs"),
     "LimitRange": Kind("v1", "limitranges"),
@@ -53,6 +56,7 @@ KINDS: Mapping[str, Kind] = {
     "Secret": Kind("v1", "secrets"),
     "Service": Kind("v1", "services"),
     "ServiceAccount": Kind("v1", "serviceaccounts"),
+    "StatefulSet": Kind(APPS, "statefulsets"),
     "Workload": Kind(KUEUE, "workloads"),
     "WorkloadPriorityClass": Kind(KUEUE, "workloadpriorityclasses", has_namespace=False),
 }

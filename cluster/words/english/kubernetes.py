@@ -80,7 +80,17 @@ SENTENCES = {
     "kubernetes.network_down": "Pods on {node} get no address.",
     "kubernetes.shutting_down": "{node} is shutting down.",
     "kubernetes.no_words": "{speaker} says something that we have no words for: {word}.",
+    "disagreement.stranger": "{pod} holds {units:units} on {node}, and our queue knows nothing of it.",
+    "disagreement.refused": "Kubernetes does not run {job:job}, which our queue has placed. {why:why}",
+    "disagreement.unit_twice": "{jobs:list} say that they have the same unit, {unit}.",
+    "disagreement.not_kept": "{object} is not as it should be, and Kubernetes answers {status}: {said}",
+    "disagreement.namespace_goes": (
+        "Somebody is deleting {namespace} with everything in it. It is made anew once it is gone."
+    ),
+    "disagreement.closed_door": "Kubernetes does not let Groundcrew look. It answers {status}: {said}",
 }
+
+TITLES = {"disagreement": "Kubernetes does otherwise"}
 
 WORDS = {
     "kubernetes.resource.nvidia.com/gpu": "GPUs",
@@ -92,4 +102,6 @@ WORDS = {
     "kubernetes.resource.pids": "room for processes",
     "kubernetes.resource.pid": "room for processes",
     "kubernetes.resource.pods": "room for pods",
+    "action.workspace.put_right": "Changed by hand in Kubernetes, put right",
+    "action.workspace.made_again": "Deleted by hand in Kubernetes, made again",
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from cluster.domain.kube.tenancies import Tenancy
 from worker.kube.api import FIELD_MANAGER, Api, Refused
-from worker.kube.names import INSTALLATION, PART, TENANT, namespace_of
+from worker.kube.names import INSTALLATION, PART, TENANT
 from worker.kube.tenants.differences import (
     WANTED,
     Difference,
@@ -83,9 +83,13 @@ class Keeper:
         self.installation = installation
         self.stood: set[Key] = set()
 
-    def keep(self, tenancies: Collection[Tenancy]) -> Kept:
-        """What of these is not as it should be is written; nobody else's objects are touched. Raises NoAnswer."""
-        found, kept = self.read(), Kept()
+    def keep(self, tenancies: Collection[Tenancy], kept: Kept | None = None) -> Kept:
+        """What of these is not as it should be is written; nobody else's objects are touched. Raises NoAnswer.
+
+        `kept` then says what was done until then.
+        """
+        kept = Kept() if kept is None else kept
+        found = self.read()
         for thing in shared_objects():
             self.keep_one(kept, SHARED, thing, found)
         for tenancy in tenancies:
@@ -143,11 +147,6 @@ class Keeper:
         if there is None:
             return What.MADE_AGAIN if key_of(thing) in self.stood else What.MADE
         return What.PUT_RIGHT if is_our_last_word(thing, there) else What.FOLLOWED
-
-    def forget(self, workspaces: Collection[int]) -> None:
-        """Their namespace goes, and everything in it with it: that is one deletion, not eight."""
-        names = {namespace_of(workspace) for workspace in workspaces}
-        self.stood = {key for key in self.stood if key[1] not in names}
 
 
 def is_going(namespace: Thing | None) -> bool:

@@ -1,0 +1,120 @@
+"""Where Kubernetes does otherwise than our queue decided: counted and named, never silently lived with.
+
+Our own pods are known by their labels; the queue is the one brain, so that any pod with units that is not of it, and
+any refusal of what it placed, is news for the administrator.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from cluster.domain.kube.kubelet_said import reason_of_pod
+from cluster.domain.kube.queue_said import reason_of_workload
+from cluster.domain.kube.reading import Object, full_name, requests_of
+from cluster.domain.kube.reasons import Gated, KubeReason, data_of
+from cluster.domain.kube.tenancies import UNIT
+
+SETTLES = timedelta(seconds=15)
+"""A pod that was made a moment ago is refused while caches fill: what is over by then is no disagreement."""
+OVER = frozenset({"Succeeded", "Failed"})
+
+
+@dataclass(frozen=True)
+class OurLabels:
+    """How objects of an attempt are marked."""
+
+    installation: str
+    value: str
+    job: str
+    attempt: str
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """`subject` names it for as long as it lasts; `node` where one is concerned."""
+
+    code: str
+    subject: str
+    node: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_data(self) -> dict[str, Any]:
+        return {"code": self.code, "subject": self.subject, "node": self.node, "data": dict(self.data)}
+
+
+def find_disagreements(
+    pods: Iterable[Object], workloads: Iterable[Object], ours: OurLabels, now: datetime
+) -> list[Disagreement]:
+    """By name, so that two looks at the same cluster give the same list."""
+    pods = list(pods)
+    found = [*find_strangers(pods, ours), *find_refusals(pods, workloads, ours, now)]
+    return sorted(found, key=lambda each: (each.code, each.subject))
+
+
+def find_strangers(pods: Iterable[Object], ours: OurLabels) -> Iterator[Disagreement]:
+    """Pods on nodes that hold units and that our queue knows nothing of."""
+    for pod in pods:
+        node = (pod.get("spec") or {}).get("nodeName")
+        is_over = (pod.get("status") or {}).get("phase") in OVER
+        units = requests_of(pod, UNIT)
+        if node and units and not is_over and not is_ours(pod, ours):
+            data = {"pod": full_name(pod), "node": node, "units": units, "kind": "gpu"}
+            yield Disagreement("disagreement.stranger", full_name(pod), node, data)
+
+
+def find_refusals(
+    pods: Iterable[Object], workloads: Iterable[Object], ours: OurLabels, now: datetime
+) -> Iterator[Disagreement]:
+    """Of what we placed, one per attempt: Kueue's word counts before that of a pod, which waits for it."""
+    refused: dict[tuple[str, str], tuple[KubeReason, str]] = {}
+    for workload in workloads:
+        if (key := key_of(workload, ours)) and is_settled(workload, now):
+            reason = reason_of_workload(workload)
+            if reason is not None:
+                refused[key] = reason, ""
+    for pod in pods:
+        if (key := key_of(pod, ours)) and key not in refused and is_settled(pod, now):
+            if (pod.get("status") or {}).get("phase") in OVER:
+                continue
+            reason = reason_of_pod(pod)
+            if reason is not None and not isinstance(reason, Gated):
+                refused[key] = reason, str((pod.get("spec") or {}).get("nodeName", ""))
+    for (job, attempt), (reason, node) in refused.items():
+        why = {"code": reason.code, "data": data_of(reason)}
+        data = {"job": int(job), "attempt": int(attempt), "why": why}
+        yield Disagreement("disagreement.refused", f"job-{job}", node, data)
+
+
+def find_doubled(reports: Mapping[int, Collection[str]]) -> list[Disagreement]:
+    """`reports`: which units each living job's shim says that it has. Two jobs on one unit is an alarm."""
+    holders: dict[str, set[int]] = defaultdict(set)
+    for job, units in reports.items():
+        for unit in units:
+            holders[unit].add(job)
+    doubled = {unit: sorted(jobs) for unit, jobs in sorted(holders.items()) if len(jobs) > 1}
+    return [
+        Disagreement(
+            "disagreement.unit_twice", unit, data={"unit": unit, "jobs": [f"job-{job}" for job in jobs]}
+        )
+        for unit, jobs in doubled.items()
+    ]
+
+
+def is_ours(thing: Object, ours: OurLabels) -> bool:
+    return (thing["metadata"].get("labels") or {}).get(ours.installation) == ours.value
+
+
+def key_of(thing: Object, ours: OurLabels) -> tuple[str, str] | None:
+    """Job and attempt; None where it is not an attempt of this installation."""
+    labels = thing["metadata"].get("labels") or {}
+    job, attempt = str(labels.get(ours.job, "")), str(labels.get(ours.attempt, ""))
+    return (job, attempt) if is_ours(thing, ours) and job.isdigit() and attempt.isdigit() else None
+
+
+def is_settled(thing: Object, now: datetime) -> bool:
+    made = thing["metadata"].get("creationTimestamp")
+    if not made:
+        return True
+    return now - datetime.fromisoformat(str(made).replace("Z", "+00:00")) >= SETTLES

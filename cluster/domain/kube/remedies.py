@@ -1,0 +1,43 @@
+"""Which repairs help where Kubernetes is not well, the gentlest first; and how long certificates last."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+REMEDIES: Mapping[str, tuple[str, ...]] = {
+    "kubernetes.node_silent": (
+        "restart-kubelet", "reconnect-kubernetes-node", "reboot-node", "reinitialise-kubernetes-worker",
+    ),
+    "kubernetes.engine_down": ("restart-container-engine", "restart-kubelet"),
+    "kubernetes.network_down": ("reconnect-kubernetes-node",),
+    "kubernetes.shutting_down": ("reboot-node",),
+    "kubernetes.no_words": ("restart-kubelet", "reinitialise-kubernetes-worker"),
+    "pressure.disk": ("free-disk-space",),
+    "pressure.memory": (),
+    "pressure.pid": (),
+    "closed": ("reconnect-kubernetes-node",),
+    "operator": ("reinitialise-kubernetes-addons",),
+    "certificates": ("renew-kubernetes-certificates",),
+    "silent": ("reinitialise-kubernetes-master",),
+}  # fmt: skip
+"""By the code of what is wrong; names of ansible/repairs."""
+CERTIFICATES_SOON_DAYS = 30
+CERTIFICATES = "kubernetes_certificates"
+"""Of a node's facts: when each certificate of the control plane ends, by name."""
+
+
+def soonest_end(facts: Mapping[str, Any], now: datetime) -> tuple[str, int] | None:
+    """The certificate that ends first and its whole days, negative once it has ended; None where none was told."""
+    told = facts.get(CERTIFICATES)
+    ends: list[tuple[datetime, str]] = []
+    for name, moment in told.items() if isinstance(told, dict) else ():
+        try:
+            end = datetime.fromisoformat(str(moment))
+        except ValueError:
+            continue
+        if end.tzinfo is not None:
+            ends.append((end, str(name)))
+    if not ends:
+        return None
+    end, name = min(ends)
+    return name, (end - now).days

@@ -1,0 +1,151 @@
+"""How Kubernetes stands, as it was last seen: its nodes, what runs beside them, and where it disagrees with us.
+
+Plain JSON for one fact of the database: the portal shows it and never asks Kubernetes itself.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from cluster.domain.kube.disagreements import Disagreement
+from cluster.domain.kube.node_said import pressures_of, reason_of_node
+from cluster.domain.kube.reading import Object, full_name, quantity
+from cluster.domain.kube.reasons import data_of
+from cluster.domain.kube.tenancies import UNIT
+
+WATCHED = ("kube-system", "kube-flannel", "kueue-system", "mpi-operator")
+"""Namespaces whose workloads the cluster cannot do without."""
+
+
+@dataclass(frozen=True)
+class NodeStanding:
+    """`problem` is {code, data} while it is not ready; `units` what its device plugin offers."""
+
+    name: str
+    is_ready: bool
+    is_open: bool
+    kubelet: str = ""
+    engine: str = ""
+    units: int = 0
+    pressures: tuple[str, ...] = ()
+    problem: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class OperatorStanding:
+    """A workload of Kubernetes' own or of an add-on, as kueue-system/kueue-controller-manager."""
+
+    name: str
+    ready: int
+    wanted: int
+
+    @property
+    def is_whole(self) -> bool:
+        return self.ready >= self.wanted
+
+
+@dataclass(frozen=True)
+class Standing:
+    """`at` is when Kubernetes last answered. `seen` counts the disagreements since this installation began."""
+
+    at: datetime
+    nodes: tuple[NodeStanding, ...] = ()
+    operators: tuple[OperatorStanding, ...] = ()
+    disagreements: tuple[Disagreement, ...] = ()
+    seen: int = 0
+    silent_since: datetime | None = None
+    """Since when it gives no answer; what else stands here is older then."""
+
+    def node(self, name: str) -> NodeStanding | None:
+        """By the name that Groundcrew has for the node; Kubernetes writes it small."""
+        return next((each for each in self.nodes if each.name == name.lower()), None)
+
+    def of_node(self, name: str) -> list[Disagreement]:
+        return [each for each in self.disagreements if each.node == name.lower()]
+
+
+def standing_of(
+    nodes: Iterable[Object],
+    workloads: Iterable[Object],
+    disagreements: Iterable[Disagreement],
+    before: Standing | None,
+    now: datetime,
+) -> Standing:
+    """`workloads`: Deployments, DaemonSets, StatefulSets. Of the disagreements the new ones are counted."""
+    told = tuple(disagreements)
+    known = {(each.code, each.subject) for each in before.disagreements} if before else set()
+    fresh = sum((each.code, each.subject) not in known for each in told)
+    operators = (operator_of(each) for each in workloads if each["metadata"]["namespace"] in WATCHED)
+    return Standing(
+        at=now,
+        nodes=tuple(sorted(map(node_standing, nodes), key=lambda node: node.name)),
+        operators=tuple(sorted(operators, key=lambda each: each.name)),
+        disagreements=told,
+        seen=(before.seen if before else 0) + fresh,
+    )
+
+
+def node_standing(node: Object) -> NodeStanding:
+    reason, status = reason_of_node(node), node.get("status") or {}
+    info = status.get("nodeInfo") or {}
+    return NodeStanding(
+        name=node["metadata"]["name"],
+        is_ready=reason is None,
+        is_open=not (node.get("spec") or {}).get("unschedulable", False),
+        kubelet=str(info.get("kubeletVersion", "")),
+        engine=str(info.get("containerRuntimeVersion", "")),
+        units=int(quantity((status.get("allocatable") or {}).get(UNIT))),
+        pressures=pressures_of(node),
+        problem={"code": reason.code, "data": data_of(reason)} if reason else None,
+    )
+
+
+def operator_of(workload: Object) -> OperatorStanding:
+    """Pods that are ready and as new as they should be, of those that are wanted."""
+    status, spec = workload.get("status") or {}, workload.get("spec") or {}
+    is_current = status.get("observedGeneration", 0) >= workload["metadata"].get("generation", 0)
+    if workload["kind"] == "DaemonSet":
+        wanted, ready = status.get("desiredNumberScheduled", 0), status.get("numberReady", 0)
+        new = status.get("updatedNumberScheduled", 0)
+    else:
+        wanted, ready = spec.get("replicas", 1), status.get("readyReplicas", 0)
+        new = status.get("updatedReplicas", 0)
+    return OperatorStanding(full_name(workload), min(ready, new) if is_current else 0, wanted)
+
+
+def silenced(before: Standing | None, now: datetime) -> Standing:
+    """No answer: what was seen stays, and since when nothing is heard is added."""
+    if before is None:
+        return Standing(at=now, silent_since=now)
+    return before if before.silent_since else replace(before, silent_since=now)
+
+
+def to_data(standing: Standing) -> dict[str, Any]:
+    return {
+        "at": standing.at.isoformat(),
+        "nodes": [asdict(node) | {"pressures": list(node.pressures)} for node in standing.nodes],
+        "operators": [asdict(each) for each in standing.operators],
+        "disagreements": [each.to_data() for each in standing.disagreements],
+        "seen": standing.seen,
+        "silent_since": standing.silent_since.isoformat() if standing.silent_since else None,
+    }
+
+
+def parse_standing(told: Mapping[str, Any]) -> Standing:
+    silent = told.get("silent_since")
+    return Standing(
+        at=datetime.fromisoformat(told["at"]),
+        nodes=tuple(
+            NodeStanding(**{**node, "pressures": tuple(node["pressures"])}) for node in told["nodes"]
+        ),
+        operators=tuple(OperatorStanding(**each) for each in told["operators"]),
+        disagreements=tuple(Disagreement(**each) for each in told["disagreements"]),
+        seen=told["seen"],
+        silent_since=datetime.fromisoformat(silent) if silent else None,
+    )
+
+
+def is_news(before: Standing | None, now: Standing) -> bool:
+    """Whether pages would show anything else; that it was looked at again is none."""
+    return before is None or replace(before, at=now.at) != now

@@ -1,0 +1,58 @@
+"""Kubernetes as it was last seen, what it should make of the workspaces, and what was put right there."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import select
+
+from cluster.domain.kube.standing import Standing, is_news, parse_standing, to_data
+from cluster.domain.kube.tenancies import Tenancy, tenancy_of
+from cluster.domain.people import Actor
+from cluster.services.context import Cluster
+from cluster.services.leases import Held, check_lease
+from cluster.store.audit import write_entry
+from cluster.store.leases import Fact
+from cluster.store.workspaces import Workspace
+
+STANDING = "kubernetes_standing"
+OURSELVES = Actor(0, "groundcrew")
+
+
+def read_standing(cluster: Cluster) -> Standing | None:
+    """None where jobs do not run on Kubernetes, or it was never looked at."""
+    if cluster.settings.executor != "kubernetes":
+        return None
+    with cluster.store.read() as session:
+        fact = session.get(Fact, STANDING)
+    return parse_standing(fact.value) if fact else None
+
+
+def note_standing(cluster: Cluster, held: Held, standing: Standing) -> bool:
+    """Whether it was news to anybody who looks at a page. Raises LeaseLost."""
+    before = read_standing(cluster)
+    with cluster.store.write() as session:
+        check_lease(session, held)
+        session.merge(Fact(name=STANDING, value=to_data(standing)))
+    is_new = is_news(before, standing)
+    if is_new:
+        cluster.bell.ring("nodes", 0)
+    return is_new
+
+
+def list_tenancies(cluster: Cluster) -> list[Tenancy]:
+    """Of all workspaces, also of those whose term has not begun or is over."""
+    now, zone = cluster.clock(), cluster.settings.zone
+    with cluster.store.read() as session:
+        workspaces = session.scalars(select(Workspace).order_by(Workspace.id)).all()
+    return [tenancy_of(workspace, now, zone) for workspace in workspaces]
+
+
+def note_put_right(
+    cluster: Cluster, held: Held, changes: Sequence[tuple[int, str, Mapping[str, Any]]]
+) -> None:
+    """`changes`: workspace, `workspace.put_right` or `workspace.made_again`, and what. Raises LeaseLost."""
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        check_lease(session, held)
+        for workspace, action, data in changes:
+            write_entry(session, now, OURSELVES, action, workspace or None, **data)
