@@ -21,10 +21,11 @@ from cluster.domain.kube.disagreements import (
 )
 from cluster.domain.kube.standing import Standing, silenced, standing_of
 from cluster.domain.kube.tenancies import Tenancy
-from cluster.services import attempts, kubernetes, storage
+from cluster.services import kubernetes
 from cluster.services.context import Cluster
 from cluster.services.leases import Held
-from worker.inside import shim_files
+from worker.executors.contract import Executor
+from worker.executors.kubernetes import KubernetesExecutor
 from worker.kube import names
 from worker.kube.api import Api, NoAnswer, Refused
 from worker.kube.tenants.keeping import Change, Keeper, Kept, Refusal, What
@@ -41,6 +42,13 @@ class Seen:
 
     kept: Kept
     standing: Standing | None
+
+
+def watch_kubernetes(cluster: Cluster, executor: Executor) -> "KubernetesWatch | None":
+    """None where jobs do not run there."""
+    if not isinstance(executor, KubernetesExecutor):
+        return None
+    return KubernetesWatch(cluster, executor.api, executor.installation)
 
 
 class KubernetesWatch:
@@ -61,7 +69,8 @@ class KubernetesWatch:
                 return
             looked, self.looking = self.looking, None
             self.record(held, looked.result())
-        tenancies, reports = kubernetes.list_tenancies(self.cluster), reported_units(self.cluster)
+        tenancies = kubernetes.list_tenancies(self.cluster)
+        reports = kubernetes.reported_units(self.cluster)
         before, now = kubernetes.read_standing(self.cluster), self.cluster.clock()
         self.looking = self.asker.submit(self.look, tenancies, reports, before, now)
 
@@ -139,16 +148,3 @@ def of_going(workspace: int) -> Disagreement:
 def of_closed_door(refusal: Refused) -> Disagreement:
     data = {"status": refusal.status, "said": refusal.message[:300]}
     return Disagreement("disagreement.closed_door", "kubernetes", data=data)
-
-
-def reported_units(cluster: Cluster) -> dict[int, list[str]]:
-    """By living job: the units that its shims say they really have; written by a stranger's container."""
-    reports = {}
-    for attempt in attempts.list_living(cluster):
-        folder = storage.attempt_folder(
-            cluster.settings, attempt.workspace_id, attempt.job_id, attempt.number
-        )
-        told = (shim_files.read_object(str(folder / "control"), "units.json") or {}).get("gpus")
-        if isinstance(told, list):
-            reports[attempt.job_id] = [str(unit)[:100] for unit in told[:64]]
-    return reports

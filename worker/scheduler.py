@@ -38,6 +38,7 @@ from worker.executors.chosen import open_executor
 from worker.executors.contract import Executor
 from worker.executors.ends import Ends
 from worker.inside.shim_tree import read_boot_id, read_process
+from worker.kubernetes_watch import watch_kubernetes
 from worker.progress_watch import watch_progress
 from worker.reconciler import Reconciler
 from worker.sweep_watch import watch_sweeps
@@ -61,6 +62,8 @@ PROGRESS_SECONDS = 5.0
 """Running jobs are asked this often how far they are."""
 TOTALS_SECONDS = 10.0
 """What waits is counted this often, by the index of shapes alone."""
+KUBERNETES_SECONDS = 10.0
+"""Workspaces' objects are kept equal this often, and what Kubernetes says of itself is read."""
 PULSE_SECONDS = 15.0
 """How long looks take is written down this often, for whoever watches."""
 SEAL_SECONDS = 60.0
@@ -89,6 +92,7 @@ class Scheduler:
         self.reconciler = Reconciler(cluster, executor, runtime, steady)
         self.clocks = ClockWatch(cluster.clock(), steady())
         self.ends = Ends()
+        self.kubernetes = watch_kubernetes(cluster, executor)
         self.is_rung = self.has_acted = False
         self.looked_at = float("-inf")
         self.look_took = self.slowest_look = 0.0
@@ -123,6 +127,8 @@ class Scheduler:
                 self.stay_calm()
         if self.held:
             release_lease(self.cluster, self.held)
+        if self.kubernetes:
+            self.kubernetes.close()
 
     def stay_calm(self) -> None:
         calm = max(CALM_SECONDS, CALM_SHARE * self.look_took)
@@ -180,6 +186,8 @@ class Scheduler:
             tell_people(self.cluster, held)
         if self.is_due("strays", STRAYS_SECONDS):
             self.end_strays(held)
+        if self.kubernetes and self.is_due("kubernetes", KUBERNETES_SECONDS):
+            self.kubernetes.take_turn(held)
 
     def is_due(self, what: str, seconds: float) -> bool:
         """Counted from when it was begun: what fails is tried again after its pause, and keeps nothing else waiting."""

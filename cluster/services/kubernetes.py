@@ -8,9 +8,11 @@ from sqlalchemy import select
 from cluster.domain.kube.standing import Standing, is_news, parse_standing, to_data
 from cluster.domain.kube.tenancies import Tenancy, tenancy_of
 from cluster.domain.people import Actor
+from cluster.domain.states import AttemptState
 from cluster.services.context import Cluster
 from cluster.services.leases import Held, check_lease
 from cluster.store.audit import write_entry
+from cluster.store.jobs import Attempt
 from cluster.store.leases import Fact
 from cluster.store.workspaces import Workspace
 
@@ -45,6 +47,17 @@ def list_tenancies(cluster: Cluster) -> list[Tenancy]:
     with cluster.store.read() as session:
         workspaces = session.scalars(select(Workspace).order_by(Workspace.id)).all()
     return [tenancy_of(workspace, now, zone) for workspace in workspaces]
+
+
+def reported_units(cluster: Cluster) -> dict[int, list[str]]:
+    """By living job: the units that its shim says it really has, as its attempt's handle keeps them."""
+    living = select(Attempt.job_id, Attempt.handle).where(Attempt.state == AttemptState.RUNNING)
+    with cluster.store.read() as session:
+        rows = session.execute(living).all()
+    told = {job_id: (handle or {}).get("gpus") for job_id, handle in rows}
+    return {
+        job_id: [str(unit) for unit in units] for job_id, units in told.items() if isinstance(units, list)
+    }
 
 
 def note_put_right(

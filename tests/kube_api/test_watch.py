@@ -1,0 +1,161 @@
+"""One turn of the watch beside the scheduler, at a real API server: workspaces kept, strangers named, silence borne."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from cluster.domain.kube.standing import Standing
+from cluster.domain.kube.tenancies import UNIT
+from cluster.services import audit, kubernetes, workspaces
+from cluster.services.attention import read_concerns
+from cluster.services.context import Cluster
+from cluster.services.leases import Held, hold_lease
+from cluster.store.workspaces import Workspace
+from tests.api_server import ADMINISTRATOR, ApiServer
+from tests.builders import a_workspace, actor_of, an_administrator
+from tests.ports import free_port
+from worker.kube.api import Api, Thing
+from worker.kube.names import namespace_of
+from worker.kubernetes_watch import KubernetesWatch
+
+HERE = "watched"
+
+
+@pytest.fixture
+def lab(light_cluster: Cluster, server: ApiServer) -> Cluster:
+    """Its workspace has a number that no other test's has: they share the server."""
+    return replace(light_cluster, settings=replace(light_cluster.settings, executor="kubernetes"))
+
+
+@pytest.fixture
+def speech(lab: Cluster) -> Workspace:
+    return a_workspace(lab, units=4, name="speech", id=9000 + free_port())
+
+
+@pytest.fixture
+def held(lab: Cluster) -> Held:
+    lease = hold_lease(lab, "scheduler", "me", timedelta(days=30))
+    assert lease
+    return lease
+
+
+@pytest.fixture
+def watch(lab: Cluster, server: ApiServer) -> Iterator[KubernetesWatch]:
+    watch = KubernetesWatch(lab, server.api, HERE)
+    yield watch
+    watch.close()
+
+
+def look(watch: KubernetesWatch, held: Held) -> Standing:
+    """Two turns: the first asks, the second writes what came of it, and asks again."""
+    if watch.looking:
+        watch.looking.result(60)
+        watch.take_turn(held)
+    watch.take_turn(held)
+    assert watch.looking
+    watch.looking.result(60)
+    watch.take_turn(held)
+    standing = kubernetes.read_standing(watch.cluster)
+    assert standing
+    return standing
+
+
+def stop_policy(server: ApiServer, workspace: Workspace) -> object:
+    queue = server.api.get("ClusterQueue", namespace_of(workspace.id))
+    return queue and queue["spec"]["stopPolicy"]
+
+
+def test_a_term_that_ends_closes_the_queue_and_is_no_change_by_hand(
+    lab: Cluster, server: ApiServer, watch: KubernetesWatch, held: Held, speech: Workspace
+) -> None:
+    look(watch, held)
+    assert stop_policy(server, speech) == "None"
+    chief = actor_of(an_administrator(lab))
+    workspaces.end_workspace(lab, chief, speech.id)
+    look(watch, held)
+    assert stop_policy(server, speech) == "Hold"
+    assert not audit.list_entries(lab, chief, action="workspace.put_right")
+
+
+def test_what_was_put_right_stands_in_the_access_log(
+    lab: Cluster, server: ApiServer, watch: KubernetesWatch, held: Held, speech: Workspace
+) -> None:
+    look(watch, held)
+    patch = {"spec": {"hard": {f"requests.{UNIT}": "400"}}}
+    assert server.api.change("ResourceQuota", "term", namespace_of(speech.id), patch)
+    look(watch, held)
+    chief = actor_of(an_administrator(lab))
+    (entry,) = audit.list_entries(lab, chief, action="workspace.put_right")
+    assert entry.object_id == speech.id and entry.data["differences"][0]["found"] == "400"
+    look(watch, held)
+    assert len(audit.list_entries(lab, chief, action="workspace.put_right")) == 1
+
+
+def a_strangers_pod(server: ApiServer, namespace: str, name: str) -> Thing:
+    return server.api.create(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {
+                "nodeName": "gpu07",
+                "containers": [{"name": "c", "image": "i", "resources": {"limits": {UNIT: "2"}}}],
+            },
+        }
+    )
+
+
+def test_a_strangers_pod_is_named_to_the_administrator_and_forgotten_with_its_end(
+    lab: Cluster, server: ApiServer, watch: KubernetesWatch, held: Held, namespace: str
+) -> None:
+    a_strangers_pod(server, namespace, "trainer")
+    seen = look(watch, held).seen
+    chief = actor_of(an_administrator(lab))
+    mine = f"{namespace}/trainer"
+    assert mine in [concern.subject for concern in read_concerns(lab, chief)]
+    server.api.delete("Pod", "trainer", namespace, grace_seconds=0)
+    after = look(watch, held)
+    assert mine not in [each.subject for each in after.disagreements] and after.seen == seen >= 1
+
+
+def test_nodes_and_operators_stand_as_the_api_server_has_them(
+    server: ApiServer, watch: KubernetesWatch, held: Held
+) -> None:
+    name = f"gpu-{free_port()}"
+    server.api.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
+    ready = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "…"}
+    server.api.change("Node", name, "", {"status": {"conditions": [ready]}}, part="status")
+    standing = look(watch, held)
+    node = standing.node(name)
+    assert node and node.problem and node.problem["code"] == "kubernetes.node_silent"
+    server.api.delete("Node", name)
+
+
+def test_an_api_server_that_is_away_is_no_event(
+    lab: Cluster, server: ApiServer, watch: KubernetesWatch, held: Held, speech: Workspace, tmp_path: Path
+) -> None:
+    before = look(watch, held)
+    watch.looking and watch.looking.result(60)
+    away = tmp_path / "away.conf"
+    away.write_text(server.kubeconfig(ADMINISTRATOR).read_text().replace(str(server.port), str(free_port())))
+    there, watch.keeper.api = watch.keeper.api, Api(away)
+    silent = look(watch, held)
+    assert silent.silent_since and silent.nodes == before.nodes and silent.operators == before.operators
+    watch.keeper.api = there
+    assert look(watch, held).silent_since is None
+    assert not audit.list_entries(lab, actor_of(an_administrator(lab)), action="workspace.made_again")
+
+
+def test_an_account_without_rights_says_so_and_writes_nothing(
+    lab: Cluster, server: ApiServer, held: Held, speech: Workspace
+) -> None:
+    watch = KubernetesWatch(lab, Api(server.kubeconfig("groundcrew-scheduler")), HERE)
+    try:
+        standing = look(watch, held)
+    finally:
+        watch.close()
+    (door,) = standing.disagreements
+    assert door.code == "disagreement.closed_door" and door.data["status"] == 403

@@ -1,0 +1,175 @@
+"""What the scheduler has seen of Kubernetes stands in the database, and who has to know is told."""
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+
+from cluster.domain.attention import Topic, Urgency
+from cluster.domain.kube.disagreements import Disagreement
+from cluster.domain.kube.standing import NodeStanding, OperatorStanding, Standing
+from cluster.domain.kube.tenancies import Tenancy
+from cluster.services import audit, kubernetes
+from cluster.services.attention import read_concerns
+from cluster.services.context import Cluster
+from cluster.services.leases import Held, LeaseLost, hold_lease
+from cluster.store.jobs import Attempt
+from cluster.store.nodes import Node
+from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, an_administrator, holding
+from tests.conftest import RecordingBell
+
+STRANGER = Disagreement(
+    "disagreement.stranger",
+    "default/trainer",
+    "gpu07",
+    {"pod": "default/trainer", "node": "gpu07", "units": 2, "kind": "gpu"},
+)
+
+
+@pytest.fixture
+def lab(cluster: Cluster) -> Cluster:
+    return replace(cluster, settings=replace(cluster.settings, executor="kubernetes"))
+
+
+@pytest.fixture
+def held(lab: Cluster) -> Held:
+    lease = hold_lease(lab, "scheduler", "me", timedelta(days=30))
+    assert lease is not None
+    return lease
+
+
+def test_what_was_seen_is_read_as_it_was(lab: Cluster, held: Held) -> None:
+    assert kubernetes.read_standing(lab) is None
+    standing = Standing(lab.clock(), (NodeStanding("gpu07", True, True),), disagreements=(STRANGER,), seen=1)
+    assert kubernetes.note_standing(lab, held, standing)
+    assert kubernetes.read_standing(lab) == standing
+
+
+def test_only_news_rings(lab: Cluster, held: Held, bell: RecordingBell) -> None:
+    kubernetes.note_standing(lab, held, Standing(lab.clock()))
+    rung = len(bell.rung)
+    assert not kubernetes.note_standing(lab, held, Standing(lab.clock() + timedelta(seconds=10)))
+    assert len(bell.rung) == rung
+    assert kubernetes.note_standing(lab, held, Standing(lab.clock(), disagreements=(STRANGER,)))
+    assert len(bell.rung) == rung + 1
+
+
+def test_who_has_lost_the_lease_writes_nothing(lab: Cluster, held: Held) -> None:
+    stale = replace(held, fence=held.fence - 1)
+    with pytest.raises(LeaseLost):
+        kubernetes.note_standing(lab, stale, Standing(lab.clock()))
+    with pytest.raises(LeaseLost):
+        kubernetes.note_put_right(lab, stale, [(1, "workspace.put_right", {})])
+    assert kubernetes.read_standing(lab) is None
+
+
+def test_another_executor_shows_nothing_of_an_older_one(lab: Cluster, cluster: Cluster, held: Held) -> None:
+    kubernetes.note_standing(lab, held, Standing(lab.clock(), disagreements=(STRANGER,)))
+    assert kubernetes.read_standing(cluster) is None
+
+
+def test_workspaces_have_their_units_for_their_term_alone(lab: Cluster) -> None:
+    today = lab.clock().date()
+    days = {"before": (5, 9), "now": (-1, 9), "after": (-9, -1)}
+    made = {
+        name: a_workspace(
+            lab, units=4, name=name, starts_on=today + timedelta(first), ends_on=today + timedelta(last)
+        ).id
+        for name, (first, last) in days.items()
+    }
+    assert kubernetes.list_tenancies(lab) == [
+        Tenancy(made["before"], "before", 0, False),
+        Tenancy(made["now"], "now", 4, True),
+        Tenancy(made["after"], "after", 0, False),
+    ]
+    assert date.fromisoformat("2026-01-01") < today
+
+
+def test_what_was_changed_by_hand_stands_in_the_access_log(lab: Cluster, held: Held) -> None:
+    difference = {"path": "spec hard requests.nvidia.com/gpu", "found": "400", "wanted": "4"}
+    data = {
+        "object": "ResourceQuota gc-workspace-3/term",
+        "differences": [difference],
+        "by": ["kubectl-edit"],
+    }
+    kubernetes.note_put_right(lab, held, [(3, "workspace.put_right", data)])
+    (entry,) = audit.list_entries(lab, actor_of(an_administrator(lab)), action="workspace.put_right")
+    assert (entry.actor_name, entry.object_id, entry.data) == ("groundcrew", 3, data)
+
+
+def test_units_that_shims_report_are_read_from_the_handles_of_running_attempts(lab: Cluster) -> None:
+    node = a_node(lab, 2)
+    training = a_training(lab, a_workspace(lab))
+    job, other = a_job(lab, training), a_job(lab, training)
+    first, _ = holding(lab, job, node.units[:1]), holding(lab, other, node.units[1:])
+    with lab.store.write() as session:
+        session.get_one(Attempt, first.id).handle = {"uid": "x", "gpus": ["GPU-a"]}
+    assert kubernetes.reported_units(lab) == {job.id: ["GPU-a"]}
+
+
+def concerns(
+    lab: Cluster, *found: Disagreement, **more: tuple[object, ...]
+) -> list[tuple[Urgency, Topic, str, object]]:
+    held = hold_lease(lab, "scheduler", "me", timedelta(days=30))
+    assert held
+    kubernetes.note_standing(lab, held, Standing(lab.clock(), disagreements=found, **more))  # type: ignore[arg-type]
+    chief = actor_of(an_administrator(lab))
+    return [(each.urgency, each.topic, each.code, each.subject) for each in read_concerns(lab, chief)]
+
+
+def test_an_administrator_is_told_of_a_strangers_pod_by_its_name(lab: Cluster) -> None:
+    expected = (Urgency.CAUTION, Topic.KUBERNETES, "disagreement.stranger", "default/trainer")
+    assert expected in concerns(lab, STRANGER)
+
+
+def test_two_jobs_on_one_unit_are_graver(lab: Cluster) -> None:
+    alarm = Disagreement(
+        "disagreement.unit_twice", "GPU-a", data={"unit": "GPU-a", "jobs": ["job-7", "job-8"]}
+    )
+    found = concerns(lab, STRANGER, alarm)
+    codes = [code for _, _, code, _ in found]
+    assert codes.index("disagreement.unit_twice") < codes.index("disagreement.stranger")
+
+
+def test_of_many_of_a_kind_three_are_shown(lab: Cluster) -> None:
+    many = [replace(STRANGER, subject=f"default/{number}") for number in range(9)]
+    assert len([each for each in concerns(lab, *many) if each[2] == "disagreement.stranger"]) == 3
+
+
+def test_a_node_that_kubernetes_does_not_use_leads_to_its_page(lab: Cluster) -> None:
+    node = a_node(lab, 2, name="GPU07")
+    problem = {"code": "kubernetes.engine_down", "data": {"node": "gpu07"}}
+    standing = (
+        NodeStanding("gpu07", False, True, problem=problem),
+        NodeStanding("other", True, True, pressures=("disk",)),
+    )
+    found = concerns(lab, nodes=standing)
+    assert (Urgency.UNREACHABLE, Topic.NODE, "attention.kubernetes_node", node.id) in found
+    assert (Urgency.CAUTION, Topic.KUBERNETES, "attention.node_pressed", "other") in found
+
+
+def test_an_operator_that_is_not_whole_is_told(lab: Cluster) -> None:
+    operators = (OperatorStanding("kueue-system/kueue", 0, 1), OperatorStanding("mpi-operator/mpi", 1, 1))
+    told = [each for each in concerns(lab, operators=operators) if each[2] == "attention.operator_not_whole"]
+    assert [each[3] for each in told] == ["kueue-system/kueue"]
+
+
+@pytest.mark.parametrize(
+    ("days", "code"),
+    [(40, None), (29, "attention.certificate_ends"), (-2, "attention.certificate_ended")],
+)
+def test_certificates_are_told_of_a_month_before_their_end(
+    cluster: Cluster, days: int, code: str | None
+) -> None:
+    node = a_node(cluster, 2)
+    end = cluster.clock() + timedelta(days=days, hours=1)
+    with cluster.store.write() as session:
+        session.get_one(Node, node.id).facts = {"kubernetes_certificates": {"apiserver": end.isoformat()}}
+    told = [each.code for each in read_concerns(cluster, actor_of(an_administrator(cluster)))]
+    assert [each for each in told if each.startswith("attention.certificate")] == ([code] if code else [])
+
+
+def test_nobody_else_is_told(lab: Cluster) -> None:
+    concerns(lab, STRANGER)
+    member = actor_of(a_user(lab))
+    assert not [each for each in read_concerns(lab, member) if each.topic is Topic.KUBERNETES]
