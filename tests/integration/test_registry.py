@@ -1,6 +1,8 @@
 """The distribution's registry with TLS and a login, and what is put into it by digest."""
 
+import grp
 import json
+import os
 import shutil
 import subprocess
 import time
@@ -15,10 +17,14 @@ import yaml
 from cluster.domain.images import Image
 from tests.conftest import IS_CI
 from tests.ports import free_port
-from tests.unit.roles.rendering import render
+from tests.unit.roles.rendering import ROOT, render
 from worker.adapters.certificates import ensure_authority, ensure_certificate
+from worker.images import site as site_images
 from worker.images.archive import Setup, pack_layer, write_archive
+from worker.images.record import write_record
 from worker.images.registry import LOGIN, Registry, RegistryFailed
+from worker.images.site import Site
+from worker.images.storage import blob_file
 
 TOOLS = ("docker-registry", "htpasswd", "skopeo")
 STARTS_WITHIN = 60
@@ -109,6 +115,89 @@ def test_a_lost_layer_is_seen_and_put_back(ground: Ground) -> None:
     assert ground.registry.missing(ground.record) == [f"sha256:{layer.parent.name}"]
     ground.registry.push(ground.archive, ground.record)
     assert ground.registry.missing(ground.record) == []
+
+
+def layer_of(ground: Ground) -> Path:
+    """Its file in the registry's own folder."""
+    blobs = ground.storage.glob("docker/registry/v2/blobs/sha256/*/*/data")
+    return next(path for path in blobs if path.read_bytes()[:2] == b"\x1f\x8b")
+
+
+def a_site_of(ground: Ground) -> Site:
+    return Site(
+        registry=ground.registry,
+        variants=("cpu",),
+        cache=ground.archive.parent,
+        wheels=ground.archive.parent,
+        bundle=ground.archive.parent,
+        uv=Path("/bin/true"),
+        log=ground.archive.with_suffix(".log"),
+        storage=ground.storage,
+    )
+
+
+@pytest.fixture
+def offered(ground: Ground) -> Ground:
+    """As a bundle offers it."""
+    archive = ground.archive.rename(ground.archive.with_name("groundcrew-default-cpu.tar"))
+    write_record(archive, ground.record)
+    ground.registry.push(archive, ground.record)
+    return replace(ground, archive=archive)
+
+
+def test_a_layer_that_became_shorter_is_seen_and_put_back(offered: Ground) -> None:
+    """As where the disk was full or the power failed: the registry gives it out so, and takes no other in."""
+    layer = layer_of(offered)
+    whole = layer.read_bytes()
+    layer.write_bytes(whole[:-10])
+    assert site_images.missing(a_site_of(offered)) == ["groundcrew-default-cpu"]
+    assert site_images.push(a_site_of(offered))
+    assert layer.read_bytes() == whole and site_images.missing(a_site_of(offered)) == []
+
+
+@pytest.mark.parametrize("what", ["a layer", "the manifest"])
+def test_changed_bytes_are_put_back_by_the_repair(offered: Ground, what: str) -> None:
+    layer = layer_of(offered)
+    damaged = layer if what == "a layer" else blob_file(offered.storage, offered.record.digest)
+    whole = damaged.read_bytes()
+    damaged.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    site_images.push(a_site_of(offered), is_thorough=True)
+    assert damaged.read_bytes() == whole and site_images.missing(a_site_of(offered)) == []
+
+
+def test_a_certificate_of_the_sites_own_is_trusted_as_it_is(ground: Ground, tmp_path: Path) -> None:
+    """Without the authority that has signed it."""
+    (tmp_path / "own").mkdir()
+    chain = (tmp_path / "portal.pem").read_text()
+    leaf = chain[: chain.index("-----END CERTIFICATE-----")] + "-----END CERTIFICATE-----\n"
+    (tmp_path / "own" / "ca.crt").write_text(leaf)
+    assert replace(ground.registry, trust=tmp_path / "own").missing(ground.record) == [ground.record.digest]
+
+
+@pytest.mark.parametrize("group", ["root", "registry"])
+def test_a_login_that_the_registry_could_not_read_is_written_anew(tmp_path: Path, group: str) -> None:
+    """A run that was killed between the file and its owner has left one that only root reads."""
+    if os.geteuid() != 0 or shutil.which("htpasswd") is None:
+        (pytest.fail if IS_CI else pytest.skip)("wants root, and htpasswd")
+    tasks = yaml.safe_load((ROOT / "roles" / "registry" / "tasks" / "registry.yml").read_text())
+    (task,) = [task for task in tasks if task["name"] == "Let the password in"]
+    command = task["ansible.builtin.shell"]["cmd"].replace("docker-registry", "daemon")
+    (tmp_path / "password").write_text("0123abcd\n")
+    login = ["htpasswd", "-c", "-b", "-B", str(tmp_path / "htpasswd"), LOGIN, "0123abcd"]
+    subprocess.run(login, check=True, capture_output=True)
+    shutil.chown(tmp_path / "htpasswd", 0, "root" if group == "root" else "daemon")
+    (tmp_path / "htpasswd").chmod(0o640)
+
+    def let_in() -> str:
+        done = subprocess.run(
+            ["/bin/sh", "-c", command], cwd=tmp_path, check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    assert let_in() == ("written" if group == "root" else "")
+    found = (tmp_path / "htpasswd").stat()
+    assert (grp.getgrgid(found.st_gid).gr_name, found.st_mode & 0o777) == ("daemon", 0o640)
+    assert let_in() == "" and sorted(path.name for path in tmp_path.iterdir()) == ["htpasswd", "password"]
 
 
 def test_nobody_is_let_in_without_the_password(ground: Ground, tmp_path: Path) -> None:

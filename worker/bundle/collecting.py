@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+from cluster import words
 from worker.bundle import licences, wheels
 from worker.bundle.assembly import Assembly, licence_of_deb
 from worker.bundle.closure import Fetched, plain_name
@@ -85,7 +86,8 @@ def add_default_image(assembly: Assembly, shop: Workshop) -> None:
             read_variant("cpu"), cache / "images", Lines(), uv=Path(uv), log=shop.log, known=cache
         )
     except BuildFailed as failure:
-        raise CollectingFailed(f"the default image: {failure}\nAll of it is in {shop.log}") from failure
+        said = words.say(failure.code, failure.data, "en")
+        raise CollectingFailed(f"the default image: {said}\nAll of it is in {shop.log}") from failure
     record = read_record(archive)
     assert record is not None, "the record is written before the archive counts as built"
     for file, kind in ((archive, Kind.IMAGE), (record_path(archive), Kind.FILE)):

@@ -51,7 +51,7 @@ def build(
         return target
     cache.mkdir(mode=0o755, parents=True, exist_ok=True)
     log.parent.mkdir(parents=True, exist_ok=True)
-    with only_one(cache, report) as mark, _full_disk_named(cache, log):
+    with only_one(cache, report) as mark, full_disk_named(cache, log):
         if not is_ready(target):
             shop = install.Workshop(
                 description=description,
@@ -149,7 +149,7 @@ def _put_in_place(shop: install.Workshop, target: Path) -> None:
 
 
 @contextmanager
-def _full_disk_named(cache: Path, log: Path) -> Iterator[None]:
+def full_disk_named(cache: Path, log: Path) -> Iterator[None]:
     """A disk that fills up meanwhile is said in the same words as one that was full before."""
     try:
         yield

@@ -1,7 +1,7 @@
 """Builds the default image by hand, as root: ``python -m worker.images build --variant cpu --uv PATH``.
 
-`ensure`, `push` and `missing` do what the role and the repair of a site ask for, by its settings; each is safe to
-repeat and answers with one line of JSON.
+`ensure`, `push`, `restore` and `missing` do what the role and the repair of a site ask for, by its settings; each is
+safe to repeat and answers with one line of JSON. `restore` is a push that first reads all that the registry has.
 """
 
 import argparse
@@ -9,6 +9,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -70,21 +71,26 @@ def say_built(variant: Variant, chosen: argparse.Namespace) -> int:
         uv = Path(chosen.uv).absolute()
         print(build(variant, chosen.cache, Lines(), uv=uv, log=log, known=chosen.wheels))
     except BuildFailed as failure:
-        print(f"{type(failure).__name__}: {failure}", file=sys.stderr)
-        return 1
+        return complain(failure)
     return 0
 
 
 def say_done(verb: str, settings: Path) -> int:
     try:
         print(json.dumps(OF_A_SITE[verb](read_site(settings))))
-    except (BuildFailed, RegistryFailed, FileNotFoundError) as failure:
-        said = (
-            words.say(failure.code, failure.data, "en") if isinstance(failure, Unavailable) else str(failure)
-        )
-        print(said, file=sys.stderr)
+    except (BuildFailed, RegistryFailed, OSError) as failure:
+        return complain(failure)
+    except (KeyError, ValueError, tarfile.TarError) as failure:
+        # Settings or an archive that nobody of ours has written so.
+        print(f"{settings}, or what it names, is damaged: {failure!r}", file=sys.stderr)
         return 1
     return 0
+
+
+def complain(failure: Exception) -> int:
+    said = words.say(failure.code, failure.data, "en") if isinstance(failure, Unavailable) else str(failure)
+    print(said, file=sys.stderr)
+    return 1
 
 
 def ensure(site: Site) -> Answer:
@@ -95,6 +101,10 @@ def push(site: Site) -> Answer:
     return {"changed": site_images.push(site)}
 
 
+def restore(site: Site) -> Answer:
+    return {"changed": site_images.push(site, is_thorough=True)}
+
+
 def missing(site: Site) -> Answer:
     return {"missing": site_images.missing(site)}
 
@@ -103,7 +113,7 @@ def references(site: Site) -> Answer:
     return {record.variant: site.registry.reference(record) for _, record in site_images.archives(site)}
 
 
-OF_A_SITE = {"ensure": ensure, "push": push, "missing": missing, "references": references}
+OF_A_SITE = {"ensure": ensure, "push": push, "restore": restore, "missing": missing, "references": references}
 
 
 def lock(folder: Path, uv: str) -> int:

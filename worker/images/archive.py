@@ -6,6 +6,7 @@ https://github.com/opencontainers/image-spec/blob/v1.1.0/image-layout.md
 import gzip
 import hashlib
 import json
+import re
 import subprocess
 import tarfile
 from collections.abc import Mapping, Sequence
@@ -14,9 +15,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
+from worker.environments.wheels import flush_to_disk
+
 OCI = "application/vnd.oci.image"
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 CHUNK = 1 << 20
+DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 FAST = 1
 """gzip's level: a third more bytes than the best one in a fifth of its time."""
 
@@ -66,6 +70,23 @@ class Packed:
     digest: str
     size: int
     """Bytes that are pulled: layers and configuration."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A blob that a manifest names; `size` is bytes, None where nobody has said it."""
+
+    digest: str
+    size: int | None
+
+
+def parts_of(manifest: Mapping[str, Any]) -> list[Part]:
+    """Configuration and layers. Raises KeyError, ValueError for what is no manifest."""
+    parts = [Part(each["digest"], each["size"]) for each in (manifest["config"], *manifest["layers"])]
+    for part in parts:
+        if not DIGEST.fullmatch(part.digest):
+            raise ValueError(f"no digest: {part.digest}")
+    return parts
 
 
 def pack_layer(
@@ -131,6 +152,7 @@ def write_archive(layers: Sequence[Layer], setup: Setup, reference: str, target:
             add(archive, name, write_blob(folder, value).path, setup.made_at)
         for blob in (manifest, configuration, *(layer.blob for layer in layers)):
             add(archive, blob.member, blob.path, setup.made_at)
+    flush_to_disk(folder)
     partial.replace(target)
     size = configuration.size + sum(layer.blob.size for layer in layers)
     return Packed(manifest.digest, size)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from cluster.domain.images import Image, Part
-from worker.environments.build import only_one
+from worker.environments.build import full_disk_named, only_one
 from worker.environments.commands import PATH, Commands
 from worker.environments.errors import BuildFailed
 from worker.environments.machine import PYTHON, Machine, read_machine
@@ -20,7 +20,7 @@ from worker.images.archive import Layer, Packed, Setup, pack_layer, write_archiv
 from worker.images.description import PLACE, Variant, archive_path, inputs_digest
 from worker.images.record import read_record, write_record
 from worker.images.root import Root
-from worker.images.system import furnish, variables_of
+from worker.images.system import forget_the_build, furnish, variables_of
 
 OPT = "./opt"
 TOOLS = {"mmdebstrap": "mmdebstrap", "unshare": "util-linux", "ip": "iproute2"}
@@ -39,10 +39,11 @@ def build(variant: Variant, cache: Path, report: Report, *, uv: Path, log: Path,
         return target
     check(variant, cache)
     log.parent.mkdir(parents=True, exist_ok=True)
-    with only_one(cache, report) as mark:
+    with only_one(cache, report) as mark, full_disk_named(cache, log):
         if read_record(target) is None:
             folder = cache / f"{target.stem}.building"
-            shutil.rmtree(folder, ignore_errors=True)
+            if folder.exists():
+                shutil.rmtree(folder)
             folder.mkdir(mode=0o755)
             Build(variant, machine, cache, folder, Commands(log, mark), report).make(uv, known, target)
             shutil.rmtree(folder)
@@ -51,14 +52,14 @@ def build(variant: Variant, cache: Path, report: Report, *, uv: Path, log: Path,
 
 def check(variant: Variant, cache: Path) -> None:
     """Raises BuildFailed for what is missing before anything has begun."""
+    if os.geteuid() != 0:
+        raise BuildFailed("environment.needs_root", log="")
     cache.mkdir(mode=0o755, parents=True, exist_ok=True)
     check_python(variant.environment, PYTHON)
     missing = [package for program, package in TOOLS.items() if shutil.which(program, path=PATH) is None]
     if missing:
         raise tools_missing(missing)
     check_space(cache, variant.disk)
-    if os.geteuid() != 0:
-        raise BuildFailed("environment.needs_root", log="")
 
 
 class Build:
@@ -94,6 +95,7 @@ class Build:
         cuda.let_the_loader_find(self.root, self.step(Step.INSTALL))
         contents.verify(self.root, self.variant, self.variables, self.step(Step.VERIFY))
         found = contents.list_contents(self.root, self.variant, self.step(Step.CONTENTS))
+        forget_the_build(self.root.path)
         self.pack(found, target)
 
     def compile(self, house: python.Wheelhouse) -> Path:

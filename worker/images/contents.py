@@ -24,7 +24,7 @@ def verify(root: Root, variant: Variant, variables: Mapping[str, str], progress:
     has_nccl = variant.environment.compiled.variables.get("HOROVOD_GPU_OPERATIONS") == "NCCL"
     root.try_out(
         [f"{PLACE}/bin/python", "-I", "-B", "-c", TRY.format(nccl=has_nccl)],
-        variables={**variables, "OMPI_MCA_plm": "isolated"},
+        variables={**variables, "OMPI_MCA_plm": "isolated", "HOME": "/tmp"},
         on_tick=progress.tick,
         user=variant.user.number,
     )

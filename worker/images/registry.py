@@ -4,16 +4,19 @@ https://github.com/opencontainers/distribution-spec/blob/v1.1.0/spec.md
 """
 
 import base64
+import hashlib
 import http.client
 import json
 import os
 import ssl
 import subprocess
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.domain.errors import Unavailable
 from cluster.domain.images import Image
+from worker.images.archive import parts_of
 
 PATIENCE_SECONDS = 20
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -37,35 +40,52 @@ class Registry:
         return f"{self.address}/{image.name}@{image.digest}"
 
     def missing(self, image: Image) -> list[str]:
-        """The digests of what is not there any more, the manifest's first; empty where all stands."""
-        manifest = self.read(f"/v2/{image.name}/manifests/{image.digest}")
-        if manifest is None:
-            return [image.digest]
-        listed = json.loads(manifest)
-        parts = [part["digest"] for part in (listed["config"], *listed["layers"])]
-        return [digest for digest in parts if self.read(f"/v2/{image.name}/blobs/{digest}", "HEAD") is None]
+        """The digests of what is not there any more, or not in its length; empty where all stands.
 
-    def read(self, path: str, method: str = "GET") -> bytes | None:
+        Raises RegistryFailed.
+        """
+        manifest = self.read(f"/v2/{image.name}/manifests/{image.digest}")
+        if manifest is None or f"sha256:{hashlib.sha256(manifest).hexdigest()}" != image.digest:
+            return [image.digest]
+        parts = parts_of(json.loads(manifest))
+        return [part.digest for part in parts if self.length(image, part.digest) != part.size]
+
+    def length(self, image: Image, digest: str) -> int | None:
+        """Bytes of a blob as the registry would send them; None where it has none. Raises RegistryFailed."""
+        answer = self.ask(f"/v2/{image.name}/blobs/{digest}", "HEAD")
+        return None if answer is None else int(answer[0].getheader("Content-Length") or -1)
+
+    def read(self, path: str) -> bytes | None:
         """None where it has no such thing. Raises RegistryFailed."""
+        answer = self.ask(path, "GET")
+        return None if answer is None else answer[1]
+
+    def ask(self, path: str, method: str) -> tuple[http.client.HTTPResponse, bytes] | None:
         host, _, port = self.address.rpartition(":")
-        context = ssl.create_default_context(cafile=str(self.trust / "ca.crt"))
-        connection = http.client.HTTPSConnection(host, int(port), timeout=PATIENCE_SECONDS, context=context)
         headers = {"Accept": MANIFEST, "Authorization": f"Basic {self.login()}"}
         try:
-            connection.request(method, path, headers=headers)
-            answer = connection.getresponse()
-            body = answer.read()
+            connection = http.client.HTTPSConnection(
+                host, int(port), timeout=PATIENCE_SECONDS, context=self.context()
+            )
+            with closing(connection):
+                connection.request(method, path, headers=headers)
+                answer = connection.getresponse()
+                body = answer.read()
         except (OSError, http.client.HTTPException) as error:
             raise RegistryFailed("registry.failed", registry=self.address, line=str(error)[:300]) from error
-        finally:
-            connection.close()
         if answer.status == http.HTTPStatus.NOT_FOUND:
             return None
         if answer.status != http.HTTPStatus.OK:
             raise RegistryFailed(
                 "registry.failed", registry=self.address, line=f"{answer.status} {answer.reason}"
             )
-        return body
+        return answer, body
+
+    def context(self) -> ssl.SSLContext:
+        """A site's own certificate is trusted as it is, whoever has signed it: containerd and skopeo do so too."""
+        context = ssl.create_default_context(cafile=str(self.trust / "ca.crt"))
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        return context
 
     def login(self) -> str:
         """User and password as HTTP wants them."""

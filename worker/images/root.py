@@ -44,7 +44,11 @@ class Root:
     commands: Commands
 
     def make(self, system: System, packages: Sequence[str], tick: Tick) -> None:
-        """Takes a minute or two. Raises BuildFailed."""
+        """Takes a minute or two. Raises BuildFailed.
+
+        What is mounted below the folder meanwhile is seen by it alone: a build that is killed leaves the machine's own
+        /proc and /sys under no folder that the next one deletes.
+        """
         left_out = [f"--dpkgopt=path-exclude={pattern}" for pattern in system.left_out]
         options = [
             "--mode=root",
@@ -53,7 +57,10 @@ class Root:
             f"--include={','.join(packages)}",
         ]
         self.commands.run(
-            ["mmdebstrap", *options, *left_out, codename(), str(self.path), *read_sources()],
+            [
+                *("unshare", "--mount", "--", "mmdebstrap"),
+                *(*options, *left_out, codename(), str(self.path), *read_sources()),
+            ],
             variables={**network_variables(), "TMPDIR": str(self.workshop)},
             on_tick=tick,
         )

@@ -14,6 +14,7 @@ from worker.images.build import build
 from worker.images.description import VARIANTS, archive_path, read_variant
 from worker.images.record import read_record
 from worker.images.registry import Registry, RegistryFailed
+from worker.images.storage import discard_damaged
 
 SETTINGS = Path("/etc/groundcrew/registry/images.json")
 
@@ -30,6 +31,8 @@ class Site:
     """A bundle's folder of images; nothing is built where there is one."""
     uv: Path
     log: Path
+    storage: Path | None = None
+    """Where the registry keeps its files, on this machine."""
 
 
 def read_site(settings: Path = SETTINGS) -> Site:
@@ -46,6 +49,7 @@ def read_site(settings: Path = SETTINGS) -> Site:
         bundle=Path(read["bundle"]) if read["bundle"] else None,
         uv=Path(read["uv"]),
         log=Path(read["log"]),
+        storage=Path(read["storage"]) if read.get("storage") else None,
     )
 
 
@@ -81,9 +85,13 @@ def archives(site: Site) -> list[tuple[Path, Image]]:
     return found
 
 
-def push(site: Site) -> bool:
-    """What the registry lacks, by digest; whether anything was. Raises RegistryFailed."""
-    lacking = [(archive, record) for archive, record in archives(site) if site.registry.missing(record)]
+def push(site: Site, is_thorough: bool = False) -> bool:
+    """What the registry lacks or has damaged, by digest; whether anything was. Raises RegistryFailed."""
+    found = archives(site)
+    if site.storage is not None:
+        for archive, record in found:
+            discard_damaged(site.storage, archive, record, is_thorough)
+    lacking = [(archive, record) for archive, record in found if site.registry.missing(record)]
     for archive, record in lacking:
         site.registry.push(archive, record)
     return bool(lacking)

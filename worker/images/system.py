@@ -1,11 +1,14 @@
 """What an image's system is told: its user, its ssh, and where the Python environment is."""
 
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from worker.images.description import PLACE, User
 
+LOGIN = re.compile(r"://[^/@\s]+@")
+"""In an address: a name, often with a password."""
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 # As a plain user; the keys are those that the MPI operator mounts.
@@ -51,7 +54,6 @@ def furnish(root: Path, user: User, variables: Mapping[str, str]) -> None:
         shutil.chown(path, user.number, user.number)
     (root / "etc" / "ssh" / "ssh_config.d" / "groundcrew.conf").write_text(SSH.format(**vars(user)))
     (root / "run" / "sshd").mkdir(mode=0o755, exist_ok=True)
-    forget_the_build(root)
 
 
 def add_user(root: Path, user: User) -> None:
@@ -66,10 +68,16 @@ def add_user(root: Path, user: User) -> None:
 
 
 def forget_the_build(root: Path) -> None:
-    """Names, sources and logs of the building machine."""
+    """Names and logs of the building machine, the word by which it may ask for packages, and what was tried out."""
     for name in ("hostname", "resolv.conf", "machine-id"):
         (root / "etc" / name).unlink(missing_ok=True)
     (root / "etc" / "machine-id").touch()
     for log in (root / "var" / "log").rglob("*"):
         if log.is_file():
             log.unlink()
+    for place in ("tmp", "var/tmp"):
+        for left in (root / place).glob("*"):
+            shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
+    apt = root / "etc" / "apt"
+    for sources in (*apt.glob("sources.list"), *apt.glob("sources.list.d/*")):
+        sources.write_text(LOGIN.sub("://", sources.read_text()))

@@ -15,7 +15,7 @@ from cluster.domain.images import Image, Part
 from worker.images.archive import Packed, Setup, pack_layer, write_archive
 from worker.images.description import User
 from worker.images.record import read_record, write_record
-from worker.images.system import furnish, variables_of
+from worker.images.system import forget_the_build, furnish, variables_of
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SETUP = Setup("x86_64", AT, 1000, "/home/mpiuser", {"PATH": "/usr/bin"}, {"groundcrew.variant": "cpu"})
@@ -105,7 +105,7 @@ def test_an_image_without_its_record_or_its_archive_is_not_there(tmp_path: Path)
     assert read_record(archive) is None
 
 
-def test_no_key_and_no_name_of_the_building_machine_stays(
+def test_no_key_name_or_password_of_the_building_machine_stays(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shutil.chown", lambda *_: None)
@@ -115,12 +115,23 @@ def test_no_key_and_no_name_of_the_building_machine_stays(
         "var/log/dpkg.log",
         "run/x",
         "etc/machine-id",
+        "tmp/ompi.builder.1000/pid.22/contact.txt",
+        "var/tmp/pip.log",
     ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("builder")
+    (root / "etc/apt/sources.list.d").mkdir(parents=True)
+    (root / "etc/apt/sources.list").write_text("deb http://lab:secret@deb.example/debian bookworm main\n")
+    (root / "etc/apt/sources.list.d/own.sources").write_text("URIs: https://lab@deb.example/own\n")
+    (root / "tmp/link").symlink_to(root / "opt")
     furnish(root, MPIUSER, {"TF_USE_LEGACY_KERAS": "1"})
+    forget_the_build(root)
     left = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
     assert not left & {"etc/ssh/ssh_host_rsa_key", "var/log/dpkg.log", "etc/hostname"}
+    assert not [name for name in left if name.startswith(("tmp/", "var/tmp/"))]
+    assert (root / "opt/groundcrew/lib.py").exists()
+    assert (root / "etc/apt/sources.list").read_text() == "deb http://deb.example/debian bookworm main\n"
+    assert (root / "etc/apt/sources.list.d/own.sources").read_text() == "URIs: https://deb.example/own\n"
     assert (root / "etc/machine-id").read_text() == ""
     assert "mpiuser:x:1000:1000::/home/mpiuser:/bin/bash" in (root / "etc/passwd").read_text()
     assert "Port 2222" in (root / "home/mpiuser/.sshd_config").read_text()

@@ -1,16 +1,24 @@
 """What a site's settings say is done: from a bundle or built, and only what the registry lacks."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from cluster.domain.images import Image, Part
+from worker.environments.commands import Commands
 from worker.images import site as site_images
+from worker.images.__main__ import main
+from worker.images.archive import Setup, pack_layer, write_archive
+from worker.images.description import read_variant
 from worker.images.record import write_record
 from worker.images.registry import Registry, RegistryFailed
+from worker.images.root import Root
 from worker.images.site import Site, archives, ensure_archives, read_site
+from worker.images.storage import blob_file
 
 RECORD = Image(
     name="groundcrew-default",
@@ -69,6 +77,82 @@ def test_only_what_the_registry_lacks_is_pushed(tmp_path: Path, monkeypatch: pyt
     lacks.clear()
     assert site_images.push(site) is False and site_images.missing(site) == []
     assert pushed == ["cpu-1"]
+
+
+def test_what_the_registry_has_damaged_is_discarded_before_it_is_pushed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = tmp_path / "groundcrew-default-cpu.tar"
+    (tmp_path / "layers").mkdir()
+    (tmp_path / "layers/file").write_text("x = 1")
+    layer = pack_layer(tmp_path / "layers", ["file"], tmp_path, "a test")
+    setup = Setup("x86_64", RECORD.made_at, 1000, "/", {}, {})
+    made = write_archive([layer], setup, "groundcrew-default:cpu-1", archive)
+    record = replace(RECORD, digest=made.digest)
+    write_record(archive, record)
+    site = a_site(tmp_path, bundle=str(tmp_path), storage=str(tmp_path / "storage"))
+    manifest, kept = (blob_file(tmp_path / "storage", each) for each in (made.digest, layer.blob.digest))
+    for file, content in ((manifest, b"{}"), (kept, layer.blob.path.read_bytes())):
+        file.parent.mkdir(parents=True)
+        file.write_bytes(content)
+    monkeypatch.setattr(Registry, "missing", lambda *_: [made.digest])
+    monkeypatch.setattr(Registry, "push", lambda *_: None)
+    assert site_images.push(site)
+    assert not manifest.exists() and kept.exists()
+    kept.write_bytes(kept.read_bytes()[:-1] + b"?")
+    site_images.push(site)
+    assert kept.exists(), "of the same length: only who is thorough reads it"
+    site_images.push(site, is_thorough=True)
+    assert not kept.exists()
+    kept.write_bytes(b"cut")
+    site_images.push(site)
+    assert not kept.exists()
+
+
+def test_settings_of_an_earlier_version_have_no_place_of_the_registrys_files(tmp_path: Path) -> None:
+    assert a_site(tmp_path).storage is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [("{", "is damaged"), ("{}", "is damaged"), (None, "No such file")],
+)
+def test_settings_that_cannot_be_used_are_said_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], settings: str | None, said: str
+) -> None:
+    file = tmp_path / "images.json"
+    if settings is not None:
+        file.write_text(settings)
+    assert main(["missing", "--settings", str(file)]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line and str(file) in line
+
+
+def test_nobody_but_root_builds_and_is_told_so_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert main(["build", "--uv", "/bin/true", "--cache", str(tmp_path / "cache")]) == 1
+    assert "only root can build it" in capsys.readouterr().err
+    assert not (tmp_path / "cache").exists()
+
+
+def test_what_a_killed_build_leaves_mounted_is_nobodys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """mmdebstrap mounts /proc and /sys below its folder, and cannot take them away once it is killed."""
+    ran: list[list[str]] = []
+
+    class Recorded(Commands):
+        def run(self, command: Sequence[str | Path], **_: object) -> list[str]:  # type: ignore[override]
+            ran.append([str(word) for word in command])
+            return []
+
+    monkeypatch.setattr("worker.images.root.read_sources", lambda: [])
+    variant = read_variant("cpu")
+    root = Root(tmp_path / "root", tmp_path, Recorded(tmp_path / "log", "mark"))
+    root.make(variant.system, variant.system.packages, lambda: None)
+    assert ran[0][: ran[0].index("mmdebstrap")] == ["unshare", "--mount", "--"]
 
 
 def test_an_unknown_variant_is_named(tmp_path: Path) -> None:
