@@ -17,6 +17,7 @@ from portal import (
     headers,
     i18n,
     job_words,
+    kubernetes_health,
     look,
     node_trouble,
     permissions,
@@ -70,6 +71,7 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     saying.init_app(app)
     units.init_app(app)
     job_words.init_app(app)
+    kubernetes_health.init_app(app)
     node_trouble.init_app(app)
     uploads.init_app(app)
     runbook.init_app(app)

@@ -1,20 +1,19 @@
 """What is the case with a node that is not simply ready, and what would help: the open row and the page's head."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
 from flask import Flask, url_for
 from markupsafe import Markup
 
-from cluster.domain.people import Actor
+from cluster.domain.kube.remedies import REMEDIES
 from cluster.domain.states import NodeState
-from cluster.services.context import Cluster
 from cluster.services.nodes import NodeView
-from cluster.services.repair_catalogue import Entry, read_catalogue
-from portal.current import current_actor, current_cluster, read_once
-from portal.i18n import _, ago, duration, language, moment, now
-from portal.saying import word_for
+from portal.current import current_actor, current_cluster
+from portal.i18n import _, ago, duration, moment, now
+from portal.kubernetes_health import disagreements_of, seen_of
+from portal.repairs_offered import offer
+from portal.saying import say, word_for
 
 Line = tuple[str, str | Markup]
 FOR_SILENT_NODES = ("restart-worker-agent", "reconnect-node", "reboot-node")
@@ -52,7 +51,7 @@ def trouble_of(node: NodeView) -> Trouble | None:
         NodeState.DRAINING: draining,
         NodeState.NO_EXECUTOR: without_executor,
     }.get(node.state)
-    return make(node) if make else None
+    return make(node) if make else troubled_in_kubernetes(node)
 
 
 def title_of(node: NodeView) -> str:
@@ -117,6 +116,30 @@ def without_executor(node: NodeView) -> Trouble:
     )
 
 
+def troubled_in_kubernetes(node: NodeView) -> Trouble | None:
+    """Its agent is well, and Kubernetes does not use it, or does there what nobody has queued."""
+    seen, disagreements = seen_of(node), disagreements_of(node)
+    problem = seen.problem if seen else None
+    is_closed = seen is not None and not seen.is_open
+    if not (problem or disagreements or is_closed):
+        return None
+    remedies = REMEDIES.get(problem["code"], ()) if problem else REMEDIES["closed"] if is_closed else ()
+    told = (
+        say(problem["code"], problem["data"])
+        if problem
+        else _("It is closed in Kubernetes.")
+        if is_closed
+        else ""
+    )
+    return Trouble(
+        "caution",
+        _("%(name)s · in Kubernetes", name=node.name),
+        told,
+        [(_("Not of our queue"), disagreement) for disagreement in disagreements],
+        repairs=offer(remedies, node.id),
+    )
+
+
 def last_signal(node: NodeView) -> list[Line]:
     return [(_("Last signal"), f"{moment(node.heartbeat_at)} · {ago(node.heartbeat_at)}")]
 
@@ -147,18 +170,4 @@ def opens_again(node: NodeView) -> str | None:
 
 def offered(node: NodeView) -> list[tuple[str, str]]:
     """What this installation has for a node that does not report."""
-    if not current_actor().is_administrator:
-        return []
-    known = read_once(catalogue)
-    return [
-        (
-            known[name].repair.title.in_language(language()),
-            url_for("repairs.forecast", repair=name, nodes=node.id),
-        )
-        for name in FOR_SILENT_NODES
-        if name in known
-    ]
-
-
-def catalogue(cluster: Cluster, actor: Actor) -> Mapping[str, Entry]:
-    return read_catalogue(cluster)
+    return offer(FOR_SILENT_NODES, node.id)

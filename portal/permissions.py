@@ -151,6 +151,7 @@ RULES: dict[str, Rule] = {
     "api-docs.openapi_json": Rule.ANYONE,
     "api_nodes.Nodes": Rule.SIGNED_IN,
     "api_nodes.OneNode": Rule.SIGNED_IN,
+    "api_nodes.Kubernetes": Rule.ADMINISTRATOR,
     "api_nodes.Drain": Rule.ADMINISTRATOR,
     "api_nodes.Undrain": Rule.ADMINISTRATOR,
     "api_heartbeats.Heartbeats": Rule.NODE,

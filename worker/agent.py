@@ -17,11 +17,13 @@ import structlog
 from httpx import HTTPError
 from sqlalchemy.exc import DBAPIError
 
+from cluster.domain.kube.remedies import CERTIFICATES
 from cluster.domain.states import UnitKind, UnitState
 from cluster.services.context import Cluster
 from cluster.services.nodes import SeenUnit, record_heartbeat
 from cluster.settings import AgentSettings, Settings
 from worker.adapters import host
+from worker.adapters.control_certificates import read_ends
 from worker.adapters.nvml import Gpus, read_gpus
 from worker.adapters.portal import PortalApi
 from worker.wiring import open_cluster
@@ -74,6 +76,8 @@ def read_all_facts(storage: Path, gpus: Gpus) -> dict[str, Any]:
     facts = host.read_facts(storage) | {
         key: value for key, value in (("driver", gpus.driver), ("fabric", host.read_fabric())) if value
     }
+    if ends := read_ends():
+        facts[CERTIFICATES] = ends
     if gpus.is_hardware_there and gpus.problem:
         facts["driver_problem"] = gpus.problem
     return facts

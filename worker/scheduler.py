@@ -25,6 +25,7 @@ from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
 from cluster.services.dropped_operations import sweep_operations
 from cluster.services.executor_silence import note_silence
+from cluster.services.kubernetes import forget_standing
 from cluster.services.leases import Held, LeaseLost, hold_lease, release_lease
 from cluster.services.pulse import tell_pulse
 from cluster.services.queue_totals import refresh_totals
@@ -146,6 +147,8 @@ class Scheduler:
             self.renewed_at = time.monotonic()
             if self.held and not had:
                 log.info("scheduling", fence=self.held.fence)
+                if self.kubernetes is None:
+                    forget_standing(self.cluster, self.held)
         return self.held
 
     def tick(self) -> int:

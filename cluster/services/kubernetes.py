@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from cluster.domain.kube.standing import Standing, is_news, parse_standing, to_data
 from cluster.domain.kube.tenancies import Tenancy, tenancy_of
@@ -22,8 +22,6 @@ OURSELVES = Actor(0, "groundcrew")
 
 def read_standing(cluster: Cluster) -> Standing | None:
     """None where jobs do not run on Kubernetes, or it was never looked at."""
-    if cluster.settings.executor != "kubernetes":
-        return None
     with cluster.store.read() as session:
         fact = session.get(Fact, STANDING)
     return parse_standing(fact.value) if fact else None
@@ -39,6 +37,16 @@ def note_standing(cluster: Cluster, held: Held, standing: Standing) -> bool:
     if is_new:
         cluster.bell.ring("nodes", 0)
     return is_new
+
+
+def forget_standing(cluster: Cluster, held: Held) -> None:
+    """Jobs do not run there, or no longer. Raises LeaseLost."""
+    if read_standing(cluster) is None:
+        return
+    with cluster.store.write() as session:
+        check_lease(session, held)
+        session.execute(delete(Fact).where(Fact.name == STANDING))
+    cluster.bell.ring("nodes", 0)
 
 
 def list_tenancies(cluster: Cluster) -> list[Tenancy]:

@@ -8,9 +8,10 @@ from cluster import words
 from cluster.services import nodes
 from cluster.services.drains import RunningThere
 from portal.api.blueprint import ApiBlueprint
-from portal.api.schemas import DrainBody, NodeAnswer, NodeList, OneNodeAnswer
+from portal.api.schemas import DrainBody, KubernetesAnswer, NodeAnswer, NodeList, OneNodeAnswer
 from portal.current import current_actor, current_cluster
 from portal.i18n import language
+from portal.kubernetes_health import HealthLine, cluster_health, node_health
 from portal.node_trouble import trouble_of
 
 blueprint = ApiBlueprint("nodes", "Nodes with their units.")
@@ -23,6 +24,22 @@ class Nodes(MethodView):
         """All nodes, by name."""
         views = nodes.unit_map(current_cluster(), current_actor())
         return {"items": [describe(view) for view in views]}
+
+
+@blueprint.route("/kubernetes")
+class Kubernetes(MethodView):
+    @blueprint.response(200, KubernetesAnswer)
+    def get(self) -> dict[str, Any]:
+        """How Kubernetes stands, and where it does otherwise than the queue decided. For administrators."""
+        health = cluster_health()
+        standing = health.standing if health else None
+        return {
+            "seen_at": standing.at if standing else None,
+            "silent_since": standing.silent_since if standing else None,
+            "parts": [describe_line(line) for line in health.operators] if health else [],
+            "disagreements": health.disagreements if health else [],
+            "disagreements_ever": standing.seen if standing else 0,
+        }
 
 
 @blueprint.route("/<int:node_id>")
@@ -66,10 +83,20 @@ def describe(view: nodes.NodeView) -> dict[str, Any]:
         "state_word": words.word("state.node", view.state.value, language()),
         "reason": trouble.sentence if trouble else None,
         "drain_reason": view.node.drain_reason or None,
+        "kubernetes": [describe_line(line) for line in node_health(view)],
         "units": len(view.units),
         "units_free": sum(unit.is_free for unit in view.units),
         "unit_kind": view.kind.value,
         "heartbeat_at": view.heartbeat_at,
+    }
+
+
+def describe_line(line: HealthLine) -> dict[str, Any]:
+    return {
+        "what": line.what,
+        "state": line.kind,
+        "answer": line.answer,
+        "repairs": [title for title, _ in line.repairs],
     }
 
 

@@ -239,6 +239,23 @@ class DatasetList(Answer):
     items = fields.List(fields.Nested(DatasetAnswer), required=True)
 
 
+class HealthAnswer(Answer):
+    what = fields.String(required=True)
+    state = fields.String(required=True)
+    answer = fields.String(required=True)
+    repairs = fields.List(fields.String())
+
+
+class KubernetesAnswer(Answer):
+    """As the scheduler saw it last; without an executor on Kubernetes `seen_at` is null and the rest is empty."""
+
+    seen_at = fields.AwareDateTime(allow_none=True)
+    silent_since = fields.AwareDateTime(allow_none=True)
+    parts = fields.List(fields.Nested(HealthAnswer))
+    disagreements = fields.List(fields.String())
+    disagreements_ever = fields.Integer()
+
+
 class NodeAnswer(Answer):
     id = fields.Integer(required=True)
     name = fields.String(required=True)
@@ -248,6 +265,8 @@ class NodeAnswer(Answer):
     units_free = fields.Integer(required=True)
     reason = fields.String(allow_none=True)
     drain_reason = fields.String(allow_none=True)
+    kubernetes = fields.List(fields.Nested(HealthAnswer))
+    """How Kubernetes sees it; empty where it has nothing to do with the node."""
     unit_kind = fields.String(required=True)
     heartbeat_at = fields.AwareDateTime(allow_none=True)
 

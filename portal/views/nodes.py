@@ -14,6 +14,7 @@ from portal import forms
 from portal.attention import engine_lines
 from portal.current import current_actor, current_cluster, is_fragment
 from portal.i18n import _, language, number
+from portal.kubernetes_health import is_used_by_kubernetes
 from portal.unit_bars import node_bars
 
 blueprint = Blueprint("nodes", __name__)
@@ -34,7 +35,7 @@ def index() -> ResponseReturnValue:
     found = nodes.unit_map(current_cluster(), current_actor())
     asked_state = request.args.get("state", "")
     shown = [node for node in found if asked_state in ("", node.state.value)]
-    shown.sort(key=lambda node: (TROUBLE_FIRST.index(node.state), not broken_units(node), node.name))
+    shown.sort(key=lambda node: (TROUBLE_FIRST.index(node.state), is_well(node), node.name))
     return render_template(
         "nodes/_list.html" if is_fragment() else "nodes/list.html",
         nodes=shown,
@@ -42,6 +43,10 @@ def index() -> ResponseReturnValue:
         asked_state=asked_state,
         engine=list(engine_lines()),
     )
+
+
+def is_well(node: NodeView) -> bool:
+    return not broken_units(node) and is_used_by_kubernetes(node)
 
 
 @blueprint.get("/nodes/<int:node_id>")

@@ -103,6 +103,7 @@ NO_PAGES = {
     "api_queue.TheQueue",
     "api_nodes.Nodes",
     "api_nodes.OneNode",
+    "api_nodes.Kubernetes",
     "api_repairs.Repairs",
     "api_repairs.OneRepair",
     "api_repairs.OneRun",

@@ -1,7 +1,6 @@
 """One turn of the watch beside the scheduler, at a real API server: workspaces kept, strangers named, silence borne."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -25,13 +24,13 @@ HERE = "watched"
 
 
 @pytest.fixture
-def lab(light_cluster: Cluster, server: ApiServer) -> Cluster:
-    """Its workspace has a number that no other test's has: they share the server."""
-    return replace(light_cluster, settings=replace(light_cluster.settings, executor="kubernetes"))
+def lab(light_cluster: Cluster) -> Cluster:
+    return light_cluster
 
 
 @pytest.fixture
 def speech(lab: Cluster) -> Workspace:
+    """With a number that no other test's has: they share the server."""
     return a_workspace(lab, units=4, name="speech", id=9000 + free_port())
 
 

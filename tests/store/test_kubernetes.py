@@ -27,57 +27,56 @@ STRANGER = Disagreement(
 
 
 @pytest.fixture
-def lab(cluster: Cluster) -> Cluster:
-    return replace(cluster, settings=replace(cluster.settings, executor="kubernetes"))
-
-
-@pytest.fixture
-def held(lab: Cluster) -> Held:
-    lease = hold_lease(lab, "scheduler", "me", timedelta(days=30))
+def held(cluster: Cluster) -> Held:
+    lease = hold_lease(cluster, "scheduler", "me", timedelta(days=30))
     assert lease is not None
     return lease
 
 
-def test_what_was_seen_is_read_as_it_was(lab: Cluster, held: Held) -> None:
-    assert kubernetes.read_standing(lab) is None
-    standing = Standing(lab.clock(), (NodeStanding("gpu07", True, True),), disagreements=(STRANGER,), seen=1)
-    assert kubernetes.note_standing(lab, held, standing)
-    assert kubernetes.read_standing(lab) == standing
+def test_what_was_seen_is_read_as_it_was(cluster: Cluster, held: Held) -> None:
+    assert kubernetes.read_standing(cluster) is None
+    standing = Standing(
+        cluster.clock(), (NodeStanding("gpu07", True, True),), disagreements=(STRANGER,), seen=1
+    )
+    assert kubernetes.note_standing(cluster, held, standing)
+    assert kubernetes.read_standing(cluster) == standing
 
 
-def test_only_news_rings(lab: Cluster, held: Held, bell: RecordingBell) -> None:
-    kubernetes.note_standing(lab, held, Standing(lab.clock()))
+def test_only_news_rings(cluster: Cluster, held: Held, bell: RecordingBell) -> None:
+    kubernetes.note_standing(cluster, held, Standing(cluster.clock()))
     rung = len(bell.rung)
-    assert not kubernetes.note_standing(lab, held, Standing(lab.clock() + timedelta(seconds=10)))
+    assert not kubernetes.note_standing(cluster, held, Standing(cluster.clock() + timedelta(seconds=10)))
     assert len(bell.rung) == rung
-    assert kubernetes.note_standing(lab, held, Standing(lab.clock(), disagreements=(STRANGER,)))
+    assert kubernetes.note_standing(cluster, held, Standing(cluster.clock(), disagreements=(STRANGER,)))
     assert len(bell.rung) == rung + 1
 
 
-def test_who_has_lost_the_lease_writes_nothing(lab: Cluster, held: Held) -> None:
+def test_who_has_lost_the_lease_writes_nothing(cluster: Cluster, held: Held) -> None:
     stale = replace(held, fence=held.fence - 1)
     with pytest.raises(LeaseLost):
-        kubernetes.note_standing(lab, stale, Standing(lab.clock()))
+        kubernetes.note_standing(cluster, stale, Standing(cluster.clock()))
     with pytest.raises(LeaseLost):
-        kubernetes.note_put_right(lab, stale, [(1, "workspace.put_right", {})])
-    assert kubernetes.read_standing(lab) is None
-
-
-def test_another_executor_shows_nothing_of_an_older_one(lab: Cluster, cluster: Cluster, held: Held) -> None:
-    kubernetes.note_standing(lab, held, Standing(lab.clock(), disagreements=(STRANGER,)))
+        kubernetes.note_put_right(cluster, stale, [(1, "workspace.put_right", {})])
     assert kubernetes.read_standing(cluster) is None
 
 
-def test_workspaces_have_their_units_for_their_term_alone(lab: Cluster) -> None:
-    today = lab.clock().date()
+def test_another_executor_forgets_what_was_seen(cluster: Cluster, held: Held) -> None:
+    kubernetes.note_standing(cluster, held, Standing(cluster.clock(), disagreements=(STRANGER,)))
+    kubernetes.forget_standing(cluster, held)
+    kubernetes.forget_standing(cluster, held)
+    assert kubernetes.read_standing(cluster) is None
+
+
+def test_workspaces_have_their_units_for_their_term_alone(cluster: Cluster) -> None:
+    today = cluster.clock().date()
     days = {"before": (5, 9), "now": (-1, 9), "after": (-9, -1)}
     made = {
         name: a_workspace(
-            lab, units=4, name=name, starts_on=today + timedelta(first), ends_on=today + timedelta(last)
+            cluster, units=4, name=name, starts_on=today + timedelta(first), ends_on=today + timedelta(last)
         ).id
         for name, (first, last) in days.items()
     }
-    assert kubernetes.list_tenancies(lab) == [
+    assert kubernetes.list_tenancies(cluster) == [
         Tenancy(made["before"], "before", 0, False),
         Tenancy(made["now"], "now", 4, True),
         Tenancy(made["after"], "after", 0, False),
@@ -85,72 +84,74 @@ def test_workspaces_have_their_units_for_their_term_alone(lab: Cluster) -> None:
     assert date.fromisoformat("2026-01-01") < today
 
 
-def test_what_was_changed_by_hand_stands_in_the_access_log(lab: Cluster, held: Held) -> None:
+def test_what_was_changed_by_hand_stands_in_the_access_log(cluster: Cluster, held: Held) -> None:
     difference = {"path": "spec hard requests.nvidia.com/gpu", "found": "400", "wanted": "4"}
     data = {
         "object": "ResourceQuota gc-workspace-3/term",
         "differences": [difference],
         "by": ["kubectl-edit"],
     }
-    kubernetes.note_put_right(lab, held, [(3, "workspace.put_right", data)])
-    (entry,) = audit.list_entries(lab, actor_of(an_administrator(lab)), action="workspace.put_right")
+    kubernetes.note_put_right(cluster, held, [(3, "workspace.put_right", data)])
+    (entry,) = audit.list_entries(cluster, actor_of(an_administrator(cluster)), action="workspace.put_right")
     assert (entry.actor_name, entry.object_id, entry.data) == ("groundcrew", 3, data)
 
 
-def test_units_that_shims_report_are_read_from_the_handles_of_running_attempts(lab: Cluster) -> None:
-    node = a_node(lab, 2)
-    training = a_training(lab, a_workspace(lab))
-    job, other = a_job(lab, training), a_job(lab, training)
-    first, _ = holding(lab, job, node.units[:1]), holding(lab, other, node.units[1:])
-    with lab.store.write() as session:
+def test_units_that_shims_report_are_read_from_the_handles_of_running_attempts(cluster: Cluster) -> None:
+    node = a_node(cluster, 2)
+    training = a_training(cluster, a_workspace(cluster))
+    job, other = a_job(cluster, training), a_job(cluster, training)
+    first, _ = holding(cluster, job, node.units[:1]), holding(cluster, other, node.units[1:])
+    with cluster.store.write() as session:
         session.get_one(Attempt, first.id).handle = {"uid": "x", "gpus": ["GPU-a"]}
-    assert kubernetes.reported_units(lab) == {job.id: ["GPU-a"]}
+    assert kubernetes.reported_units(cluster) == {job.id: ["GPU-a"]}
 
 
 def concerns(
-    lab: Cluster, *found: Disagreement, **more: tuple[object, ...]
+    cluster: Cluster, *found: Disagreement, **more: tuple[object, ...]
 ) -> list[tuple[Urgency, Topic, str, object]]:
-    held = hold_lease(lab, "scheduler", "me", timedelta(days=30))
+    held = hold_lease(cluster, "scheduler", "me", timedelta(days=30))
     assert held
-    kubernetes.note_standing(lab, held, Standing(lab.clock(), disagreements=found, **more))  # type: ignore[arg-type]
-    chief = actor_of(an_administrator(lab))
-    return [(each.urgency, each.topic, each.code, each.subject) for each in read_concerns(lab, chief)]
+    kubernetes.note_standing(cluster, held, Standing(cluster.clock(), disagreements=found, **more))  # type: ignore[arg-type]
+    chief = actor_of(an_administrator(cluster))
+    return [(each.urgency, each.topic, each.code, each.subject) for each in read_concerns(cluster, chief)]
 
 
-def test_an_administrator_is_told_of_a_strangers_pod_by_its_name(lab: Cluster) -> None:
+def test_an_administrator_is_told_of_a_strangers_pod_by_its_name(cluster: Cluster) -> None:
     expected = (Urgency.CAUTION, Topic.KUBERNETES, "disagreement.stranger", "default/trainer")
-    assert expected in concerns(lab, STRANGER)
+    assert expected in concerns(cluster, STRANGER)
 
 
-def test_two_jobs_on_one_unit_are_graver(lab: Cluster) -> None:
+def test_two_jobs_on_one_unit_are_graver(cluster: Cluster) -> None:
     alarm = Disagreement(
         "disagreement.unit_twice", "GPU-a", data={"unit": "GPU-a", "jobs": ["job-7", "job-8"]}
     )
-    found = concerns(lab, STRANGER, alarm)
+    found = concerns(cluster, STRANGER, alarm)
     codes = [code for _, _, code, _ in found]
     assert codes.index("disagreement.unit_twice") < codes.index("disagreement.stranger")
 
 
-def test_of_many_of_a_kind_three_are_shown(lab: Cluster) -> None:
+def test_of_many_of_a_kind_three_are_shown(cluster: Cluster) -> None:
     many = [replace(STRANGER, subject=f"default/{number}") for number in range(9)]
-    assert len([each for each in concerns(lab, *many) if each[2] == "disagreement.stranger"]) == 3
+    assert len([each for each in concerns(cluster, *many) if each[2] == "disagreement.stranger"]) == 3
 
 
-def test_a_node_that_kubernetes_does_not_use_leads_to_its_page(lab: Cluster) -> None:
-    node = a_node(lab, 2, name="GPU07")
+def test_a_node_that_kubernetes_does_not_use_leads_to_its_page(cluster: Cluster) -> None:
+    node = a_node(cluster, 2, name="GPU07")
     problem = {"code": "kubernetes.engine_down", "data": {"node": "gpu07"}}
     standing = (
         NodeStanding("gpu07", False, True, problem=problem),
         NodeStanding("other", True, True, pressures=("disk",)),
     )
-    found = concerns(lab, nodes=standing)
+    found = concerns(cluster, nodes=standing)
     assert (Urgency.UNREACHABLE, Topic.NODE, "attention.kubernetes_node", node.id) in found
     assert (Urgency.CAUTION, Topic.KUBERNETES, "attention.node_pressed", "other") in found
 
 
-def test_an_operator_that_is_not_whole_is_told(lab: Cluster) -> None:
+def test_an_operator_that_is_not_whole_is_told(cluster: Cluster) -> None:
     operators = (OperatorStanding("kueue-system/kueue", 0, 1), OperatorStanding("mpi-operator/mpi", 1, 1))
-    told = [each for each in concerns(lab, operators=operators) if each[2] == "attention.operator_not_whole"]
+    told = [
+        each for each in concerns(cluster, operators=operators) if each[2] == "attention.operator_not_whole"
+    ]
     assert [each[3] for each in told] == ["kueue-system/kueue"]
 
 
@@ -169,7 +170,7 @@ def test_certificates_are_told_of_a_month_before_their_end(
     assert [each for each in told if each.startswith("attention.certificate")] == ([code] if code else [])
 
 
-def test_nobody_else_is_told(lab: Cluster) -> None:
-    concerns(lab, STRANGER)
-    member = actor_of(a_user(lab))
-    assert not [each for each in read_concerns(lab, member) if each.topic is Topic.KUBERNETES]
+def test_nobody_else_is_told(cluster: Cluster) -> None:
+    concerns(cluster, STRANGER)
+    member = actor_of(a_user(cluster))
+    assert not [each for each in read_concerns(cluster, member) if each.topic is Topic.KUBERNETES]

@@ -1,0 +1,143 @@
+"""How Kubernetes sees a node, and how its own parts stand: lines with the repair beside each, for the nodes' pages.
+
+Read from what the scheduler wrote down last; the portal never asks Kubernetes itself.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from flask import Flask
+
+from cluster.domain.kube.remedies import CERTIFICATES_SOON_DAYS, REMEDIES, soonest_end
+from cluster.domain.kube.standing import NodeStanding, OperatorStanding, Standing
+from cluster.domain.people import Actor
+from cluster.services.context import Cluster
+from cluster.services.kubernetes import read_standing
+from cluster.services.nodes import NodeView
+from portal.current import current_actor, read_once
+from portal.i18n import _, ngettext, now
+from portal.repairs_offered import offer
+from portal.saying import say, word_for
+
+Repairs = list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class HealthLine:
+    """`kind` is a state of the macros; `repairs` are titles and forecasts, for who may ask for them."""
+
+    what: str
+    kind: str
+    answer: str
+    repairs: Repairs = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class ClusterHealth:
+    standing: Standing
+    operators: list[HealthLine]
+    disagreements: list[str]
+    repairs: Repairs
+    """For an API server that does not answer."""
+
+    @property
+    def whole(self) -> int:
+        return sum(each.is_whole for each in self.standing.operators)
+
+
+def init_app(app: Flask) -> None:
+    app.add_template_global(node_health)
+    app.add_template_global(cluster_health)
+    app.add_template_global(is_used_by_kubernetes)
+
+
+def standing_once(cluster: Cluster, actor: Actor) -> Standing | None:
+    return read_standing(cluster)
+
+
+def seen_of(node: NodeView) -> NodeStanding | None:
+    standing = read_once(standing_once)
+    return standing.node(node.name) if standing else None
+
+
+def is_used_by_kubernetes(node: NodeView) -> bool:
+    """Also where nothing is known of it, or Kubernetes is not used at all."""
+    seen = seen_of(node)
+    return seen is None or (seen.is_ready and seen.is_open)
+
+
+def cluster_health() -> ClusterHealth | None:
+    """None for everybody but administrators, and where jobs do not run on Kubernetes."""
+    standing = read_once(standing_once)
+    if standing is None or not current_actor().is_administrator:
+        return None
+    return ClusterHealth(
+        standing,
+        [operator_line(each) for each in standing.operators],
+        [say(each.code, each.data) for each in standing.disagreements],
+        offer(REMEDIES["silent"]) if standing.silent_since else [],
+    )
+
+
+def operator_line(operator: OperatorStanding) -> HealthLine:
+    pods = ngettext("%(num)d pod", "%(num)d pods", operator.wanted)
+    if operator.is_whole:
+        return HealthLine(operator.name, "ready", pods)
+    told = _("%(ready)s of %(pods)s ready", ready=operator.ready, pods=pods)
+    return HealthLine(operator.name, "broken", told, offer(REMEDIES["operator"]))
+
+
+def node_health(node: NodeView) -> list[HealthLine]:
+    """Empty where Kubernetes has nothing to do with the node."""
+    seen = seen_of(node)
+    lines = [*kubelet_lines(node, seen), *own_lines(seen)] if seen else []
+    return [*lines, *certificate_lines(node)]
+
+
+def kubelet_lines(node: NodeView, seen: NodeStanding) -> Iterator[HealthLine]:
+    if seen.problem is None:
+        yield HealthLine("Kubelet", "ready", _("Reports · %(version)s", version=seen.kubelet or "–"))
+        yield HealthLine(_("Container engine"), "ready", seen.engine.replace("://", " ") or "–")
+        return
+    code = seen.problem["code"]
+    yield HealthLine(
+        "Kubelet",
+        "unreachable" if code == "kubernetes.node_silent" else "caution",
+        say(code, seen.problem["data"]),
+        offer(REMEDIES.get(code, ()), node.id),
+    )
+
+
+def own_lines(seen: NodeStanding) -> Iterator[HealthLine]:
+    short = [word_for("kubernetes.resource", name) for name in seen.pressures]
+    remedies = [name for pressure in seen.pressures for name in REMEDIES.get(f"pressure.{pressure}", ())]
+    kind = "caution" if short else "ready"
+    yield HealthLine(_("Runs short of"), kind, ", ".join(short) or _("nothing"), offer(remedies))
+    if seen.is_open:
+        yield HealthLine(_("Takes pods"), "ready", _("yes"))
+    else:
+        yield HealthLine(_("Takes pods"), "draining", _("Closed in Kubernetes"))
+    yield HealthLine(_("GPUs offered to pods"), "ready", str(seen.units))
+
+
+def certificate_lines(node: NodeView) -> Iterator[HealthLine]:
+    soonest = soonest_end(node.facts, now())
+    if soonest is None:
+        return
+    name, days = soonest
+    kind = "ready" if days >= CERTIFICATES_SOON_DAYS else "caution" if days >= 0 else "broken"
+    if days >= 0:
+        left = ngettext("%(num)d day", "%(num)d days", days)
+        told = _("%(name)s ends first, in %(left)s", name=name, left=left)
+    else:
+        told = _("%(name)s has ended", name=name)
+    repairs = [] if kind == "ready" else offer(REMEDIES["certificates"], node.id)
+    yield HealthLine(_("Certificates"), kind, told, repairs)
+
+
+def disagreements_of(node: NodeView) -> list[str]:
+    """Of pods on this node, for administrators: their names are not everybody's."""
+    standing = read_once(standing_once)
+    if standing is None or not current_actor().is_administrator:
+        return []
+    return [say(each.code, each.data) for each in standing.of_node(node.name)]
