@@ -1,7 +1,7 @@
 # What a person types. Everything begins with the distribution's own Python; see docs/install/one-machine.md.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help up down status reset restore support console audit ansible test test-all test-hosts test-repairs test-kube bench bench-backups crash sure bundle lock python
+.PHONY: help up down status reset restore support console audit ansible test test-all test-hosts test-repairs test-servers test-kube bench bench-backups crash sure bundle lock python
 
 CLEAN := env -u PYTHONPATH -u PYTHONHOME -u VIRTUAL_ENV
 BOOTSTRAP := $(CLEAN) /usr/bin/python3 -B -m worker.embedded.bootstrap
@@ -53,13 +53,16 @@ test: python  ## everything that a change must pass
 	@$(BOOTSTRAP) with-test-machine python -m tests.run all
 
 test-all: python  ## that, the long cases, a newcomer on a bare machine, site.yml on hosts; writes docs/measurements
-	@$(BOOTSTRAP) with-test-machine python -m tests.run --whole all hosts hosts/appliance repairs hosts/kube
+	@$(BOOTSTRAP) with-test-machine python -m tests.run --whole all hosts servers hosts/kube
 
 test-hosts: python  ## site.yml on bare systemd hosts (containers; needs root)
 	@$(BOOTSTRAP) with-test-machine python -m tests.run hosts/appliance
 
 test-repairs: python  ## each repair of servers on a host that was broken for it (containers; needs root)
 	@$(BOOTSTRAP) with-test-machine python -m tests.run repairs
+
+test-servers: python  ## both of these with one installation: hosts, and then the repairs of what stands on one of them
+	@$(BOOTSTRAP) with-test-machine python -m tests.run servers
 
 test-kube: python  ## Kubernetes from an offline bundle on three hosts without a way out (root; compiles it once: 1.5 h)
 	@GROUNDCREW_BUILD_KUBERNETES=1 $(BOOTSTRAP) with-test-machine python -m tests.run hosts/kube

@@ -36,9 +36,11 @@ ALL = (
 
 NEWCOMER = Part("hosts", ("hosts",), without=("hosts/appliance", "hosts/kube"))
 MENDED = "hosts/appliance/test_repairs.py"
-HOSTS = Part("hosts/appliance", ("hosts/appliance",), without=(MENDED,), deal="loadfile", trains=True)
+HOSTS = Part("hosts/appliance", ("hosts/appliance",), without=(MENDED,), deal="loadgroup", trains=True)
 """The hosts are lent the wheels of this machine, which the environment's building leaves behind."""
 REPAIRS = Part("repairs", (MENDED,), trains=True)
+SERVERS = Part("servers", ("hosts/appliance",), deal="loadgroup", trains=True)
+"""Both: what is broken and mended is the host that has installed itself before."""
 KUBE = Part("hosts/kube", ("hosts/kube",), trains=True)
 """Three hosts for all of its files; where the binaries of Kubernetes are not built it says so and passes."""
 
@@ -47,5 +49,5 @@ def find(name: str) -> list[Part]:
     """`all`, one of its parts, or any other folder below tests/."""
     if name == "all":
         return list(ALL)
-    known = (*ALL, NEWCOMER, HOSTS, REPAIRS, KUBE)
+    known = (*ALL, NEWCOMER, HOSTS, REPAIRS, SERVERS, KUBE)
     return [next((part for part in known if part.name == name), Part(name, (name,)))]

@@ -1,23 +1,24 @@
-"""A testbed per test module, and Ansible as a person calls it."""
+"""A testbed per test module, one host that several share, and which worker plays what."""
 
 import os
-import re
 import subprocess
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.browser.conftest import browser as browser
-from tests.engine import command_line
 from tests.hosts.appliance.host_image import ensure_image
-from tests.hosts.appliance.testbed import Host, Testbed, testbed
+from tests.hosts.appliance.one_host import SHARED_BY
+from tests.hosts.appliance.one_host import own_host as own_host
+from tests.hosts.appliance.one_host import self_installed as self_installed
+from tests.hosts.appliance.playing import CACHE as CACHE
+from tests.hosts.appliance.playing import COSTS, play
+from tests.hosts.appliance.playing import ROOT as ROOT
+from tests.hosts.appliance.playing import Played as Played
+from tests.hosts.appliance.playing import note as note
+from tests.hosts.appliance.testbed import Testbed, testbed
 
-ROOT = Path(__file__).resolve().parents[3]
-CACHE = Path("/var/cache/groundcrew")
-RECAP = re.compile(r"^(\S+)\s+: ok=(\d+)\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.M)
 UNITS_OF_THE_MASTER = (
     "portal",
     "stream",
@@ -30,47 +31,8 @@ UNITS_OF_THE_MASTER = (
 )
 """Behind groundcrew-."""
 
-COSTS = ROOT / "tests" / "output" / "hosts.txt"
-"""What each run of site.yml has cost, a line each, printed when the tests have ended; workers share the file."""
-
-RunSite = Callable[..., "Played"]
-
-
-@dataclass(frozen=True)
-class Played:
-    """One run of ansible-playbook; `changed` and `failed` by host, seconds of wall time."""
-
-    code: int
-    output: str
-    seconds: float
-
-    @property
-    def changed(self) -> dict[str, int]:
-        return {host: int(changed) for host, _, changed, _, _ in RECAP.findall(self.output)}
-
-    @property
-    def tasks(self) -> int:
-        """Tasks times hosts, those that were well and those that changed something."""
-        return sum(int(ok) for _, ok, _, _, _ in RECAP.findall(self.output))
-
-    def must_succeed(self) -> "Played":
-        assert self.code == 0, self.output[-6000:]
-        return self
-
-    @property
-    def task_names(self) -> list[str]:
-        """In the order in which they were begun, those of handlers left out."""
-        return re.findall(r"^TASK \[(.*?)\] \*", self.output, re.M)
-
-    def changed_tasks(self, host: str = "") -> list[str]:
-        """Names of the tasks that changed something, on one host or on any."""
-        found, name = [], ""
-        for line in self.output.splitlines():
-            if line.startswith(("TASK [", "RUNNING HANDLER [")):
-                name = line.partition("[")[2].partition("]")[0]
-            if line.startswith(f"changed: [{host}"):
-                found.append(name)
-        return found
+RunSite = Callable[..., Played]
+"""Says what a run of ansible-playbook did."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -78,15 +40,18 @@ def pytest_configure(config: pytest.Config) -> None:
         COSTS.unlink(missing_ok=True)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that share a host are played by one worker, one after the other; each other file is whole by itself."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            stem = item.path.stem
+            item.add_marker(pytest.mark.xdist_group(SHARED_BY[0] if stem in SHARED_BY else stem))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if COSTS.exists():
         terminalreporter.write(COSTS.read_text())
-
-
-def note(line: str) -> None:
-    COSTS.parent.mkdir(exist_ok=True)
-    with COSTS.open("a") as file:
-        file.write(f"{line}\n")
 
 
 @pytest.fixture(scope="session")
@@ -114,54 +79,6 @@ def bed(
     with testbed(name, image, tmp_path_factory.mktemp("bed"), CACHE) as bed:
         (bed.folder / "group_vars").symlink_to(ROOT / "inventory" / "group_vars")
         yield bed
-
-
-def play(
-    bed: Testbed, ansible_programs: Path, playbook: str, inventory: Path, *options: str, **variables: str
-) -> Played:
-    """`variables` are of the environment."""
-    command = [str(ansible_programs / "ansible-playbook"), "-i", str(inventory), playbook, *options]
-    kept = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
-    path = f"{ansible_programs}:/usr/sbin:/usr/bin:/sbin:/bin"
-    # Another testbed may have the same addresses: no connection of an earlier one is taken up.
-    own = {"ANSIBLE_SSH_CONTROL_PATH_DIR": str(bed.folder / "cp"), "ANSIBLE_NOCOLOR": "1"}
-    played = watched(command, {**kept, "PATH": path, **own, **variables})
-    note_cost(f"{bed.name}: {' '.join([playbook, *options])}", played)
-    return played
-
-
-def play_there(host: Host, ansible_programs: Path, *options: str, **variables: str) -> Played:
-    """As a person types it on that very host, with inventory/local.yml; it sees our checkout and our Ansible."""
-    path = f"{ansible_programs}:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
-    given = {"PATH": path, "ANSIBLE_NOCOLOR": "1", "LANG": "C.UTF-8", "HOME": "/root"} | variables
-    words = [word for name, value in given.items() for word in ("-e", f"{name}={value}")]
-    there = [command_line(), "exec", "-w", str(ROOT), *words, host.name]
-    played = watched([*there, "ansible-playbook", *options, "-e", "training_environment_compiler=false"], {})
-    note_cost(f"{host.name}, from itself: {' '.join(options)}", played)
-    return played
-
-
-def watched(command: list[str], environment: dict[str, str]) -> Played:
-    started = time.monotonic()
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    return Played(done.returncode, done.stdout, time.monotonic() - started)
-
-
-def note_cost(words: str, played: Played) -> None:
-    each = played.seconds / max(1, played.tasks)
-    note(
-        f"{words}: {played.seconds:.0f} s = {played.tasks} tasks on hosts x {each:.2f} s, "
-        f"changed {sum(played.changed.values())}, load of this machine {os.getloadavg()[0]:.1f}"
-    )
 
 
 @pytest.fixture(scope="module")

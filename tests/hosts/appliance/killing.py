@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tests.hosts.appliance.conftest import ROOT, Played, play_there
+from tests.hosts.appliance.playing import ROOT, Played, play_there
 from tests.hosts.appliance.testbed import Host
 
 CALLBACKS = ROOT / "tests" / "hosts" / "appliance" / "callbacks"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.appliance.conftest import ROOT, note, play_there
 from tests.hosts.appliance.found import differences, found
 from tests.hosts.appliance.killing import list_tasks, play_killed
+from tests.hosts.appliance.playing import ROOT, note, play_there
 from tests.hosts.appliance.testbed import Host, Testbed
 
 pytestmark = pytest.mark.long

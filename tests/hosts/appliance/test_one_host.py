@@ -1,40 +1,30 @@
 """A bare host installs itself, is killed while it does, and becomes the appliance: trained on, damaged, mended."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.hosts.appliance.conftest import ROOT, UNITS_OF_THE_MASTER, Played, note, play_there
+from tests.hosts.appliance.conftest import UNITS_OF_THE_MASTER
 from tests.hosts.appliance.entering import enter
-from tests.hosts.appliance.killing import play_killed
-from tests.hosts.appliance.testbed import Host, Testbed
+from tests.hosts.appliance.playing import Played, note, play_there
+from tests.hosts.appliance.testbed import Host
 
 MOST_EXPOSED = 2.0
 """On the scale of `systemd-analyze security`; what each unit still may do is listed in docs/install/cluster.md."""
 AUTHORITY = "/etc/groundcrew/tls/authority.pem"
-KILLED_IN = (
-    "base : Let the host know itself and the master by name",
-    "portal : Write the units, and the commands that ask the application",
-    "agent : Write the unit",
-)
-"""In CI the first run is killed after each of these in turn: handlers that were notified are lost with it."""
 
 
 @pytest.fixture(scope="module")
-def host(bed: Testbed, ansible_programs: Path) -> Iterator[Host]:
-    (host,) = bed.add("one", lent=(ROOT, ansible_programs.parent))
-    yield host
+def host(own_host: Host) -> Host:
+    return own_host
 
 
 @pytest.fixture(scope="module")
-def installed(host: Host, ansible_programs: Path) -> Played:
-    """The run that ends well, after three that were killed; every test of this module needs it."""
-    for task in KILLED_IN:
-        play_killed(host, ansible_programs, task)
-    return play_there(host, ansible_programs, "site.yml").must_succeed()
+def installed(self_installed: Played) -> Played:
+    """Every test of this module needs it."""
+    return self_installed
 
 
 @pytest.fixture(scope="module")

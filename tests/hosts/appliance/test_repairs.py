@@ -1,21 +1,18 @@
 """Repairs on a host that site.yml has installed: broken for real, seen red, asked for over REST, and green.
 
-Installing takes most of the time; GROUNDCREW_INSTALLED_HOST names a host that is there already.
+Installing takes most of the time, see one_host.py; GROUNDCREW_INSTALLED_HOST names a host that is there already.
 """
 
 import json
-import os
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.hosts.appliance import stand_in_gpu
-from tests.hosts.appliance.conftest import ROOT, play_there
-from tests.hosts.appliance.host_image import docker
 from tests.hosts.appliance.mending import EXPIRE, Break, Mender, make_token, write_down
+from tests.hosts.appliance.playing import Played
 from tests.hosts.appliance.testbed import Host
 
 ASK_DOOR = """import socket, sys
@@ -23,7 +20,6 @@ door = socket.socket(socket.AF_UNIX)
 door.connect("/run/groundcrew/repair-run.sock")
 door.sendall(sys.argv[1].encode() + b"\\n")
 print(door.recv(65536).decode())"""
-LEFT_OUT = "mofed,nvidia_driver,fabric_manager,nvidia_container_toolkit,training_environment"
 
 BREAKS = [
     Break(
@@ -94,16 +90,8 @@ def shown(broken: Break) -> Any:
 
 
 @pytest.fixture(scope="module")
-def host(request: pytest.FixtureRequest) -> Iterator[Host]:
-    known = os.environ.get("GROUNDCREW_INSTALLED_HOST")
-    if known:
-        address = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
-        yield Host(known, docker("inspect", "-f", address, known).stdout.strip())
-        return
-    programs: Path = request.getfixturevalue("ansible_programs")
-    (host,) = request.getfixturevalue("bed").add("one", lent=(ROOT, programs.parent))
-    play_there(host, programs, "site.yml", "--skip-tags", LEFT_OUT).must_succeed()
-    yield host
+def host(own_host: Host, self_installed: Played) -> Host:
+    return own_host
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.hosts.appliance import test_hardware, test_one_host
+from tests.hosts.appliance import one_host, test_hardware, test_one_host
 from tests.unit.roles.rendering import read, rendered, variables
 
 ROOT = Path(__file__).parents[3]
@@ -153,5 +153,5 @@ def test_every_role_that_changes_a_host_can_be_taken_off_in_the_opposite_order()
 def test_the_tasks_that_tests_on_hosts_name_are_there() -> None:
     """On a host a name that is gone would be found out minutes later."""
     names = {f"{role.name} : {task['name']}" for role in ROLES for task in tasks(role) if "name" in task}
-    assert {*test_one_host.KILLED_IN, *test_one_host.DAMAGE} - names == set()
+    assert {*one_host.KILLED_IN, *test_one_host.DAMAGE} - names == set()
     assert [part for part in test_hardware.DAMAGE if not any(part in name for name in names)] == []

@@ -1,0 +1,76 @@
+"""Backups on a host that site.yml has installed: made and proved by the scheduler, put back, and everything is there.
+
+Installing takes most of the time; GROUNDCREW_INSTALLED_HOST names a host that is there already.
+"""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.hosts.appliance.mending import Mender, ask_rows
+from tests.hosts.appliance.test_repairs import host as host
+from tests.hosts.appliance.test_repairs import mender as mender
+
+pytestmark = pytest.mark.long
+
+BACKUPS = "/var/lib/groundcrew/backups"
+SERVICES = (
+    "groundcrew-portal.socket groundcrew-stream.socket groundcrew-scheduler groundcrew-agent groundcrew-repair "
+    "groundcrew-worker@general groundcrew-worker@images groundcrew-worker@backups"
+)
+NIGHT = "facts where name = 'backup_nightly'"
+
+
+@pytest.fixture(scope="module")
+def backup(mender: Mender) -> dict[str, Any]:
+    """Of the night that the scheduler owes, because it is told that it asked for the one before the last."""
+    host = mender.host
+    host.wait_until(f"{ask_rows(f'select 1 from {NIGHT}')} | grep 1", 200)
+    yesterday = """{\\"night\\": \\"2020-01-01T00:00:00+00:00\\"}"""
+    host.ask(ask_rows(f"update facts set value = '{yesterday}' where name = 'backup_nightly'"))
+    host.wait_until(f'grep -l \'"restored_at": "2\' {BACKUPS}/groundcrew-*.json', 400)
+    name = host.ask(f"ls {BACKUPS} | grep -x 'groundcrew-.*[.]zst' | tail -1")
+    told: dict[str, Any] = json.loads(host.ask(f"cat {BACKUPS}/{name}.json"))
+    return told
+
+
+def test_the_scheduler_makes_the_night_and_the_drill_is_green(mender: Mender, backup: dict[str, Any]) -> None:
+    assert (backup["database"], backup["problem"], backup["audit"]) == ("postgresql", "", None)
+    last = "select state || ' ' || queue from operations where kind = 'backup' order by id desc limit 1"
+    mender.host.wait_until(f'{ask_rows(last)} | grep -x "finished backups"', 60)
+    assert mender.host.ask(f"stat -c '%U %a' {BACKUPS}/{backup['name']}") == "groundcrew 600"
+    assert mender.host.ask("systemctl show -P CPUWeight groundcrew-worker@backups") == "20"
+
+
+@pytest.fixture(scope="module")
+def put_back(mender: Mender, backup: dict[str, Any]) -> str:
+    """After a day that is lost: what groundcrew-restore said."""
+    host = mender.host
+    mender.call("GET", "nodes")
+    host.ask(ask_rows("insert into facts (name, value) values ('lost', '1')"))
+    host.ask("systemctl stop 'groundcrew-*'")
+    said = host.ask(f"groundcrew-restore {BACKUPS}/{backup['name']}")
+    host.ask(f"systemctl start {SERVICES}")
+    return said
+
+
+def test_yesterday_is_back_and_what_was_there_is_kept(mender: Mender, put_back: str) -> None:
+    assert "The database is as it was on" in put_back and "before-restore-" in put_back
+    assert mender.host.ask(ask_rows("select count(*) from facts where name = 'lost'")) == "0"
+    mender.host.wait_until("curl -sk https://localhost/health | grep -q ok", 60)
+    assert mender.call("GET", "nodes")["items"]
+
+
+def test_the_access_log_verifies_with_a_new_epoch(mender: Mender, put_back: str) -> None:
+    assert "as it was sealed" in mender.host.ask("groundcrew-audit verify")
+    epochs = "select count(*) from audit_entries where action = 'audit.epoch'"
+    assert mender.host.ask(ask_rows(epochs)) == "1"
+
+
+def test_the_console_opens_with_the_portal_down(mender: Mender, put_back: str) -> None:
+    mender.host.ask("systemctl stop groundcrew-portal.socket groundcrew-portal.service")
+    try:
+        assert "Verify" in mender.host.ask("printf '' | LANG=C.UTF-8 groundcrew-console")
+    finally:
+        mender.host.ask("systemctl start groundcrew-portal.socket")
