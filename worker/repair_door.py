@@ -8,6 +8,7 @@ what root has installed. The folder of the run is this unit's own: whoever asked
 import fcntl
 import os
 import pwd
+import select
 import shutil
 import socket
 import struct
@@ -64,12 +65,12 @@ def main(arguments: list[str]) -> int:
     keys = Path(os.environ["CREDENTIALS_DIRECTORY"])
     place = Place(Path(tree), Path(runs), Path(locks), Path(python), asker, keys)
     with socket.socket(fileno=os.dup(sys.stdin.fileno())) as connection:
-        connection.settimeout(HEARS_WITHIN)
         return answer(place, connection)
 
 
 def answer(place: Place, connection: socket.socket) -> int:
     """Does what is asked for, or says to both sides why not."""
+    connection.settimeout(HEARS_WITHIN)
     try:
         check_asker(place, connection)
         do(place, read_line(connection), connection)
@@ -154,11 +155,9 @@ def begin(place: Place, wanted: Wanted, connection: socket.socket) -> None:
 
 def check_still_there(connection: socket.socket) -> None:
     """Who has given up waiting tells people that nothing ran, and watches nothing. Raises Refused."""
-    try:
-        is_gone = connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
-    except BlockingIOError:
-        return
-    if is_gone:
+    # Python itself waits before it reads from a socket that has a time limit, whatever flags are given.
+    speaks, _, _ = select.select([connection], [], [], 0)
+    if speaks and connection.recv(1, socket.MSG_PEEK) == b"":
         raise Refused("asker", "repair.refused_gone")
 
 
