@@ -195,6 +195,8 @@ class Settings:
     """Where rsync copies proved backups: `user@host:/folder`, or a folder of another disk; empty: nowhere."""
     before_restore_days: int = 30
     """How long it is kept what was there before a backup was put back; the newest always is."""
+    etcd_snapshots: Path | None = None
+    """Where the role kubernetes leaves snapshots of etcd; None: there is no Kubernetes to back up."""
     mail_url: str = field(default="", repr=False)
     """The mail server: `smtp://`, `smtp+starttls://` or `smtps://`, with name and password; empty: no mail."""
     mail_from: str = ""
@@ -274,6 +276,7 @@ class Settings:
             backup_at=told.clock("BACKUP_AT"),
             backup_copy=told.place("BACKUP_COPY"),
             before_restore_days=told.number("BEFORE_RESTORE_DAYS", 30),
+            etcd_snapshots=told.folder("ETCD_SNAPSHOTS"),
             mail_url=(mail_url := told.address("MAIL_URL", MAIL_SCHEMES)),
             mail_from=(told.need if mail_url else told.text)("MAIL_FROM"),
             webhook_url=(webhook_url := told.address("WEBHOOK_URL", ("http", "https"))),

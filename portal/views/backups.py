@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from cluster.domain.backups import next_due
 from cluster.domain.errors import Conflict
 from cluster.domain.repairs import Installation
-from cluster.services import backups, put_aside
+from cluster.services import backups, etcd_backups, put_aside
 from cluster.services.repair_catalogue import has_repairs, installation_of
 from portal import forms
 from portal.current import current_actor, current_cluster, is_fragment
@@ -28,6 +28,7 @@ def render(problem: str = "") -> str:
     return render_template(
         "backups/_list.html" if is_fragment() else "backups/page.html",
         backups=kept,
+        etcd=etcd_backups.list_etcd_backups(cluster, actor),
         proven=backups.last_proven(kept),
         next_at=next_at,
         folder=settings.backups,

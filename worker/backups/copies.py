@@ -11,6 +11,7 @@ from typing import Any
 from cluster.domain.backups import Problem
 from cluster.domain.errors import Unavailable
 from cluster.services.backups import Backup, manifest_file, read_backups
+from cluster.services.etcd_backups import EtcdBackup, read_etcd_backups
 from cluster.settings import Settings
 from worker.backups.dump import alone, write_manifest
 
@@ -42,13 +43,14 @@ def copy_proved(settings: Settings, now: Callable[[], datetime]) -> list[str]:
     return done
 
 
-def owed_copies(settings: Settings) -> list[Backup]:
+def owed_copies(settings: Settings) -> list[Backup | EtcdBackup]:
     with alone(settings):
-        found = reversed(read_backups(settings.backups))
-        return [each for each in found if each.restored_at is not None and each.copied_at is None]
+        found = [*read_backups(settings.backups), *read_etcd_backups(settings.backups)]
+        owed = [each for each in found if each.restored_at is not None and each.copied_at is None]
+        return sorted(owed, key=lambda each: each.made_at)
 
 
-def copy(settings: Settings, backup: Backup) -> Problem | None:
+def copy(settings: Settings, backup: Backup | EtcdBackup) -> Problem | None:
     """None where it went well."""
     target = settings.backup_copy.rstrip("/") + "/"
     for file in (settings.backups / backup.name, manifest_file(settings.backups, backup.name)):
@@ -74,7 +76,7 @@ def surroundings() -> dict[str, str]:
     return {"LC_ALL": "C.UTF-8", **kept}
 
 
-def note(settings: Settings, backup: Backup, told: dict[str, Any]) -> None:
+def note(settings: Settings, backup: Backup | EtcdBackup, told: dict[str, Any]) -> None:
     """In what its manifest says by now; nothing where it is gone."""
     with alone(settings):
         path = manifest_file(settings.backups, backup.name)

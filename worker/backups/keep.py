@@ -8,6 +8,7 @@ from typing import Any
 
 from cluster.domain.backups import Kept, surplus
 from cluster.services.backups import Backup, manifest_file, read_backups
+from cluster.services.etcd_backups import EtcdBackup, read_etcd_backups
 from cluster.services.put_aside import files_of, surplus_aside
 from cluster.settings import Settings
 from worker.backups.content import BackupBroken
@@ -17,7 +18,8 @@ from worker.backups.dump import alone, write_manifest
 def mark_damaged(settings: Settings) -> list[str]:
     """Reads every file whole; the names of those that have changed since they were proved."""
     with alone(settings):
-        found = [backup.name for backup in read_backups(settings.backups) if has_changed(settings, backup)]
+        kept = [*read_backups(settings.backups), *read_etcd_backups(settings.backups)]
+        found = [backup.name for backup in kept if has_changed(settings, backup)]
         for name in found:
             manifest: dict[str, Any] = json.loads(manifest_file(settings.backups, name).read_text())
             manifest.update(
@@ -27,7 +29,7 @@ def mark_damaged(settings: Settings) -> list[str]:
     return found
 
 
-def has_changed(settings: Settings, backup: Backup) -> bool:
+def has_changed(settings: Settings, backup: Backup | EtcdBackup) -> bool:
     """A file that cannot be read is not what was proved either."""
     try:
         return backup.restored_at is not None and digest_of(settings.backups / backup.name) != backup.sha256

@@ -8,13 +8,15 @@ from cluster.services.audit_seals import read_anchor, seal_entries
 from cluster.services.context import Cluster
 from cluster.services.operations import fail_in, finish_in
 from cluster.store.operations import Operation
-from worker.backups import copies, dump, keep
+from worker.backups import copies, dump, etcd, keep
 from worker.backups.open_page import open_pages
 from worker.backups.restore import prove_newest
 from worker.tasks.reports import Reporter
 
 WRITE, PROVE, LOOK, TIDY, COPY = "backup_write", "backup_prove", "backup_look", "backup_tidy", "backup_copy"
+ETCD = "backup_etcd"
 WEIGHTS = {WRITE: 4.0, PROVE: 5.0, LOOK: 1.0, TIDY: 0.5, COPY: 2.0}
+WITH_KUBERNETES = {WRITE: 4.0, PROVE: 5.0, LOOK: 1.0, TIDY: 0.5, ETCD: 2.0, COPY: 2.0}
 
 
 def run_backup(cluster: Cluster, operation: Operation) -> None:
@@ -24,7 +26,7 @@ def run_backup(cluster: Cluster, operation: Operation) -> None:
     an audit that is no longer what was sealed is told last, for the backup of it is good.
     """
     settings = cluster.settings
-    reporter = Reporter(cluster, operation, WEIGHTS)
+    reporter = Reporter(cluster, operation, WITH_KUBERNETES if settings.etcd_snapshots else WEIGHTS)
     reporter.begin()
     reporter.tell(WRITE, 0.0)
     dump.check_room(settings)
@@ -43,17 +45,31 @@ def run_backup(cluster: Cluster, operation: Operation) -> None:
     with outside("backups.tidy"):
         keep.delete_surplus(settings)
         keep.delete_put_aside(settings, cluster.clock())
+    if settings.etcd_snapshots:
+        reporter.tell(ETCD, 0.0)
+    no_etcd = back_up_etcd(cluster)
     reporter.tell(COPY, 0.0)
     not_copied = copy_elsewhere(cluster)
     if damaged:
         raise Unavailable("backup.damaged", names=damaged)
     if made["audit"]:
         raise Unavailable(made["audit"]["code"], **made["audit"]["data"])
-    if not_copied is not None:
-        raise not_copied
+    for problem in (no_etcd, not_copied):
+        if problem is not None:
+            raise problem
     with cluster.store.write() as session:
         finish_in(session, operation.id, operation.fence, cluster.clock())
     cluster.bell.ring("operations", operation.id)
+
+
+def back_up_etcd(cluster: Cluster) -> Unavailable | None:
+    """What went wrong with it: the database is backed up and copied all the same."""
+    try:
+        with outside("backups.etcd"):
+            etcd.keep_etcd(cluster.settings, cluster.clock())
+    except Unavailable as problem:
+        return problem
+    return None
 
 
 def copy_elsewhere(cluster: Cluster) -> Unavailable | None:

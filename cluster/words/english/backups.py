@@ -10,6 +10,8 @@ SENTENCES = {
     "broken.unreadable": "Its text cannot be read back: {said}",
     "broken.not_unpacked": "It cannot be unpacked: zstd ended with exit code {exit_code}.",
     "broken.other_kind": "It is of a {found} database, and this installation has {ours}.",
+    "broken.other_revision": "A fresh etcd has revision {found} of it, the snapshot was of {expected}.",
+    "broken.no_cluster": "A fresh etcd finds no cluster of Kubernetes in it.",
     "broken.changed": "The file is not the one that was written: its SHA-256 differs.",
     "broken.damaged": "The restored database is damaged: {said}",
     "broken.dangling": "A row of {table} refers to one that is missing in {other}.",

@@ -42,6 +42,9 @@ SENTENCES = {
     "backup.broken": "{name} cannot be restored: {problem:why}",
     "backup.not_copied": "{name} could not be copied to {place}: {said:why}",
     "backup.damaged": "These backups are no longer what was proved: {names:list}.",
+    "backup.no_etcd": "There is no snapshot of etcd in {folder}.",
+    "backup.etcd_too_old": "The newest snapshot of etcd is an old one: {name}.",
+    "backup.etcd_programs": "Etcd's own program is missing: {program}.",
     "check.backup_made.none": "no backup yet",
     "check.backup_made.old": "the newest backup is of {at:clock}",
     "check.backup_made.ok": "{name} holds {rows:rows}",
@@ -164,6 +167,11 @@ HINTS = {
         "It is proved and lies here. The next night tries again; "
         "by hand: rsync to that place as the task worker's user."
     ),
+    "backup.no_etcd": "On the master: systemctl start groundcrew-etcd-snapshot, which says why it wrote none.",
+    "backup.etcd_too_old": (
+        "It was proved. On the master: journalctl -u groundcrew-etcd-snapshot says why no newer one was written."
+    ),
+    "backup.etcd_programs": "Run site.yml again: it takes the programs out of etcd's image.",
     "backup.no_room": "Make room, then try again; the older backups are kept.",
     "backup.no_program": "Install PostgreSQL's programs of that version, then back up again.",
     "backup.no_scratch": "Run site.yml again: it makes that database. The backup was written and not tried.",
@@ -204,6 +212,7 @@ WORDS = {
     "step.backup_prove": "Restore it into a scratch database and compare",
     "step.backup_look": "Look whether the older ones are what they were",
     "step.backup_copy": "Copy to the other machine what is not there yet",
+    "step.backup_etcd": "Take Kubernetes' memory along and let a fresh etcd come up on it",
     "step.backup_tidy": "Let go of what is older than it need be",
     "action.backup.asked": "Nightly backup asked for",
     "action.backup.restored": "Database put back from a backup",

@@ -1,0 +1,198 @@
+"""Takes the newest snapshot of etcd among the backups, and proves it: a fresh etcd comes up on it."""
+
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from cluster.domain.backups import TOO_OLD, Kept, surplus
+from cluster.domain.errors import Unavailable
+from cluster.services.backups import manifest_file
+from cluster.services.etcd_backups import EtcdBackup, read_etcd_backups
+from cluster.settings import Settings
+from worker.backups.content import BackupBroken
+from worker.backups.disk import told_when_full
+from worker.backups.dump import alone, measure, write_manifest, write_text
+from worker.backups.restore import UNZSTD, check_digest
+
+STAMP = "etcd-%Y%m%dT%H%M%SZ.db"
+PIECE = 1024 * 1024
+COMES_UP_WITHIN = 120
+"""Seconds for a fresh etcd; ENDS_WITHIN for all that it is asked."""
+ENDS_WITHIN = 600
+KNOWN = "/registry/namespaces/kube-system"
+"""Every cluster has it."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """As the role kubernetes leaves it, with what etcd's own tools said of it, and the programs of that etcd."""
+
+    file: Path
+    made_at: datetime
+    revision: int
+    etcd: Path
+    etcdctl: Path
+    etcdutl: Path
+
+
+def keep_etcd(settings: Settings, now: datetime) -> EtcdBackup | None:
+    """The one that was taken and proved; None where this installation has no Kubernetes.
+
+    Raises Unavailable: there is none, it is too old, or it is broken.
+    """
+    if settings.etcd_snapshots is None:
+        return None
+    with alone(settings), told_when_full(settings.backups):
+        snapshot = newest_snapshot(settings.etcd_snapshots)
+        take(settings, snapshot)
+        manifest = prove(settings, snapshot, now)
+        delete_surplus(settings)
+        if manifest["problem"]:
+            raise Unavailable("backup.broken", name=manifest["name"], problem=manifest["problem"])
+        if now - snapshot.made_at > TOO_OLD:
+            raise Unavailable("backup.etcd_too_old", name=snapshot.file.name)
+        return next(each for each in read_etcd_backups(settings.backups) if each.name == manifest["name"])
+
+
+def newest_snapshot(folder: Path) -> Snapshot:
+    """Raises Unavailable where there is none with a record that can be read."""
+    for record in sorted(folder.glob("etcd-*.db.json"), reverse=True):
+        file = record.with_suffix("")
+        try:
+            told = json.loads(record.read_text())
+            made_at = datetime.strptime(file.name, STAMP).replace(tzinfo=UTC)
+            programs = [Path(told["programs"]) / f"{name}-{told['version']}" for name in PROGRAMS]
+            if file.is_file():
+                return Snapshot(file, made_at, int(told["status"]["revision"]), *programs)
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    raise Unavailable("backup.no_etcd", folder=str(folder))
+
+
+PROGRAMS = ("etcd", "etcdctl", "etcdutl")
+
+
+def take(settings: Settings, snapshot: Snapshot) -> None:
+    """Nothing where it was taken before. The manifest comes before the file: neither counts without the other."""
+    target = settings.backups / f"{snapshot.file.name}.zst"
+    if target.exists() and manifest_file(settings.backups, target.name).exists():
+        return
+    with snapshot.file.open("rb") as content:
+        unfinished = write_text(target, iter(lambda: content.read(PIECE), b""))
+    size, digest = measure(unfinished)
+    manifest = {
+        "name": target.name,
+        "made_at": snapshot.made_at.isoformat(),
+        "size": size,
+        "sha256": digest,
+        "revision": snapshot.revision,
+    }
+    write_manifest(settings.backups, manifest)
+    unfinished.rename(target)
+
+
+def prove(settings: Settings, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
+    """The manifest with how it went. Raises Unavailable where etcd itself is missing."""
+    name = f"{snapshot.file.name}.zst"
+    manifest: dict[str, Any] = json.loads(manifest_file(settings.backups, name).read_text())
+    started = time.monotonic()
+    try:
+        check_digest(settings.backups / name, manifest["sha256"])
+        keys = count_restored(settings.backups, name, snapshot)
+    except BackupBroken as broken:
+        manifest.update(problem=broken.as_data(), restored_at=None, restore_seconds=None)
+    except FileNotFoundError as missing:
+        raise Unavailable("backup.etcd_programs", program=str(missing.filename)) from missing
+    else:
+        seconds = round(time.monotonic() - started, 2)
+        manifest.update(problem="", restored_at=now.isoformat(), restore_seconds=seconds, keys=keys)
+    write_manifest(settings.backups, manifest)
+    return manifest
+
+
+def count_restored(folder: Path, name: str, snapshot: Snapshot) -> int:
+    """How many keys a fresh etcd has, restored from this backup alone. Raises BackupBroken."""
+    place = folder / ".etcd-drill"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(mode=0o700)
+    try:
+        with (place / "db").open("wb") as target:
+            done = subprocess.run([*UNZSTD, str(folder / name)], stdout=target, stderr=subprocess.DEVNULL)
+        if done.returncode != 0:
+            raise BackupBroken("broken.not_unpacked", exit_code=done.returncode)
+        ask([snapshot.etcdutl, "snapshot", "restore", place / "db", "--data-dir", place / "data"])
+        with coming_up(snapshot, place) as asked:
+            return check_told(snapshot, asked)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def check_told(snapshot: Snapshot, asked: list[Any]) -> int:
+    """Keys by count. Raises BackupBroken where it is not what was written, or no cluster at all."""
+    known = json.loads(ask([*asked, "get", KNOWN, "--count-only"]))
+    told = json.loads(ask([*asked, "get", "/registry/", "--prefix", "--count-only"]))
+    found = int(told["header"]["revision"])
+    if found < snapshot.revision:
+        raise BackupBroken("broken.other_revision", found=found, expected=snapshot.revision)
+    if not known.get("count"):
+        raise BackupBroken("broken.no_cluster")
+    return int(told["count"])
+
+
+@contextmanager
+def coming_up(snapshot: Snapshot, place: Path) -> Iterator[list[Any]]:
+    """A command that asks it; on sockets in a folder that nobody else may enter. Raises BackupBroken."""
+    asked = f"unix://{place / 'asked'}"
+    # Its end comes also where this process is killed before it can say so.
+    command = [
+        *("timeout", "--kill-after=10", str(ENDS_WITHIN)),
+        *(snapshot.etcd, "--data-dir", place / "data", "--log-level", "error"),
+        *("--listen-client-urls", asked, "--advertise-client-urls", "http://127.0.0.1:2379"),
+        *("--listen-peer-urls", f"unix://{place / 'peers'}"),
+    ]
+    with (place / "said").open("wb") as said:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, cwd=place)
+    try:
+        ctl = [snapshot.etcdctl, "--endpoints", asked, "--command-timeout", "10s", "--write-out", "json"]
+        wait_for(process, [*ctl, "endpoint", "health"], place / "said")
+        yield ctl
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def wait_for(process: "subprocess.Popen[bytes]", health: list[Any], said: Path) -> None:
+    """Raises BackupBroken with its last words."""
+    deadline = time.monotonic() + COMES_UP_WITHIN
+    while True:
+        if subprocess.run(health, capture_output=True, check=False).returncode == 0:
+            return
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise BackupBroken("broken.damaged", said=said.read_text(errors="replace").strip()[-300:])
+        time.sleep(0.2)
+
+
+def ask(command: list[Any]) -> str:
+    """Raises BackupBroken with its last words."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        raise BackupBroken("broken.damaged", said=done.stderr.strip()[-300:])
+    return done.stdout
+
+
+def delete_surplus(settings: Settings) -> None:
+    """By the same rule as the database's; the file first, for a manifest alone is no backup."""
+    kept = [
+        Kept(each.name, each.made_at, each.restored_at is not None)
+        for each in read_etcd_backups(settings.backups)
+    ]
+    for name in surplus(kept, settings.zone):
+        (settings.backups / name).unlink(missing_ok=True)
+        manifest_file(settings.backups, name).unlink(missing_ok=True)
