@@ -45,7 +45,10 @@ def copy_proved(settings: Settings, now: Callable[[], datetime]) -> list[str]:
 
 def owed_copies(settings: Settings) -> list[Backup | EtcdBackup]:
     with alone(settings):
-        found = [*read_backups(settings.backups), *read_etcd_backups(settings.backups)]
+        found: list[Backup | EtcdBackup] = [
+            *read_backups(settings.backups),
+            *read_etcd_backups(settings.backups),
+        ]
         owed = [each for each in found if each.restored_at is not None and each.copied_at is None]
         return sorted(owed, key=lambda each: each.made_at)
 

@@ -134,7 +134,7 @@ def count_restored(folder: Path, name: str, snapshot: Snapshot) -> int:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def check_told(snapshot: Snapshot, asked: list[Any]) -> int:
+def check_told(snapshot: Snapshot, asked: list[str | Path]) -> int:
     """Keys by count. Raises BackupBroken where it is not what was written, or no cluster at all."""
     known = json.loads(ask([*asked, "get", KNOWN, "--count-only"]))
     told = json.loads(ask([*asked, "get", "/registry/", "--prefix", "--count-only"]))
@@ -147,11 +147,11 @@ def check_told(snapshot: Snapshot, asked: list[Any]) -> int:
 
 
 @contextmanager
-def coming_up(snapshot: Snapshot, place: Path) -> Iterator[list[Any]]:
+def coming_up(snapshot: Snapshot, place: Path) -> Iterator[list[str | Path]]:
     """A command that asks it; on sockets in a folder that nobody else may enter. Raises BackupBroken."""
     asked = f"unix://{place / 'asked'}"
     # Its end comes also where this process is killed before it can say so.
-    command = [
+    command: list[str | Path] = [
         *("timeout", "--kill-after=10", str(ENDS_WITHIN)),
         *(snapshot.etcd, "--data-dir", place / "data", "--log-level", "error"),
         *("--listen-client-urls", asked, "--advertise-client-urls", "http://127.0.0.1:2379"),
@@ -160,7 +160,15 @@ def coming_up(snapshot: Snapshot, place: Path) -> Iterator[list[Any]]:
     with (place / "said").open("wb") as said:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, cwd=place)
     try:
-        ctl = [snapshot.etcdctl, "--endpoints", asked, "--command-timeout", "10s", "--write-out", "json"]
+        ctl: list[str | Path] = [
+            snapshot.etcdctl,
+            "--endpoints",
+            asked,
+            "--command-timeout",
+            "10s",
+            "--write-out",
+            "json",
+        ]
         wait_for(process, [*ctl, "endpoint", "health"], place / "said")
         yield ctl
     finally:
@@ -168,7 +176,7 @@ def coming_up(snapshot: Snapshot, place: Path) -> Iterator[list[Any]]:
         process.wait()
 
 
-def wait_for(process: "subprocess.Popen[bytes]", health: list[Any], said: Path) -> None:
+def wait_for(process: "subprocess.Popen[bytes]", health: list[str | Path], said: Path) -> None:
     """Raises BackupBroken with its last words."""
     deadline = time.monotonic() + COMES_UP_WITHIN
     while True:
@@ -179,7 +187,7 @@ def wait_for(process: "subprocess.Popen[bytes]", health: list[Any], said: Path) 
         time.sleep(0.2)
 
 
-def ask(command: list[Any]) -> str:
+def ask(command: list[str | Path]) -> str:
     """Raises BackupBroken with its last words."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode != 0:

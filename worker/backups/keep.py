@@ -18,7 +18,10 @@ from worker.backups.dump import alone, write_manifest
 def mark_damaged(settings: Settings) -> list[str]:
     """Reads every file whole; the names of those that have changed since they were proved."""
     with alone(settings):
-        kept = [*read_backups(settings.backups), *read_etcd_backups(settings.backups)]
+        kept: list[Backup | EtcdBackup] = [
+            *read_backups(settings.backups),
+            *read_etcd_backups(settings.backups),
+        ]
         found = [backup.name for backup in kept if has_changed(settings, backup)]
         for name in found:
             manifest: dict[str, Any] = json.loads(manifest_file(settings.backups, name).read_text())
