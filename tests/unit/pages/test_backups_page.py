@@ -108,3 +108,12 @@ def test_every_way_on_the_page_leads_somewhere(lab: Lab) -> None:
 
 def test_nobody_else_sees_them(lab: Lab) -> None:
     assert lab.browser(lab.seoyeon).get("/repairs/backups").status_code == 403
+
+
+def test_kubernetes_memory_lies_among_them(lab: Lab) -> None:
+    proved = {"restored_at": lab.cluster.clock().isoformat(), "restore_seconds": 3.0, "keys": 1_234}
+    a_backup(lab, "etcd-20261120T024000Z.db.zst", revision=98_765, **proved)
+    browser = lab.browser(lab.administrator)
+    page = browser.get("/repairs/backups").text
+    for words in ("Kubernetes (etcd)", "etcd-20261120T024000Z.db.zst", "revision 98765", "1,234"):
+        assert words in page, words
