@@ -1,7 +1,7 @@
 # What a person types. Everything begins with the distribution's own Python; see docs/install/one-machine.md.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help up down status reset restore support console audit ansible test test-all test-hosts test-repairs test-servers test-kube bench bench-backups crash sure bundle lock python
+.PHONY: help up down status reset restore support console audit ansible test test-all test-hosts test-repairs test-servers test-kube test-kube-ci bench bench-backups crash sure bundle lock python
 
 CLEAN := env -u PYTHONPATH -u PYTHONHOME -u VIRTUAL_ENV
 BOOTSTRAP := $(CLEAN) /usr/bin/python3 -B -m worker.embedded.bootstrap
@@ -16,7 +16,7 @@ MEASURED = $(if $(filter 1 yes,$(QUICK)),--quick) $(if $(filter 1 yes,$(ANYWAY))
   $(if $(filter 1 yes,$(AGAIN)),--again)
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  make up PORT=8471     another port          make down YES=1    do not ask"
 	@echo "  make up HOST=ADDRESS  by TLS on an address of this machine"
@@ -66,6 +66,9 @@ test-servers: python  ## both of these with one installation: hosts, and then th
 
 test-kube: python  ## Kubernetes from an offline bundle on three hosts without a way out (root; compiles it once: 1.5 h)
 	@GROUNDCREW_BUILD_KUBERNETES=1 $(BOOTSTRAP) with-test-machine python -m tests.run hosts/kube
+
+test-kube-ci: python  ## its short half, where this machine has compiled Kubernetes; else it says so and passes
+	@$(BOOTSTRAP) with-test-machine python -m tests.hosts.kube.compiled
 
 bench: python  ## the queue measured beside Slurm, HyperQueue and RQ (20 min, idle machine; QUICK=1: 3 min)
 	@$(BOOTSTRAP) with-test-machine python -m tests.bench $(MEASURED)

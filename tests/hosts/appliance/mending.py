@@ -74,9 +74,14 @@ class Mended:
 
 
 def make_token(host: Host) -> str:
+    return in_python(host, MAKE_TOKEN)
+
+
+def in_python(host: Host, program: str) -> str:
+    """The last line that a program prints which knows what the scheduler knows."""
     python = "/opt/groundcrew/current/bin/python"
     settings = ". /etc/groundcrew/groundcrew.env; . /etc/groundcrew/scheduler.env"
-    return host.ask(f"set -a; {settings}; cd /; {python} - <<'END'\n{MAKE_TOKEN}END\n").splitlines()[-1]
+    return host.ask(f"set -a; {settings}; cd /; {python} - <<'END'\n{program}END\n").splitlines()[-1]
 
 
 @dataclass

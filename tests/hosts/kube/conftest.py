@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,17 +15,13 @@ from tests.hosts.appliance.conftest import image as image
 from tests.hosts.appliance.conftest import pytest_configure as pytest_configure
 from tests.hosts.appliance.conftest import pytest_terminal_summary as pytest_terminal_summary
 from tests.hosts.appliance.testbed import Host, Testbed, testbed
+from tests.hosts.kube.compiled import NOT_BUILT, is_compiled
 from tests.hosts.kube.egress import Egress, counted
 from tests.hosts.kube.kept_bundle import kept_bundle
 from tests.hosts.kube.programs import PROGRAMS, bring, build
-from worker.bundle.go_builds import ensure_program
-from worker.bundle.go_programs import PROGRAMS as PROGRAMS_OF_BUNDLE
-from worker.bundle.sources import read_sources
-from worker.bundle.workshop import CollectingFailed, Workshop
 
 CALLBACKS = Path(__file__).parent / "callbacks"
 NAME = "gc-kube"
-NOT_BUILT = "kube suite not run: binaries not built, `make test-kube` builds them"
 THREE = ["m", "w1", "w2"]
 ADMINISTRATOR = "kubectl --kubeconfig /etc/kubernetes/admin.conf"
 NO_EVICTIONS = dict.fromkeys(("nodefs.available", "nodefs.inodesFree", "imagefs.available"), "0%")
@@ -86,31 +82,6 @@ def bundle() -> Iterator[Path]:
     with kept_bundle(CACHE) as folder:
         note(f"kube: bundle there after {time.monotonic() - since:.0f} s")
         yield folder
-
-
-class NotCompiled(Exception):
-    """A program of the bundle is not in this machine's cache."""
-
-
-class Shelf(Workshop):
-    """Makes nothing: what is not there is not there."""
-
-    def made(self, name: str, inputs: Sequence[str | bytes], make: Callable[[Path], None]) -> Path:
-        target = self.place(name, inputs)
-        if not target.exists():
-            raise NotCompiled(name)
-        return target
-
-
-def is_compiled() -> bool:
-    """Whether this machine has every program that a bundle is built with."""
-    sources, shelf = read_sources(), Shelf(CACHE / "bundle", CACHE / "log" / "bundle.log")
-    try:
-        for program in PROGRAMS_OF_BUNDLE:
-            ensure_program(program, sources.modules, shelf)
-    except (NotCompiled, CollectingFailed, OSError):
-        return False
-    return True
 
 
 @pytest.fixture(scope="session")

@@ -5,10 +5,24 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.hosts.appliance.conftest import note
+from tests.hosts.appliance.mending import ask_rows, in_python, make_token
 from tests.hosts.kube.conftest import Cluster
 from tests.hosts.kube.manifests import DEVICES, GPUS, QUEUE, server, training
 
 REFERENCES = "/opt/groundcrew/current/bin/python -m worker.images references"
+BACK_UP = """
+from sqlalchemy import select
+from cluster.domain.people import Actor
+from cluster.services import backups
+from cluster.settings import Settings
+from cluster.store.users import User
+from worker.wiring import open_cluster
+cluster = open_cluster(Settings.from_environment())
+with cluster.store.read() as session:
+    user = session.scalar(select(User).where(User.name == "ops"))
+print(backups.request_backup(cluster, Actor(user.id, user.name, True)).id)
+"""
 CLOSED = {"sshd": 22, "the kubelet": 10250, "etcd": 2379}
 
 
@@ -19,7 +33,7 @@ def allocatable(cluster: Cluster) -> dict[str, str]:
 
 def test_the_hosts_have_no_way_out_and_no_names(cluster: Cluster) -> None:
     for host in cluster.hosts:
-        assert host.ask("ip route show default") == ""
+        assert host.ask("ip route show default; ip -6 route show default") == ""
         assert host.run("getent hosts deb.debian.org").returncode != 0
 
 
@@ -91,13 +105,32 @@ def test_two_ranks_train_in_the_default_image_of_the_registry_of_their_own_site(
     with_programs.kubectl("delete mpijob flight")
 
 
-def test_certificates_have_days_left_and_etcd_is_written_to_a_file(installed: Cluster) -> None:
+def test_certificates_have_days_left(installed: Cluster) -> None:
+    """The control plane's a year, the authorities ten."""
+    said = installed.master.ask("kubeadm certs check-expiration --output json 2>/dev/null")
+    told = json.loads(said)
+    days = {each["name"]: each["residualTime"] / 86_400 for each in told["certificates"]}
+    assert {"apiserver", "etcd-server", "admin.conf"} <= set(days) and min(days.values()) > 300, days
+    assert min(each["residualTime"] for each in told["certificateAuthorities"]) / 86_400 > 3000
+
+
+def test_a_backup_takes_etcd_along_and_a_fresh_etcd_comes_up_on_it(installed: Cluster) -> None:
+    """By the task worker's own unit, which may do no more than it does at night."""
     master = installed.master
     master.ask("systemctl start groundcrew-etcd-snapshot.service")
-    newest = master.ask("ls -t /var/lib/groundcrew/etcd-snapshots | head -1")
-    assert newest.startswith("etcd-") and newest.endswith(".db")
-    keys = json.loads(master.ask("journalctl -u groundcrew-etcd-snapshot -o cat | grep totalKey | tail -1"))
-    assert keys["totalKey"] > 100
+    newest = master.ask("ls -t /var/lib/groundcrew/etcd-snapshots | grep -x 'etcd-.*[.]db' | head -1")
+    make_token(master)
+    number = in_python(master, BACK_UP)
+    state = ask_rows(f"select state from operations where id = {number}")
+    master.wait_until(f"{state} | grep -xE 'finished|failed|interrupted'", 600)
+    assert master.ask(state) == "finished", master.ask(
+        ask_rows(f"select error_code, error_data from operations where id = {number}")
+    )
+    manifest = json.loads(master.ask(f"cat /var/lib/groundcrew/backups/{newest}.zst.json"))
+    assert manifest["restored_at"] and manifest["keys"] > 100 and not manifest["problem"], manifest
+    note(
+        f"gc-kube: etcd with {manifest['keys']} keys came up from its backup in {manifest['restore_seconds']} s"
+    )
 
 
 def test_a_second_run_changes_nothing(installed: Cluster) -> None:
