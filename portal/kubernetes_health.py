@@ -101,7 +101,7 @@ def kubelet_lines(node: NodeView, seen: NodeStanding) -> Iterator[HealthLine]:
         return
     code = seen.problem["code"]
     yield HealthLine(
-        "Kubelet",
+        _("Container engine") if code == "kubernetes.engine_down" else "Kubelet",
         "unreachable" if code == "kubernetes.node_silent" else "caution",
         say(code, seen.problem["data"]),
         offer(REMEDIES.get(code, ()), node.id),

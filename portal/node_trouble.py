@@ -124,18 +124,12 @@ def troubled_in_kubernetes(node: NodeView) -> Trouble | None:
     if not (problem or disagreements or is_closed):
         return None
     remedies = REMEDIES.get(problem["code"], ()) if problem else REMEDIES["closed"] if is_closed else ()
-    told = (
-        say(problem["code"], problem["data"])
-        if problem
-        else _("It is closed in Kubernetes.")
-        if is_closed
-        else ""
-    )
+    told = [say(problem["code"], problem["data"])] if problem else []
+    told += [_("It is closed in Kubernetes.")] if is_closed else []
     return Trouble(
         "caution",
         _("%(name)s · in Kubernetes", name=node.name),
-        told,
-        [(_("Not of our queue"), disagreement) for disagreement in disagreements],
+        " ".join([*told, *disagreements]),
         repairs=offer(remedies, node.id),
     )
 

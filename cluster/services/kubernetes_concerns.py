@@ -41,7 +41,7 @@ def disagreements(found: Collection[Disagreement]) -> Iterator[Concern]:
             continue
         urgency = URGENCY.get(each.code, Urgency.CAUTION)
         if each.code == "disagreement.refused":
-            yield Concern(urgency, Topic.JOB, each.code, each.data["job"], each.data)
+            yield Concern(urgency, Topic.JOB, each.code, each.data["job_id"], each.data)
         else:
             yield Concern(urgency, Topic.KUBERNETES, each.code, each.subject, each.data)
 

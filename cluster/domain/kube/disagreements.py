@@ -83,7 +83,7 @@ def find_refusals(
                 refused[key] = reason, str((pod.get("spec") or {}).get("nodeName", ""))
     for (job, attempt), (reason, node) in refused.items():
         why = {"code": reason.code, "data": data_of(reason)}
-        data = {"job": int(job), "attempt": int(attempt), "why": why}
+        data = {"job": f"job-{job}", "job_id": int(job), "attempt": int(attempt), "why": why}
         yield Disagreement("disagreement.refused", f"job-{job}", node, data)
 
 

@@ -25,9 +25,7 @@ SENTENCES = {
         "{nodes:plural|The only node of Kubernetes does|None of the # nodes of Kubernetes} "
         "{nodes:plural|not take it|takes it}: {causes:whys}."
     ),
-    "kubernetes.node.too_little": (
-        "{nodes:plural|1 has|# have} not enough free: {what:word kubernetes.resource}"
-    ),
+    "kubernetes.node.too_little": "{nodes:plural|1 lacks|# lack} free {what:word kubernetes.resource}",
     "kubernetes.node.many_pods": "{nodes:plural|1 runs|# run} as many pods as it may",
     "kubernetes.node.not_placed_there": "{nodes:plural|1 was|# were} not chosen for it",
     "kubernetes.node.closed": "{nodes:plural|1 is|# are} closed",
@@ -81,7 +79,7 @@ SENTENCES = {
     "kubernetes.shutting_down": "{node} is shutting down.",
     "kubernetes.no_words": "{speaker} says something that we have no words for: {word}.",
     "disagreement.stranger": "{pod} holds {units:units} on {node}, and our queue knows nothing of it.",
-    "disagreement.refused": "Kubernetes does not run {job:job}, which our queue has placed. {why:why}",
+    "disagreement.refused": "Kubernetes does not run {job}, which our queue has placed. {why:why}",
     "disagreement.unit_twice": "{jobs:list} say that they have the same unit, {unit}.",
     "disagreement.not_kept": "{object} is not as it should be, and Kubernetes answers {status}: {said}",
     "disagreement.namespace_goes": (
