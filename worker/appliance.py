@@ -15,7 +15,7 @@ from cluster import words
 from cluster.domain.errors import GroundcrewError
 from cluster.domain.states import EnvironmentState
 from cluster.services.environments import read_default_environment
-from cluster.services.images import record_image
+from cluster.services.images import record_images
 from cluster.services.node_tokens import create_node_token, is_token_of, revoke_node_token
 from cluster.services.users import issue_first_administrator_secret, needs_first_administrator
 from cluster.settings import Settings
@@ -62,11 +62,11 @@ def ensure_environment(settings: Settings, chosen: argparse.Namespace) -> Answer
     }
 
 
-def record_images(settings: Settings, chosen: argparse.Namespace) -> Answer:
+def tell_images(settings: Settings, chosen: argparse.Namespace) -> Answer:
     """The rows know the site's default images by what is written beside their archives."""
     cluster, site = open_cluster(settings), read_site(Path(chosen.settings))
-    news = [record_image(cluster, image, site.registry.address) for _, image in archives(site)]
-    return {"changed": any(news)}
+    images = [image for _, image in archives(site)]
+    return {"changed": record_images(cluster, images, site.registry.address)}
 
 
 def issue_secret(settings: Settings, chosen: argparse.Namespace) -> Answer:
@@ -113,7 +113,7 @@ def undrain(settings: Settings, chosen: argparse.Namespace) -> Answer:
 COMMANDS = {
     "version": ensure_version,
     "environment": ensure_environment,
-    "images": record_images,
+    "images": tell_images,
     "first-administrator": issue_secret,
     "certificates": ensure_certificates,
     "node-token": ensure_node_token,

@@ -1,5 +1,6 @@
 """The default images that this installation has: recorded by whoever built them, read by everybody."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from cluster.domain.images import VARIANTS, Image, parse_image
@@ -10,15 +11,14 @@ from cluster.store.leases import Fact
 DEFAULT_IMAGES = "default_images"
 
 
-def record_image(cluster: Cluster, image: Image, registry: str) -> bool:
-    """Whether that is news. One image a variant: the newest takes the place of the one before."""
-    known = replace(image, registry=registry).to_data()
+def record_images(cluster: Cluster, images: Sequence[Image], registry: str) -> bool:
+    """Whether that is news. These are all of them, one a variant: a variant that a site gave up is shown no longer."""
+    known = {image.variant: replace(image, registry=registry).to_data() for image in images}
     with cluster.store.write() as session:
         fact = session.get(Fact, DEFAULT_IMAGES, with_for_update=True)
-        before = dict(fact.value) if fact else {}
-        if before.get(image.variant) == known:
+        if fact is not None and fact.value == known:
             return False
-        session.merge(Fact(name=DEFAULT_IMAGES, value={**before, image.variant: known}))
+        session.merge(Fact(name=DEFAULT_IMAGES, value=known))
     return True
 
 

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import tarfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -106,7 +106,11 @@ def assembling(
     building.mkdir(parents=True)
     building.chmod(0o755)
     assembly = Assembly(building, shop)
-    yield assembly
+    with ExitStack() as given_up:
+        # Gigabytes, perhaps on the disk that has just become full; what was made stays in the cache.
+        given_up.callback(shutil.rmtree, building, ignore_errors=True)
+        yield assembly
+        given_up.pop_all()
     write_manifest(building, new_manifest(product, now, collector, systems, assembly.entries))
     flush_to_disk(building)
     place.take()

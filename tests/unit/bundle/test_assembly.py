@@ -60,6 +60,7 @@ def test_where_collecting_fails_the_old_one_stays(tmp_path: Path, shop: Workshop
     with pytest.raises(CollectingFailed), assembling(tmp_path / "bundle", shop, "build", "0.1.0", [], NOW):
         raise CollectingFailed("no network")
     assert content_of(tmp_path / "bundle") == "old"
+    assert not (tmp_path / "bundle.building").exists()
 
 
 def test_killed_while_the_old_one_is_deleted_the_new_one_stands(

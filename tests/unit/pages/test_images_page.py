@@ -1,14 +1,16 @@
 """What a job finds where it runs: the default images and the training environment, as a page and over REST."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from cluster.domain.images import Image, Part
 from cluster.services.environments import read_default_environment
-from cluster.services.images import list_images, record_image
+from cluster.services.images import list_images, record_images
 from cluster.store.operations import Environment
+from portal.views import images as images_page
 from tests.builders import actor_of
 from tests.unit.pages.conftest import Lab
 
@@ -29,7 +31,7 @@ REGISTRY = "gpu-master:5443"
 
 
 def test_an_image_shows_what_was_read_from_it(lab: Lab) -> None:
-    assert record_image(lab.cluster, CPU, REGISTRY)
+    assert record_images(lab.cluster, [CPU], REGISTRY)
     page = lab.browser(lab.minjun).get("/images").text
     for said in ("horovod", "0.28.1", "Training on several ranks", "debian-12", "612 MB", "Protected"):
         assert said in page
@@ -39,11 +41,19 @@ def test_an_image_shows_what_was_read_from_it(lab: Lab) -> None:
 
 
 def test_what_was_recorded_last_counts_and_the_same_is_no_news(lab: Lab) -> None:
-    assert record_image(lab.cluster, CPU, "")
-    assert not record_image(lab.cluster, CPU, "")
-    assert record_image(lab.cluster, CPU, REGISTRY)
+    assert record_images(lab.cluster, [CPU], "")
+    assert not record_images(lab.cluster, [CPU], "")
+    assert record_images(lab.cluster, [CPU], REGISTRY)
     (found,) = list_images(lab.cluster, actor_of(lab.minjun))
     assert (found.digest, found.registry, found.contents) == (CPU.digest, REGISTRY, CPU.contents)
+
+
+def test_a_variant_that_a_site_has_given_up_is_shown_no_longer(lab: Lab) -> None:
+    cuda = replace(CPU, variant="cuda", tag="cuda-0123456789ab")
+    record_images(lab.cluster, [CPU, cuda], REGISTRY)
+    assert len(list_images(lab.cluster, actor_of(lab.minjun))) == 2
+    assert record_images(lab.cluster, [CPU], REGISTRY)
+    assert "Computes with CUDA" not in lab.browser(lab.minjun).get("/images").text
 
 
 def test_without_an_image_the_training_environment_is_shown_as_what_it_is(lab: Lab) -> None:
@@ -55,15 +65,31 @@ def test_without_an_image_the_training_environment_is_shown_as_what_it_is(lab: L
     assert "Protected" not in page and "registry" not in page
 
 
-@pytest.mark.parametrize(("who", "offered"), [("administrator", False), ("minjun", False)])
-def test_nothing_is_restored_where_there_is_no_such_repair(lab: Lab, who: str, offered: bool) -> None:
-    record_image(lab.cluster, CPU, REGISTRY)
+@pytest.mark.parametrize("who", ["administrator", "minjun"])
+def test_nothing_is_restored_where_there_is_no_such_repair(lab: Lab, who: str) -> None:
+    record_images(lab.cluster, [CPU], REGISTRY)
     page = lab.browser(getattr(lab, who)).get("/images").text
-    assert ("/repairs/restore-default-images" in page) is offered
+    assert "/repairs/restore-default-images" not in page
+
+
+def test_where_there_is_the_repair_only_administrators_are_offered_it_and_only_for_an_image(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalogue = images_page.RESTORE
+    monkeypatch.setattr("cluster.services.repair_catalogue.read_catalogue", lambda _: {catalogue: None})
+    offers = [
+        who for who in (lab.administrator, lab.minjun) if catalogue in lab.browser(who).get("/images").text
+    ]
+    assert offers == []
+    record_images(lab.cluster, [CPU], REGISTRY)
+    offers = [
+        who for who in (lab.administrator, lab.minjun) if catalogue in lab.browser(who).get("/images").text
+    ]
+    assert offers == [lab.administrator]
 
 
 def test_rest_says_the_same(lab: Lab) -> None:
-    record_image(lab.cluster, CPU, REGISTRY)
+    record_images(lab.cluster, [CPU], REGISTRY)
     found = json.loads(lab.browser(lab.minjun).get("/api/v1/images").text)
     (item,) = found["items"]
     assert (item["reference"], item["is_protected"]) == (f"{REGISTRY}/groundcrew-default@{CPU.digest}", True)
