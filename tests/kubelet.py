@@ -46,6 +46,8 @@ class Kubelet:
     python: str = sys.executable
     starts: bool = True
     """False: pods get a node, and then wait for ever."""
+    instead: dict[str, list[str]] = field(default_factory=dict)
+    """By a container's name: what is run in its place, for programs that this machine does not have."""
     gpus: dict[str, str] = field(default_factory=dict)
     """By a pod's node: what the device plugin would say."""
     containers: dict[str, Container] = field(default_factory=dict)
@@ -134,10 +136,10 @@ class Kubelet:
         return bool(found) and found["status"]["conditions"][0]["status"] == "True"
 
     def begin(self, uid: str, pod: Thing) -> None:
-        root = Path(self.ground.name) / uid
-        process = start_container(
-            root, pod, self.mounts_of(root, pod), self.gpus.get(pod["spec"]["nodeName"], "")
-        )
+        root, container = Path(self.ground.name) / uid, pod["spec"]["containers"][0]
+        command = self.instead.get(container["name"], container["command"])
+        gpus = self.gpus.get(pod["spec"]["nodeName"], "")
+        process = start_container(root, pod, command, self.mounts_of(root, pod), gpus)
         self.containers[uid] = Container(process, root, pod)
         self.tell(pod, "Running", {"running": {"startedAt": now()}})
 
@@ -216,13 +218,15 @@ class Kubelet:
 
 
 def start_container(
-    root: Path, pod: Thing, mounts: list[tuple[Path, str, bool]], gpus: str
+    root: Path, pod: Thing, command: list[str], mounts: list[tuple[Path, str, bool]], gpus: str
 ) -> "subprocess.Popen[bytes]":
     root.mkdir()
     lines = ["set -e", f"mount -t tmpfs none {root}", f"cd {root}", "mkdir proc dev tmp groundcrew run"]
     for part in SYSTEM:
         if Path("/", part).is_symlink():
             lines.append(f"ln -s {Path('/', part).readlink()} {part}")
+        elif part == "etc" and any(target.startswith("/etc/") for _, target, _ in mounts):
+            lines.append("cp -a /etc etc")  # Something is laid where the machine has no such place.
         elif Path("/", part).is_dir():
             lines += [f"mkdir {part}", f"mount --rbind -o ro /{part} {part}"]
     lines += ["mount --rbind /dev dev", "mount -t proc none proc"]
@@ -246,14 +250,14 @@ def start_container(
         "--no-new-privs",
         "--bounding-set=-all",
         "--inh-caps=-all",
-        *container["command"],
+        *command,
     ]
     lines.append("exec " + shlex.join(words))
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"} | variables_of(pod, container)
     environment |= {"NVIDIA_VISIBLE_DEVICES": gpus} if gpus else {}
-    command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "/bin/sh", "-c", "\n".join(lines)]
+    outside = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "/bin/sh", "-c", "\n".join(lines)]
     with root.with_name(f"{root.name}.log").open("wb") as log:
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
+        return subprocess.Popen(outside, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
 
 
 def variables_of(pod: Thing, container: Thing) -> dict[str, str]:

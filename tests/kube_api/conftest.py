@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.api_server import ADMINISTRATOR, ApiServer, api_server
+from tests.api_server import SCHEDULER, ApiServer, api_server
 from tests.integration.conftest import a_ground, runtime_on
+from tests.kube_api.access import give_access
 from tests.kube_api.stage import KubernetesStage
 from tests.kubelet import Kubelet
 from tests.shelf import NOT_BUILT, NotCompiled
@@ -39,12 +40,16 @@ def kubelet(server: ApiServer) -> Iterator[Kubelet]:
         yield kubelet
 
 
+@pytest.fixture(scope="session")
+def with_rights(server: ApiServer) -> None:
+    """What site.yml gives the scheduler."""
+    give_access(server)
+
+
 @pytest.fixture
-def stage(server: ApiServer, kubelet: Kubelet) -> Iterator[KubernetesStage]:
+def stage(server: ApiServer, with_rights: None, kubelet: Kubelet) -> Iterator[KubernetesStage]:
     with a_ground() as ground:
-        stage = KubernetesStage(
-            ground, runtime_on(ground), server=server, kubelet=kubelet, user=ADMINISTRATOR
-        )
+        stage = KubernetesStage(ground, runtime_on(ground), server=server, kubelet=kubelet, user=SCHEDULER)
         try:
             yield stage
         finally:

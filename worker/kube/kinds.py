@@ -28,6 +28,7 @@ APPS, BATCH, KUEUE, NETWORK, RIGHTS = (
     "networking.k8s.io/v1",
     "rbac.authorization.k8s.io/v1",
 )
+ADMISSION = "admissionregistration.k8s.io/v1"
 KINDS: Mapping[str, Kind] = {
     "ClusterQueue": Kind(KUEUE, "clusterqueues", has_namespace=False),
     "ConfigMap": Kind("v1", "configmaps"),
@@ -57,6 +58,10 @@ KINDS: Mapping[str, Kind] = {
     "Service": Kind("v1", "services"),
     "ServiceAccount": Kind("v1", "serviceaccounts"),
     "StatefulSet": Kind(APPS, "statefulsets"),
+    "ValidatingAdmissionPolicy": Kind(ADMISSION, "validatingadmissionpolicies", has_namespace=False),
+    "ValidatingAdmissionPolicyBinding": Kind(
+        ADMISSION, "validatingadmissionpolicybindings", has_namespace=False
+    ),
     "Workload": Kind(KUEUE, "workloads"),
     "WorkloadPriorityClass": Kind(KUEUE, "workloadpriorityclasses", has_namespace=False),
 }

@@ -27,6 +27,7 @@ PROBES = {
     "training_environment : Look whether it stands",
     "nvidia_driver : Find initial RAM disks that are older than that",
     "closing : Read the versions of what came with it",
+    "kubernetes_addons : Read the account's token",
 }
 """Read-only commands, the only tasks that may say that they never change anything."""
 

@@ -1,0 +1,125 @@
+"""Attempts that are several pods: one member lost ends all, and nobody but us tries again."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from cluster.domain.attempts import Seen
+from cluster.domain.exits import outcome
+from cluster.domain.states import JobState
+from tests.api_server import ApiServer, mpi_operator
+from tests.integration.executors.stages import end_of, until
+from tests.kube_api.stage import KubernetesStage
+from tests.kubelet import Kubelet
+from worker.executors.contract import StartPlan
+from worker.kube import names
+from worker.kube.api import Thing
+from worker.kube.shapes.pod import RUNTIME_INSIDE
+
+NODES = (("node-1", 1), ("node-2", 1))
+
+
+def shell(stage: KubernetesStage, text: str, gang: str) -> StartPlan:
+    """A shell's words as the program of each rank, on two nodes."""
+    plan = stage.plan_for("/bin/sh", "-c", text)
+    rank = ("/usr/bin/python3", f"{RUNTIME_INSIDE}/rank.py", "--", "/bin/sh", "-c", text)
+    way = ("/usr/bin/python3", f"{RUNTIME_INSIDE}/gang.py", "plain", "1,1", "nowhere", "lo", "--")
+    nodes = tuple(node for node, _ in NODES)
+    argv = (*way, *rank) if gang == "indexed" else rank
+    return replace(plan, argv=argv, gang=gang, nodes=nodes, units_by_node=NODES, ranks=2)
+
+
+def pods_of(stage: KubernetesStage, plan: StartPlan) -> list[Thing]:
+    wanted = names.selector(job=str(plan.job), attempt=str(plan.attempt))
+    return list(stage.server.api.list_all("Pod", wanted, names.namespace_of(stage.workspace)).things)
+
+
+def wait_for(stage: KubernetesStage, plan: StartPlan, rank: int, text: bytes) -> None:
+    log = plan.out / f"rank-{rank}.stdout"
+    until(stage, lambda: log.exists() and text in log.read_bytes(), what=f"{text!r} of rank {rank}")
+
+
+def is_gone(stage: KubernetesStage, plan: StartPlan) -> Callable[[], bool]:
+    return lambda: stage.executor.look(plan.folder).seen is Seen.GONE
+
+
+def member(stage: KubernetesStage, plan: StartPlan, part: str) -> Thing:
+    return next(pod for pod in pods_of(stage, plan) if part in pod["metadata"]["name"])
+
+
+def delete_by_hand(stage: KubernetesStage, pod: Thing) -> None:
+    about = pod["metadata"]
+    stage.server.api.delete("Pod", about["name"], about["namespace"])
+
+
+def assert_all_of_it_goes(stage: KubernetesStage, plan: StartPlan) -> None:
+    until(stage, lambda: stage.executor.clear(plan.folder) == 0, what="the end of its pods")
+    until(stage, lambda: pods_of(stage, plan) == [], what="that its pods are deleted")
+    assert stage.executor.list_running() == []
+
+
+def test_each_node_has_one_pod_that_knows_its_number(stage: KubernetesStage) -> None:
+    plan = shell(stage, "echo $RANK of $WORLD_SIZE; sleep 1", "indexed")
+    stage.executor.start(plan)
+    wait_for(stage, plan, 1, b"1 of 2")
+    assert {pod["spec"]["nodeName"] for pod in pods_of(stage, plan)} == {"node-1", "node-2"}
+    truth = end_of(stage, plan)
+    assert outcome(truth).state is JobState.FINISHED
+    assert (plan.out / "rank-0.stdout").read_bytes() == b"0 of 2\n"
+
+
+def test_a_member_that_fails_by_itself_is_the_job_s_own_failure(stage: KubernetesStage) -> None:
+    plan = shell(stage, "test $RANK = 0 && exec sleep 600; sleep 1; exit 3", "indexed")
+    stage.executor.start(plan)
+    told = outcome(end_of(stage, plan))
+    assert (told.state, told.exit_code, told.data["rank"]) == (JobState.FAILED, 3, 1)
+
+
+def test_a_member_deleted_by_hand_ends_all_and_is_tried_again(stage: KubernetesStage) -> None:
+    plan = shell(stage, "echo ready; exec sleep 600", "indexed")
+    stage.executor.start(plan)
+    for rank in (0, 1):
+        wait_for(stage, plan, rank, b"ready")
+    delete_by_hand(stage, member(stage, plan, "-1-1-"))
+    until(stage, is_gone(stage, plan), what="that the gang counts as lost")
+    truth = stage.executor.read_end(plan.folder)
+    assert truth is not None and truth.taken is not None
+    assert truth.taken.code == "interrupted.pod_deleted"
+    assert_all_of_it_goes(stage, plan)
+
+
+@pytest.fixture
+def mpi(server: ApiServer, kubelet: Kubelet) -> Iterator[None]:
+    """The real operator; workers wait in place of their sshd."""
+    kubelet.instead["worker"] = ["/bin/sleep", "600"]
+    with mpi_operator(server):
+        yield
+    del kubelet.instead["worker"]
+
+
+@pytest.mark.usefixtures("mpi")
+def test_an_mpi_job_begins_once_its_workers_are_ready_and_ends_with_its_launcher(
+    stage: KubernetesStage,
+) -> None:
+    plan = shell(stage, "echo ready; sleep 1", "mpi")
+    assert stage.executor.start(plan) is None
+    assert stage.executor.look(plan.folder).seen is Seen.AWAITED
+    wait_for(stage, plan, 0, b"ready")
+    born = {pod["metadata"]["name"].split("-")[3]: pod for pod in pods_of(stage, plan)}
+    assert set(born) == {"launcher", "worker"}
+    truth = end_of(stage, plan)
+    assert outcome(truth).state is JobState.FINISHED and truth.taken is None
+    until(stage, lambda: len(pods_of(stage, plan)) == 1, what="that the operator cleans up")
+
+
+@pytest.mark.usefixtures("mpi")
+def test_a_worker_that_is_lost_ends_the_launcher_too(stage: KubernetesStage) -> None:
+    plan = shell(stage, "echo ready; exec sleep 600", "mpi")
+    stage.executor.start(plan)
+    wait_for(stage, plan, 0, b"ready")
+    delete_by_hand(stage, member(stage, plan, "worker-1"))
+    until(stage, is_gone(stage, plan), what="that the gang counts as lost")
+    truth = stage.executor.read_end(plan.folder)
+    assert truth is not None and truth.taken is not None
+    assert_all_of_it_goes(stage, plan)
