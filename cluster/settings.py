@@ -148,7 +148,7 @@ class Settings:
     kubeconfig: Path | None = None
     """How the API server of Kubernetes is reached: a service account's, never an administrator's."""
     kubernetes_image: str = ""
-    """What pods are made from; their nodes pull it from the site's registry."""
+    """What pods are made from; empty: the site's default image for the kind of unit."""
     kubernetes_storage: str = ""
     """`server:/folder` where nodes mount the storage by NFS for a pod; empty: it is there, at the same place."""
     horovod_over: str = "mpi"
@@ -245,7 +245,7 @@ class Settings:
             docker_gpus=told.choice("DOCKER_GPUS", "nvidia", "cdi"),
             docker_network=told.choice("DOCKER_NETWORK", "none", "own"),
             kubeconfig=Path(file) if (file := told.needed_by("KUBECONFIG", "kubernetes")) else None,
-            kubernetes_image=told.needed_by("KUBERNETES_IMAGE", "kubernetes"),
+            kubernetes_image=told.text("KUBERNETES_IMAGE"),
             kubernetes_storage=told.text("KUBERNETES_STORAGE"),
             horovod_over=told.choice("HOROVOD_OVER", "mpi", "gloo"),
             host=host,

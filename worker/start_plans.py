@@ -16,6 +16,7 @@ from cluster.files.checkpoints import FOLDER as CHECKPOINTS
 from cluster.services import storage
 from cluster.services.context import Cluster
 from cluster.services.environments import default_environment
+from cluster.services.images import read_default_image
 from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
@@ -88,7 +89,7 @@ def read_start_plan(
         gang=gang,
         gpus=gpus,
         telemetry=telemetry_of(settings, attempt.node, view) if gpus and is_local else None,
-        image=image_of(settings),
+        image=image_of(cluster, kind_of(units)),
         mounts=tuple(view.mounts),
         folder_inside=inside,
         **share_of(attempt.node, by_node[0][1] if by_node else job.units),
@@ -97,9 +98,12 @@ def read_start_plan(
     )
 
 
-def image_of(settings: Settings) -> str | None:
-    named = settings.kubernetes_image if settings.executor == "kubernetes" else settings.docker_image
-    return named or None
+def image_of(cluster: Cluster, kind: UnitKind) -> str | None:
+    settings = cluster.settings
+    if settings.executor != "kubernetes":
+        return settings.docker_image or None
+    with cluster.store.read() as session:
+        return settings.kubernetes_image or read_default_image(session, kind) or None
 
 
 def gang_plan(

@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sqlalchemy.orm import Session
+
 from cluster.domain.images import VARIANTS, Image, parse_image
 from cluster.domain.people import Actor
+from cluster.domain.states import UnitKind
 from cluster.services.context import Cluster
 from cluster.store.leases import Fact
 
@@ -20,6 +23,14 @@ def record_images(cluster: Cluster, images: Sequence[Image], registry: str) -> b
             return False
         session.merge(Fact(name=DEFAULT_IMAGES, value=known))
     return True
+
+
+def read_default_image(session: Session, kind: UnitKind) -> str:
+    """What a node pulls for units of this kind; empty where the site has built none yet."""
+    fact = session.get(Fact, DEFAULT_IMAGES)
+    known = fact.value if fact else {}
+    wanted = ("cuda", "cpu") if kind is UnitKind.GPU else ("cpu", "cuda")
+    return next((parse_image(known[variant]).reference for variant in wanted if variant in known), "")
 
 
 def list_images(cluster: Cluster, actor: Actor) -> list[Image]:

@@ -58,6 +58,8 @@ class KubernetesExecutor:
 
     def start(self, plan: StartPlan) -> Handle | None:
         """None: its objects are there, and its shim has not begun."""
+        if not plan.image:
+            raise NotStarted("start.no_default_image")
         try:
             run = run_of(plan, self.installation, self.storage, self.exported, self.runtime)
             self.prepare(plan, run)
