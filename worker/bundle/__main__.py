@@ -13,6 +13,7 @@ from worker.bundle.diff import differences
 from worker.bundle.download import download
 from worker.bundle.fetch import Fetcher
 from worker.bundle.manifest import Manifest, parse_manifest
+from worker.bundle.registry import ALIASES
 from worker.bundle.sources import CHECKOUT, read_sources
 from worker.bundle.workshop import CollectingFailed, Workshop
 from worker.embedded.places import find_places
@@ -67,7 +68,7 @@ def mirror(text: str) -> tuple[str, str]:
     host, _, address = text.partition("=")
     if not host or "://" not in address:
         raise argparse.ArgumentTypeError(f"{text} is not as registry.k8s.io=https://mirror.lab/k8s")
-    return host, address
+    return ALIASES.get(host, host), address
 
 
 def run_download(chosen: argparse.Namespace) -> int:

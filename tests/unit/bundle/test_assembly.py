@@ -12,9 +12,11 @@ from worker.bundle import __main__ as command
 from worker.bundle import check
 from worker.bundle.assembly import assembling
 from worker.bundle.build import choose_programs
+from worker.bundle.fetch import Fetcher
 from worker.bundle.go_builds import module_folder
 from worker.bundle.go_programs import FOLDERS, PROGRAMS
 from worker.bundle.manifest import Kind
+from worker.bundle.registry import parse_reference
 from worker.bundle.sources import read_sources
 from worker.bundle.wheels import choose_pinned
 from worker.bundle.workshop import CollectingFailed, Workshop
@@ -167,6 +169,16 @@ def test_a_mirror_without_an_address_is_refused(capsys: pytest.CaptureFixture[st
     with pytest.raises(SystemExit):
         command.main(["download", "/srv/bundle", "--instead", "registry.k8s.io"])
     assert "registry.k8s.io is not as" in capsys.readouterr().err
+
+
+def test_a_mirror_is_named_as_images_name_their_registry() -> None:
+    chosen = command.parser().parse_args(
+        ["download", "/b", "--instead", "docker.io=https://m/d", "ghcr.io=https://m/g"]
+    )
+    fetcher = Fetcher(dict(chosen.instead))
+    asked = parse_reference("docker.io/mpioperator/mpi-operator:0.7.0")
+    assert fetcher.address(f"https://{asked.host}/v2/") == "https://m/d/v2/"
+    assert fetcher.address("https://ghcr.io/v2/") == "https://m/g/v2/"
 
 
 def test_an_installed_command_says_that_it_makes_no_bundles(
