@@ -3,11 +3,13 @@
 Read from what the scheduler wrote down last; the portal never asks Kubernetes itself.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from flask import Flask
 
+from cluster.domain.kube.disagreements import Disagreement
 from cluster.domain.kube.remedies import CERTIFICATES_SOON_DAYS, REMEDIES, soonest_end
 from cluster.domain.kube.standing import NodeStanding, OperatorStanding, Standing
 from cluster.domain.people import Actor
@@ -74,7 +76,7 @@ def cluster_health() -> ClusterHealth | None:
     return ClusterHealth(
         standing,
         [operator_line(each) for each in standing.operators],
-        [say(each.code, each.data) for each in standing.disagreements],
+        [in_words(each) for each in standing.disagreements],
         offer(REMEDIES["silent"]) if standing.silent_since else [],
     )
 
@@ -103,7 +105,7 @@ def kubelet_lines(node: NodeView, seen: NodeStanding) -> Iterator[HealthLine]:
     yield HealthLine(
         _("Container engine") if code == "kubernetes.engine_down" else "Kubelet",
         "unreachable" if code == "kubernetes.node_silent" else "caution",
-        say(code, seen.problem["data"]),
+        " ".join([say(code, seen.problem["data"]), *original_of(seen.problem)]),
         offer(REMEDIES.get(code, ()), node.id),
     )
 
@@ -140,4 +142,16 @@ def disagreements_of(node: NodeView) -> list[str]:
     standing = read_once(standing_once)
     if standing is None or not current_actor().is_administrator:
         return []
-    return [say(each.code, each.data) for each in standing.of_node(node.name)]
+    return [in_words(each) for each in standing.of_node(node.name)]
+
+
+def in_words(disagreement: Disagreement) -> str:
+    """For administrators: what we have no words for stands beside in its own."""
+    why = disagreement.data.get("why") or {}
+    return " ".join([say(disagreement.code, disagreement.data), *original_of(why)])
+
+
+def original_of(why: Mapping[str, Any]) -> Iterator[str]:
+    said = (why.get("data") or {}).get("said")
+    if said and current_actor().is_administrator:
+        yield say("kubernetes.original", {"said": said})

@@ -4,6 +4,7 @@ Asking takes as long as it takes, in a thread of its own; what came of it is wri
 turn, under its lease. An API server that is away is no event: nothing is concluded from it.
 """
 
+import time
 from collections.abc import Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -33,6 +34,8 @@ from worker.kube.tenants.keeping import Change, Keeper, Kept, Refusal, What
 log = structlog.get_logger()
 
 ONLY_LOOKS = frozenset({"get", "list_all", "watch", "close"})
+LOOK_SECONDS = 10.0
+"""Between two looks while no workspace changes."""
 ACTIONS = {What.PUT_RIGHT: "workspace.put_right", What.MADE_AGAIN: "workspace.made_again"}
 
 
@@ -54,8 +57,13 @@ def watch_kubernetes(cluster: Cluster, executor: Executor) -> "KubernetesWatch |
 class KubernetesWatch:
     """Safe to kill anywhere: it remembers nothing that is not in the cluster or in the rows."""
 
-    def __init__(self, cluster: Cluster, api: Api, installation: str) -> None:
+    def __init__(
+        self, cluster: Cluster, api: Api, installation: str, pause_seconds: float = LOOK_SECONDS
+    ) -> None:
         self.cluster = cluster
+        self.pause_seconds = pause_seconds
+        self.looked_for: list[Tenancy] = []
+        self.looked_at = float("-inf")
         self.api = around(api, "kubernetes", besides=ONLY_LOOKS)
         self.keeper = Keeper(self.api, installation)
         self.ours = OurLabels(names.INSTALLATION, installation, names.JOB, names.ATTEMPT)
@@ -63,13 +71,19 @@ class KubernetesWatch:
         self.looking: Future[Seen] | None = None
 
     def take_turn(self, held: Held) -> None:
-        """Writes what the last look has found and begins the next; while one goes on, nothing. Raises LeaseLost."""
+        """Writes what the last look has found, and begins the next where one is due or a workspace has changed.
+
+        Raises LeaseLost.
+        """
         if self.looking is not None:
             if not self.looking.done():
                 return
             looked, self.looking = self.looking, None
             self.record(held, looked.result())
         tenancies = kubernetes.list_tenancies(self.cluster)
+        if tenancies == self.looked_for and time.monotonic() - self.looked_at < self.pause_seconds:
+            return
+        self.looked_for, self.looked_at = tenancies, time.monotonic()
         reports = kubernetes.reported_units(self.cluster)
         before, now = kubernetes.read_standing(self.cluster), self.cluster.clock()
         self.looking = self.asker.submit(self.look, tenancies, reports, before, now)

@@ -63,8 +63,8 @@ PROGRESS_SECONDS = 5.0
 """Running jobs are asked this often how far they are."""
 TOTALS_SECONDS = 10.0
 """What waits is counted this often, by the index of shapes alone."""
-KUBERNETES_SECONDS = 10.0
-"""Workspaces' objects are kept equal this often, and what Kubernetes says of itself is read."""
+KUBERNETES_SECONDS = 1.0
+"""A new workspace has its place in Kubernetes so soon; its watch pauses for longer between looks at all of it."""
 PULSE_SECONDS = 15.0
 """How long looks take is written down this often, for whoever watches."""
 SEAL_SECONDS = 60.0

@@ -43,7 +43,7 @@ def held(lab: Cluster) -> Held:
 
 @pytest.fixture
 def watch(lab: Cluster, server: ApiServer) -> Iterator[KubernetesWatch]:
-    watch = KubernetesWatch(lab, server.api, HERE)
+    watch = KubernetesWatch(lab, server.api, HERE, pause_seconds=0)
     yield watch
     watch.close()
 
@@ -151,10 +151,29 @@ def test_an_api_server_that_is_away_is_no_event(
 def test_an_account_without_rights_says_so_and_writes_nothing(
     lab: Cluster, server: ApiServer, held: Held, speech: Workspace
 ) -> None:
-    watch = KubernetesWatch(lab, Api(server.kubeconfig("groundcrew-scheduler")), HERE)
+    watch = KubernetesWatch(lab, Api(server.kubeconfig("groundcrew-scheduler")), HERE, pause_seconds=0)
     try:
         standing = look(watch, held)
     finally:
         watch.close()
     (door,) = standing.disagreements
     assert door.code == "disagreement.closed_door" and door.data["status"] == 403
+
+
+def test_between_looks_only_a_workspace_that_changes_is_news(
+    lab: Cluster, server: ApiServer, held: Held, speech: Workspace
+) -> None:
+    watch = KubernetesWatch(lab, server.api, HERE, pause_seconds=3600)
+    try:
+        watch.take_turn(held)
+        assert watch.looking
+        watch.looking.result(60)
+        watch.take_turn(held)
+        assert watch.looking is None
+        other = a_workspace(lab, name="vision", id=speech.id + 100_000)
+        watch.take_turn(held)
+        assert watch.looking
+        watch.looking.result(60)
+    finally:
+        watch.close()
+    assert stop_policy(server, other) == "None"

@@ -78,6 +78,7 @@ SENTENCES = {
     "kubernetes.network_down": "Pods on {node} get no address.",
     "kubernetes.shutting_down": "{node} is shutting down.",
     "kubernetes.no_words": "{speaker} says something that we have no words for: {word}.",
+    "kubernetes.original": "Its own words: {said}",
     "disagreement.stranger": "{pod} holds {units:units} on {node}, and our queue knows nothing of it.",
     "disagreement.refused": "Kubernetes does not run {job}, which our queue has placed. {why:why}",
     "disagreement.unit_twice": "{jobs:list} say that they have the same unit, {unit}.",

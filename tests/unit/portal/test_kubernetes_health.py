@@ -76,6 +76,18 @@ def test_operators_and_disagreements_are_shown_to_administrators_alone(house: Ho
         assert "default/trainer" not in house.visitor("member").get(path).text
 
 
+def test_what_we_have_no_words_for_is_shown_to_administrators_as_it_was_said(house: House) -> None:
+    node = stand(house).nodes[0]
+    data = {"speaker": "kubelet", "word": "MoonInTheWay", "said": "wait for the moon"}
+    problem = {"code": "kubernetes.no_words", "data": data}
+    why = Disagreement("disagreement.refused", "job-7", data={"job": "job-7", "job_id": 7, "why": problem})
+    stand(house, nodes=(replace(node, is_ready=False, problem=problem),), disagreements=(why,))
+    for path in ("/nodes", "/nodes/1"):
+        assert "wait for the moon" in house.visitor("administrator").get(path).text
+        seen = house.visitor("member").get(path).text
+        assert "MoonInTheWay" in seen and "wait for the moon" not in seen
+
+
 def test_silence_says_from_when_the_rest_is(house: House) -> None:
     stand(house, silent_since=house.cluster.clock())
     page = house.visitor("administrator").get("/nodes").text
