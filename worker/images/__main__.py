@@ -9,7 +9,6 @@ import json
 import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -77,13 +76,16 @@ def say_built(variant: Variant, chosen: argparse.Namespace) -> int:
 
 def say_done(verb: str, settings: Path) -> int:
     try:
-        print(json.dumps(OF_A_SITE[verb](read_site(settings))))
+        site = read_site(settings)
+    except (KeyError, ValueError) as failure:
+        print(f"{settings} is damaged, run site.yml again: {failure!r}", file=sys.stderr)
+        return 1
+    except OSError as failure:
+        return complain(failure)
+    try:
+        print(json.dumps(OF_A_SITE[verb](site)))
     except (BuildFailed, RegistryFailed, OSError) as failure:
         return complain(failure)
-    except (KeyError, ValueError, tarfile.TarError) as failure:
-        # Settings or an archive that nobody of ours has written so.
-        print(f"{settings}, or what it names, is damaged: {failure!r}", file=sys.stderr)
-        return 1
     return 0
 
 

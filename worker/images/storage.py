@@ -9,22 +9,31 @@ from pathlib import Path
 from cluster.domain.images import Image
 from worker.environments.wheels import sha256_of
 from worker.images.archive import Part, parts_of, read_text
+from worker.images.registry import RegistryFailed
 
 
 def discard_damaged(storage: Path, archive: Path, image: Image, is_thorough: bool) -> list[str]:
     """Digests of what was deleted there, so that a push brings it anew.
 
     By size alone, but the manifest by its bytes; where it is thorough all of them by their bytes, which takes seconds.
+    Raises RegistryFailed where the archive is none.
     """
-    with tarfile.open(archive) as opened:
-        parts = parts_of(read_text(opened, f"blobs/sha256/{image.digest.removeprefix('sha256:')}"))
-    every = [(Part(image.digest, None), True), *((part, is_thorough) for part in parts)]
+    every = [(Part(image.digest, None), True), *((part, is_thorough) for part in read_parts(archive, image))]
     damaged = [
         part.digest for part, reads in every if is_damaged(blob_file(storage, part.digest), part, reads)
     ]
     for digest in damaged:
         blob_file(storage, digest).unlink()
     return damaged
+
+
+def read_parts(archive: Path, image: Image) -> list[Part]:
+    """Raises RegistryFailed."""
+    try:
+        with tarfile.open(archive) as opened:
+            return parts_of(read_text(opened, f"blobs/sha256/{image.digest.removeprefix('sha256:')}"))
+    except (tarfile.TarError, KeyError, ValueError) as error:
+        raise RegistryFailed("registry.archive_damaged", path=str(archive)) from error
 
 
 def is_damaged(file: Path, part: Part, reads: bool) -> bool:

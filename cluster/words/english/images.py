@@ -6,12 +6,14 @@ SENTENCES = {
     "check.images_stand.ok": "Every default image stands whole in the registry",
     "registry.failed": "The registry {registry} did not do what it was asked for: {line}",
     "registry.no_archive": "There is no archive of the default image {variant} in {path}.",
+    "registry.archive_damaged": "The archive {path} of a default image is damaged.",
     "environment.needs_root": "An image's system belongs to root, so that only root can build it.",
 }
 
 HINTS = {
     "registry.failed": "Look at groundcrew-registry.service and nginx on the master, then try again.",
     "registry.no_archive": "Run site.yml again: it builds the image, or say where the bundle is that has it.",
+    "registry.archive_damaged": "Delete it and run site.yml again: it is built anew. One of a bundle: copy it there.",
     "environment.needs_root": "Build it as root, or take it from a bundle.",
 }
 

@@ -109,6 +109,16 @@ def test_what_the_registry_has_damaged_is_discarded_before_it_is_pushed(
     assert not kept.exists()
 
 
+@pytest.mark.parametrize("content", [b"", b"cut off"], ids=["empty", "no archive"])
+def test_an_archive_that_is_damaged_is_named(tmp_path: Path, content: bytes) -> None:
+    archive = tmp_path / "groundcrew-default-cpu.tar"
+    archive.write_bytes(content)
+    write_record(archive, RECORD)
+    with pytest.raises(RegistryFailed) as failed:
+        site_images.push(a_site(tmp_path, bundle=str(tmp_path), storage=str(tmp_path)))
+    assert (failed.value.code, failed.value.data) == ("registry.archive_damaged", {"path": str(archive)})
+
+
 def test_settings_of_an_earlier_version_have_no_place_of_the_registrys_files(tmp_path: Path) -> None:
     assert a_site(tmp_path).storage is None
 
