@@ -21,7 +21,7 @@ from tests.shelf import find_manifests, find_programs
 from worker.kube.api import Api, NoAnswer, Refused
 
 STARTS_WITHIN = 120.0
-ADMINISTRATOR, SCHEDULER = "administrator", "groundcrew-scheduler"
+ADMINISTRATOR, SCHEDULER, NOBODY = "administrator", "groundcrew-scheduler", "nobody"
 SERVED = ("v1beta2", "v2beta1")
 """Other versions of a kind are converted by controllers that do not run here."""
 CONTROLLERS = "job-controller,garbage-collector-controller,serviceaccount-controller,namespace-controller"
@@ -199,9 +199,10 @@ def switches_of_controllers(server: ApiServer) -> tuple[str, ...]:
 
 
 def write_secrets(folder: Path) -> None:
-    """Two users by name, and the key that signs the tokens of service accounts."""
+    """Three users by name, and the key that signs the tokens of service accounts."""
     (folder / "tokens.csv").write_text(
         f"token-of-{ADMINISTRATOR},{ADMINISTRATOR},1,system:masters\ntoken-of-{SCHEDULER},{SCHEDULER},2\n"
+        f"token-of-{NOBODY},{NOBODY},3\n"
     )
     key = ["openssl", "genrsa", "-out", str(folder / "sa.key"), "2048"]
     subprocess.run(key, check=True, capture_output=True, env={"PATH": os.environ["PATH"]})

@@ -164,12 +164,9 @@ def test_a_namespace_that_is_being_deleted_is_waited_for_and_made_anew(
     assert kept.going == [speech.workspace] and not kept.changes and not kept.refusals
     server.api.change("ConfigMap", "stays", namespace, {"metadata": {"finalizers": None}})
     until(lambda: not server.api.get("Namespace", namespace), "the end of the namespace", 30)
-    assert {what for what, _, _ in named(keeper.keep([speech]))} <= {
-        What.MADE,
-        What.MADE_AGAIN,
-        What.PUT_RIGHT,
-    }
     assert not keeper.keep([speech]).refusals
+    assert keeper.keep([speech]) == Kept()
+    assert server.api.get("NetworkPolicy", "deny", namespace)
 
 
 def test_nobody_elses_objects_are_touched(server: ApiServer, keeper: Keeper, speech: Tenancy) -> None:
