@@ -1,0 +1,182 @@
+"""What only Kubernetes does: it takes pods away, loses nodes, falls silent, and remembers volumes."""
+
+from dataclasses import replace
+
+import pytest
+
+from cluster.domain.attempts import AttemptFacts, Interrupt, Seen, decide
+from cluster.domain.states import AttemptState, Desired
+from tests.integration.executors.acts import Act
+from tests.integration.executors.stages import end_of, until
+from tests.kube_api.stage import KubernetesStage
+from worker.executors.contract import NotStarted, StartPlan
+from worker.kube import names
+from worker.kube.api import Thing
+
+LONG = Act(says="ready\n", seconds=600, last_words="saved\n")
+
+
+def begun(stage: KubernetesStage, plan: StartPlan) -> StartPlan:
+    stage.executor.start(plan)
+    log = plan.out / "rank-0.stdout"
+    until(stage, lambda: log.exists() and b"ready" in log.read_bytes(), what="the program's first words")
+    return plan
+
+
+def pod_of(stage: KubernetesStage, plan: StartPlan) -> Thing:
+    wanted = names.selector(job=str(plan.job))
+    (pod,) = stage.server.api.list_all("Pod", wanted, names.namespace_of(stage.workspace)).things
+    return pod
+
+
+def decision(stage: KubernetesStage, plan: StartPlan) -> object:
+    """What the scheduler does about it."""
+    seen = stage.executor.look(plan.folder).seen
+    truth = stage.executor.read_end(plan.folder) if seen is Seen.GONE else None
+    state = AttemptState.RUNNING
+    return decide(AttemptFacts(plan.job, 1, 1, state, Desired.RUN, seen, truth))
+
+
+def until_gone(stage: KubernetesStage, plan: StartPlan) -> None:
+    until(stage, lambda: stage.executor.look(plan.folder).seen is Seen.GONE, what="that it is gone")
+
+
+def test_what_was_made_and_never_recorded_is_found_and_not_made_twice(stage: KubernetesStage) -> None:
+    """The scheduler died in between: its successor adopts the same pod."""
+    plan = stage.plan(LONG)
+    assert stage.executor.start(plan) is None
+    successor = stage.open_again()
+    assert successor.look(plan.folder).seen in (Seen.AWAITED, Seen.ALIVE)
+    uid = pod_of(stage, begun(stage, plan))["metadata"]["uid"]
+    handle = successor.start(plan)
+    assert handle == successor.look(plan.folder).handle
+    assert pod_of(stage, plan)["metadata"]["uid"] == uid
+
+
+def test_a_pod_deleted_by_hand_saves_its_checkpoint_and_is_tried_again(stage: KubernetesStage) -> None:
+    plan = begun(stage, stage.plan(LONG, grace_seconds=5))
+    about = pod_of(stage, plan)["metadata"]
+    stage.server.api.delete("Pod", about["name"], about["namespace"])
+    until_gone(stage, plan)
+    assert decision(stage, plan) == Interrupt("interrupted.pod_deleted", {"attempt": 1})
+    assert (plan.out / "rank-0.stdout").read_bytes() == b"ready\nsaved\n"
+
+
+def test_an_eviction_is_told_with_its_reason(stage: KubernetesStage) -> None:
+    plan = begun(stage, stage.plan(LONG))
+    about = pod_of(stage, plan)["metadata"]
+    message = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. "
+    evicted = {"phase": "Failed", "reason": "Evicted", "message": message, "containerStatuses": []}
+    stage.kubelet.kill(stage.kubelet.container_of(about["name"]))
+    stage.server.api.change("Pod", about["name"], about["namespace"], {"status": evicted}, "status")
+    until_gone(stage, plan)
+    told = decision(stage, plan)
+    assert isinstance(told, Interrupt) and told.code == "kubernetes.evicted"
+    assert told.data["resource"] == "memory" and told.data["node"] == "node-1"
+
+
+def test_of_a_silent_node_nothing_is_concluded(stage: KubernetesStage) -> None:
+    plan = begun(stage, stage.plan(LONG))
+    stage.kubelet.say_ready("node-1", "Unknown")
+    try:
+        until(stage, lambda: stage.executor.look(plan.folder).seen is Seen.UNKNOWN, what="that it is unknown")
+        assert stage.executor.list_running() == []
+        stage.executor.forget_all_but([(plan.job, 1)])
+    finally:
+        stage.kubelet.say_ready("node-1")
+    until(stage, lambda: stage.executor.look(plan.folder).seen is Seen.ALIVE, what="that it is found again")
+
+
+def test_a_server_that_is_away_ends_nothing(stage: KubernetesStage) -> None:
+    plan = begun(stage, stage.plan(LONG))
+    stage.server.stop()
+    try:
+        until(stage, lambda: stage.executor.look(plan.folder).seen is Seen.UNKNOWN, what="silence")
+        with pytest.raises(NotStarted):
+            stage.executor.start(stage.plan(LONG))
+        handle = {"folder": str(plan.folder)}
+        stage.executor.stop(handle)
+        exit_file = plan.folder / "control" / "exit.json"
+        until(stage, exit_file.exists, what="that a stop needs no API server")
+    finally:
+        stage.server.start()
+    until_gone(stage, plan)
+    assert end_of(stage, plan).stopped
+
+
+def test_what_is_taken_back_before_it_began_leaves_nothing(stage: KubernetesStage) -> None:
+    plan = stage.plan(LONG)
+    stage.kubelet.starts = False
+    try:
+        stage.executor.start(plan)
+        until(stage, lambda: stage.executor.look(plan.folder).seen is Seen.AWAITED, what="that it waits")
+        assert stage.executor.forestall(plan.folder)
+        until(stage, lambda: stage.executor.look(plan.folder).seen is Seen.ABSENT, what="that it is gone")
+    finally:
+        stage.kubelet.starts = True
+    with pytest.raises(NotStarted):
+        stage.executor.start(plan)
+
+
+def test_a_pod_that_ended_before_its_shim_began_says_why_and_is_made_anew(stage: KubernetesStage) -> None:
+    plan = stage.plan(Act(says="hello\n"))
+    stage.kubelet.instead["run"] = ["/bin/false"]
+    try:
+        stage.executor.start(plan)
+        until(stage, lambda: stage.executor.look(plan.folder).seen is Seen.ABSENT, what="that it failed")
+        with pytest.raises(NotStarted) as failed:
+            stage.executor.start(plan)
+        assert "before the shim began" in failed.value.data["reason"]
+    finally:
+        del stage.kubelet.instead["run"]
+
+    def has_been_made() -> bool:
+        try:
+            stage.executor.start(plan)
+        except NotStarted:
+            return False
+        return (plan.out / "rank-0.stdout").exists()
+
+    until(stage, has_been_made, what="the next try")
+    assert end_of(stage, plan).exit_code == 0
+
+
+def test_the_gpus_that_a_pod_got_are_told(stage: KubernetesStage) -> None:
+    stage.kubelet.gpus["node-1"] = "GPU-2,GPU-1"
+    try:
+        plan = begun(
+            stage, replace(stage.plan(LONG), gpus=("GPU-7", "GPU-8"), units_by_node=(("node-1", 2),))
+        )
+    finally:
+        stage.kubelet.gpus.clear()
+    handle = stage.executor.look(plan.folder).handle
+    assert handle is not None
+    assert (handle["gpus"], handle["node"]) == (["GPU-1", "GPU-2"], "node-1")
+    limits = pod_of(stage, plan)["spec"]["containers"][0]["resources"]["limits"]
+    assert limits["nvidia.com/gpu"] == "2"
+
+
+def test_a_volume_whose_claim_was_deleted_takes_the_next_one(stage: KubernetesStage) -> None:
+    """Kubernetes itself would never give it to another claim, also of the same name."""
+    api, plan = stage.server.api, stage.plan(Act(says="hello\n"))
+    volume = f"gc-{stage.executor.installation}-{stage.workspace}-workspace"
+    stage.executor.start(plan)
+    end_of(stage, plan)
+    released = {"spec": {"claimRef": {"uid": "of-the-former"}}}
+    api.change("PersistentVolume", volume, "", released)
+    api.change("PersistentVolume", volume, "", {"status": {"phase": "Released"}}, "status")
+    stage.open_again().start(stage.plan(Act(says="hello\n")))
+    found = api.get("PersistentVolume", volume)
+    assert found is not None and "uid" not in found["spec"]["claimRef"]
+
+
+def test_what_others_have_labelled_like_ours_is_not_ours(stage: KubernetesStage) -> None:
+    plan = begun(stage, stage.plan(LONG))
+    pod = pod_of(stage, plan)
+    labels = {**pod["metadata"]["labels"], names.JOB: "not-a-number"}
+    stranger = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "stranger", "labels": labels}}
+    stranger["metadata"]["namespace"] = pod["metadata"]["namespace"]  # type: ignore[index]
+    spec = {key: pod["spec"][key] for key in ("securityContext", "containers", "volumes", "restartPolicy")}
+    stage.server.api.create(stranger | {"spec": spec})
+    assert [run.job for run in stage.executor.list_running()] == [plan.job]
+    stage.server.api.delete("Pod", "stranger", pod["metadata"]["namespace"], grace_seconds=0)
