@@ -15,6 +15,13 @@ DAMAGE_ETCD = (
     "/opt/groundcrew/kubernetes/stop-control-plane"
 )
 
+DAMAGE_JOURNAL = (
+    "/opt/groundcrew/kubernetes/etcd-snapshot; "
+    "dd if=/dev/urandom of=$(ls /var/lib/etcd/member/wal/*.wal | tail -n 1) bs=512 seek=1 count=8 conv=notrunc; "
+    "/opt/groundcrew/kubernetes/stop-control-plane"
+)
+"""Every page of its database can be read, and no etcd comes up on it."""
+
 
 @dataclass(frozen=True)
 class On:
@@ -59,6 +66,24 @@ BREAKS = [
         "m",
         Break(
             "reinitialise-kubernetes-master", "etcd's data damaged after a snapshot", DAMAGE_ETCD, typed=True
+        ),
+    ),
+    On(
+        "m",
+        Break(
+            "reinitialise-kubernetes-master",
+            "etcd's journal damaged after a snapshot",
+            DAMAGE_JOURNAL,
+            typed=True,
+        ),
+    ),
+    On(
+        "m",
+        Break(
+            "restart-kubelet",
+            "the master's kubelet disabled, its settings deleted and the control plane ended",
+            "systemctl disable --now kubelet; rm /var/lib/kubelet/config.yaml; "
+            "/opt/groundcrew/kubernetes/stop-control-plane",
         ),
     ),
     On(
