@@ -16,7 +16,7 @@ from worker.tasks.reports import Reporter
 WRITE, PROVE, LOOK, TIDY, COPY = "backup_write", "backup_prove", "backup_look", "backup_tidy", "backup_copy"
 ETCD = "backup_etcd"
 WEIGHTS = {WRITE: 4.0, PROVE: 5.0, LOOK: 1.0, TIDY: 0.5, COPY: 2.0}
-WITH_KUBERNETES = {WRITE: 4.0, PROVE: 5.0, LOOK: 1.0, TIDY: 0.5, ETCD: 2.0, COPY: 2.0}
+WITH_KUBERNETES = {WRITE: 4.0, PROVE: 5.0, LOOK: 1.0, ETCD: 2.0, TIDY: 0.5, COPY: 2.0}
 
 
 def run_backup(cluster: Cluster, operation: Operation) -> None:
@@ -39,15 +39,15 @@ def run_backup(cluster: Cluster, operation: Operation) -> None:
     reporter.tell(LOOK, 0.0)
     with outside("backups.look"):
         damaged = keep.mark_damaged(settings)
+    if settings.etcd_snapshots:
+        reporter.tell(ETCD, 0.0)
+    no_etcd = back_up_etcd(cluster)
     if made["problem"]:
         raise Unavailable("backup.broken", name=made["name"], problem=made["problem"])
     reporter.tell(TIDY, 0.0)
     with outside("backups.tidy"):
         keep.delete_surplus(settings)
         keep.delete_put_aside(settings, cluster.clock())
-    if settings.etcd_snapshots:
-        reporter.tell(ETCD, 0.0)
-    no_etcd = back_up_etcd(cluster)
     reporter.tell(COPY, 0.0)
     not_copied = copy_elsewhere(cluster)
     if damaged:
