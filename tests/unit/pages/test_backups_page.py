@@ -115,5 +115,5 @@ def test_kubernetes_memory_lies_among_them(lab: Lab) -> None:
     a_backup(lab, "etcd-20261120T024000Z.db.zst", revision=98_765, **proved)
     browser = lab.browser(lab.administrator)
     page = browser.get("/repairs/backups").text
-    for words in ("Kubernetes (etcd)", "etcd-20261120T024000Z.db.zst", "revision 98765", "1,234"):
+    for words in ("etcd of Kubernetes", "etcd-20261120T024000Z.db.zst", "revision 98765", "1,234"):
         assert words in page, words
