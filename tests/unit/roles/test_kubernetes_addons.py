@@ -60,10 +60,19 @@ def test_rdma_cards_are_shared_by_as_many_pods_as_was_said() -> None:
 
 
 def test_an_image_of_the_bundle_is_not_asked_for_at_a_registry() -> None:
-    (patch,) = patches("kueue", PLAIN)
+    patch, *_ = patches("kueue", PLAIN)
     assert patch["spec"]["template"]["spec"]["containers"] == [
         {"name": "manager", "imagePullPolicy": "IfNotPresent"}
     ]
+
+
+def test_the_network_of_the_pods_does_not_wait_for_kueue_which_needs_it() -> None:
+    _, *configurations = patches("kueue", PLAIN)
+    assert [each["kind"][:8] for each in configurations] == ["Mutating", "Validati"]
+    for webhook in [each for found in configurations for each in found["webhooks"]]:
+        (selector,) = webhook["namespaceSelector"]["matchExpressions"]
+        assert selector["operator"] == "NotIn" and {"kube-flannel", "kueue-system"} <= set(selector["values"])
+    assert [each["name"] for each in configurations[1]["webhooks"]][0] == "vpod.kb.io"
 
 
 def test_each_kind_of_gpu_is_a_flavour_and_each_node_says_its_own() -> None:
