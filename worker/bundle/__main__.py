@@ -1,6 +1,7 @@
 """Collects, verifies and compares offline bundles: ``groundcrew-bundle {download,build,verify,diff}``."""
 
 import argparse
+import platform
 import sys
 import tomllib
 from datetime import UTC, datetime
@@ -132,6 +133,11 @@ def sizes(manifest: Manifest) -> dict[str, object]:
 
 
 def new_workshop() -> Workshop:
+    """Programs, packages and wheels are those of the machine that collects. Raises CollectingFailed."""
+    if platform.machine() != "x86_64":
+        raise CollectingFailed(
+            f"A bundle is for x86_64 and made on such a machine; this one is {platform.machine()}."
+        )
     cache = find_places().cache
     return Workshop(cache / "bundle", cache / "log" / "bundle.log")
 

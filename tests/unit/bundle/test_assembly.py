@@ -165,6 +165,14 @@ def test_a_folder_that_cannot_be_made_is_said_in_words(
     assert "/proc/bundle.building" in capsys.readouterr().err
 
 
+def test_a_machine_of_another_kind_makes_no_bundle_that_none_could_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    assert command.main(["build", str(tmp_path / "bundle"), "--only", "wheels"]) == 1
+    assert "this one is aarch64" in capsys.readouterr().err
+
+
 def test_a_mirror_without_an_address_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         command.main(["download", "/srv/bundle", "--instead", "registry.k8s.io"])
