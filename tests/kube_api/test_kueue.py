@@ -1,0 +1,87 @@
+"""The real Kueue as the second fence: it admits what fits into a term, holds the rest, and says why in our words."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from cluster import words
+from cluster.domain.kube.queue_said import reason_of_workload
+from cluster.domain.kube.reading import conditions_of, is_true
+from cluster.domain.kube.reasons import KubeReason, QueueFull, QueueStopped, data_of
+from cluster.domain.kube.tenancies import UNIT, Tenancy
+from tests.api_server import ApiServer, until
+from tests.kube_api.kueue import kueue
+from tests.shelf import NOT_BUILT, NotCompiled
+from worker.kube.api import Thing
+from worker.kube.kinds import head
+from worker.kube.names import LOCAL_QUEUE, QUEUE_LABEL, namespace_of
+from worker.kube.tenants.keeping import Keeper, Kept
+
+SPEECH = Tenancy(880, "speech", 4, True)
+
+
+@pytest.fixture(scope="module")
+def second_fence(server: ApiServer) -> Iterator[None]:
+    if os.geteuid() != 0:
+        pytest.skip("Kueue not asked: only root can give it an /etc of its own")
+    try:
+        with kueue(server):
+            yield
+    except NotCompiled:
+        pytest.skip(f"Kueue not asked: {NOT_BUILT}")
+
+
+def job(name: str, units: int) -> Thing:
+    secure = {
+        "runAsNonRoot": True,
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    asks = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {UNIT: str(units), "memory": "1Gi"}}
+    container = {"name": "run", "image": "i", "securityContext": secure, "resources": asks}
+    pod = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+    about = head("Job", name, namespace_of(SPEECH.workspace), {QUEUE_LABEL: LOCAL_QUEUE})
+    return about | {"spec": {"suspend": True, "backoffLimit": 0, "template": pod}}
+
+
+def workload_of(server: ApiServer, name: str) -> Thing | None:
+    listed = server.api.list_all("Workload", namespace=namespace_of(SPEECH.workspace)).things
+    owned = (each for each in listed if each["metadata"]["ownerReferences"][0]["name"] == name)
+    return next(owned, None)
+
+
+def is_admitted(server: ApiServer, name: str) -> bool:
+    workload = workload_of(server, name)
+    return workload is not None and is_true(conditions_of(workload).get("Admitted"))
+
+
+def reason_of(server: ApiServer, name: str) -> KubeReason | None:
+    workload = workload_of(server, name)
+    return reason_of_workload(workload) if workload else None
+
+
+def test_of_three_jobs_two_are_let_in_and_after_the_term_none(server: ApiServer, second_fence: None) -> None:
+    keeper = Keeper(server.api, "fenced")
+    keeper.keep([SPEECH])
+    queue = namespace_of(SPEECH.workspace)
+    until(
+        lambda: is_true(conditions_of(server.api.get("ClusterQueue", queue) or {}).get("Active")), "its queue"
+    )
+    for name in ("one", "two"):
+        server.api.create(job(name, 2))
+        until(lambda asked=name: is_admitted(server, asked), f"{name} is admitted")  # type: ignore[misc]
+    server.api.create(job("three", 2))
+    reason = until(lambda: reason_of(server, "three"), "why it waits")
+    assert reason == QueueFull(UNIT, "groundcrew-units", "2")
+    assert "lacks 2 × GPUs" in words.say(reason.code, data_of(reason))
+    assert keeper.keep([SPEECH]) == Kept(), "what Kueue itself writes on its objects is no change by hand"
+
+    server.api.delete("Job", "one", queue)
+    until(lambda: is_admitted(server, "three"), "the third begins by itself")
+
+    keeper.keep([Tenancy(SPEECH.workspace, "speech", 0, False)])
+    server.api.create(job("late", 1))
+    stopped = until(lambda: isinstance(reason_of(server, "late"), QueueStopped), "the term is over")
+    assert stopped and is_admitted(server, "two") and is_admitted(server, "three")
