@@ -13,7 +13,6 @@ from typing import Any
 
 import structlog
 
-from cluster.crash_points import around
 from cluster.domain.kube.disagreements import (
     Disagreement,
     OurLabels,
@@ -33,7 +32,6 @@ from worker.kube.tenants.keeping import Change, Keeper, Kept, Refusal, What
 
 log = structlog.get_logger()
 
-ONLY_LOOKS = frozenset({"get", "list_all", "watch", "close"})
 LOOK_SECONDS = 10.0
 """Between two looks while no workspace changes."""
 ACTIONS = {What.PUT_RIGHT: "workspace.put_right", What.MADE_AGAIN: "workspace.made_again"}
@@ -64,7 +62,7 @@ class KubernetesWatch:
         self.pause_seconds = pause_seconds
         self.looked_for: list[Tenancy] = []
         self.looked_at = float("-inf")
-        self.api = around(api, "kubernetes", besides=ONLY_LOOKS)
+        self.api = api  # With the crash points of whoever opened it.
         self.keeper = Keeper(self.api, installation)
         self.ours = OurLabels(names.INSTALLATION, installation, names.JOB, names.ATTEMPT)
         self.asker = ThreadPoolExecutor(1, "kubernetes")

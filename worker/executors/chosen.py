@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from cluster.crash_points import around
 from cluster.settings import Settings
 from worker.adapters.engine import Engine
 from worker.executors.contract import Executor
@@ -10,7 +11,7 @@ from worker.executors.kubernetes import KubernetesExecutor
 from worker.executors.launchers import Launcher
 from worker.executors.process import ProcessExecutor
 from worker.executors.simulated import SimulatedExecutor, World
-from worker.kube.api import Api
+from worker.kube.api import ONLY_LOOKS, Api
 
 
 def open_executor(settings: Settings, runtime: Path, launcher: Launcher | None = None) -> Executor:
@@ -19,8 +20,15 @@ def open_executor(settings: Settings, runtime: Path, launcher: Launcher | None =
         engine = Engine(settings.docker_socket)
         return DockerExecutor(engine, settings.storage_dir, settings.docker_gpus, settings.docker_network)
     if settings.executor == "kubernetes" and settings.kubeconfig:
-        api = Api(settings.kubeconfig)
-        return KubernetesExecutor(api, settings.storage_dir, runtime, settings.kubernetes_storage)
+        return open_kubernetes(
+            settings.kubeconfig, settings.storage_dir, runtime, settings.kubernetes_storage
+        )
     if settings.executor == "simulated":
         return SimulatedExecutor(World(settings.state_dir / "simulated"))
     return ProcessExecutor(runtime, settings.storage_dir, launcher)
+
+
+def open_kubernetes(kubeconfig: Path, storage: Path, runtime: Path, exported: str = "") -> KubernetesExecutor:
+    """Each request that leaves something in the cluster has a crash point before and after it."""
+    api = around(Api(kubeconfig), "kubernetes", besides=ONLY_LOOKS)
+    return KubernetesExecutor(api, storage, runtime, exported)

@@ -23,6 +23,8 @@ REST_SECONDS = 5.0
 FIELD_MANAGER = "groundcrew"
 MOST_CONNECTIONS = 16
 UNAUTHORISED, NOT_FOUND, CONFLICT, GONE, TOO_MANY = 401, 404, 409, 410, 429
+ONLY_LOOKS = frozenset({"get", "list_all", "watch", "close"})
+"""Methods that leave nothing in the cluster."""
 MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
 
 Thing = dict[str, Any]

@@ -1,0 +1,64 @@
+"""A scheduler dies between what it makes in Kubernetes and what it writes down: nothing runs twice, nothing is lost."""
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from cluster.domain.attempts import Seen
+from tests.integration.executors.acts import Act
+from tests.integration.executors.stages import end_of, until
+from tests.kube_api.stage import KubernetesStage
+from tests.unit.roles.rendering import ROOT
+from worker.executors.contract import StartPlan
+from worker.kube import names
+
+STARTS = """
+from dataclasses import replace
+from pathlib import Path, PosixPath
+from worker.executors.chosen import open_kubernetes
+from worker.executors.contract import Mount, StartPlan
+import sys
+plan = eval(sys.argv[1])
+open_kubernetes(Path(sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4])).start(plan)
+"""
+
+
+def start_and_die(stage: KubernetesStage, plan: StartPlan, point: str) -> None:
+    words = [repr(plan), str(stage.apis[0].kubeconfig), str(stage.ground / "storage"), str(stage.runtime)]
+    dead = subprocess.run(
+        [sys.executable, "-c", STARTS, *words],
+        env={**os.environ, "GC_CRASH": point, "PYTHONPATH": str(ROOT)},
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert dead.returncode == -signal.SIGKILL, dead.stderr[-2000:]
+
+
+@pytest.mark.parametrize("point", ["kubernetes.create asking:5", "kubernetes.create answered:5"])
+def test_a_gang_whose_scheduler_died_while_it_was_made_runs_once(stage: KubernetesStage, point: str) -> None:
+    """Runtime, volume, claim, the service that names the pods; the fifth is the Job itself."""
+    plan = stage.plan(Act(says="hello\n"))
+    nodes = (("node-1", 1), ("node-2", 1))
+    rank = plan.argv
+    gang = ("/usr/bin/python3", "/groundcrew/runtime/gang.py", "plain", "1,1", "nowhere", "lo", "--")
+    plan = replace(
+        plan, argv=(*gang, *rank), gang="indexed", ranks=2, units_by_node=nodes, nodes=("node-1", "node-2")
+    )
+    start_and_die(stage, plan, point)
+    until(
+        stage, lambda: stage.executor.start(plan) or was_begun(stage, plan), what="its start by the next one"
+    )
+    assert end_of(stage, plan).exit_code == 0
+    api, wanted = stage.server.api, names.selector(job=str(plan.job))
+    assert len(api.list_all("Job", wanted, names.namespace_of(stage.workspace)).things) == 1
+    assert (plan.out / "rank-0.stdout").read_bytes() == b"hello\n"
+
+
+def was_begun(stage: KubernetesStage, plan: StartPlan) -> bool:
+    return stage.executor.look(plan.folder).seen in (Seen.ALIVE, Seen.GONE)
