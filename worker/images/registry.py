@@ -16,7 +16,7 @@ from pathlib import Path
 
 from cluster.domain.errors import Unavailable
 from cluster.domain.images import Image
-from worker.images.archive import parts_of
+from worker.images.archive import Part, parts_of
 
 PATIENCE_SECONDS = 20
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -48,12 +48,13 @@ class Registry:
         if manifest is None or f"sha256:{hashlib.sha256(manifest).hexdigest()}" != image.digest:
             return [image.digest]
         parts = parts_of(json.loads(manifest))
-        return [part.digest for part in parts if self.length(image, part.digest) != part.size]
+        return [part.digest for part in parts if not self.has_whole(image, part)]
 
-    def length(self, image: Image, digest: str) -> int | None:
-        """Bytes of a blob as the registry would send them; None where it has none. Raises RegistryFailed."""
-        answer = self.ask(f"/v2/{image.name}/blobs/{digest}", "HEAD")
-        return None if answer is None else int(answer[0].getheader("Content-Length") or -1)
+    def has_whole(self, image: Image, part: Part) -> bool:
+        """By the length that it says, where it says one. Raises RegistryFailed."""
+        answer = self.ask(f"/v2/{image.name}/blobs/{part.digest}", "HEAD")
+        length = answer and answer[0].getheader("Content-Length")
+        return answer is not None and (length is None or length == str(part.size))
 
     def read(self, path: str) -> bytes | None:
         """None where it has no such thing. Raises RegistryFailed."""
