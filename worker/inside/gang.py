@@ -16,7 +16,8 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Dict, List
 
-PORT = 29400
+PORT = int(os.environ.get("GROUNDCREW_GANG_PORT") or 29400)
+"""Of the first pod's own address; another one where several pods are played on one."""
 KNOWN_WITHIN = 300.0
 """Seconds until the first pod's name has to be known: its image may still be on the way."""
 PAUSE = 0.1
