@@ -20,8 +20,9 @@ PROGRAMS = {
     "etcd": "exec sleep 60",
     "etcdctl": """case "$*" in
   *"endpoint health"*) ;;
-  *kube-system*) echo '{"header":{"revision":42},"count":1}' ;;
-  *) echo '{"header":{"revision":42},"count":7}' ;;
+  *"--write-out fields"*kube-system*) printf '"Revision" : 42\\n"More" : false\\n"Count" : 1\\n' ;;
+  *"--write-out fields"*) printf '"Revision" : 42\\n"More" : false\\n"Count" : 7\\n' ;;
+  *) exit 1 ;;
 esac""",
 }
 
