@@ -65,7 +65,7 @@ test-servers: python  ## both of these with one installation: hosts, and then th
 	@$(BOOTSTRAP) with-test-machine python -m tests.run servers
 
 test-kube: python  ## Kubernetes from an offline bundle on three hosts without a way out (root; compiles it once: 1.5 h)
-	@GROUNDCREW_BUILD_KUBERNETES=1 $(BOOTSTRAP) with-test-machine python -m tests.run hosts/kube
+	@GROUNDCREW_BUILD_KUBERNETES=1 $(BOOTSTRAP) with-test-machine python -m tests.run --long hosts/kube
 
 test-kube-ci: python  ## its short half, where this machine has compiled Kubernetes; else it says so and passes
 	@$(BOOTSTRAP) with-test-machine python -m tests.hosts.kube.compiled

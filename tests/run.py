@@ -1,6 +1,6 @@
 """Runs the parts of the test suite in turn and says what each cost: ``python -m tests.run all``.
 
-Cases that bear the mark `long` are left to ``--whole``, which plays everything; ``make test-all`` asks for that, and it
+Cases that bear the mark `long` are left to ``--long`` and ``--whole``. The latter, that of ``make test-all``,
 writes docs/measurements/test-all.md. The closing lines count every test, also those that were left.
 """
 
@@ -30,12 +30,13 @@ CHECKS = {
 
 def main(arguments: list[str]) -> int:
     is_whole = "--whole" in arguments
-    parts = [part for name in arguments if name != "--whole" for part in find(name)]
+    has_long = is_whole or "--long" in arguments
+    parts = [part for name in arguments if not name.startswith("--") for part in find(name)]
     OUTPUT.mkdir(exist_ok=True)
     for old in OUTPUT.glob("coverage.*"):
         old.unlink()
     verdicts = [prepare_environment()] if any(part.trains for part in parts) else []
-    verdicts += [run_part(part, is_whole) for part in parts]
+    verdicts += [run_part(part, has_long) for part in parts]
     if set(ALL) <= set(parts):
         verdicts.append(check_coverage())
     if is_whole:
@@ -43,9 +44,9 @@ def main(arguments: list[str]) -> int:
     return close(verdicts)
 
 
-def run_part(part: Part, is_whole: bool) -> Verdict:
+def run_part(part: Part, has_long: bool) -> Verdict:
     print(f"\n=== {part.name}", flush=True)
-    return run_pytest(part, is_whole) if part.folders else run_checks()
+    return run_pytest(part, has_long) if part.folders else run_checks()
 
 
 def prepare_environment() -> Verdict:
@@ -75,7 +76,7 @@ def passes(name: str) -> bool:
     return done.returncode == 0
 
 
-def run_pytest(part: Part, is_whole: bool) -> Verdict:
+def run_pytest(part: Part, has_long: bool) -> Verdict:
     name = part.name.replace("/", "-")
     report, left = OUTPUT / f"{name}.xml", OUTPUT / f"{name}.left"
     for old in (report, left):
@@ -87,17 +88,17 @@ def run_pytest(part: Part, is_whole: bool) -> Verdict:
     }
     started = time.monotonic()
     code = subprocess.run(
-        command_for(part, report, is_whole), cwd=ROOT, env=environment, check=False
+        command_for(part, report, has_long), cwd=ROOT, env=environment, check=False
     ).returncode
     seconds = time.monotonic() - started
     return of_report(part.name, report, code, seconds, int(left.read_text()) if left.exists() else 0)
 
 
-def command_for(part: Part, report: Path, is_whole: bool) -> list[str]:
+def command_for(part: Part, report: Path, has_long: bool) -> list[str]:
     command = ["pytest", "-q", *(f"tests/{folder}" for folder in part.folders), f"--junitxml={report}"]
     command += [f"--ignore=tests/{folder}" for folder in part.without]
     command += ["--durations=8", "--durations-min=3"]
-    command += [] if is_whole else ["-m", "not long"]
+    command += [] if has_long else ["-m", "not long"]
     command += [f"--numprocesses={part.processes}", f"--dist={part.deal}"] if part.deal else []
     command += ["--cov=cluster", "--cov-report="] if part.is_measured else []
     return command

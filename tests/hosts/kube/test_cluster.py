@@ -133,6 +133,7 @@ def test_a_backup_takes_etcd_along_and_a_fresh_etcd_comes_up_on_it(installed: Cl
     )
 
 
+@pytest.mark.long
 def test_a_second_run_changes_nothing(installed: Cluster) -> None:
     second = installed.play().must_succeed()
     assert set(second.changed.values()) == {0}, second.changed_tasks()
