@@ -21,7 +21,9 @@ from pathlib import Path
 from worker.kube.api import Api, Conflict, NoAnswer, Refused, Thing
 
 LOOKS_EVERY = 0.05
-SYSTEM = ("usr", "bin", "sbin", "lib", "lib64", "etc", "opt", "var")
+SYSTEM = ("usr", "bin", "sbin", "lib", "lib64", "etc", "var")
+TRAINING = "opt/groundcrew/training/bin"
+"""Where a default image has its Python; here it is the machine's."""
 KILLED = 137
 
 
@@ -229,6 +231,7 @@ def start_container(
             lines.append("cp -a /etc etc")  # Something is laid where the machine has no such place.
         elif Path("/", part).is_dir():
             lines += [f"mkdir {part}", f"mount --rbind -o ro /{part} {part}"]
+    lines += [f"mkdir -p {TRAINING}", f"ln -s /usr/bin/python3 {TRAINING}/python"]
     lines += ["mount --rbind /dev dev", "mount -t proc none proc"]
     for source, target, is_writable in mounts:
         where = shlex.quote(target.lstrip("/"))

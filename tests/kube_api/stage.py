@@ -54,7 +54,7 @@ class KubernetesStage(RealStage):
 
     def open_again(self) -> KubernetesExecutor:
         self.apis.append(Api(self.server.kubeconfig(self.user)))
-        return KubernetesExecutor(self.apis[-1], self.ground / "storage", self.runtime)
+        return KubernetesExecutor(self.apis[-1], self.ground / "storage", self.runtime, fresh_seconds=0.1)
 
     def lose_shim(self, plan: StartPlan, handle: Handle) -> None:
         for pid in first_processes(self.kubelet.container_of(name_of(plan.job, plan.attempt))):
@@ -62,7 +62,7 @@ class KubernetesStage(RealStage):
 
     def silent(self, plan: StartPlan) -> Executor | None:
         self.apis.append(Api(Path("/nonexistent/kubeconfig")))
-        return KubernetesExecutor(self.apis[-1], self.ground / "storage", self.runtime)
+        return KubernetesExecutor(self.apis[-1], self.ground / "storage", self.runtime, fresh_seconds=0.1)
 
     def close(self) -> None:
         for run in self.executor.list_running():

@@ -159,7 +159,7 @@ def test_the_gpus_that_a_pod_got_are_told(stage: KubernetesStage) -> None:
 def test_a_volume_whose_claim_was_deleted_takes_the_next_one(stage: KubernetesStage) -> None:
     """Kubernetes itself would never give it to another claim, also of the same name."""
     api, plan = stage.server.api, stage.plan(Act(says="hello\n"))
-    volume = f"gc-{stage.executor.installation}-{stage.workspace}-workspace"
+    volume = f"gc-{stage.executor.installation}-workspace-{stage.workspace}"
     stage.executor.start(plan)
     end_of(stage, plan)
     released = {"spec": {"claimRef": {"uid": "of-the-former"}}}

@@ -48,7 +48,14 @@ NOWHERE = Look(float("-inf"), {}, frozenset())
 class KubernetesExecutor:
     """`storage` is the root of all attempt folders, at the same place on every node; `exported` as `server:/folder`."""
 
-    def __init__(self, api: Api, storage: Path, runtime: Path, exported: str = "") -> None:
+    def __init__(
+        self,
+        api: Api,
+        storage: Path,
+        runtime: Path,
+        exported: str = "",
+        fresh_seconds: float = FRESH_SECONDS,
+    ) -> None:
         self.api = api
         self.storage = storage
         self.exported = exported
@@ -56,7 +63,7 @@ class KubernetesExecutor:
         self.installation = hashlib.sha256(os.fsencode(storage)).hexdigest()[:8]
         self._looking = threading.Lock()
         self._last = NOWHERE
-        self._fresh = FRESH_SECONDS
+        self.fresh_seconds = self._fresh = fresh_seconds
         self._ensured: dict[str, float] = {}
 
     def start(self, plan: StartPlan) -> Handle | None:
@@ -155,7 +162,7 @@ class KubernetesExecutor:
             now = time.monotonic()
             if now - self._last.taken > self._fresh:
                 self._last = sight.look(self.api, self.installation, now)
-                self._fresh = max(FRESH_SECONDS, FRESH_SHARE * (time.monotonic() - now))
+                self._fresh = max(self.fresh_seconds, FRESH_SHARE * (time.monotonic() - now))
             return self._last
 
     def look(self, folder: Path) -> Sight:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -131,8 +132,8 @@ class Field(Told):
         scheduler.kill()
         scheduler.wait()
 
-    def node_has(self, units: int) -> None:
-        a_node(self.cluster, units=units, name="node-a")
+    def node_has(self, units: int, name: str = "node-a") -> None:
+        a_node(self.cluster, units=units, name=name)
         with self.cluster.store.write() as session:
             for node in session.scalars(select(Node)):
                 # There is no agent in these tests: one heartbeat has to last.
@@ -152,6 +153,14 @@ def as_environment(cluster: Cluster) -> None:
 
 @pytest.fixture
 def field_(cluster: Cluster) -> Iterator[Field]:
+    with a_field(cluster) as field:
+        field.node_has(units=2)
+        yield field
+
+
+@contextmanager
+def a_field(cluster: Cluster) -> Iterator[Field]:
+    """Without a node yet."""
     as_environment(cluster)
     person = an_administrator(cluster)
     workspace = a_workspace(cluster, units=8)
@@ -160,7 +169,6 @@ def field_(cluster: Cluster) -> Iterator[Field]:
     runtime = install_runtime(cluster.settings.runtime_dir)
     executor = ProcessExecutor(runtime, cluster.settings.storage_dir)
     field = Field(cluster, training, person, executor)
-    field.node_has(units=2)
     yield field
     for scheduler in field.schedulers:
         field.kill(scheduler)

@@ -37,13 +37,18 @@ class Folder:
     """Beneath the storage, where an export of NFS may stand for it."""
 
 
+def own_folder(run: Run) -> Path:
+    return run.storage / "workspaces" / str(run.workspace)
+
+
 def folder_of(run: Run, shown: Shown) -> Folder:
     """The workspace's own, or the one outside of the storage that is registered as a dataset."""
-    own = run.storage / "workspaces" / str(run.workspace)
-    if shown.source.is_relative_to(own):
-        return Folder(own, "workspace", True)
+    if shown.source.is_relative_to(own := own_folder(run)):
+        return Folder(own, f"gc-{run.installation}-workspace", True)
     digest = hashlib.sha256(os.fsencode(shown.source)).hexdigest()[:12]
-    return Folder(shown.source, f"path-{digest}", shown.source.is_relative_to(run.storage))
+    return Folder(
+        shown.source, f"gc-{run.installation}-path-{digest}", shown.source.is_relative_to(run.storage)
+    )
 
 
 def folders_of(run: Run) -> list[Folder]:
@@ -56,8 +61,8 @@ def volumes_of(run: Run) -> Iterator[Thing]:
     namespace = names.namespace_of(run.workspace)
     labels = {names.INSTALLATION: run.installation, names.WORKSPACE: str(run.workspace)}
     for folder in folders_of(run):
-        name = f"gc-{run.installation}-{run.workspace}-{folder.claim}"
-        modes = ["ReadWriteMany"] if folder.claim == "workspace" else ["ReadOnlyMany"]
+        name = f"{folder.claim}-{run.workspace}"
+        modes = ["ReadWriteMany"] if folder.path == own_folder(run) else ["ReadOnlyMany"]
         yield head("PersistentVolume", name, labels=labels) | {
             "spec": {
                 "capacity": {"storage": SIZE},
