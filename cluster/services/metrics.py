@@ -11,12 +11,14 @@ from typing import Any
 from sqlalchemy import and_, func, literal, or_, select
 from sqlalchemy.orm import Session
 
+from cluster.domain.kube.standing import Standing, parse_standing
 from cluster.domain.nodes import state_of
 from cluster.domain.states import JobState, NodeState, OperationState, UnitState
 from cluster.services.audit_seals import CHECKED
 from cluster.services.backups import last_proven, read_backups
 from cluster.services.context import Cluster
 from cluster.services.job_counts import first_submitted, is_state
+from cluster.services.kubernetes import STANDING
 from cluster.services.pulse import PULSE, Pulse, parse_pulse
 from cluster.store.jobs import IS_LIVING, Job
 from cluster.store.leases import Fact
@@ -56,6 +58,8 @@ class Numbers:
     pulse: Pulse | None
     disk_free: int
     disk_bytes: int
+    kubernetes: Standing | None = None
+    """As it was last seen; None where jobs do not run on it."""
 
 
 def read_numbers(cluster: Cluster) -> Numbers:
@@ -63,7 +67,8 @@ def read_numbers(cluster: Cluster) -> Numbers:
     disk = shutil.disk_usage(cluster.settings.state_dir)
     with cluster.store.read() as session:
         facts = {
-            fact.name: fact for fact in session.scalars(select(Fact).where(Fact.name.in_((PULSE, CHECKED))))
+            fact.name: fact
+            for fact in session.scalars(select(Fact).where(Fact.name.in_((PULSE, CHECKED, STANDING))))
         }
         nodes = {node.id: state_of(node, now) for node in session.scalars(select(Node))}
         jobs, units = count_jobs(session), count_units(session, nodes)
@@ -87,6 +92,7 @@ def read_numbers(cluster: Cluster) -> Numbers:
         pulse=pulse,
         disk_free=disk.free,
         disk_bytes=disk.total,
+        kubernetes=parse_standing(facts[STANDING].value) if STANDING in facts else None,
     )
 
 

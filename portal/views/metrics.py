@@ -1,5 +1,6 @@
 """`/metrics` for Prometheus: the installation in numbers, for its token or for whoever asks from this machine."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from flask import Blueprint, Response
@@ -8,6 +9,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Metric, ge
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from cluster.domain.kube.standing import Standing
 from cluster.services.metrics import Numbers, read_numbers
 from portal.current import current_cluster
 
@@ -56,6 +58,8 @@ class Reading(Collector):
             "groundcrew_disk_bytes", "Size of the disk where the state lies", seen.disk_bytes
         )
         yield from self.of_scheduler()
+        if seen.kubernetes is not None:
+            yield from of_kubernetes(seen.kubernetes)
 
     def of_scheduler(self) -> Iterator[Metric]:
         yield GaugeMetricFamily(
@@ -80,6 +84,24 @@ class Reading(Collector):
                 "which",
                 spans,
             )
+
+
+def of_kubernetes(standing: Standing) -> Iterator[Metric]:
+    """Only where jobs run on it."""
+    yield GaugeMetricFamily(
+        "groundcrew_kubernetes_answers",
+        "1 while its API server answers",
+        float(standing.silent_since is None),
+    )
+    ready = sum(node.is_ready for node in standing.nodes)
+    nodes = {"ready": ready, "not_ready": len(standing.nodes) - ready}
+    yield split("groundcrew_kubernetes_nodes", "Nodes as Kubernetes sees them", "state", nodes)
+    kinds = Counter(each.code.partition(".")[2] for each in standing.disagreements)
+    text = "Where it does otherwise than the queue decided, now"
+    yield split("groundcrew_kubernetes_disagreements_now", text, "kind", kinds)
+    yield CounterMetricFamily(
+        "groundcrew_kubernetes_disagreements", "The same, each counted once when it began", standing.seen
+    )
 
 
 def split(name: str, text: str, label: str, values: Mapping[str, float]) -> GaugeMetricFamily:

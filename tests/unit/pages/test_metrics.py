@@ -15,10 +15,13 @@ from werkzeug.test import TestResponse
 
 import worker.scheduler
 from cluster.domain.exits import ExitTruth, Outcome
+from cluster.domain.kube.disagreements import Disagreement
+from cluster.domain.kube.standing import NodeStanding, Standing
 from cluster.domain.states import JobState, UnitState
 from cluster.services.attempts import record_end
 from cluster.services.audit_seals import check_audit, seal_entries
 from cluster.services.context import Cluster
+from cluster.services.kubernetes import note_standing
 from cluster.services.leases import Held, hold_lease, release_lease
 from cluster.services.metrics import count_units
 from cluster.services.pulse import tell_pulse
@@ -36,6 +39,7 @@ from worker.scheduler import Scheduler
 
 ROOT = Path(__file__).parents[3]
 ALERTS = ROOT / "docs" / "howto" / "prometheus-alerts.yml"
+KUBERNETES = ROOT / "docs" / "topic" / "workspaces-in-kubernetes.md"
 GUIDE = ROOT / "docs" / "howto" / "monitoring.md"
 
 
@@ -211,3 +215,23 @@ def test_each_alert_asks_for_a_metric_that_exists_and_the_guide_names_them_all(l
         assert asked and asked <= there, (rule["alert"], asked - there)
         assert rule["annotations"]["summary"] and rule["labels"]["severity"] in ("warning", "critical")
     assert set(re.findall(r"`(groundcrew_\w+)", GUIDE.read_text())) == there
+
+
+def test_kubernetes_has_numbers_where_jobs_run_on_it(lab: Lab) -> None:
+    assert not [name for name in values(lab) if "kubernetes" in name]
+    held = hold_lease(lab.cluster, "scheduler", "kubernetes", timedelta(days=1))
+    assert held
+    stranger = Disagreement("disagreement.stranger", "default/trainer")
+    nodes = (NodeStanding("gpu01", True, True), NodeStanding("gpu02", False, True))
+    standing = Standing(lab.cluster.clock(), nodes, disagreements=(stranger,), seen=7)
+    note_standing(lab.cluster, held, standing)
+    found = {name: value for name, value in values(lab).items() if "kubernetes" in name}
+    assert found == {
+        "groundcrew_kubernetes_answers": 1,
+        "groundcrew_kubernetes_nodes{ready}": 1,
+        "groundcrew_kubernetes_nodes{not_ready}": 1,
+        "groundcrew_kubernetes_disagreements_now{stranger}": 1,
+        "groundcrew_kubernetes_disagreements_total": 7,
+    }
+    told = set(re.findall(r"`(groundcrew_kubernetes_\w+)", KUBERNETES.read_text()))
+    assert {re.sub(r"\{.*", "", name) for name in found} == told
