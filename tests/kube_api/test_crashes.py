@@ -40,7 +40,13 @@ def start_and_die(stage: KubernetesStage, plan: StartPlan, point: str) -> None:
     assert dead.returncode == -signal.SIGKILL, dead.stderr[-2000:]
 
 
-@pytest.mark.parametrize("point", ["kubernetes.create asking:5", "kubernetes.create answered:5"])
+@pytest.mark.parametrize(
+    "point",
+    [
+        pytest.param("kubernetes.create asking:5", marks=pytest.mark.long),
+        "kubernetes.create answered:5",
+    ],
+)
 def test_a_gang_whose_scheduler_died_while_it_was_made_runs_once(stage: KubernetesStage, point: str) -> None:
     """Runtime, volume, claim, the service that names the pods; the fifth is the Job itself."""
     plan = stage.plan(Act(says="hello\n"))

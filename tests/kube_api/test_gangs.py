@@ -16,6 +16,7 @@ from worker.executors.contract import StartPlan
 from worker.kube import names
 from worker.kube.api import Thing
 from worker.kube.shapes.pod import RUNTIME_INSIDE
+from worker.kube.sight import INDEX
 
 NODES = (("node-1", 1), ("node-2", 1))
 
@@ -44,8 +45,9 @@ def is_gone(stage: KubernetesStage, plan: StartPlan) -> Callable[[], bool]:
     return lambda: stage.executor.look(plan.folder).seen is Seen.GONE
 
 
-def member(stage: KubernetesStage, plan: StartPlan, part: str) -> Thing:
-    return next(pod for pod in pods_of(stage, plan) if part in pod["metadata"]["name"])
+def member(stage: KubernetesStage, plan: StartPlan, label: str, number: str = "1") -> Thing:
+    """The second pod."""
+    return next(pod for pod in pods_of(stage, plan) if pod["metadata"]["labels"].get(label) == number)
 
 
 def delete_by_hand(stage: KubernetesStage, pod: Thing) -> None:
@@ -76,12 +78,13 @@ def test_a_member_that_fails_by_itself_is_the_job_s_own_failure(stage: Kubernete
     assert (told.state, told.exit_code, told.data["rank"]) == (JobState.FAILED, 3, 1)
 
 
+@pytest.mark.long
 def test_a_member_deleted_by_hand_ends_all_and_is_tried_again(stage: KubernetesStage) -> None:
     plan = shell(stage, "echo ready; exec sleep 600", "indexed")
     stage.executor.start(plan)
     for rank in (0, 1):
         wait_for(stage, plan, rank, b"ready")
-    delete_by_hand(stage, member(stage, plan, "-1-1-"))
+    delete_by_hand(stage, member(stage, plan, INDEX))
     until(stage, is_gone(stage, plan), what="that the gang counts as lost")
     truth = stage.executor.read_end(plan.folder)
     assert truth is not None and truth.taken is not None
@@ -92,7 +95,7 @@ def test_a_member_deleted_by_hand_ends_all_and_is_tried_again(stage: KubernetesS
 @pytest.fixture
 def mpi(server: ApiServer, kubelet: Kubelet) -> Iterator[None]:
     """The real operator; workers wait in place of their sshd."""
-    kubelet.instead["worker"] = ["/bin/sleep", "600"]
+    kubelet.instead["worker"] = ["/bin/sh", "-c", "trap 'exit 0' TERM; sleep 600 & wait"]
     with mpi_operator(server):
         yield
     del kubelet.instead["worker"]
@@ -113,12 +116,13 @@ def test_an_mpi_job_begins_once_its_workers_are_ready_and_ends_with_its_launcher
     until(stage, lambda: len(pods_of(stage, plan)) == 1, what="that the operator cleans up")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("mpi")
 def test_a_worker_that_is_lost_ends_the_launcher_too(stage: KubernetesStage) -> None:
     plan = shell(stage, "echo ready; exec sleep 600", "mpi")
     stage.executor.start(plan)
     wait_for(stage, plan, 0, b"ready")
-    delete_by_hand(stage, member(stage, plan, "worker-1"))
+    delete_by_hand(stage, member(stage, plan, "training.kubeflow.org/replica-index"))
     until(stage, is_gone(stage, plan), what="that the gang counts as lost")
     truth = stage.executor.read_end(plan.folder)
     assert truth is not None and truth.taken is not None

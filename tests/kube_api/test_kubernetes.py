@@ -118,6 +118,7 @@ def test_what_is_taken_back_before_it_began_leaves_nothing(stage: KubernetesStag
         stage.executor.start(plan)
 
 
+@pytest.mark.long
 def test_a_pod_that_ended_before_its_shim_began_says_why_and_is_made_anew(stage: KubernetesStage) -> None:
     plan = stage.plan(Act(says="hello\n"))
     stage.kubelet.instead["run"] = ["/bin/false"]
@@ -156,6 +157,7 @@ def test_the_gpus_that_a_pod_got_are_told(stage: KubernetesStage) -> None:
     assert limits["nvidia.com/gpu"] == "2"
 
 
+@pytest.mark.long
 def test_a_volume_whose_claim_was_deleted_takes_the_next_one(stage: KubernetesStage) -> None:
     """Kubernetes itself would never give it to another claim, also of the same name."""
     api, plan = stage.server.api, stage.plan(Act(says="hello\n"))

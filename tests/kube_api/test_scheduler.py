@@ -71,6 +71,7 @@ def test_a_submitted_job_runs_as_a_pod(field_: Field, server: ApiServer) -> None
     assert stops_well(field_.schedulers[0])
 
 
+@pytest.mark.long
 def test_a_pod_that_is_taken_away_is_followed_by_an_attempt_from_its_checkpoint(
     field_: Field, server: ApiServer
 ) -> None:
