@@ -38,6 +38,8 @@ class ApiServer:
     programs: Mapping[str, Path]
     api: Api = field(init=False)
     server: "subprocess.Popen[bytes]" = field(init=False)
+    has_kinds: bool = False
+    """Whether those of the add-ons are there."""
 
     def __post_init__(self) -> None:
         self.api = Api(self.kubeconfig(ADMINISTRATOR))
@@ -63,8 +65,11 @@ class ApiServer:
         return {"server": f"https://127.0.0.1:{self.port}", **known}
 
     def start(self) -> None:
+        """Also after a stop, when the add-ons' kinds are served a moment later than its own."""
         self.server = self.start_server()
         self.wait_until_ready()
+        if self.has_kinds:
+            self.wait_until_served()
 
     def stop(self) -> None:
         """As a master that is off: whoever asks gets no answer."""
@@ -88,6 +93,10 @@ class ApiServer:
                 return False
 
         until(is_ready, "the API server's first answer")
+
+    def wait_until_served(self) -> None:
+        for kind in ("ClusterQueue", "LocalQueue", "ResourceFlavor", "Workload", "MPIJob"):
+            until(lambda asked=kind: can_list(self.api, asked), f"that {kind}s are served")  # type: ignore[misc]
 
     def add_namespace(self, name: str, **labels: str) -> None:
         """With its service account, without which no pod is let in."""
@@ -148,6 +157,8 @@ def api_server(folder: Path) -> Iterator[ApiServer]:
         stack.callback(server.stop)
         stack.callback(server.api.close)
         add_kinds(server.api, (manifests["kueue"], manifests["mpi_operator"]))
+        server.has_kinds = True
+        server.wait_until_served()
         stack.enter_context(
             running(programs["kube-controller-manager"], folder, *switches_of_controllers(server))
         )
@@ -215,8 +226,6 @@ def add_kinds(api: Api, manifests: tuple[Path, ...]) -> None:
         ):
             if thing and thing["kind"] == "CustomResourceDefinition":
                 api.apply(without_conversion(thing))
-    for kind in ("ClusterQueue", "LocalQueue", "ResourceFlavor", "Workload", "MPIJob"):
-        until(lambda asked=kind: can_list(api, asked), f"that {kind}s are served")  # type: ignore[misc]
 
 
 def can_list(api: Api, kind: str) -> bool:

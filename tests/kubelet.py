@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from worker.kube import names
 from worker.kube.api import Api, Conflict, NoAnswer, Refused, Thing
 
 LOOKS_EVERY = 0.05
@@ -98,7 +99,9 @@ class Kubelet:
                 return
 
     def look(self) -> None:
-        pods = {pod["metadata"]["uid"]: pod for pod in self.api.list_all("Pod").things}
+        """At the pods of runs: what other tests put there stays as they say it is."""
+        listed = self.api.list_all("Pod", names.selector(part=names.RUN)).things
+        pods = {pod["metadata"]["uid"]: pod for pod in listed}
         for uid, pod in pods.items():
             if uid in self.containers:
                 self.attend(self.containers[uid], pod)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.api_server import SCHEDULER, ApiServer
+from tests.api_server import NOBODY, SCHEDULER, ApiServer
 from worker.kube.api import REST_SECONDS, Api, Conflict, NoAnswer, Refused
 from worker.kube.kinds import head
 
@@ -19,7 +19,7 @@ def api(server: ApiServer) -> Api:
 @pytest.fixture
 def stranger(server: ApiServer) -> Iterator[Api]:
     """One who may do nothing."""
-    api = Api(server.kubeconfig(SCHEDULER))
+    api = Api(server.kubeconfig(NOBODY))
     yield api
     api.close()
 
@@ -99,10 +99,10 @@ def test_a_server_that_is_away_is_silent_and_answers_again(server: ApiServer, na
 
 def test_a_user_whom_it_does_not_know_gets_silence_and_no_conclusion(server: ApiServer) -> None:
     """A token that has run out says nothing about what runs; a new file is read when it is there."""
-    api = Api(server.kubeconfig("nobody"))
+    api = Api(server.kubeconfig("unknown"))
     with pytest.raises(NoAnswer):
         api.list_all("Pod")
-    api.kubeconfig.write_text(server.kubeconfig(SCHEDULER).read_text())
+    api.kubeconfig.write_text(server.kubeconfig(NOBODY).read_text())
     with pytest.raises(Refused):
         api.list_all("Pod")
     api.close()
