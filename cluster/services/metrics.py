@@ -1,6 +1,5 @@
 """The installation in numbers, for whoever watches it: a fixed number of statements, however long the queue is."""
 
-import shutil
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from cluster.domain.states import JobState, NodeState, OperationState, UnitState
 from cluster.services.audit_seals import CHECKED
 from cluster.services.backups import last_proven, read_backups
 from cluster.services.context import Cluster
+from cluster.services.disks import disk_of
 from cluster.services.job_counts import first_submitted, is_state
 from cluster.services.kubernetes import STANDING
 from cluster.services.pulse import PULSE, Pulse, parse_pulse
@@ -64,7 +64,7 @@ class Numbers:
 
 def read_numbers(cluster: Cluster) -> Numbers:
     now = cluster.clock()
-    disk = shutil.disk_usage(cluster.settings.state_dir)
+    disk = disk_of(cluster.settings.state_dir)
     with cluster.store.read() as session:
         facts = {
             fact.name: fact
@@ -91,7 +91,7 @@ def read_numbers(cluster: Cluster) -> Numbers:
         pulse_age=age(pulse.at if pulse else None, now),
         pulse=pulse,
         disk_free=disk.free,
-        disk_bytes=disk.total,
+        disk_bytes=disk.whole,
         kubernetes=parse_standing(facts[STANDING].value) if STANDING in facts else None,
     )
 

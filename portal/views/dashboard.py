@@ -1,6 +1,5 @@
 """The first page: what needs a person, how full the cluster is, what waits; one's own work."""
 
-import shutil
 from collections import Counter
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from cluster.domain.outlook import MOST_AHEAD
 from cluster.domain.states import NodeState, WorkspaceState
 from cluster.domain.terms import days_left, workspace_state
 from cluster.services import job_counts, jobs, nodes, operations, queue, workspaces
+from cluster.services.disks import disk_of
 from cluster.services.nodes import NodeView
 from cluster.services.places import list_places
 from cluster.services.queue import AtAGlance
@@ -49,7 +49,7 @@ def home() -> ResponseReturnValue:
         living=read_once(job_counts.count_living),
         line=waiting_line(seen),
         operations=read_once(operations.list_operations)[:OPERATIONS_SHOWN],
-        disk=shutil.disk_usage(cluster.settings.state_dir) if actor.is_administrator else None,
+        disk=disk_of(cluster.settings.state_dir) if actor.is_administrator else None,
         ending=ending(places),
         workspaces=active(places),
         use=workspaces.use_of(cluster, [place.id for place in places]),

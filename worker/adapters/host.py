@@ -8,6 +8,8 @@ from typing import Any
 
 import psutil
 
+from cluster.services.disks import disk_of
+
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 INFINIBAND = Path("/sys/class/infiniband")
 
@@ -22,13 +24,13 @@ def read_boot_id() -> str:
 
 def read_facts(storage: Path) -> dict[str, Any]:
     """Sizes in bytes; the disk is the one that holds `storage`."""
-    disk = psutil.disk_usage(str(storage if storage.exists() else "/"))
+    disk = disk_of(storage if storage.exists() else Path("/"))
     return {
         "system": read_system(),
         "kernel": platform.release(),
         "cpus": len(os.sched_getaffinity(0)),
         "memory_bytes": psutil.virtual_memory().total,
-        "disk_bytes": disk.total,
+        "disk_bytes": disk.whole,
         "disk_free_bytes": disk.free,
         "interfaces": read_interfaces(),
     }

@@ -1,6 +1,5 @@
 """Reads what a verification asks for, and nothing else."""
 
-import shutil
 import xmlrpc.client
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -18,6 +17,7 @@ from cluster.domain.states import EnvironmentState
 from cluster.services.audit_seals import read_standing
 from cluster.services.backups import read_backups
 from cluster.services.context import Cluster
+from cluster.services.disks import disk_of
 from cluster.services.environments import read_default_environment
 from cluster.services.repair_progress import count_stuck
 from cluster.services.spare_files import list_leftovers
@@ -58,8 +58,8 @@ def read_facts(cluster: Cluster, kinds: set[CheckKind]) -> Facts:
     if CheckKind.NO_LEFTOVERS in kinds:
         found["leftovers"] = len(list_leftovers(cluster))
     if CheckKind.DISK_FREE in kinds:
-        disk = shutil.disk_usage(cluster.settings.state_dir)
-        found.update(free_bytes=disk.free, whole_bytes=disk.total)
+        disk = disk_of(cluster.settings.state_dir)
+        found.update(free_bytes=disk.free, whole_bytes=disk.whole)
     if CheckKind.PORTAL_ANSWERS in kinds:
         found["portal_status"] = portal_status(cluster.settings)
     if CheckKind.REDIS_ANSWERS in kinds:
