@@ -26,6 +26,7 @@ SYSTEM = ("usr", "bin", "sbin", "lib", "lib64", "etc", "var")
 TRAINING = "opt/groundcrew/training/bin"
 """Where a default image has its Python; here it is the machine's."""
 KILLED = 137
+GONE_MEANWHILE = 404
 
 
 @dataclass
@@ -95,6 +96,8 @@ class Kubelet:
             except (NoAnswer, Conflict):
                 continue  # A server that is away tells nothing, and a kubelet goes on.
             except (Refused, OSError, KeyError, AssertionError) as error:
+                if isinstance(error, Refused) and error.status == GONE_MEANWHILE:
+                    continue
                 self.trouble.append(error)
                 return
 
@@ -212,7 +215,7 @@ class Kubelet:
             assert behind is not None
             return Path(behind["spec"]["local"]["path"])
         folder = root.with_name(f"{root.name}.{volume['name']}")
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o777)
         if told := volume.get("configMap"):
             data = (self.api.get("ConfigMap", told["name"], namespace) or {})["data"]
