@@ -91,7 +91,7 @@ BREAKS = [
         Break(
             "reinitialise-kubernetes-addons",
             "the namespaces of the add-ons deleted",
-            f"{ADMINISTRATOR} delete namespace mpi-operator kueue-system kube-flannel --timeout=300s",
+            f"{ADMINISTRATOR} delete namespace mpi-operator kueue-system kube-flannel --wait=false",
         ),
     ),
     On(
