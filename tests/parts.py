@@ -36,10 +36,10 @@ ALL = (
 
 NEWCOMER = Part("hosts", ("hosts",), without=("hosts/appliance", "hosts/kube"))
 MENDED = "hosts/appliance/test_repairs.py"
-HOSTS = Part("hosts/appliance", ("hosts/appliance",), without=(MENDED,), deal="loadgroup", trains=True)
+HOSTS = Part("hosts/appliance", ("hosts/appliance",), without=(MENDED,), deal="loadfile", trains=True)
 """The hosts are lent the wheels of this machine, which the environment's building leaves behind."""
 REPAIRS = Part("repairs", (MENDED,), trains=True)
-SERVERS = Part("servers", ("hosts/appliance",), deal="loadgroup", trains=True)
+SERVERS = Part("servers", ("hosts/appliance",), deal="loadfile", trains=True)
 """Both: what is broken and mended is the host that has installed itself before."""
 KUBE = Part("hosts/kube", ("hosts/kube",), trains=True)
 """Three hosts for all of its files; where the binaries of Kubernetes are not built it says so and passes."""

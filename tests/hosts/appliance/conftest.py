@@ -4,8 +4,10 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.browser.conftest import browser as browser
 from tests.hosts.appliance.host_image import ensure_image
@@ -40,13 +42,16 @@ def pytest_configure(config: pytest.Config) -> None:
         COSTS.unlink(missing_ok=True)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+class ByHost(LoadScopeScheduling):
     """Files that share a host are played by one worker, one after the other; each other file is whole by itself."""
-    for item in items:
-        if item.path.parent == Path(__file__).parent:
-            stem = item.path.stem
-            item.add_marker(pytest.mark.xdist_group(SHARED_BY[0] if stem in SHARED_BY else stem))
+
+    def _split_scope(self, nodeid: str) -> str:
+        stem = Path(nodeid.partition("::")[0]).stem
+        return SHARED_BY[0] if stem in SHARED_BY else stem
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    return ByHost(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
