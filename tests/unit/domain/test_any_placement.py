@@ -54,17 +54,36 @@ def test_no_unit_twice_no_quota_passed_all_or_nothing(
 
 
 @given(heads_of, nodes_of, quotas_of)
-def test_nobody_who_can_ever_start_is_overtaken_by_jobs_without_a_limit_on_a_single_node(
+def test_who_waits_for_free_units_of_a_single_node_is_left_enough_by_all_who_pass(
     heads: list[Head], nodes: list[NodeUnits], quotas: dict[int, Quota]
 ) -> None:
-    closed: set[int] = set()
+    """Nobody here has a limit, so that whoever passes may stay for ever."""
     by_id = {head.job_id: head for head in heads}
+    free = len(nodes[0].free) if nodes else 0
+    foremost: dict[int, int] = {}
+    passed: Counter[int] = Counter()
     for decision in place(heads, nodes[:1], quotas):
         head = by_id[decision.job_id]
         if isinstance(decision, Placed):
-            assert head.workspace_id not in closed
-        elif isinstance(decision.reason, NotEnoughUnits):
-            closed.add(head.workspace_id)
+            passed.update({workspace: head.units for workspace in foremost})
+        elif isinstance(decision.reason, NotEnoughUnits) and head.units <= free:
+            foremost.setdefault(head.workspace_id, head.units)
+    assert all(passed[workspace] + units <= free for workspace, units in foremost.items())
+
+
+@given(heads_of, nodes_of, quotas_of)
+def test_a_workspace_whose_foremost_job_needs_units_of_which_nobody_knows_the_end_waits_with_it(
+    heads: list[Head], nodes: list[NodeUnits], quotas: dict[int, Quota]
+) -> None:
+    by_id = {head.job_id: head for head in heads}
+    free = len(nodes[0].free) if nodes else 0
+    waits: set[int] = set()
+    for decision in place(heads, nodes[:1], quotas):
+        head = by_id[decision.job_id]
+        if isinstance(decision, Placed):
+            assert head.workspace_id not in waits
+        elif isinstance(decision.reason, NotEnoughUnits) and head.units > free:
+            waits.add(head.workspace_id)
 
 
 @given(heads_of, nodes_of, quotas_of, st.randoms())
