@@ -65,7 +65,7 @@ def test_who_waits_for_free_units_of_a_single_node_is_left_enough_by_all_who_pas
     for decision in place(heads, nodes[:1], quotas):
         head = by_id[decision.job_id]
         if isinstance(decision, Placed):
-            passed.update({workspace: head.units for workspace in foremost})
+            passed.update(dict.fromkeys(foremost, head.units))
         elif isinstance(decision.reason, NotEnoughUnits) and head.units <= free:
             foremost.setdefault(head.workspace_id, head.units)
     assert all(passed[workspace] + units <= free for workspace, units in foremost.items())
