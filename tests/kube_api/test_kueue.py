@@ -6,9 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from cluster import words
+from cluster.domain.kube.queue_reasons import QueueFull, QueueStopped
 from cluster.domain.kube.queue_said import reason_of_workload
 from cluster.domain.kube.reading import conditions_of, is_true
-from cluster.domain.kube.reasons import KubeReason, QueueFull, QueueStopped, data_of
+from cluster.domain.kube.reasons import KubeReason, data_of
 from cluster.domain.kube.tenancies import UNIT, Tenancy
 from tests.api_server import ApiServer, until
 from tests.kube_api.kueue import kueue

@@ -11,9 +11,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from cluster.domain.kube.kubelet_said import reason_of_pod
+from cluster.domain.kube.pod_reasons import Gated
 from cluster.domain.kube.queue_said import reason_of_workload
 from cluster.domain.kube.reading import Object, full_name, requests_of
-from cluster.domain.kube.reasons import Gated, KubeReason, data_of
+from cluster.domain.kube.reasons import KubeReason, data_of
 from cluster.domain.kube.tenancies import UNIT
 
 SETTLES = timedelta(seconds=15)

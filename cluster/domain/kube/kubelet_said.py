@@ -7,8 +7,8 @@ pkg/kubelet/eviction/helpers.go, pkg/kubelet/lifecycle/predicate.go.
 import re
 from collections.abc import Iterator
 
-from cluster.domain.kube.reading import Object, conditions_of, is_true
-from cluster.domain.kube.reasons import (
+from cluster.domain.kube.node_reasons import NodeFull, ShuttingDown
+from cluster.domain.kube.pod_reasons import (
     CommandMissing,
     ContainerNotMade,
     DiskAllowanceUsed,
@@ -18,16 +18,14 @@ from cluster.domain.kube.reasons import (
     ImageNotPulled,
     ImageNotThere,
     KeepsCrashing,
-    KubeReason,
-    NodeFull,
     OutOfMemory,
     PushedOut,
     SettingMissing,
-    ShuttingDown,
     TakenOff,
     UnitsTaken,
-    no_words,
 )
+from cluster.domain.kube.reading import Object, conditions_of, is_true
+from cluster.domain.kube.reasons import KubeReason, no_words
 from cluster.domain.kube.scheduler_said import reason_of_scheduling
 
 SPEAKER = "kubelet"

@@ -3,15 +3,9 @@
 Kubernetes v1.34: pkg/controller/nodelifecycle, pkg/kubelet/nodestatus/setters.go, pkg/kubelet/runtime.go.
 """
 
+from cluster.domain.kube.node_reasons import EngineDown, NetworkDown, NodeSilent, ShuttingDown
 from cluster.domain.kube.reading import Object, conditions_of, is_true, since_of
-from cluster.domain.kube.reasons import (
-    EngineDown,
-    KubeReason,
-    NetworkDown,
-    NodeSilent,
-    ShuttingDown,
-    no_words,
-)
+from cluster.domain.kube.reasons import KubeReason, no_words
 
 SPEAKER = "kubelet"
 PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")

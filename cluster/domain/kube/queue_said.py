@@ -3,10 +3,9 @@ pkg/controller/core/workload_controller.go."""
 
 import re
 
-from cluster.domain.kube.reading import Object, conditions_of, is_true
-from cluster.domain.kube.reasons import (
+from cluster.domain.kube.pod_reasons import TakenOff
+from cluster.domain.kube.queue_reasons import (
     FlavorUnfit,
-    KubeReason,
     PodsLate,
     QueueFull,
     QueueLacks,
@@ -15,9 +14,9 @@ from cluster.domain.kube.reasons import (
     QueueStopped,
     QueueTooSmall,
     SwitchedOff,
-    TakenOff,
-    no_words,
 )
+from cluster.domain.kube.reading import Object, conditions_of, is_true
+from cluster.domain.kube.reasons import KubeReason, no_words
 
 SPEAKER = "Kueue"
 FULL = re.compile(r"insufficient unused quota for (\S+) in flavor (\S+), (\S+) more needed")

@@ -8,8 +8,9 @@ import re
 from collections import defaultdict
 from typing import Any
 
+from cluster.domain.kube.pod_reasons import Gated, NodesRefuse, VolumeMissing
 from cluster.domain.kube.reading import Object, conditions_of
-from cluster.domain.kube.reasons import Gated, KubeReason, NodesRefuse, VolumeMissing, no_words
+from cluster.domain.kube.reasons import KubeReason, no_words
 
 SPEAKER = "kube-scheduler"
 NONE_OF = re.compile(r"^0/(\d+) nodes are available: (.*)$", re.DOTALL)
