@@ -25,11 +25,7 @@ def postgresql_ground(postgresql: PostgresqlServer) -> Iterator[Ground]:
         yield ground
 
 
-KINDS = [pytest.param(kind, marks=pytest.mark.xdist_group(kind)) for kind in ("sqlite", "postgresql")]
-"""Both at the same time where tests run side by side, each with one ground."""
-
-
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=["sqlite", "postgresql"])
 def ground(request: pytest.FixtureRequest) -> Ground:
     found: Ground = request.getfixturevalue(f"{request.param}_ground")
     return found

@@ -10,10 +10,7 @@ from tests.crash.ground import Ground
 from tests.crash.partition import Cloud, a_cloud
 from tests.crash.sweep import look
 
-pytestmark = [
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root for network namespaces"),
-    pytest.mark.xdist_group("partition"),
-]
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root for network namespaces")
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from tests.kubelet import Kubelet
 from worker.executors.contract import StartPlan
 from worker.kube import names
 from worker.kube.api import Thing
+from worker.kube.names import INDEX
 from worker.kube.shapes.pod import RUNTIME_INSIDE
-from worker.kube.sight import INDEX
 
 NODES = (("node-1", 1), ("node-2", 1))
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from worker.executors.attempt_folder import make_folders
 from worker.executors.contract import StartPlan
 from worker.inside import shim_files
 
@@ -18,12 +19,7 @@ def prepare(plan: StartPlan, user: tuple[int, int], more: Mapping[str, Any] = NO
 
     Afterwards nothing of ours is written there any more, because a stranger may have left links in it.
     """
-    owner = plan.services[0] if plan.services else -1
-    for folder in (plan.folder.parent, plan.folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        if plan.gid is not None:
-            os.chown(folder, owner, plan.gid)
-        folder.chmod(0o750)
+    make_folders(plan)
     (plan.folder / "out").mkdir(exist_ok=True)
     give_folder(plan, plan.folder / "out", user)
     if not (plan.folder / "control").exists():

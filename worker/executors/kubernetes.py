@@ -12,15 +12,11 @@ import threading
 import time
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from cluster.domain.attempts import Seen
-from cluster.domain.exits import ExitTruth, Taken, parse_exit
-from cluster.domain.kube.kubelet_said import reason_of_pod
-from cluster.domain.kube.reading import conditions_of, is_true
-from cluster.domain.kube.reasons import data_of
+from cluster.domain.exits import ExitTruth, parse_exit
 from worker.executors import container_folders
 from worker.executors.contract import CannotTell, Handle, NotStarted, Running, Sight, StartPlan
 from worker.executors.kubernetes_run import Runtime, gang_of, passwd_of, run_of, user_of
@@ -31,6 +27,7 @@ from worker.kube.shapes.objects import objects_of
 from worker.kube.shapes.run import Gang, Run
 from worker.kube.shapes.volumes import volumes_of
 from worker.kube.sight import Found, Look
+from worker.kube.verdicts import end_of, has_failed, is_alive, judge, why_not
 
 FRESH_SECONDS = 1.0
 """How old may be what says that all goes on; every other conclusion is drawn from a look of its own."""
@@ -41,7 +38,6 @@ ENSURED_SECONDS = 60.0
 FORCE_SECONDS = 1.0
 PAUSE_SECONDS = 0.05
 STOP = "stop.json"
-KILLED = 137
 NOWHERE = Look(float("-inf"), {}, frozenset())
 
 
@@ -285,96 +281,3 @@ def handle_of(folder: Path, started: dict[str, Any] | None) -> Handle:
         "folder": str(folder),
     }
     return handle | {key: started[key] for key in ("node", "gpus") if started and key in started}
-
-
-def judge(found: Found | None, silent: Collection[str], begun: bool) -> Seen:
-    """What a look says of one attempt; of a node that is silent nobody knows anything."""
-    if found is None:
-        return Seen.GONE if begun else Seen.ABSENT
-    if any(sight.node_of(pod) in silent for pod in found.living):
-        return Seen.UNKNOWN
-    main = found.main
-    if begun:
-        is_whole = main is not None and not sight.is_over(main) and lost_member(found) is None
-        return Seen.ALIVE if is_whole else Seen.GONE
-    return Seen.ABSENT if has_failed(found) else Seen.AWAITED
-
-
-def is_alive(found: Found, silent: Collection[str]) -> bool:
-    """Whether anything of it runs on a node that answers."""
-    return any(sight.is_running(pod) and sight.node_of(pod) not in silent for pod in found.living)
-
-
-def has_failed(found: Found) -> bool:
-    """Before its shim began: its pod has ended, or what makes its pods has given up."""
-    main = found.main
-    if main is not None and (sight.is_over(main) or sight.is_leaving(main)):
-        return True
-    return found.owner is not None and is_given_up(found)
-
-
-def is_given_up(found: Found) -> bool:
-    assert found.owner is not None
-    conditions = conditions_of(found.owner)
-    return any(is_true(conditions.get(each)) for each in ("Failed", "Complete", "Succeeded"))
-
-
-def lost_member(found: Found) -> Taken | None:
-    """Who of the gang, or whether the only one, was taken away; None where all are there or ended by themselves."""
-    for pod in found.pods:
-        has_left = sight.is_over(pod) or sight.is_leaving(pod)
-        said = reason_of_pod(pod) if has_left else None
-        if said is not None and said.code != "kubernetes.out_of_memory":
-            return Taken(said.code, data_of(said))
-    if sight.was_replaced(found):
-        return Taken("interrupted.pod_deleted")
-    gone = [pod for pod in found.pods if sight.is_over(pod) and not sight.is_main(pod)]
-    failed = [pod for pod in gone if sight.failed_by_itself(pod)]
-    return None if failed or not gone or is_finished(gone) else Taken("interrupted.pod_deleted")
-
-
-def is_finished(pods: list[dict[str, Any]]) -> bool:
-    return all((pod.get("status") or {}).get("phase") == "Succeeded" for pod in pods)
-
-
-def why_not(found: Found) -> tuple[str, dict[str, Any]]:
-    """A code with its data: what Kubernetes says of the pod, or its last words."""
-    main = found.main
-    said = reason_of_pod(main) if main is not None else None
-    if said is not None:
-        return said.code, data_of(said)
-    ended = sight.exit_of(main) if main is not None else None
-    words = str((ended or {}).get("message") or "the pod ended before the shim began")
-    return "start.failed", {"reason": " ".join(words.split())[-400:]}
-
-
-def end_of(
-    found: Found | None, truth: ExitTruth | None, was_asked: bool, numbers: tuple[int, int]
-) -> ExitTruth | None:
-    """`was_asked`: the scheduler wanted it to stop."""
-    main = found.main if found else None
-    ended = sight.exit_of(main) if main is not None else None
-    taken = lost_member(found) if found else None
-    blank = ExitTruth(*numbers, numbers[1])
-    if truth is None:
-        if ended and ended.get("reason") == "OOMKilled":
-            return replace(blank, exit_code=KILLED, out_of_memory=True)
-        if taken is None and ended is None and not was_asked:
-            taken = Taken("interrupted.pod_deleted")
-        return replace(blank, taken=taken) if taken else None
-    if ended is not None:
-        truth = replace(truth, executor_exit_code=ended.get("exitCode"))
-        if ended.get("reason") == "OOMKilled" and truth.exit_code == KILLED:
-            truth = replace(truth, out_of_memory=True)
-    if was_asked or truth.timed_out:
-        return truth
-    if truth.stopped and found and any(map(sight.failed_by_itself, others(found))):
-        # A member's program failed, and Kubernetes ended the rest: that failure is the end.
-        return replace(truth, stopped=False, executor_exit_code=None)
-    if truth.stopped:
-        return replace(truth, taken=taken or Taken("interrupted.pod_deleted"))
-    return replace(truth, taken=taken)
-
-
-def others(found: Found) -> list[dict[str, Any]]:
-    return [pod for pod in found.pods if not sight.is_main(pod)]

@@ -11,6 +11,7 @@ from typing import Any
 
 from cluster.domain.attempts import Seen
 from cluster.domain.exits import ExitTruth, parse_exit
+from worker.executors.attempt_folder import make_folders
 from worker.executors.contract import Handle, NotStarted, Running, Sight, StartPlan
 from worker.executors.launchers import START_SECONDS, DetachedLauncher, Launcher
 from worker.inside import shim_files, shim_tree
@@ -49,12 +50,7 @@ class ProcessExecutor:
         control = plan.folder / "control"
         if (control / "started").exists():
             return
-        owner = plan.services[0] if plan.services else -1
-        for folder in (plan.folder.parent, plan.folder):
-            folder.mkdir(parents=True, exist_ok=True)
-            if plan.gid is not None:
-                os.chown(folder, owner, plan.gid)
-            folder.chmod(0o750)
+        make_folders(plan)
         control.mkdir(exist_ok=True)
         if plan.services:
             os.chown(control, -1, plan.services[1])

@@ -11,6 +11,9 @@ RUN, TENANT = "run", "tenant"
 """Of PART: objects of an attempt, and those of a workspace."""
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 LOCAL_QUEUE = "units"
+INDEX = "batch.kubernetes.io/job-completion-index"
+ROLE, LAUNCHER = "training.kubeflow.org/job-role", "launcher"
+"""Labels of others: the number of an Indexed Job's pod, and what a pod of an MPIJob is."""
 
 
 def namespace_of(workspace: int) -> str:

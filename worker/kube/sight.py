@@ -10,8 +10,6 @@ from worker.kube.api import Api, Thing
 
 OWNERS = ("Job", "MPIJob")
 OVER = frozenset({"Succeeded", "Failed"})
-INDEX = "batch.kubernetes.io/job-completion-index"
-ROLE, LAUNCHER = "training.kubeflow.org/job-role", "launcher"
 
 
 @dataclass
@@ -49,9 +47,6 @@ class Look:
     silent: frozenset[str]
     """Nodes of which nobody knows what runs on them."""
 
-    def is_silent(self, found: Found) -> bool:
-        return any(node_of(pod) in self.silent for pod in found.living)
-
 
 def look(api: Api, installation: str, taken: float, namespace: str = "", **labels: str) -> Look:
     """Raises NoAnswer. `labels` and `namespace` narrow it down to one attempt."""
@@ -88,7 +83,7 @@ def gather(things: Sequence[Thing]) -> dict[tuple[int, int], Found]:
 
 def is_main(pod: Thing) -> bool:
     labels = pod["metadata"].get("labels") or {}
-    return not worker_of_mpi(pod) and str(labels.get(INDEX, "0")) == "0"
+    return not worker_of_mpi(pod) and str(labels.get(names.INDEX, "0")) == "0"
 
 
 def is_over(pod: Thing) -> bool:
@@ -125,7 +120,7 @@ def was_replaced(found: Found) -> bool:
 
 
 def worker_of_mpi(pod: Thing) -> bool:
-    return str((pod["metadata"].get("labels") or {}).get(ROLE, LAUNCHER)) != LAUNCHER
+    return str((pod["metadata"].get("labels") or {}).get(names.ROLE, names.LAUNCHER)) != names.LAUNCHER
 
 
 def failed_by_itself(pod: Thing) -> bool:

@@ -14,6 +14,7 @@ from cluster.domain.reasons import REASONS
 from cluster.words import sentences
 from cluster.words.catalogue import read_entries
 from cluster.words.english import FEATURES, HINTS, SENTENCES, TITLES, WORDS
+from cluster.words.variants import VARIANTS
 from tests.unit.words.scan import Found, found_codes, said_in_templates, whole_source
 from worker.environments.steps import Step
 
@@ -115,7 +116,7 @@ MADE = ("not_found.", "forbidden.", "http.", "phrase.", "password.needs_")
 
 def test_no_sentence_is_left_over() -> None:
     source = whole_source()
-    variants = {code + suffix for code, many in sentences.VARIANTS.items() for _, suffix, _ in many}
+    variants = {code + suffix for code, many in VARIANTS.items() for _, suffix, _ in many}
     variants.add("waiting.not_enough_units.one_node")
     whole = [code for code in SENTENCES if not code.startswith(MADE) and code not in variants]
     left = [code for code in whole if f'"{code}"' not in source]
@@ -124,7 +125,7 @@ def test_no_sentence_is_left_over() -> None:
 
 
 def test_every_variant_has_its_sentence() -> None:
-    for code, variants in sentences.VARIANTS.items():
+    for code, variants in VARIANTS.items():
         assert code in SENTENCES
         assert all(code + suffix in SENTENCES for _, suffix, _ in variants)
 

@@ -15,8 +15,6 @@ SSHD = (
     "exec /usr/sbin/sshd -De -f {home}/.sshd_config"
     ' -o "SetEnv=NVIDIA_VISIBLE_DEVICES=$NVIDIA_VISIBLE_DEVICES GROUNDCREW_NODE=$GROUNDCREW_NODE"'
 )
-INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
-ROLE_LABEL, LAUNCHER_ROLE = "training.kubeflow.org/job-role", "launcher"
 
 
 def objects_of(run: Run) -> list[Thing]:
@@ -92,7 +90,7 @@ def mpi_job(run: Run) -> Thing:
         "readinessProbe": {"tcpSocket": {"port": SSH_PORT}, "periodSeconds": 1, "failureThreshold": 60},
     }
     worker = template(run, "worker", serve, units, more=ready)
-    worker["spec"] |= apart(run, numbers_of(run) | {ROLE_LABEL: "worker"})
+    worker["spec"] |= apart(run, numbers_of(run) | {names.ROLE: "worker"})
     return begin(run, "MPIJob") | {
         "spec": {
             "slotsPerWorker": units,
