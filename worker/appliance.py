@@ -89,9 +89,11 @@ def ensure_certificates(settings: Settings, chosen: argparse.Namespace) -> Answe
 def ensure_node_token(settings: Settings, chosen: argparse.Namespace) -> Answer:
     """A node's token; the one that the node has is read from standard input and kept where it is still good."""
     cluster = open_cluster(settings)
-    if is_token_of(cluster, sys.stdin.read().strip(), chosen.name, chosen.executor):
+    # On Kubernetes jobs are started on every node, else on the master alone.
+    has_executor = chosen.executor or settings.executor == "kubernetes"
+    if is_token_of(cluster, sys.stdin.read().strip(), chosen.name, has_executor):
         return {"changed": False, "token": None}
-    return {"changed": True, "token": create_node_token(cluster, chosen.name, chosen.executor)}
+    return {"changed": True, "token": create_node_token(cluster, chosen.name, has_executor)}
 
 
 def forget_node(settings: Settings, chosen: argparse.Namespace) -> Answer:

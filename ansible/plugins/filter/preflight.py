@@ -26,9 +26,18 @@ def preflight_verdict(document: Document, options: Mapping[str, Any]) -> list[Fi
 
     `options`: systems, python (at_least, below), is_master, ports, our_programs, address, infiniband_address,
     master_address, master_time, master_time_zone, least_memory_bytes, least_disk_bytes, good_disk_bytes,
-    most_clock_skew (seconds), hosts (how many there are).
+    most_clock_skew (seconds), hosts (how many there are), jobs_on (how many of them run jobs), storage_kind,
+    has_kubernetes, master_storage (by what the master knows what is mounted there).
     """
-    checks = (about_system, about_rights, about_room, about_network, about_time, about_hardware)
+    checks = (
+        about_system,
+        about_rights,
+        about_room,
+        about_network,
+        about_time,
+        about_storage,
+        about_hardware,
+    )
     found = [finding for check in checks for finding in check(document, options)]
     return sorted(found, key=lambda finding: finding["level"] != "stop")
 
@@ -186,6 +195,36 @@ def about_time(document: Document, options: Mapping[str, Any]) -> Iterator[Findi
             "time_zone",
             f"The time zone is {document['time_zone']}, the master's is {options['master_time_zone']}.",
             f"So that logs read alike: timedatectl set-timezone {options['master_time_zone']}",
+        )
+
+
+def about_storage(document: Document, options: Mapping[str, Any]) -> Iterator[Finding]:
+    """What jobs read and write is one folder, wherever they run; an export is mounted by the role itself."""
+    storage = document["storage"]
+    if options["jobs_on"] > 1 and not options["has_kubernetes"]:
+        yield fatal(
+            "no_kubernetes",
+            "groundcrew_executor is kubernetes, and groundcrew_kubernetes is false: nothing could run a job.",
+            "Write groundcrew_kubernetes: true into the inventory, or take groundcrew_executor out of it.",
+        )
+    if options["storage_kind"] == "local" and options["jobs_on"] > 1:
+        yield fatal(
+            "storage_local",
+            f"Jobs are to run on {options['jobs_on']} hosts, and storage_kind is local: the disk of the master alone.",
+            "Write storage_kind: nfs with its server and export into the inventory; or mount one shared folder at "
+            f"{storage['path']} on every host, and write storage_kind: mounted.",
+        )
+    elif options["storage_kind"] == "mounted" and not storage["identity"]:
+        yield fatal(
+            "storage_not_mounted",
+            f"Nothing is mounted at {storage['path']}, and storage_kind is mounted.",
+            f"Mount the shared folder there (/etc/fstab keeps it so), then look at it: findmnt {storage['path']}",
+        )
+    elif options["storage_kind"] == "mounted" and storage["identity"] != options["master_storage"]:
+        yield fatal(
+            "storage_differs",
+            f"What is mounted at {storage['path']} ({storage['kind']}) is not what the master has there.",
+            f"Mount the same export on every host; compare with: findmnt {storage['path']}",
         )
 
 

@@ -24,6 +24,10 @@ options:
     description: The folder whose disk will hold datasets and results; its nearest existing parent counts.
     type: path
     required: true
+  storage_path:
+    description: The folder that all hosts share where jobs run on all of them.
+    type: path
+    required: true
   ports:
     description: TCP ports that the master will need.
     type: list
@@ -39,6 +43,7 @@ author: Groundcrew
 EXAMPLES = r"""
 - preflight_facts:
     data_path: /var/lib/groundcrew
+    storage_path: /var/lib/groundcrew/storage
     ports: [443]
 """
 RETURN = r"""
@@ -83,6 +88,22 @@ def read_disk(path):
     folder = next(each for each in (Path(path), *Path(path).parents) if each.exists())
     usage = shutil.disk_usage(folder)
     return {"path": str(folder), "bytes": usage.total, "free_bytes": usage.free}
+
+
+def read_storage(path):
+    """What is mounted there, and by what two hosts know that it is the same; empty where nothing is."""
+    mounts = [line.split() for line in read("/proc/self/mountinfo").splitlines()]
+    here = [words for words in mounts if words[4] == os.path.realpath(path)]
+    if not here:
+        return {"path": path, "kind": "", "identity": ""}
+    kind = here[-1][here[-1].index("-") + 1]
+    room, number = os.statvfs(path), os.stat(path).st_ino
+    # Over NFS the server numbers the folder and its room is everybody's; a disk of one machine has a number of its own.
+    return {
+        "path": path,
+        "kind": kind,
+        "identity": f"{kind} {room.f_fsid} {room.f_blocks * room.f_frsize} {number}",
+    }
 
 
 def read_pci():
@@ -184,6 +205,7 @@ def main():
     module = AnsibleModule(
         argument_spec={
             "data_path": {"type": "path", "required": True},
+            "storage_path": {"type": "path", "required": True},
             "ports": {"type": "list", "elements": "int", "default": []},
             "peers": {"type": "list", "elements": "str", "default": []},
         },
@@ -202,6 +224,7 @@ def main():
         "memory_bytes": memory,
         "swap_bytes": swap,
         "disk": read_disk(module.params["data_path"]),
+        "storage": read_storage(module.params["storage_path"]),
         "pci": read_pci(),
         "secure_boot": read_secure_boot(),
         "interfaces": read_interfaces(),

@@ -21,10 +21,10 @@ SEED = os.environ.get("GROUNDCREW_SEED") or str(random.randrange(10**6))
 ROLES = (
     "base",
     "release",
+    "storage",
     "container_engine",
     "postgresql",
     "redis",
-    "storage",
     "portal",
     "stream",
     "scheduler",

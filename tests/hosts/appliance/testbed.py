@@ -19,6 +19,7 @@ from tests.hosts.appliance.host_image import docker
 
 BOOTS_WITHIN = 120
 """Seconds."""
+STORAGE = "/var/lib/groundcrew/storage"
 NOBODY = "192.0.2.53"
 """An address of documentation (RFC 5737)."""
 RIGHTS = (
@@ -78,6 +79,8 @@ class Testbed:
     """Whether no host has a way out: no default route, and a nameserver that nobody answers for."""
     shares: int = 0
     """Part of the processors, 1024 being everybody's; 0: as everybody."""
+    shared: Path | None = None
+    """A folder of this machine that every host has mounted as the installation's storage."""
 
     __test__ = False
 
@@ -178,6 +181,7 @@ class Testbed:
             *("--hostname", full, "--network", self.network, "--label", self.name, *RIGHTS, *lent),
             *("--restart", "unless-stopped", "-e", f"HOST_DNS={self.nameserver}"),
             *(("-e", "HOST_ALONE=1") if self.is_alone else ()),
+            *(("-v", f"{self.shared}:{STORAGE}") if self.shared else ()),
             *(("--cpu-shares", str(self.shares)) if self.shares else ()),
             *("-e", f"HOST_KEY={self.key.with_suffix('.pub').read_text().strip()}"),
         ]
@@ -226,10 +230,16 @@ def nameserver() -> str:
 
 @contextmanager
 def testbed(
-    name: str, image: str, folder: Path, cache: Path, is_alone: bool = False, shares: int = 0
+    name: str,
+    image: str,
+    folder: Path,
+    cache: Path,
+    is_alone: bool = False,
+    shares: int = 0,
+    shared: Path | None = None,
 ) -> Iterator[Testbed]:
     """GROUNDCREW_KEEP_HOSTS=1 leaves the hosts, to look at them after a failure."""
-    bed = Testbed(name, image, folder, cache, is_alone=is_alone, shares=shares)
+    bed = Testbed(name, image, folder, cache, is_alone=is_alone, shares=shares, shared=shared)
     bed.open()
     try:
         yield bed

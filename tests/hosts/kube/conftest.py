@@ -97,11 +97,15 @@ def cluster(
         return
     folder = tmp_path_factory.mktemp("bed")
     shares = int(os.environ.get("GROUNDCREW_HOST_SHARES", "0"))
-    with testbed(NAME, image, folder, CACHE, is_alone=True, shares=shares) as bed:
+    shared = folder / "storage"
+    shared.mkdir()
+    with testbed(NAME, image, folder, CACHE, is_alone=True, shares=shares, shared=shared) as bed:
         (bed.folder / "group_vars").symlink_to(ROOT / "inventory" / "group_vars")
         bed.add(*THREE, lent=(bundle,))
         more = {
             "groundcrew_kubernetes": True,
+            "groundcrew_executor": "kubernetes",
+            "storage_kind": "mounted",
             "groundcrew_bundle": str(bundle),
             "kubernetes_evictions": NO_EVICTIONS,
             "kubernetes_addons_gpu_model": "stand-in",

@@ -1,11 +1,16 @@
 """What an agent may say about its node, and what nobody else may."""
 
+import io
+from argparse import Namespace
+from dataclasses import replace
+
 import pytest
 from sqlalchemy import select
 
 from cluster.services.node_tokens import create_node_token, is_token_of, revoke_node_token
 from cluster.store.nodes import Node
 from tests.unit.portal.house import House
+from worker import appliance
 
 BEAT = {
     "boot_id": "boot-1",
@@ -29,6 +34,23 @@ def test_a_node_reports_itself_under_the_name_of_its_token(house: House) -> None
     assert post(house, token, BEAT) == 204
     node = read_node(house, "w1")
     assert node is not None and node.facts == {"cpus": 8} and not node.has_executor
+
+
+@pytest.mark.parametrize(
+    ("executor", "is_master", "expected"),
+    [("process", True, True), ("process", False, False), ("kubernetes", False, True)],
+)
+def test_jobs_run_on_the_master_alone_or_on_kubernetes_on_every_node(
+    house: House, monkeypatch: pytest.MonkeyPatch, executor: str, is_master: bool, expected: bool
+) -> None:
+    """The installer and the repair that connects a node again ask the same."""
+    settings = replace(house.cluster.settings, executor=executor)
+    asked = Namespace(name="w3", executor=is_master)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    token = appliance.ensure_node_token(settings, asked)["token"]
+    assert is_token_of(house.cluster, token, "w3", has_executor=expected)
+    monkeypatch.setattr("sys.stdin", io.StringIO(token))
+    assert appliance.ensure_node_token(settings, asked) == {"changed": False, "token": None}
 
 
 def test_an_earlier_token_and_a_persons_token_let_no_node_in(house: House) -> None:

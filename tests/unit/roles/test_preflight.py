@@ -49,6 +49,7 @@ GOOD: dict[str, Any] = {
     "memory_bytes": 512 * GIB,
     "swap_bytes": 0,
     "disk": {"path": "/var/lib", "bytes": 1800 * GIB, "free_bytes": 1500 * GIB},
+    "storage": {"path": "/var/lib/groundcrew/storage", "kind": "", "identity": ""},
     "pci": [],
     "secure_boot": False,
     "interfaces": [{"name": "eth0", "address": "10.0.0.10", "speed_mbps": 25_000, "is_infiniband": False}],
@@ -73,6 +74,10 @@ OPTIONS: dict[str, Any] = {
     "good_disk_bytes": 500 * GIB,
     "most_clock_skew": 5,
     "hosts": 3,
+    "jobs_on": 1,
+    "has_kubernetes": True,
+    "storage_kind": "local",
+    "master_storage": "nfs4 0 512 7",
 }
 JAMMY = {"id": "ubuntu", "version": "22.04", "name": "Ubuntu 22.04.5 LTS"}
 
@@ -156,3 +161,28 @@ def test_the_report_has_a_remedy_under_each_line() -> None:
     ).splitlines()
     assert lines[0].startswith("w1: note [swap] 1.0 GiB of swap")
     assert lines[1].startswith("    remedy: Turn it off")
+
+
+MOUNTED = {"path": "/var/lib/groundcrew/storage", "kind": "nfs4", "identity": "nfs4 0 512 7"}
+OTHER = MOUNTED | {"identity": "nfs4 0 512 9"}
+
+
+@pytest.mark.parametrize(
+    ("storage", "options", "expected"),
+    [
+        ({}, {"jobs_on": 3}, [("storage_local", "stop")]),
+        ({}, {"jobs_on": 3, "storage_kind": "nfs"}, []),
+        ({}, {"jobs_on": 3, "storage_kind": "mounted"}, [("storage_not_mounted", "stop")]),
+        (OTHER, {"jobs_on": 3, "storage_kind": "mounted"}, [("storage_differs", "stop")]),
+        (MOUNTED, {"jobs_on": 3, "storage_kind": "mounted"}, []),
+        (
+            MOUNTED,
+            {"jobs_on": 3, "storage_kind": "nfs", "has_kubernetes": False},
+            [("no_kubernetes", "stop")],
+        ),
+    ],
+)
+def test_jobs_on_several_hosts_need_one_folder_that_all_of_them_have(
+    storage: dict[str, str], options: dict[str, Any], expected: list[tuple[str, str]]
+) -> None:
+    assert verdict({"storage": GOOD["storage"] | storage}, options) == expected

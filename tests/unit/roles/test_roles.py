@@ -24,6 +24,7 @@ PROBES = {
     "base : Find accounts that were not here before",
     "base : Find groups that packages have brought and left",
     "bundle : Read the bundle, whole where this host does not know it yet",
+    "storage : Look at it as the master's scheduler and every node's kubelet do",
     "training_environment : Look whether it stands",
     "nvidia_driver : Find initial RAM disks that are older than that",
     "closing : Read the versions of what came with it",
