@@ -1,4 +1,4 @@
-"""Breaks a host, asks for the repair over REST as an administrator's program does, and waits for the verdict."""
+"""Breaks a host, asks for the repair by clicks, or over REST as a program does, and waits for the verdict."""
 
 import json
 import os
@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 
+from tests.browser.repair_pages import RepairPages
 from tests.hosts.appliance.testbed import Host
 
 TABLE = Path(__file__).resolve().parents[3] / "docs" / "measurements" / "repairs.md"
@@ -58,6 +59,8 @@ class Break:
     typed: bool = False
     """Whether the target's name has to be typed."""
     is_long: bool = False
+    is_clicked: bool = False
+    """Also where the long cases are left out, which all are clicked."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ class Mended:
     checks: list[dict[str, Any]]
     tasks: list[dict[str, Any]]
     seconds: float
+    is_clicked: bool
 
     @property
     def was_red(self) -> bool:
@@ -86,16 +90,23 @@ def in_python(host: Host, program: str) -> str:
 
 @dataclass
 class Mender:
-    """An administrator's program with a token of the scope `repair`."""
+    """An administrator's program with a token of the scope `repair`, or the administrator in a browser."""
 
     host: Host
     token: str
+    pages: RepairPages | None = None
+    """The repair is asked for by clicks where they are there, and the page shows its run until the verdict."""
+
+    @property
+    def url(self) -> str:
+        return f"https://{self.host.address}"
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         headers = {"Authorization": f"Bearer {self.token}"}
-        url = f"https://{self.host.address}/api/v1/{path}"
         # The host's own authority is known to nobody outside of it.
-        answer = httpx.request(method, url, json=body, headers=headers, verify=False, timeout=60)
+        answer = httpx.request(
+            method, f"{self.url}/api/v1/{path}", json=body, headers=headers, verify=False, timeout=60
+        )
         assert answer.status_code < 300, answer.text
         return answer.json()
 
@@ -112,26 +123,37 @@ class Mender:
         `on`: another host than the master, which is broken; `nodes`: those chosen where that is not the one alone.
         """
         self.host.wait_until(f"{ask_rows(UNDER_WAY)} | grep -x 0", within)
-        seen = self.call("GET", f"repairs/{broken.repair}")
-        names = {host.name for host in nodes or ([on] if on else [])}
-        chosen = [node["id"] for node in seen["nodes"] if node["name"] in names]
-        if chosen:
-            seen = self.call("GET", f"repairs/{broken.repair}?nodes={','.join(map(str, chosen))}")
-        typed = seen["host"] if broken.typed else ""
+        names = [host.name for host in nodes or ([on] if on else [])]
         self.host.ask("systemctl stop groundcrew-repair")
-        body = {"etag": seen["etag"], "reason": REASON, "typed": typed, "look_ahead": is_look_ahead}
-        body |= {"nodes": chosen} if chosen else {}
-        asked = self.call("POST", f"repairs/{broken.repair}", body)
+        run_id = self.ask(broken, names, is_look_ahead)
         (on or self.host).ask(broken.command)
         started = time.monotonic()
         self.host.ask("systemctl start groundcrew-repair")
-        self.host.wait_until(f"{query(asked['id'], 'verdict')} | grep .", within)
-        return self.read(asked["id"], time.monotonic() - started)
+        if self.pages is not None:
+            self.pages.follow(within)
+        self.host.wait_until(f"{query(run_id, 'verdict')} | grep .", within)
+        return self.read(run_id, time.monotonic() - started)
+
+    def ask(self, broken: Break, names: Sequence[str], is_look_ahead: bool) -> int:
+        """The number of the run."""
+        seen = self.call("GET", f"repairs/{broken.repair}")
+        chosen = [node for node in seen["nodes"] if node["name"] in names]
+        if self.pages is not None:
+            return self.pages.ask(
+                broken.repair, REASON, [node["name"] for node in chosen], is_look_ahead, broken.typed
+            )
+        ids = [node["id"] for node in chosen]
+        if ids:
+            seen = self.call("GET", f"repairs/{broken.repair}?nodes={','.join(map(str, ids))}")
+        typed = seen["host"] if broken.typed else ""
+        body = {"etag": seen["etag"], "reason": REASON, "typed": typed, "look_ahead": is_look_ahead}
+        asked = self.call("POST", f"repairs/{broken.repair}", body | ({"nodes": ids} if ids else {}))
+        return int(asked["id"])
 
     def read(self, run_id: int, seconds: float) -> Mended:
         """From the rows: the portal may be what did not come back."""
         what = "json_build_array(verdict, before, checks, tasks)"
-        return Mended(*json.loads(self.host.ask(query(run_id, what))), seconds)
+        return Mended(*json.loads(self.host.ask(query(run_id, what))), seconds, self.pages is not None)
 
 
 UNDER_WAY = "select count(*) from repair_runs where ended_at is null"
@@ -148,11 +170,12 @@ def query(run_id: int, what: str) -> str:
 HEAD = """# Repairs of servers
 
 By `tests/hosts/appliance/test_repairs.py` on a host that `site.yml` has installed: broken for real, seen red, asked for
-over REST, judged by the checks. A host is a container with systemd; stand-ins are named as such. Seconds are from the
-moment in which the runner of repairs could see the run to its verdict, with the look before and the look after.
+by clicks in chromium or over REST, judged by the checks. A host is a container with systemd; stand-ins are named as
+such. Seconds are from the moment in which the runner of repairs could see the run to its verdict, with the look before
+and the look after; where it was clicked, until the page that stayed open all the time showed the verdict.
 
-| repair | break | seconds | verdict | load | commit | date |
-|---|---|---:|---|---:|---|---|
+| repair | break | asked for | seconds | verdict | load | commit | date |
+|---|---|---|---:|---|---:|---|---|
 """
 
 
@@ -163,10 +186,11 @@ def write_down(broken: Break, mended: Mended) -> None:
     below = lines[last:] if last else []
     rows = [line for line in lines if line.startswith("| ") and not line.startswith("| repair")]
     begins = f"| {broken.repair} | {broken.words} |"
+    way = "click" if mended.is_clicked else "REST"
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=TABLE.parent, capture_output=True, text=True, check=True
     ).stdout.strip()
     day, load = datetime.now(UTC).date().isoformat(), os.getloadavg()[0]
     rows = [row for row in rows if not row.startswith(begins)]
-    rows.append(f"{begins} {mended.seconds:.0f} | {mended.verdict} | {load:.1f} | {commit} | {day} |")
+    rows.append(f"{begins} {way} | {mended.seconds:.0f} | {mended.verdict} | {load:.1f} | {commit} | {day} |")
     TABLE.write_text(HEAD + "\n".join([*sorted(rows), *below]) + "\n")

@@ -1,0 +1,87 @@
+"""Repairs as an administrator asks for them: the list, the forecast, the click, and the run until its verdict."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.journey import sign_in
+
+VERDICTS = {
+    "Verified": "verified",
+    "Not verified": "not_verified",
+    "Cancelled": "cancelled",
+    "Did not run": "broken",
+    "Looked ahead": "looked_ahead",
+}
+"""What the page says, and what the row has."""
+ANY_VERDICT = re.compile(f"^({'|'.join(VERDICTS)})$")
+
+
+@dataclass
+class RepairPages:
+    """In English, in the browser of somebody who may repair."""
+
+    page: Page
+
+    def ask(
+        self,
+        repair: str,
+        reason: str,
+        hosts: Sequence[str] = (),
+        is_look_ahead: bool = False,
+        is_typed: bool = False,
+    ) -> int:
+        """From the list by the forecast to the page of the run, whose number is given back.
+
+        `hosts`: those to choose where the forecast leaves a choice; `is_typed`: the name that the page shows is typed.
+        """
+        page = self.page
+        self.open_forecast(repair, hosts)
+        page.get_by_label(re.compile("^Reason")).fill(reason)
+        run = page.get_by_role("button", name="Run it")
+        if is_typed:
+            expect(run).to_be_disabled()
+            name = page.locator("form[data-typed]").get_attribute("data-typed") or ""
+            page.get_by_label(f"Type the name {name}").fill(name)
+        expect(run).to_be_enabled()
+        (page.get_by_role("button", name="Only look ahead") if is_look_ahead else run).click()
+        page.wait_for_url(re.compile(r"/repairs/runs/\d+$"))
+        # Whatever comes from now on comes to the page by itself.
+        page.evaluate("() => window.neverLeft = true")
+        return int(page.url.rpartition("/")[2])
+
+    def open_forecast(self, repair: str, hosts: Sequence[str] = ()) -> None:
+        page, address = self.page, f"/repairs/{repair}"
+        page.goto("/repairs")
+        line = page.get_by_role("listitem").filter(has=page.locator(f'a[href="{address}"]'))
+        line.get_by_role("link", name="See forecast").click()
+        page.wait_for_url(re.compile(f"{address}$"))
+        choose = page.get_by_role("button", name="Forecast for these nodes")
+        if not hosts or choose.count() == 0:
+            return
+        for choice in page.locator("label:has(input[name=nodes])").all():
+            choice.get_by_role("checkbox").set_checked(choice.inner_text().strip() in hosts)
+        choose.click()
+        page.wait_for_url(re.compile(rf"{address}\?nodes="))
+
+    def follow(self, seconds: float) -> str:
+        """The verdict, when the open page shows it. Nobody loads it anew: the portal may go and come meanwhile."""
+        pill = self.page.locator("#repair-run .pill")
+        expect(pill).to_have_text(ANY_VERDICT, timeout=seconds * 1000)
+        assert self.page.evaluate("() => window.neverLeft")
+        return VERDICTS[pill.inner_text().strip()]
+
+
+@contextmanager
+def pages_of_repairs(browser: Browser, url: str, name: str = "ops") -> Iterator[RepairPages]:
+    """Of whoever signs in with the password of all tests. The site's own authority is known to nobody outside of it."""
+    with browser.new_context(base_url=url, ignore_https_errors=True, locale="en-US") as context:
+        context.set_default_timeout(30_000)
+        page = context.new_page()
+        sign_in(page, name)
+        yield RepairPages(page)
