@@ -87,9 +87,7 @@ def test_a_second_run_changes_nothing(installed: Played, bed: Testbed, run_site:
 
 
 @pytest.mark.long
-def test_agents_of_two_nodes_are_mended_in_one_run(
-    installed: Played, bed: Testbed, browser: Browser
-) -> None:
+def test_agents_of_two_nodes_are_mended_in_one_run(installed: Played, bed: Testbed, browser: Browser) -> None:
     """Chosen in the forecast. The master, whose agent is well, is left alone; each node's end is told by itself."""
     mender = Mender(bed.hosts["m"], make_token(bed.hosts["m"]))
     broken = [bed.hosts["w1"], bed.hosts["w2"]]
