@@ -23,6 +23,7 @@ from worker.environments.machine import PYTHON, read_machine
 from worker.images import site as site_images
 from worker.images.build import build
 from worker.images.description import VARIANTS, Variant, archive_path, read_variant
+from worker.images.pruning import prune
 from worker.images.record import read_record
 from worker.images.registry import RegistryFailed
 from worker.images.site import SETTINGS, Site, read_site
@@ -96,7 +97,11 @@ def complain(failure: Exception) -> int:
 
 
 def ensure(site: Site) -> Answer:
-    return {"changed": site_images.ensure_archives(site, Lines(sys.stderr))}
+    """Old archives go when what the site needs is there, so that a cache does not grow with each release."""
+    report = Lines(sys.stderr)
+    is_built = site_images.ensure_archives(site, report)
+    gone = prune(site.cache, [archive for archive, _ in site_images.archives(site)], report)
+    return {"changed": is_built or bool(gone), "deleted": [path.name for path in gone]}
 
 
 def push(site: Site) -> Answer:

@@ -1,0 +1,57 @@
+"""Old archives go from the cache of images, never one that the site uses."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.unit.images.test_site import RECORD, a_site
+from worker.images import __main__ as command
+from worker.images import site as site_images
+from worker.images.pruning import KEPT, prune
+from worker.images.record import record_path, write_record
+
+
+def an_archive(cache: Path, variant: str, day: int) -> Path:
+    """Made on that day, finished."""
+    cache.mkdir(exist_ok=True)
+    archive = cache / f"groundcrew-default-{variant}-{day:012}.tar"
+    archive.write_bytes(b"layers")
+    write_record(archive, replace(RECORD, variant=variant, made_at=RECORD.made_at + timedelta(days=day)))
+    return archive
+
+
+def left(cache: Path) -> set[str]:
+    return {path.name for path in cache.iterdir() if path.name != ".training.lock"}
+
+
+def test_the_newest_of_each_variant_stay_and_what_is_in_use(tmp_path: Path) -> None:
+    assert KEPT == 2
+    cpu = [an_archive(tmp_path, "cpu", day) for day in (5, 1, 3, 4, 2)]
+    cuda = an_archive(tmp_path, "cuda", 0)
+    in_use = tmp_path / "groundcrew-default-cpu-000000000001.tar"
+    gone = prune(tmp_path, [in_use], lambda *_: None)
+    assert [path.stem[-1] for path in gone] == ["2", "3"]
+    stay = [cpu[0], cpu[1], cpu[3], cuda]
+    assert left(tmp_path) == {each.name for path in stay for each in (path, record_path(path))}
+    assert prune(tmp_path, [in_use], lambda *_: None) == []
+
+
+def test_what_a_killed_build_has_left_goes(tmp_path: Path) -> None:
+    whole = an_archive(tmp_path, "cpu", 1)
+    record_path(an_archive(tmp_path, "cpu", 2)).unlink()
+    (tmp_path / ".groundcrew-default-cpu-3.tar.partial").touch()
+    (tmp_path / "groundcrew-default-cpu-4.building" / "root").mkdir(parents=True)
+    assert len(prune(tmp_path, [], lambda *_: None)) == 3
+    assert left(tmp_path) == {whole.name, record_path(whole).name}
+
+
+def test_a_site_prunes_when_it_has_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it needs may be the oldest of all: a release was taken back."""
+    site = a_site(tmp_path)
+    every = [an_archive(site.cache, "cpu", day) for day in range(1, 5)]
+    monkeypatch.setattr(site_images, "archive_path", lambda *_: every[0])
+    assert command.ensure(site) == {"changed": True, "deleted": [every[1].name]}
+    assert command.ensure(site) == {"changed": False, "deleted": []}
+    assert every[0].exists() and not every[1].exists()
