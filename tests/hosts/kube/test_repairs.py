@@ -21,6 +21,14 @@ DAMAGE_JOURNAL = (
     "/opt/groundcrew/kubernetes/stop-control-plane"
 )
 """Every page of its database can be read, and no etcd comes up on it."""
+ADDONS = "mpi-operator kueue-system kube-flannel"
+DELETE_ADDONS = (
+    f"{ADMINISTRATOR} delete namespace {ADDONS} --wait=false; "
+    f"{ADMINISTRATOR} --namespace kueue-system wait --for=delete deployment/kueue-controller-manager --timeout=120s; "
+    "/opt/groundcrew/kubernetes/stop-control-plane; "
+    f"timeout 300 sh -c 'until {ADMINISTRATOR} get --raw /readyz; do sleep 1; done'"
+)
+"""An API server that started after Kueue was gone can list no queue: nobody answers for what is written of them."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,7 @@ BREAKS = [
         Break(
             "reinitialise-kubernetes-addons",
             "the namespaces of the add-ons deleted",
-            f"{ADMINISTRATOR} delete namespace mpi-operator kueue-system kube-flannel --wait=false",
+            DELETE_ADDONS,
         ),
     ),
     On(
