@@ -1,4 +1,4 @@
-"""The program that puts add-ons into a cluster again: their namespaces were deleted and nobody answers for their objects."""
+"""The program that puts add-ons into a cluster again: namespaces were deleted, nobody answers for what is in them."""
 
 import json
 import subprocess
