@@ -18,6 +18,7 @@ import yaml
 
 from tests.ports import free_port
 from tests.shelf import find_manifests, find_programs
+from tests.unit.roles.rendering import render
 from worker.kube.api import Api, NoAnswer, Refused
 
 STARTS_WITHIN = 120.0
@@ -148,6 +149,7 @@ def api_server(folder: Path) -> Iterator[ApiServer]:
     manifests = find_manifests()
     ports = free_port(), free_port(), free_port()
     write_secrets(folder)
+    write_encryption(folder)
     with ExitStack() as stack:
         stack.enter_context(running(programs["etcd"], folder, *switches_of_etcd(folder, *ports[:2])))
         words = switches_of_server(folder, ports[2], ports[0])
@@ -200,7 +202,7 @@ def switches_of_server(folder: Path, port: int, etcd: int) -> tuple[str, ...]:
             f"--service-account-key-file={folder}/sa.key",
             f"--service-account-signing-key-file={folder}/sa.key",
         ),
-        "--endpoint-reconciler-type=none",
+        *("--endpoint-reconciler-type=none", f"--encryption-provider-config={encryption_of(folder)}"),
     )
 
 
@@ -217,6 +219,17 @@ def write_secrets(folder: Path) -> None:
     )
     key = ["openssl", "genrsa", "-out", str(folder / "sa.key"), "2048"]
     subprocess.run(key, check=True, capture_output=True, env={"PATH": os.environ["PATH"]})
+
+
+def encryption_of(folder: Path) -> Path:
+    return folder / "encryption" / "encryption.yaml"
+
+
+def write_encryption(folder: Path) -> None:
+    """By the role's own program."""
+    known = {"kubernetes_encryption": str(encryption_of(folder)), "kubernetes_folder": str(folder)}
+    program = render("kubernetes", "encryption", **known)
+    subprocess.run(["sh", "-c", program], check=True, env={"PATH": os.environ["PATH"]})
 
 
 def add_kinds(api: Api, manifests: tuple[Path, ...]) -> None:

@@ -122,8 +122,8 @@ def test_no_snapshot_and_no_program_are_told(
 def test_an_old_snapshot_is_kept_and_told(
     here: Settings, write: Callable[..., Path], light_cluster: Cluster
 ) -> None:
-    """The timer that writes them has stopped, and nobody would know before it is too late."""
-    write(days_ago=2)
+    """Last night none was written, and nobody would know before it is too late."""
+    write(days_ago=1.02)
     with pytest.raises(Unavailable) as refused:
         keep_etcd(here, light_cluster.clock())
     assert refused.value.code == "backup.etcd_too_old"

@@ -8,11 +8,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from cluster.domain.backups import TOO_OLD, Kept, surplus
+from cluster.domain.backups import Kept, surplus
 from cluster.domain.errors import Unavailable
 from cluster.services.backups import manifest_file
 from cluster.services.etcd_backups import EtcdBackup, read_etcd_backups
@@ -27,6 +27,8 @@ PIECE = 1024 * 1024
 COMES_UP_WITHIN = 120
 """Seconds for a fresh etcd; ENDS_WITHIN for all that it is asked."""
 ENDS_WITHIN = 600
+NEWER_THAN = timedelta(hours=24, minutes=10)
+"""One is written each night, on another timer than the backup's: an older one says that last night's failed."""
 KNOWN = "/registry/namespaces/kube-system"
 """Every cluster has it."""
 
@@ -57,7 +59,7 @@ def keep_etcd(settings: Settings, now: datetime) -> EtcdBackup | None:
         delete_surplus(settings)
         if manifest["problem"]:
             raise Unavailable("backup.broken", name=manifest["name"], problem=manifest["problem"])
-        if now - snapshot.made_at > TOO_OLD:
+        if now - snapshot.made_at > NEWER_THAN:
             raise Unavailable("backup.etcd_too_old", name=snapshot.file.name)
         return next(each for each in read_etcd_backups(settings.backups) if each.name == manifest["name"])
 
