@@ -33,7 +33,7 @@ from cluster.services import attempts, storage
 from cluster.services.context import Cluster
 from cluster.services.leases import Held
 from cluster.services.living import LivingAttempt, count_lost
-from worker.executors.contract import CannotTell, Executor, Handle, NotStarted, Sight
+from worker.executors.contract import CannotTell, Executor, Handle, NotStarted, Sight, Unanswered
 from worker.inside import shim_files
 from worker.resuming import find_again, find_resume
 from worker.start_plans import read_start_plan
@@ -116,6 +116,9 @@ class Reconciler:
             return False
         if sight.seen is Seen.ALIVE and sight.handle is not None:
             self.handles[attempt.attempt_id] = sight.handle
+        if sight.seen is Seen.UNKNOWN:
+            # Who does not answer starts nothing either: the time for that begins once somebody does.
+            self.known_since[attempt.attempt_id] = self.steady()
         action = decide(self.facts_of(attempt, sight, truth, requeue))
         with structlog.contextvars.bound_contextvars(job=attempt.job_id, attempt=attempt.number):
             self.act(held, attempt, sight, truth, action)
@@ -205,6 +208,8 @@ class Reconciler:
             except NotStarted as problem:
                 log.warning("not started, tried again later", code=problem.code, **problem.data)
                 self.not_started[attempt.attempt_id] = problem
+                if isinstance(problem, Unanswered):
+                    self.known_since[attempt.attempt_id] = self.steady()
                 return
             if handle is None:
                 return  # On its way: a later look finds it running.

@@ -18,6 +18,10 @@ class NotStarted(Unavailable):
     """The executor could not start it now; nothing runs, and asking again is safe."""
 
 
+class Unanswered(NotStarted):
+    """Whoever would start it does not answer: that is no fault of the job, and its time to start does not run."""
+
+
 class CannotTell(Unavailable):
     """What the executor asks does not answer: nothing is known, and nothing may be concluded from it."""
 

@@ -18,7 +18,7 @@ from cluster.domain.attempts import Seen
 from cluster.domain.exits import ExitTruth, parse_exit
 from worker.adapters.engine import Engine, EngineRefused, EngineSilent, ImageMissing, NameTaken
 from worker.executors import container_folders
-from worker.executors.contract import CannotTell, Handle, NotStarted, Running, Sight, StartPlan
+from worker.executors.contract import CannotTell, Handle, NotStarted, Running, Sight, StartPlan, Unanswered
 from worker.executors.docker_request import create_request
 from worker.inside import shim_files, shim_tree
 
@@ -49,7 +49,7 @@ class DockerExecutor:
         except (EngineRefused, OSError) as error:
             raise NotStarted("start.failed", reason=str(error)) from error
         except EngineSilent as silence:
-            raise NotStarted(silence.code, **silence.data) from silence
+            raise Unanswered(silence.code, **silence.data) from silence
 
     def ensure_container(self, plan: StartPlan) -> str:
         """Its id. Where a shim has begun before, or never may, none is made."""

@@ -18,7 +18,7 @@ from typing import Any
 from cluster.domain.attempts import Seen
 from cluster.domain.exits import ExitTruth, parse_exit
 from worker.executors import container_folders
-from worker.executors.contract import CannotTell, Handle, NotStarted, Running, Sight, StartPlan
+from worker.executors.contract import CannotTell, Handle, NotStarted, Running, Sight, StartPlan, Unanswered
 from worker.executors.kubernetes_run import Runtime, gang_of, passwd_of, run_of, user_of
 from worker.inside import shim_files
 from worker.kube import names, sight
@@ -73,7 +73,7 @@ class KubernetesExecutor:
                 self.ensure_shared(run)
                 self.ensure_objects(plan, run)
         except NoAnswer as silence:
-            raise NotStarted(silence.code, **silence.data) from silence
+            raise Unanswered(silence.code, **silence.data) from silence
         except Refused as refusal:
             raise NotStarted("start.failed", reason=refusal.message) from refusal
         except (OSError, ValueError) as error:

@@ -9,10 +9,11 @@ import os
 import shlex
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from tests.engine import read_mtu
 from tests.hosts.appliance.host_image import docker
@@ -170,6 +171,14 @@ class Testbed:
         for host in hosts:
             host.wait_for_boot()
 
+    def kill(self, name: str) -> None:
+        """As if its power were cut; it stays off."""
+        docker("kill", self.hosts[name].name)
+
+    def power_on(self, name: str) -> None:
+        docker("start", self.hosts[name].name)
+        self.hosts[name].wait_for_boot()
+
     def options(self, full: str) -> list[str]:
         """What the machine keeps of compiled wheels is lent to each host, so that none of them compiles."""
         lent = [
@@ -186,15 +195,25 @@ class Testbed:
             *("-e", f"HOST_KEY={self.key.with_suffix('.pub').read_text().strip()}"),
         ]
 
-    def inventory(self, masters: Sequence[str], workers: Sequence[str], more: dict[str, object]) -> Path:
-        """An inventory file of these hosts, as a person writes one (JSON is YAML)."""
+    def inventory(
+        self,
+        masters: Sequence[str],
+        workers: Sequence[str],
+        more: dict[str, object],
+        own: Mapping[str, dict[str, object]] = MappingProxyType({}),
+    ) -> Path:
+        """An inventory file of these hosts, as a person writes one (JSON is YAML); `own`: of one host each."""
 
         def group(names: Sequence[str]) -> dict[str, object]:
             return {"hosts": {f"{self.name}-{name}": {} for name in names}}
 
         hosts = {
-            host.name: {"ansible_host": host.address, "base_address": host.address}
-            for host in self.hosts.values()
+            host.name: {
+                "ansible_host": host.address,
+                "base_address": host.address,
+                **own.get(name, {}),
+            }
+            for name, host in self.hosts.items()
         }
         common = f"-o StrictHostKeyChecking=accept-new -o UserKnownHostsFile={self.folder / 'known_hosts'}"
         content = {

@@ -110,7 +110,7 @@ def cluster(
             "kubernetes_evictions": NO_EVICTIONS,
             "kubernetes_addons_gpu_model": "stand-in",
         }
-        inventory = bed.inventory(["m"], THREE, more)
+        inventory = bed.inventory(["m"], THREE, more, {"m": {"agent_cpu_slots": 0}})
         with counted(bed.network, bed.subnet) as egress:
             yield Cluster(bed, inventory, egress, ansible_programs)
 

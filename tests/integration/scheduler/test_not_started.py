@@ -4,6 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from cluster import words
+from cluster.domain.attempts import Seen
 from cluster.domain.states import JobState, TrainingKind
 from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
@@ -11,8 +12,46 @@ from cluster.services.leases import hold_lease
 from cluster.store.jobs import Job
 from tests.builders import a_job, a_node, a_training, a_workspace
 from tests.integration.scheduler.conftest import as_environment
+from worker.executors.contract import Handle, Sight, StartPlan, Unanswered
 from worker.executors.simulated import SimulatedExecutor, World
 from worker.reconciler import Reconciler
+
+
+def test_a_start_that_nobody_answers_for_has_all_its_time_afterwards(
+    light_cluster: Cluster, tmp_path: Path
+) -> None:
+    """Kubernetes was away for five minutes, and then refused for a while what comes from its operators."""
+    as_environment(light_cluster)
+    a_node(light_cluster, name="node-a")
+    training = a_training(light_cluster, a_workspace(light_cluster), kind=TrainingKind.ADVANCED)
+    job = a_job(light_cluster, training, command=["train.py"])
+    world, now = World(tmp_path / "world"), [0.0]
+    world.add_node("node-a")
+    executor = Away(world)
+    reconciler = Reconciler(light_cluster, executor, tmp_path, lambda: now[0])
+    held = hold_lease(light_cluster, "scheduler", "me", timedelta(hours=1))
+    assert held is not None and len(place_waiting(light_cluster, held)) == 1
+    for seconds, executor.sees, executor.answers in (
+        (0, True, False), (30, False, False), (300, False, False), (301, True, False), (320, True, False),
+        (335, True, True),
+    ):  # fmt: skip
+        now[0] = seconds
+        assert reconciler.reconcile(held) == 1, seconds
+    assert [run.job for run in SimulatedExecutor(world).list_running()] == [job.id]
+
+
+class Away(SimulatedExecutor):
+    """`sees`: whether it is told what runs; `answers`: whether it can start anything."""
+
+    sees = answers = True
+
+    def look(self, folder: Path) -> Sight:
+        return super().look(folder) if self.sees else Sight(Seen.UNKNOWN)
+
+    def start(self, plan: StartPlan) -> Handle:
+        if not self.answers:
+            raise Unanswered("kubernetes.silent")
+        return super().start(plan)
 
 
 def test_the_last_refusal_of_a_start_is_told(light_cluster: Cluster, tmp_path: Path) -> None:
