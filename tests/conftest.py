@@ -19,6 +19,7 @@ from cluster.store.engine import Store
 from cluster.store.migrate import upgrade
 from tests.databases import PostgresqlMissing, PostgresqlServer, postgresql_server
 from tests.memory import write_to_memory
+from tests.statements import compile_once
 
 ANSIBLE = Path(__file__).resolve().parents[1] / "ansible"
 IS_CI = os.environ.get("CI") == "true"
@@ -26,6 +27,7 @@ IS_CI = os.environ.get("CI") == "true"
 
 def pytest_configure() -> None:
     write_to_memory()
+    compile_once()
 
 
 def pytest_collection_finish() -> None:

@@ -36,17 +36,17 @@ def main(arguments: list[str]) -> int:
     for old in OUTPUT.glob("coverage.*"):
         old.unlink()
     verdicts = [prepare_environment()] if any(part.trains for part in parts) else []
-    verdicts += [run_part(part, has_long) for part in parts]
-    if set(ALL) <= set(parts):
+    verdicts += [run_part(part, has_long, is_whole) for part in parts]
+    if is_whole and set(ALL) <= set(parts):
         verdicts.append(check_coverage())
     if is_whole:
         write_down(verdicts)
     return close(verdicts)
 
 
-def run_part(part: Part, has_long: bool) -> Verdict:
+def run_part(part: Part, has_long: bool, counts_lines: bool) -> Verdict:
     print(f"\n=== {part.name}", flush=True)
-    return run_pytest(part, has_long) if part.folders else run_checks()
+    return run_pytest(part, has_long, counts_lines) if part.folders else run_checks()
 
 
 def prepare_environment() -> Verdict:
@@ -76,7 +76,7 @@ def passes(name: str) -> bool:
     return done.returncode == 0
 
 
-def run_pytest(part: Part, has_long: bool) -> Verdict:
+def run_pytest(part: Part, has_long: bool, counts_lines: bool) -> Verdict:
     name = part.name.replace("/", "-")
     report, left = OUTPUT / f"{name}.xml", OUTPUT / f"{name}.left"
     for old in (report, left):
@@ -88,19 +88,19 @@ def run_pytest(part: Part, has_long: bool) -> Verdict:
     }
     started = time.monotonic()
     code = subprocess.run(
-        command_for(part, report, has_long), cwd=ROOT, env=environment, check=False
+        command_for(part, report, has_long, counts_lines), cwd=ROOT, env=environment, check=False
     ).returncode
     seconds = time.monotonic() - started
     return of_report(part.name, report, code, seconds, int(left.read_text()) if left.exists() else 0)
 
 
-def command_for(part: Part, report: Path, has_long: bool) -> list[str]:
+def command_for(part: Part, report: Path, has_long: bool, counts_lines: bool) -> list[str]:
     command = ["pytest", "-q", *(f"tests/{folder}" for folder in part.folders), f"--junitxml={report}"]
     command += [f"--ignore=tests/{folder}" for folder in part.without]
     command += ["--durations=8", "--durations-min=3"]
     command += [] if has_long else ["-m", "not long"]
     command += [f"--numprocesses={part.processes}", f"--dist={part.deal}"] if part.deal else []
-    command += ["--cov=cluster", "--cov-report="] if part.is_measured else []
+    command += ["--cov=cluster", "--cov-report="] if counts_lines and part.is_measured else []
     return command
 
 

@@ -81,6 +81,7 @@ def test_without_a_terminal_it_names_the_job_and_stops_nothing(sleeper: Sleeper)
     assert sleeper.job.state is JobState.RUNNING
 
 
+@pytest.mark.long
 def test_kept_it_runs_on_alone_and_is_adopted(sleeper: Sleeper) -> None:
     sleeper.installation.up()
     sleeper.wait_until_running()

@@ -133,6 +133,7 @@ def test_the_mlp_learns_too_and_goes_on_from_a_checkpoint(fly: Fly) -> None:
     assert 0.8 < before < after
 
 
+@pytest.mark.long
 def test_asked_to_stop_it_saves_at_once_and_goes_on_there(fly: Fly) -> None:
     """As the shim does it: each rank's wrapper is told, the launcher is not."""
     values = {"epochs": "400", "optimizer": "sgd", "learning_rate": "0.05", "schedule": "constant"}

@@ -61,6 +61,7 @@ TO_RUN = (
     Need(("python3-venv",), files=(PYTHON_VENV,)),
 )
 TO_TEST = (
+    Need(("iproute2",), programs=("ip",)),
     Need(("chromium",), programs=("chromium",)),
     Need(("fonts-noto-cjk",), files=("usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",)),
     Need(("postgresql",), files=("usr/lib/postgresql/*/bin/postgres",), has_service=True),
