@@ -1,5 +1,6 @@
 """The rights that site.yml gives the scheduler, given to the user of the tests who has none of his own."""
 
+import tempfile
 from typing import Any
 
 import yaml
@@ -14,7 +15,10 @@ BY_NAME = "system:serviceaccount:groundcrew:groundcrew-scheduler"
 def objects() -> list[dict[str, Any]]:
     """As the role renders them."""
     rules = yaml.safe_load(RULES.read_text())["kubernetes_addons_rules"]
-    return list(yaml.safe_load_all(render("kubernetes_addons", "access.yaml", kubernetes_addons_rules=rules)))
+    # Beneath the second the tests have their storage.
+    roots = ["/srv", tempfile.gettempdir()]
+    known = {"kubernetes_addons_rules": rules, "kubernetes_addons_volume_roots": roots}
+    return list(yaml.safe_load_all(render("kubernetes_addons", "access.yaml", **known)))
 
 
 def give_access(server: ApiServer) -> None:

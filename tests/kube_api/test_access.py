@@ -17,6 +17,87 @@ def scheduler(server: ApiServer, with_rights: None) -> Iterator[Api]:
     api.close()
 
 
+WORKSPACE = "gc-workspace-78"
+SECURITY = "pod-security.kubernetes.io"
+NOT_ITS_OWN, NOT_RESTRICTED = "nothing but its workspaces", "Pod Security calls restricted"
+NOT_A_FOLDER = "an export, or a folder beneath"
+
+
+def space(name: str, **labels: str) -> Thing:
+    found = {f"{SECURITY}/{key.replace('_', '-')}": value for key, value in labels.items()}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": found}}
+
+
+def volume(
+    path: str, name: str = "gc-here-workspace-78", claimed: str = WORKSPACE, kind: str = "local"
+) -> Thing:
+    nodes = [{"matchExpressions": [{"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}]}]
+    spec: Thing = {
+        "capacity": {"storage": "1Ti"},
+        "accessModes": ["ReadWriteMany"],
+        "claimRef": {"namespace": claimed, "name": "workspace"},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": nodes}},
+        kind: {"path": path, **({"server": "10.0.0.5"} if kind == "nfs" else {})},
+    }
+    return head("PersistentVolume", name) | {"spec": spec}
+
+
+REFUSED = [
+    (space("kube-system"), NOT_ITS_OWN),
+    (space("another", enforce="restricted"), NOT_ITS_OWN),
+    (space(WORKSPACE), NOT_RESTRICTED),
+    (space(WORKSPACE, enforce="privileged"), NOT_RESTRICTED),
+    (space(WORKSPACE, enforce="restricted", enforce_version="v1.0"), NOT_RESTRICTED),
+    (head("ResourceFlavor", "cpu") | {"spec": {}}, NOT_ITS_OWN),
+    (head("ClusterQueue", "others") | {"spec": {}}, NOT_ITS_OWN),
+    (volume("/srv/data", name="others"), NOT_ITS_OWN),
+    (volume("/srv/data", claimed="kube-system"), NOT_A_FOLDER),
+    (volume("/srv/data", kind="hostPath"), NOT_A_FOLDER),
+    (volume("/"), NOT_A_FOLDER),
+    (volume("/etc"), NOT_A_FOLDER),
+    (volume("/srvother"), NOT_A_FOLDER),
+    (volume("/srv/data/../../etc"), "must not contain '..'"),
+]
+
+
+def refusal_of(scheduler: Api, thing: Thing) -> str:
+    try:
+        scheduler.apply(thing)
+    except Refused as refusal:
+        return refusal.message
+    return ""
+
+
+@pytest.fixture(scope="module")
+def in_force(server: ApiServer, with_rights: None) -> None:
+    """A policy is looked at a moment after it was written."""
+    api = Api(server.kubeconfig(SCHEDULER))
+    until(
+        lambda: refusal_of(api, volume("/etc", name="gc-first-workspace-78")), "that the policy is in force"
+    )
+    api.close()
+    server.api.delete("PersistentVolume", "gc-first-workspace-78")
+
+
+@pytest.mark.parametrize(("thing", "why"), REFUSED)
+def test_outside_of_namespaces_it_makes_nothing_but_workspaces(
+    in_force: None, scheduler: Api, thing: Thing, why: str
+) -> None:
+    assert why in refusal_of(scheduler, thing)
+
+
+def test_what_a_workspace_is_made_of_it_may_make(in_force: None, server: ApiServer, scheduler: Api) -> None:
+    made = [
+        space(WORKSPACE, enforce="restricted", enforce_version="latest"),
+        volume("/srv/data"),
+        volume("/srv", name="gc-here-path-0123456789ab-78"),
+        volume("/anywhere", name="gc-there-workspace-78", kind="nfs"),
+    ]
+    assert [refusal_of(scheduler, thing) for thing in made] == [""] * len(made)
+    for thing in made:
+        server.api.delete(thing["kind"], thing["metadata"]["name"])
+
+
 def note(namespace: str) -> Thing:
     return head("ConfigMap", "gc-test-note", namespace) | {"data": {}}
 
