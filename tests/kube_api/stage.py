@@ -65,9 +65,15 @@ class KubernetesStage(RealStage):
         return KubernetesExecutor(self.apis[-1], self.ground / "storage", self.runtime, fresh_seconds=0.1)
 
     def close(self) -> None:
-        for run in self.executor.list_running():
-            self.executor.force_stop(run.handle)
-        until(self, lambda: not self.executor.list_running(), what="the end of all pods")
-        self.executor.forget_all_but(())
+        """Also of what was made a moment ago, and begins to run while it is looked at."""
+        until(self, self.is_empty, what="the end of all that it has made")
         for api in self.apis:
             api.close()
+
+    def is_empty(self) -> bool:
+        for run in self.executor.list_running():
+            self.executor.force_stop(run.handle)
+        self.executor.forget_all_but(())
+        namespace = namespace_of(self.workspace)
+        kinds = ("Job", "MPIJob", "Pod")
+        return not any(self.server.api.list_all(kind, namespace=namespace).things for kind in kinds)

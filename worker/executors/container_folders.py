@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,7 @@ def prepare(plan: StartPlan, user: tuple[int, int], more: Mapping[str, Any] = NO
 
 
 def give_control(plan: StartPlan, user: tuple[int, int], more: Mapping[str, Any]) -> None:
-    unfinished = plan.folder / f"control.{os.getpid()}.tmp"
-    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished = name_for_now(plan, "control")
     unfinished.mkdir(mode=0o700)
     # The shim has the job's user already and could take no other.
     content = plan.to_json() | {
@@ -54,9 +54,8 @@ def give_code(plan: StartPlan, source: Path, user: tuple[int, int]) -> None:
     work = plan.out / "work"
     if work.exists():
         return
-    unfinished = plan.folder / f"work.{os.getpid()}.tmp"
-    shutil.rmtree(unfinished, ignore_errors=True)
-    shutil.copytree(source, unfinished)
+    unfinished = name_for_now(plan, "work")
+    shutil.copytree(source, unfinished, ignore=list_strange)
     for path in (unfinished, *unfinished.rglob("*")):
         path.chmod(0o700 if path.is_dir() or os.access(path, os.X_OK) else 0o600)
         os.chown(path, *user)
@@ -66,6 +65,27 @@ def give_code(plan: StartPlan, source: Path, user: tuple[int, int]) -> None:
         shutil.rmtree(unfinished)
         if not work.exists():
             raise
+
+
+def list_strange(folder: str, names: list[str]) -> set[str]:
+    """What is neither a folder nor a plain file: a link would be followed with our rights."""
+    modes = {name: Path(folder, name).lstat().st_mode for name in names}
+    return {name for name, mode in modes.items() if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode))}
+
+
+def give_file(plan: StartPlan, name: str, text: str) -> None:
+    """For everybody in the pod to read; whole or not at all."""
+    if (plan.folder / name).exists():
+        return
+    unfinished = name_for_now(plan, name)
+    unfinished.write_text(text)
+    unfinished.chmod(0o644)
+    unfinished.rename(plan.folder / name)
+
+
+def name_for_now(plan: StartPlan, name: str) -> Path:
+    """Nobody else's: two threads of a scheduler that lost its lease for a moment may prepare the same attempt."""
+    return plan.folder / f"{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
 
 
 def give_folder(plan: StartPlan, folder: Path, user: tuple[int, int]) -> None:

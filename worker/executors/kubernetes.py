@@ -10,8 +10,8 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from worker.executors.contract import CannotTell, Handle, NotStarted, Running, S
 from worker.executors.kubernetes_run import Runtime, gang_of, passwd_of, run_of, user_of
 from worker.inside import shim_files
 from worker.kube import names, sight
-from worker.kube.api import Api, Conflict, NoAnswer, Refused
+from worker.kube.api import Api, NameTaken, NoAnswer, Refused
 from worker.kube.shapes.objects import objects_of
 from worker.kube.shapes.run import Gang, Run
 from worker.kube.shapes.volumes import volumes_of
@@ -33,11 +33,13 @@ FRESH_SECONDS = 1.0
 """How old may be what says that all goes on; every other conclusion is drawn from a look of its own."""
 FRESH_SHARE = 4.0
 """And so many times as long as that look took, where that is longer: thousands of runs cost a fifth of a core."""
-ENSURED_SECONDS = 60.0
-"""What all runs of a workspace share is looked after this often."""
+ENSURED_SECONDS = 5.0
+"""What all runs of a workspace share is looked after this often: one that was deleted comes back empty, and later."""
 FORCE_SECONDS = 1.0
 PAUSE_SECONDS = 0.05
 STOP = "stop.json"
+MOST_GPUS, LONGEST_NAME = 64, 253
+"""Of one pod; and of anything that Kubernetes calls by a name."""
 NOWHERE = Look(float("-inf"), {}, frozenset())
 
 
@@ -93,9 +95,8 @@ class KubernetesExecutor:
         container_folders.prepare(plan, user, more)
         if "code" in more:
             container_folders.give_code(plan, source, user)
-        if gang is Gang.MPI and not (plan.folder / "passwd").exists():
-            (plan.folder / "passwd").write_text(passwd_of(user))
-            (plan.folder / "passwd").chmod(0o644)
+        if gang is Gang.MPI:
+            container_folders.give_file(plan, "passwd", passwd_of(user))
 
     def ensure_shared(self, run: Run) -> None:
         """What all runs of a workspace share: what runs inside, and the volumes."""
@@ -104,7 +105,7 @@ class KubernetesExecutor:
             key = f"{thing['kind']}/{namespace}/{thing['metadata']['name']}"
             if now - self._ensured.get(key, float("-inf")) < ENSURED_SECONDS:
                 continue
-            with suppress(Conflict):
+            with suppress(NameTaken):
                 self.api.create(thing)
             if thing["kind"] == "PersistentVolume":
                 self.release(thing["metadata"]["name"])
@@ -118,17 +119,22 @@ class KubernetesExecutor:
             self.api.change("PersistentVolume", volume, "", forget)
 
     def ensure_objects(self, plan: StartPlan, run: Run) -> None:
-        """Raises NotStarted where they are there and have ended before any shim began: then the next try is anew."""
+        """Raises NotStarted where they are not ours, or ended before any shim began: the next try then is anew."""
         is_there = False
         for thing in objects_of(run):
             try:
                 self.api.create(thing)
-            except Conflict:
+            except NameTaken:
                 is_there = True
         with self._looking:
             self._last = NOWHERE
-        found = self.find(plan.folder) if is_there else None
-        if found and has_failed(found) and container_folders.read_started(plan.folder) is None:
+        if not is_there:
+            return
+        found = self.find(plan.folder)
+        if found is None:
+            name = names.name_of(plan.job, plan.attempt)
+            raise NotStarted("start.failed", reason=f"{name} is there already, and is not this attempt")
+        if has_failed(found) and container_folders.read_started(plan.folder) is None:
             self.remove(found)
             code, data = why_not(found)
             raise NotStarted(code, **data)
@@ -163,6 +169,8 @@ class KubernetesExecutor:
 
     def look(self, folder: Path) -> Sight:
         started = container_folders.read_started(folder)
+        if started is None and not is_folder(self.storage / "workspaces"):
+            return Sight(Seen.UNKNOWN)  # The storage is away, and with it what would say that it has begun.
         numbers = names.numbers_of(folder)
         try:
             last = self.last_look()
@@ -176,28 +184,22 @@ class KubernetesExecutor:
 
     def list_running(self) -> list[Running]:
         last = self._fresh_look()
-        return [
-            Running(*found.numbers, found.folder, handle_of(found.folder, read_begun(found.folder)))
-            for found in last.runs.values()
-            if is_alive(found, last.silent)
-        ]
+        return [self.running(found) for found in last.runs.values() if is_alive(found, last.silent)]
+
+    def running(self, found: Found) -> Running:
+        """Its folder by its numbers: what stands in the cluster may have been written by anybody."""
+        folder = names.folder_of(self.storage, found.workspace, *found.numbers)
+        return Running(*found.numbers, folder, handle_of(folder, read_begun(folder)))
 
     def _fresh_look(self) -> Look:
-        try:
-            with self._looking:
-                self._last = sight.look(self.api, self.installation, time.monotonic())
-                return self._last
-        except NoAnswer as silence:
-            raise CannotTell(silence.code, **silence.data) from silence
-        except Refused as refusal:
-            raise CannotTell("kubernetes.refused", said=refusal.message) from refusal
+        with telling(), self._looking:
+            self._last = sight.look(self.api, self.installation, time.monotonic())
+            return self._last
 
     def read_end(self, folder: Path) -> ExitTruth | None:
         """The shim's word beside the container's exit code; what was taken away by others did not end."""
-        try:
+        with telling():
             look = self.look_at(folder)
-        except NoAnswer as silence:
-            raise CannotTell(silence.code, **silence.data) from silence
         found = look.runs.get(names.numbers_of(folder))
         content = shim_files.read_plain(str(folder / "control"), "exit.json")
         truth = None if content is None else parse_exit(content)
@@ -247,14 +249,22 @@ class KubernetesExecutor:
 
     def forget_all_but(self, known: Collection[tuple[int, int]]) -> None:
         last = self._fresh_look()
-        try:
-            for numbers, found in last.runs.items():
-                if numbers not in known and not is_alive(found, last.silent):
+        for numbers, found in last.runs.items():
+            if numbers not in known and not is_alive(found, last.silent):
+                # What was made anew meanwhile is looked at again, and keeps nothing else here.
+                with telling(), suppress(Refused):
                     self.remove(found)
-        except NoAnswer as silence:
-            raise CannotTell(silence.code, **silence.data) from silence
-        except Refused:
-            return  # One that was made anew meanwhile; it is looked at again.
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """Around questions whose answer is the only truth: none of them means that nothing is known."""
+    try:
+        yield
+    except NoAnswer as silence:
+        raise CannotTell(silence.code, **silence.data) from silence
+    except Refused as refusal:
+        raise CannotTell("kubernetes.refused", said=refusal.message) from refusal
 
 
 def say(folder: Path, how: str) -> None:
@@ -275,9 +285,30 @@ def read_begun(folder: Path) -> dict[str, Any] | None:
 def handle_of(folder: Path, started: dict[str, Any] | None) -> Handle:
     """With the GPUs that the shim has found, which the kubelet chose."""
     job, attempt = names.numbers_of(folder)
-    handle = {
+    return {
         "namespace": names.namespace_of(names.workspace_of(folder)),
         "name": names.name_of(job, attempt),
         "folder": str(folder),
+        **told_by_shim(started or {}),
     }
-    return handle | {key: started[key] for key in ("node", "gpus") if started and key in started}
+
+
+def told_by_shim(started: dict[str, Any]) -> dict[str, Any]:
+    """`gpus` and `node`, where they look like that: the program has the shim's user and may have written there."""
+    gpus, node = started.get("gpus"), started.get("node")
+    told: dict[str, Any] = {}
+    if isinstance(gpus, list) and len(gpus) <= MOST_GPUS and all(map(is_name, gpus)):
+        told["gpus"] = gpus
+    return told | ({"node": node} if is_name(node) else {})
+
+
+def is_folder(path: Path) -> bool:
+    """Also where a server of files has forgotten us."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def is_name(text: object) -> bool:
+    return isinstance(text, str) and 0 < len(text) <= LONGEST_NAME and text.isprintable()

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from cluster.domain.errors import Unavailable
 from worker.kube.kinds import KINDS
 
@@ -44,7 +46,11 @@ class Refused(Exception):
 
 
 class Conflict(Refused):
-    """One of this name is there already, or it is not the one that was meant any more."""
+    """Somebody else was faster: it is not the one that was meant any more, or a quota was just being counted."""
+
+
+class NameTaken(Conflict):
+    """One of this name is there already."""
 
 
 class Gone(Refused):
@@ -73,7 +79,7 @@ class Api:
         self._rests_until = float("-inf")
 
     def create(self, thing: Thing) -> Thing:
-        """Raises Conflict where one of this name is there."""
+        """Raises NameTaken where one of this name is there."""
         return self._write("POST", self._path_of(thing, named=False), thing)
 
     def apply(self, thing: Thing) -> Thing:
@@ -97,8 +103,10 @@ class Api:
         """`labels` and `fields` are selectors; without a namespace: of all of them."""
         query = {"labelSelector": labels, "fieldSelector": fields}
         told = self._ask("GET", KINDS[kind].path(namespace), {k: v for k, v in query.items() if v})
+        if told.get("kind") != f"{kind}List":
+            raise self._silence()  # Something in between answered: that there is nothing must not be read from it.
         own = {"apiVersion": KINDS[kind].version, "kind": kind}
-        return Listed([own | each for each in told["items"]], told["metadata"]["resourceVersion"])
+        return Listed([own | each for each in told.get("items") or ()], told["metadata"]["resourceVersion"])
 
     def delete(
         self, kind: str, name: str, namespace: str = "", uid: str = "", grace_seconds: int | None = None
@@ -189,7 +197,11 @@ class Api:
                 settings = client.Configuration()
                 settings.retries = Retry(0)
                 settings.connection_pool_maxsize = MOST_CONNECTIONS
-                config.load_kube_config(str(self.kubeconfig), client_configuration=settings)
+                settings.proxy = None  # The machine's own way to the internet leads to no API server.
+                try:
+                    config.load_kube_config(str(self.kubeconfig), client_configuration=settings)
+                except (yaml.YAMLError, TypeError, AttributeError) as nonsense:
+                    raise config.ConfigException(f"{self.kubeconfig} is no connection file") from nonsense
                 self._client = client.ApiClient(settings)
             return self._client
 
@@ -251,5 +263,6 @@ def parse_status(body: object) -> Thing:
 
 
 def error_of(status: int, told: Thing) -> Refused:
-    kind = {CONFLICT: Conflict, GONE: Gone}.get(status, Refused)
-    return kind(status, str(told.get("reason") or ""), str(told.get("message") or ""))
+    kind, reason = {CONFLICT: Conflict, GONE: Gone}.get(status, Refused), str(told.get("reason") or "")
+    kind = NameTaken if (status, reason) == (CONFLICT, "AlreadyExists") else kind
+    return kind(status, reason, str(told.get("message") or ""))

@@ -6,7 +6,7 @@ OURS = "groundcrew.io"
 JOB, ATTEMPT, FENCE = f"{OURS}/job", f"{OURS}/attempt", f"{OURS}/fence"
 WORKSPACE, PART, INSTALLATION = f"{OURS}/workspace", f"{OURS}/part", f"{OURS}/installation"
 FOLDER = f"{OURS}/folder"
-"""An annotation: the attempt's folder, by which a new scheduler finds it."""
+"""An annotation: the attempt's folder, for who looks with kubectl. Nothing is read from it: anybody could write it."""
 RUN, TENANT = "run", "tenant"
 """Of PART: objects of an attempt, and those of a workspace."""
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
@@ -23,6 +23,10 @@ def namespace_of(workspace: int) -> str:
 
 def name_of(job: int, attempt: int) -> str:
     return f"gc-{job}-{attempt}"
+
+
+def folder_of(storage: Path, workspace: int, job: int, attempt: int) -> Path:
+    return storage / "workspaces" / str(workspace) / "jobs" / str(job) / str(attempt)
 
 
 def workspace_of(folder: Path) -> int:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from datetime import datetime, timedelta
 
-from cluster.domain.kube.reading import conditions_of, is_true
+from cluster.domain.kube.reading import conditions_of, is_true, moment
 from worker.kube import names
 from worker.kube.api import Api, Thing
 
@@ -19,7 +19,6 @@ class Found:
     job: int
     attempt: int
     workspace: int
-    folder: Path
     owner: Thing | None = None
     """The Job or MPIJob; a notebook's pod is its own."""
     pods: list[Thing] = field(default_factory=list)
@@ -61,24 +60,28 @@ def look(api: Api, installation: str, taken: float, namespace: str = "", **label
 
 
 def gather(things: Sequence[Thing]) -> dict[tuple[int, int], Found]:
-    """What has no numbers is not ours, whatever its labels say."""
+    """What has no numbers, or is not where its numbers say, is not ours, whatever its labels say."""
     runs: dict[tuple[int, int], Found] = {}
     for thing in things:
-        about = thing["metadata"]
-        labels, notes = about.get("labels") or {}, about.get("annotations") or {}
-        try:
-            job, attempt, workspace = (
-                int(labels[key]) for key in (names.JOB, names.ATTEMPT, names.WORKSPACE)
-            )
-            folder = Path(notes[names.FOLDER])
-        except (KeyError, ValueError):
+        if (numbers := numbers_of(thing)) is None:
             continue
-        found = runs.setdefault((job, attempt), Found(job, attempt, workspace, folder))
+        job, attempt, workspace = numbers
+        found = runs.setdefault((job, attempt), Found(job, attempt, workspace))
         if thing["kind"] == "Pod":
             found.pods.append(thing)
         else:
             found.owner = thing
     return runs
+
+
+def numbers_of(thing: Thing) -> tuple[int, int, int] | None:
+    """Job, attempt and workspace, where its labels are as we write them and its namespace is that workspace's."""
+    about = thing["metadata"]
+    told = [(about.get("labels") or {}).get(key, "") for key in (names.JOB, names.ATTEMPT, names.WORKSPACE)]
+    if not all(number.isdecimal() and number == str(int(number)) for number in told):
+        return None
+    job, attempt, workspace = map(int, told)
+    return (job, attempt, workspace) if about.get("namespace") == names.namespace_of(workspace) else None
 
 
 def is_main(pod: Thing) -> bool:
@@ -108,6 +111,25 @@ def exit_of(pod: Thing) -> Thing | None:
         if ended := (status.get("state") or {}).get("terminated"):
             return dict(ended)
     return None
+
+
+def asked_to_leave(pod: Thing) -> datetime | None:
+    """When somebody deleted it: what stands there is when its grace is over. To the second; aware UTC."""
+    about = pod["metadata"]
+    if not is_leaving(pod):
+        return None
+    grace = timedelta(seconds=about.get("deletionGracePeriodSeconds") or 0)
+    return moment(about["deletionTimestamp"]) - grace
+
+
+def was_tidied_away(pod: Thing, main: Thing | None) -> bool:
+    """The MPI operator takes workers away once the launcher has ended; that ends nothing any more.
+
+    To the second: one that was deleted in the very second of the launcher's end counts as taken away.
+    """
+    ended = (exit_of(main) or {}).get("finishedAt") if main is not None else None
+    asked = asked_to_leave(pod)
+    return bool(ended) and asked is not None and worker_of_mpi(pod) and asked > moment(ended)
 
 
 def was_replaced(found: Found) -> bool:

@@ -22,6 +22,8 @@ from worker.kube.sight import (
     is_running,
     node_of,
     was_replaced,
+    was_tidied_away,
+    worker_of_mpi,
 )
 
 KILLED = 137
@@ -61,14 +63,15 @@ def is_given_up(found: Found) -> bool:
 
 def lost_member(found: Found) -> Taken | None:
     """Who of the gang, or whether the only one, was taken away; None where all are there or ended by themselves."""
-    for pod in found.pods:
+    pods = [pod for pod in found.pods if not was_tidied_away(pod, found.main)]
+    for pod in pods:
         has_left = is_over(pod) or is_leaving(pod)
         said = reason_of_pod(pod) if has_left else None
         if said is not None and said.code != "kubernetes.out_of_memory":
             return Taken(said.code, data_of(said))
     if was_replaced(found):
         return Taken("interrupted.pod_deleted")
-    gone = [pod for pod in found.pods if is_over(pod) and not is_main(pod)]
+    gone = [pod for pod in pods if is_over(pod) and not is_main(pod)]
     failed = [pod for pod in gone if failed_by_itself(pod)]
     return None if failed or not gone or is_finished(gone) else Taken("interrupted.pod_deleted")
 
@@ -106,7 +109,7 @@ def end_of(
         truth = replace(truth, executor_exit_code=ended.get("exitCode"))
         if ended.get("reason") == "OOMKilled" and truth.exit_code == KILLED:
             truth = replace(truth, out_of_memory=True)
-    if was_asked or truth.timed_out:
+    if was_asked or truth.timed_out or is_complete(found, truth):
         return truth
     if truth.stopped and found and any(map(failed_by_itself, others(found))):
         # A member's program failed, and Kubernetes ended the rest: that failure is the end.
@@ -114,6 +117,15 @@ def end_of(
     if truth.stopped:
         return replace(truth, taken=taken or Taken("interrupted.pod_deleted"))
     return replace(truth, taken=taken)
+
+
+def is_complete(found: Found | None, truth: ExitTruth) -> bool:
+    """It came to a good end by itself: what becomes of its pods afterwards takes nothing of that away.
+
+    Number 0 of an Indexed Job speaks for its own part alone.
+    """
+    parts = [pod for pod in others(found) if not worker_of_mpi(pod)] if found else []
+    return truth.exit_code == 0 and not truth.stopped and is_finished(parts)
 
 
 def others(found: Found) -> list[dict[str, Any]]:

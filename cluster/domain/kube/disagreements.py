@@ -13,7 +13,7 @@ from typing import Any
 from cluster.domain.kube.kubelet_said import reason_of_pod
 from cluster.domain.kube.pod_reasons import Gated
 from cluster.domain.kube.queue_said import reason_of_workload
-from cluster.domain.kube.reading import Object, full_name, requests_of
+from cluster.domain.kube.reading import Object, full_name, moment, requests_of
 from cluster.domain.kube.reasons import KubeReason, data_of
 from cluster.domain.kube.tenancies import UNIT
 
@@ -116,6 +116,4 @@ def key_of(thing: Object, ours: OurLabels) -> tuple[str, str] | None:
 
 def is_settled(thing: Object, now: datetime) -> bool:
     made = thing["metadata"].get("creationTimestamp")
-    if not made:
-        return True
-    return now - datetime.fromisoformat(str(made).replace("Z", "+00:00")) >= SETTLES
+    return not made or now - moment(made) >= SETTLES

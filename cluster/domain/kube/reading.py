@@ -28,8 +28,13 @@ def is_true(condition: Object | None) -> bool:
 
 def since_of(condition: Object) -> datetime | None:
     """When it became so; aware UTC."""
-    moment = condition.get("lastTransitionTime")
-    return datetime.fromisoformat(str(moment).replace("Z", "+00:00")) if moment else None
+    told = condition.get("lastTransitionTime")
+    return moment(told) if told else None
+
+
+def moment(told: object) -> datetime:
+    """`2026-11-21T10:00:00Z`, as the API writes them."""
+    return datetime.fromisoformat(str(told))
 
 
 def full_name(thing: Object) -> str:

@@ -1,0 +1,241 @@
+"""What the executor makes of answers that a real API server gives once in a blue moon."""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.domain.attempts import Seen
+from worker.executors import container_folders
+from worker.executors.contract import CannotTell, Mount, NotStarted, StartPlan
+from worker.executors.kubernetes import KubernetesExecutor
+from worker.kube import names
+from worker.kube.api import Conflict, Listed, NameTaken, Refused
+
+Thing = dict[str, Any]
+WORKSPACE = 3
+USER = os.geteuid() or 65_534, os.getegid() or 65_534
+
+
+class FewObjects:
+    """An API server that has these, and does with what is asked for as the test says."""
+
+    def __init__(self, *things: Thing) -> None:
+        self.things = list(things)
+        self.made: list[str] = []
+        self.deleted: list[str] = []
+        self.refuses: Callable[[str, str], Refused | None] = lambda verb, name: None
+
+    def ask(self, verb: str, name: str) -> None:
+        if refusal := self.refuses(verb, name):
+            raise refusal
+
+    def list_all(self, kind: str, labels: str = "", namespace: str = "", fields: str = "") -> Listed:
+        self.ask("list", kind)
+        return Listed([each for each in self.things if each["kind"] == kind], "1")
+
+    def create(self, thing: Thing) -> Thing:
+        self.ask("create", thing["kind"])
+        self.made.append(thing["kind"])
+        return thing
+
+    def get(self, kind: str, name: str, namespace: str = "") -> None:
+        return None
+
+    def delete(
+        self, kind: str, name: str, namespace: str = "", uid: str = "", grace: int | None = None
+    ) -> bool:
+        self.ask("delete", name)
+        self.deleted.append(name)
+        return True
+
+
+def pod(job: int, phase: str = "Running", **notes: str) -> Thing:
+    about = {"name": f"gc-{job}-1-x", "uid": f"u{job}", "annotations": notes}
+    about |= {"namespace": names.namespace_of(WORKSPACE), "creationTimestamp": "2026-11-21T10:00:00Z"}
+    labels = names.labels_of("here", WORKSPACE, job, 1)
+    return {"kind": "Pod", "metadata": about | {"labels": labels}, "spec": {}, "status": {"phase": phase}}
+
+
+@pytest.fixture
+def runtime(tmp_path: Path) -> Path:
+    folder = tmp_path / "runtime"
+    folder.mkdir()
+    (folder / "shim.py").write_text("")
+    return folder
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Path:
+    (tmp_path / "storage" / "workspaces").mkdir(parents=True)
+    return tmp_path / "storage"
+
+
+@pytest.fixture
+def server() -> FewObjects:
+    return FewObjects()
+
+
+@pytest.fixture
+def executor(server: FewObjects, storage: Path, runtime: Path) -> KubernetesExecutor:
+    return KubernetesExecutor(server, storage, runtime)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def plan(storage: Path) -> StartPlan:
+    nodes = (("node-1", 1), ("node-2", 1))
+    return StartPlan(
+        job=7,
+        attempt=1,
+        folder=names.folder_of(storage, WORKSPACE, 7, 1),
+        argv=("true",),
+        environment={},
+        nodes=("node-1", "node-2"),
+        units_by_node=nodes,
+        gang="indexed",
+        uid=USER[0],
+        gid=USER[1],
+        image="registry.example/training:1",
+    )
+
+
+def test_where_a_run_lies_is_not_read_from_the_cluster(
+    server: FewObjects, executor: KubernetesExecutor, storage: Path
+) -> None:
+    """Whoever may make pods could name any folder of the master, and the scheduler writes into it."""
+    for lie in ("/etc", "nowhere", ""):
+        server.things = [pod(7, **{names.FOLDER: lie})]
+        (run,) = executor.list_running()
+        assert run.folder == storage / "workspaces/3/jobs/7/1" and run.handle["folder"] == str(run.folder)
+
+
+def test_rights_that_are_taken_away_end_nothing(
+    server: FewObjects, executor: KubernetesExecutor, plan: StartPlan
+) -> None:
+    server.refuses = lambda verb, name: Refused(403, "Forbidden", "jobs is forbidden")
+    assert executor.look(plan.folder).seen is Seen.UNKNOWN
+    for ask in (
+        executor.list_running,
+        lambda: executor.read_end(plan.folder),
+        lambda: executor.forget_all_but(()),
+    ):
+        with pytest.raises(CannotTell) as silence:
+            ask()
+        assert silence.value.code == "kubernetes.refused"
+
+
+def test_one_that_cannot_be_removed_keeps_no_other_one(
+    server: FewObjects, executor: KubernetesExecutor
+) -> None:
+    server.things = [pod(7, "Succeeded"), pod(8, "Succeeded")]
+    server.refuses = lambda verb, name: Conflict(409, "Conflict", "…") if name == "gc-7-1-x" else None
+    executor.forget_all_but(())
+    assert "gc-8-1-x" in server.deleted
+
+
+def test_a_conflict_with_a_quota_is_not_taken_for_an_object_that_is_there(
+    server: FewObjects, executor: KubernetesExecutor, plan: StartPlan
+) -> None:
+    """Without its service the members of a gang would never find each other."""
+    server.refuses = lambda verb, name: (
+        Conflict(409, "Conflict", "resourcequotas: the object has been modified")
+        if name == "Service"
+        else None
+    )
+    with pytest.raises(NotStarted, match="object has been modified"):
+        executor.start(plan)
+    assert "Job" not in server.made
+
+
+def test_a_name_that_a_stranger_has_taken_is_said(
+    server: FewObjects, executor: KubernetesExecutor, plan: StartPlan
+) -> None:
+    server.refuses = lambda verb, name: (
+        NameTaken(409, "AlreadyExists", "…") if (verb, name) == ("create", "Job") else None
+    )
+    with pytest.raises(NotStarted) as refused:
+        executor.start(plan)
+    assert "gc-7-1 is there already" in refused.value.data["reason"]
+
+
+def test_while_the_storage_is_away_nothing_is_concluded_from_a_marker_that_is_not_there(
+    server: FewObjects, executor: KubernetesExecutor, storage: Path, plan: StartPlan
+) -> None:
+    server.things = [pod(7, "Failed")]
+    assert executor.look(plan.folder).seen is Seen.ABSENT
+    (storage / "workspaces").rename(storage / "away")
+    assert executor.look(plan.folder).seen is Seen.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"gpus": ["GPU-1"], "node": "node-1"}, {"gpus": ["GPU-1"], "node": "node-1"}),
+        ({"gpus": [["GPU-1"]], "node": {"a": 1}}, {}),
+        ({"gpus": "GPU-1", "node": "a\nb"}, {}),
+        ({"gpus": ["x"] * 65, "node": "n" * 254, "pid": 1}, {}),
+    ],
+)
+def test_what_stands_in_the_marker_is_read_as_if_a_stranger_wrote_it(
+    server: FewObjects, executor: KubernetesExecutor, plan: StartPlan, said: Thing, told: Thing
+) -> None:
+    server.things = [pod(7)]
+    (plan.folder / "control").mkdir(parents=True)
+    (plan.folder / "control" / "started").write_text(json.dumps(said))
+    handle = executor.look(plan.folder).handle
+    assert handle is not None
+    assert {key: handle[key] for key in set(handle) - {"namespace", "name", "folder"}} == told
+
+
+def test_a_list_of_users_that_was_half_written_is_none(
+    executor: KubernetesExecutor, plan: StartPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next try would take it for the whole, and no worker of the gang would be let in."""
+
+    def full(path: Path, text: str) -> None:
+        path.touch()
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as disk, pytest.raises(NotStarted):
+        disk.setattr(Path, "write_text", full)
+        executor.start(replace(plan, gang="mpi"))
+    assert not (plan.folder / "passwd").exists()
+    executor.start(replace(plan, gang="mpi"))
+    assert "mpiuser" in (plan.folder / "passwd").read_text()
+
+
+def test_links_in_code_are_not_followed_when_it_is_copied_for_several_pods(
+    executor: KubernetesExecutor, plan: StartPlan, tmp_path: Path
+) -> None:
+    code, secret = tmp_path / "code", tmp_path / "secret"
+    (code / "deep").mkdir(parents=True)
+    (code / "deep" / "train.py").write_text("pass")
+    secret.write_text("the master's own")
+    (code / "config").symlink_to(secret)
+    inside = Path("/groundcrew/code")
+    executor.start(replace(plan, code=inside, mounts=(Mount(code, inside),)))
+    work = plan.folder / "out" / "work"
+    assert [path.name for path in work.rglob("*") if path.is_file()] == ["train.py"]
+    assert (work / "deep" / "train.py").stat().st_mode & 0o777 == 0o600
+
+
+def test_two_threads_that_prepare_one_attempt_leave_a_whole_plan(
+    plan: StartPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A scheduler that lost its lease for a moment asks again while the first question is still under way."""
+    give = container_folders.give_folder
+
+    def meanwhile(*words: Any) -> None:
+        if words[1].name.startswith("control"):
+            monkeypatch.setattr(container_folders, "give_folder", give)
+            container_folders.prepare(plan, USER)
+        give(*words)
+
+    monkeypatch.setattr(container_folders, "give_folder", meanwhile)
+    container_folders.prepare(plan, USER)
+    assert json.loads((plan.folder / "control" / "plan.json").read_text())["job"] == 7
+    assert [each.name for each in plan.folder.iterdir() if each.suffix == ".tmp"] == []

@@ -1,0 +1,113 @@
+"""What is concluded from a list of pods: pure judgements, as the API server answers them."""
+
+from typing import Any
+
+import pytest
+
+from cluster.domain.attempts import Seen
+from cluster.domain.exits import ExitTruth
+from worker.kube import names
+from worker.kube.sight import Found, gather
+from worker.kube.verdicts import end_of, judge
+
+Thing = dict[str, Any]
+NUMBERS = (7, 1)
+WENT_WELL = ExitTruth(*NUMBERS, 1, exit_code=0)
+WENT_BADLY = ExitTruth(*NUMBERS, 1, exit_code=1)
+ENDED_AT = "2026-11-21T10:00:30Z"
+
+
+def pod(name: str, phase: str = "Running", code: int | None = None, **about: Any) -> Thing:
+    """`code`: its container has ended with it, at ENDED_AT."""
+    labels = names.labels_of("here", 3, *NUMBERS) | about.pop("labels", {})
+    born = {"name": name, "namespace": "gc-workspace-3", "creationTimestamp": "2026-11-21T10:00:00Z"}
+    ended = {"terminated": {"exitCode": code, "finishedAt": ENDED_AT}}
+    state = [] if code is None else [{"name": "run", "state": ended}]
+    status = {"phase": phase, "containerStatuses": state, "conditions": about.pop("conditions", [])}
+    return {"kind": "Pod", "metadata": {**born, "labels": labels, **about}, "spec": {}, "status": status}
+
+
+def deleted_at(second: int, grace: int = 45) -> dict[str, Any]:
+    """Somebody asked for it then: what stands there is when the grace is over."""
+    over = second + grace
+    return {
+        "deletionTimestamp": f"2026-11-21T10:{over // 60:02}:{over % 60:02}Z",
+        "deletionGracePeriodSeconds": grace,
+    }
+
+
+def found(*pods: Thing) -> Found:
+    return Found(*NUMBERS, workspace=3, pods=list(pods))
+
+
+def launcher(code: int) -> Thing:
+    phase = "Failed" if code else "Succeeded"
+    return pod("gc-7-1-launcher-x", phase, code, labels={names.ROLE: names.LAUNCHER})
+
+
+def worker(phase: str = "Failed", code: int | None = 255, **about: Any) -> Thing:
+    return pod("gc-7-1-worker-0", phase, code, labels={names.ROLE: "worker"}, **about)
+
+
+def member(number: int, phase: str, code: int | None = None, **about: Any) -> Thing:
+    return pod(f"gc-7-1-{number}", phase, code, labels={names.INDEX: str(number)}, **about)
+
+
+DRAINED = [{"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}]
+
+
+@pytest.mark.parametrize("truth", [WENT_WELL, WENT_BADLY])
+def test_workers_that_the_operator_tidies_away_after_the_launcher_take_nothing_from_its_end(
+    truth: ExitTruth,
+) -> None:
+    """sshd ends with 255 when its kubelet ends it, and stands there as Failed until it is gone."""
+    ended = end_of(found(launcher(truth.exit_code or 0), worker(**deleted_at(31))), truth, False, NUMBERS)
+    assert ended is not None and ended.taken is None and ended.exit_code == truth.exit_code
+
+
+@pytest.mark.parametrize("second", [28, 30])
+def test_a_worker_that_was_taken_away_before_the_launcher_failed_is_why_it_failed(second: int) -> None:
+    ended = end_of(found(launcher(1), worker(**deleted_at(second))), WENT_BADLY, False, NUMBERS)
+    assert ended is not None and ended.taken is not None
+    assert ended.taken.code == "interrupted.pod_deleted"
+
+
+def test_a_good_end_stays_one_whoever_drains_the_node_meanwhile() -> None:
+    alone = pod("gc-7-1-x", "Succeeded", 0, conditions=DRAINED)
+    assert end_of(found(alone), WENT_WELL, False, NUMBERS) == ExitTruth(
+        *NUMBERS, 1, exit_code=0, executor_exit_code=0
+    )
+
+
+def test_a_member_of_an_indexed_job_that_is_drained_before_its_end_is_missed() -> None:
+    parts = member(0, "Succeeded", 0), member(1, "Failed", 143, conditions=DRAINED, **deleted_at(20))
+    ended = end_of(found(*parts), WENT_WELL, False, NUMBERS)
+    assert ended is not None and ended.taken is not None and ended.taken.code == "kubernetes.taken_off"
+
+
+def test_a_worker_that_leaves_while_the_launcher_runs_ends_the_gang() -> None:
+    alive = pod("gc-7-1-launcher-x", labels={names.ROLE: names.LAUNCHER})
+    assert judge(found(alive, worker("Running", None)), (), True) is Seen.ALIVE
+    assert judge(found(alive, worker(**deleted_at(20))), (), True) is Seen.GONE
+
+
+OURS = pod("gc-7-1-x")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"namespace": "default"},
+        {"namespace": "gc-workspace-4"},
+        {"labels": OURS["metadata"]["labels"] | {names.JOB: "seven"}},
+        {"labels": OURS["metadata"]["labels"] | {names.JOB: "-7"}},
+        {"labels": OURS["metadata"]["labels"] | {names.ATTEMPT: "1_0"}},
+        {"labels": OURS["metadata"]["labels"] | {names.ATTEMPT: "01"}},
+        {"labels": OURS["metadata"]["labels"] | {names.WORKSPACE: ""}},
+        {"labels": None},
+    ],
+)
+def test_what_only_looks_like_ours_is_not_ours(change: dict[str, Any]) -> None:
+    other = OURS | {"metadata": OURS["metadata"] | change}
+    assert gather([other]) == {}
+    assert list(gather([OURS, other])) == [NUMBERS]
