@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser.conftest import browser as browser
 from tests.hosts.appliance.conftest import CACHE, ROOT, Played, note, play
 from tests.hosts.appliance.conftest import ansible_programs as ansible_programs
 from tests.hosts.appliance.conftest import image as image

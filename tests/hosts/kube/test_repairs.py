@@ -1,9 +1,12 @@
-"""Repairs of Kubernetes on three hosts: broken for real, seen red, asked for over REST, and green."""
+"""Repairs of Kubernetes on three hosts: asked for by clicks, broken for real, seen red, and green on the open page."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import pytest
+from playwright.sync_api import Browser
 
+from tests.browser.repair_pages import pages_of_repairs
 from tests.hosts.appliance.mending import Break, Mender, make_token, write_down
 from tests.hosts.kube.breaking import EXPIRE
 from tests.hosts.kube.conftest import ADMINISTRATOR, Cluster
@@ -118,8 +121,10 @@ def name_of(on: On) -> str:
 
 
 @pytest.fixture(scope="module")
-def mender(installed: Cluster) -> Mender:
-    return Mender(installed.master, make_token(installed.master))
+def mender(installed: Cluster, browser: Browser) -> Iterator[Mender]:
+    mender = Mender(installed.master, make_token(installed.master))
+    with pages_of_repairs(browser, mender.url) as pages:
+        yield replace(mender, pages=pages)
 
 
 @pytest.mark.parametrize("on", BREAKS, ids=name_of)
