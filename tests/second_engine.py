@@ -41,6 +41,8 @@ class SecondEngine:
             self.start_containerd()
         (self.folder / "docker.pid").unlink(missing_ok=True)
         command = [
+            # An engine without a bridge deletes `docker0` where it sees one: the machine's own.
+            *("unshare", "--net", "--"),
             "dockerd",
             f"--host=unix://{self.socket}",
             f"--containerd={self.folder}/containerd.sock",

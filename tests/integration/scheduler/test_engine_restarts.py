@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,8 @@ from tests.images import ensure_image, image_or_skip
 from tests.integration.executors.conftest import until
 from tests.integration.scheduler.conftest import Field
 from tests.second_engine import SecondEngine, second_engine
+
+BRIDGE_OF_THE_FIRST = Path("/sys/class/net/docker0")
 
 WAITS = """
 import os, signal, sys, time
@@ -26,6 +29,7 @@ sys.exit(int(sys.argv[1]))
 def engine(request: pytest.FixtureRequest) -> Iterator[SecondEngine]:
     image_or_skip()
     with second_engine(live_restore=request.param) as engine:
+        assert BRIDGE_OF_THE_FIRST.exists(), "the second engine has deleted the bridge of the machine's"
         yield engine
 
 
