@@ -94,8 +94,8 @@ def test_a_member_deleted_by_hand_ends_all_and_is_tried_again(stage: KubernetesS
 
 @pytest.fixture
 def mpi(server: ApiServer, kubelet: Kubelet) -> Iterator[None]:
-    """The real operator; workers wait in place of their sshd."""
-    kubelet.instead["worker"] = ["/bin/sh", "-c", "trap 'exit 0' TERM; sleep 600 & wait"]
+    """The real operator; workers wait in place of their sshd, and end as it does when it is told to."""
+    kubelet.instead["worker"] = ["/bin/sh", "-c", "trap 'exit 255' TERM; sleep 600 & wait"]
     with mpi_operator(server):
         yield
     del kubelet.instead["worker"]
