@@ -15,7 +15,7 @@ import structlog
 
 from cluster.domain.kube.disagreements import (
     Disagreement,
-    OurLabels,
+    OurMarks,
     find_disagreements,
     find_doubled,
 )
@@ -64,7 +64,7 @@ class KubernetesWatch:
         self.looked_at = float("-inf")
         self.api = api  # With the crash points of whoever opened it.
         self.keeper = Keeper(self.api, installation)
-        self.ours = OurLabels(names.INSTALLATION, installation, names.JOB, names.ATTEMPT)
+        self.ours = marks_of(installation)
         self.asker = ThreadPoolExecutor(1, "kubernetes")
         self.looking: Future[Seen] | None = None
 
@@ -129,6 +129,10 @@ class KubernetesWatch:
 
     def close(self) -> None:
         self.asker.shutdown(wait=True)
+
+
+def marks_of(installation: str) -> OurMarks:
+    return OurMarks(names.INSTALLATION, installation, names.JOB, names.ATTEMPT, names.RUNS, names.NAMESPACES)
 
 
 def refused(standing: Standing, before: Standing | None) -> Standing:

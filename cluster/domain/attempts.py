@@ -179,14 +179,17 @@ def _decide_absent(facts: AttemptFacts) -> Action:
 
 
 def _decide_awaited(facts: AttemptFacts) -> Action:
-    """It has its units and comes by itself; to take it back is to make its start impossible."""
+    """It has its units and comes by itself; to take it back is to make its start impossible.
+
+    One that had begun already is none that comes late: its marker cannot be read just now.
+    """
     if facts.node is NodeFate.LOST:
         return Forestall("interrupted.node_lost")
     if facts.desired is Desired.STOP:
         return Forestall()
     if facts.requeue:
         return Forestall("interrupted.services_stopped")
-    if facts.since_placed >= GIVE_UP_AWAITING_AFTER:
+    if facts.since_placed >= GIVE_UP_AWAITING_AFTER and facts.state is not AttemptState.RUNNING:
         return Forestall("interrupted.start_deadline" if facts.nodes > 1 else None)
     return Nothing()
 

@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 
 from cluster import words
+from cluster.domain.kube.disagreements import SETTLES, find_disagreements
 from cluster.domain.kube.queue_reasons import QueueFull, QueueStopped
 from cluster.domain.kube.queue_said import reason_of_workload
 from cluster.domain.kube.reading import conditions_of, is_true
@@ -16,8 +18,9 @@ from tests.kube_api.kueue import kueue
 from tests.shelf import NOT_BUILT, NotCompiled
 from worker.kube.api import Thing
 from worker.kube.kinds import head
-from worker.kube.names import LOCAL_QUEUE, QUEUE_LABEL, namespace_of
+from worker.kube.names import LOCAL_QUEUE, QUEUE_LABEL, name_of, namespace_of
 from worker.kube.tenants.keeping import Keeper, Kept
+from worker.kubernetes_watch import marks_of
 
 SPEECH = Tenancy(880, "speech", 4, True)
 
@@ -70,19 +73,23 @@ def test_of_three_jobs_two_are_let_in_and_after_the_term_none(server: ApiServer,
     until(
         lambda: is_true(conditions_of(server.api.get("ClusterQueue", queue) or {}).get("Active")), "its queue"
     )
-    for name in ("one", "two"):
+    one, two, three, late = (name_of(number, 1) for number in range(1, 5))
+    for name in (one, two):
         server.api.create(job(name, 2))
         until(lambda asked=name: is_admitted(server, asked), f"{name} is admitted")  # type: ignore[misc]
-    server.api.create(job("three", 2))
-    reason = until(lambda: reason_of(server, "three"), "why it waits")
+    server.api.create(job(three, 2))
+    reason = until(lambda: reason_of(server, three), "why it waits")
     assert reason == QueueFull(UNIT, "groundcrew-units", "2")
     assert "lacks 2 × GPUs" in words.say(reason.code, data_of(reason))
+    workloads = server.api.list_all("Workload", namespace=queue).things
+    (told,) = find_disagreements([], workloads, marks_of("fenced"), datetime.now(UTC) + SETTLES)
+    assert told.subject == "job-3" and told.data["why"]["code"] == reason.code
     assert keeper.keep([SPEECH]) == Kept(), "what Kueue itself writes on its objects is no change by hand"
 
-    server.api.delete("Job", "one", queue)
-    until(lambda: is_admitted(server, "three"), "the third begins by itself")
+    server.api.delete("Job", one, queue)
+    until(lambda: is_admitted(server, three), "the third begins by itself")
 
     keeper.keep([Tenancy(SPEECH.workspace, "speech", 0, False)])
-    server.api.create(job("late", 1))
-    stopped = until(lambda: isinstance(reason_of(server, "late"), QueueStopped), "the term is over")
-    assert stopped and is_admitted(server, "two") and is_admitted(server, "three")
+    server.api.create(job(late, 1))
+    stopped = until(lambda: isinstance(reason_of(server, late), QueueStopped), "the term is over")
+    assert stopped and is_admitted(server, two) and is_admitted(server, three)

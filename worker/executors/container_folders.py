@@ -105,8 +105,11 @@ def forestall(folder: Path) -> bool:
 
 
 def read_started(folder: Path) -> dict[str, Any] | None:
-    """What the shim wrote when it began; FORESTALLED itself where that was made impossible."""
+    """What the shim wrote when it began; FORESTALLED itself where that was made impossible.
+
+    The program may have put anything in its place since: that there is something says that it has begun.
+    """
     started = shim_files.read_created(str(folder / "control"), "started")
     if started is None:
-        return None
+        return {} if os.path.lexists(folder / "control" / "started") else None
     return FORESTALLED if started.get("forestalled") else started

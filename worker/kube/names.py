@@ -1,5 +1,6 @@
 """How everything of ours in a cluster is named and labelled: the names make a second start a conflict."""
 
+import re
 from pathlib import Path
 
 OURS = "groundcrew.io"
@@ -16,9 +17,14 @@ ROLE, LAUNCHER = "training.kubeflow.org/job-role", "launcher"
 """Labels of others: the number of an Indexed Job's pod, and what a pod of an MPIJob is."""
 
 
+NAMESPACES = "gc-workspace-"
+RUNS = re.compile(r"gc-(\d+)-(\d+)")
+"""What `name_of` gives."""
+
+
 def namespace_of(workspace: int) -> str:
     """By number alone: a workspace can be renamed, a namespace cannot."""
-    return f"gc-workspace-{workspace}"
+    return f"{NAMESPACES}{workspace}"
 
 
 def name_of(job: int, attempt: int) -> str:

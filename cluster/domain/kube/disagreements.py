@@ -4,6 +4,7 @@ Our own pods are known by their labels; the queue is the one brain, so that any 
 any refusal of what it placed, is news for the administrator.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,13 +24,17 @@ OVER = frozenset({"Succeeded", "Failed"})
 
 
 @dataclass(frozen=True)
-class OurLabels:
-    """How objects of an attempt are marked."""
+class OurMarks:
+    """How objects of an attempt are known: by labels, and what others make of them by the name of its owner."""
 
     installation: str
     value: str
     job: str
     attempt: str
+    name: re.Pattern[str]
+    """Of a Job or MPIJob: its groups are job and attempt."""
+    namespace: str
+    """How those of workspaces begin."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class Disagreement:
 
 
 def find_disagreements(
-    pods: Iterable[Object], workloads: Iterable[Object], ours: OurLabels, now: datetime
+    pods: Iterable[Object], workloads: Iterable[Object], ours: OurMarks, now: datetime
 ) -> list[Disagreement]:
     """By name, so that two looks at the same cluster give the same list."""
     pods = list(pods)
@@ -54,24 +59,24 @@ def find_disagreements(
     return sorted(found, key=lambda each: (each.code, each.subject))
 
 
-def find_strangers(pods: Iterable[Object], ours: OurLabels) -> Iterator[Disagreement]:
+def find_strangers(pods: Iterable[Object], ours: OurMarks) -> Iterator[Disagreement]:
     """Pods on nodes that hold units and that our queue knows nothing of."""
     for pod in pods:
         node = (pod.get("spec") or {}).get("nodeName")
         is_over = (pod.get("status") or {}).get("phase") in OVER
         units = requests_of(pod, UNIT)
-        if node and units and not is_over and not is_ours(pod, ours):
+        if node and units and not is_over and key_of(pod, ours) is None:
             data = {"pod": full_name(pod), "node": node, "units": units, "kind": "gpu"}
             yield Disagreement("disagreement.stranger", full_name(pod), node, data)
 
 
 def find_refusals(
-    pods: Iterable[Object], workloads: Iterable[Object], ours: OurLabels, now: datetime
+    pods: Iterable[Object], workloads: Iterable[Object], ours: OurMarks, now: datetime
 ) -> Iterator[Disagreement]:
     """Of what we placed, one per attempt: Kueue's word counts before that of a pod, which waits for it."""
     refused: dict[tuple[str, str], tuple[KubeReason, str]] = {}
     for workload in workloads:
-        if (key := key_of(workload, ours)) and is_settled(workload, now):
+        if (key := key_of_owner(workload, ours)) and is_settled(workload, now):
             reason = reason_of_workload(workload)
             if reason is not None:
                 refused[key] = reason, ""
@@ -103,15 +108,22 @@ def find_doubled(reports: Mapping[int, Collection[str]]) -> list[Disagreement]:
     ]
 
 
-def is_ours(thing: Object, ours: OurLabels) -> bool:
-    return (thing["metadata"].get("labels") or {}).get(ours.installation) == ours.value
-
-
-def key_of(thing: Object, ours: OurLabels) -> tuple[str, str] | None:
+def key_of(thing: Object, ours: OurMarks) -> tuple[str, str] | None:
     """Job and attempt; None where it is not an attempt of this installation."""
     labels = thing["metadata"].get("labels") or {}
     job, attempt = str(labels.get(ours.job, "")), str(labels.get(ours.attempt, ""))
-    return (job, attempt) if is_ours(thing, ours) and job.isdigit() and attempt.isdigit() else None
+    is_ours = labels.get(ours.installation) == ours.value
+    return (job, attempt) if is_ours and job.isdecimal() and attempt.isdecimal() else None
+
+
+def key_of_owner(workload: Object, ours: OurMarks) -> tuple[str, str] | None:
+    """Kueue puts none of our labels on a Workload, but says of which Job or MPIJob it is."""
+    about = workload["metadata"]
+    if not str(about.get("namespace", "")).startswith(ours.namespace):
+        return None
+    owners = (str(owner.get("name", "")) for owner in about.get("ownerReferences") or ())
+    found = next(filter(None, map(ours.name.fullmatch, owners)), None)
+    return (found[1], found[2]) if found else None
 
 
 def is_settled(thing: Object, now: datetime) -> bool:

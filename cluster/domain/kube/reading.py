@@ -19,7 +19,7 @@ SUFFIXES = {
 
 def conditions_of(thing: Object) -> dict[str, Object]:
     """By type."""
-    return {each["type"]: each for each in (thing.get("status") or {}).get("conditions") or ()}
+    return {str(each.get("type", "")): each for each in (thing.get("status") or {}).get("conditions") or ()}
 
 
 def is_true(condition: Object | None) -> bool:

@@ -3,10 +3,10 @@
 Plain JSON for one fact of the database: the portal shows it and never asks Kubernetes itself.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from cluster.domain.kube.disagreements import Disagreement
 from cluster.domain.kube.node_said import pressures_of, reason_of_node
@@ -14,6 +14,7 @@ from cluster.domain.kube.reading import Object, full_name, quantity
 from cluster.domain.kube.reasons import data_of
 from cluster.domain.kube.tenancies import UNIT
 
+Part = TypeVar("Part", "NodeStanding", "OperatorStanding", Disagreement)
 WATCHED = ("kube-system", "kube-flannel", "kueue-system", "mpi-operator")
 """Namespaces whose workloads the cluster cannot do without."""
 
@@ -133,17 +134,28 @@ def to_data(standing: Standing) -> dict[str, Any]:
 
 
 def parse_standing(told: Mapping[str, Any]) -> Standing:
+    """Also what another release has written: what is not known here is passed over, what lacks is as at first."""
     silent = told.get("silent_since")
     return Standing(
         at=datetime.fromisoformat(told["at"]),
         nodes=tuple(
-            NodeStanding(**{**node, "pressures": tuple(node["pressures"])}) for node in told["nodes"]
+            replace(node, pressures=tuple(node.pressures))
+            for node in parse_all(NodeStanding, told.get("nodes"))
         ),
-        operators=tuple(OperatorStanding(**each) for each in told["operators"]),
-        disagreements=tuple(Disagreement(**each) for each in told["disagreements"]),
-        seen=told["seen"],
+        operators=tuple(parse_all(OperatorStanding, told.get("operators"))),
+        disagreements=tuple(parse_all(Disagreement, told.get("disagreements"))),
+        seen=told.get("seen", 0),
         silent_since=datetime.fromisoformat(silent) if silent else None,
     )
+
+
+def parse_all(kind: type[Part], told: Iterable[Mapping[str, Any]] | None) -> Iterator[Part]:
+    """Of one that lacks what it cannot be without nothing is made."""
+    names = {each.name for each in fields(kind)}
+    needed = {each.name for each in fields(kind) if each.default is each.default_factory is MISSING}
+    for each in told or ():
+        if needed <= each.keys():
+            yield kind(**{name: value for name, value in each.items() if name in names})
 
 
 def is_news(before: Standing | None, now: Standing) -> bool:

@@ -166,6 +166,12 @@ def test_what_is_on_its_way_is_awaited_for_a_quarter_of_an_hour(
     assert told(decide(awaited)) == expected
 
 
+def test_what_had_begun_is_not_given_up_for_a_marker_that_cannot_be_read() -> None:
+    awaited = facts("running", seen="awaited", since_placed=timedelta(hours=9))
+    assert told(decide(awaited)) == "nothing"
+    assert told(decide(replace(awaited, desired=Desired.STOP))) == "forestall"
+
+
 def test_an_exit_file_does_not_count_while_the_shim_lives() -> None:
     assert decide(facts(truth=GOOD)) == Nothing()
 

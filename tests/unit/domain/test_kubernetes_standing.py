@@ -1,5 +1,6 @@
 """Where Kubernetes does otherwise than the queue decided, and how its nodes and operators stand."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from cluster import words
 from cluster.domain.kube.disagreements import (
     Disagreement,
-    OurLabels,
+    OurMarks,
     find_disagreements,
     find_doubled,
 )
@@ -25,7 +26,9 @@ from cluster.domain.kube.standing import (
 )
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-OURS = OurLabels("lab/installation", "here", "lab/job", "lab/attempt")
+OURS = OurMarks(
+    "lab/installation", "here", "lab/job", "lab/attempt", re.compile(r"gc-(\d+)-(\d+)"), "gc-workspace-"
+)
 GPUS = {"limits": {"nvidia.com/gpu": "2"}}
 Object = dict[str, Any]
 
@@ -52,9 +55,11 @@ REFUSED = {
 
 
 def workload(job: int, **condition: str) -> Object:
-    labels = {"lab/installation": "here", "lab/job": str(job), "lab/attempt": "1"}
+    """As Kueue makes it, with labels of its own alone."""
+    owner = {"kind": "Job", "name": f"gc-{job}-1", "controller": True}
+    about = {"name": f"job-gc-{job}-1-0a1b2", "namespace": "gc-workspace-3", "ownerReferences": [owner]}
     return {
-        "metadata": {"name": f"job-{job}", "namespace": "gc", "labels": labels},
+        "metadata": about | {"labels": {"kueue.x-k8s.io/job-uid": "…"}},
         "status": {"conditions": [condition]},
     }
 
@@ -87,6 +92,12 @@ def test_a_pod_of_another_installation_is_a_stranger() -> None:
     assert [each.code for each in find_disagreements([other], [], OURS, NOW)] == ["disagreement.stranger"]
 
 
+def test_a_pod_with_our_installation_alone_is_a_stranger_too() -> None:
+    half = pod("half", job=7)
+    del half["metadata"]["labels"]["lab/job"]
+    assert [each.code for each in find_disagreements([half], [], OURS, NOW)] == ["disagreement.stranger"]
+
+
 def test_a_job_that_we_placed_and_the_scheduler_refuses_says_why() -> None:
     found = find_disagreements([pod("job-7-a", node="", phase="Pending", job=7, **REFUSED)], [], OURS, NOW)
     assert [(each.code, each.subject) for each in found] == [("disagreement.refused", "job-7")]
@@ -106,6 +117,21 @@ def test_what_kueue_says_counts_before_what_its_pods_say() -> None:
         [pod("job-7-a", node="", phase="Pending", job=7, **REFUSED)], [held], OURS, NOW
     )
     assert [each.data["why"]["code"] for each in found] == ["kubernetes.queue_stopped"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"namespace": "default"},
+        {"namespace": "gc-workspace-3", "ownerReferences": [{"kind": "Job", "name": "gc-7-1-launcher"}]},
+        {"namespace": "gc-workspace-3", "ownerReferences": None},
+    ],
+)
+def test_what_kueue_says_of_others_is_no_news(other: Object) -> None:
+    held = workload(7, type="QuotaReserved", status="False", reason="Pending", message="?")
+    theirs = held | {"metadata": held["metadata"] | other}
+    assert find_disagreements([], [theirs], OURS, NOW) == []
+    assert [each.subject for each in find_disagreements([], [held, theirs], OURS, NOW)] == ["job-7"]
 
 
 def test_a_pod_that_waits_for_kueue_is_no_disagreement() -> None:
@@ -189,6 +215,14 @@ def test_it_comes_back_from_a_row_as_it_was() -> None:
     assert parse_standing(to_data(standing)) == standing
     later = silenced(standing, NOW + timedelta(minutes=1))
     assert parse_standing(to_data(later)) == later
+
+
+def test_what_another_release_wrote_is_read_as_far_as_it_is_known() -> None:
+    """The scheduler and every page of nodes read it; a row of yesterday must not keep them from today."""
+    told = to_data(standing_of([node("gpu01", ("Ready", "True"))], [], [Disagreement("a", "b")], None, NOW))
+    newer = told | {"mood": "good", "nodes": [told["nodes"][0] | {"moon": 1}, {"name": "half"}]}
+    assert parse_standing(newer) == parse_standing(told)
+    assert parse_standing({"at": NOW.isoformat()}) == Standing(NOW)
 
 
 def test_silence_keeps_what_was_seen_and_its_own_beginning() -> None:

@@ -191,6 +191,20 @@ def test_what_stands_in_the_marker_is_read_as_if_a_stranger_wrote_it(
     assert {key: handle[key] for key in set(handle) - {"namespace", "name", "folder"}} == told
 
 
+@pytest.mark.parametrize("content", ["", "no JSON", "[]", None])
+def test_a_marker_that_the_program_has_spoilt_still_says_that_it_has_begun(
+    server: FewObjects, executor: KubernetesExecutor, plan: StartPlan, content: str | None
+) -> None:
+    """Else nobody could stop it: its late start would be forestalled in vain."""
+    server.things = [pod(7)]
+    marker = plan.folder / "control" / "started"
+    marker.parent.mkdir(parents=True)
+    marker.symlink_to("/nowhere") if content is None else marker.write_text(content)
+    sight = executor.look(plan.folder)
+    assert sight.seen is Seen.ALIVE and sight.handle is not None
+    assert not executor.forestall(plan.folder)
+
+
 def test_a_list_of_users_that_was_half_written_is_none(
     executor: KubernetesExecutor, plan: StartPlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
