@@ -1,5 +1,6 @@
 """What is laid over upstream's manifests, by the hardware that the hosts of a run have."""
 
+import base64
 from typing import Any
 
 import pytest
@@ -9,11 +10,18 @@ from tests.unit.roles.rendering import render, value_of
 
 PLAIN = {"node": "w1", "gpus": False, "rdma": False, "model": "none", "has_cdi": False}
 CARD = {"node": "w2", "gpus": True, "rdma": True, "model": "nvidia-h200", "has_cdi": True}
+BEFORE: dict[str, Any] = {"kubernetes_addons_before": {}}
+"""What the master slurps; there is no such file before its first run."""
 
 
 def given(*facts: dict[str, Any]) -> dict[str, Any]:
     hosts = {each["node"]: {"kubernetes_addons_facts": each} for each in facts}
-    return {"ansible_play_hosts": list(hosts), "hostvars": hosts}
+    return {
+        "ansible_play_hosts": list(hosts),
+        "hostvars": hosts,
+        "groups": {"groundcrew": list(hosts)},
+        **BEFORE,
+    }
 
 
 def patches(template: str, *facts: dict[str, Any]) -> list[dict[str, Any]]:
@@ -90,3 +98,16 @@ def test_each_kind_of_gpu_is_a_flavour_and_each_node_says_its_own() -> None:
     )
     assert [each["metadata"]["name"] for each in flavours] == ["cpu", "nvidia-h200"]
     assert flavours[1]["spec"]["nodeLabels"] == {"groundcrew/gpu-model": "nvidia-h200"}
+
+
+def test_a_host_that_a_run_leaves_out_keeps_its_word_until_it_is_taken_out_of_the_inventory() -> None:
+    """The plugins are one for the whole cluster: its old containerd and its card count all the same."""
+    old = CARD | {"node": "w3", "has_cdi": False}
+    file = base64.b64encode(render("kubernetes_addons", "nodes", **given(PLAIN, old)).encode()).decode()
+    known = given(PLAIN) | {"kubernetes_addons_before": {"content": file}}
+    known["groups"] = {"groundcrew": ["w1", "W3"]}
+    assert value_of("kubernetes_addons", "kubernetes_addons_all", **known) == [PLAIN, old]
+    assert value_of("kubernetes_addons", "kubernetes_addons_by_cdi", **known) is False
+    assert "nvidia_device_plugin" in value_of("kubernetes_addons", "kubernetes_addons_chosen", **known)
+    known["groups"] = {"groundcrew": ["w1"]}
+    assert value_of("kubernetes_addons", "kubernetes_addons_all", **known) == [PLAIN]

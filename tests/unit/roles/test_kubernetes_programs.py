@@ -40,6 +40,7 @@ class Place:
             kubernetes_ticket=str(self.folder / "run" / "ticket"),
         )
         text = render("kubernetes", template, **known).replace("/var/lib/kubelet", str(self.kubelet))
+        text = text.replace("/etc/kubernetes/", f"{self.folder}/kubernetes/")
         text = text.replace("/run/groundcrew-join.yaml", str(self.folder / "run" / "join.yaml"))
         path = f"{self.folder / 'bin'}:{os.environ['PATH']}"
         return subprocess.run(
@@ -114,3 +115,55 @@ def test_a_kubelet_has_settings_also_while_the_api_server_is_away(
         (place.kubelet / "config.yaml").write_text("kind: KubeletConfiguration\n")
     assert place.run("kubelet-settings").returncode == code
     assert [call for call in place.called() if call.startswith("kubeadm")] == ([called] if called else [])
+
+
+AUTHORITIES = ("ca", "etcd/ca", "front-proxy-ca")
+
+
+def test_a_control_plane_is_not_made_anew_without_the_key_of_its_secrets(place: Place) -> None:
+    """A new key would read none of them: what is kept with the authority is to be put back first."""
+    pki = place.folder / "kubernetes" / "pki"
+    (pki / "etcd").mkdir(parents=True)
+    for name in ("sa.key", *(f"{name}.{kind}" for name in AUTHORITIES for kind in ("crt", "key"))):
+        (pki / name).write_text("kept")
+    (place.etc / "encrypted").write_text("")
+    for name in ("systemctl", "kubeadm", "kubectl"):
+        place.play(name, "bin")
+    done = place.run("control-plane")
+    assert done.returncode == 1 and "encryption.yaml is gone" in done.stderr
+    assert place.called() == [] and not (pki / "encryption.yaml").exists()
+
+
+LINKS = """
+cd {folder}; set -e
+ip link add train type bridge; ip address add 10.9.8.7/24 dev train; ip link set train up
+sh ./service-route >said 2>&1 & program=$!
+trap 'kill $program' EXIT
+there() {{ ip -4 route show 10.96.0.0/16 | grep -q 'dev train.*src 10.9.8.7'; }}
+comes() {{ for tried in $(seq 100); do there && return; sleep 0.1; done; echo "no route: $1"; exit 1; }}
+comes "at first"
+ip link set train down; ip link set train up; comes "after its link went"
+ip address delete 10.9.8.7/24 dev train; if there; then exit 2; fi
+ip address add 10.9.8.7/24 dev train; comes "after its address went"
+ip route delete 10.96.0.0/16; comes "after it was deleted by hand"
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a network of its own is root's")
+def test_the_way_to_services_comes_back_with_its_link(tmp_path: Path) -> None:
+    """In a network of its own, which ends with whatever runs in it."""
+    (tmp_path / "service-route").write_text(
+        render("kubernetes", "service-route", **given(kubernetes_address="10.9.8.7"))
+    )
+    command = [
+        "unshare",
+        "--net",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "sh",
+        "-c",
+        LINKS.format(folder=tmp_path),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
