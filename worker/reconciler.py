@@ -116,6 +116,8 @@ class Reconciler:
             return False
         if sight.seen is Seen.ALIVE and sight.handle is not None:
             self.handles[attempt.attempt_id] = sight.handle
+        if sight.why is not None:
+            self.not_started[attempt.attempt_id] = sight.why
         if sight.seen is Seen.UNKNOWN:
             # Who does not answer starts nothing either: the time for that begins once somebody does.
             self.known_since[attempt.attempt_id] = self.steady()

@@ -117,6 +117,8 @@ class Sight:
     handle: Handle | None = None
     is_of_this_boot: bool = True
     """False: the machine has started anew since; whatever ran is gone."""
+    why: NotStarted | None = None
+    """Of one that is awaited: what keeps it, where that is known."""
 
 
 @dataclass(frozen=True)

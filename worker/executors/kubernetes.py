@@ -27,7 +27,7 @@ from worker.kube.shapes.objects import objects_of
 from worker.kube.shapes.run import Gang, Run
 from worker.kube.shapes.volumes import volumes_of
 from worker.kube.sight import Found, Look
-from worker.kube.verdicts import end_of, has_failed, is_alive, judge, why_not
+from worker.kube.verdicts import end_of, has_failed, is_alive, judge, why_awaited, why_not
 
 FRESH_SECONDS = 1.0
 """How old may be what says that all goes on; every other conclusion is drawn from a look of its own."""
@@ -180,6 +180,8 @@ class KubernetesExecutor:
                 seen = judge(fresh.runs.get(numbers), fresh.silent, has_begun(started))
         except (NoAnswer, Refused):
             return Sight(Seen.UNKNOWN)
+        if seen is Seen.AWAITED and (known := why_awaited(last.runs.get(numbers))):
+            return Sight(seen, why=NotStarted(known[0], **known[1]))
         return Sight(seen, handle_of(folder, started) if has_begun(started) else None)
 
     def list_running(self) -> list[Running]:

@@ -10,6 +10,7 @@ from typing import Any
 from cluster.domain.attempts import Seen
 from cluster.domain.exits import ExitTruth, Taken
 from cluster.domain.kube.kubelet_said import reason_of_pod
+from cluster.domain.kube.pod_reasons import Gated
 from cluster.domain.kube.reading import conditions_of, is_true
 from cluster.domain.kube.reasons import data_of
 from worker.kube.sight import (
@@ -89,6 +90,16 @@ def why_not(found: Found) -> tuple[str, dict[str, Any]]:
     ended = exit_of(main) if main is not None else None
     words = str((ended or {}).get("message") or "the pod ended before the shim began")
     return "start.failed", {"reason": " ".join(words.split())[-400:]}
+
+
+def why_awaited(found: Found | None) -> tuple[str, dict[str, Any]] | None:
+    """What keeps it from beginning, in our words; None where it comes up as it should."""
+    for pod in found.pods if found else ():
+        if said := reason_of_pod(pod):
+            return said.code, data_of(said)
+    spec = (found.owner or {}).get("spec") or {} if found else {}
+    is_held = spec.get("suspend") or (spec.get("runPolicy") or {}).get("suspend")
+    return (Gated.code, {}) if is_held else None
 
 
 def end_of(

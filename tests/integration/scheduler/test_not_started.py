@@ -12,7 +12,7 @@ from cluster.services.leases import hold_lease
 from cluster.store.jobs import Job
 from tests.builders import a_job, a_node, a_training, a_workspace
 from tests.integration.scheduler.conftest import as_environment
-from worker.executors.contract import Handle, Sight, StartPlan, Unanswered
+from worker.executors.contract import Handle, NotStarted, Sight, StartPlan, Unanswered
 from worker.executors.simulated import SimulatedExecutor, World
 from worker.reconciler import Reconciler
 
@@ -52,6 +52,36 @@ class Away(SimulatedExecutor):
         if not self.answers:
             raise Unanswered("kubernetes.silent")
         return super().start(plan)
+
+
+def test_what_keeps_an_awaited_one_is_told_when_it_is_given_up(
+    light_cluster: Cluster, tmp_path: Path
+) -> None:
+    as_environment(light_cluster)
+    a_node(light_cluster, name="node-a")
+    training = a_training(light_cluster, a_workspace(light_cluster), kind=TrainingKind.ADVANCED)
+    job = a_job(light_cluster, training, command=["train.py"])
+    world, now = World(tmp_path / "world"), [0.0]
+    world.add_node("node-a")
+    reconciler = Reconciler(light_cluster, Pulling(world), tmp_path, lambda: now[0])
+    held = hold_lease(light_cluster, "scheduler", "me", timedelta(hours=1))
+    assert held is not None and len(place_waiting(light_cluster, held)) == 1
+    for minute in range(16):
+        now[0] = minute * 60.0
+        reconciler.reconcile(held)
+    with light_cluster.store.read() as session:
+        ended = session.get_one(Job, job.id)
+    assert ended.end_code == "exit.not_started"
+    said = words.say(ended.end_code, ended.end_data)
+    assert said == "It could not be started. node-a cannot get image lab:1 from its registry."
+
+
+class Pulling(SimulatedExecutor):
+    """Takes everything up, and an image does not come."""
+
+    def look(self, folder: Path) -> Sight:
+        why = NotStarted("kubernetes.image_not_pulled", image="lab:1", node="node-a")
+        return Sight(Seen.AWAITED, why=why)
 
 
 def test_the_last_refusal_of_a_start_is_told(light_cluster: Cluster, tmp_path: Path) -> None:

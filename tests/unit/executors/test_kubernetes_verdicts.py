@@ -8,7 +8,7 @@ from cluster.domain.attempts import Seen
 from cluster.domain.exits import ExitTruth
 from worker.kube import names
 from worker.kube.sight import Found, gather
-from worker.kube.verdicts import end_of, judge
+from worker.kube.verdicts import end_of, judge, why_awaited
 
 Thing = dict[str, Any]
 NUMBERS = (7, 1)
@@ -22,7 +22,7 @@ def pod(name: str, phase: str = "Running", code: int | None = None, **about: Any
     labels = names.labels_of("here", 3, *NUMBERS) | about.pop("labels", {})
     born = {"name": name, "namespace": "gc-workspace-3", "creationTimestamp": "2026-11-21T10:00:00Z"}
     ended = {"terminated": {"exitCode": code, "finishedAt": ENDED_AT}}
-    state = [] if code is None else [{"name": "run", "state": ended}]
+    state = about.pop("states", []) if code is None else [{"name": "run", "state": ended}]
     status = {"phase": phase, "containerStatuses": state, "conditions": about.pop("conditions", [])}
     return {"kind": "Pod", "metadata": {**born, "labels": labels, **about}, "spec": {}, "status": status}
 
@@ -89,6 +89,26 @@ def test_a_worker_that_leaves_while_the_launcher_runs_ends_the_gang() -> None:
     alive = pod("gc-7-1-launcher-x", labels={names.ROLE: names.LAUNCHER})
     assert judge(found(alive, worker("Running", None)), (), True) is Seen.ALIVE
     assert judge(found(alive, worker(**deleted_at(20))), (), True) is Seen.GONE
+
+
+PULLS = {"name": "run", "image": "lab:1", "state": {"waiting": {"reason": "ImagePullBackOff"}}}
+
+
+@pytest.mark.parametrize(
+    ("run", "why"),
+    [
+        (found(), None),
+        (found(pod("gc-7-1-x", "Pending")), None),
+        (Found(*NUMBERS, 3, owner={"spec": {"suspend": True}}), "kubernetes.gated"),
+        (Found(*NUMBERS, 3, owner={"spec": {"runPolicy": {"suspend": True}}}), "kubernetes.gated"),
+        (Found(*NUMBERS, 3, owner={"spec": {"suspend": False}}), None),
+        (found(pod("a", "Running"), pod("b", "Pending", states=[PULLS])), "kubernetes.image_not_pulled"),
+    ],
+)
+def test_what_keeps_a_run_from_beginning_is_known(run: Found, why: str | None) -> None:
+    assert judge(run, (), False) is Seen.AWAITED
+    told = why_awaited(run)
+    assert (told[0] if told else None) == why
 
 
 OURS = pod("gc-7-1-x")
