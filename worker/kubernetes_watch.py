@@ -28,7 +28,8 @@ from worker.executors.contract import Executor
 from worker.executors.kubernetes import KubernetesExecutor
 from worker.kube import names
 from worker.kube.api import Api, NoAnswer, Refused
-from worker.kube.tenants.keeping import Change, Keeper, Kept, Refusal, What
+from worker.kube.tenants.differences import Difference
+from worker.kube.tenants.keeping import Change, Keeper, Kept, Key, Refusal, What
 
 log = structlog.get_logger()
 
@@ -67,6 +68,8 @@ class KubernetesWatch:
         self.ours = marks_of(installation)
         self.asker = ThreadPoolExecutor(1, "kubernetes")
         self.looking: Future[Seen] | None = None
+        self.put_right: dict[Key, tuple[Difference, ...]] = {}
+        """At the last look: whoever does the same again and again is told of once."""
 
     def take_turn(self, held: Held) -> None:
         """Writes what the last look has found, and begins the next where one is due or a workspace has changed.
@@ -119,12 +122,18 @@ class KubernetesWatch:
     def record(self, held: Held, seen: Seen) -> None:
         for change in seen.kept.changes:
             log.info("a workspace's object in Kubernetes", what=change.what.value, **describe(change))
-        by_hand = [change for change in seen.kept.changes if change.is_by_hand]
-        if by_hand:
-            told = [(change.workspace, ACTIONS[change.what], describe(change)) for change in by_hand]
+        before, self.put_right = (
+            self.put_right,
+            {change.key: change.differences for change in seen.kept.changes if change.is_by_hand},
+        )
+        told = [
+            (change.workspace, ACTIONS[change.what], describe(change))
+            for change in seen.kept.changes
+            if change.is_by_hand and before.get(change.key) != change.differences
+        ]
+        if told:
             kubernetes.note_put_right(self.cluster, held, told)
-        before = kubernetes.read_standing(self.cluster)
-        standing = seen.standing or silenced(before, self.cluster.clock())
+        standing = seen.standing or silenced(kubernetes.read_standing(self.cluster), self.cluster.clock())
         kubernetes.note_standing(self.cluster, held, standing)
 
     def close(self) -> None:

@@ -93,6 +93,22 @@ def test_what_was_put_right_stands_in_the_access_log(
     assert len(audit.list_entries(lab, chief, action="workspace.put_right")) == 1
 
 
+def test_whoever_changes_the_same_at_every_look_stands_there_once(
+    lab: Cluster, server: ApiServer, watch: KubernetesWatch, held: Held, speech: Workspace
+) -> None:
+    """Somebody's own controller, which never tires: the access log is for people."""
+    look(watch, held)
+    for found in ("400", "400", "500"):
+        assert watch.looking and watch.looking.result(60)
+        patch = {"spec": {"hard": {f"requests.{UNIT}": found}}}
+        assert server.api.change("ResourceQuota", "term", namespace_of(speech.id), patch)
+        watch.take_turn(held)
+    assert watch.looking and watch.looking.result(60)
+    watch.take_turn(held)
+    entries = audit.list_entries(lab, actor_of(an_administrator(lab)), action="workspace.put_right")
+    assert sorted(entry.data["differences"][0]["found"] for entry in entries) == ["400", "500"]
+
+
 def a_strangers_pod(server: ApiServer, namespace: str, name: str) -> Thing:
     return server.api.create(
         {

@@ -26,7 +26,7 @@ from worker.kube.api import Api, NameTaken, NoAnswer, Refused
 from worker.kube.shapes.objects import objects_of
 from worker.kube.shapes.run import Gang, Run
 from worker.kube.shapes.volumes import volumes_of
-from worker.kube.sight import Found, Look
+from worker.kube.sight import NO_GRACE, Found, Look
 from worker.kube.verdicts import end_of, has_failed, is_alive, judge, why_awaited, why_not
 
 FRESH_SECONDS = 1.0
@@ -220,11 +220,11 @@ class KubernetesExecutor:
         with suppress(NoAnswer, Refused):
             while time.monotonic() < deadline:
                 found = self.find(folder)
-                if found is None or not found.living:
-                    return
+                if found is None or all(map(sight.is_ending_now, found.living)):
+                    return  # Nothing is left of it, or a kubelet takes its time: nobody waits for that here.
                 time.sleep(PAUSE_SECONDS)
             if (found := self.find(folder)) is not None:
-                self.remove(found, grace_seconds=1)
+                self.remove(found, grace_seconds=NO_GRACE)
 
     def clear(self, folder: Path) -> int:
         """What is left of its pods goes: a gang that has lost a member holds no unit any more."""
@@ -233,7 +233,7 @@ class KubernetesExecutor:
             found = look.runs.get(names.numbers_of(folder))
             if found is None or not found.living:
                 return 0
-            self.remove(found, grace_seconds=1)
+            self.remove(found, grace_seconds=NO_GRACE)
             return sum(
                 sight.is_running(pod) and sight.node_of(pod) not in look.silent for pod in found.living
             )

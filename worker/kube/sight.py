@@ -9,6 +9,8 @@ from worker.kube import names
 from worker.kube.api import Api, Thing
 
 OWNERS = ("Job", "MPIJob")
+NO_GRACE = 1
+"""Seconds; with 0 the API server would forget a pod of which something may still run."""
 OVER = frozenset({"Succeeded", "Failed"})
 
 
@@ -103,6 +105,12 @@ def node_of(pod: Thing) -> str:
 
 def is_leaving(thing: Thing) -> bool:
     return bool(thing["metadata"].get("deletionTimestamp"))
+
+
+def is_ending_now(pod: Thing) -> bool:
+    """It has been deleted with as little patience as there is."""
+    grace = pod["metadata"].get("deletionGracePeriodSeconds")
+    return is_leaving(pod) and (grace or 0) <= NO_GRACE
 
 
 def exit_of(pod: Thing) -> Thing | None:

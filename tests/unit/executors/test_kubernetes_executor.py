@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from cluster.domain.attempts import Seen
 from worker.executors import container_folders
 from worker.executors.contract import CannotTell, Mount, NotStarted, StartPlan
-from worker.executors.kubernetes import KubernetesExecutor
+from worker.executors.kubernetes import FORCE_SECONDS, KubernetesExecutor
 from worker.kube import names
 from worker.kube.api import Conflict, Listed, NameTaken, Refused
 
@@ -169,6 +170,20 @@ def test_while_the_storage_is_away_nothing_is_concluded_from_a_marker_that_is_no
     assert executor.look(plan.folder).seen is Seen.ABSENT
     (storage / "workspaces").rename(storage / "away")
     assert executor.look(plan.folder).seen is Seen.UNKNOWN
+
+
+@pytest.mark.parametrize(("grace", "waits"), [(1, False), (45, True)])
+def test_nobody_waits_for_a_kubelet_that_was_told_already(
+    server: FewObjects, executor: KubernetesExecutor, plan: StartPlan, grace: int, waits: bool
+) -> None:
+    """Eight pods that never end on a node whose engine hangs would cost the scheduler its lease."""
+    leaving = pod(7)
+    leaving["metadata"] |= {"deletionTimestamp": "2026-11-21T10:01:00Z", "deletionGracePeriodSeconds": grace}
+    server.things = [leaving]
+    began = time.monotonic()
+    executor.force_stop({"folder": str(plan.folder)})
+    assert (time.monotonic() - began >= FORCE_SECONDS) is waits
+    assert bool(server.deleted) is waits
 
 
 @pytest.mark.parametrize(
