@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from cluster.domain.errors import Conflict, Refused
 from cluster.domain.repair_runs import BAD_CELLS, Verdict
-from cluster.domain.repairs import Group, Installation, Repair, Said
+from cluster.domain.repairs import Group, Installation, Repair, Said, Targets
 from cluster.files.beneath import FileMissing, FileNotPlain, open_file
 from cluster.services import repairs
 from cluster.services.backups import last_proven, list_backups
@@ -164,6 +164,7 @@ def run(run_id: int) -> ResponseReturnValue:
         hosts=hosts_of(found),
         first_failure=first_failure(found),
         failed_nodes=failed_nodes(found),
+        further=further_ways(found),
         log=read_log(found),
         took=((found.ended_at or cluster.clock()) - found.asked_at).total_seconds(),
     )
@@ -205,6 +206,17 @@ def failed_nodes(found: RepairRun) -> list[int]:
         return []
     bad = {host for task in found.tasks for host, cell in task["hosts"].items() if cell in BAD_CELLS}
     return repairs.node_ids_of(current_cluster(), bad) if 0 < len(bad) < len(found.hosts) else []
+
+
+def further_ways(found: RepairRun) -> list[tuple[Repair, list[int]]]:
+    """After one that did not help: those for which it was to be tried first, and the nodes where it did not."""
+    if found.verdict is not Verdict.NOT_VERIFIED:
+        return []
+    cluster = current_cluster()
+    known = [entry.repair for entry in read_catalogue(cluster).values() if found.name in entry.repair.gentler]
+    nodes = failed_nodes(found) or repairs.node_ids_of(cluster, found.hosts)
+    ways = [(repair, nodes if repair.targets is Targets.NODES else []) for repair in known]
+    return sorted(ways, key=lambda way: list(GROUPS).index(way[0].group))
 
 
 def read_log(found: RepairRun) -> list[LogLine]:

@@ -187,6 +187,21 @@ def test_a_run_that_failed_on_some_nodes_leads_to_those_alone(lab: Lab) -> None:
     assert "/repairs/restart-worker-agent?nodes=3" in page and "Again on the failed nodes only" in page
 
 
+def test_a_repair_that_did_not_help_leads_to_the_next_one_where_it_did_not(lab: Lab) -> None:
+    on_servers(lab)
+
+    def page_of(verdict: Verdict) -> str:
+        run = a_repair_run(
+            lab.cluster, lab.administrator, "restart-worker", target="node-2", host="gpu02",
+            targets=[["node-2", "gpu02"]], ended_at=lab.cluster.clock(), verdict=verdict,
+        )  # fmt: skip
+        return lab.browser(lab.administrator).get(f"/repairs/runs/{run.id}").text
+
+    helpless = page_of(Verdict.NOT_VERIFIED)
+    assert "What to try next" in helpless and "/repairs/reboot-node?nodes=2" in helpless
+    assert "What to try next" not in page_of(Verdict.VERIFIED)
+
+
 def test_a_node_that_does_not_report_leads_to_its_repairs_the_gentlest_first(lab: Lab) -> None:
     on_servers(lab)
     lab.cluster.clock.move(minutes=1)  # type: ignore[attr-defined]
