@@ -57,6 +57,14 @@ class Told:
             self.wrong.append(PREFIX + name)
         return value
 
+    def export(self, name: str) -> str:
+        """`server:/folder`, as NFS names it."""
+        value = self.text(name)
+        server, between, _ = value.partition(":/")
+        if value and not (server and between):
+            self.wrong.append(PREFIX + name)
+        return value
+
     def folder(self, name: str) -> Path | None:
         value = self.text(name)
         return Path(value) if value else None
@@ -246,7 +254,7 @@ class Settings:
             docker_network=told.choice("DOCKER_NETWORK", "none", "own"),
             kubeconfig=Path(file) if (file := told.needed_by("KUBECONFIG", "kubernetes")) else None,
             kubernetes_image=told.text("KUBERNETES_IMAGE"),
-            kubernetes_storage=told.text("KUBERNETES_STORAGE"),
+            kubernetes_storage=told.export("KUBERNETES_STORAGE"),
             horovod_over=told.choice("HOROVOD_OVER", "mpi", "gloo"),
             host=host,
             port=port,

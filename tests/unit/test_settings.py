@@ -19,7 +19,8 @@ def test_every_setting_that_is_read_is_documented_and_the_other_way_round() -> N
     source = (ROOT / "cluster" / "settings.py").read_text()
     read = set(
         re.findall(
-            r'(?:text|need|needed_by|number|choice|zone|folder|clock|place|address)\)?\("([A-Z_]+)"', source
+            r'(?:text|need|needed_by|number|choice|zone|folder|clock|place|address|export)\)?\("([A-Z_]+)"',
+            source,
         )
     )
     read |= set(re.findall(r'PREFIX \+ "([A-Z_]+)"', source))
@@ -71,6 +72,9 @@ def test_what_is_said_is_used_and_the_rest_has_its_default() -> None:
     ("name", "value"),
     [
         ("EXECUTOR", "magic"),
+        ("KUBERNETES_STORAGE", "/export"),
+        ("KUBERNETES_STORAGE", "nas01"),
+        ("KUBERNETES_STORAGE", ":/export"),
         ("PASSWORD_POLICY", "none"),
         ("CPU_SLOTS", "-1"),
         ("BACKUP_AT", "25:00"),

@@ -86,9 +86,9 @@ def volumes_of(run: Run) -> Iterator[Thing]:
 def source_of(run: Run, folder: Folder) -> Thing:
     """`local` also refuses to start where the folder is missing: a node that has not mounted the storage."""
     if run.exported and folder.is_ours:
-        server, _, root = run.exported.partition(":")
-        path = Path(root) / folder.path.relative_to(run.storage)
-        return {"nfs": {"server": server, "path": str(path)}}
+        server, _, root = run.exported.partition(":/")
+        path = Path("/", root) / folder.path.relative_to(run.storage)
+        return {"nfs": {"server": server.strip("[]"), "path": str(path)}}
     return {"local": {"path": str(folder.path)}, "nodeAffinity": EVERY_NODE}
 
 
