@@ -143,8 +143,8 @@ def running(program: Path, folder: Path, *switches: str) -> Iterator["subprocess
 
 
 @contextmanager
-def api_server(folder: Path) -> Iterator[ApiServer]:
-    """Ready, with the kinds of Kueue and of the MPI operator. Raises NotCompiled."""
+def api_server(folder: Path, *more: str) -> Iterator[ApiServer]:
+    """Ready, with the kinds of Kueue and of the MPI operator; `more` switches of its own. Raises NotCompiled."""
     programs = find_programs("etcd", "kube-apiserver", "kube-controller-manager", "mpi-operator")
     manifests = find_manifests()
     ports = free_port(), free_port(), free_port()
@@ -152,7 +152,7 @@ def api_server(folder: Path) -> Iterator[ApiServer]:
     write_encryption(folder)
     with ExitStack() as stack:
         stack.enter_context(running(programs["etcd"], folder, *switches_of_etcd(folder, *ports[:2])))
-        words = switches_of_server(folder, ports[2], ports[0])
+        words = (*switches_of_server(folder, ports[2], ports[0]), *more)
         server = ApiServer(
             folder, ports[2], lambda: start_program(programs["kube-apiserver"], folder, *words), programs
         )

@@ -104,7 +104,7 @@ class Kubelet:
     def look(self) -> None:
         """At the pods of runs: what other tests put there stays as they say it is."""
         listed = self.api.list_all("Pod", names.selector(part=names.RUN)).things
-        pods = {pod["metadata"]["uid"]: pod for pod in listed}
+        pods = {pod["metadata"]["uid"]: pod for pod in listed if self.minds(pod)}
         for uid, pod in pods.items():
             if uid in self.containers:
                 self.attend(self.containers[uid], pod)
@@ -116,6 +116,10 @@ class Kubelet:
             self.kill(self.containers[uid])
             if self.containers[uid].process.poll() is not None:
                 del self.containers[uid]
+
+    def minds(self, pod: Thing) -> bool:
+        """Also what has no node yet; simulated nodes are minded by others."""
+        return pod["spec"].get("nodeName", self.nodes[0]) in self.nodes
 
     def take(self, uid: str, pod: Thing) -> None:
         """Bound to the first node that its affinity allows; begun in the next round."""

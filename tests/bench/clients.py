@@ -24,7 +24,9 @@ class Client:
         content = answer.read()
         if answer.status != expected:
             raise Unexpected(f"{method} {path}: {answer.status} {content[:500]!r}")
-        return json.loads(content) if "json" in (answer.headers["Content-Type"] or "") else content
+        return (
+            json.loads(content) if content and "json" in (answer.headers["Content-Type"] or "") else content
+        )
 
     def close(self) -> None:
         self.connection.close()

@@ -1,25 +1,36 @@
-"""The real Kueue beside the tests' API server: its controllers and its queue; its webhooks are not asked here."""
+"""The real Kueue beside the tests' API server: controllers and queue, and its webhooks where a test wants them."""
 
+import base64
+import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import yaml
 
-from tests.api_server import ADMINISTRATOR, ApiServer, running
+from tests.api_server import ADMINISTRATOR, ApiServer, running, until
 from tests.ports import free_port
-from tests.shelf import find_programs
+from tests.shelf import find_manifests, find_programs
+from worker.kube.api import Thing
+from worker.kube.kinds import head
+
+JOBS = "batch/job"
+MPI_JOBS = "kubeflow.org/mpijob"
+ASKED = {JOBS: ("mjob.kb.io", "vjob.kb.io"), MPI_JOBS: ("mmpijob.kb.io", "vmpijob.kb.io")}
+"""Webhooks of what it queues, by its frameworks, and those of its own objects."""
+READER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+ALWAYS = ("mworkload.kb.io", "vworkload.kb.io")
 
 
 @contextmanager
-def kueue(server: ApiServer) -> Iterator[None]:
-    """Raises NotCompiled."""
+def kueue(server: ApiServer, frameworks: Collection[str] = (JOBS,), is_asked: bool = False) -> Iterator[None]:
+    """`is_asked`: its webhooks hold back what is made, as on an installed cluster. Raises NotCompiled."""
     program = find_programs("kueue")["kueue"]
-    folder = server.folder / "kueue"
+    folder, port = server.folder / "kueue", free_port()
     folder.mkdir(exist_ok=True)
     settings = folder / "settings.yaml"
-    settings.write_text(yaml.safe_dump(settings_of(make_certificate(folder))))
+    settings.write_text(yaml.safe_dump(settings_of(make_certificate(folder), port, frameworks)))
     switches = (
         f"--config={settings}",
         f"--kubeconfig={server.kubeconfig(ADMINISTRATOR)}",
@@ -28,13 +39,55 @@ def kueue(server: ApiServer) -> Iterator[None]:
     # Where it does not make its certificates itself it wants some in /etc/kueue: in an /etc that it alone sees.
     words = ("--mount", "--propagation", "private", "sh", "-c", ITS_OWN_ETC, "sh", str(folder / "etc"))
     with running(Path("/usr/bin/unshare"), folder, *words, str(program), *switches):
-        yield
+        if is_asked:
+            until(lambda: is_listening(port), "that Kueue answers")
+            let_be_asked(server, port, frameworks)
+        try:
+            yield
+        finally:
+            if is_asked:
+                let_be(server)
 
 
 ITS_OWN_ETC = 'etc=$1; shift; mount --bind "$etc" /etc && exec "$@"'
 
 
-def settings_of(certificates: Path) -> dict[str, object]:
+def is_listening(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def let_be_asked(server: ApiServer, port: int, frameworks: Collection[str]) -> None:
+    """Upstream's own webhooks of these kinds, at an address in place of a service."""
+    wanted = {*ALWAYS, *(name for each in frameworks for name in ASKED[each])}
+    certificate = (certificates_in(server.folder / "kueue") / "tls.crt").read_bytes()
+    for thing in configurations():
+        hooks = [each for each in thing["webhooks"] if each["name"] in wanted]
+        for hook in hooks:
+            path = hook["clientConfig"]["service"]["path"]
+            hook["clientConfig"] = {
+                "url": f"https://127.0.0.1:{port}{path}",
+                "caBundle": base64.b64encode(certificate).decode(),
+            }
+        server.api.apply(head(thing["kind"], thing["metadata"]["name"]) | {"webhooks": hooks})
+
+
+def let_be(server: ApiServer) -> None:
+    """Nobody answers any more: without this nothing could be made."""
+    for thing in configurations():
+        server.api.delete(thing["kind"], thing["metadata"]["name"])
+
+
+def configurations() -> list[Thing]:
+    kinds = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+    things = yaml.load_all(find_manifests()["kueue"].read_text(), Loader=READER)
+    return [thing for thing in things if thing and thing["kind"] in kinds]
+
+
+def settings_of(certificates: Path, port: int, frameworks: Collection[str]) -> dict[str, object]:
     """https://kueue.sigs.k8s.io/docs/reference/kueue-config.v1beta2/"""
     return {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
@@ -42,17 +95,22 @@ def settings_of(certificates: Path) -> dict[str, object]:
         "namespace": "kube-system",
         "health": {"healthProbeBindAddress": f"127.0.0.1:{free_port()}"},
         "metrics": {"bindAddress": "0"},
-        "webhook": {"port": free_port(), "host": "127.0.0.1", "certDir": str(certificates)},
+        "webhook": {"port": port, "host": "127.0.0.1", "certDir": str(certificates)},
         "leaderElection": {"leaderElect": False},
         "internalCertManagement": {"enable": False},
-        "integrations": {"frameworks": ["batch/job"]},
+        "integrations": {"frameworks": list(frameworks)},
     }
 
 
+def certificates_in(folder: Path) -> Path:
+    return folder / "etc" / "kueue" / "metrics" / "certs"
+
+
 def make_certificate(folder: Path) -> Path:
-    folder = folder / "etc" / "kueue" / "metrics" / "certs"
+    folder = certificates_in(folder)
     folder.mkdir(parents=True, exist_ok=True)
     words = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     words += ["-keyout", str(folder / "tls.key"), "-out", str(folder / "tls.crt"), "-subj", "/CN=localhost"]
+    words += ["-addext", "subjectAltName=IP:127.0.0.1"]
     subprocess.run(["openssl", *words], check=True, capture_output=True)
     return folder

@@ -19,6 +19,7 @@ from cluster.domain.attempts import Seen
 from cluster.domain.exits import ExitTruth, parse_exit
 from worker.executors import container_folders
 from worker.executors.contract import CannotTell, Handle, NotStarted, Running, Sight, StartPlan, Unanswered
+from worker.executors.kubernetes_handles import handle_of, has_begun, is_folder, read_begun
 from worker.executors.kubernetes_run import Runtime, gang_of, passwd_of, run_of, user_of
 from worker.inside import shim_files
 from worker.kube import names, sight
@@ -27,20 +28,32 @@ from worker.kube.shapes.objects import objects_of
 from worker.kube.shapes.run import Gang, Run
 from worker.kube.shapes.volumes import volumes_of
 from worker.kube.sight import NO_GRACE, Found, Look
-from worker.kube.verdicts import end_of, has_failed, is_alive, judge, why_awaited, why_not
+from worker.kube.verdicts import (
+    end_of,
+    has_failed,
+    has_service,
+    is_alive,
+    is_final,
+    judge,
+    says_all,
+    why_awaited,
+    why_not,
+)
 
 FRESH_SECONDS = 1.0
-"""How old may be what says that all goes on; every other conclusion is drawn from a look of its own."""
+"""How old a look may be. What it does not show is gone only where it was begun after we knew of it."""
 FRESH_SHARE = 4.0
 """And so many times as long as that look took, where that is longer: thousands of runs cost a fifth of a core."""
 ENSURED_SECONDS = 5.0
 """What all runs of a workspace share is looked after this often: one that was deleted comes back empty, and later."""
+REMEMBERED_SECONDS = 60.0
 FORCE_SECONDS = 1.0
 PAUSE_SECONDS = 0.05
 STOP = "stop.json"
-MOST_GPUS, LONGEST_NAME = 64, 253
-"""Of one pod; and of anything that Kubernetes calls by a name."""
-NOWHERE = Look(float("-inf"), {}, frozenset())
+ALWAYS = float("-inf")
+NOWHERE = Look(ALWAYS, {}, frozenset())
+Numbers = tuple[int, int]
+"""Job and attempt."""
 
 
 class KubernetesExecutor:
@@ -63,6 +76,9 @@ class KubernetesExecutor:
         self._last = NOWHERE
         self.fresh_seconds = self._fresh = fresh_seconds
         self._ensured: dict[str, float] = {}
+        self._made: dict[Numbers, float] = {}
+        self._begun: dict[Numbers, float] = {}
+        """When each attempt was made by us, and when its marker was first read; steady seconds."""
 
     def start(self, plan: StartPlan) -> Handle | None:
         """None: its objects are there, and its shim has not begun."""
@@ -126,8 +142,7 @@ class KubernetesExecutor:
                 self.api.create(thing)
             except NameTaken:
                 is_there = True
-        with self._looking:
-            self._last = NOWHERE
+        self._made[names.numbers_of(plan.folder)] = time.monotonic()
         if not is_there:
             return
         found = self.find(plan.folder)
@@ -168,21 +183,24 @@ class KubernetesExecutor:
             return self._last
 
     def look(self, folder: Path) -> Sight:
-        started = container_folders.read_started(folder)
+        """However many attempts there are, they are asked for together, and none of them by itself."""
+        started, numbers = container_folders.read_started(folder), names.numbers_of(folder)
         if started is None and not is_folder(self.storage / "workspaces"):
             return Sight(Seen.UNKNOWN)  # The storage is away, and with it what would say that it has begun.
-        numbers = names.numbers_of(folder)
+        begun, made = has_begun(started), self._made.get(numbers, ALWAYS)
+        known = self._begun.setdefault(numbers, time.monotonic()) if begun else ALWAYS
         try:
             last = self.last_look()
-            seen = judge(last.runs.get(numbers), last.silent, has_begun(started))
-            if seen is Seen.GONE:
-                fresh = self.look_at(folder)
-                seen = judge(fresh.runs.get(numbers), fresh.silent, has_begun(started))
         except (NoAnswer, Refused):
             return Sight(Seen.UNKNOWN)
-        if seen is Seen.AWAITED and (known := why_awaited(last.runs.get(numbers))):
-            return Sight(seen, why=NotStarted(known[0], **known[1]))
-        return Sight(seen, handle_of(folder, started) if has_begun(started) else None)
+        found = last.runs.get(numbers)
+        seen = judge(found, last.silent, begun)
+        if last.taken < made or (last.taken < known and not is_final(found)):
+            # What this look does not show may have been made since.
+            seen = {Seen.GONE: Seen.ALIVE, Seen.ABSENT: Seen.AWAITED}.get(seen, seen)
+        if seen is Seen.AWAITED and (why := why_awaited(found)):
+            return Sight(seen, why=NotStarted(why[0], **why[1]))
+        return Sight(seen, handle_of(folder, started) if begun else None)
 
     def list_running(self) -> list[Running]:
         last = self._fresh_look()
@@ -200,13 +218,15 @@ class KubernetesExecutor:
 
     def read_end(self, folder: Path) -> ExitTruth | None:
         """The shim's word beside the container's exit code; what was taken away by others did not end."""
-        with telling():
-            look = self.look_at(folder)
-        found = look.runs.get(names.numbers_of(folder))
+        numbers = names.numbers_of(folder)
+        found = self._last.runs.get(numbers)
+        if not says_all(found):
+            with telling():
+                found = self.find(folder)
         content = shim_files.read_plain(str(folder / "control"), "exit.json")
         truth = None if content is None else parse_exit(content)
         was_asked = (folder / "control" / STOP).exists()
-        return end_of(found, truth, was_asked, names.numbers_of(folder))
+        return end_of(found, truth, was_asked, numbers)
 
     def stop(self, handle: Handle, patiently: bool = False) -> None:
         """By a word beside the plan, which a shim in a pod looks for four times a second."""
@@ -242,20 +262,36 @@ class KubernetesExecutor:
 
     def remove(self, found: Found, grace_seconds: int | None = None) -> None:
         """Everything of the attempt; pods by themselves, for what an owner leaves is collected some time later."""
+        self.remove_makers(found)
+        for pod in found.pods:
+            about = pod["metadata"]
+            self.api.delete("Pod", about["name"], about["namespace"], about["uid"], grace_seconds)
+
+    def remove_makers(self, found: Found) -> None:
+        """What has made its pods, and what they were known by."""
         namespace = names.namespace_of(found.workspace)
         if found.owner is not None:
             self.api.delete(found.owner["kind"], found.owner["metadata"]["name"], namespace)
-        for pod in found.pods:
-            self.api.delete("Pod", pod["metadata"]["name"], namespace, pod["metadata"]["uid"], grace_seconds)
-        self.api.delete("Service", names.name_of(*found.numbers), namespace)
+        if has_service(found):
+            self.api.delete("Service", names.name_of(*found.numbers), namespace)
 
-    def forget_all_but(self, known: Collection[tuple[int, int]]) -> None:
+    def forget_all_but(self, known: Collection[Numbers]) -> None:
+        """Kubernetes itself collects the pods of what is deleted; those without an owner are deleted by us."""
         last = self._fresh_look()
         for numbers, found in last.runs.items():
             if numbers not in known and not is_alive(found, last.silent):
                 # What was made anew meanwhile is looked at again, and keeps nothing else here.
                 with telling(), suppress(Refused):
-                    self.remove(found)
+                    (self.remove_makers if found.owner else self.remove)(found)
+        for moments in (self._made, self._begun):
+            forget_old(moments, {*known, *last.runs})
+
+
+def forget_old(moments: dict[Numbers, float], known: Collection[Numbers]) -> None:
+    """Some time later: who asks again about one that has just ended is told the same."""
+    before = time.monotonic() - REMEMBERED_SECONDS
+    for numbers in [each for each, at in moments.copy().items() if each not in known and at < before]:
+        moments.pop(numbers, None)
 
 
 @contextmanager
@@ -273,44 +309,3 @@ def say(folder: Path, how: str) -> None:
     """A folder that is away, or full, says it a little later."""
     with suppress(OSError):
         shim_files.write_whole(str(folder / "control" / STOP), {"how": how})
-
-
-def has_begun(started: dict[str, Any] | None) -> bool:
-    return started is not None and started is not container_folders.FORESTALLED
-
-
-def read_begun(folder: Path) -> dict[str, Any] | None:
-    started = container_folders.read_started(folder)
-    return started if has_begun(started) else None
-
-
-def handle_of(folder: Path, started: dict[str, Any] | None) -> Handle:
-    """With the GPUs that the shim has found, which the kubelet chose."""
-    job, attempt = names.numbers_of(folder)
-    return {
-        "namespace": names.namespace_of(names.workspace_of(folder)),
-        "name": names.name_of(job, attempt),
-        "folder": str(folder),
-        **told_by_shim(started or {}),
-    }
-
-
-def told_by_shim(started: dict[str, Any]) -> dict[str, Any]:
-    """`gpus` and `node`, where they look like that: the program has the shim's user and may have written there."""
-    gpus, node = started.get("gpus"), started.get("node")
-    told: dict[str, Any] = {}
-    if isinstance(gpus, list) and len(gpus) <= MOST_GPUS and all(map(is_name, gpus)):
-        told["gpus"] = gpus
-    return told | ({"node": node} if is_name(node) else {})
-
-
-def is_folder(path: Path) -> bool:
-    """Also where a server of files has forgotten us."""
-    try:
-        return path.is_dir()
-    except OSError:
-        return False
-
-
-def is_name(text: object) -> bool:
-    return isinstance(text, str) and 0 < len(text) <= LONGEST_NAME and text.isprintable()

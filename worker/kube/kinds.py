@@ -44,6 +44,7 @@ KINDS: Mapping[str, Kind] = {
     "LimitRange": Kind("v1", "limitranges"),
     "LocalQueue": Kind(KUEUE, "localqueues"),
     "MPIJob": Kind("kubeflow.org/v2beta1", "mpijobs"),
+    "MutatingWebhookConfiguration": Kind(ADMISSION, "mutatingwebhookconfigurations", has_namespace=False),
     "Namespace": Kind("v1", "namespaces", has_namespace=False),
     "NetworkPolicy": Kind(NETWORK, "networkpolicies"),
     "Node": Kind("v1", "nodes", has_namespace=False),
@@ -62,6 +63,7 @@ KINDS: Mapping[str, Kind] = {
     "ValidatingAdmissionPolicyBinding": Kind(
         ADMISSION, "validatingadmissionpolicybindings", has_namespace=False
     ),
+    "ValidatingWebhookConfiguration": Kind(ADMISSION, "validatingwebhookconfigurations", has_namespace=False),
     "Workload": Kind(KUEUE, "workloads"),
     "WorkloadPriorityClass": Kind(KUEUE, "workloadpriorityclasses", has_namespace=False),
 }

@@ -141,3 +141,26 @@ def is_complete(found: Found | None, truth: ExitTruth) -> bool:
 
 def others(found: Found) -> list[dict[str, Any]]:
     return [pod for pod in found.pods if not is_main(pod)]
+
+
+def is_final(found: Found | None) -> bool:
+    """Its pod is over or leaves, which it never takes back; what is missing may only have been made since."""
+    main = found.main if found else None
+    return main is not None and (is_over(main) or is_leaving(main))
+
+
+def says_all(found: Found | None) -> bool:
+    """Whether a look that shows its end has nothing to learn from another: of a gang more pods may follow."""
+    if found is None or len(found.pods) != 1 or found.main is None or exit_of(found.main) is None:
+        return False
+    return found.owner is not None and is_one_pod(found.owner)
+
+
+def has_service(found: Found) -> bool:
+    """A notebook, or pods that know each other by name; also where nobody knows any more what it was."""
+    owner = found.owner
+    return owner is None or (owner["kind"] == "Job" and not is_one_pod(owner))
+
+
+def is_one_pod(owner: dict[str, Any]) -> bool:
+    return bool(owner["kind"] == "Job" and owner["spec"].get("completionMode") != "Indexed")

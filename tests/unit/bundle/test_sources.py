@@ -5,6 +5,7 @@ from pathlib import Path
 
 import yaml
 
+from tests.kwok.program import MODULE, PINNED
 from worker.bundle.go_programs import FOLDERS, OWN, PROGRAMS, module_of
 from worker.bundle.images import RECIPES
 from worker.bundle.manifests import TAKEN, join
@@ -24,6 +25,12 @@ def test_every_program_is_pinned_by_version_and_sum() -> None:
             continue
         assert f"{module.path} {module.version}" in pinned, program.name
         assert f"{module.path} {module.version} h1:" in (FOLDERS / program.folder / "go.sum").read_text()
+
+
+def test_the_simulated_kubelet_of_the_tests_is_pinned_likewise() -> None:
+    pinned = {name: (Path(PINNED) / name).read_text() for name in ("go.mod", "go.sum")}
+    assert f"{MODULE.path} {MODULE.version}" in pinned["go.mod"]
+    assert f"{MODULE.path} {MODULE.version} h1:" in pinned["go.sum"]
 
 
 def test_every_image_of_the_map_is_built_of_programs_that_are() -> None:

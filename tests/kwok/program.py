@@ -1,0 +1,37 @@
+"""kwok, compiled like the programs of the bundle and kept beside them; it is in no bundle.
+
+python -m tests.kwok.program    compiles it, where this machine has not done it
+"""
+
+import sys
+from pathlib import Path
+
+from tests.shelf import NotCompiled, open_shelf
+from worker.bundle.go_builds import ensure_program
+from worker.bundle.go_programs import Program
+from worker.bundle.sources import Module
+from worker.bundle.workshop import CollectingFailed, Workshop
+
+PINNED = str(Path(__file__).parent / "go")
+"""The folder of its go.mod and go.sum."""
+MODULE = Module("sigs.k8s.io/kwok", "v0.7.0")
+KWOK = Program("kwok", PINNED, "sigs.k8s.io/kwok/cmd/kwok")
+
+
+def find_kwok() -> Path:
+    """Raises NotCompiled."""
+    try:
+        return ensure_program(KWOK, {PINNED: MODULE}, open_shelf()).path
+    except (CollectingFailed, OSError) as missing:
+        raise NotCompiled(str(missing)) from missing
+
+
+def compile_kwok() -> Path:
+    """Three minutes on two cores. Raises CollectingFailed."""
+    shelf = open_shelf()
+    return ensure_program(KWOK, {PINNED: MODULE}, Workshop(shelf.cache, shelf.log)).path
+
+
+if __name__ == "__main__":
+    print(compile_kwok())
+    sys.exit(0)

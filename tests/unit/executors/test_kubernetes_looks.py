@@ -1,0 +1,104 @@
+"""What is asked of an API server does not grow with the number of runs, and no old look takes a young one for gone."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.domain.attempts import Seen
+from worker.executors.kubernetes import KubernetesExecutor
+from worker.inside.shim_files import create_once, write_whole
+from worker.kube import names
+from worker.kube.api import Listed, Thing
+
+WORKSPACE = 7
+OVER = {"exitCode": 0, "reason": "Completed"}
+
+
+class Cluster:
+    """Stands for the API server: what there is, and how often somebody asked."""
+
+    def __init__(self) -> None:
+        self.things: list[Thing] = []
+        self.asked = 0
+
+    def list_all(self, kind: str, labels: str = "", namespace: str = "", fields: str = "") -> Listed:
+        self.asked += 1
+        wanted = dict(each.split("=") for each in labels.split(",") if each)
+        shown = [each for each in self.things if each["kind"] == kind]
+        return Listed([each for each in shown if wanted.items() <= each["metadata"]["labels"].items()], "1")
+
+    def show(self, executor: KubernetesExecutor, folder: Path, phase: str) -> None:
+        job, attempt = names.numbers_of(folder)
+        about = {
+            "name": names.name_of(job, attempt),
+            "labels": names.labels_of(executor.installation, WORKSPACE, job, attempt),
+            "namespace": names.namespace_of(WORKSPACE),
+            "creationTimestamp": "2026-11-21T00:00:00Z",
+        }
+        state = {"terminated": OVER} if phase == "Succeeded" else {"running": {}}
+        status = {"phase": phase, "containerStatuses": [{"state": state}]}
+        self.things += [
+            {"kind": "Job", "metadata": about, "spec": {"completionMode": "NonIndexed"}, "status": {}},
+            {"kind": "Pod", "metadata": about, "spec": {"nodeName": "a"}, "status": status},
+        ]
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster()
+
+
+@pytest.fixture
+def executor(cluster: Cluster, tmp_path: Path) -> KubernetesExecutor:
+    api: Any = cluster
+    return KubernetesExecutor(api, tmp_path, tmp_path / "runtime", fresh_seconds=60)
+
+
+def folder_of(executor: KubernetesExecutor, job: int) -> Path:
+    folder = executor.storage / "workspaces" / str(WORKSPACE) / "jobs" / str(job) / "1"
+    (folder / "control").mkdir(parents=True)
+    return folder
+
+
+def begin(folder: Path) -> None:
+    create_once(str(folder / "control" / "started"), {"pid": 1})
+
+
+def test_a_hundred_ends_cost_as_many_requests_as_one(executor: KubernetesExecutor, cluster: Cluster) -> None:
+    folders = [folder_of(executor, job) for job in range(1, 101)]
+    for folder in folders:
+        begin(folder)
+        job, attempt = names.numbers_of(folder)
+        said = {"job": job, "attempt": attempt, "fence": 1, "exit_code": 0, "signal": None, "ranks": []}
+        said |= dict.fromkeys(("stopped", "timed_out", "out_of_memory"), False)
+        said |= dict.fromkeys(("first_failed_rank", "started_at", "ended_at", "error"))
+        write_whole(str(folder / "control" / "exit.json"), said)
+        cluster.show(executor, folder, "Succeeded")
+    for folder in folders:
+        assert executor.look(folder).seen is Seen.GONE
+        truth = executor.read_end(folder)
+        assert truth is not None and (truth.exit_code, truth.taken) == (0, None)
+    assert cluster.asked == 4, "one look: Jobs, MPIJobs, pods and nodes"
+
+
+def test_what_began_after_the_look_is_no_loss(executor: KubernetesExecutor, cluster: Cluster) -> None:
+    first, young = folder_of(executor, 1), folder_of(executor, 2)
+    executor.look(first)  # The look that both are judged by.
+    begin(young)
+    assert executor.look(young).seen is Seen.ALIVE
+    executor.list_running()  # Another look, which does not show it either.
+    assert executor.look(young).seen is Seen.GONE
+
+
+def test_an_old_pod_of_the_same_name_is_not_the_end_of_the_new_one(
+    executor: KubernetesExecutor, cluster: Cluster
+) -> None:
+    folder = folder_of(executor, 1)
+    cluster.show(executor, folder, "Succeeded")
+    assert executor.look(folder).seen is Seen.ABSENT, "it was over before its shim had begun"
+    cluster.things.clear()
+    executor._made[1, 1] = time.monotonic()
+    begin(folder)
+    assert executor.look(folder).seen is Seen.ALIVE
