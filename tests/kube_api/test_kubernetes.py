@@ -170,15 +170,3 @@ def test_a_volume_whose_claim_was_deleted_takes_the_next_one(stage: KubernetesSt
     stage.open_again().start(stage.plan(Act(says="hello\n")))
     found = api.get("PersistentVolume", volume)
     assert found is not None and "uid" not in found["spec"]["claimRef"]
-
-
-def test_what_others_have_labelled_like_ours_is_not_ours(stage: KubernetesStage) -> None:
-    plan = begun(stage, stage.plan(LONG))
-    pod = pod_of(stage, plan)
-    labels = {**pod["metadata"]["labels"], names.JOB: "not-a-number"}
-    stranger = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "stranger", "labels": labels}}
-    stranger["metadata"]["namespace"] = pod["metadata"]["namespace"]  # type: ignore[index]
-    spec = {key: pod["spec"][key] for key in ("securityContext", "containers", "volumes", "restartPolicy")}
-    stage.server.api.create(stranger | {"spec": spec})
-    assert [run.job for run in stage.executor.list_running()] == [plan.job]
-    stage.server.api.delete("Pod", "stranger", pod["metadata"]["namespace"], grace_seconds=0)

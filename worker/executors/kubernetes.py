@@ -150,7 +150,7 @@ class KubernetesExecutor:
             name = names.name_of(plan.job, plan.attempt)
             raise NotStarted("start.failed", reason=f"{name} is there already, and is not this attempt")
         if has_failed(found) and container_folders.read_started(plan.folder) is None:
-            self.remove(found)
+            self.remove(found, NO_GRACE)
             code, data = why_not(found)
             raise NotStarted(code, **data)
 

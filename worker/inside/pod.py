@@ -16,6 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 import shim_ending  # noqa: E402
+import shim_files  # noqa: E402
 import shim_program  # noqa: E402
 import shim_result  # noqa: E402
 import shim_tree  # noqa: E402
@@ -23,6 +24,7 @@ import shim_tree  # noqa: E402
 WATCHED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
 TICK_SECONDS = 0.25
 LEAVE_SECONDS = 1.0
+REFUSED = 125
 
 
 def become(plan, index):
@@ -37,7 +39,7 @@ def become(plan, index):
     except (OSError, ValueError) as error:
         os.write(2, ("groundcrew: %s\n" % error).encode("utf-8", "replace"))
     finally:
-        os._exit(125)
+        os._exit(REFUSED)
 
 
 def watch(pid, grace):
@@ -70,10 +72,14 @@ def reap():
 
 
 def run_member(folder, index):
+    """Nothing runs where the start was taken back before: whoever made this pod did not know it yet."""
+    control = os.path.join(folder, "control")
+    if (shim_files.read_created(control, "started") or {}).get("forestalled"):
+        return REFUSED
     os.umask(0o022)
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     shim_program.prctl(shim_program.PR_SET_CHILD_SUBREAPER, 1)
-    with open(os.path.join(folder, "control", "plan.json")) as file:
+    with open(os.path.join(control, "plan.json")) as file:
         plan = json.load(file)
     pid = os.fork()
     if pid == 0:
