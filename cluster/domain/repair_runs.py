@@ -1,6 +1,6 @@
 """What a run's events come to: one line per task, one cell per host; and what the checks afterwards decide."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -91,8 +91,21 @@ def settle(task: Task, host: str, cell: Cell, data: Mapping[str, Any], line: int
     task.lines[host] = line
     task.seconds = max(task.seconds or 0.0, round(float(data.get("duration") or 0.0), 2))
     if cell in BAD_CELLS:
-        said = result.get("stderr") or result.get("msg") or ""
-        task.output[host] = readable(str(said)[:LONGEST_OUTPUT])
+        task.output[host] = readable("\n".join(words_of(result))[:LONGEST_OUTPUT])
+
+
+def words_of(result: Mapping[str, Any]) -> Iterator[str]:
+    """Of a task that did several things: of each that went wrong, for the whole only says that all were done."""
+    parts = result.get("results")
+    for part in parts if isinstance(parts, list) else ():
+        if part.get("failed") or part.get("unreachable"):
+            yield f"{part.get('item', '')}: {one_word(part)}"
+    if not isinstance(parts, list):
+        yield one_word(result)
+
+
+def one_word(result: Mapping[str, Any]) -> str:
+    return str(result.get("stderr") or result.get("msg") or "")
 
 
 def readable(text: str) -> str:

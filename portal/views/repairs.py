@@ -47,6 +47,8 @@ WORDS = {
 }
 RUNS_SHOWN = 20
 LOG_BYTES = 64 * 1024
+LONGEST_LINE = 1000
+"""What Ansible says of a failure can be 20 kB in one line; the file that can be downloaded has all of it."""
 FIELDS = ("etag", "reason", "typed")
 
 
@@ -227,7 +229,11 @@ def read_log(found: RepairRun) -> list[LogLine]:
             text = read_piece(file, 0, LOG_BYTES).text
     except (FileMissing, FileNotPlain):
         return []
-    return [LogLine(number, line, kind_of(line)) for number, line in enumerate(text.splitlines(), 1)]
+    return [LogLine(number, cut(line), kind_of(line)) for number, line in enumerate(text.splitlines(), 1)]
+
+
+def cut(line: str) -> str:
+    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
 
 
 def kind_of(line: str) -> str:

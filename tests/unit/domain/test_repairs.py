@@ -142,6 +142,24 @@ def test_what_a_host_said_is_kept_without_signs_that_only_a_terminal_knows() -> 
     assert task.output == {"lab": "\ufffd[31mno\ufffd room\ufffd\n\t가"}
 
 
+def test_of_a_task_that_did_several_things_each_that_went_wrong_is_told() -> None:
+    results = [
+        {"item": "nginx.service", "changed": True},
+        {
+            "item": "portal.socket",
+            "unreachable": True,
+            "msg": "Timeout (42s) waiting for privilege escalation prompt",
+        },
+        {"item": "stream.socket", "failed": True, "msg": "is masked"},
+    ]
+    res = {"msg": "All items completed", "results": results}
+    (task,) = matrix_of([an_event("runner_on_unreachable", "Open", res=res)], ["Open"])
+    assert task.output["lab"].splitlines() == [
+        "portal.socket: Timeout (42s) waiting for privilege escalation prompt",
+        "stream.socket: is masked",
+    ]
+
+
 def test_a_failure_that_the_playbook_expects_is_none() -> None:
     (task,) = matrix_of([an_event("runner_on_failed", "Look", ignore_errors=True)], ["Look"])
     assert task.hosts == {"lab": Cell.OK}

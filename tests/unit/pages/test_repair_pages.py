@@ -107,6 +107,15 @@ def test_a_run_shows_each_task_what_failed_and_what_the_checks_said(lab: Lab) ->
     assert "포기된 일을 다시 요청" in korean and "tasks-general이(가) 돌지 않음" in korean
 
 
+def test_a_line_of_its_log_that_never_ends_is_shown_by_its_beginning(lab: Lab) -> None:
+    run = a_repair_run(lab.cluster, lab.administrator)
+    log = lab.cluster.settings.state_dir / "log" / f"operation-{run.operation_id or run.record}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text(f"fatal: {'x' * 20_000}\nPLAY RECAP\n")
+    page = lab.browser(lab.administrator).get(f"/repairs/runs/{run.id}").text
+    assert "fatal: xxx" in page and "x" * 1000 not in page and "PLAY RECAP" in page
+
+
 def test_an_operation_of_a_repair_leads_to_its_run(lab: Lab) -> None:
     administrator = lab.browser(lab.administrator)
     answer = administrator.post("/repairs/back-up-now", data=REASON | {"etag": etag(lab, "back-up-now")})
