@@ -35,13 +35,13 @@ BREAKS = [
         "restart-front",
         "stream stopped, its socket deleted, nginx hangs",
         "systemctl stop groundcrew-stream.socket groundcrew-stream.service; rm -f /run/groundcrew/stream.sock; "
-        "systemctl kill --signal=STOP nginx",
+        "pgrep --exact nginx | xargs kill -STOP",
     ),
     Break(
         "restart-master",
         "Redis stopped and disabled, a task worker disabled, the scheduler hangs",
         "systemctl disable --now redis-server@groundcrew groundcrew-worker@images; "
-        "systemctl kill --signal=STOP groundcrew-scheduler",
+        "systemctl kill --kill-whom=main --signal=STOP groundcrew-scheduler",
     ),
     Break(
         "restart-worker-agent",
@@ -64,7 +64,7 @@ BREAKS = [
     Break(
         "restart-worker",
         "containerd disabled, the agent hangs",
-        "systemctl disable --now containerd; systemctl kill --signal=STOP groundcrew-agent",
+        "systemctl disable --now containerd; systemctl kill --kill-whom=main --signal=STOP groundcrew-agent",
         is_long=True,
     ),
     Break(
