@@ -113,7 +113,7 @@ def free_on(nodes: Collection[NodeUnits]) -> int:
 
 def can_spread(cluster: Cluster) -> bool:
     """Whether the executor can run one job on several nodes."""
-    return cluster.settings.executor == "simulated"
+    return cluster.settings.executor in ("kubernetes", "simulated")
 
 
 def read_ground(cluster: Cluster, session: Session) -> Ground:
