@@ -198,7 +198,14 @@ class Kubelet:
         status = {"name": container["name"], "image": container["image"], "imageID": "", "restartCount": 0}
         status |= {"ready": phase == "Running", "state": state}
         ready = {"type": "Ready", "status": str(phase == "Running"), "lastTransitionTime": now()}
-        content = {"phase": phase, "containerStatuses": [status], "conditions": [ready], "startTime": now()}
+        others = [
+            each for each in pod["status"].get("conditions") or () if each["type"] == "DisruptionTarget"
+        ]
+        content = {"phase": phase, "containerStatuses": [status], "startTime": now()}
+        content["conditions"] = [
+            ready,
+            *others,
+        ]  # A merge would forget what others than the kubelet have said.
         self.api.change("Pod", about["name"], about["namespace"], {"status": content}, "status")
 
     def mounts_of(self, root: Path, pod: Thing) -> list[tuple[Path, str, bool]]:

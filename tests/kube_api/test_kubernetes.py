@@ -1,5 +1,6 @@
 """What only Kubernetes does: it takes pods away, loses nodes, falls silent, and remembers volumes."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from tests.integration.executors.stages import end_of, until
 from tests.kube_api.stage import KubernetesStage
 from worker.executors.contract import NotStarted, StartPlan
 from worker.kube import names
-from worker.kube.api import Thing
+from worker.kube.api import Api, Thing
 
 LONG = Act(says="ready\n", seconds=600, last_words="saved\n")
 
@@ -53,12 +54,29 @@ def test_what_was_made_and_never_recorded_is_found_and_not_made_twice(stage: Kub
     assert pod_of(stage, plan)["metadata"]["uid"] == uid
 
 
-def test_a_pod_deleted_by_hand_saves_its_checkpoint_and_is_tried_again(stage: KubernetesStage) -> None:
+def delete(api: Api, pod: Thing) -> None:
+    api.delete("Pod", pod["metadata"]["name"], pod["metadata"]["namespace"])
+
+
+def evict(api: Api, pod: Thing) -> None:
+    """As `kubectl drain` does."""
+    name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
+    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": namespace}}
+    api._ask("POST", f"/api/v1/namespaces/{namespace}/pods/{name}/eviction", {}, body)
+
+
+@pytest.mark.parametrize(
+    ("take", "code"), [(delete, "interrupted.pod_deleted"), (evict, "kubernetes.taken_off")]
+)
+def test_a_pod_that_is_taken_away_saves_its_checkpoint_and_is_tried_again(
+    stage: KubernetesStage, take: Callable[[Api, Thing], None], code: str
+) -> None:
     plan = begun(stage, stage.plan(LONG, grace_seconds=5))
-    about = pod_of(stage, plan)["metadata"]
-    stage.server.api.delete("Pod", about["name"], about["namespace"])
+    take(stage.server.api, pod_of(stage, plan))
     until_gone(stage, plan)
-    assert decision(stage, plan) == Interrupt("interrupted.pod_deleted", {"attempt": 1})
+    assert (plan.folder / "control" / "exit.json").exists(), "it was taken for gone while it said goodbye"
+    told = decision(stage, plan)
+    assert isinstance(told, Interrupt) and told.code == code
     assert (plan.out / "rank-0.stdout").read_bytes() == b"ready\nsaved\n"
 
 

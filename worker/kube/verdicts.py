@@ -66,7 +66,8 @@ def lost_member(found: Found) -> Taken | None:
     """Who of the gang, or whether the only one, was taken away; None where all are there or ended by themselves."""
     pods = [pod for pod in found.pods if not was_tidied_away(pod, found.main)]
     for pod in pods:
-        has_left = is_over(pod) or is_leaving(pod)
+        # The one with the shim has its grace to save a checkpoint, whoever empties its node.
+        has_left = is_over(pod) or (is_leaving(pod) and not is_main(pod))
         said = reason_of_pod(pod) if has_left else None
         if said is not None and said.code != "kubernetes.out_of_memory":
             return Taken(said.code, data_of(said))

@@ -1,5 +1,6 @@
 """What is concluded from a list of pods: pure judgements, as the API server answers them."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -83,6 +84,18 @@ def test_a_member_of_an_indexed_job_that_is_drained_before_its_end_is_missed() -
     parts = member(0, "Succeeded", 0), member(1, "Failed", 143, conditions=DRAINED, **deleted_at(20))
     ended = end_of(found(*parts), WENT_WELL, False, NUMBERS)
     assert ended is not None and ended.taken is not None and ended.taken.code == "kubernetes.taken_off"
+
+
+def test_a_pod_that_is_drained_lives_for_as_long_as_it_says_goodbye() -> None:
+    """What of it is not seen as gone is not killed: it saves a checkpoint meanwhile."""
+    leaving = pod("gc-7-1-x", conditions=DRAINED, **deleted_at(20))
+    assert judge(found(leaving), (), True) is Seen.ALIVE
+    over = pod("gc-7-1-x", "Failed", 143, conditions=DRAINED, **deleted_at(20))
+    assert judge(found(over), (), True) is Seen.GONE
+    ended = end_of(found(over), replace(WENT_BADLY, exit_code=143, stopped=True), False, NUMBERS)
+    assert ended is not None and ended.taken is not None and ended.taken.code == "kubernetes.taken_off"
+    parts = member(0, "Running"), member(1, "Running", conditions=DRAINED, **deleted_at(20))
+    assert judge(found(*parts), (), True) is Seen.GONE
 
 
 def test_a_worker_that_leaves_while_the_launcher_runs_ends_the_gang() -> None:
