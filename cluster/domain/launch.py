@@ -66,6 +66,8 @@ def over_mpi(
         "plm_rsh_args": "-o ConnectionAttempts=10",
         "pml": "ob1",
         "btl": "self,vader,tcp",
+        # Reading another rank's memory is a right that pods of workspaces do not have: through /dev/shm it goes by a copy.
+        "btl_vader_single_copy_mechanism": "none",
         "btl_tcp_if_include": POD_INTERFACE,
         "oob_tcp_if_include": POD_INTERFACE,
     }

@@ -32,6 +32,14 @@ def test_horovod_over_mpi_names_every_variable_and_no_value() -> None:
     assert plan.ranks == 4
 
 
+def test_ranks_of_one_pod_read_nobody_elses_memory() -> None:
+    """Open MPI tries to, where it is not told otherwise, and complains of each message in the job's own log."""
+    plain = launch_plan(Launcher.HOROVOD, PYTHON, RUNTIME, 4, ("lenet",))
+    words = over_mpi(plain, PYTHON, RUNTIME, "/work", []).command
+    at = words.index("btl_vader_single_copy_mechanism")
+    assert words[at - 1 : at + 2] == ("--mca", "btl_vader_single_copy_mechanism", "none")
+
+
 @pytest.mark.parametrize(
     ("launcher", "way"),
     [(Launcher.HOROVOD, "gloo"), (Launcher.TORCHRUN, "torchrun"), (Launcher.PLAIN, "plain")],
