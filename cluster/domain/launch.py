@@ -66,8 +66,10 @@ def over_mpi(
         "plm_rsh_args": "-o ConnectionAttempts=10",
         "pml": "ob1",
         "btl": "self,vader,tcp",
-        # Reading another rank's memory is a right that pods of workspaces do not have: through /dev/shm it goes by a copy.
+        # To read another rank's memory is a right that pods of workspaces do not have: /dev/shm takes a copy.
         "btl_vader_single_copy_mechanism": "none",
+        # Who waits for another rank leaves the processor to it: a pod may have fewer of them than ranks.
+        "mpi_yield_when_idle": "true",
         "btl_tcp_if_include": POD_INTERFACE,
         "oob_tcp_if_include": POD_INTERFACE,
     }
