@@ -6,7 +6,9 @@ import io
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
@@ -25,6 +27,11 @@ class Shown:
     is_main: bool = False
     who: str = "hjkim"
     status: int = 200
+    is_long: bool = False
+    """Whether what it shows is made where the long cases are played."""
+
+    def marked(self, *values: str) -> Any:
+        return pytest.param(*values, marks=[pytest.mark.long] if self.is_long or "ko" in values else [])
 
 
 PAGES = {
@@ -73,6 +80,7 @@ PAGES = {
     "operation": Shown("/operations/1", True),
     "repairs": Shown("/repairs", True),
     "repair": Shown("/repairs/free-disk-space", True),
+    "repair-run": Shown("/repairs/runs/{repair}", True, is_long=True),
     "backups": Shown("/repairs/backups", True),
     "access-log": Shown("/access-log", True),
     "access-log-days": Shown("/access-log/days"),
@@ -96,7 +104,6 @@ NO_PAGES = {
     "health.health",
     "metrics.metrics",
     "stream.stream",
-    "repairs.run",
     "access_log.day",
     "access_log.confirm_delete",
     "api-docs.openapi_json",
