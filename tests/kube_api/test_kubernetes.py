@@ -71,7 +71,7 @@ def evict(api: Api, pod: Thing) -> None:
 def test_a_pod_that_is_taken_away_saves_its_checkpoint_and_is_tried_again(
     stage: KubernetesStage, take: Callable[[Api, Thing], None], code: str
 ) -> None:
-    plan = begun(stage, stage.plan(LONG, grace_seconds=5))
+    plan = begun(stage, stage.plan(LONG, grace_seconds=60))
     take(stage.server.api, pod_of(stage, plan))
     until_gone(stage, plan)
     assert (plan.folder / "control" / "exit.json").exists(), "it was taken for gone while it said goodbye"
