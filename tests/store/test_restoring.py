@@ -1,6 +1,7 @@
 """A backup that is put back: people and history are there, nothing starts twice, and the access log says so."""
 
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -281,12 +282,13 @@ def test_on_a_machine_that_has_no_database_yet(lab: Cluster, database_kind: str,
     lab.store.close()
     url = make_url(lab.settings.database_url)
     if database_kind == "sqlite":
-        for path in (lab.settings.state_dir / "database").glob("groundcrew.db*"):
-            path.unlink()
+        shutil.rmtree(lab.settings.state_dir / "database")
     else:
         with pg.connect(url) as connection:
             for statement in pg.emptying(connection):
                 connection.execute(statement)
     assert restored(lab, file).aside is None
+    if database_kind == "sqlite":
+        assert (lab.settings.state_dir / "database" / "groundcrew.db").stat().st_mode & 0o777 == 0o600
     with lab.store.read() as session:
         assert "hjkim" in set(session.scalars(select(User.name)))

@@ -76,8 +76,12 @@ class SqliteDatabase:
 
     @contextmanager
     def scratch(self, is_to_stay: bool = False) -> Iterator[SqliteScratch]:
+        """Also where nobody has lived yet. It may become the database: nobody else reads it."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self.folder, prefix=".drill-") as folder:
-            yield SqliteScratch(Path(folder) / "drill.db")
+            file = Path(folder) / "drill.db"
+            file.touch(mode=0o600)
+            yield SqliteScratch(file)
 
     def keeps_itself(self) -> bool:
         return True
