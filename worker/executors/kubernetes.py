@@ -21,12 +21,12 @@ from worker.executors import container_folders
 from worker.executors.contract import CannotTell, Handle, NotStarted, Running, Sight, StartPlan, Unanswered
 from worker.executors.kubernetes_handles import handle_of, has_begun, is_folder, read_begun
 from worker.executors.kubernetes_run import Runtime, gang_of, passwd_of, run_of, user_of
+from worker.executors.kubernetes_shared import Shared
 from worker.inside import shim_files
 from worker.kube import names, sight
 from worker.kube.api import Api, NameTaken, NoAnswer, Refused
 from worker.kube.shapes.objects import objects_of
 from worker.kube.shapes.run import Gang, Run
-from worker.kube.shapes.volumes import volumes_of
 from worker.kube.sight import NO_GRACE, Found, Look
 from worker.kube.verdicts import (
     end_of,
@@ -44,8 +44,6 @@ FRESH_SECONDS = 1.0
 """How old a look may be. What it does not show is gone only where it was begun after we knew of it."""
 FRESH_SHARE = 4.0
 """And so many times as long as that look took, where that is longer: thousands of runs cost a fifth of a core."""
-ENSURED_SECONDS = 5.0
-"""What all runs of a workspace share is looked after this often: one that was deleted comes back empty, and later."""
 REMEMBERED_SECONDS = 60.0
 FORCE_SECONDS = 1.0
 PAUSE_SECONDS = 0.05
@@ -71,11 +69,11 @@ class KubernetesExecutor:
         self.storage = storage
         self.exported = exported
         self.runtime = Runtime(runtime)
+        self.shared = Shared(api, self.runtime)
         self.installation = hashlib.sha256(os.fsencode(storage)).hexdigest()[:8]
         self._looking = threading.Lock()
         self._last = NOWHERE
         self.fresh_seconds = self._fresh = fresh_seconds
-        self._ensured: dict[str, float] = {}
         self._made: dict[Numbers, float] = {}
         self._begun: dict[Numbers, float] = {}
         """When each attempt was made by us, and when its marker was first read; steady seconds."""
@@ -88,7 +86,7 @@ class KubernetesExecutor:
             run = run_of(plan, self.installation, self.storage, self.exported, self.runtime)
             self.prepare(plan, run)
             if container_folders.read_started(plan.folder) is None:
-                self.ensure_shared(run)
+                self.shared.ensure(run)
                 self.ensure_objects(plan, run)
         except NoAnswer as silence:
             raise Unanswered(silence.code, **silence.data) from silence
@@ -113,26 +111,6 @@ class KubernetesExecutor:
             container_folders.give_code(plan, source, user)
         if gang is Gang.MPI:
             container_folders.give_file(plan, "passwd", passwd_of(user))
-
-    def ensure_shared(self, run: Run) -> None:
-        """What all runs of a workspace share: what runs inside, and the volumes."""
-        namespace, now = names.namespace_of(run.workspace), time.monotonic()
-        for thing in (self.runtime.as_object(namespace), *volumes_of(run)):
-            key = f"{thing['kind']}/{namespace}/{thing['metadata']['name']}"
-            if now - self._ensured.get(key, float("-inf")) < ENSURED_SECONDS:
-                continue
-            with suppress(NameTaken):
-                self.api.create(thing)
-            if thing["kind"] == "PersistentVolume":
-                self.release(thing["metadata"]["name"])
-            self._ensured[key] = now
-
-    def release(self, volume: str) -> None:
-        """A volume remembers a claim that was deleted, and takes no other of its name until it is made to forget."""
-        found = self.api.get("PersistentVolume", volume)
-        if found and (found.get("status") or {}).get("phase") == "Released":
-            forget = {"spec": {"claimRef": {"uid": None, "resourceVersion": None}}}
-            self.api.change("PersistentVolume", volume, "", forget)
 
     def ensure_objects(self, plan: StartPlan, run: Run) -> None:
         """Raises NotStarted where they are not ours, or ended before any shim began: the next try then is anew."""

@@ -71,11 +71,21 @@ def lost_member(found: Found) -> Taken | None:
         said = reason_of_pod(pod) if has_left else None
         if said is not None and said.code != "kubernetes.out_of_memory":
             return Taken(said.code, data_of(said))
-    if was_replaced(found):
+    if was_replaced(found) or lacks_workers(found):
         return Taken("interrupted.pod_deleted")
     gone = [pod for pod in pods if is_over(pod) and not is_main(pod)]
     failed = [pod for pod in gone if failed_by_itself(pod)]
     return None if failed or not gone or is_finished(gone) else Taken("interrupted.pod_deleted")
+
+
+def lacks_workers(found: Found) -> bool:
+    """Of an MPIJob that has not ended: a launcher is made once all workers are there, and then one is gone."""
+    owner = found.owner
+    if owner is None or owner["kind"] != "MPIJob" or found.main is None or is_given_up(found):
+        return False
+    parts = (owner.get("spec") or {}).get("mpiReplicaSpecs") or {}
+    wanted = (parts.get("Worker") or {}).get("replicas") or 0
+    return sum(map(worker_of_mpi, found.pods)) < wanted
 
 
 def is_finished(pods: list[dict[str, Any]]) -> bool:

@@ -14,8 +14,10 @@ from cluster.domain.attempts import Seen
 from worker.executors import container_folders
 from worker.executors.contract import CannotTell, Mount, NotStarted, StartPlan
 from worker.executors.kubernetes import FORCE_SECONDS, KubernetesExecutor
+from worker.executors.kubernetes_run import run_of
 from worker.kube import names
 from worker.kube.api import Conflict, Listed, NameTaken, Refused
+from worker.kube.shapes.volumes import volumes_of
 
 Thing = dict[str, Any]
 WORKSPACE = 3
@@ -44,8 +46,8 @@ class FewObjects:
         self.made.append(thing["kind"])
         return thing
 
-    def get(self, kind: str, name: str, namespace: str = "") -> None:
-        return None
+    def get(self, kind: str, name: str, namespace: str = "") -> Thing | None:
+        return next((each for each in self.things if each["metadata"]["name"] == name), None)
 
     def delete(
         self, kind: str, name: str, namespace: str = "", uid: str = "", grace: int | None = None
@@ -161,6 +163,22 @@ def test_a_name_that_a_stranger_has_taken_is_said(
     with pytest.raises(NotStarted) as refused:
         executor.start(plan)
     assert "gc-7-1 is there already" in refused.value.data["reason"]
+
+
+def test_a_volume_that_was_made_for_another_storage_is_not_used_in_silence(
+    server: FewObjects, executor: KubernetesExecutor, plan: StartPlan
+) -> None:
+    """GROUNDCREW_KUBERNETES_STORAGE was changed: programs would write where nobody reads."""
+    former = KubernetesExecutor(executor.api, executor.storage, executor.runtime.folder, "nas01:/export")
+    run = run_of(plan, former.installation, former.storage, former.exported, former.runtime)
+    volumes = list(volumes_of(run))
+    server.refuses = lambda verb, name: (
+        NameTaken(409, "AlreadyExists", "…") if name == "PersistentVolume" else None
+    )
+    server.things = volumes
+    with pytest.raises(NotStarted, match="another place of the storage"):
+        executor.start(plan)
+    assert former.start(plan) is None
 
 
 def test_while_the_storage_is_away_nothing_is_concluded_from_a_marker_that_is_not_there(

@@ -104,6 +104,30 @@ def test_a_worker_that_leaves_while_the_launcher_runs_ends_the_gang() -> None:
     assert judge(found(alive, worker(**deleted_at(20))), (), True) is Seen.GONE
 
 
+def mpi_job(*conditions: str) -> Thing:
+    told = [{"type": each, "status": "True"} for each in conditions]
+    spec = {"mpiReplicaSpecs": {"Worker": {"replicas": 2}}}
+    return {"kind": "MPIJob", "metadata": {"name": "gc-7-1"}, "spec": spec, "status": {"conditions": told}}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "workers", "seen"),
+    [
+        (["Running"], 2, Seen.ALIVE),
+        (["Running"], 1, Seen.GONE),
+        (["Running", "Succeeded"], 0, Seen.ALIVE),
+        (["Failed"], 1, Seen.ALIVE),
+    ],
+)
+def test_a_worker_that_is_no_more_is_missed_until_the_operator_tidies_up(
+    conditions: list[str], workers: int, seen: Seen
+) -> None:
+    """A kubelet may have let it go before anybody looked, and the operator may be away itself."""
+    alive = pod("gc-7-1-launcher-x", labels={names.ROLE: names.LAUNCHER})
+    run = Found(*NUMBERS, 3, mpi_job(*conditions), [alive, *[worker("Running", None)] * workers])
+    assert judge(run, (), True) is seen
+
+
 PULLS = {"name": "run", "image": "lab:1", "state": {"waiting": {"reason": "ImagePullBackOff"}}}
 
 

@@ -1,0 +1,58 @@
+"""What all runs of a workspace share in Kubernetes: what runs inside, and the volumes with their claims."""
+
+import time
+from contextlib import suppress
+
+from worker.executors.contract import NotStarted
+from worker.executors.kubernetes_run import Runtime
+from worker.kube import names
+from worker.kube.api import Api, NameTaken, Thing
+from worker.kube.shapes.run import Run
+from worker.kube.shapes.volumes import volumes_of
+
+ENSURED_SECONDS = 5.0
+"""It is looked after this often: a namespace that was deleted comes back empty, and later."""
+SOURCES = ("local", "nfs")
+
+
+class Shared:
+    """In memory is only when each of them was last seen to be there."""
+
+    def __init__(self, api: Api, runtime: Runtime) -> None:
+        self.api = api
+        self.runtime = runtime
+        self.ensured: dict[str, float] = {}
+
+    def ensure(self, run: Run) -> None:
+        """Raises NoAnswer, Refused, NotStarted."""
+        namespace, now = names.namespace_of(run.workspace), time.monotonic()
+        for thing in (self.runtime.as_object(namespace), *volumes_of(run)):
+            key = f"{thing['kind']}/{namespace}/{thing['metadata']['name']}"
+            if now - self.ensured.get(key, float("-inf")) < ENSURED_SECONDS:
+                continue
+            with suppress(NameTaken):
+                self.api.create(thing)
+            if thing["kind"] == "PersistentVolume":
+                self.check_volume(thing)
+            self.ensured[key] = now
+
+    def check_volume(self, volume: Thing) -> None:
+        """A volume remembers a claim that was deleted, and takes no other of its name until it is made to forget.
+
+        Raises NotStarted where it was made for another storage: what it shows can be changed by nobody.
+        """
+        name = volume["metadata"]["name"]
+        found = self.api.get("PersistentVolume", name)
+        if found is None:
+            return
+        if not is_same_place(volume["spec"], found.get("spec") or {}):
+            raise NotStarted(
+                "start.failed", reason=f"volume {name} was made for another place of the storage"
+            )
+        if (found.get("status") or {}).get("phase") == "Released":
+            forget = {"spec": {"claimRef": {"uid": None, "resourceVersion": None}}}
+            self.api.change("PersistentVolume", name, "", forget)
+
+
+def is_same_place(wanted: Thing, found: Thing) -> bool:
+    return all((wanted.get(kind) or {}).items() <= (found.get(kind) or {}).items() for kind in SOURCES)
