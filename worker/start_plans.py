@@ -64,20 +64,20 @@ def read_start_plan(
     python = str(programs / "python")
     plan = launch.launch_plan(job.launcher, python, folders.runtime, job.units, program_of(job, python))
     gang, by_node = Gang.NONE, units_by_node(attempt)
-    variables = variables_of(attempt, units, folders, programs)
+    variables = variables_of(attempt, units, folders, programs) | read_variables(environment)
+    if resume is not None:
+        variables["GROUNDCREW_RESUME"] = show_checkpoints(folder, resume, view)
     if settings.executor == "kubernetes":
         if gpus:
             # Which ones of the node's they are is the kubelet's choice: all that the pod sees are its own.
             del variables["CUDA_VISIBLE_DEVICES"]
         gang, plan = gang_plan(settings, attempt, plan, folders, python, sorted(variables))
-    if resume is not None:
-        variables["GROUNDCREW_RESUME"] = show_checkpoints(folder, resume, view)
     return StartPlan(
         job=job.id,
         attempt=attempt.number,
         folder=folder,
         argv=plan.command,
-        environment=variables | read_variables(environment),
+        environment=variables,
         ranks=plan.ranks,
         code=view.show(code, "code") if code else None,
         uid=settings.uid_base + job.user_id if WE_ARE_ROOT else None,

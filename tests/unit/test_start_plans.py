@@ -1,12 +1,13 @@
 """What an executor is told of an attempt: the same job as a process and as a container."""
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from cluster.domain.resuming import Resume
-from cluster.domain.states import DatasetKind, TrainingKind, UnitKind
+from cluster.domain.states import DatasetKind, Launcher, TrainingKind, UnitKind
 from cluster.services.context import Cluster
 from cluster.store.jobs import Attempt
 from cluster.store.nodes import Allocation, Node
@@ -25,8 +26,9 @@ def plan_of(
     units: int = 1,
     resume: Resume | None = None,
     kind: UnitKind = UnitKind.GPU,
+    is_gang: bool = False,
 ) -> StartPlan:
-    """A job of own code with a dataset on a node of four GPUs, 16 processors and 64 GiB."""
+    """A job of own code with a dataset on a node of four GPUs, 16 processors and 64 GiB; a gang has one more there."""
     as_environment(cluster)
     node = a_node(cluster, units=4, kind=kind, name="gpu01")
     with cluster.store.write() as session:
@@ -34,13 +36,24 @@ def plan_of(
     workspace = a_workspace(cluster)
     training = a_training(cluster, workspace, kind=TrainingKind.ADVANCED)
     dataset = a_dataset(cluster, workspace, kind=DatasetKind.PATH, path="/data/digits")
-    job = a_job(cluster, training, units=units, dataset_id=dataset.id, command=["train.py"], code_version=1)
+    given = node.units[:units]
+    if is_gang:
+        given = [*given, a_node(cluster, units=1, kind=kind, name="gpu02").units[0]]
+    job = a_job(
+        cluster,
+        training,
+        units=len(given),
+        dataset_id=dataset.id,
+        command=["train.py"],
+        code_version=1,
+        launcher=Launcher.HOROVOD if is_gang else Launcher.PLAIN,
+    )
     attempt = Attempt(
         job_id=job.id,
         number=2,
         node_id=node.id,
         created_at=cluster.clock(),
-        allocations=[Allocation(unit_id=unit.id, begun_at=cluster.clock()) for unit in node.units[:units]],
+        allocations=[Allocation(unit_id=unit.id, begun_at=cluster.clock()) for unit in given],
     )
     add(cluster, attempt)
     images = {"docker_image": "gc-image:1", "kubernetes_image": "registry.example/training@1"}
@@ -136,3 +149,11 @@ def test_a_pod_finds_what_its_image_and_the_cluster_bring(light_cluster: Cluster
 def test_a_pod_on_cpu_slots_hides_every_gpu(light_cluster: Cluster) -> None:
     plan = plan_of(light_cluster, "kubernetes", kind=UnitKind.CPU_SLOT)
     assert plan.environment["CUDA_VISIBLE_DEVICES"] == ""
+
+
+def test_ranks_of_a_gang_are_told_every_variable_also_from_where_to_go_on(light_cluster: Cluster) -> None:
+    resume = Resume(1, "epoch-0004.weights.h5", 4)
+    plan = plan_of(light_cluster, "kubernetes", resume=resume, kind=UnitKind.CPU_SLOT, is_gang=True)
+    assert plan.environment["GROUNDCREW_RESUME"] == "/groundcrew/former/checkpoints"
+    told = {name for word, name in pairwise(plan.argv) if word == "-x"}
+    assert told - {"NCCL_SOCKET_IFNAME=eth0"} == set(plan.environment)
