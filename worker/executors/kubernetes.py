@@ -91,7 +91,7 @@ class KubernetesExecutor:
         except NoAnswer as silence:
             raise Unanswered(silence.code, **silence.data) from silence
         except Refused as refusal:
-            raise NotStarted("start.failed", reason=refusal.message) from refusal
+            raise NotStarted("kubernetes.refused", said=refusal.message) from refusal
         except (OSError, ValueError) as error:
             raise NotStarted("start.failed", reason=str(error)) from error
         started = container_folders.read_started(plan.folder)

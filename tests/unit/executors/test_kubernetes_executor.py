@@ -149,8 +149,9 @@ def test_a_conflict_with_a_quota_is_not_taken_for_an_object_that_is_there(
         if name == "Service"
         else None
     )
-    with pytest.raises(NotStarted, match="object has been modified"):
+    with pytest.raises(NotStarted, match="object has been modified") as refused:
         executor.start(plan)
+    assert refused.value.code == "kubernetes.refused", "no node was asked"
     assert "Job" not in server.made
 
 
