@@ -3,6 +3,7 @@
 Pure judgements over what the API server listed; of a node that is silent nobody knows anything.
 """
 
+import signal
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
@@ -138,7 +139,25 @@ def end_of(
         return replace(truth, stopped=False, executor_exit_code=None)
     if truth.stopped:
         return replace(truth, taken=taken or Taken("interrupted.pod_deleted"))
+    if taken is None and found and has_lost_ranks(found, truth):
+        taken = Taken("interrupted.pod_deleted")
     return replace(truth, taken=taken)
+
+
+def has_lost_ranks(found: Found, truth: ExitTruth) -> bool:
+    """Of an MPIJob whose workers have gone before anybody looked: some ranks never said how they ended.
+
+    They went with their pod; mpirun then ended the others, and none had failed by itself.
+    """
+    told = [rank.signal for rank in truth.ranks if (rank.exit_code, rank.signal) != (None, None)]
+    return len(told) < ranks_of(found) and set(told) == {signal.SIGTERM}
+
+
+def ranks_of(found: Found) -> int:
+    """Of its MPIJob; 0 where it is none."""
+    spec = found.owner["spec"] if found.owner and found.owner.get("kind") == "MPIJob" else {}
+    workers = (spec.get("mpiReplicaSpecs") or {}).get("Worker") or {}
+    return int(spec.get("slotsPerWorker") or 0) * int(workers.get("replicas") or 0)
 
 
 def is_complete(found: Found | None, truth: ExitTruth) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cluster.domain.attempts import Seen
-from cluster.domain.exits import ExitTruth
+from cluster.domain.exits import ExitTruth, RankExit
 from worker.kube import names
 from worker.kube.sight import Found, gather
 from worker.kube.verdicts import end_of, judge, why_awaited
@@ -168,3 +168,34 @@ def test_what_only_looks_like_ours_is_not_ours(change: dict[str, Any]) -> None:
     other = OURS | {"metadata": OURS["metadata"] | change}
     assert gather([other]) == {}
     assert list(gather([OURS, other])) == [NUMBERS]
+
+
+TOLD_TO_GO, FAILED, WELL = (
+    RankExit(2, exit_code=143, signal=15),
+    RankExit(2, exit_code=3),
+    RankExit(2, exit_code=0),
+)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "is_lost"),
+    [
+        ([TOLD_TO_GO, replace(TOLD_TO_GO, rank=3)], True),
+        ([TOLD_TO_GO, RankExit(0), RankExit(1), replace(TOLD_TO_GO, rank=3)], True),
+        ([replace(TOLD_TO_GO, rank=rank) for rank in range(4)], False),
+        ([TOLD_TO_GO, replace(FAILED, rank=3)], False),
+        ([WELL, replace(TOLD_TO_GO, rank=3)], False),
+        ([], False),
+    ],
+)
+def test_ranks_that_never_said_how_they_ended_went_with_a_worker_that_is_gone(
+    ranks: list[RankExit], is_lost: bool
+) -> None:
+    """As seen on three hosts: worker and launcher had gone, and the operator had cleaned up, before the next look."""
+    workers = {"slotsPerWorker": 2, "mpiReplicaSpecs": {"Worker": {"replicas": 2}}}
+    status = {"conditions": [{"type": "Failed", "status": "True"}]}
+    run = replace(found(launcher(205)), owner={"kind": "MPIJob", "spec": workers, "status": status})
+    truth = replace(WENT_BADLY, exit_code=143, signal=15, ranks=tuple(ranks))
+    told = end_of(run, truth, False, NUMBERS)
+    assert told is not None
+    assert (told.taken.code if told.taken else None) == ("interrupted.pod_deleted" if is_lost else None)
