@@ -26,7 +26,7 @@ from cluster.domain.attempts import (
     decide,
     end_of_forestalled,
 )
-from cluster.domain.exits import ExitTruth, parse_use
+from cluster.domain.exits import ExitTruth, Outcome, parse_use
 from cluster.domain.nodes import gravest
 from cluster.domain.resuming import Resume
 from cluster.services import attempts, storage
@@ -168,14 +168,11 @@ class Reconciler:
                 log.info("found running", adopted=adopted)
                 attempts.record_running(self.cluster, held, attempt.attempt_id, sight.handle, adopted)
             case RecordEnd(outcome=outcome):
-                self.clear(attempt, truth)
-                resume = self.find_resume(attempt) if attempt.retries_left else None
-                attempts.record_end(self.cluster, held, attempt.attempt_id, outcome, truth, resume)
-                self.ended += 1
-                log.info("ended", code=outcome.code, exit_code=outcome.exit_code)
+                if self.clear(attempt, truth):
+                    self.record_end(held, attempt, outcome, truth)
             case Interrupt(code=code, data=data):
-                self.clear(attempt, truth)
-                self.interrupt(held, attempt, code, data, truth)
+                if self.clear(attempt, truth):
+                    self.interrupt(held, attempt, code, data, truth)
             case Forestall(cause=cause):
                 self.forestall(held, attempt, cause)
             case Stop(patiently=patiently) if sight.handle is not None:
@@ -219,6 +216,14 @@ class Reconciler:
             attempts.record_running(self.cluster, held, attempt.attempt_id, handle)
             log.info("started", **handle)
 
+    def record_end(
+        self, held: Held, attempt: LivingAttempt, outcome: Outcome, truth: ExitTruth | None
+    ) -> None:
+        resume = self.find_resume(attempt) if attempt.retries_left else None
+        attempts.record_end(self.cluster, held, attempt.attempt_id, outcome, truth, resume)
+        self.ended += 1
+        log.info("ended", code=outcome.code, exit_code=outcome.exit_code)
+
     def interrupt(
         self, held: Held, attempt: LivingAttempt, code: str, data: dict[str, Any], truth: ExitTruth | None
     ) -> None:
@@ -255,13 +260,22 @@ class Reconciler:
             attempts.record_end(self.cluster, held, attempt.attempt_id, outcome)
             self.ended += 1
 
-    def clear(self, attempt: LivingAttempt, truth: ExitTruth | None) -> None:
-        """A shim that was killed could not end its tree: before the units are free, we do."""
-        if truth is None or truth.taken:
+    def clear(self, attempt: LivingAttempt, truth: ExitTruth | None) -> bool:
+        """A shim that was killed could not end its tree: before the units are free, we do.
+
+        False: nobody can tell whether that was done, and the units stay booked until somebody can.
+        """
+        if truth is not None and not truth.taken:
+            return True
+        try:
             for _ in range(50):
                 if self.executor.clear(self.folder_of(attempt)) == 0:
-                    return
+                    break
                 time.sleep(0.02)
+        except CannotTell as silence:
+            log.warning("what is left of it cannot be ended yet", code=silence.code, **silence.data)
+            return False
+        return True
 
     def end_strays(self) -> int | None:
         """Runs that no living attempt stands for: a database that was put back, a fence that was passed.

@@ -173,7 +173,7 @@ class Executor(Protocol):
         ...
 
     def clear(self, folder: Path) -> int:
-        """Ends what a killed shim has left behind; how many processes that were."""
+        """Ends what a killed shim has left behind; how many processes that were. Raises CannotTell."""
         ...
 
     def forget_all_but(self, known: Collection[tuple[int, int]]) -> None:

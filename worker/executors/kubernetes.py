@@ -226,17 +226,13 @@ class KubernetesExecutor:
 
     def clear(self, folder: Path) -> int:
         """What is left of its pods goes: a gang that has lost a member holds no unit any more."""
-        try:
+        with telling():
             look = self.look_at(folder)
             found = look.runs.get(names.numbers_of(folder))
             if found is None or not found.living:
                 return 0
             self.remove(found, grace_seconds=NO_GRACE)
-            return sum(
-                sight.is_running(pod) and sight.node_of(pod) not in look.silent for pod in found.living
-            )
-        except (NoAnswer, Refused):
-            return 0
+        return sum(sight.is_running(pod) and sight.node_of(pod) not in look.silent for pod in found.living)
 
     def remove(self, found: Found, grace_seconds: int | None = None) -> None:
         """Everything of the attempt; pods by themselves, for what an owner leaves is collected some time later."""

@@ -5,16 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.attempts import START_AGAIN_AFTER
+from cluster.domain.attempts import START_AGAIN_AFTER, Seen
+from cluster.domain.exits import ExitTruth, Taken
 from cluster.domain.states import Desired, JobState, TrainingKind
 from cluster.services import storage
 from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
 from cluster.services.leases import Held, hold_lease
-from cluster.store.jobs import Job
+from cluster.store.jobs import Attempt, Job
 from tests.builders import a_job, a_node, a_training, a_workspace
 from tests.integration.scheduler.conftest import as_environment
-from worker.executors.contract import Running
+from worker.executors.contract import CannotTell, Running, Sight
 from worker.executors.process import ProcessExecutor
 from worker.executors.simulated import SimulatedExecutor, World
 from worker.reconciler import Reconciler
@@ -98,3 +99,33 @@ def test_a_start_that_cannot_be_forestalled_keeps_its_units_until_it_can(
     folder.unlink()
     reconciler.reconcile(held)
     assert reconciler.reconcile(held) == 0
+
+
+class Unheard(SimulatedExecutor):
+    """A gang that has lost a member, while nobody answers who could end the rest."""
+
+    answers = False
+
+    def look(self, folder: Path) -> Sight:
+        return Sight(Seen.GONE)
+
+    def read_end(self, folder: Path) -> ExitTruth:
+        return ExitTruth(taken=Taken("interrupted.pod_deleted"))
+
+    def clear(self, folder: Path) -> int:
+        if not self.answers:
+            raise CannotTell("kubernetes.silent", kubeconfig="scheduler.conf")
+        return 0
+
+
+def test_units_are_free_only_once_what_is_left_could_be_ended(
+    light_cluster: Cluster, world: World, job: Job, tmp_path: Path
+) -> None:
+    held, executor = hold(light_cluster, "scheduler"), Unheard(world)
+    reconciler = Reconciler(light_cluster, executor, tmp_path)
+    (attempt,) = place_waiting(light_cluster, held)
+    assert [reconciler.reconcile(held) for _ in range(2)] == [1, 1]
+    executor.answers = True
+    reconciler.reconcile(held)
+    with light_cluster.store.read() as session:
+        assert session.get_one(Attempt, attempt).end_code == "interrupted.pod_deleted"

@@ -125,6 +125,7 @@ def test_rights_that_are_taken_away_end_nothing(
         executor.list_running,
         lambda: executor.read_end(plan.folder),
         lambda: executor.forget_all_but(()),
+        lambda: executor.clear(plan.folder),
     ):
         with pytest.raises(CannotTell) as silence:
             ask()
