@@ -10,6 +10,8 @@ from typing import BinaryIO
 from cluster.domain.errors import GroundcrewError
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+WAY = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+"""Through a folder that one may pass and not list, as the state directory of servers is to everybody but root."""
 # O_NONBLOCK: opening a named pipe without a writer would hold the page forever.
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -42,10 +44,10 @@ def open_component(name: str, flags: int, parent: int | None) -> int:
 @contextmanager
 def open_folder(root: Path, *names: str) -> Iterator[int]:
     """A descriptor of `root/names…`; only `root` itself may be a link (the administrator's choice)."""
-    current = open_component(str(root), FOLDER & ~os.O_NOFOLLOW, None)
+    current = open_component(str(root), (WAY if names else FOLDER) & ~os.O_NOFOLLOW, None)
     try:
-        for name in names:
-            parent, current = current, open_component(name, FOLDER, current)
+        for number, name in enumerate(names, 1):
+            parent, current = current, open_component(name, FOLDER if number == len(names) else WAY, current)
             os.close(parent)
         yield current
     finally:

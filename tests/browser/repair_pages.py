@@ -74,6 +74,7 @@ class RepairPages:
         pill = self.page.locator("#repair-run .pill")
         expect(pill).to_have_text(ANY_VERDICT, timeout=seconds * 1000)
         assert self.page.evaluate("() => window.neverLeft")
+        expect(self.page.locator("#repair-run .log-line").first).to_be_attached()
         return VERDICTS[pill.inner_text().strip()]
 
 

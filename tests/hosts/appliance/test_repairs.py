@@ -24,6 +24,10 @@ door.connect("/run/groundcrew/repair-run.sock")
 door.sendall(sys.argv[1].encode() + b"\\n")
 print(door.recv(65536).decode())"""
 
+KEEP_FROM_STARTING = """folder=/run/systemd/system/groundcrew-agent.service.d; mkdir -p $folder
+printf '[Service]\\nExecStartPre=/bin/false\\n' > $folder/broken.conf
+systemctl daemon-reload; systemctl stop groundcrew-agent"""
+
 BREAKS = [
     Break(
         "restart-api",
@@ -70,8 +74,8 @@ BREAKS = [
     ),
     Break(
         "reboot-node",
-        "agent masked until the master, on which it is, starts anew",
-        "systemctl mask --runtime --now groundcrew-agent",
+        "what lies in /run keeps the agent from starting, on the master, which is started anew",
+        KEEP_FROM_STARTING,
         typed=True,
         is_long=True,
     ),
