@@ -53,7 +53,7 @@ test: python  ## everything that a change must pass
 	@$(BOOTSTRAP) with-test-machine python -m tests.run all
 
 test-all: python  ## that, the long cases, a newcomer on a bare machine, site.yml on hosts; writes docs/measurements
-	@$(BOOTSTRAP) with-test-machine python -m tests.run --whole all hosts servers hosts/kube
+	@$(BOOTSTRAP) with-test-machine python -m tests.run --whole all hosts servers hosts/kube kube-scale
 
 test-hosts: python  ## site.yml on bare systemd hosts (containers; needs root)
 	@$(BOOTSTRAP) with-test-machine python -m tests.run hosts/appliance

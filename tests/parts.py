@@ -44,11 +44,13 @@ SERVERS = Part("servers", ("hosts/appliance",), deal="loadfile", trains=True)
 """Both: what is broken and mended is the host that has installed itself before."""
 KUBE = Part("hosts/kube", ("hosts/kube",), trains=True)
 """Three hosts for all of its files; where the binaries of Kubernetes are not built it says so and passes."""
+SCALE = Part("kube-scale", ("kube_scale",), trains=True)
+"""Thousands of jobs on simulated nodes of Kubernetes."""
 
 
 def find(name: str) -> list[Part]:
     """`all`, one of its parts, or any other folder below tests/."""
     if name == "all":
         return list(ALL)
-    known = (*ALL, KUBE_API, NEWCOMER, HOSTS, REPAIRS, SERVERS, KUBE)
+    known = (*ALL, KUBE_API, NEWCOMER, HOSTS, REPAIRS, SERVERS, KUBE, SCALE)
     return [next((part for part in known if part.name == name), Part(name, (name,)))]

@@ -57,7 +57,7 @@ class City:
     installation: Installation
     cluster: Cluster
     player: Player
-    client: Client
+    token: str
     workspaces: list[Workspace]
     trainings: list[int]
     asked_log: Path
@@ -105,7 +105,6 @@ def a_city(count: int, gpus: int, seconds: float, places: int) -> Iterator[City]
         wait_until(lambda: nodes.capacity(cluster) == count * gpus, 60, "the units of all nodes")
         player = stack.enter_context(Player(server.api, seconds))
         city = furnish(server, installation, cluster, player, folder / "asked.log", places, count * gpus)
-        stack.callback(city.client.close)
         wait_until(lambda: all(map(is_kept(server), city.workspaces)), 120, "the workspaces in Kubernetes")
         yield city
 
@@ -148,8 +147,7 @@ def furnish(
         for each in made
     ]
     _, token = tokens.create_token(cluster, actor, "benchmark", ["write"], 1)
-    client = Client(installation.port, token)
-    return City(server, installation, cluster, player, client, made, submitted, asked)
+    return City(server, installation, cluster, player, token, made, submitted, asked)
 
 
 def is_kept(server: ApiServer):  # type: ignore[no-untyped-def]

@@ -1,0 +1,208 @@
+"""What we cost: submit -> running and starts/s through us, and by kubectl alone with the same Kueue, in turn.
+
+python -m tests.bench.kube_overhead [--turns 5] [--singles 5] [--burst 60]
+
+Both lanes have a queue of their own made of the same objects, and the same simulated nodes. A turn of a lane is some
+jobs one after another, then many at once. Measured from before the request, or before kubectl is called, until the pod
+runs as the API server tells a watch.
+"""
+
+import argparse
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cluster.domain.kube.tenancies import UNIT, Tenancy
+from tests.api_server import ADMINISTRATOR
+from tests.bench.clients import Client
+from tests.bench.house import wait_until
+from tests.bench.kube_city import IMAGE, City, a_city
+from tests.bench.machine import busy_share
+from tests.shelf import find_programs
+from worker.kube import names
+from worker.kube.api import Api, Gone, NoAnswer, Thing
+from worker.kube.kinds import head
+from worker.kube.tenants.keeping import Keeper
+
+GPUS, NODES = 8, 10
+PLAIN = Tenancy(990_001, "plain", GPUS * NODES, True)
+JOB_NAME = "batch.kubernetes.io/job-name"
+PATIENCE = 180.0
+LASTS = 1.0
+"""Seconds that a simulated run takes, in both lanes."""
+
+
+@dataclass
+class Eyes:
+    """When the pod of each Job was first seen running; steady seconds, by the Job's name."""
+
+    api: Api
+    running: dict[str, float] = field(default_factory=dict)
+    is_over: threading.Event = field(default_factory=threading.Event)
+
+    def look(self) -> None:
+        while not self.is_over.is_set():
+            try:
+                since = self.api.list_all("Pod").version
+                for _, pod in self.api.watch("Pod", since, 600):
+                    if self.is_over.is_set():
+                        return
+                    name = (pod["metadata"].get("labels") or {}).get(JOB_NAME)
+                    if name and pod["status"].get("phase") == "Running":
+                        self.running.setdefault(name, time.monotonic())
+            except (Gone, NoAnswer):
+                continue
+
+    def wait(self, wanted: Sequence[str]) -> float:
+        """The moment at which the last of these began to run."""
+        wait_until(lambda: all(name in self.running for name in wanted), PATIENCE, "the pods run", 0.01)
+        return max(self.running[name] for name in wanted)
+
+
+@contextmanager
+def eyes_on(city: City) -> Iterator[Eyes]:
+    eyes = Eyes(Api(city.server.kubeconfig(ADMINISTRATOR)))
+    thread = threading.Thread(target=eyes.look, daemon=True)  # Its watch ends when the API server does.
+    thread.start()
+    time.sleep(1.0)
+    try:
+        yield eyes
+    finally:
+        eyes.is_over.set()
+
+
+Submit = Callable[[int], list[str]]
+"""So many at once; the names of their Jobs."""
+
+
+def by_us(city: City) -> Submit:
+    body = {"training_id": city.trainings[0], "units": 1, "name": "stamp", "command": ["sh", "stamp.sh"]}
+
+    def submit(count: int) -> list[str]:
+        # One connection per call, as a command has: the portal closes those that are still for 15 s.
+        client = Client(city.installation.port, city.token)
+        ids = [client.ask("POST", "/api/v1/jobs", body, 201)["id"] for _ in range(count)]
+        client.close()
+        return [names.name_of(job, 1) for job in ids]
+
+    return submit
+
+
+def by_kubectl(city: City, folder: Path) -> Submit:
+    program = find_programs("kubectl")["kubectl"]
+    words = [str(program), f"--kubeconfig={city.server.kubeconfig(ADMINISTRATOR)}", "create", "-f"]
+    made = iter(range(1_000_000))
+
+    def submit(count: int) -> list[str]:
+        things = [plain_job(f"plain-{next(made)}") for _ in range(count)]
+        file = folder / "jobs.yaml"
+        file.write_text(yaml.safe_dump_all(things))
+        subprocess.run([*words, str(file)], check=True, stdout=subprocess.DEVNULL)
+        return [thing["metadata"]["name"] for thing in things]
+
+    return submit
+
+
+def plain_job(name: str) -> Thing:
+    """As somebody would write it by hand, within `restricted`."""
+    secure = {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"},
+        "runAsNonRoot": True,
+        "runAsUser": 1000,
+    }
+    asked: dict[str, Any] = {"cpu": "4", "memory": "64Gi", UNIT: "1"}
+    container = {"name": "run", "image": IMAGE, "command": ["sh", "stamp.sh"], "securityContext": secure}
+    container["resources"] = {"requests": asked, "limits": asked}
+    pod = {
+        "metadata": {"annotations": {"simulated/seconds": f"{LASTS}s"}},
+        "spec": {"restartPolicy": "Never", "containers": [container]},
+    }
+    about = head("Job", name, names.namespace_of(PLAIN.workspace), {names.QUEUE_LABEL: names.LOCAL_QUEUE})
+    return about | {"spec": {"backoffLimit": 0, "template": pod}}
+
+
+@dataclass
+class Lane:
+    submit: Submit
+    singles: list[float] = field(default_factory=list)
+    rates: list[float] = field(default_factory=list)
+
+    def take_turn(self, eyes: Eyes, singles: int, burst: int, is_quiet: Callable[[], None]) -> None:
+        for _ in range(singles):
+            begun = time.monotonic()
+            self.singles.append(eyes.wait(self.submit(1)) - begun)
+            is_quiet()
+        begun = time.monotonic()
+        self.rates.append(burst / (eyes.wait(self.submit(burst)) - begun))
+        is_quiet()
+
+
+def wait_until_quiet(city: City) -> None:
+    """Nothing of either lane runs or is left, so that nobody pays for the other."""
+    api = city.server.api
+    place = names.namespace_of(PLAIN.workspace)
+
+    def is_quiet() -> bool:
+        for job in api.list_all("Job", namespace=place).things:
+            if (job.get("status") or {}).get("completionTime"):
+                api.delete("Job", job["metadata"]["name"], place)
+        return not any(api.list_all(kind).things for kind in ("Job", "Pod", "Workload"))
+
+    wait_until(is_quiet, PATIENCE, "both lanes are quiet", 0.25)
+
+
+def measure(city: City, folder: Path, turns: int, singles: int, burst: int) -> dict[str, Lane]:
+    Keeper(city.server.api, "plain").keep([PLAIN])
+    lanes = {"Groundcrew": Lane(by_us(city)), "kubectl": Lane(by_kubectl(city, folder))}
+    with eyes_on(city) as eyes:
+        for lane in lanes.values():
+            eyes.wait(lane.submit(1))  # What is made once per workspace is there from then on.
+        wait_until_quiet(city)
+        for turn in range(turns):
+            for name, lane in lanes.items():
+                lane.take_turn(eyes, singles, burst, lambda: wait_until_quiet(city))
+                print(f"turn {turn} {name}: {lane.singles[-singles:]}, {lane.rates[-1]:.1f}/s", flush=True)
+    return lanes
+
+
+def spread(values: Sequence[float], unit: str) -> str:
+    return f"{statistics.median(values):.2f}{unit} [{min(values):.2f} … {max(values):.2f}]"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--singles", type=int, default=5)
+    parser.add_argument("--burst", type=int, default=60)
+    asked = parser.parse_args()
+    busy = busy_share(1.0)
+    with a_city(NODES, GPUS, LASTS, 1) as city:
+        lanes = measure(city, city.server.folder, asked.turns, asked.singles, asked.burst)
+    print(f"{busy:.0%} of the machine in use before")
+    for name, lane in lanes.items():
+        print(f"{name}: submit -> running {spread(lane.singles, ' s')}, {spread(lane.rates, ' starts/s')}")
+    ours, plain = lanes.values()
+    print(
+        f"ours : kubectl, submit -> running {ratio(ours.singles, plain.singles):.2f}, "
+        f"seconds per start {ratio(plain.rates, ours.rates):.2f} (goal 1.2 both)"
+    )
+    return 0
+
+
+def ratio(above: Sequence[float], below: Sequence[float]) -> float:
+    return statistics.median(above) / statistics.median(below)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
