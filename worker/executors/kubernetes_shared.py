@@ -1,6 +1,8 @@
 """What all runs of a workspace share in Kubernetes: what runs inside, and the volumes with their claims."""
 
+import threading
 import time
+from collections import defaultdict
 from contextlib import suppress
 
 from worker.executors.contract import NotStarted
@@ -16,16 +18,25 @@ SOURCES = ("local", "nfs")
 
 
 class Shared:
-    """In memory is only when each of them was last seen to be there."""
+    """In memory is only when each of them was last seen to be there.
+
+    Several starts ask at once: one of a workspace makes what is missing, the others wait for it.
+    """
 
     def __init__(self, api: Api, runtime: Runtime) -> None:
         self.api = api
         self.runtime = runtime
         self.ensured: dict[str, float] = {}
+        self._making: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def ensure(self, run: Run) -> None:
         """Raises NoAnswer, Refused, NotStarted."""
-        namespace, now = names.namespace_of(run.workspace), time.monotonic()
+        namespace = names.namespace_of(run.workspace)
+        with self._making[namespace]:
+            self.make(run, namespace, time.monotonic())
+
+    def make(self, run: Run, namespace: str, now: float) -> None:
+        """What was not looked after for a while."""
         for thing in (self.runtime.as_object(namespace), *volumes_of(run)):
             key = f"{thing['kind']}/{namespace}/{thing['metadata']['name']}"
             if now - self.ensured.get(key, float("-inf")) < ENSURED_SECONDS:

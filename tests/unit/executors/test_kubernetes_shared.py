@@ -1,0 +1,46 @@
+"""What runs of a workspace share is asked for once, also where many begin at the same moment."""
+
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from tests.unit.executors.test_kubernetes_shapes import RUN
+from worker.executors.kubernetes_run import Runtime
+from worker.executors.kubernetes_shared import Shared
+from worker.kube.api import Thing
+
+AT_ONCE = 8
+
+
+class Door:
+    """Answers slowly, as a server far away."""
+
+    def __init__(self) -> None:
+        self.made: Counter[str] = Counter()
+
+    def create(self, thing: Thing) -> Thing:
+        self.made[f"{thing['kind']} {thing['metadata']['name']}"] += 1
+        time.sleep(0.01)
+        return thing
+
+    def get(self, kind: str, name: str) -> None:
+        return None
+
+
+def test_many_starts_at_once_make_it_once(tmp_path: Path) -> None:
+    door, gate = Door(), threading.Barrier(AT_ONCE)
+    api: Any = door
+    shared = Shared(api, Runtime(tmp_path))
+
+    def start(_: int) -> None:
+        gate.wait()
+        shared.ensure(RUN)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(start, range(AT_ONCE)))
+    assert len(door.made) == 5 and set(door.made.values()) == {1}, (
+        "the runtime, and two volumes with their claims"
+    )
