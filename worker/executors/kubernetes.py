@@ -251,7 +251,8 @@ class KubernetesExecutor:
 
     def forget_all_but(self, known: Collection[Numbers]) -> None:
         """Kubernetes itself collects the pods of what is deleted; those without an owner are deleted by us."""
-        last = self._fresh_look()
+        with telling():
+            last = self.last_look()  # Who asks what runs has just looked at everything.
         for numbers, found in last.runs.items():
             if numbers not in known and not is_alive(found, last.silent):
                 # What was made anew meanwhile is looked at again, and keeps nothing else here.

@@ -102,3 +102,11 @@ def test_an_old_pod_of_the_same_name_is_not_the_end_of_the_new_one(
     executor._made[1, 1] = time.monotonic()
     begin(folder)
     assert executor.look(folder).seen is Seen.ALIVE
+
+
+def test_looking_for_strays_and_for_what_is_left_is_one_look(
+    executor: KubernetesExecutor, cluster: Cluster
+) -> None:
+    executor.list_running()
+    executor.forget_all_but(())
+    assert cluster.asked == 4
