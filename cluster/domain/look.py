@@ -99,7 +99,8 @@ class Look:
     def _why_not_now(self, head: Head) -> Reason:
         table = self.table
         share, ready = table.share(head.workspace_id), list(table.ready.values())
-        kind = ready[0].kind
+        # A master that only directs has no units, and so none of any kind.
+        kind = next((node.kind for node in ready if node.total), ready[0].kind)
         if share.free < head.units:
             limit = table.quotas[head.workspace_id].limit
             return QuotaUsed(limit, limit - share.free, head.units, kind)

@@ -193,7 +193,8 @@ def events(seen: Seen) -> Iterator[str]:
     for event in sorted(seen.of("job_events"), key=lambda each: each["id"]):
         by_job[event["job_id"]].append(event)
     for job in seen.of("jobs"):
-        states = [event["state"] for event in by_job[job["id"]]]
+        # From which checkpoint it goes on is said of a job that is starting already.
+        states = [event["state"] for event in by_job[job["id"]] if event["code"] != "job.resumed"]
         for before, after in zip(states, states[1:], strict=False):
             if after not in FOLLOWS.get(before, set()):
                 yield f"the history of job {job['id']} goes from {before} to {after}"

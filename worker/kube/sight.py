@@ -154,7 +154,9 @@ def worker_of_mpi(pod: Thing) -> bool:
 
 
 def failed_by_itself(pod: Thing) -> bool:
-    """Its program ended with a bad exit code while nobody took it away."""
+    """Its program ended with a bad exit code while nobody took it away; a worker's sshd is no program of the job."""
     ended = exit_of(pod)
+    if worker_of_mpi(pod) and (ended or {}).get("reason") != "OOMKilled":
+        return False
     disturbed = is_true(conditions_of(pod).get("DisruptionTarget")) or (pod.get("status") or {}).get("reason")
     return bool(ended and ended.get("exitCode")) and not disturbed and not is_leaving(pod)

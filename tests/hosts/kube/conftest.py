@@ -23,6 +23,7 @@ from tests.hosts.kube.programs import PROGRAMS, bring, build
 
 CALLBACKS = Path(__file__).parent / "callbacks"
 NAME = "gc-kube"
+STORAGE = "storage"
 THREE = ["m", "w1", "w2"]
 ADMINISTRATOR = "kubectl --kubeconfig /etc/kubernetes/admin.conf"
 NO_EVICTIONS = dict.fromkeys(("nodefs.available", "nodefs.inodesFree", "imagefs.available"), "0%")
@@ -98,7 +99,7 @@ def cluster(
         return
     folder = tmp_path_factory.mktemp("bed")
     shares = int(os.environ.get("GROUNDCREW_HOST_SHARES", "0"))
-    shared = folder / "storage"
+    shared = folder / STORAGE
     shared.mkdir()
     with testbed(NAME, image, folder, CACHE, is_alone=True, shares=shares, shared=shared) as bed:
         (bed.folder / "group_vars").symlink_to(ROOT / "inventory" / "group_vars")
@@ -107,6 +108,7 @@ def cluster(
             "groundcrew_kubernetes": True,
             "groundcrew_executor": "kubernetes",
             "storage_kind": "mounted",
+            "portal_node_grace_seconds": 60,
             "groundcrew_bundle": str(bundle),
             "kubernetes_evictions": NO_EVICTIONS,
             "kubernetes_addons_gpu_model": "stand-in",
@@ -121,7 +123,7 @@ def found_again(folder: Path, image: str) -> Testbed:
     name = next(iter(known)).rpartition("-")[0]
     hosts = {full.rpartition("-")[2]: Host(full, about["ansible_host"]) for full, about in known.items()}
     subnet = next(iter(hosts.values())).address.rpartition(".")[0]
-    return Testbed(name, image, folder, CACHE, hosts, subnet)
+    return Testbed(name, image, folder, CACHE, hosts, subnet, shared=folder / STORAGE)
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Which jobs start, which wait and why."""
 
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -22,7 +23,7 @@ from cluster.domain.reasons import (
     QuotaUsed,
     Reason,
 )
-from cluster.domain.states import NodeState
+from cluster.domain.states import NodeState, UnitKind
 from tests.unit.domain.small_clusters import SLOT, minutes, node, place
 
 
@@ -56,6 +57,13 @@ def test_the_fullest_node_on_which_it_fits_is_chosen() -> None:
 def test_the_quota_holds_although_units_are_free() -> None:
     (decision,) = place([Head(1, 1, 2)], [node(1, 4)], {1: Quota(4, 3)})
     assert decision == Waiting(1, QuotaUsed(4, 3, 2, SLOT), Outlook(helps_units=1))
+
+
+def test_units_are_called_as_the_nodes_that_have_any_call_them() -> None:
+    """A master that only directs has none, and nothing is known of their kind."""
+    master = replace(node(1, 0), kind=UnitKind.GPU)
+    (decision,) = place([Head(1, 1, 2)], [master, node(2, 4)], {1: Quota(4, 3)})
+    assert isinstance(decision, Waiting) and decision.reason == QuotaUsed(4, 3, 2, SLOT)
 
 
 def test_a_workspace_without_quota_runs_nothing() -> None:

@@ -199,3 +199,12 @@ def test_ranks_that_never_said_how_they_ended_went_with_a_worker_that_is_gone(
     told = end_of(run, truth, False, NUMBERS)
     assert told is not None
     assert (told.taken.code if told.taken else None) == ("interrupted.pod_deleted" if is_lost else None)
+
+
+def test_a_host_that_is_shut_down_with_a_worker_of_a_gang_is_no_failure_of_the_job() -> None:
+    """As seen when a host with launcher and worker started anew: sshd said 255, and nobody had deleted a pod."""
+    run = found(launcher(143), worker())
+    truth = replace(WENT_BADLY, exit_code=143, signal=15, stopped=True)
+    told = end_of(run, truth, False, NUMBERS)
+    assert told is not None and told.taken is not None
+    assert told.taken.code == "interrupted.pod_deleted"

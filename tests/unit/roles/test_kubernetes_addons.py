@@ -111,3 +111,13 @@ def test_a_host_that_a_run_leaves_out_keeps_its_word_until_it_is_taken_out_of_th
     assert "nvidia_device_plugin" in value_of("kubernetes_addons", "kubernetes_addons_chosen", **known)
     known["groups"] = {"groundcrew": ["w1"]}
     assert value_of("kubernetes_addons", "kubernetes_addons_all", **known) == [PLAIN]
+
+
+@pytest.mark.parametrize("template", ["kueue", "mpi_operator"])
+def test_a_lost_worker_takes_no_operator_along(template: str) -> None:
+    kustomization = yaml.safe_load(render("kubernetes_addons", f"{template}.yaml", **given(PLAIN)))
+    read = [yaml.safe_load(each["patch"]) for each in kustomization["patches"]]
+    (deployment,) = [each for each in read if isinstance(each, dict) and each["kind"] == "Deployment"]
+    pod = deployment["spec"]["template"]["spec"]
+    assert pod["nodeSelector"] == {"node-role.kubernetes.io/control-plane": ""}
+    assert pod["tolerations"][0]["key"] == "node-role.kubernetes.io/control-plane"
