@@ -95,6 +95,15 @@ def goes_on(pilot: Pilot, job: int, codes: Collection[str], words: str, since: f
     assert pilot.violations() == []
 
 
+def test_a_worker_that_starts_anew_takes_the_gang_along_once(pilot: Pilot, job: int) -> None:
+    """Its pods are told to go before it is: whichever is seen first is the cause that is said."""
+    runs(pilot, job)
+    since = time.monotonic()
+    pilot.cluster.bed.restart("w1")
+    causes = ["interrupted.node_rebooted", "interrupted.pod_deleted"]
+    goes_on(pilot, job, causes, "worker started anew under a gang", since)
+
+
 def test_a_pod_deleted_by_hand_is_followed_by_another_attempt(pilot: Pilot, job: int) -> None:
     runs(pilot, job)
     since = time.monotonic()
