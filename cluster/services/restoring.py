@@ -38,8 +38,8 @@ from cluster.store.workspaces import Workspace
 
 LEAP = 1000
 """Numbers that were given out between the backup and the loss are not given out again."""
-NUMBERED = (Job, Sweep, User, Workspace, Dataset, Training, Operation)
-"""They lie in folders by their number."""
+NUMBERED = (Job, Sweep, User, Workspace, Dataset, Training, Operation, RepairRun)
+"""They lie in folders by their number, and on servers whoever asks for a repair may delete no other life's folder."""
 BY_THEMSELVES = (OperationKind.BACKUP, OperationKind.NOTICES)
 """Each backup holds itself as under way, and it did end well; notices are looked for each minute."""
 OPEN = (OperationState.REQUESTED, OperationState.RUNNING)

@@ -27,9 +27,12 @@ def backup(mender: Mender) -> dict[str, Any]:
     """Of the night that the scheduler owes, because it is told that it asked for the one before the last."""
     host = mender.host
     host.wait_until(f"{ask_rows(f'select 1 from {NIGHT}')} | grep 1", 200)
+    host.ask("touch /root/before-the-night")
     yesterday = """{\\"night\\": \\"2020-01-01T00:00:00+00:00\\"}"""
     host.ask(ask_rows(f"update facts set value = '{yesterday}' where name = 'backup_nightly'"))
-    host.wait_until(f'grep -l \'"restored_at": "2\' {BACKUPS}/groundcrew-*.json', 400)
+    # The newest after this one's token was made: a host that stood through the night has others.
+    newest = f"find {BACKUPS} -name 'groundcrew-*.json' -newer /root/before-the-night"
+    host.wait_until(f'grep -l \'"restored_at": "2\' $({newest}) /dev/null', 400)
     name = host.ask(f"ls {BACKUPS} | grep -x 'groundcrew-.*[.]zst' | tail -1")
     told: dict[str, Any] = json.loads(host.ask(f"cat {BACKUPS}/{name}.json"))
     return told
