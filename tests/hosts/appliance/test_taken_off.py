@@ -30,7 +30,7 @@ def test_a_repair_at_work_ends_with_the_installation(mender: Mender, ansible_pro
         taken_off.must_succeed()
     finally:
         host.ask("systemctl stop another-build")
-    assert host.run(f"{AT_WORK}; pgrep -a ansible-playbook").stdout == ""
+    assert host.run(f"{AT_WORK}; pgrep -f '[a]nsible-playbook'").stdout == ""
     assert host.run("systemctl list-units --all --plain --no-legend 'groundcrew-*'").stdout == ""
-    for path in ("/var/lib/groundcrew", "/var/cache/groundcrew", "/opt/groundcrew", "/etc/groundcrew"):
+    for path in ("/var/lib/groundcrew", "/opt/groundcrew", "/etc/groundcrew"):
         assert host.run(f"test -e {path}").returncode != 0, host.run(f"find {path}").stdout
