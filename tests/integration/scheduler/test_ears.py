@@ -3,8 +3,8 @@
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 
 import pytest
 
@@ -30,6 +30,15 @@ def ears(redis_url: str) -> Iterator[Ears]:
     yield ears
 
 
+@contextmanager
+def soon(act: Callable[..., None], *words: object) -> Iterator[None]:
+    """What happens meanwhile has happened by the end: a connection is not taken away from under it."""
+    timer = threading.Timer(0.2, act, words)
+    timer.start()
+    yield
+    timer.join()
+
+
 def waited(ears: Ears, seconds: float, ends: tuple[int, ...] = ()) -> tuple[bool, float]:
     begun = time.monotonic()
     heard = ears.wait(seconds, ends)
@@ -37,8 +46,8 @@ def waited(ears: Ears, seconds: float, ends: tuple[int, ...] = ()) -> tuple[bool
 
 
 def test_a_ring_ends_the_wait_at_once(ears: Ears, bell: RedisBell) -> None:
-    threading.Timer(0.2, bell.ring, ("queue", 1)).start()
-    heard, seconds = waited(ears, LONG)
+    with soon(bell.ring, "queue", 1):
+        heard, seconds = waited(ears, LONG)
     assert heard and seconds < LONG / 2
 
 
@@ -64,8 +73,8 @@ def test_the_end_of_a_process_ends_the_wait_at_once(ears: Ears) -> None:
     handle = {"boot_id": "any", "pid": process.pid, "start_ticks": seen.start_ticks}
     ends = Ends()
     descriptors = tuple(ends.follow([handle]))
-    threading.Timer(0.2, process.stdin.close).start()
-    heard, seconds = waited(ears, LONG, descriptors)
+    with soon(process.stdin.close):
+        heard, seconds = waited(ears, LONG, descriptors)
     assert heard and seconds < LONG / 2
     process.wait()
     assert ends.follow([]) == []
