@@ -3,9 +3,11 @@
 import json
 import shutil
 import sqlite3
+import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import select
@@ -277,6 +279,19 @@ def test_while_somebody_uses_the_database_nothing_is_put_back(lab: Cluster, data
         return  # A file does not know; make restore asks the process manager.
     with pg.connect(make_url(lab.settings.database_url)):
         assert refusal(lab, file) == "restore.in_use"
+
+
+def test_who_was_stopped_a_moment_ago_is_waited_for(
+    lab: Cluster, database_kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if database_kind == "sqlite":
+        return  # Nobody serves a file.
+    file = backed_up(lab)
+    lab.store.close()
+    last = pg.connect(make_url(lab.settings.database_url))
+    leaving = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: last.close())
+    monkeypatch.setattr(pg, "time", leaving)
+    restored(lab, file)
 
 
 def test_on_a_machine_that_has_no_database_yet(lab: Cluster, database_kind: str, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
@@ -36,6 +37,12 @@ PSQL = (
 TABLE, END_OF_ROWS = b"CREATE TABLE ", b"\\.\n"
 PIECE = 1 << 16
 LAST_WORDS = 300
+LEAVES_WITHIN = 3.0
+"""Seconds: the server's end of a connection outlives the client that was stopped by a moment."""
+OTHERS = (
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    " AND backend_type = 'client backend'"
+)
 
 
 class PostgresqlScratch:
@@ -101,14 +108,12 @@ class PostgresqlDatabase:
             return not emptying(connection)
 
     def check_unused(self) -> None:
-        others = (
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            " AND backend_type = 'client backend'"
-        )
+        end = time.monotonic() + LEAVES_WITHIN
         with connect(self.url) as connection:
-            found = connection.execute(others).fetchone()
-        if found and found[0]:
-            raise Refused("file", "restore.in_use", count=found[0])
+            while (found := connection.execute(OTHERS).fetchone()) and found[0]:
+                if time.monotonic() > end:
+                    raise Refused("file", "restore.in_use", count=found[0])
+                time.sleep(0.02)
 
     def take_over(self, scratch: PostgresqlScratch, aside: str) -> Path | None:
         """In one transaction, whose text was written out of the scratch: half of it is never seen.
