@@ -37,6 +37,7 @@ from worker.executors.contract import CannotTell, Executor, Handle, NotStarted, 
 from worker.inside import shim_files
 from worker.resuming import find_again, find_resume
 from worker.start_plans import read_start_plan
+from worker.strays import Strays
 
 log = structlog.get_logger()
 STARTS_AT_ONCE = 8
@@ -69,8 +70,7 @@ class Reconciler:
         self.ended = 0
         """How many attempts have ended under our eyes."""
         self.not_started: dict[int, NotStarted] = {}
-        self.silence: CannotTell | None = None
-        """Why the executor could not say at the last look for strays what runs."""
+        self.strays = Strays(cluster, self.executor)
 
     def reconcile(self, held: Held, renew: Callable[[], object] = lambda: None, requeue: bool = False) -> int:
         """How many attempts live. `renew` is called before each, for starting many takes a while.
@@ -276,27 +276,6 @@ class Reconciler:
             log.warning("what is left of it cannot be ended yet", code=silence.code, **silence.data)
             return False
         return True
-
-    def end_strays(self) -> int | None:
-        """Runs that no living attempt stands for: a database that was put back, a fence that was passed.
-
-        How many there were; None where the executor cannot tell. The runs are listed before the rows: each had
-        its row first, so that one which another scheduler has just started is never taken for a stray.
-        """
-        try:
-            runs = self.executor.list_running()
-            known = {(attempt.job_id, attempt.number) for attempt in attempts.list_living(self.cluster)}
-            strays = [run for run in runs if (run.job, run.attempt) not in known]
-            for run in strays:
-                log.warning("a stray run is ended", job=run.job, attempt=run.attempt)
-                self.executor.force_stop(run.handle)
-            self.executor.forget_all_but(known)
-        except CannotTell as silence:
-            log.warning("the executor does not answer", code=silence.code, **silence.data)
-            self.silence = silence
-            return None
-        self.silence = None
-        return len(strays)
 
 
 def refuse_start(reason: str) -> Handle:

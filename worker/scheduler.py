@@ -240,7 +240,7 @@ class Scheduler:
     def end_strays(self, held: Held) -> None:
         """A lost node that speaks again gets new work only once nothing old is left on it."""
         healed = list_healed(self.cluster)
-        strays, silence = self.reconciler.end_strays(), self.reconciler.silence
+        strays, silence = self.reconciler.strays.end(), self.reconciler.strays.silence
         note_silence(self.cluster, held, silence.code if silence else None, silence.data if silence else {})
         if strays == 0 and healed:
             welcome_back(self.cluster, held, healed)

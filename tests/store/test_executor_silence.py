@@ -58,8 +58,8 @@ def test_the_look_for_strays_says_whether_the_executor_answers(light_cluster: Cl
 
     executor: Any = SimpleNamespace(list_running=list_running, forget_all_but=lambda known: None)
     reconciler = Reconciler(light_cluster, executor, tmp_path)
-    assert reconciler.end_strays() is None
-    assert reconciler.silence and reconciler.silence.data == SAID
-    assert reconciler.end_strays() == 0
-    assert reconciler.silence is None
+    assert reconciler.strays.end() is None
+    assert reconciler.strays.silence and reconciler.strays.silence.data == SAID
+    assert reconciler.strays.end() == 0
+    assert reconciler.strays.silence is None
     reconciler.starters.shutdown()

@@ -61,7 +61,7 @@ def test_what_another_scheduler_has_just_started_is_no_stray(
 ) -> None:
     executor = Overtaken(world)
     executor.cluster, executor.folder = light_cluster, tmp_path
-    assert Reconciler(light_cluster, executor, tmp_path).end_strays() == 0
+    assert Reconciler(light_cluster, executor, tmp_path).strays.end() == 0
     assert [run.job for run in SimulatedExecutor(world).list_running()] == [job.id]
 
 
