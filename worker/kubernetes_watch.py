@@ -5,10 +5,11 @@ turn, under its lease. An API server that is away is no event: nothing is conclu
 """
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 import structlog
@@ -50,26 +51,37 @@ def watch_kubernetes(cluster: Cluster, executor: Executor) -> "KubernetesWatch |
     """None where jobs do not run there."""
     if not isinstance(executor, KubernetesExecutor):
         return None
-    return KubernetesWatch(cluster, executor.api, executor.installation)
+    return KubernetesWatch(cluster, executor.api, lambda: executor.installation)
 
 
 class KubernetesWatch:
     """Safe to kill anywhere: it remembers nothing that is not in the cluster or in the rows."""
 
     def __init__(
-        self, cluster: Cluster, api: Api, installation: str, pause_seconds: float = LOOK_SECONDS
+        self,
+        cluster: Cluster,
+        api: Api,
+        read_installation: Callable[[], str],
+        pause_seconds: float = LOOK_SECONDS,
     ) -> None:
         self.cluster = cluster
         self.pause_seconds = pause_seconds
         self.looked_for: list[Tenancy] = []
         self.looked_at = float("-inf")
         self.api = api  # With the crash points of whoever opened it.
-        self.keeper = Keeper(self.api, installation)
-        self.ours = marks_of(installation)
+        self.read_installation = read_installation
         self.asker = ThreadPoolExecutor(1, "kubernetes")
         self.looking: Future[Seen] | None = None
         self.put_right: dict[Key, tuple[Difference, ...]] = {}
         """At the last look: whoever does the same again and again is told of once."""
+
+    @cached_property
+    def keeper(self) -> Keeper:
+        return Keeper(self.api, self.read_installation())
+
+    @cached_property
+    def ours(self) -> OurMarks:
+        return marks_of(self.read_installation())
 
     def take_turn(self, held: Held) -> None:
         """Writes what the last look has found, and begins the next where one is due or a workspace has changed.

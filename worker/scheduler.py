@@ -284,7 +284,7 @@ def run(settings: Settings) -> None:
     """Until SIGTERM; runs go on without it."""
     cluster = open_cluster(settings)
     runtime = install_runtime(settings.runtime_dir)
-    executor = open_executor(settings, runtime, open_launcher(settings))
+    executor = open_executor(cluster, runtime, open_launcher(settings))
     bell = RedisBell(connect(settings.redis_url))
     ears = Ears(connect(settings.redis_url), TOPICS, bell.origin)
     scheduler = Scheduler(replace(cluster, bell=bell), executor, runtime, ears)

@@ -54,7 +54,14 @@ class KubernetesStage(RealStage):
 
     def open_again(self) -> KubernetesExecutor:
         self.apis.append(Api(self.server.kubeconfig(self.user)))
-        return KubernetesExecutor(self.apis[-1], self.ground / "storage", self.runtime, fresh_seconds=0.1)
+        return self.executor_on(self.apis[-1])
+
+    def mark(self) -> str:
+        """What this stage has made is no other's."""
+        return f"{self.workspace:08x}"
+
+    def executor_on(self, api: Api) -> KubernetesExecutor:
+        return KubernetesExecutor(api, self.mark, self.ground / "storage", self.runtime, fresh_seconds=0.1)
 
     def lose_shim(self, plan: StartPlan, handle: Handle) -> None:
         for pid in first_processes(self.kubelet.container_of(name_of(plan.job, plan.attempt))):
@@ -62,7 +69,7 @@ class KubernetesStage(RealStage):
 
     def silent(self, plan: StartPlan) -> Executor | None:
         self.apis.append(Api(Path("/nonexistent/kubeconfig")))
-        return KubernetesExecutor(self.apis[-1], self.ground / "storage", self.runtime, fresh_seconds=0.1)
+        return self.executor_on(self.apis[-1])
 
     def close(self) -> None:
         """Also of what was made a moment ago, and begins to run while it is looked at."""

@@ -23,12 +23,14 @@ from worker.executors.chosen import open_kubernetes
 from worker.executors.contract import Mount, StartPlan
 import sys
 plan = eval(sys.argv[1])
-open_kubernetes(Path(sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4])).start(plan)
+mark, kubeconfig, *folders = sys.argv[2:]
+open_kubernetes(Path(kubeconfig), lambda: mark, *map(Path, folders)).start(plan)
 """
 
 
 def start_and_die(stage: KubernetesStage, plan: StartPlan, point: str) -> None:
-    words = [repr(plan), str(stage.apis[0].kubeconfig), str(stage.ground / "storage"), str(stage.runtime)]
+    where = stage.apis[0].kubeconfig, stage.ground / "storage", stage.runtime
+    words = [repr(plan), stage.mark(), *map(str, where)]
     dead = subprocess.run(
         [sys.executable, "-c", STARTS, *words],
         env={**os.environ, "GC_CRASH": point, "PYTHONPATH": str(ROOT)},

@@ -43,7 +43,7 @@ def held(lab: Cluster) -> Held:
 
 @pytest.fixture
 def watch(lab: Cluster, server: ApiServer) -> Iterator[KubernetesWatch]:
-    watch = KubernetesWatch(lab, server.api, HERE, pause_seconds=0)
+    watch = KubernetesWatch(lab, server.api, lambda: HERE, pause_seconds=0)
     yield watch
     watch.close()
 
@@ -167,7 +167,7 @@ def test_an_api_server_that_is_away_is_no_event(
 def test_the_rights_that_the_scheduler_is_given_are_enough(
     lab: Cluster, server: ApiServer, with_rights: None, held: Held, speech: Workspace
 ) -> None:
-    watch = KubernetesWatch(lab, Api(server.kubeconfig(SCHEDULER)), HERE, pause_seconds=0)
+    watch = KubernetesWatch(lab, Api(server.kubeconfig(SCHEDULER)), lambda: HERE, pause_seconds=0)
     patch = {"spec": {"hard": {"count/pods": "3"}}}
     try:
         first = look(watch, held)
@@ -184,7 +184,7 @@ def test_the_rights_that_the_scheduler_is_given_are_enough(
 def test_an_account_without_rights_says_so_and_writes_nothing(
     lab: Cluster, server: ApiServer, held: Held, speech: Workspace
 ) -> None:
-    watch = KubernetesWatch(lab, Api(server.kubeconfig(NOBODY)), HERE, pause_seconds=0)
+    watch = KubernetesWatch(lab, Api(server.kubeconfig(NOBODY)), lambda: HERE, pause_seconds=0)
     try:
         standing = look(watch, held)
     finally:
@@ -196,7 +196,7 @@ def test_an_account_without_rights_says_so_and_writes_nothing(
 def test_between_looks_only_a_workspace_that_changes_is_news(
     lab: Cluster, server: ApiServer, held: Held, speech: Workspace
 ) -> None:
-    watch = KubernetesWatch(lab, server.api, HERE, pause_seconds=3600)
+    watch = KubernetesWatch(lab, server.api, lambda: HERE, pause_seconds=3600)
     try:
         watch.take_turn(held)
         assert watch.looking

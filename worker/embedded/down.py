@@ -76,7 +76,8 @@ def stop_trainings(settings: Settings) -> None:
     if not is_current(settings):
         return
     runtime = install_runtime(settings.runtime_dir)
-    left = interrupt_all(open_cluster(settings), open_executor(settings, runtime), runtime)
+    cluster = open_cluster(settings)
+    left = interrupt_all(cluster, open_executor(cluster, runtime), runtime)
     if left:
         complain("{count} trainings did not end; make down again looks at them once more.", count=left)
 

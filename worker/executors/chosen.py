@@ -1,9 +1,12 @@
 """Which executor the installation's settings name."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from cluster.crash_points import around
-from cluster.settings import Settings
+from cluster.services.context import Cluster
+from cluster.services.installation import ensure_installation
 from worker.adapters.engine import Engine
 from worker.executors.contract import Executor
 from worker.executors.docker import DockerExecutor
@@ -14,21 +17,25 @@ from worker.executors.simulated import SimulatedExecutor, World
 from worker.kube.api import ONLY_LOOKS, Api
 
 
-def open_executor(settings: Settings, runtime: Path, launcher: Launcher | None = None) -> Executor:
+def open_executor(cluster: Cluster, runtime: Path, launcher: Launcher | None = None) -> Executor:
     """`runtime` is the installed copy of worker/inside."""
+    settings = cluster.settings
     if settings.executor == "docker":
         engine = Engine(settings.docker_socket)
         return DockerExecutor(engine, settings.storage_dir, settings.docker_gpus, settings.docker_network)
     if settings.executor == "kubernetes" and settings.kubeconfig:
+        installation = partial(ensure_installation, cluster)
         return open_kubernetes(
-            settings.kubeconfig, settings.storage_dir, runtime, settings.kubernetes_storage
+            settings.kubeconfig, installation, settings.storage_dir, runtime, settings.kubernetes_storage
         )
     if settings.executor == "simulated":
         return SimulatedExecutor(World(settings.state_dir / "simulated"))
     return ProcessExecutor(runtime, settings.storage_dir, launcher)
 
 
-def open_kubernetes(kubeconfig: Path, storage: Path, runtime: Path, exported: str = "") -> KubernetesExecutor:
+def open_kubernetes(
+    kubeconfig: Path, installation: Callable[[], str], storage: Path, runtime: Path, exported: str = ""
+) -> KubernetesExecutor:
     """Each request that leaves something in the cluster has a crash point before and after it."""
     api = around(Api(kubeconfig), "kubernetes", besides=ONLY_LOOKS)
-    return KubernetesExecutor(api, storage, runtime, exported)
+    return KubernetesExecutor(api, installation, storage, runtime, exported)

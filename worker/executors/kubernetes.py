@@ -6,12 +6,11 @@ what it takes away is a new attempt of ours. How to end is told by a file beside
 and no kubelet; only who does not listen is deleted.
 """
 
-import hashlib
-import os
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +54,15 @@ Numbers = tuple[int, int]
 
 
 class KubernetesExecutor:
-    """`storage` is the root of all attempt folders, at the same place on every node; `exported` as `server:/folder`."""
+    """`storage` is the root of all attempt folders, at the same place on every node; `exported` as `server:/folder`.
+
+    `read_installation` gives the mark by which our objects are ours.
+    """
 
     def __init__(
         self,
         api: Api,
+        read_installation: Callable[[], str],
         storage: Path,
         runtime: Path,
         exported: str = "",
@@ -70,13 +73,18 @@ class KubernetesExecutor:
         self.exported = exported
         self.runtime = Runtime(runtime)
         self.shared = Shared(api, self.runtime)
-        self.installation = hashlib.sha256(os.fsencode(storage)).hexdigest()[:8]
+        self.read_installation = read_installation
         self._looking = threading.Lock()
         self._last = NOWHERE
         self.fresh_seconds = self._fresh = fresh_seconds
         self._made: dict[Numbers, float] = {}
         self._begun: dict[Numbers, float] = {}
         """When each attempt was made by us, and when its marker was first read; steady seconds."""
+
+    @cached_property
+    def installation(self) -> str:
+        """Asked for when it is first needed: a service starts while its database is away."""
+        return self.read_installation()
 
     def start(self, plan: StartPlan) -> Handle | None:
         """None: its objects are there, and its shim has not begun."""

@@ -36,7 +36,10 @@ class Shared:
             self.make(run, namespace, time.monotonic())
 
     def make(self, run: Run, namespace: str, now: float) -> None:
-        """What was not looked after for a while."""
+        """What was not looked after for a while, in a namespace that is no other installation's."""
+        if now - self.ensured.get(namespace, float("-inf")) >= ENSURED_SECONDS:
+            self.check_namespace(namespace, run.installation)
+            self.ensured[namespace] = now
         for thing in (self.runtime.as_object(namespace), *volumes_of(run)):
             key = f"{thing['kind']}/{namespace}/{thing['metadata']['name']}"
             if now - self.ensured.get(key, float("-inf")) < ENSURED_SECONDS:
@@ -46,6 +49,13 @@ class Shared:
             if thing["kind"] == "PersistentVolume":
                 self.check_volume(thing)
             self.ensured[key] = now
+
+    def check_namespace(self, name: str, installation: str) -> None:
+        """Raises NotStarted: workspaces have numbers, and two installations on one cluster give the same ones."""
+        found = self.api.get("Namespace", name) or {"metadata": {}}
+        owner = (found["metadata"].get("labels") or {}).get(names.INSTALLATION, installation)
+        if owner != installation:
+            raise NotStarted("start.namespace_of_another", namespace=name)
 
     def check_volume(self, volume: Thing) -> None:
         """A volume remembers a claim that was deleted, and takes no other of its name until it is made to forget.

@@ -25,6 +25,9 @@ SENTENCES = {
     "start.failed": "The node could not start it: {reason}.",
     "start.too_slow": "The node did not start it within {seconds:duration}.",
     "start.no_default_image": "The site has no default image yet: site.yml builds it and puts it into the registry.",
+    "start.namespace_of_another": (
+        "The namespace {namespace} belongs to another installation of Groundcrew on the cluster."
+    ),
     "start.no_image": "The image {image} is not on the node.",
     "start.forestalled": "It was stopped before it could start.",
 }

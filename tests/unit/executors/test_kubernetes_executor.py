@@ -24,6 +24,10 @@ WORKSPACE = 3
 USER = os.geteuid() or 65_534, os.getegid() or 65_534
 
 
+def here() -> str:
+    return "here"
+
+
 class FewObjects:
     """An API server that has these, and does with what is asked for as the test says."""
 
@@ -85,7 +89,7 @@ def server() -> FewObjects:
 
 @pytest.fixture
 def executor(server: FewObjects, storage: Path, runtime: Path) -> KubernetesExecutor:
-    return KubernetesExecutor(server, storage, runtime)  # type: ignore[arg-type]
+    return KubernetesExecutor(server, here, storage, runtime)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -171,7 +175,9 @@ def test_a_volume_that_was_made_for_another_storage_is_not_used_in_silence(
     server: FewObjects, executor: KubernetesExecutor, plan: StartPlan
 ) -> None:
     """GROUNDCREW_KUBERNETES_STORAGE was changed: programs would write where nobody reads."""
-    former = KubernetesExecutor(executor.api, executor.storage, executor.runtime.folder, "nas01:/export")
+    former = KubernetesExecutor(
+        executor.api, here, executor.storage, executor.runtime.folder, "nas01:/export"
+    )
     run = run_of(plan, former.installation, former.storage, former.exported, former.runtime)
     volumes = list(volumes_of(run))
     server.refuses = lambda verb, name: (
@@ -181,6 +187,19 @@ def test_a_volume_that_was_made_for_another_storage_is_not_used_in_silence(
     with pytest.raises(NotStarted, match="another place of the storage"):
         executor.start(plan)
     assert former.start(plan) is None
+
+
+def test_nothing_is_started_in_a_namespace_of_another_installation(
+    server: FewObjects, executor: KubernetesExecutor, plan: StartPlan
+) -> None:
+    """Its workspaces have the same numbers, and its quota would count our pods."""
+    namespace = {"name": names.namespace_of(WORKSPACE), "labels": {names.INSTALLATION: "other"}}
+    server.things = [{"kind": "Namespace", "metadata": namespace}]
+    with pytest.raises(NotStarted) as refused:
+        executor.start(plan)
+    assert refused.value.code == "start.namespace_of_another" and not server.made
+    namespace["labels"] = {names.INSTALLATION: here()}
+    assert executor.start(plan) is None
 
 
 def test_while_the_storage_is_away_nothing_is_concluded_from_a_marker_that_is_not_there(

@@ -22,6 +22,10 @@ class Cluster:
     def __init__(self) -> None:
         self.things: list[Thing] = []
         self.asked = 0
+        self.deleted: list[str] = []
+
+    def delete(self, kind: str, name: str, *more: object) -> None:
+        self.deleted.append(name)
 
     def list_all(self, kind: str, labels: str = "", namespace: str = "", fields: str = "") -> Listed:
         self.asked += 1
@@ -53,7 +57,7 @@ def cluster() -> Cluster:
 @pytest.fixture
 def executor(cluster: Cluster, tmp_path: Path) -> KubernetesExecutor:
     api: Any = cluster
-    return KubernetesExecutor(api, tmp_path, tmp_path / "runtime", fresh_seconds=60)
+    return KubernetesExecutor(api, lambda: "here", tmp_path, tmp_path / "runtime", fresh_seconds=60)
 
 
 def folder_of(executor: KubernetesExecutor, job: int) -> Path:
@@ -110,3 +114,17 @@ def test_looking_for_strays_and_for_what_is_left_is_one_look(
     executor.list_running()
     executor.forget_all_but(())
     assert cluster.asked == 4
+
+
+def test_runs_of_another_installation_with_the_same_storage_are_left_alone(
+    executor: KubernetesExecutor, cluster: Cluster
+) -> None:
+    cluster.show(executor, folder_of(executor, 1), "Running")
+    cluster.show(executor, folder_of(executor, 2), "Succeeded")
+    api: Any = cluster
+    other = KubernetesExecutor(api, lambda: "other", executor.storage, executor.runtime.folder)
+    assert len(executor.list_running()) == 1 and other.list_running() == []
+    other.forget_all_but(())
+    assert not cluster.deleted
+    executor.forget_all_but(())
+    assert cluster.deleted, "what is one's own and over is cleared away"

@@ -1,0 +1,55 @@
+"""Each installation has a mark of its own, made once; what was marked before stays its own."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from cluster.domain.kube.standing import Standing
+from cluster.services import installation, kubernetes
+from cluster.services.context import Cluster
+from cluster.services.installation import ensure_installation, former_mark, read_installation
+from cluster.services.leases import hold_lease
+from cluster.store.engine import Store
+from cluster.store.migrate import upgrade
+
+
+def test_a_mark_is_made_once_and_kept(cluster: Cluster) -> None:
+    assert read_installation(cluster) == ""
+    mark = ensure_installation(cluster)
+    assert len(mark) == 8 and int(mark, 16) >= 0
+    assert ensure_installation(cluster) == read_installation(cluster) == mark
+
+
+def test_two_installations_with_the_same_storage_have_two_marks(cluster: Cluster, tmp_path: Path) -> None:
+    """As where two masters of one cluster leave the path as it is by default."""
+    url = f"sqlite:///{tmp_path / 'other.db'}"
+    upgrade(url)
+    other = replace(cluster, store=Store(url))
+    assert ensure_installation(other) != ensure_installation(cluster)
+    other.store.close()
+
+
+def test_an_installation_that_ran_on_kubernetes_before_keeps_what_its_objects_bear(cluster: Cluster) -> None:
+    held = hold_lease(cluster, "scheduler", "me", timedelta(days=30))
+    assert held is not None
+    kubernetes.note_standing(cluster, held, Standing(cluster.clock()))
+    assert ensure_installation(cluster) == former_mark(cluster.settings.storage_dir)
+    kubernetes.forget_standing(cluster, held)
+    assert ensure_installation(cluster) == former_mark(cluster.settings.storage_dir)
+
+
+def test_of_two_schedulers_that_start_at_once_both_have_the_mark_of_one(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faster: list[str] = []
+
+    def made_meanwhile(cluster: Cluster) -> str:
+        """Between the first question and the answer to it another one has made its own."""
+        monkeypatch.undo()
+        faster.append(ensure_installation(cluster))
+        return ""
+
+    monkeypatch.setattr(installation, "read_installation", made_meanwhile)
+    assert ensure_installation(cluster) == faster[0]
