@@ -24,12 +24,12 @@ spec:
 """Two GPUs on every node, behind which no hardware is."""
 
 
-def server(name: str, node: str) -> str:
+def server(name: str, node: str, namespace: str = "default") -> str:
     """A pod on that very node that answers with its name, and a service of the same name."""
     return f"""
 apiVersion: v1
 kind: Pod
-metadata: {{name: {name}, labels: {{app: {name}}}}}
+metadata: {{name: {name}, namespace: {namespace}, labels: {{app: {name}}}}}
 spec:
   nodeName: {node}
   terminationGracePeriodSeconds: 1
@@ -37,7 +37,7 @@ spec:
 ---
 apiVersion: v1
 kind: Service
-metadata: {{name: {name}}}
+metadata: {{name: {name}, namespace: {namespace}}}
 spec: {{selector: {{app: {name}}}, ports: [{{port: 80, targetPort: 8080}}]}}
 """
 

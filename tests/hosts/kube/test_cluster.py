@@ -23,6 +23,7 @@ with cluster.store.read() as session:
     user = session.scalar(select(User).where(User.name == "ops"))
 print(backups.request_backup(cluster, Actor(user.id, user.name, True)).id)
 """
+API_SERVICE = "10.96.0.1"
 CLOSED = {"sshd": 22, "the kubelet": 10250, "etcd": 2379}
 
 
@@ -72,6 +73,29 @@ def test_pods_reach_two_ports_of_the_hosts_and_no_other(servers: Cluster) -> Non
             )
             assert servers.kubectl(f"exec {pod} -- /probe connect {address}:{port}") == "closed", (pod, port)
         assert servers.kubectl(f"exec {pod} -- /probe connect {address}:6443") == "open"
+
+
+def test_pods_of_a_workspace_do_not_reach_the_api_server(servers: Cluster) -> None:
+    """By its address and by that of its service; from the master itself and from a worker node."""
+    space = "gc-workspace-900"
+    servers.kubectl(f"create namespace {space}")
+    for name in ("m", "w1"):
+        servers.apply(server(f"inside-{name}", servers.bed.hosts[name].name, space))
+    for name in ("m", "w1"):
+        pod = f"inside-{name}"
+        servers.wait(f"-n {space} wait --for=condition=Ready pod/{pod} --timeout=5s")
+        for target in (f"{servers.master.address}:6443", f"{API_SERVICE}:443"):
+            asked = f"exec {pod} -- /probe connect {target}"
+            assert servers.kubectl(f"-n {space} {asked}") == "closed", (pod, target)
+            assert servers.kubectl(f"exec {name} -- /probe connect {target}") == "open", (name, target)
+        asked = f"-n {space} exec {pod} -- /probe get {name}.default.svc.cluster.local"
+        servers.wait(f"{asked} | grep -x {name}", 120)
+    servers.bed.hosts["w1"].ask("systemctl restart groundcrew-pod-ports.service")
+    assert (
+        servers.kubectl(f"-n {space} exec inside-w1 -- /probe connect {servers.master.address}:6443")
+        == "closed"
+    ), "also once the rules were loaded anew"
+    servers.kubectl(f"delete namespace {space} --wait=false")
 
 
 def test_the_device_plugin_offers_two_stand_ins_on_each_node_and_takes_a_broken_one_back(

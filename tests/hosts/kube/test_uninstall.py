@@ -12,6 +12,7 @@ UNINSTALL = "ansible/playbooks/uninstall.yml"
 PLACES = (
     *("/etc/kubernetes", "/var/lib/kubelet", "/var/lib/etcd", "/etc/cni/net.d/10-flannel.conflist"),
     *("/etc/groundcrew/kubernetes", "/opt/groundcrew/kubernetes", "/run/flannel", "/var/lib/cni"),
+    *("/run/groundcrew-closed-pods", "/usr/lib/cni/groundcrew-closed-pods"),
     *("/etc/systemd/system/groundcrew-pod-ports.service", "/etc/sysctl.d/61-groundcrew-kubernetes.conf"),
     *("/sys/class/net/cni0", "/sys/class/net/flannel.1"),
 )

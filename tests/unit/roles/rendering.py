@@ -1,6 +1,7 @@
 """Renders a role's templates and variables as Ansible would, with the product's own defaults and sources map."""
 
 import base64
+import hashlib
 import json
 import re
 import shlex
@@ -77,6 +78,7 @@ def environment(kind: type[Environment]) -> Environment:
     made.filters["bool"] = lambda value: str(value).lower() in ("true", "yes", "1")
     made.filters["b64decode"] = lambda value: base64.b64decode(value).decode()
     made.filters["b64encode"] = lambda value: base64.b64encode(value.encode()).decode()
+    made.filters["hash"] = lambda value, kind: hashlib.new(kind, value.encode()).hexdigest()
     made.filters["extract"] = lambda key, container: container[key]
     return made
 

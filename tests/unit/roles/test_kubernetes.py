@@ -93,7 +93,8 @@ def test_what_lies_on_a_node_about_joining_holds_no_token() -> None:
 
 
 def daemon(**more: Any) -> dict[str, Any]:
-    kustomization = yaml.safe_load(render("kubernetes", "flannel.yaml", **given(**more)))
+    given_ = {"kubernetes_closed_pods": "#!/bin/sh\n", **more}
+    kustomization = yaml.safe_load(render("kubernetes", "flannel.yaml", **given(**given_)))
     patches = [yaml.safe_load(each["patch"]) for each in kustomization["patches"]]
     return {each["kind"]: each for each in patches}
 
@@ -103,7 +104,7 @@ def test_pods_speak_over_the_interface_of_the_nodes_address_or_the_one_that_was_
         found = daemon(kubernetes_pod_interface=interface)["DaemonSet"]["spec"]["template"]["spec"]
         (container,) = found["containers"]
         assert wanted in container["args"]
-        assert found["volumes"] == [{"name": "cni-plugin", "hostPath": {"path": "/usr/lib/cni"}}]
+        assert {"name": "cni-plugin", "hostPath": {"path": "/usr/lib/cni"}} in found["volumes"]
 
 
 def test_pods_reach_two_ports_of_every_node() -> None:
