@@ -81,12 +81,31 @@ def is_same(wanted: Any, found: Any) -> bool:
 def removal_of(differences: list[Difference]) -> Thing:
     """A merge patch without what was added; empty where nothing was. What stands in lists is written whole anyway."""
     patch: Thing = {}
-    for difference in differences:
+    for difference in filter(is_removed, differences):
         *way, last = difference.path
-        if difference.wanted is not ABSENT or any(step.isdigit() for step in way) or way[:1] == ["metadata"]:
-            continue
         inner = patch
         for step in way:
             inner = inner.setdefault(step, {})
         inner[last] = None
     return patch
+
+
+def is_removed(difference: Difference) -> bool:
+    """By name, before all that we want is written."""
+    way = difference.path[:-1]
+    is_in_a_list = any(step.isdigit() for step in way)
+    return difference.wanted is ABSENT and not is_in_a_list and way[:1] != ("metadata",)
+
+
+def find_lasting(
+    thing: Thing, differences: list[Difference], removed: Thing | None, written: Thing
+) -> tuple[Difference, ...]:
+    """Those that our own write left as they were: the API server answers each write with what it made of it.
+
+    Nobody else's write lies between question and answer, so that these are defaults, or a webhook's.
+    """
+    after_removal = find_differences(thing, removed) if removed else []
+    after_writing = find_differences(thing, written)
+    return tuple(
+        each for each in differences if each in (after_removal if is_removed(each) else after_writing)
+    )

@@ -1,6 +1,7 @@
 """Keeps the objects of workspaces equal to what they should be: one look at all, one write per difference."""
 
-from collections.abc import Collection, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -9,9 +10,11 @@ from cluster.domain.kube.tenancies import Tenancy
 from worker.kube.api import FIELD_MANAGER, Api, Refused
 from worker.kube.names import INSTALLATION, PART, TENANT
 from worker.kube.tenants.differences import (
+    ABSENT,
     WANTED,
     Difference,
     find_differences,
+    find_lasting,
     is_our_last_word,
     marked,
     removal_of,
@@ -21,6 +24,8 @@ from worker.kube.tenants.objects import KINDS_IN_ORDER, SHARED, Thing, key_of, o
 Key = tuple[str, str, str]
 """Kind, namespace, name."""
 CONFLICT = 409
+AGAIN_SECONDS = 3600.0
+"""Whoever insists on something else than we want may have gone meanwhile."""
 FOREIGN = "it is not ours: another installation's, or made by hand"
 MADE_BY_KUBERNETES = frozenset({"ServiceAccount"})
 """Each namespace has its `default` before we come."""
@@ -36,6 +41,8 @@ class What(StrEnum):
     """The workspace has changed, or what we make of one."""
     PUT_RIGHT = "put_right"
     """Somebody had changed it by hand."""
+    LEFT = "left"
+    """The API server itself puts more into it than we do, a default or a webhook's: that stays, and is told once."""
 
 
 @dataclass(frozen=True)
@@ -75,13 +82,18 @@ class Kept:
 class Keeper:
     """Safe to kill anywhere, and a second one is harmless: what it knows is in the cluster.
 
-    In memory is only what has stood at the last look; forgetting that costs a word in the access log.
+    In memory is only what has stood at the last look, and what no write of ours can change; forgetting that costs
+    a word in a log, and a write.
     """
 
-    def __init__(self, api: Api, installation: str) -> None:
+    def __init__(self, api: Api, installation: str, steady: Callable[[], float] = time.monotonic) -> None:
         self.api = api
         self.installation = installation
         self.stood: set[Key] = set()
+        self.lasting: dict[Key, tuple[Difference, ...]] = {}
+        """What the API server makes otherwise, however often we write: not written again, or seldom."""
+        self.steady = steady
+        self.tried: dict[Key, float] = {}
 
     def keep(self, tenancies: Collection[Tenancy], kept: Kept | None = None) -> Kept:
         """What of these is not as it should be is written; nobody else's objects are touched. Raises NoAnswer.
@@ -119,21 +131,39 @@ class Keeper:
             kept.refusals.append(Refusal(workspace, key, CONFLICT, FOREIGN))
             return False
         differences = find_differences(thing, there) if there else []
-        if there and not differences:
-            self.stood.add(key)
-            return True
-        try:
-            if removal := removal_of(differences):
-                self.api.change(key[0], key[2], key[1], removal)
-            self.api.apply(marked(thing))
-        except Refused as refusal:
-            kept.refusals.append(Refusal(workspace, key, refusal.status, refusal.message))
-            return False
-        what = self.name_change(thing, there)
-        by = tuple(other_hands(there)) if there else ()
-        kept.changes.append(Change(workspace, what, key, tuple(differences), by))
+        overruled = [each for each in differences if each.wanted is not ABSENT]
+        if (
+            not there
+            or any(each not in self.lasting.get(key, ()) for each in differences)
+            or (overruled and self.steady() - self.tried[key] > AGAIN_SECONDS)
+        ):
+            try:
+                self.write(kept, workspace, thing, there, differences)
+            except Refused as refusal:
+                kept.refusals.append(Refusal(workspace, key, refusal.status, refusal.message))
+                return False
+        if told := [each for each in overruled if each in self.lasting[key]]:
+            kept.refusals.append(Refusal(workspace, key, CONFLICT, say_overruled(told)))
         self.stood.add(key)
         return True
+
+    def write(
+        self, kept: Kept, workspace: int, thing: Thing, there: Thing | None, differences: list[Difference]
+    ) -> None:
+        """Raises Refused."""
+        key, removed = key_of(thing), None
+        if removal := removal_of(differences):
+            removed = self.api.change(key[0], key[2], key[1], removal)
+        written = self.api.apply(marked(thing))
+        before, self.tried[key] = self.lasting.get(key, ()), self.steady()
+        lasting = self.lasting[key] = find_lasting(thing, differences, removed, written)
+        changed = tuple(each for each in differences if each not in lasting)
+        if there and not changed:
+            if lasting != before:
+                kept.changes.append(Change(workspace, What.LEFT, key, lasting))
+            return
+        by = tuple(other_hands(there)) if there else ()
+        kept.changes.append(Change(workspace, self.name_change(thing, there), key, changed, by))
 
     def is_foreign(self, there: Thing) -> bool:
         """Of another installation, or made by others under a name that we would give."""
@@ -151,6 +181,11 @@ class Keeper:
 
 def is_going(namespace: Thing | None) -> bool:
     return namespace is not None and bool(namespace["metadata"].get("deletionTimestamp"))
+
+
+def say_overruled(differences: list[Difference]) -> str:
+    told = (f"{' '.join(each.path)} is {each.found}, not {each.wanted}" for each in differences)
+    return f"it is changed while it is written: {'; '.join(told)}"
 
 
 def other_hands(thing: Thing) -> Iterator[str]:

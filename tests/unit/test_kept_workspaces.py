@@ -1,0 +1,164 @@
+"""What an API server or a webhook puts into the objects of workspaces by itself is no hand's work: it is left there."""
+
+import time
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from cluster.domain.kube.tenancies import Tenancy
+from worker.kube.api import Listed, Thing
+from worker.kube.names import namespace_of
+from worker.kube.tenants.keeping import AGAIN_SECONDS, Keeper, Kept, What
+from worker.kube.tenants.objects import key_of
+
+SPEECH = Tenancy(7, "speech", 4, True)
+QUEUE, DENY = ("ClusterQueue", "", namespace_of(7)), ("NetworkPolicy", namespace_of(7), "deny")
+
+
+class Defaulting:
+    """An API server of some later release: it fills in what nobody has set, and a webhook insists on its own."""
+
+    def __init__(self) -> None:
+        self.things: dict[tuple[str, str, str], Thing] = {}
+        self.defaults: dict[tuple[str, str, str], Thing] = {}
+        self.insists: dict[tuple[str, str, str], Thing] = {}
+        self.writes: list[tuple[str, str]] = []
+
+    def list_all(self, kind: str, labels: str = "") -> Listed:
+        return Listed([deepcopy(each) for each in self.things.values() if each["kind"] == kind], "1")
+
+    def get(self, kind: str, name: str, namespace: str = "") -> Thing | None:
+        return deepcopy(self.things.get((kind, namespace, name)))
+
+    def apply(self, thing: Thing) -> Thing:
+        return self.put("apply", key_of(thing), thing)
+
+    def change(self, kind: str, name: str, namespace: str, patch: Thing) -> Thing | None:
+        return self.put("change", (kind, namespace, name), patch)
+
+    def put(self, verb: str, key: tuple[str, str, str], patch: Thing) -> Thing:
+        self.writes.append((verb, key[0]))
+        thing = merge(self.things.get(key, {}), patch)
+        self.things[key] = merge(merge(self.defaults.get(key, {}), thing), self.insists.get(key, {}))
+        return deepcopy(self.things[key])
+
+
+def merge(thing: Any, patch: Any) -> Any:
+    if not isinstance(patch, dict) or not isinstance(thing, dict):
+        return deepcopy(patch)
+    merged = {key: merge(thing.get(key), value) for key, value in patch.items() if value is not None}
+    return {key: value for key, value in thing.items() if key not in patch} | merged
+
+
+@pytest.fixture
+def server() -> Defaulting:
+    return Defaulting()
+
+
+def keeper_of(server: Defaulting) -> Keeper:
+    api: Any = server
+    return Keeper(api, "here")
+
+
+def told(kept: Kept) -> list[tuple[What, str, list[str]]]:
+    return [
+        (change.what, change.key[0], [" ".join(each.path) for each in change.differences])
+        for change in kept.changes
+    ]
+
+
+def test_what_the_server_fills_in_is_told_once_and_never_put_right(server: Defaulting) -> None:
+    server.defaults = {QUEUE: {"spec": {"scope": {"mode": "All"}}}, DENY: {"spec": {"order": 100}}}
+    keeper = keeper_of(server)
+    keeper.keep([SPEECH])
+    again = keeper.keep([SPEECH])
+    assert told(again) == [
+        (What.LEFT, "NetworkPolicy", ["spec order"]),
+        (What.LEFT, "ClusterQueue", ["spec scope"]),
+    ]
+    assert not any(change.is_by_hand for change in again.changes) and not again.refusals
+    server.writes.clear()
+    for _ in range(3):
+        assert keeper.keep([SPEECH]) == Kept()
+    assert not server.writes
+
+
+def test_a_hand_beside_the_servers_own_is_put_right(server: Defaulting) -> None:
+    server.defaults = {DENY: {"spec": {"order": 100}}}
+    keeper = keeper_of(server)
+    keeper.keep([SPEECH])
+    keeper.keep([SPEECH])
+    server.things[DENY]["spec"]["ingress"] = [{}]
+    assert told(keeper.keep([SPEECH])) == [(What.PUT_RIGHT, "NetworkPolicy", ["spec ingress"])]
+    assert "ingress" not in server.things[DENY]["spec"]
+    assert keeper.keep([SPEECH]) == Kept()
+
+
+def test_a_default_that_somebody_changed_is_a_hands_work(server: Defaulting) -> None:
+    server.defaults = {DENY: {"spec": {"order": 100}}}
+    keeper = keeper_of(server)
+    keeper.keep([SPEECH])
+    keeper.keep([SPEECH])
+    server.things[DENY]["spec"]["order"] = 1
+    assert told(keeper.keep([SPEECH])) == [(What.PUT_RIGHT, "NetworkPolicy", ["spec order"])]
+    assert server.things[DENY]["spec"]["order"] == 100
+    keeper.keep([SPEECH])
+    assert keeper.keep([SPEECH]) == Kept()
+
+
+def test_who_is_faster_than_we_are_is_not_taken_for_the_server(server: Defaulting) -> None:
+    """Between our two writes a controller of somebody else's puts back what the first has taken away."""
+    keeper = keeper_of(server)
+    keeper.keep([SPEECH])
+    applies = server.apply
+
+    def opened_meanwhile(thing: Thing) -> Thing:
+        if key_of(thing) == DENY:
+            server.things[DENY]["spec"]["ingress"] = [{}]
+        return applies(thing)
+
+    server.things[DENY]["spec"]["ingress"] = [{}]
+    server.apply = opened_meanwhile  # type: ignore[method-assign]
+    for _ in range(3):
+        assert told(keeper.keep([SPEECH])) == [(What.PUT_RIGHT, "NetworkPolicy", ["spec ingress"])]
+
+
+def test_a_webhook_that_makes_something_else_of_what_we_want_is_named_and_not_fought(
+    server: Defaulting,
+) -> None:
+    server.insists = {QUEUE: {"spec": {"stopPolicy": "Hold"}}}
+    keeper = keeper_of(server)
+    keeper.keep([SPEECH])
+    for _ in range(3):
+        kept = keeper.keep([SPEECH])
+        assert [(each.key, each.message) for each in kept.refusals] == [
+            (QUEUE, "it is changed while it is written: spec stopPolicy is Hold, not None")
+        ]
+    assert server.writes.count(("apply", "ClusterQueue")) == 2
+    server.insists = {}
+    keeper.steady = lambda: time.monotonic() + AGAIN_SECONDS
+    assert told(keeper.keep([SPEECH])) == [(What.PUT_RIGHT, "ClusterQueue", ["spec stopPolicy"])]
+    assert keeper.keep([SPEECH]) == Kept(), "the webhook is gone"
+
+
+def test_what_is_filled_into_lists_is_left_too(server: Defaulting) -> None:
+    server.insists = {
+        ("LimitRange", namespace_of(7), "modest"): {"spec": {"limits": [{"type": "Container"}]}}
+    }
+    keeper = keeper_of(server)
+    keeper.keep([SPEECH])
+    keeper.keep([SPEECH])
+    server.writes.clear()
+    keeper.keep([SPEECH])
+    assert not server.writes
+
+
+def test_a_new_scheduler_learns_it_with_one_write_and_no_word_in_the_access_log(server: Defaulting) -> None:
+    server.defaults = {DENY: {"spec": {"order": 100}}}
+    for _ in range(2):
+        keeper_of(server).keep([SPEECH])
+    server.writes.clear()
+    kept = keeper_of(server).keep([SPEECH])
+    assert [change.what for change in kept.changes] == [What.LEFT]
+    assert server.writes == [("change", "NetworkPolicy"), ("apply", "NetworkPolicy")]
