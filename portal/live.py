@@ -3,10 +3,11 @@
 import json
 import queue
 import re
+import select
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +23,7 @@ from portal.job_files.log import list_streams
 FILES_SECONDS = 0.5
 IDLE_SECONDS = 1.0
 BEAT_SECONDS = 5.0
-"""A written beat is also how the server learns that the tab is gone."""
+"""Where the server has no socket to look at, a written beat is how it learns that the tab is gone."""
 CHECK_SECONDS = 3.0
 RETRY_MS = 2_000
 STREAMS_PER_SESSION = 12
@@ -77,6 +78,7 @@ class Tab:
     job_ids: tuple[int, ...]
     last_id: str = ""
     """The ring that the browser heard last, or where its page was rendered."""
+    is_gone: Callable[[], bool] = lambda: False
 
     def events(self, places: Places) -> Iterator[str]:
         """Text of the stream. Ends when the session does, or when the tab cannot keep up (it comes back)."""
@@ -92,7 +94,7 @@ class Tab:
     def listen(self, listener: Listener, places: Places) -> Iterator[str]:
         watched = [WatchedJob(job_id) for job_id in self.job_ids]
         beat_at = check_at = 0.0
-        while not (listener.is_lost or places.is_closing()):
+        while not (listener.is_lost or places.is_closing() or self.is_gone()):
             now = time.monotonic()
             if now >= check_at:
                 check_at = now + CHECK_SECONDS
@@ -145,6 +147,16 @@ class Tab:
         if size != watch.metrics_size:
             watch.metrics_size = size
             yield event("metrics", {**about, "size": size})
+
+
+def hang_up_of(environ: Mapping[str, Any]) -> Callable[[], bool]:
+    """Whether the browser has closed its end: whoever leafs through pages leaves a stream behind with each."""
+    connection = environ.get("gunicorn.socket")
+    if connection is None:
+        return lambda: False
+    poll = select.poll()
+    poll.register(connection, select.POLLRDHUP)
+    return lambda: bool(poll.poll(0))
 
 
 def collect(listener: Listener, pause: float) -> list[Ring]:

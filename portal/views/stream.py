@@ -12,7 +12,7 @@ from flask_login import current_user
 from cluster.domain.errors import Refused, Unavailable
 from cluster.services import jobs
 from portal.current import current_actor, current_cluster
-from portal.live import Places, Tab
+from portal.live import Places, Tab, hang_up_of
 
 blueprint = Blueprint("stream", __name__)
 
@@ -47,6 +47,7 @@ def stream() -> ResponseReturnValue:
         topics=topics,
         job_ids=tuple(watched),
         last_id=request.headers.get("Last-Event-ID") or request.args.get("since", ""),
+        is_gone=hang_up_of(request.environ),
     )
     if not places.take(tab.token):
         raise Unavailable("stream.too_many")

@@ -1,0 +1,59 @@
+"""A stream whose browser has gone gives its place back at once, and not with the beat that nobody takes."""
+
+import itertools
+import queue
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cluster.services import sessions
+from portal.live import Places, Tab, hang_up_of
+
+LAST_LOOK = 8
+"""At which the portal would be stopped, and every stream ends anyway."""
+
+
+def test_a_closed_end_is_seen_on_the_socket() -> None:
+    ours, theirs = socket.socketpair()
+    is_gone = hang_up_of({"gunicorn.socket": ours})
+    with ours:
+        assert not is_gone()
+        theirs.close()
+        assert is_gone()
+
+
+def test_a_server_that_shows_no_socket_learns_it_by_its_beats() -> None:
+    assert not hang_up_of({})()
+
+
+def test_the_place_of_a_tab_that_is_gone_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "find_session", lambda *_: object())
+    ours, theirs = socket.socketpair()
+    looks = itertools.count()
+    places = Places(is_closing=lambda: next(looks) > LAST_LOOK)
+    doorbell = SimpleNamespace(listen=a_silent_listener)
+    about: Any = {"cluster": None, "actor": None, "doorbell": doorbell}
+    tab = Tab(
+        **about,
+        token="t",
+        topics=frozenset(),
+        job_ids=(),
+        is_gone=hang_up_of({"gunicorn.socket": ours}),
+    )
+    assert places.take("t")
+    heard = tab.events(places)
+    assert "retry" in next(heard) and "beat" in next(heard)
+    theirs.close()
+    with ours:
+        assert list(heard) == []
+    assert next(looks) < LAST_LOOK
+    assert places.taken.total() == 0
+
+
+@contextmanager
+def a_silent_listener() -> Iterator[Any]:
+    yield SimpleNamespace(is_lost=False, waiting=queue.Queue())
