@@ -25,6 +25,7 @@ from tests.conftest import IS_CI
 
 PageIn = Callable[..., Page]
 LOCALES = {"ko": "ko-KR", "en": "en-US"}
+NO_CHROMIUM = "no chromium: apt-get install chromium fonts-noto-cjk"
 # Tests run as root in their containers, where chromium's own sandbox cannot start.
 ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--font-render-hinting=none"]
 
@@ -32,9 +33,19 @@ ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--font
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """One chromium for all tests; skips with the reason where there is none, fails in CI."""
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    path = find_chromium()
     if path is None:
-        (pytest.fail if IS_CI else pytest.skip)("no chromium: apt-get install chromium fonts-noto-cjk")
+        (pytest.fail if IS_CI else pytest.skip)(NO_CHROMIUM)
+    with launched(path) as browser:
+        yield browser
+
+
+def find_chromium() -> str | None:
+    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@contextmanager
+def launched(path: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield browser

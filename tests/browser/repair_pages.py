@@ -21,6 +21,8 @@ VERDICTS = {
 """What the page says, and what the row has."""
 ANY_VERDICT = re.compile(f"^({'|'.join(VERDICTS)})$")
 
+RUN = re.compile(r"/repairs/runs/\d+$")
+
 
 @dataclass
 class RepairPages:
@@ -40,8 +42,12 @@ class RepairPages:
 
         `hosts`: those to choose where the forecast leaves a choice; `is_typed`: the name that the page shows is typed.
         """
-        page = self.page
         self.open_forecast(repair, hosts)
+        return self.run_forecast(reason, is_look_ahead, is_typed)
+
+    def run_forecast(self, reason: str, is_look_ahead: bool = False, is_typed: bool = False) -> int:
+        """The one that is open."""
+        page = self.page
         page.get_by_label(re.compile("^Reason")).fill(reason)
         run = page.get_by_role("button", name="Run it")
         if is_typed:
@@ -50,10 +56,13 @@ class RepairPages:
             page.get_by_label(f"Type the name {name}").fill(name)
         expect(run).to_be_enabled()
         (page.get_by_role("button", name="Only look ahead") if is_look_ahead else run).click()
-        page.wait_for_url(re.compile(r"/repairs/runs/\d+$"))
-        # Whatever comes from now on comes to the page by itself.
-        page.evaluate("() => window.neverLeft = true")
-        return int(page.url.rpartition("/")[2])
+        return self.stay()
+
+    def stay(self) -> int:
+        """On the page of the run: whatever comes from now on comes to it by itself."""
+        self.page.wait_for_url(RUN)
+        self.page.evaluate("() => window.neverLeft = true")
+        return int(self.page.url.rpartition("/")[2])
 
     def open_forecast(self, repair: str, hosts: Sequence[str] = ()) -> None:
         page, address = self.page, f"/repairs/{repair}"
@@ -68,6 +77,11 @@ class RepairPages:
             choice.get_by_role("checkbox").set_checked(choice.inner_text().strip() in hosts)
         choose.click()
         page.wait_for_url(re.compile(rf"{address}\?nodes="))
+
+    def open_forecast_of_failed_nodes(self) -> None:
+        """From the page of a run that ended well on some of its nodes only."""
+        self.page.get_by_role("link", name="Again on the failed nodes only").click()
+        self.page.wait_for_url(re.compile(r"/repairs/[a-z-]+\?nodes="))
 
     def follow(self, seconds: float) -> str:
         """The verdict, when the open page shows it. Nobody loads it anew: the portal may go and come meanwhile."""

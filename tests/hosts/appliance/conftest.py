@@ -19,7 +19,7 @@ from tests.hosts.appliance.playing import COSTS, play
 from tests.hosts.appliance.playing import ROOT as ROOT
 from tests.hosts.appliance.playing import Played as Played
 from tests.hosts.appliance.playing import note as note
-from tests.hosts.appliance.testbed import Testbed, testbed
+from tests.hosts.appliance.testbed import Testbed, found_again, testbed
 
 UNITS_OF_THE_MASTER = (
     "portal",
@@ -79,7 +79,14 @@ def image() -> str:
 def bed(
     image: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Testbed]:
-    """Named after the module, so that several may run side by side."""
+    """Named after the module, so that several may run side by side.
+
+    GROUNDCREW_INSTALLED_BED: the folder of one that was kept and is installed already.
+    """
+    kept = os.environ.get("GROUNDCREW_INSTALLED_BED")
+    if kept:
+        yield found_again(Path(kept), image, CACHE)
+        return
     name = "gc-hosts-" + request.module.__name__.rpartition("test_")[2].replace("_", "-")
     with testbed(name, image, tmp_path_factory.mktemp("bed"), CACHE) as bed:
         (bed.folder / "group_vars").symlink_to(ROOT / "inventory" / "group_vars")

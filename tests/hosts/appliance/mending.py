@@ -124,9 +124,10 @@ class Mender:
         """The runner of repairs is held back until the host is broken, so that it sees the break as its first thing.
 
         `on`: another host than the master, which is broken; `nodes`: those chosen where that is not the one alone.
+        A repair of the master leaves no choice.
         """
         self.host.wait_until(f"{ask_rows(UNDER_WAY)} | grep -x 0", within)
-        names = [host.name for host in nodes or ([on] if on else [])]
+        names = [host.name for host in nodes or [on or self.host]]
         self.host.ask("systemctl stop groundcrew-repair")
         run_id = self.ask(broken, names, is_look_ahead)
         (on or self.host).ask(broken.command)

@@ -17,7 +17,13 @@ KILLED_IN = (
     "agent : Write the unit",
 )
 """In CI the first run is killed after each of these in turn: handlers that were notified are lost with it."""
-SHARED_BY = ("test_one_host", "test_repairs", "test_restored_host", "test_taken_off")
+SHARED_BY = (
+    "test_one_host",
+    "test_repairs",
+    "test_two_administrators",
+    "test_restored_host",
+    "test_taken_off",
+)
 """One worker plays them, in this order: the first administrator is still to come in the first one, and the last one
 leaves nothing."""
 

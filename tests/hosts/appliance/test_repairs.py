@@ -170,7 +170,7 @@ def test_a_front_that_hangs_is_mended_at_the_console_which_tries_the_api_first(m
 @pytest.fixture(scope="module")
 def drained(mender: Mender) -> Iterator[None]:
     """With GPUs that are none, and a node on which nothing starts."""
-    (node,) = mender.call("GET", "nodes")["items"]
+    (node,) = (each for each in mender.call("GET", "nodes")["items"] if each["name"] == mender.host.name)
     mender.host.ask(stand_in_gpu.PREPARE)
     mender.call("POST", f"nodes/{node['id']}/drain", {"reason": "a GPU to be reset"})
     yield

@@ -4,11 +4,12 @@ Installing takes most of the time; GROUNDCREW_INSTALLED_HOST names a host that i
 """
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from tests.hosts.appliance.mending import Mender, ask_rows
+from tests.hosts.appliance.mending import Break, Mender, ask_rows, query
 from tests.hosts.appliance.test_repairs import host as host
 from tests.hosts.appliance.test_repairs import mender as mender
 
@@ -19,6 +20,8 @@ SERVICES = (
     "groundcrew-portal.socket groundcrew-stream.socket groundcrew-scheduler groundcrew-agent groundcrew-repair "
     "groundcrew-worker@general groundcrew-worker@images groundcrew-worker@backups"
 )
+REPAIR = Break("restart-worker-agent", "", "true")
+LAST_RUN = ask_rows("select max(id) from repair_runs")
 NIGHT = "facts where name = 'backup_nightly'"
 
 
@@ -46,29 +49,55 @@ def test_the_scheduler_makes_the_night_and_the_drill_is_green(mender: Mender, ba
     assert mender.host.ask("systemctl show -P CPUWeight groundcrew-worker@backups") == "20"
 
 
+@dataclass(frozen=True)
+class PutBack:
+    """What groundcrew-restore said, and the last repair of the lost day with the moment at which it began."""
+
+    said: str
+    lost_run: int
+    begun: str
+
+
 @pytest.fixture(scope="module")
-def put_back(mender: Mender, backup: dict[str, Any]) -> str:
-    """After a day that is lost: what groundcrew-restore said."""
+def put_back(mender: Mender, backup: dict[str, Any]) -> PutBack:
+    """After a day that is lost."""
     host = mender.host
     mender.call("GET", "nodes")
     host.ask(ask_rows("insert into facts (name, value) values ('lost', '1')"))
+    assert mender.mend(REPAIR).verdict == "verified"
+    lost_run = int(host.ask(LAST_RUN))
+    begun = host.ask(moment_of(lost_run))
     host.ask("systemctl stop 'groundcrew-*'")
     said = host.ask(f"groundcrew-restore {BACKUPS}/{backup['name']}")
     host.ask(f"systemctl start {SERVICES}")
-    return said
+    return PutBack(said, lost_run, begun)
 
 
-def test_yesterday_is_back_and_what_was_there_is_kept(mender: Mender, put_back: str) -> None:
-    assert "The database is as it was on" in put_back and "before-restore-" in put_back
+def moment_of(run: int) -> str:
+    return f"stat -c %y /var/lib/groundcrew/repairs/{run}/started"
+
+
+def test_yesterday_is_back_and_what_was_there_is_kept(mender: Mender, put_back: PutBack) -> None:
+    assert "The database is as it was on" in put_back.said and "before-restore-" in put_back.said
     assert mender.host.ask(ask_rows("select count(*) from facts where name = 'lost'")) == "0"
     mender.host.wait_until("curl -sk https://localhost/health | grep -q ok", 60)
     assert mender.call("GET", "nodes")["items"]
 
 
-def test_the_access_log_verifies_with_a_new_epoch(mender: Mender, put_back: str) -> None:
+def test_the_access_log_verifies_with_a_new_epoch(mender: Mender, put_back: PutBack) -> None:
     assert "as it was sealed" in mender.host.ask("groundcrew-audit verify")
     began = "select count(*) from audit_entries where action = 'audit.epoch' and at > now() - interval '10 minutes'"
     assert mender.host.ask(ask_rows(began)) == "1"
+
+
+def test_repairs_go_on_with_numbers_that_the_lost_day_has_not_used(mender: Mender, put_back: PutBack) -> None:
+    """Whoever asks for a repair may neither write into a folder of the lost day nor delete it."""
+    host = mender.host
+    assert host.ask(query(put_back.lost_run, "count(*)")) == "0"
+    again = mender.mend(REPAIR)
+    assert again.verdict == "verified", (again.checks, again.tasks)
+    assert int(host.ask(LAST_RUN)) > put_back.lost_run
+    assert host.ask(moment_of(put_back.lost_run)) == put_back.begun
 
 
 def test_the_console_opens_with_the_portal_down(mender: Mender) -> None:

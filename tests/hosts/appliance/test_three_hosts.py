@@ -12,7 +12,7 @@ from tests.hosts.appliance.conftest import ROOT, UNITS_OF_THE_MASTER, Played, Ru
 from tests.hosts.appliance.entering import enter
 from tests.hosts.appliance.found import differences, found
 from tests.hosts.appliance.host_image import docker
-from tests.hosts.appliance.mending import Break, Mender, make_token, write_down
+from tests.hosts.appliance.mending import SHOWN_WITHIN, Break, Mender, make_token, write_down
 from tests.hosts.appliance.testbed import Testbed
 
 AUTHORITY = "/etc/groundcrew/agent/authority.pem"
@@ -20,6 +20,9 @@ TOKEN = "/etc/groundcrew/agent/token"
 BEAT = f"curl -sS -o /dev/null -w '%{{http_code}}' --cacert {AUTHORITY}"
 BODY = '{"boot_id": "x", "facts": {}, "units": []}'
 THREE = ["m", "w1", "w2"]
+AGENT_SINCE = "systemctl show -P ActiveEnterTimestampMonotonic groundcrew-agent"
+MENDED_WITHIN = 300
+"""Seconds."""
 STATE_OF_THE_FLIGHT = (
     "sudo -u postgres psql -At groundcrew -c 'select state from jobs order by id desc limit 1'"
 )
@@ -36,6 +39,8 @@ def gpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(bed: Testbed, run_site: RunSite, gpus: Path) -> Played:
+    if bed.hosts:
+        return Played(0, "", 0.0)
     _, one, other = bed.add(*THREE)
     for host in (one, other):
         docker("cp", str(gpus), f"{host.name}:/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1")
@@ -91,8 +96,7 @@ def test_agents_of_two_nodes_are_mended_in_one_run(installed: Played, bed: Testb
     """Chosen in the forecast. The master, whose agent is well, is left alone; each node's end is told by itself."""
     mender = Mender(bed.hosts["m"], make_token(bed.hosts["m"]))
     broken = [bed.hosts["w1"], bed.hosts["w2"]]
-    since = "systemctl show -P ActiveEnterTimestampMonotonic groundcrew-agent"
-    before = bed.hosts["m"].ask(since)
+    before = bed.hosts["m"].ask(AGENT_SINCE)
     for host in broken:
         host.ask("systemctl disable --now groundcrew-agent")
     stopped = Break("restart-worker-agent", "agents of two nodes stopped and disabled", "true", is_long=True)
@@ -103,7 +107,35 @@ def test_agents_of_two_nodes_are_mended_in_one_run(installed: Played, bed: Testb
     assert mended.verdict == "verified", (mended.checks, mended.tasks)
     names = {host.name for host in broken}
     assert all(set(task["hosts"]) == names for task in mended.tasks), mended.tasks
-    assert bed.hosts["m"].ask(since) == before
+    assert bed.hosts["m"].ask(AGENT_SINCE) == before
+
+
+@pytest.mark.long
+def test_what_failed_on_one_of_two_nodes_is_mended_on_that_one_alone(
+    installed: Played, bed: Testbed, browser: Browser
+) -> None:
+    """The page of the run leads there; the node that was mended is left alone."""
+    mender = Mender(bed.hosts["m"], make_token(bed.hosts["m"]))
+    well, closed = bed.hosts["w1"], bed.hosts["w2"]
+    for host in (well, closed):
+        host.ask("systemctl disable --now groundcrew-agent")
+    shut = Break("restart-worker-agent", "", "systemctl stop ssh; pkill -x sshd; true", is_long=True)
+    with pages_of_repairs(browser, mender.url) as pages:
+        clicker = replace(mender, pages=pages)
+        first = clicker.mend(shut, on=closed, nodes=[well, closed])
+        assert (first.verdict, pages.follow(SHOWN_WITHIN)) == ("not_verified", "not_verified")
+        assert first.tasks[0]["hosts"] == {well.name: "changed", closed.name: "unreachable"}, first.tasks
+        closed.ask("systemctl start ssh")
+        before = well.ask(AGENT_SINCE)
+        pages.open_forecast_of_failed_nodes()
+        run_id = pages.run_forecast("on the one that no ssh reached")
+        assert pages.follow(MENDED_WITHIN) == "verified"
+        again = clicker.read(run_id)
+    words = "agents of two nodes stopped, ssh of one of them too: run again on that one alone"
+    write_down(replace(shut, words=words), again)
+    assert again.was_red, again.before
+    assert {name for task in again.tasks for name in task["hosts"]} == {closed.name}, again.tasks
+    assert well.ask(AGENT_SINCE) == before
 
 
 def are_up(bed: Testbed, *names: str) -> None:

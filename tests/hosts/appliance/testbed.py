@@ -240,6 +240,15 @@ class Testbed:
         return path
 
 
+def found_again(folder: Path, image: str, cache: Path) -> Testbed:
+    """One that was kept, by the inventory in its folder."""
+    known = json.loads((folder / "inventory.yml").read_text())["groundcrew"]["children"]["worker"]["hosts"]
+    name = next(iter(known)).rpartition("-")[0]
+    hosts = {full.rpartition("-")[2]: Host(full, about["ansible_host"]) for full, about in known.items()}
+    subnet = next(iter(hosts.values())).address.rpartition(".")[0]
+    return Testbed(name, image, folder, cache, hosts, subnet)
+
+
 def nameserver() -> str:
     for line in Path("/etc/resolv.conf").read_text().splitlines():
         if line.startswith("nameserver "):

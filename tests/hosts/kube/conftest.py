@@ -15,7 +15,7 @@ from tests.hosts.appliance.conftest import ansible_programs as ansible_programs
 from tests.hosts.appliance.conftest import image as image
 from tests.hosts.appliance.conftest import pytest_configure as pytest_configure
 from tests.hosts.appliance.conftest import pytest_terminal_summary as pytest_terminal_summary
-from tests.hosts.appliance.testbed import Host, Testbed, testbed
+from tests.hosts.appliance.testbed import Host, Testbed, found_again, testbed
 from tests.hosts.kube.compiled import NOT_BUILT, is_compiled
 from tests.hosts.kube.egress import Egress, counted
 from tests.hosts.kube.kept_bundle import kept_bundle
@@ -93,7 +93,8 @@ def cluster(
     """Bare hosts; the first test installs them. GROUNDCREW_INSTALLED_CLUSTER: the folder of a testbed that was kept."""
     kept = os.environ.get("GROUNDCREW_INSTALLED_CLUSTER")
     if kept:
-        bed = found_again(Path(kept), image)
+        bed = found_again(Path(kept), image, CACHE)
+        bed.shared = bed.folder / STORAGE
         with counted(bed.network, bed.subnet) as egress:
             yield Cluster(bed, bed.folder / "inventory.yml", egress, ansible_programs)
         return
@@ -116,14 +117,6 @@ def cluster(
         inventory = bed.inventory(["m"], THREE, more, {"m": {"agent_cpu_slots": 0}})
         with counted(bed.network, bed.subnet) as egress:
             yield Cluster(bed, inventory, egress, ansible_programs)
-
-
-def found_again(folder: Path, image: str) -> Testbed:
-    known = json.loads((folder / "inventory.yml").read_text())["groundcrew"]["children"]["worker"]["hosts"]
-    name = next(iter(known)).rpartition("-")[0]
-    hosts = {full.rpartition("-")[2]: Host(full, about["ansible_host"]) for full, about in known.items()}
-    subnet = next(iter(hosts.values())).address.rpartition(".")[0]
-    return Testbed(name, image, folder, CACHE, hosts, subnet, shared=folder / STORAGE)
 
 
 @pytest.fixture(scope="session")
