@@ -4,7 +4,6 @@
 It runs before a pod begins and after it has gone, so that no pod of a workspace ever runs with open ports. What it has
 said stays in one file per address: the rules read those whenever they are loaded anew. A pod of a workspace that
 cannot be closed does not begin; all others begin whatever happens here.
-https://www.cni.dev/docs/spec/
 """
 
 import json
@@ -20,7 +19,6 @@ NFT = ["/usr/sbin/nft"]
 TABLE = "inet groundcrew_pods"
 WORKSPACES = "gc-workspace-"
 """How the namespaces of workspaces begin."""
-VERSIONS = ("0.3.0", "0.3.1", "0.4.0", "1.0.0")
 CANNOT_CLOSE = 100
 
 
@@ -33,7 +31,7 @@ def main() -> int:
     told = json.load(sys.stdin)
     verb, container = os.environ.get("CNI_COMMAND", ""), os.environ.get("CNI_CONTAINERID", "")
     if verb == "VERSION":
-        say({"cniVersion": VERSIONS[-1], "supportedVersions": VERSIONS})
+        say({"cniVersion": told["cniVersion"], "supportedVersions": [told["cniVersion"]]})
     elif verb == "ADD":
         try:
             add(told["prevResult"], container, namespace_of(os.environ.get("CNI_ARGS", "")))
