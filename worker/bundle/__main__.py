@@ -4,6 +4,7 @@ import argparse
 import platform
 import sys
 import tomllib
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from worker.bundle.manifest import Manifest, parse_manifest
 from worker.bundle.registry import ALIASES
 from worker.bundle.sources import CHECKOUT, read_sources
 from worker.bundle.workshop import CollectingFailed, Workshop
+from worker.embedded.packages import TO_BUILD_IMAGES, ensure_packages
 from worker.embedded.places import find_places
 from worker.embedded.say import complain, say
 
@@ -73,16 +75,17 @@ def mirror(text: str) -> tuple[str, str]:
 
 
 def run_download(chosen: argparse.Namespace) -> int:
-    shop, folder = new_workshop(), chosen.folder.absolute()
-    fetcher = Fetcher(dict(chosen.instead))
+    product, folder = product_version(), chosen.folder.absolute()
+    shop, fetcher = new_workshop(chosen.only), Fetcher(dict(chosen.instead))
     now = datetime.now(UTC)
-    download(folder, read_sources(), shop, product_version(), now, fetcher, chosen.only, chosen.vendors)
+    download(folder, read_sources(), shop, product, now, fetcher, chosen.only, chosen.vendors)
     return sum_up(folder, shop)
 
 
 def run_build(chosen: argparse.Namespace) -> int:
-    shop, folder = new_workshop(), chosen.folder.absolute()
-    build(folder, read_sources(), shop, product_version(), datetime.now(UTC), chosen.only)
+    product, folder = product_version(), chosen.folder.absolute()
+    shop = new_workshop(chosen.only)
+    build(folder, read_sources(), shop, product, datetime.now(UTC), chosen.only)
     return sum_up(folder, shop)
 
 
@@ -132,13 +135,18 @@ def sizes(manifest: Manifest) -> dict[str, object]:
     return {"version": manifest.version, "count": len(manifest.files), "size": size}
 
 
-def new_workshop() -> Workshop:
-    """Programs, packages and wheels are those of the machine that collects. Raises CollectingFailed."""
+def new_workshop(parts: Sequence[str]) -> Workshop:
+    """Programs, packages and wheels are those of the machine that collects. Raises CollectingFailed.
+
+    What the last part needs of the system is there before the first: an hour may lie between them.
+    """
     if platform.machine() != "x86_64":
         raise CollectingFailed(
             f"A bundle is for x86_64 and made on such a machine; this one is {platform.machine()}."
         )
     cache = find_places().cache
+    if "default-image" in parts:
+        ensure_packages(TO_BUILD_IMAGES, cache / "log" / "install.log")
     return Workshop(cache / "bundle", cache / "log" / "bundle.log")
 
 

@@ -20,6 +20,7 @@ from worker.bundle.registry import parse_reference
 from worker.bundle.sources import read_sources
 from worker.bundle.wheels import choose_pinned
 from worker.bundle.workshop import CollectingFailed, Workshop
+from worker.embedded.packages import Need
 
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 OLD = {"files/a_1.yaml": "old"}
@@ -160,9 +161,18 @@ def test_a_modules_own_files_are_held_to_the_pinned_sums_too(tmp_path: Path) -> 
 def test_a_folder_that_cannot_be_made_is_said_in_words(
     tmp_path: Path, shop: Workshop, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "new_workshop", lambda: shop)
+    monkeypatch.setattr(command, "new_workshop", lambda parts: shop)
     assert command.main(["build", "/proc/bundle", "--only", "wheels"]) == 1
     assert "/proc/bundle.building" in capsys.readouterr().err
+
+
+def test_the_tools_of_the_last_part_are_installed_before_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed: list[Need] = []
+    monkeypatch.setattr(command, "ensure_packages", lambda needs, log: installed.extend(needs))
+    command.new_workshop(["wheels"])
+    assert installed == []
+    command.new_workshop(["wheels", "default-image"])
+    assert {"mmdebstrap", "iproute2"} == {package for need in installed for package in need.packages}
 
 
 def test_a_machine_of_another_kind_makes_no_bundle_that_none_could_use(
