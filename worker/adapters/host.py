@@ -12,6 +12,7 @@ from cluster.services.disks import disk_of
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 INFINIBAND = Path("/sys/class/infiniband")
+NETWORK = Path("/sys/class/net")
 
 
 def read_name() -> str:
@@ -44,7 +45,7 @@ def read_system() -> str:
 
 
 def read_interfaces() -> list[dict[str, Any]]:
-    """Those with an address, the loopback apart; speed in Mbit/s, 0 where the card does not tell."""
+    """Those with an address, without the loopback and the ends of containers; Mbit/s, 0 where the card does not tell."""
     states = psutil.net_if_stats()
     found = []
     for name, addresses in sorted(psutil.net_if_addrs().items()):
@@ -54,7 +55,7 @@ def read_interfaces() -> list[dict[str, Any]]:
             if each.family in (socket.AF_INET, socket.AF_INET6)
         ]
         state = states.get(name)
-        if name != "lo" and own:
+        if name != "lo" and own and not leads_into_a_container(name):
             found.append(
                 {
                     "name": name,
@@ -67,10 +68,15 @@ def read_interfaces() -> list[dict[str, Any]]:
     return found
 
 
+def leads_into_a_container(name: str, network: Path = NETWORK) -> bool:
+    """A port of a bridge behind which there is no card: one per container or pod of this machine."""
+    return (network / name / "brport").exists() and not (network / name / "device").exists()
+
+
 def kind_of(name: str) -> str:
     """`infiniband` by the kernel's ARPHRD type 32, else `ethernet`."""
     try:
-        return "infiniband" if Path(f"/sys/class/net/{name}/type").read_text().strip() == "32" else "ethernet"
+        return "infiniband" if (NETWORK / name / "type").read_text().strip() == "32" else "ethernet"
     except OSError:
         return "ethernet"
 

@@ -1,0 +1,24 @@
+"""The interfaces of a node are its cards and bridges; the ends of containers are not among them."""
+
+from pathlib import Path
+
+import pytest
+
+from worker.adapters.host import leads_into_a_container
+
+
+@pytest.mark.parametrize(
+    ("has", "expected"),
+    [
+        ((), False),  # A bridge itself, a tunnel.
+        (("device",), False),
+        (("brport",), True),
+        (("brport", "device"), False),  # A card that a site has put into a bridge.
+    ],
+)
+def test_a_port_of_a_bridge_without_a_card_leads_into_a_container(
+    tmp_path: Path, has: tuple[str, ...], expected: bool
+) -> None:
+    for name in has:
+        (tmp_path / "veth1" / name).mkdir(parents=True)
+    assert leads_into_a_container("veth1", tmp_path) is expected
