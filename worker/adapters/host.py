@@ -45,7 +45,7 @@ def read_system() -> str:
 
 
 def read_interfaces() -> list[dict[str, Any]]:
-    """Those with an address, without the loopback and the ends of containers; Mbit/s, 0 where the card does not tell."""
+    """Those with an address, but no loopback and no ends of containers; Mbit/s, 0 where the card does not tell."""
     states = psutil.net_if_stats()
     found = []
     for name, addresses in sorted(psutil.net_if_addrs().items()):
