@@ -62,11 +62,12 @@ def advice_of(match: Match | None) -> Advice | None:
     if match is None:
         return None
     entry = None
-    if current_actor().is_administrator and match.sign.repair:
-        entry = read_catalogue(current_cluster()).get(match.sign.repair)
+    if current_actor().is_administrator and match.sign.repairs:
+        offered = read_catalogue(current_cluster())
+        entry = next((offered[name] for name in match.sign.repairs if name in offered), None)
     return Advice(
         cause=match.sign.cause.in_language(language()),
         line=match.line,
-        href=url_for("repairs.forecast", repair=match.sign.repair) if entry else "",
+        href=url_for("repairs.forecast", repair=entry.repair.name) if entry else "",
         repair=entry.repair.title.in_language(language()) if entry else "",
     )

@@ -42,6 +42,8 @@ log = structlog.get_logger()
 HEARS_WITHIN = 10.0
 """Seconds that whoever connects has for saying what it wants."""
 ROOT = 0
+UPKEEP = "/usr/local/sbin/groundcrew-upkeep"
+"""On the master: the application's own commands, as the role portal has written it."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ def play_of(place: Place, wanted: Wanted) -> Play:
         playbook, variables = "look.yml", look_variables(wanted.repair.checks, port)
     else:
         playbook = f"repair/{name}.yml"
-        variables = {"repair_folder": str(folder), "repair_run": wanted.number}
+        variables = {"repair_command": UPKEEP, "repair_folder": str(folder), "repair_run": wanted.number}
     return Play(
         folder=folder,
         playbook=place.tree / "playbooks" / playbook,

@@ -1,11 +1,13 @@
-"""What the repairs of the embedded set ask of the application: ``python -m worker upkeep SETTINGS COMMAND``.
+"""What repairs ask of the application: ``python -m worker upkeep SETTINGS COMMAND``.
 
 Each command answers with one line of JSON in which `changed` says whether it did anything, or with a sentence on
-stderr and exit code 1. `SETTINGS` is the installation's own file: nothing secret travels through Ansible.
+stderr and exit code 1. `SETTINGS` is the file of the embedded set, or - where they are in the environment, as
+groundcrew-upkeep has them on servers: nothing secret travels through Ansible.
 """
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,7 @@ from worker.embedded.settings_file import read_settings
 from worker.wiring import open_cluster
 
 Answer = dict[str, Any]
+FROM_ENVIRONMENT = Path("-")
 
 
 def verify_audit(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
@@ -64,7 +67,7 @@ def prove_backup(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
 
 
 def restart_services(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
-    """One after the other, so that the one that this run hangs on is the last."""
+    """Of the embedded set, one after the other, so that the one that this run hangs on is the last."""
     supervisor = Supervisor(places_of(cluster))
     for name in chosen.names:
         supervisor.restart(name)
@@ -111,7 +114,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("names", nargs="*")
     chosen = parser.parse_args(arguments)
-    cluster = open_cluster(Settings.from_environment(read_settings(chosen.settings)))
+    told = os.environ if chosen.settings == FROM_ENVIRONMENT else read_settings(chosen.settings)
+    cluster = open_cluster(Settings.from_environment(told))
     try:
         sys.stdout.write(json.dumps(COMMANDS[chosen.command](cluster, chosen)) + "\n")
     except GroundcrewError as error:

@@ -14,13 +14,13 @@ KEYS = frozenset({"name", "pattern", "codes", "cause", "repair"})
 
 @dataclass(frozen=True)
 class Sign:
-    """`repair` is a name of the catalogue, empty where none helps; without a pattern only codes fit."""
+    """`repairs` are names of the catalogue, the first that is offered here helps; without a pattern only codes fit."""
 
     name: str
     cause: Said
     pattern: re.Pattern[str] | None = None
     codes: frozenset[str] = frozenset()
-    repair: str = ""
+    repairs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,13 @@ def parse_sign(value: Any) -> Sign:
         cause=parse_said(value["cause"]),
         pattern=re.compile(value["pattern"]) if value.get("pattern") else None,
         codes=frozenset(map(str, value.get("codes", ()))),
-        repair=str(value.get("repair", "")),
+        repairs=parse_repairs(value.get("repair", [])),
     )
+
+
+def parse_repairs(value: str | list[str]) -> tuple[str, ...]:
+    """One name, or several where each kind of installation has its own."""
+    return (value,) if isinstance(value, str) else tuple(map(str, value))
 
 
 def match_signs(signs: Collection[Sign], code: str, lines: Iterable[str]) -> Match | None:

@@ -40,7 +40,8 @@ from cluster.services.repair_targets import (
     read_under_way,
     running_jobs,
 )
-from cluster.services.spare_files import Leftover, list_leftovers
+from cluster.services.spare import Leftover
+from cluster.services.spare_files import list_leftovers
 from cluster.store.audit import write_entry
 from cluster.store.jobs import Job
 from cluster.store.nodes import Node

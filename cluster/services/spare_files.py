@@ -1,20 +1,20 @@
 """What lies on the disk and is of no use any more: listed with its reason before anything is deleted.
 
-Only our own state directory is looked at, and nothing there that a row still names.
+Only our own folders are looked at, and nothing there that a row still names.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from cluster.crash_points import outside
 from cluster.domain.errors import NotFound
 from cluster.services.context import Cluster
 from cluster.services.put_aside import ASIDE
+from cluster.services.spare import Leftover, delete, modified
+from cluster.services.spare_versions import old_versions
 from cluster.store.operations import Operation
 from cluster.store.repairs import RepairRun
 
@@ -23,21 +23,12 @@ COPIES_KEPT = 2
 LOG_AFTER = timedelta(days=90)
 
 
-@dataclass(frozen=True)
-class Leftover:
-    """`code` says why it may go; `size` in bytes."""
-
-    path: Path
-    size: int
-    code: str
-
-
 def list_leftovers(cluster: Cluster) -> list[Leftover]:
     """Largest first; reads the disk, changes nothing."""
     now = cluster.clock()
     with cluster.store.read() as session:
         named = named_ids(session)
-    found = [*old_copies(cluster), *old_logs(cluster, now, named)]
+    found = [*old_copies(cluster), *old_logs(cluster, now, named), *old_versions(cluster)]
     return sorted(found, key=lambda leftover: (-leftover.size, str(leftover.path)))
 
 
@@ -66,10 +57,6 @@ def old_logs(cluster: Cluster, now: datetime, still: set[int]) -> Iterator[Lefto
             yield Leftover(path, path.stat().st_size, "leftover.log")
 
 
-def modified(path: Path) -> float:
-    return path.stat(follow_symlinks=False).st_mtime
-
-
 def delete_leftovers(cluster: Cluster, run_id: int) -> list[Leftover]:
     """Deletes what the run's forecast listed and what is still of no use; returns it. Raises NotFound."""
     with cluster.store.read() as session:
@@ -79,6 +66,5 @@ def delete_leftovers(cluster: Cluster, run_id: int) -> list[Leftover]:
     listed = {path for path, _ in run.listed}
     gone = [leftover for leftover in list_leftovers(cluster) if str(leftover.path) in listed]
     for leftover in gone:
-        with outside("leftovers.delete"):
-            leftover.path.unlink(missing_ok=True)
+        delete(leftover.path)
     return gone

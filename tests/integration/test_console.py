@@ -19,6 +19,7 @@ from cluster.services.users import read_link
 from cluster.settings import Settings
 from cluster.store.repairs import RepairRun
 from tests.builders import a_node, actor_of, an_administrator
+from tests.console_menu import choose, leave
 from tests.integration.executors.conftest import until
 from tests.integration.terminal import Terminal, a_terminal
 from tests.ports import free_port
@@ -128,19 +129,6 @@ def house(migrated_file: Path) -> Iterator[House]:
 def opened(house: House, locale: str = "C.UTF-8") -> Iterator[Terminal]:
     with a_terminal([sys.executable, "-m", "worker", "console"], house.environment(locale)) as terminal:
         yield terminal
-
-
-def choose(console: Terminal, title: str) -> str:
-    """By the number that stands before it in the menu, which is returned."""
-    menu = console.expect("Number, or a letter:")
-    (number,) = [line.split()[0] for line in menu.splitlines() if line[6:].startswith(title)]
-    console.type(number)
-    return menu
-
-
-def leave(console: Terminal) -> None:
-    console.type("q")
-    assert console.process.wait(60) == 0
 
 
 @pytest.mark.long

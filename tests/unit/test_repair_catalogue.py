@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.domain.repairs import CatalogueBroken, Installation
+from cluster.domain.repair_requests import OF_SERVERS
+from cluster.domain.repairs import ON_HOSTS, CatalogueBroken, CheckKind, Installation
 from cluster.services.context import Cluster
 from cluster.services.repair_catalogue import (
     Entry,
@@ -45,26 +46,47 @@ def test_each_repair_is_verified(entry: Entry) -> None:
     assert entry.repair.checks
 
 
-def test_each_command_of_a_playbook_exists(entry: Entry) -> None:
-    if Installation.EMBEDDED not in entry.repair.installations:
-        return
+def test_each_command_of_the_application_exists(entry: Entry) -> None:
     text = (ANSIBLE / "playbooks" / "repair" / f"{entry.repair.name}.yml").read_text()
     for play in yaml.safe_load(text):
         for task in play["tasks"]:
-            asked = task["ansible.builtin.command"]["argv"]
-            command, *words = asked[3:] if asked[:3] == ["nice", "-n", "10"] else asked
-            assert command == "{{ repair_command }}"
+            called = task.get("ansible.builtin.command")
+            asked = called["argv"] if isinstance(called, dict) and "argv" in called else []
+            command, *words = asked[3:] if asked[:3] == ["nice", "-n", "10"] else asked or [""]
+            if command != "{{ repair_command }}":
+                assert Installation.EMBEDDED not in entry.repair.installations
+                continue
             assert words[0] in COMMANDS
             assert {word.strip("{} ") for word in words if "{{" in word} <= VARIABLES
 
 
-def test_a_playbook_for_servers_touches_its_targets_alone_and_takes_no_word_of_a_person(entry: Entry) -> None:
+@pytest.mark.parametrize(
+    "name", ["back-up-now", "verify-backup", "verify-access-log", "free-disk-space", "clear-stuck-operations"]
+)
+def test_servers_offer_the_application_s_own_remedies(light_cluster: Cluster, name: str) -> None:
+    servers = replace(light_cluster, settings=replace(light_cluster.settings, launcher="systemd"))
+    assert find_entry(servers, name).repair.checks
+
+
+def test_nothing_that_one_process_manager_alone_knows_is_asked_on_servers(entry: Entry) -> None:
+    if OF_SERVERS & entry.repair.installations:
+        assert CheckKind.SERVICES_RUNNING not in {check.kind for check in entry.repair.checks}
     if Installation.EMBEDDED in entry.repair.installations:
-        return
+        assert not {check.kind for check in entry.repair.checks} & {*ON_HOSTS}
+
+
+def test_a_playbook_touches_its_targets_alone_and_takes_no_word_of_a_person(entry: Entry) -> None:
     text = (ANSIBLE / "playbooks" / "repair" / f"{entry.repair.name}.yml").read_text()
-    assert {play["hosts"] for play in yaml.safe_load(text)} == {"targets"}
+    if OF_SERVERS & entry.repair.installations:
+        assert {play["hosts"] for play in yaml.safe_load(text)} == {"targets"}
     own = set(re.findall(r"(?:register:|vars:\n\s+) *(repair_[a-z]+)", text))
-    assert set(re.findall(r"{{ *\(*([a-z_]+)", text)) <= {"item", "groups", "inventory_hostname", *own}
+    assert set(re.findall(r"{{ *\(*([a-z_]+)", text)) <= {
+        "item",
+        "groups",
+        "inventory_hostname",
+        *VARIABLES,
+        *own,
+    }
 
 
 def test_a_cluster_is_mended_where_there_is_one(light_cluster: Cluster, entry: Entry) -> None:

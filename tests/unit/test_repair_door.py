@@ -18,7 +18,7 @@ from structlog.testing import capture_logs
 from cluster.domain.repair_requests import Wanted
 from tests.conftest import ANSIBLE
 from worker.adapters.door import read_line, write_line
-from worker.repair_door import Place, answer, read_repairs
+from worker.repair_door import UPKEEP, Place, answer, read_repairs
 
 OWN = os.getuid()
 INVENTORY = """all:
@@ -87,7 +87,7 @@ def say(place: Place, words: Any) -> dict[str, Any]:
     [
         ({"repair": "../look"}, "repair.refused_name", {"name": "../look"}),
         ({"repair": "/tmp/evil.yml"}, "repair.refused_name", {"name": "/tmp/evil.yml"}),
-        ({"repair": "free-disk-space"}, "repair.refused_name", {"name": "free-disk-space"}),
+        ({"repair": "restart-portal"}, "repair.refused_name", {"name": "restart-portal"}),
         ({"repair": ["restart-front"]}, "repair.refused_name", {"name": "['restart-front']"}),
         ({"hosts": ["gpu03"]}, "repair.refused_hosts", {"names": ["gpu03"]}),
         ({"hosts": ["localhost"]}, "repair.refused_hosts", {"names": ["localhost"]}),
@@ -215,6 +215,7 @@ def test_a_repair_of_the_catalogue_runs_as_it_was_installed(place: Place) -> Non
     assert (folder / "words").read_text().split()[:2] == ["-I", "-B"]
     inventory = (folder / "inventory" / "hosts.yml").read_text()
     assert '"gpu01":' in inventory and "ansible_connection" not in inventory
+    assert f'repair_command: !unsafe "{UPKEEP}"' in inventory
 
 
 def test_a_look_asks_what_the_catalogue_says_and_nothing_else(place: Place) -> None:

@@ -28,7 +28,7 @@ def test_each_pattern_has_a_sample(light_cluster: Cluster) -> None:
 
 def test_each_repair_and_each_code_exists(light_cluster: Cluster) -> None:
     for sign in read_signs(light_cluster):
-        assert not sign.repair or (ANSIBLE / "repairs" / f"{sign.repair}.yml").exists(), sign
+        assert all((ANSIBLE / "repairs" / f"{name}.yml").exists() for name in sign.repairs), sign
         assert sign.codes <= set(SENTENCES), sign.codes - set(SENTENCES)
 
 

@@ -149,5 +149,6 @@ def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     except OSError:
         unfinished.unlink()
         raise
-    unfinished.chmod(0o600)
+    # Counts and sums, no row of anybody: who watches repairs may read them where it may not read the backup.
+    unfinished.chmod(0o640)
     unfinished.rename(path)

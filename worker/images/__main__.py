@@ -24,6 +24,7 @@ from worker.images import site as site_images
 from worker.images.build import build
 from worker.images.description import VARIANTS, Variant, archive_path, read_variant
 from worker.images.pruning import prune
+from worker.images.python import wheels_folders
 from worker.images.record import read_record
 from worker.images.registry import RegistryFailed
 from worker.images.site import SETTINGS, Site, read_site
@@ -97,10 +98,12 @@ def complain(failure: Exception) -> int:
 
 
 def ensure(site: Site) -> Answer:
-    """Old archives go when what the site needs is there, so that a cache does not grow with each release."""
+    """What is old goes when what the site needs is there, so that a cache does not grow with each release."""
     report = Lines(sys.stderr)
     is_built = site_images.ensure_archives(site, report)
-    gone = prune(site.cache, [archive for archive, _ in site_images.archives(site)], report)
+    # Of all variants, for what is built by hand lies here too.
+    wheels = wheels_folders(map(read_variant, VARIANTS), read_machine(PYTHON), site.cache)
+    gone = prune(site.cache, [archive for archive, _ in site_images.archives(site)], wheels, report)
     return {"changed": is_built or bool(gone), "deleted": [path.name for path in gone]}
 
 

@@ -2,8 +2,10 @@
 
 import os
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from worker.environments.commands import PATH, Commands
 from worker.environments.description import Description
@@ -42,6 +44,15 @@ def open_wheelhouse(variant: Variant, machine: Machine, cache: Path, folder: Pat
     shutil.copy(variant.environment.source, folder / variant.environment.source.name)
     description = replace(variant.environment, folder=folder)
     return Wheelhouse(description, Wheels(wheels_path(description, machine, cache)))
+
+
+def wheels_folders(variants: Iterable[Variant], machine: Machine, cache: Path) -> set[Path]:
+    """Where the packages of these variants lie, or would."""
+    with TemporaryDirectory() as place:
+        return {
+            open_wheelhouse(variant, machine, cache, Path(place, variant.name)).wheels.path
+            for variant in variants
+        }
 
 
 def ensure_wheels(house: Wheelhouse, known: Path, commands: Commands, progress: Progress) -> None:

@@ -21,6 +21,9 @@ SHARED_BY = (
     "test_one_host",
     "test_repairs",
     "test_two_administrators",
+    "test_own_remedies",
+    "test_console_of_servers",
+    "test_copies_elsewhere",
     "test_restored_host",
     "test_taken_off",
 )

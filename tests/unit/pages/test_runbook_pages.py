@@ -1,5 +1,7 @@
 """What the runbook knows stands on the page of what failed, with the way to the repair for who may ask for it."""
 
+from dataclasses import replace
+
 from cluster.domain.states import OperationKind, OperationState, Queue
 from cluster.store.operations import Operation
 from tests.builders import add
@@ -22,6 +24,9 @@ def test_a_failed_operation_shows_the_cause_and_leads_to_the_repair(lab: Lab) ->
     address = f"/operations/{operation.id}"
     page = lab.browser(lab.administrator).get(address).text
     assert "Known problem" in page and 'href="/repairs/restart-task-workers"' in page
+    on_servers = replace(lab.cluster, settings=replace(lab.cluster.settings, launcher="systemd"))
+    lab.app.extensions["cluster"] = on_servers
+    assert 'href="/repairs/clear-stuck-operations"' in lab.browser(lab.administrator).get(address).text
     theirs = lab.browser(lab.manager, "ko").get(address).text
     assert "알려진 문제" in theirs and "/repairs/" not in theirs
 

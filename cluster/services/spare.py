@@ -1,0 +1,48 @@
+"""One thing on the disk that is of no use any more: how large it is, and how it goes."""
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from cluster.crash_points import outside
+
+GONE = ".gone"
+"""Ends the name of a folder that is being deleted: killed in between, what is left is taken for nothing whole."""
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """`code` says why it may go; `size` in bytes, of a folder with all that is in it."""
+
+    path: Path
+    size: int
+    code: str
+
+
+def size_of(path: Path) -> int:
+    """What goes away meanwhile counts nothing."""
+    if path.is_symlink() or not path.is_dir():
+        return size_of_file(path)
+    return sum(size_of_file(Path(folder, name)) for folder, _, names in os.walk(path) for name in names)
+
+
+def size_of_file(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def modified(path: Path) -> float:
+    return path.stat(follow_symlinks=False).st_mtime
+
+
+def delete(path: Path) -> None:
+    """Follows no link, neither here nor below: folders of services may be deleted by root."""
+    with outside("leftovers.delete"):
+        if path.is_symlink() or not path.is_dir():
+            path.unlink(missing_ok=True)
+            return
+        going = path if path.suffix == GONE else path.rename(path.with_name(f"{path.name}{GONE}"))
+        shutil.rmtree(going)
