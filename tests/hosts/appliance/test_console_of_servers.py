@@ -42,7 +42,7 @@ DOWN = [
         "systemctl stop groundcrew-portal.socket groundcrew-portal.service",
         "Portal    answers with error 502",
         "Restart the API",
-        "] groundcrew-portal",
+        "] running: groundcrew-portal.service",
     ),
     Down(
         "redis",

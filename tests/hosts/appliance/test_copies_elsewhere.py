@@ -28,8 +28,9 @@ echo "127.0.0.1 $(cut -d ' ' -f 1-2 /etc/ssh/ssh_host_ed25519_key.pub)" > {KNOWN
 cp /etc/groundcrew/groundcrew.env /root/kept.env
 sed -i 's|^GROUNDCREW_BACKUP_COPY=.*|GROUNDCREW_BACKUP_COPY=nas@127.0.0.1:{THERE}|' /etc/groundcrew/groundcrew.env
 systemctl restart groundcrew-worker@backups"""
-REMOVE = f"""cp /root/kept.env /etc/groundcrew/groundcrew.env; systemctl restart groundcrew-worker@backups
-rm -rf {KEY} {KEY}.pub {KNOWN} /etc/ssh/ssh_config.d/backup.conf {THERE}; userdel --remove nas; true"""
+REMOVE = f"""mv /root/kept.env /etc/groundcrew/groundcrew.env; systemctl restart groundcrew-worker@backups
+rm -rf {KEY} {KEY}.pub {KNOWN} /root/known /etc/ssh/ssh_config.d/backup.conf {THERE}
+loginctl terminate-user nas; while pgrep --uid nas > /dev/null; do sleep 0.1; done; userdel --remove nas; ! id nas"""
 BACK_UP = """
 from sqlalchemy import select
 from cluster.domain.people import Actor
@@ -42,6 +43,15 @@ with cluster.store.read() as session:
     user = session.scalar(select(User).where(User.name == "ops"))
 print(request_backup(cluster, Actor(user.id, user.name, True)).id)
 """
+MADE_YESTERDAY = f"""python3 - <<'END'
+import datetime, json, pathlib
+path = pathlib.Path("{BACKUPS}/{{name}}.json")
+told = json.loads(path.read_text())
+told["made_at"] = str(datetime.datetime.fromisoformat(told["made_at"]) - datetime.timedelta(days=1))
+path.write_text(json.dumps(told))
+END
+"""
+"""Of two backups of one day the older one goes, copied or not."""
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +98,6 @@ def test_a_machine_that_is_not_who_it_was_gets_nothing_until_somebody_has_looked
     manifest = refused["manifest"]
     assert manifest["restored_at"] and not manifest["copied_at"], manifest
     assert host.run(f"test -e {THERE}/{manifest['name']}").returncode != 0
-    host.ask(f"mv /root/known {KNOWN}")
+    host.ask(f"mv /root/known {KNOWN}; {MADE_YESTERDAY.format(name=manifest['name'])}")
     assert back_up(copying)["state"] == "finished"
     assert host.ask(f"sha256sum < {THERE}/{manifest['name']}").split()[0] == manifest["sha256"]
