@@ -41,6 +41,8 @@ from worker.strays import Strays
 
 log = structlog.get_logger()
 STARTS_AT_ONCE = 8
+CLEARINGS, CLEARING_SECONDS = 5, 0.02
+"""What was killed is mostly gone by then; else it is looked after once at each look."""
 
 
 class Reconciler:
@@ -70,6 +72,8 @@ class Reconciler:
         self.ended = 0
         """How many attempts have ended under our eyes."""
         self.not_started: dict[int, NotStarted] = {}
+        self.uncleared: set[int] = set()
+        """Attempts of which something still runs, whatever was done about it."""
         self.strays = Strays(cluster, self.executor)
 
     def reconcile(self, held: Held, renew: Callable[[], object] = lambda: None, requeue: bool = False) -> int:
@@ -83,6 +87,7 @@ class Reconciler:
         self.asked_to_stop = {key: self.asked_to_stop[key] for key in ids if key in self.asked_to_stop}
         self.handles = {}
         self.not_started = {key: self.not_started[key] for key in ids if key in self.not_started}
+        self.uncleared &= set(ids)
         self.go_through(held, living, renew, requeue)
         return len(living)
 
@@ -263,19 +268,24 @@ class Reconciler:
     def clear(self, attempt: LivingAttempt, truth: ExitTruth | None) -> bool:
         """A shim that was killed could not end its tree: before the units are free, we do.
 
-        False: nobody can tell whether that was done, and the units stay booked until somebody can.
+        False: something of it still runs, or nobody can tell, and the units stay booked until the next look.
         """
         if truth is not None and not truth.taken:
             return True
         try:
-            for _ in range(50):
-                if self.executor.clear(self.folder_of(attempt)) == 0:
-                    break
-                time.sleep(0.02)
+            for _ in range(CLEARINGS):
+                if (left := self.executor.clear(self.folder_of(attempt))) == 0:
+                    self.uncleared.discard(attempt.attempt_id)
+                    return True
+                if attempt.attempt_id in self.uncleared:
+                    return False  # A kubelet takes its time, or the kernel: nobody else waits for that here.
+                time.sleep(CLEARING_SECONDS)
         except CannotTell as silence:
             log.warning("what is left of it cannot be ended yet", code=silence.code, **silence.data)
             return False
-        return True
+        log.warning("what is left of it does not end: its units stay booked", left=left)
+        self.uncleared.add(attempt.attempt_id)
+        return False
 
 
 def refuse_start(reason: str) -> Handle:

@@ -182,12 +182,14 @@ class DockerExecutor:
 
     def clear(self, folder: Path) -> int:
         """A container ends with its init, so there is nothing but a container that still runs."""
-        with suppress(EngineSilent):
+        try:
             found = self.engine.inspect(self.name_of(folder))
-            if found is not None and found["State"]["Status"] in LIVING:
-                self.engine.signal(found["Id"], "SIGKILL")
-                return 1
-        return 0
+            if found is None or found["State"]["Status"] not in LIVING:
+                return 0
+            self.engine.signal(found["Id"], "SIGKILL")
+        except EngineSilent as silence:
+            raise CannotTell(silence.code, **silence.data) from silence
+        return 1
 
     def forget_all_but(self, known: Collection[tuple[int, int]]) -> None:
         label = f"groundcrew.installation={self.installation}"

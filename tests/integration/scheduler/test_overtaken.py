@@ -18,7 +18,7 @@ from tests.integration.scheduler.conftest import as_environment
 from worker.executors.contract import CannotTell, Running, Sight
 from worker.executors.process import ProcessExecutor
 from worker.executors.simulated import SimulatedExecutor, World
-from worker.reconciler import Reconciler
+from worker.reconciler import CLEARINGS, Reconciler
 
 
 @pytest.fixture
@@ -102,9 +102,9 @@ def test_a_start_that_cannot_be_forestalled_keeps_its_units_until_it_can(
 
 
 class Unheard(SimulatedExecutor):
-    """A gang that has lost a member, while nobody answers who could end the rest."""
+    """A gang that has lost a member, while nobody answers who could end the rest; then that takes its time."""
 
-    answers = False
+    answers, left, cleared = False, 0, 0
 
     def look(self, folder: Path) -> Sight:
         return Sight(Seen.GONE)
@@ -115,7 +115,8 @@ class Unheard(SimulatedExecutor):
     def clear(self, folder: Path) -> int:
         if not self.answers:
             raise CannotTell("kubernetes.silent", kubeconfig="scheduler.conf")
-        return 0
+        self.cleared += 1
+        return self.left
 
 
 def test_units_are_free_only_once_what_is_left_could_be_ended(
@@ -125,7 +126,13 @@ def test_units_are_free_only_once_what_is_left_could_be_ended(
     reconciler = Reconciler(light_cluster, executor, tmp_path)
     (attempt,) = place_waiting(light_cluster, held)
     assert [reconciler.reconcile(held) for _ in range(2)] == [1, 1]
-    executor.answers = True
+    executor.answers, executor.left = True, 1
+    for asked in (CLEARINGS, CLEARINGS + 1, CLEARINGS + 2):
+        reconciler.reconcile(held)
+        with light_cluster.store.read() as session:
+            assert session.get_one(Attempt, attempt).end_code is None, "a pod of it still runs"
+        assert executor.cleared == asked, "who does not end is waited for once, not at each look"
+    executor.left = 0
     reconciler.reconcile(held)
     with light_cluster.store.read() as session:
         assert session.get_one(Attempt, attempt).end_code == "interrupted.pod_deleted"
