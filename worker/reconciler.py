@@ -270,14 +270,13 @@ class Reconciler:
 
         False: something of it still runs, or nobody can tell, and the units stay booked until the next look.
         """
-        if truth is not None and not truth.taken:
-            return True
+        has_ended = truth is not None and not truth.taken
         try:
             for _ in range(CLEARINGS):
-                if (left := self.executor.clear(self.folder_of(attempt))) == 0:
+                if (left := self.executor.clear(self.folder_of(attempt), has_ended)) == 0:
                     self.uncleared.discard(attempt.attempt_id)
                     return True
-                if attempt.attempt_id in self.uncleared:
+                if has_ended or attempt.attempt_id in self.uncleared:
                     return False  # A kubelet takes its time, or the kernel: nobody else waits for that here.
                 time.sleep(CLEARING_SECONDS)
         except CannotTell as silence:

@@ -105,12 +105,16 @@ def mpi(server: ApiServer, kubelet: Kubelet) -> Iterator[None]:
 def test_an_mpi_job_begins_once_its_workers_are_ready_and_ends_with_its_launcher(
     stage: KubernetesStage,
 ) -> None:
-    plan = shell(stage, "echo ready; sleep 1", "mpi")
+    plan = shell(stage, 'echo ready; until test -e "$GROUNDCREW_OUT/go"; do sleep 0.1; done', "mpi")
+    stage.kubelet.starts = False
     assert stage.executor.start(plan) is None
+    until(stage, lambda: len(pods_of(stage, plan)) == 2, what="its workers")
     assert stage.executor.look(plan.folder).seen is Seen.AWAITED
+    stage.kubelet.starts = True
     wait_for(stage, plan, 0, b"ready")
     born = {pod["metadata"]["name"].split("-")[3]: pod for pod in pods_of(stage, plan)}
     assert set(born) == {"launcher", "worker"}
+    (plan.out / "go").touch()
     truth = end_of(stage, plan)
     assert outcome(truth).state is JobState.FINISHED and truth.taken is None
     until(stage, lambda: len(pods_of(stage, plan)) == 1, what="that the operator cleans up")

@@ -172,8 +172,11 @@ class Executor(Protocol):
         """Ends the whole tree now."""
         ...
 
-    def clear(self, folder: Path) -> int:
-        """Ends what a killed shim has left behind; how many processes that were. Raises CannotTell."""
+    def clear(self, folder: Path, has_ended: bool = False) -> int:
+        """Ends what a killed shim has left behind; how many processes that were. Raises CannotTell.
+
+        `has_ended`: the shim has said how it ended, and with it its own tree; members elsewhere may still run.
+        """
         ...
 
     def forget_all_but(self, known: Collection[tuple[int, int]]) -> None:

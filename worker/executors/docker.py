@@ -180,8 +180,10 @@ class DockerExecutor:
                 time.sleep(PAUSE_SECONDS)
             self.engine.signal(handle["container"], "SIGKILL")
 
-    def clear(self, folder: Path) -> int:
+    def clear(self, folder: Path, has_ended: bool = False) -> int:
         """A container ends with its init, so there is nothing but a container that still runs."""
+        if has_ended:
+            return 0
         try:
             found = self.engine.inspect(self.name_of(folder))
             if found is None or found["State"]["Status"] not in LIVING:

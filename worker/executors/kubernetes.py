@@ -8,8 +8,8 @@ and no kubelet; only who does not listen is deleted.
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from typing import Any
 from cluster.domain.attempts import Seen
 from cluster.domain.exits import ExitTruth, parse_exit
 from worker.executors import container_folders
-from worker.executors.contract import CannotTell, Handle, NotStarted, Running, Sight, StartPlan, Unanswered
+from worker.executors.contract import Handle, NotStarted, Running, Sight, StartPlan, Unanswered
+from worker.executors.kubernetes_asking import STOP, Numbers, forget_old, say, telling
 from worker.executors.kubernetes_handles import handle_of, has_begun, is_folder, read_begun
 from worker.executors.kubernetes_run import Runtime, gang_of, passwd_of, run_of, user_of
 from worker.executors.kubernetes_shared import Shared
@@ -31,6 +32,7 @@ from worker.kube.verdicts import (
     end_of,
     has_failed,
     has_service,
+    has_succeeded,
     is_alive,
     is_final,
     judge,
@@ -43,14 +45,12 @@ FRESH_SECONDS = 1.0
 """How old a look may be. What it does not show is gone only where it was begun after we knew of it."""
 FRESH_SHARE = 4.0
 """And so many times as long as that look took, where that is longer: thousands of runs cost a fifth of a core."""
-REMEMBERED_SECONDS = 60.0
 FORCE_SECONDS = 1.0
+MEMBERS_SECONDS = 10.0
+"""So long the members of a gang may go on after the one with the shim has come to a good end."""
 PAUSE_SECONDS = 0.05
-STOP = "stop.json"
 ALWAYS = float("-inf")
 NOWHERE = Look(ALWAYS, {}, frozenset())
-Numbers = tuple[int, int]
-"""Job and attempt."""
 
 
 class KubernetesExecutor:
@@ -79,7 +79,9 @@ class KubernetesExecutor:
         self.fresh_seconds = self._fresh = fresh_seconds
         self._made: dict[Numbers, float] = {}
         self._begun: dict[Numbers, float] = {}
-        """When each attempt was made by us, and when its marker was first read; steady seconds."""
+        self._ended: dict[Numbers, float] = {}
+        """When each attempt was made by us, when its marker was first read, and when its end; steady seconds."""
+        self._ends: dict[Numbers, ExitTruth] = {}
 
     @cached_property
     def installation(self) -> str:
@@ -203,8 +205,13 @@ class KubernetesExecutor:
             return self._last
 
     def read_end(self, folder: Path) -> ExitTruth | None:
-        """The shim's word beside the container's exit code; what was taken away by others did not end."""
+        """The shim's word beside the container's exit code; what was taken away by others did not end.
+
+        Said once: what we delete of it afterwards was taken away by nobody else.
+        """
         numbers = names.numbers_of(folder)
+        if numbers in self._ends:
+            return self._ends[numbers]
         found = self._last.runs.get(numbers)
         if not says_all(found):
             with telling():
@@ -212,7 +219,9 @@ class KubernetesExecutor:
         content = shim_files.read_plain(str(folder / "control"), "exit.json")
         truth = None if content is None else parse_exit(content)
         was_asked = (folder / "control" / STOP).exists()
-        return end_of(found, truth, was_asked, numbers)
+        if (end := end_of(found, truth, was_asked, numbers)) is not None:
+            self._ends[numbers] = end
+        return end
 
     def stop(self, handle: Handle, patiently: bool = False) -> None:
         """By a word beside the plan, which a shim in a pod looks for four times a second."""
@@ -232,14 +241,22 @@ class KubernetesExecutor:
             if (found := self.find(folder)) is not None:
                 self.remove(found, grace_seconds=NO_GRACE)
 
-    def clear(self, folder: Path) -> int:
-        """What is left of its pods goes: a gang that has lost a member holds no unit any more."""
+    def clear(self, folder: Path, has_ended: bool = False) -> int:
+        """What is left of its pods goes: a gang that has lost a member holds no unit any more.
+
+        Where the pod with the shim has come to a good end the others have a moment to come to theirs.
+        """
+        numbers = names.numbers_of(folder)
+        if has_ended and says_all(self._last.runs.get(numbers)):
+            return 0
         with telling():
             look = self.look_at(folder)
-            found = look.runs.get(names.numbers_of(folder))
+            found = look.runs.get(numbers)
             if found is None or not found.living:
                 return 0
-            self.remove(found, grace_seconds=NO_GRACE)
+            waits = time.monotonic() - self._ended.setdefault(numbers, time.monotonic()) < MEMBERS_SECONDS
+            if not (has_ended and waits and has_succeeded(found)):
+                self.remove(found, grace_seconds=NO_GRACE)
         return sum(sight.is_running(pod) and sight.node_of(pod) not in look.silent for pod in found.living)
 
     def remove(self, found: Found, grace_seconds: int | None = None) -> None:
@@ -266,29 +283,7 @@ class KubernetesExecutor:
                 # What was made anew meanwhile is looked at again, and keeps nothing else here.
                 with telling(), suppress(Refused):
                     (self.remove_makers if found.owner else self.remove)(found)
-        for moments in (self._made, self._begun):
-            forget_old(moments, {*known, *last.runs})
-
-
-def forget_old(moments: dict[Numbers, float], known: Collection[Numbers]) -> None:
-    """Some time later: who asks again about one that has just ended is told the same."""
-    before = time.monotonic() - REMEMBERED_SECONDS
-    for numbers in [each for each, at in moments.copy().items() if each not in known and at < before]:
-        moments.pop(numbers, None)
-
-
-@contextmanager
-def telling() -> Iterator[None]:
-    """Around questions whose answer is the only truth: none of them means that nothing is known."""
-    try:
-        yield
-    except NoAnswer as silence:
-        raise CannotTell(silence.code, **silence.data) from silence
-    except Refused as refusal:
-        raise CannotTell("kubernetes.refused", said=refusal.message) from refusal
-
-
-def say(folder: Path, how: str) -> None:
-    """A folder that is away, or full, says it a little later."""
-    with suppress(OSError):
-        shim_files.write_whole(str(folder / "control" / STOP), {"how": how})
+        kept = {*known, *last.runs}
+        for moments in (self._made, self._begun, self._ended):
+            forget_old(moments, kept)
+        self._ends = {numbers: end for numbers, end in self._ends.items() if numbers in kept}

@@ -145,8 +145,10 @@ class SimulatedExecutor:
                 finish(replace(run, stop_at=run.stop_at or now), now)
             self.world.end_parts(run, reached)
 
-    def clear(self, folder: Path) -> int:
+    def clear(self, folder: Path, has_ended: bool = False) -> int:
         """The parts of a gang that outlived their launcher."""
+        if has_ended:
+            return 0
         with self.world.lock():
             run = self.world.read_run(key_of(folder))
             if run is None:

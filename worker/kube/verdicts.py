@@ -186,6 +186,11 @@ def says_all(found: Found | None) -> bool:
     return found.owner is not None and is_one_pod(found.owner)
 
 
+def has_succeeded(found: Found) -> bool:
+    """The one with the shim came to a good end."""
+    return found.main is not None and is_finished([found.main])
+
+
 def has_service(found: Found) -> bool:
     """A notebook, or pods that know each other by name; also where nobody knows any more what it was."""
     owner = found.owner

@@ -112,7 +112,7 @@ class Unheard(SimulatedExecutor):
     def read_end(self, folder: Path) -> ExitTruth:
         return ExitTruth(taken=Taken("interrupted.pod_deleted"))
 
-    def clear(self, folder: Path) -> int:
+    def clear(self, folder: Path, has_ended: bool = False) -> int:
         if not self.answers:
             raise CannotTell("kubernetes.silent", kubeconfig="scheduler.conf")
         self.cleared += 1

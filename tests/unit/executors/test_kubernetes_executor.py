@@ -1,9 +1,7 @@
 """What the executor makes of answers that a real API server gives once in a blue moon."""
 
 import json
-import os
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,103 +9,14 @@ from typing import Any
 import pytest
 
 from cluster.domain.attempts import Seen
+from tests.unit.executors.few_objects import USER, WORKSPACE, FewObjects, Thing, here, pod
 from worker.executors import container_folders
 from worker.executors.contract import CannotTell, Mount, NotStarted, StartPlan
 from worker.executors.kubernetes import FORCE_SECONDS, KubernetesExecutor
 from worker.executors.kubernetes_run import run_of
 from worker.kube import names
-from worker.kube.api import Conflict, Listed, NameTaken, Refused
+from worker.kube.api import Conflict, NameTaken, Refused
 from worker.kube.shapes.volumes import volumes_of
-
-Thing = dict[str, Any]
-WORKSPACE = 3
-USER = os.geteuid() or 65_534, os.getegid() or 65_534
-
-
-def here() -> str:
-    return "here"
-
-
-class FewObjects:
-    """An API server that has these, and does with what is asked for as the test says."""
-
-    def __init__(self, *things: Thing) -> None:
-        self.things = list(things)
-        self.made: list[str] = []
-        self.deleted: list[str] = []
-        self.refuses: Callable[[str, str], Refused | None] = lambda verb, name: None
-
-    def ask(self, verb: str, name: str) -> None:
-        if refusal := self.refuses(verb, name):
-            raise refusal
-
-    def list_all(self, kind: str, labels: str = "", namespace: str = "", fields: str = "") -> Listed:
-        self.ask("list", kind)
-        return Listed([each for each in self.things if each["kind"] == kind], "1")
-
-    def create(self, thing: Thing) -> Thing:
-        self.ask("create", thing["kind"])
-        self.made.append(thing["kind"])
-        return thing
-
-    def get(self, kind: str, name: str, namespace: str = "") -> Thing | None:
-        return next((each for each in self.things if each["metadata"]["name"] == name), None)
-
-    def delete(
-        self, kind: str, name: str, namespace: str = "", uid: str = "", grace: int | None = None
-    ) -> bool:
-        self.ask("delete", name)
-        self.deleted.append(name)
-        return True
-
-
-def pod(job: int, phase: str = "Running", **notes: str) -> Thing:
-    about = {"name": f"gc-{job}-1-x", "uid": f"u{job}", "annotations": notes}
-    about |= {"namespace": names.namespace_of(WORKSPACE), "creationTimestamp": "2026-11-21T10:00:00Z"}
-    labels = names.labels_of("here", WORKSPACE, job, 1)
-    return {"kind": "Pod", "metadata": about | {"labels": labels}, "spec": {}, "status": {"phase": phase}}
-
-
-@pytest.fixture
-def runtime(tmp_path: Path) -> Path:
-    folder = tmp_path / "runtime"
-    folder.mkdir()
-    (folder / "shim.py").write_text("")
-    return folder
-
-
-@pytest.fixture
-def storage(tmp_path: Path) -> Path:
-    (tmp_path / "storage" / "workspaces").mkdir(parents=True)
-    return tmp_path / "storage"
-
-
-@pytest.fixture
-def server() -> FewObjects:
-    return FewObjects()
-
-
-@pytest.fixture
-def executor(server: FewObjects, storage: Path, runtime: Path) -> KubernetesExecutor:
-    return KubernetesExecutor(server, here, storage, runtime)  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def plan(storage: Path) -> StartPlan:
-    nodes = (("node-1", 1), ("node-2", 1))
-    return StartPlan(
-        job=7,
-        attempt=1,
-        folder=names.folder_of(storage, WORKSPACE, 7, 1),
-        argv=("true",),
-        environment={},
-        nodes=("node-1", "node-2"),
-        units_by_node=nodes,
-        gang="indexed",
-        uid=USER[0],
-        gid=USER[1],
-        image="registry.example/training:1",
-    )
 
 
 def test_where_a_run_lies_is_not_read_from_the_cluster(
