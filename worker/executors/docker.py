@@ -102,6 +102,8 @@ class DockerExecutor:
                 return {"container": container}
             found = self.engine.inspect(container)
             if found is None or found["State"]["Status"] not in LIVING:
+                if container_folders.read_started(plan.folder) is not None:
+                    continue  # It has begun and ended since it was looked for.
                 words = self.engine.last_words(container)
                 raise NotStarted("start.failed", reason=words or "the container ended before the shim began")
             if time.monotonic() > deadline:
