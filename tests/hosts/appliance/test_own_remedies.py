@@ -4,14 +4,15 @@ Installing takes most of the time; GROUNDCREW_INSTALLED_HOST names a host that i
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
 from tests.hosts.appliance.mending import Break, Mended, Mender, ask_rows, write_down
+from tests.hosts.appliance.test_repairs import as_user, see_red_and_mend
 from tests.hosts.appliance.test_repairs import clicker as clicker
 from tests.hosts.appliance.test_repairs import host as host
 from tests.hosts.appliance.test_repairs import mender as mender
-from tests.hosts.appliance.test_repairs import see_red_and_mend
 
 pytestmark = pytest.mark.long
 
@@ -70,6 +71,11 @@ def test_a_backup_is_made_where_there_is_none(clicker: Mender) -> None:
     see_red_and_mend(clicker, Break("back-up-now", "all backups deleted", f"rm -f {BACKUPS}/groundcrew-*"))
     name = clicker.host.ask(f"ls {BACKUPS} | grep -x 'groundcrew-.*[.]zst'")
     assert clicker.host.ask(f"stat -c '%U %a' {BACKUPS}/{name}") == "groundcrew 600"
+    watcher = partial(as_user, "groundcrew-watch", "groundcrew-watch,groundcrew")
+    assert clicker.host.ask(watcher(f"cat {BACKUPS}/{name}.json"))
+    assert clicker.host.run(watcher(f"cat {BACKUPS}/{name}")).returncode != 0, (
+        "who watches repairs reads no row of it"
+    )
 
 
 def test_a_flipped_bit_is_found_and_a_new_backup_is_whole(clicker: Mender) -> None:
@@ -101,12 +107,13 @@ SERVICES = (
 SMALL_DISK = f"""set -e; systemctl stop 'groundcrew-*'; size=$(du -sm {STATE} | cut -f1)
 mkdir -p /mnt/state; mount -t tmpfs -o size=$((size + 200))m,mode=0711 state /mnt/state; cp -a {STATE}/. /mnt/state/
 mount --bind /mnt/state {STATE}; systemctl start groundcrew-repair-run.socket {SERVICES}"""
-AS_BEFORE = f"""systemctl stop 'groundcrew-*'; umount {STATE}; umount /mnt/state
+AS_BEFORE = f"""rm -rf /opt/groundcrew/0.1.0-111111111111 /var/cache/groundcrew/training-111111111111
+systemctl stop 'groundcrew-*'; umount {STATE}; umount /mnt/state
 systemctl start groundcrew-repair-run.socket {SERVICES}"""
 LEFTOVERS = f"""set -e
 old() {{ mkdir -p $2/bin; dd if=/dev/zero of=$2/bin/python bs=1M count=5 status=none; touch -d $1 $2; }}
-old 2019-01-01 /opt/groundcrew/0.1.0-000000000000; old 2020-01-01 /opt/groundcrew/0.1.0-111111111111
-old 2019-01-01 /var/cache/groundcrew/training-000000000000; old 2020-01-01 /var/cache/groundcrew/training-111111111111
+old 2019-01-01 /opt/groundcrew/0.1.0-000000000000; old 2099-01-01 /opt/groundcrew/0.1.0-111111111111
+old 2019-01-01 /var/cache/groundcrew/training-000000000000; old 2099-01-01 /var/cache/groundcrew/training-111111111111
 chown -R groundcrew: /var/cache/groundcrew/training-[01]*
 free=$(df -m --output=avail {STATE} | tail -1)
 dd if=/dev/zero of={STATE}/log/operation-999999999.log bs=1M count=$((free - 8)) status=none
