@@ -120,6 +120,8 @@ class Kubelet:
 
     def take(self, uid: str, pod: Thing) -> None:
         """Bound to the first node that its affinity allows; begun in the next round."""
+        if pod["spec"].get("schedulingGates"):
+            return
         if not pod["spec"].get("nodeName"):
             wanted = nodes_wanted(pod) or self.nodes
             taken = [each["spec"].get("nodeName") for each in self.api.list_all("Pod").things]
@@ -244,6 +246,8 @@ def first_processes(container: Container) -> list[int]:
 
 def nodes_wanted(pod: Thing) -> list[str]:
     affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
+    if told := (pod["spec"].get("nodeSelector") or {}).get("kubernetes.io/hostname"):
+        return [told]
     terms = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms") or []
     return [value for term in terms for each in term["matchExpressions"] for value in each["values"]]
 

@@ -71,6 +71,23 @@ def test_each_node_has_one_pod_that_knows_its_number(stage: KubernetesStage) -> 
     assert (plan.out / "rank-0.stdout").read_bytes() == b"0 of 2\n"
 
 
+def test_an_uneven_gang_lies_on_its_nodes_as_the_queue_has_given_them(stage: KubernetesStage) -> None:
+    """By the real API server's own rule: a pod that waits may be bound tighter."""
+    plan = shell(stage, "exec sleep 600", "indexed")
+    way = ("/usr/bin/python3", f"{RUNTIME_INSIDE}/gang.py", "plain", "1,1,1", "nowhere", "lo", "--")
+    units = (("node-2", 2), ("node-1", 1))
+    plan = replace(plan, argv=(*way, *plan.argv[len(way) :]), units_by_node=units, ranks=3)
+    stage.executor.start(plan)
+    assert {pod["spec"].get("nodeName") for pod in pods_of(stage, plan)} <= {None}
+
+    def nodes() -> list[str | None]:
+        stage.executor.look(plan.folder)  # As the scheduler does, all the time.
+        pods = sorted(pods_of(stage, plan), key=lambda pod: str(pod["metadata"]["labels"][INDEX]))
+        return [pod["spec"].get("nodeName") for pod in pods]
+
+    until(stage, lambda: nodes() == ["node-2", "node-2", "node-1"], what="that each has its node")
+
+
 def test_a_member_that_fails_by_itself_is_the_job_s_own_failure(stage: KubernetesStage) -> None:
     plan = shell(stage, "test $RANK = 0 && exec sleep 600; sleep 1; exit 3", "indexed")
     stage.executor.start(plan)

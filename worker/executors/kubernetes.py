@@ -25,6 +25,7 @@ from worker.executors.kubernetes_shared import Shared
 from worker.inside import shim_files
 from worker.kube import names, sight
 from worker.kube.api import Api, NameTaken, NoAnswer, Refused
+from worker.kube.places import places_of
 from worker.kube.shapes.objects import objects_of
 from worker.kube.shapes.run import Gang, Run
 from worker.kube.sight import NO_GRACE, Found, Look
@@ -167,8 +168,17 @@ class KubernetesExecutor:
             now = time.monotonic()
             if now - self._last.taken > self._fresh:
                 self._last = sight.look(self.api, self.installation, now)
+                self.tell_places()
                 self._fresh = max(self.fresh_seconds, FRESH_SHARE * (time.monotonic() - now))
             return self._last
+
+    def tell_places(self) -> None:
+        """To pods that have none yet; what cannot be told now is told after the next look."""
+        with suppress(NoAnswer, Refused):
+            for found in self._last.runs.values():
+                for pod, place in places_of(found):
+                    about = pod["metadata"]
+                    self.api.change("Pod", about["name"], about["namespace"], place)
 
     def look(self, folder: Path) -> Sight:
         """However many attempts there are, they are asked for together, and none of them by itself."""

@@ -4,6 +4,7 @@ from cluster.domain.launch import split
 from worker.kube import names
 from worker.kube.api import Thing
 from worker.kube.kinds import head
+from worker.kube.places import say_places
 from worker.kube.shapes.pod import HOST, RUNTIME_INSIDE, labels_of, template
 from worker.kube.shapes.run import Gang, Run
 
@@ -41,6 +42,14 @@ def begin(run: Run, kind: str) -> Thing:
     return begun
 
 
+def begin_gang(run: Run, kind: str) -> Thing:
+    """Where its nodes have not as many units each: how many each has (see worker/kube/places.py)."""
+    begun = begin(run, kind)
+    if not run.is_even:
+        begun["metadata"]["annotations"][names.UNITS] = say_places(run.members)
+    return begun
+
+
 def job(run: Run) -> Thing:
     """Tried once: whether there is another attempt is ours to say."""
     return begin(run, "Job") | {
@@ -59,7 +68,7 @@ def indexed_job(run: Run) -> Thing:
     name = names.name_of(run.job, run.attempt)
     made = template(run, NAME, run.command, units)
     made["spec"] |= {"subdomain": name, **apart(run, numbers_of(run))}
-    return begin(run, "Job") | {
+    return begin_gang(run, "Job") | {
         "spec": {
             "backoffLimit": 0,
             "completionMode": "Indexed",
@@ -91,7 +100,7 @@ def mpi_job(run: Run) -> Thing:
     }
     worker = template(run, "worker", serve, units, more=ready)
     worker["spec"] |= apart(run, numbers_of(run) | {names.ROLE: "worker"})
-    return begin(run, "MPIJob") | {
+    return begin_gang(run, "MPIJob") | {
         "spec": {
             "slotsPerWorker": units,
             "launcherCreationPolicy": "WaitForWorkersReady",
@@ -141,8 +150,10 @@ def pods_of(run: Run) -> tuple[int, int]:
 
 
 def apart(run: Run, labels: dict[str, str]) -> Thing:
-    """Pods that have all units of a node in them are on one node each."""
-    if not run.is_even or len(run.members) == 1:
+    """Pods that have all units of a node in them are on one node each; others wait until they are told theirs."""
+    if not run.is_even:
+        return {"schedulingGates": [{"name": names.GATE}]}
+    if len(run.members) == 1:
         return {}
     spread = {
         "maxSkew": 1,
