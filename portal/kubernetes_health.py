@@ -43,6 +43,11 @@ class ClusterHealth:
     """For an API server that does not answer."""
 
     @property
+    def count(self) -> int:
+        """Of disagreements, also of those without a sentence of their own."""
+        return self.standing.count().total()
+
+    @property
     def whole(self) -> int:
         return sum(each.is_whole for each in self.standing.operators)
 
@@ -76,9 +81,15 @@ def cluster_health() -> ClusterHealth | None:
     return ClusterHealth(
         standing,
         [operator_line(each) for each in standing.operators],
-        [in_words(each) for each in standing.disagreements],
+        [in_words(each) for each in (*standing.disagreements, *rest_of(standing))],
         offer(REMEDIES["silent"]) if standing.silent_since else [],
     )
+
+
+def rest_of(standing: Standing) -> Iterator[Disagreement]:
+    """What is only counted."""
+    if count := sum(standing.more.values()):
+        yield Disagreement("disagreement.more", "", data={"count": count})
 
 
 def operator_line(operator: OperatorStanding) -> HealthLine:

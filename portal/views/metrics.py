@@ -1,6 +1,5 @@
 """`/metrics` for Prometheus: the installation in numbers, for its token or for whoever asks from this machine."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from flask import Blueprint, Response
@@ -96,7 +95,7 @@ def of_kubernetes(standing: Standing) -> Iterator[Metric]:
     ready = sum(node.is_ready for node in standing.nodes)
     nodes = {"ready": ready, "not_ready": len(standing.nodes) - ready}
     yield split("groundcrew_kubernetes_nodes", "Nodes as Kubernetes sees them", "state", nodes)
-    kinds = Counter(each.code.partition(".")[2] for each in standing.disagreements)
+    kinds = {code.partition(".")[2]: number for code, number in standing.count().items()}
     text = "Where it does otherwise than the queue decided, now"
     yield split("groundcrew_kubernetes_disagreements_now", text, "kind", kinds)
     yield CounterMetricFamily(

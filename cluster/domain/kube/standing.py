@@ -3,8 +3,9 @@
 Plain JSON for one fact of the database: the portal shows it and never asks Kubernetes itself.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import MISSING, asdict, dataclass, fields, replace
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -15,6 +16,8 @@ from cluster.domain.kube.reasons import data_of
 from cluster.domain.kube.tenancies import UNIT
 
 Part = TypeVar("Part", "NodeStanding", "OperatorStanding", Disagreement)
+MOST_OF_A_KIND = 50
+"""Of disagreements that are kept one by one; the rest is counted, for a thousand strangers are one trouble."""
 WATCHED = ("kube-system", "kube-flannel", "kueue-system", "mpi-operator")
 """Namespaces whose workloads the cluster cannot do without."""
 
@@ -54,6 +57,8 @@ class Standing:
     nodes: tuple[NodeStanding, ...] = ()
     operators: tuple[OperatorStanding, ...] = ()
     disagreements: tuple[Disagreement, ...] = ()
+    more: Mapping[str, int] = field(default_factory=dict)
+    """By code: how many disagreements there are beside those that stand here."""
     seen: int = 0
     silent_since: datetime | None = None
     """Since when it gives no answer; what else stands here is older then."""
@@ -61,6 +66,10 @@ class Standing:
     def node(self, name: str) -> NodeStanding | None:
         """By the name that Groundcrew has for the node; Kubernetes writes it small."""
         return next((each for each in self.nodes if each.name == name.lower()), None)
+
+    def count(self) -> Counter[str]:
+        """Of all disagreements, by code."""
+        return Counter(each.code for each in self.disagreements) + Counter(self.more)
 
     def of_node(self, name: str) -> list[Disagreement]:
         return [each for each in self.disagreements if each.node == name.lower()]
@@ -74,17 +83,35 @@ def standing_of(
     now: datetime,
 ) -> Standing:
     """`workloads`: Deployments, DaemonSets, StatefulSets. Of the disagreements the new ones are counted."""
-    told = tuple(disagreements)
-    known = {(each.code, each.subject) for each in before.disagreements} if before else set()
-    fresh = sum((each.code, each.subject) not in known for each in told)
+    told, more = few_of_each(disagreements)
     operators = (operator_of(each) for each in workloads if each["metadata"]["namespace"] in WATCHED)
     return Standing(
         at=now,
         nodes=tuple(sorted(map(node_standing, nodes), key=lambda node: node.name)),
         operators=tuple(sorted(operators, key=lambda each: each.name)),
         disagreements=told,
-        seen=(before.seen if before else 0) + fresh,
+        more=more,
+        seen=(before.seen if before else 0) + count_new(told, more, before),
     )
+
+
+def few_of_each(disagreements: Iterable[Disagreement]) -> tuple[tuple[Disagreement, ...], Counter[str]]:
+    """Those that are kept, and how many more there are of each code."""
+    met, kept = Counter[str](), list[Disagreement]()
+    for each in disagreements:
+        met[each.code] += 1
+        if met[each.code] <= MOST_OF_A_KIND:
+            kept.append(each)
+    return tuple(kept), met - Counter(each.code for each in kept)
+
+
+def count_new(told: Collection[Disagreement], more: Counter[str], before: Standing | None) -> int:
+    """By name; of a code with more than are kept, by how many more there are than before."""
+    known = {(each.code, each.subject) for each in before.disagreements} if before else set()
+    had, have = before.count() if before else Counter[str](), Counter(each.code for each in told) + more
+    crowded = {*more, *(before.more if before else ())}
+    named = sum((each.code, each.subject) not in known for each in told if each.code not in crowded)
+    return named + sum(max(0, have[code] - had[code]) for code in crowded)
 
 
 def node_standing(node: Object) -> NodeStanding:
@@ -128,6 +155,7 @@ def to_data(standing: Standing) -> dict[str, Any]:
         "nodes": [asdict(node) | {"pressures": list(node.pressures)} for node in standing.nodes],
         "operators": [asdict(each) for each in standing.operators],
         "disagreements": [each.to_data() for each in standing.disagreements],
+        "more": dict(standing.more),
         "seen": standing.seen,
         "silent_since": standing.silent_since.isoformat() if standing.silent_since else None,
     }
@@ -144,6 +172,7 @@ def parse_standing(told: Mapping[str, Any]) -> Standing:
         ),
         operators=tuple(parse_all(OperatorStanding, told.get("operators"))),
         disagreements=tuple(parse_all(Disagreement, told.get("disagreements"))),
+        more=told.get("more") or {},
         seen=told.get("seen", 0),
         silent_since=datetime.fromisoformat(silent) if silent else None,
     )

@@ -86,6 +86,7 @@ SENTENCES = {
     "disagreement.namespace_goes": (
         "Somebody is deleting {namespace} with everything in it. It is made anew once it is gone."
     ),
+    "disagreement.more": "{count} more that are not named here.",
     "disagreement.closed_door": "Kubernetes does not let Groundcrew look. It answers {status}: {said}",
 }
 

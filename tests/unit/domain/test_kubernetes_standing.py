@@ -15,6 +15,7 @@ from cluster.domain.kube.disagreements import (
 )
 from cluster.domain.kube.remedies import soonest_end
 from cluster.domain.kube.standing import (
+    MOST_OF_A_KIND,
     OperatorStanding,
     Standing,
     is_news,
@@ -252,3 +253,27 @@ def test_that_it_was_looked_at_again_is_no_news() -> None:
 def test_the_certificate_that_ends_first_is_known(told: object, soonest: tuple[str, int] | None) -> None:
     assert soonest_end({"kubernetes_certificates": told}, NOW) == soonest
     assert soonest_end({}, NOW) is None
+
+
+def strangers(*numbers: int) -> list[Disagreement]:
+    return [Disagreement("disagreement.stranger", f"default/pod-{number:04}") for number in numbers]
+
+
+def test_of_a_thousand_strangers_fifty_are_kept_and_all_are_counted() -> None:
+    twice = Disagreement("disagreement.unit_twice", "GPU-1")
+    standing = standing_of([], [], [*strangers(*range(1000)), twice], None, NOW)
+    assert len(standing.disagreements) == MOST_OF_A_KIND + 1 and twice in standing.disagreements
+    assert standing.count() == {"disagreement.stranger": 1000, "disagreement.unit_twice": 1}
+    assert standing.seen == 1001
+    assert parse_standing(to_data(standing)) == standing
+    assert len(str(to_data(standing))) < 20_000
+
+
+def test_what_stays_is_not_counted_again_when_there_are_too_many_to_name() -> None:
+    first = standing_of([], [], strangers(*range(100, 200)), None, NOW)
+    same = standing_of([], [], strangers(*range(100, 200)), first, NOW)
+    assert same.seen == 100 and not is_news(first, same)
+    earlier = standing_of([], [], strangers(1, *range(100, 200)), same, NOW)
+    assert earlier.seen == 101, "one that stands before all others pushes out one that was there"
+    fewer = standing_of([], [], strangers(*range(100, 110)), earlier, NOW)
+    assert fewer.seen == 101 and not fewer.more

@@ -1,4 +1,4 @@
-"""The pods of an uneven gang lie on its nodes as the queue has given them: two here and one there, never the other way."""
+"""Pods of an uneven gang lie on its nodes as the queue has given them: two here and one there, never the other way."""
 
 from dataclasses import replace
 
