@@ -28,8 +28,9 @@ from tests.bench.house import wait_until
 from tests.bench.kube_city import IMAGE, City, a_city
 from tests.bench.machine import busy_share
 from tests.shelf import find_programs
+from tests.watching import Gone, watch
 from worker.kube import names
-from worker.kube.api import Api, Gone, NoAnswer, Thing
+from worker.kube.api import Api, NoAnswer, Thing
 from worker.kube.kinds import head
 from worker.kube.tenants.keeping import Keeper
 
@@ -53,7 +54,7 @@ class Eyes:
         while not self.is_over.is_set():
             try:
                 since = self.api.list_all("Pod").version
-                for _, pod in self.api.watch("Pod", since, 600):
+                for _, pod in watch(self.api, "Pod", since, 600):
                     if self.is_over.is_set():
                         return
                     name = (pod["metadata"].get("labels") or {}).get(JOB_NAME)

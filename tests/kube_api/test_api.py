@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.api_server import NOBODY, SCHEDULER, ApiServer
+from tests.watching import watch
 from worker.kube.api import REST_SECONDS, Api, Conflict, NoAnswer, Refused
 from worker.kube.kinds import head
 
@@ -74,7 +75,8 @@ def test_a_watch_tells_what_happens_from_where_a_list_ended(api: Api, namespace:
     api.create(note("after", namespace))
     api.delete("ConfigMap", "before", namespace)
     told = [
-        (what, it["metadata"]["name"]) for what, it in api.watch("ConfigMap", since, 1, "test=yes", namespace)
+        (what, it["metadata"]["name"])
+        for what, it in watch(api, "ConfigMap", since, 1, "test=yes", namespace)
     ]
     assert told == [("ADDED", "after"), ("DELETED", "before")]
 

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.kwok.nodes import GPU
+from tests.watching import Gone, watch
 from worker.inside import shim_files
 from worker.kube import names
-from worker.kube.api import Api, Gone, NoAnswer, Refused, Thing
+from worker.kube.api import Api, NoAnswer, Refused, Thing
 from worker.kube.sight import is_main
 
 WATCH_SECONDS = 5
@@ -85,7 +86,7 @@ class Player:
             self.take(pod)
         since = listed.version
         while not self.is_over.is_set():
-            for what, pod in self.api.watch("Pod", since, WATCH_SECONDS, wanted):
+            for what, pod in watch(self.api, "Pod", since, WATCH_SECONDS, wanted):
                 since = pod["metadata"]["resourceVersion"]
                 if what == "DELETED":
                     self.gone.add(pod["metadata"]["uid"])

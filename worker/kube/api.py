@@ -24,8 +24,8 @@ REST_SECONDS = 5.0
 """After one that did not come nobody is asked: the next ones would not come either, and each wait is long."""
 FIELD_MANAGER = "groundcrew"
 MOST_CONNECTIONS = 16
-UNAUTHORISED, NOT_FOUND, CONFLICT, GONE, TOO_MANY = 401, 404, 409, 410, 429
-ONLY_LOOKS = frozenset({"get", "list_all", "watch", "close"})
+UNAUTHORISED, NOT_FOUND, CONFLICT, TOO_MANY = 401, 404, 409, 429
+ONLY_LOOKS = frozenset({"get", "list_all", "close"})
 """Methods that leave nothing in the cluster."""
 MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
 
@@ -53,13 +53,9 @@ class NameTaken(Conflict):
     """One of this name is there already."""
 
 
-class Gone(Refused):
-    """A watch cannot go on from where it was: list again."""
-
-
 @dataclass(frozen=True)
 class Listed:
-    """All that there are, and the version from which a watch goes on."""
+    """All that there are, and the version of the cluster that shows it."""
 
     things: Sequence[Thing]
     version: str
@@ -123,20 +119,6 @@ class Api:
             return True
         return False
 
-    def watch(
-        self, kind: str, since: str, seconds: int, labels: str = "", namespace: str = ""
-    ) -> Iterator[tuple[str, Thing]]:
-        """("ADDED" | "MODIFIED" | "DELETED", the object) for so many seconds. Raises Gone: list again."""
-        query = {"watch": "true", "resourceVersion": since, "timeoutSeconds": str(seconds)}
-        query |= {"labelSelector": labels} if labels else {}
-        path = KINDS[kind].path(namespace)
-        with self._answering(seconds + self.ask_seconds) as send, closing(send("GET", path, query)) as answer:
-            for line in lines_of(answer):
-                event = json.loads(line)
-                if event["type"] == "ERROR":
-                    raise error_of(int(event["object"].get("code", 0)), event["object"])
-                yield event["type"], event["object"]
-
     def _path_of(self, thing: Thing, named: bool = True) -> str:
         about = thing["metadata"]
         return KINDS[thing["kind"]].path(about.get("namespace", ""), about["name"] if named else "")
@@ -159,7 +141,7 @@ class Api:
         return told if isinstance(told, dict) else {}
 
     @contextmanager
-    def _answering(self, seconds: float = 0) -> Iterator[Any]:
+    def _answering(self) -> Iterator[Any]:
         """A function that sends one request and gives the open answer."""
         import urllib3  # It comes with the client, and both are loaded by those alone who use Kubernetes.
         from kubernetes.client import ApiException
@@ -167,7 +149,7 @@ class Api:
 
         if time.monotonic() < self._rests_until:
             raise self._silence()
-        limit = (self.ask_seconds, seconds or self.ask_seconds)
+        limit = (self.ask_seconds, self.ask_seconds)
         try:
             client = self._connect()
             yield lambda *asked: send(client, limit, *asked)
@@ -236,13 +218,6 @@ def send(
     return answer
 
 
-def lines_of(answer: Any) -> Iterator[bytes]:
-    rest = b""
-    for piece in answer.stream(2**16):
-        *whole, rest = (rest + piece).split(b"\n")
-        yield from whole
-
-
 @contextmanager
 def suppress_missing() -> Iterator[None]:
     """What is not there need not be deleted, and cannot be read."""
@@ -263,6 +238,7 @@ def parse_status(body: object) -> Thing:
 
 
 def error_of(status: int, told: Thing) -> Refused:
-    kind, reason = {CONFLICT: Conflict, GONE: Gone}.get(status, Refused), str(told.get("reason") or "")
+    reason = str(told.get("reason") or "")
+    kind = Conflict if status == CONFLICT else Refused
     kind = NameTaken if (status, reason) == (CONFLICT, "AlreadyExists") else kind
     return kind(status, reason, str(told.get("message") or ""))
