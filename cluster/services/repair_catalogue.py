@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -94,9 +95,15 @@ def may_ask_for(cluster: Cluster, actor: Actor, name: str) -> bool:
 
 def read_entry(folder: Path, name: str) -> Entry:
     words, playbook = description_file(folder, name), playbook_file(folder, name)
-    texts = [read_text(words), read_text(playbook)]
-    digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
-    return Entry(parse_repair(name, parse_yaml(words, texts[0]), parse_yaml(playbook, texts[1])), digest)
+    return entry_of(name, read_text(words), read_text(playbook))
+
+
+@lru_cache(maxsize=256)
+def entry_of(name: str, words: str, playbook: str) -> Entry:
+    """By what the files say, so that a page that is asked for again and again parses them once."""
+    digest = hashlib.sha256(f"{words}\0{playbook}".encode()).hexdigest()
+    file = Path(f"{name}.yml")
+    return Entry(parse_repair(name, parse_yaml(file, words), parse_yaml(file, playbook)), digest)
 
 
 def description_file(folder: Path, name: str) -> Path:

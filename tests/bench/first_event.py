@@ -71,12 +71,11 @@ def main(arguments: list[str]) -> int:
     busy = machine.busy_share(1.0)
     with an_installation() as installation, launched(chromium) as browser:
         installation.up()
-        client = Client(installation.port, token_of(installation))
+        token = token_of(installation)
         with pages_of_repairs(browser, f"http://127.0.0.1:{installation.port}", PERSON) as pages:
             seen_in_chromium.watch(pages.page)
             # The first turn of each brings what is read and compiled once.
-            turns = [take_turns(pages, client, installation) for _ in range(repeats + 1)][1:]
-        client.close()
+            turns = [take_turns(pages, token, installation) for _ in range(repeats + 1)][1:]
     return say(turns, busy)
 
 
@@ -92,10 +91,13 @@ def token_of(installation: Installation) -> str:
         cluster.store.close()
 
 
-def take_turns(pages: RepairPages, client: Client, installation: Installation) -> Turn:
-    return Turn(
-        seen_in_chromium.click(pages, REPAIR), click(client, installation), bare_seconds(installation)
-    )
+def take_turns(pages: RepairPages, token: str, installation: Installation) -> Turn:
+    seen = seen_in_chromium.click(pages, REPAIR)
+    # A connection that was silent meanwhile is not kept.
+    client = Client(installation.port, token)
+    rest = click(client, installation)
+    client.close()
+    return Turn(seen, rest, bare_seconds(installation))
 
 
 def click(client: Client, installation: Installation) -> Click:

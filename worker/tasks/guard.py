@@ -15,6 +15,7 @@ from rq import Worker
 from rq.exceptions import DeserializationError, NoSuchJobError, TimeoutFormatError
 from rq.job import Job
 from rq.serializers import JSONSerializer
+from sqlalchemy.orm import configure_mappers
 
 from cluster.bell import RUN_OPERATION, connect
 from cluster.domain.states import Queue
@@ -126,5 +127,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"usage: python -m worker tasks {'|'.join(Queue)}\n")
         return 2
     settings = Settings.from_environment()
+    # Once, here: each work horse is a fork of this process, and begins with what it knows.
+    configure_mappers()
     make_worker(arguments[0], connect(settings.redis_url)).work(logging_level="WARNING")
     return 0

@@ -43,6 +43,8 @@ PREPARE, LOOK, PLAY, VERIFY = "prepare_ansible", "look_before", "play", "verify"
 WEIGHTS = {PREPARE: 1.0, LOOK: 1.0, PLAY: 10.0, VERIFY: 2.0}
 DID_NOT_RUN = {"locked": "repair.locked", "vanished": "repair.vanished"}
 LOOK_SECONDS = 0.1
+FIRST_LOOK_SECONDS = 0.04
+"""Until the first task shows: whoever has clicked sits before an empty table."""
 PATIENCE = timedelta(hours=24)
 """How old what a check asks for may be before the repair has run."""
 
@@ -151,7 +153,7 @@ def watch(cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun, 
         wish = wish_of(read_subject(cluster, operation))
         if wish != has_asked and ask_to_end(cluster, folder, is_forced=wish == "end"):
             has_asked = wish
-        time.sleep(LOOK_SECONDS)
+        time.sleep(LOOK_SECONDS if any(task["hosts"] for task in shown) else FIRST_LOOK_SECONDS)
 
 
 def wish_of(run: RepairRun) -> str:
