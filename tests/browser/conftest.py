@@ -13,12 +13,16 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from flask import Flask
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
 from werkzeug.serving import make_server
 
+from cluster.services.context import Cluster
+from cluster.services.sessions import begin_session
+from cluster.store.users import User
 from tests.browser import gallery
 from tests.browser.watch import Watch
 from tests.conftest import IS_CI
@@ -166,6 +170,17 @@ def gallery_url(tape: gallery.Tape) -> Iterator[str]:
     with served(app) as url:
         yield url
     assert app.config["reports"] == []
+
+
+def signed_in(cluster: Cluster, person: User, url: str) -> StorageState:
+    """The cookies of somebody who has signed in at this address."""
+    cookie = {
+        "name": f"gc_session_{cluster.settings.port}",
+        "value": begin_session(cluster, person.id, "127.0.0.1", "a test"),
+        "domain": urlsplit(url).hostname, "path": "/", "expires": -1,
+        "httpOnly": True, "secure": False, "sameSite": "Lax",
+    }  # fmt: skip
+    return {"cookies": [cookie], "origins": []}  # type: ignore[typeddict-item]
 
 
 @contextmanager

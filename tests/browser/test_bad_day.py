@@ -6,15 +6,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, StorageState, expect
 
-from cluster.services.sessions import begin_session
 from portal import create_app
 from tests.browser.bad_day import FULL, SILENT, fill_cluster, on_servers
-from tests.browser.conftest import PageIn, served
+from tests.browser.conftest import PageIn, served, signed_in
 from tests.browser.pages import TAKES_PICTURES, open_settled, take_picture
 from tests.browser.watch import assert_accessible, assert_fits
 from tests.conftest import sqlite_cluster
@@ -34,13 +32,8 @@ def day(migrated_file: Path) -> Iterator[Day]:
         still = stack.enter_context(sqlite_cluster(folder, migrated_file))
         cluster = on_servers(replace(still, clock=lambda: datetime.now(UTC)))
         chief, run_id = fill_cluster(cluster)
-        token = begin_session(cluster, chief.id, "127.0.0.1", "a test")
         url = stack.enter_context(served(create_app(cluster, testing=True)))
-        cookie = {
-            "name": f"gc_session_{cluster.settings.port}", "value": token, "domain": urlsplit(url).hostname,
-            "path": "/", "expires": -1, "httpOnly": True, "secure": False, "sameSite": "Lax",
-        }  # fmt: skip
-        yield Day(url, {"cookies": [cookie], "origins": []}, run_id)  # type: ignore[typeddict-item]
+        yield Day(url, signed_in(cluster, chief, url), run_id)
 
 
 @pytest.fixture

@@ -5,14 +5,12 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, StorageState, expect
 
-from cluster.services.sessions import begin_session
 from portal import create_app
-from tests.browser.conftest import PageIn, served
+from tests.browser.conftest import PageIn, served, signed_in
 from tests.browser.long_queue import fill_cluster
 from tests.browser.pages import TAKES_PICTURES, open_settled, take_picture
 from tests.browser.watch import assert_accessible, assert_fits
@@ -37,13 +35,8 @@ def portal(
         still = stack.enter_context(sqlite_cluster(folder, migrated_file))
         cluster = replace(still, clock=lambda: datetime.now(UTC))
         chief = fill_cluster(cluster, COUNT)
-        token = begin_session(cluster, chief.id, "127.0.0.1", "a test")
         url = stack.enter_context(served(create_app(cluster, testing=True)))
-        cookie = {
-            "name": f"gc_session_{cluster.settings.port}", "value": token, "domain": urlsplit(url).hostname,
-            "path": "/", "expires": -1, "httpOnly": True, "secure": False, "sameSite": "Lax",
-        }  # fmt: skip
-        yield url, {"cookies": [cookie], "origins": []}  # type: ignore[typeddict-item]
+        yield url, signed_in(cluster, chief, url)
 
 
 @pytest.fixture
