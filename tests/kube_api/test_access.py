@@ -98,6 +98,20 @@ def test_what_a_workspace_is_made_of_it_may_make(in_force: None, server: ApiServ
         server.api.delete(thing["kind"], thing["metadata"]["name"])
 
 
+def test_it_deletes_no_volume_but_those_of_workspaces(
+    in_force: None, server: ApiServer, scheduler: Api
+) -> None:
+    server.api.apply(volume("/srv/data", name="others"))
+    server.api.apply(volume("/srv/data", name="gc-here-path-0123456789ab-79"))
+    with pytest.raises(Refused, match=NOT_ITS_OWN):
+        scheduler.delete("PersistentVolume", "others")
+    assert scheduler.delete("PersistentVolume", "gc-here-path-0123456789ab-79")
+    with pytest.raises(Refused) as refusal:
+        scheduler.delete("Namespace", "default")
+    assert refusal.value.status == 403
+    server.api.delete("PersistentVolume", "others")
+
+
 def note(namespace: str) -> Thing:
     return head("ConfigMap", "gc-test-note", namespace) | {"data": {}}
 

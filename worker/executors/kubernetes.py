@@ -22,6 +22,7 @@ from worker.executors.kubernetes_asking import STOP, Numbers, forget_old, say, t
 from worker.executors.kubernetes_handles import handle_of, has_begun, is_folder, read_begun
 from worker.executors.kubernetes_run import Runtime, gang_of, passwd_of, run_of, user_of
 from worker.executors.kubernetes_shared import Shared
+from worker.executors.kubernetes_sweep import Sweep
 from worker.inside import shim_files
 from worker.kube import names, sight
 from worker.kube.api import Api, NameTaken, NoAnswer, Refused
@@ -74,6 +75,7 @@ class KubernetesExecutor:
         self.exported = exported
         self.runtime = Runtime(runtime)
         self.shared = Shared(api, self.runtime)
+        self.sweep = Sweep(api, self.shared)
         self.read_installation = read_installation
         self._looking = threading.Lock()
         self._last = NOWHERE
@@ -134,8 +136,7 @@ class KubernetesExecutor:
         self._made[names.numbers_of(plan.folder)] = time.monotonic()
         if not is_there:
             return
-        found = self.find(plan.folder)
-        if found is None:
+        if (found := self.find(plan.folder)) is None:
             name = names.name_of(plan.job, plan.attempt)
             raise NotStarted("start.failed", reason=f"{name} is there already, and is not this attempt")
         if has_failed(found) and container_folders.read_started(plan.folder) is None:
@@ -158,9 +159,8 @@ class KubernetesExecutor:
     def look_at(self, folder: Path) -> Look:
         job, attempt = names.numbers_of(folder)
         namespace = names.namespace_of(names.workspace_of(folder))
-        return sight.look(
-            self.api, self.installation, time.monotonic(), namespace, job=str(job), attempt=str(attempt)
-        )
+        labels = {"job": str(job), "attempt": str(attempt)}
+        return sight.look(self.api, self.installation, time.monotonic(), namespace, **labels)
 
     def last_look(self) -> Look:
         """At everything, not older than a moment: of a thousand runs that go on nobody asks one by one."""
@@ -293,6 +293,7 @@ class KubernetesExecutor:
                 # What was made anew meanwhile is looked at again, and keeps nothing else here.
                 with telling(), suppress(Refused):
                     (self.remove_makers if found.owner else self.remove)(found)
+        self.sweep.take_turn(self.installation, last.runs.values())
         kept = {*known, *last.runs}
         for moments in (self._made, self._begun, self._ended):
             forget_old(moments, kept)

@@ -3,7 +3,6 @@
 import threading
 import time
 from collections import defaultdict
-from contextlib import suppress
 
 from worker.executors.contract import NotStarted
 from worker.executors.kubernetes_run import Runtime
@@ -15,6 +14,8 @@ from worker.kube.shapes.volumes import volumes_of
 ENSURED_SECONDS = 5.0
 """It is looked after this often: a namespace that was deleted comes back empty, and later."""
 SOURCES = ("local", "nfs")
+GOES_SLOWLY = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
+"""Kubernetes keeps them until it has seen that nobody uses them."""
 
 
 class Shared:
@@ -41,14 +42,37 @@ class Shared:
             self.check_namespace(namespace, run.installation)
             self.ensured[namespace] = now
         for thing in (self.runtime.as_object(namespace), *volumes_of(run)):
-            key = f"{thing['kind']}/{namespace}/{thing['metadata']['name']}"
+            key = key_of(thing["kind"], namespace, thing["metadata"]["name"])
             if now - self.ensured.get(key, float("-inf")) < ENSURED_SECONDS:
                 continue
-            with suppress(NameTaken):
+            try:
                 self.api.create(thing)
+            except NameTaken:
+                self.check_staying(thing)
             if thing["kind"] == "PersistentVolume":
                 self.check_volume(thing)
             self.ensured[key] = now
+
+    def forget(self, thing: tuple[str, str, str], before: float) -> bool:
+        """Deletes it where no run has asked for it since: kind, namespace, name. Raises NoAnswer, Refused."""
+        kind, namespace, name = thing
+        with self._making[namespace]:
+            if self.ensured.get(key_of(*thing), float("-inf")) > before:
+                return False
+            self.ensured.pop(key_of(*thing), None)
+            self.api.delete(kind, name, namespace)
+            if kind == "PersistentVolumeClaim":
+                volume = f"{name}-{namespace.removeprefix(names.NAMESPACES)}"
+                self.ensured.pop(key_of("PersistentVolume", namespace, volume), None)
+                self.api.delete("PersistentVolume", volume)
+        return True
+
+    def check_staying(self, thing: Thing) -> None:
+        """Raises NotStarted where the one of this name is going: the next try makes it anew."""
+        kind, about = thing["kind"], thing["metadata"]
+        found = self.api.get(kind, about["name"], about.get("namespace", "")) if kind in GOES_SLOWLY else None
+        if found is not None and found["metadata"].get("deletionTimestamp"):
+            raise NotStarted("start.failed", reason=f"{kind} {about['name']} is just being deleted")
 
     def check_namespace(self, name: str, installation: str) -> None:
         """Raises NotStarted: workspaces have numbers, and two installations on one cluster give the same ones."""
@@ -73,6 +97,10 @@ class Shared:
         if (found.get("status") or {}).get("phase") == "Released":
             forget = {"spec": {"claimRef": {"uid": None, "resourceVersion": None}}}
             self.api.change("PersistentVolume", name, "", forget)
+
+
+def key_of(kind: str, namespace: str, name: str) -> str:
+    return f"{kind}/{namespace}/{name}"
 
 
 def is_same_place(wanted: Thing, found: Thing) -> bool:

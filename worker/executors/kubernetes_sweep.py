@@ -1,0 +1,72 @@
+"""What runs of a workspace have shared goes once none has asked for it for a day: former code, former datasets.
+
+The volume of a workspace's own folder stays as long as the workspace. Of what is deleted nothing is lost: volumes show
+folders of the shared storage, and are made again by the next run that wants them.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import structlog
+
+from worker.executors.kubernetes_shared import Shared
+from worker.kube import names
+from worker.kube.api import Api, NoAnswer, Refused, Thing
+from worker.kube.sight import Found
+
+log = structlog.get_logger()
+UNUSED_SECONDS = 86_400.0
+EVERY_SECONDS = 3600.0
+Key = tuple[str, str, str]
+"""Kind, namespace, name."""
+
+
+class Sweep:
+    """In memory is only since when it looks: a scheduler that starts anew deletes nothing for a day."""
+
+    def __init__(self, api: Api, shared: Shared, steady: Callable[[], float] = time.monotonic) -> None:
+        self.api, self.shared, self.steady = api, shared, steady
+        self.began = self.swept = steady()
+
+    def take_turn(self, installation: str, runs: Iterable[Found]) -> None:
+        """`runs`: all that there are. An API server that is away, or refuses, is asked again an hour later."""
+        now = self.steady()
+        if now - self.began < UNUSED_SECONDS or now - self.swept < EVERY_SECONDS:
+            return
+        self.swept = now
+        used = {key for found in runs for key in keys_of(found)}
+        with suppress(NoAnswer, Refused):
+            for key in self.find(installation):
+                if key not in used and self.shared.forget(key, now - UNUSED_SECONDS):
+                    log.info("deleted in Kubernetes what no run has asked for since", thing=" ".join(key))
+
+    def find(self, installation: str) -> Iterator[Key]:
+        ours = names.selector(installation=installation)
+        spaces = {each["metadata"]["name"] for each in self.api.list_all("Namespace", ours).things}
+        code = self.api.list_all("ConfigMap", names.selector(part=names.RUN)).things
+        claims = self.api.list_all("PersistentVolumeClaim", ours).things
+        for each in (*code, *claims):
+            kind, about = each["kind"], each["metadata"]
+            is_shared = kind == "ConfigMap" or about["name"].startswith(f"gc-{installation}-path-")
+            if is_shared and about["namespace"] in spaces:
+                yield kind, about["namespace"], about["name"]
+
+
+def keys_of(found: Found) -> Iterator[Key]:
+    """What its pods name, also those that are not made yet."""
+    namespace = names.namespace_of(found.workspace)
+    for spec in (*(pod["spec"] for pod in found.pods), *templates_of(found.owner or {})):
+        for volume in spec.get("volumes") or ():
+            if told := volume.get("configMap"):
+                yield "ConfigMap", namespace, told["name"]
+            if told := volume.get("persistentVolumeClaim"):
+                yield "PersistentVolumeClaim", namespace, told["claimName"]
+
+
+def templates_of(owner: Thing) -> Iterator[Any]:
+    spec = owner.get("spec") or {}
+    for part in (spec, *(spec.get("mpiReplicaSpecs") or {}).values()):
+        if template := part.get("template"):
+            yield template.get("spec") or {}
