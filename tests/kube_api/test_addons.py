@@ -61,7 +61,10 @@ class Master:
         folder = self.folder / name
         folder.mkdir()
         (folder / "kustomization.yaml").write_text("resources: [all.yaml]\n")
-        (folder / "all.yaml").write_text(f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: {space}}}\n")
+        settings = head("ConfigMap", "put-in-again", space) | {"data": {}}
+        (folder / "all.yaml").write_text(
+            f"{json.dumps(head('Namespace', space))}\n---\n{json.dumps(settings)}\n"
+        )
 
     def run(self, command: list[str], text: str = "") -> str:
         path = f"{self.folder / 'bin'}:/usr/bin:/bin"
@@ -132,6 +135,11 @@ def test_add_ons_come_back_where_a_kind_that_nobody_answers_for_holds_their_name
     assert [master.phase(space) for space in SPACES] == ["Active"] * 3
     for space in SPACES:
         assert master.server.api.get("ConfigMap", "settings", space) is None, "what was in it went before it"
+        assert master.server.api.get("ConfigMap", "put-in-again", space), "and nobody empties the next one"
+    kind = master.server.api.get("CustomResourceDefinition", f"stones.{GROUP}")
+    assert kind and kind["spec"]["conversion"]["strategy"] == "None", (
+        "until Kueue's own manifest says otherwise"
+    )
 
 
 @pytest.mark.long

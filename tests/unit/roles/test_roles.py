@@ -138,7 +138,7 @@ def test_site_yml_fits_on_a_screen_and_names_roles_that_are_there() -> None:
 
 def test_every_role_that_changes_a_host_can_be_taken_off_in_the_opposite_order() -> None:
     site = yaml.safe_load((ROOT / "site.yml").read_text())
-    (play,) = yaml.safe_load((ROOT / "ansible/playbooks/uninstall.yml").read_text())
+    lists = yaml.safe_load((ROOT / "ansible/playbooks/vars/uninstall.yml").read_text())
     installed = {
         host: [role["role"] for each in site if each["hosts"] == host for role in each["roles"]]
         for host in ("groundcrew", "master")
@@ -146,12 +146,18 @@ def test_every_role_that_changes_a_host_can_be_taken_off_in_the_opposite_order()
     installed = {
         host: [name for name in roles if name not in LEAVE_NOTHING] for host, roles in installed.items()
     }
-    taken_off = play["vars"]["uninstall_roles_of_the_master"]
+    taken_off = lists["uninstall_roles_of_the_master"]
     assert set(taken_off) == {*installed["groundcrew"], *installed["master"]}
-    assert set(play["vars"]["uninstall_roles_of_every_host"]) == set(installed["groundcrew"])
+    assert set(lists["uninstall_roles_of_every_host"]) == set(installed["groundcrew"])
     for name in taken_off:
         assert (ROOT / "roles" / name / "tasks/uninstall.yml").exists(), name
     assert taken_off[-1] == "base" and taken_off[0] == "agent"
+
+
+def test_hosts_with_roles_of_their_own_are_taken_off_in_plays_of_their_own() -> None:
+    """Within one play roles run in the order of the host that answers first: users went before their services."""
+    plays = yaml.safe_load((ROOT / "ansible/playbooks/uninstall.yml").read_text())
+    assert [play["hosts"] for play in plays] == ["groundcrew:!master", "master"]
 
 
 def test_the_tasks_that_tests_on_hosts_name_are_there() -> None:
