@@ -142,6 +142,35 @@ def test_add_ons_come_back_where_a_kind_that_nobody_answers_for_holds_their_name
     )
 
 
+LATE = """#!/bin/sh
+case "$*" in
+  *apply*mpi_operator*)
+    if ! test -e {late}; then
+      touch {late}
+      {kubectl} --kubeconfig {kubeconfig} --namespace kube-flannel delete configmap settings >&2
+      exit 1
+    fi
+    ;;
+esac
+exec {kubectl} "$@"
+"""
+
+
+def test_what_a_late_deletion_takes_along_is_put_there_again(master: Master) -> None:
+    """The controller of namespaces deletes by name: its round for the former namespace meets the new one's objects."""
+    with (master.folder / "flannel" / "all.yaml").open("a") as manifest:
+        manifest.write("---\napiVersion: v1\nkind: ConfigMap\n")
+        manifest.write("metadata: {name: settings, namespace: kube-flannel}\ndata: {}\n")
+    program = master.folder / "bin" / "kubectl"
+    program.unlink()
+    known = {"late": master.folder / "late", "kubeconfig": master.kubeconfig}
+    program.write_text(LATE.format(kubectl=master.kubectl_program, **known))
+    program.chmod(0o755)
+    master.put_all_again()
+    assert (master.folder / "late").exists()
+    assert master.server.api.get("ConfigMap", "settings", "kube-flannel") is not None
+
+
 @pytest.mark.long
 def test_whoever_answers_for_names_goes_on_while_its_deployment_is_made_anew(master: Master) -> None:
     """Its pods hang on a ReplicaSet, which the next Deployment finds by its labels."""
