@@ -1,7 +1,7 @@
 """Counts, on the machine below, every packet that hosts send to anywhere else than to their own network."""
 
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -32,30 +32,25 @@ def iptables(*words: str, check: bool = True) -> str:
     return done.stdout
 
 
-def has(way: Sequence[str]) -> bool:
-    words = ["iptables", "-w", "-t", "raw", "-C", *way]
-    return subprocess.run(words, capture_output=True, check=False).returncode == 0
-
-
 @contextmanager
 def counted(network: str, subnet: str) -> Iterator[Egress]:
     """`subnet`: the first three numbers of the network's addresses; `network` is at most 28 characters long."""
     bridge = f"br-{docker('network', 'inspect', '-f', '{{.Id}}', network).stdout.strip()[:12]}"
-    way = ("PREROUTING", "-i", bridge, "-j", network)
-    forget(network, way)
+    forget(network)
     iptables("-N", network)
     for place in (f"{subnet}.0/24", *STAYS, "0.0.0.0/0"):
         iptables("-A", network, "-d", place, "-j", "RETURN")
-    iptables("-I", *way)
+    iptables("-I", "PREROUTING", "-i", bridge, "-j", network)
     try:
         yield Egress(network)
     finally:
-        forget(network, way)
+        forget(network)
 
 
-def forget(chain: str, way: Sequence[str]) -> None:
-    """Also what runs that were killed have left, each a way of its own."""
-    while has(way):
-        iptables("-D", *way)
+def forget(chain: str) -> None:
+    """Also what runs that were killed have left, whose bridges had other names."""
+    for line in iptables("-S", "PREROUTING").splitlines():
+        if line.endswith(f"-j {chain}"):
+            iptables("-D", *line.split()[1:])
     iptables("-F", chain, check=False)
     iptables("-X", chain, check=False)
