@@ -44,5 +44,10 @@ def delete(path: Path) -> None:
         if path.is_symlink() or not path.is_dir():
             path.unlink(missing_ok=True)
             return
-        going = path if path.suffix == GONE else path.rename(path.with_name(f"{path.name}{GONE}"))
+        going = path
+        if path.suffix != GONE:
+            going = path.with_name(f"{path.name}{GONE}")
+            if going.is_dir():
+                shutil.rmtree(going)  # Of one of that name that was half deleted, and built again since.
+            path.rename(going)
         shutil.rmtree(going)

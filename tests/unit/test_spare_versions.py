@@ -10,6 +10,7 @@ import pytest
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
 from cluster.services.environments import ensure_default_environment
+from cluster.services.spare import delete
 from cluster.services.spare_files import delete_leftovers, list_leftovers
 from cluster.services.users import service_actor
 from cluster.store.operations import Environment
@@ -170,3 +171,10 @@ def test_a_deletion_that_is_killed_leaves_nothing_that_looks_whole(
             delete_leftovers(cluster, run.id)
     assert not path.exists()
     assert site.listed()[f"{path.name}.gone"] == "leftover.half_gone"
+
+
+def test_what_was_half_deleted_and_built_again_since_goes_as_well(site: Site) -> None:
+    again = site.cache / f"training-{DIGESTS[0]}"
+    half = site.place(site.cache, f"training-{DIGESTS[0]}.gone", 60.0)
+    delete(again)
+    assert not again.exists() and not half.exists()
