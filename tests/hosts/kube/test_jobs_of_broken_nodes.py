@@ -46,7 +46,7 @@ def test_a_worker_whose_power_is_cut_takes_the_gang_along_once(pilot: Pilot, job
         assert first["end_code"] == "interrupted.node_lost", first
         on_the_other = [node for node in pilot.pods(job).values() if node == bed.hosts["w2"].name]
         assert on_the_other == []
-        assert pilot.rows("select id from allocations where released_at is null") == []
+        assert pilot.rows("select id from allocations where ended_at is null") == []
         assert pilot.job(job)["state"] == "waiting"
     finally:
         bed.power_on("w1")
