@@ -78,7 +78,7 @@ def test_a_drained_node_gives_its_gang_back_with_a_checkpoint(pilot: Pilot, job:
         pilot.until(lambda: pilot.attempts(job)[0]["ended_at"], 60, f"its end: {pilot.why(job)}")
     finally:
         pilot.cluster.kubectl(f"uncordon {name}")
-    codes = ["interrupted.pod_evicted", "interrupted.pod_deleted"]
+    codes = ["kubernetes.taken_off", "interrupted.pod_deleted"]
     goes_on(pilot, job, codes, "kubectl drain under a gang, uncordoned", time.monotonic())
 
 
