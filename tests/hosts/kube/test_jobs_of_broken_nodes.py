@@ -91,20 +91,22 @@ def test_after_a_cold_start_of_everything_the_gang_goes_on(pilot: Pilot, job: in
     goes_on(pilot, job, causes, "cold start of all hosts under a gang", since)
 
 
-OVER_GLOO = "/etc/systemd/system/groundcrew-scheduler.service.d/gloo.conf"
-ANEW = "systemctl daemon-reload && systemctl restart groundcrew-scheduler"
+SPEAK_OVER = (
+    "sed -i 's/^GROUNDCREW_HOROVOD_OVER=.*/GROUNDCREW_HOROVOD_OVER={}/' /etc/groundcrew/groundcrew.env && "
+    "systemctl restart groundcrew-scheduler"
+)
+"""As `portal_horovod_over` of the inventory."""
 
 
 def test_horovod_over_gloo_is_an_indexed_job_over_two_workers(installed: Cluster, pilot: Pilot) -> None:
     master = installed.master
-    told = r"[Service]\nEnvironment=GROUNDCREW_HOROVOD_OVER=gloo\n"
-    master.ask(f"mkdir -p $(dirname {OVER_GLOO}) && printf '{told}' > {OVER_GLOO} && {ANEW}")
+    master.ask(SPEAK_OVER.format("gloo"))
     try:
         made = fly(pilot, "LeNet on four ranks over two nodes, Indexed Job over Gloo")
         kinds = installed.kubectl(f"get jobs,mpijobs -A -o name -l groundcrew.io/job={made}")
         assert "mpijob" not in kinds
     finally:
-        master.ask(f"rm {OVER_GLOO} && {ANEW}")
+        master.ask(SPEAK_OVER.format("mpi"))
 
 
 def test_a_term_that_ends_admits_nothing_more_and_keeps_the_data(pilot: Pilot, job: int) -> None:
