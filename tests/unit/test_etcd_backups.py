@@ -71,7 +71,8 @@ def test_the_newest_snapshot_is_taken_along_and_an_etcd_comes_up_on_it(
     assert (made.revision, made.keys, made.problem) == (42, 7, None)
     assert made.restored_at == light_cluster.clock()
     assert [path.name for path in here.backups.glob(".etcd*")] == [], "nothing of the drill is left"
-    assert {path.stat().st_mode & 0o777 for path in here.backups.glob("etcd-*")} == {0o600}
+    modes = {path.suffix: path.stat().st_mode & 0o777 for path in here.backups.glob("etcd-*")}
+    assert modes == {".zst": 0o600, ".json": 0o640}, "who watches repairs reads what is said of it"
 
 
 def test_the_same_snapshot_is_proved_again_and_not_taken_twice(
