@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.browser.conftest import browser as browser
 from tests.hosts.appliance.host_image import ensure_image
 from tests.hosts.appliance.one_host import SHARED_BY
 from tests.hosts.appliance.one_host import own_host as own_host
 from tests.hosts.appliance.one_host import self_installed as self_installed
+from tests.hosts.appliance.onlooker import browser as browser
 from tests.hosts.appliance.playing import CACHE as CACHE
 from tests.hosts.appliance.playing import COSTS, play
 from tests.hosts.appliance.playing import ROOT as ROOT
@@ -91,6 +91,12 @@ def bed(
     with testbed(name, image, tmp_path_factory.mktemp("bed"), CACHE) as bed:
         (bed.folder / "group_vars").symlink_to(ROOT / "inventory" / "group_vars")
         yield bed
+
+
+@pytest.fixture(scope="module")
+def network(bed: Testbed) -> str:
+    """That of the hosts which the browser looks at."""
+    return bed.network
 
 
 @pytest.fixture(scope="module")

@@ -52,3 +52,10 @@ def self_installed(own_host: Host, ansible_programs: Path) -> Played:
     for task in KILLED_IN:
         play_killed(own_host, ansible_programs, task)
     return play_there(own_host, ansible_programs, "site.yml").must_succeed()
+
+
+@pytest.fixture(scope="module")
+def network(own_host: Host) -> str:
+    """For modules that share the host and look at it."""
+    names = "{{range $name, $_ := .NetworkSettings.Networks}}{{$name}}{{end}}"
+    return docker("inspect", "-f", names, own_host.name).stdout.strip()

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import browser as browser
 from tests.hosts.appliance.conftest import CACHE, ROOT, Played, note, play
 from tests.hosts.appliance.conftest import ansible_programs as ansible_programs
 from tests.hosts.appliance.conftest import image as image
 from tests.hosts.appliance.conftest import pytest_configure as pytest_configure
 from tests.hosts.appliance.conftest import pytest_terminal_summary as pytest_terminal_summary
+from tests.hosts.appliance.onlooker import browser as browser
 from tests.hosts.appliance.testbed import Host, Testbed, found_again, testbed
 from tests.hosts.kube.compiled import NOT_BUILT, is_compiled
 from tests.hosts.kube.egress import Egress, counted
@@ -117,6 +117,12 @@ def cluster(
         inventory = bed.inventory(["m"], THREE, more, {"m": {"agent_cpu_slots": 0}})
         with counted(bed.network, bed.subnet) as egress:
             yield Cluster(bed, inventory, egress, ansible_programs)
+
+
+@pytest.fixture(scope="module")
+def network(cluster: Cluster) -> str:
+    """That of the hosts which the browser looks at."""
+    return cluster.bed.network
 
 
 @pytest.fixture(scope="session")
