@@ -3,20 +3,16 @@
 import json
 import shutil
 import sqlite3
-import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
-import pytest
 from sqlalchemy import select
 from sqlalchemy.engine import make_url
 
-from cluster.domain.errors import Refused
 from cluster.domain.repair_runs import Verdict
 from cluster.domain.states import JobState, NoticeChannel, OperationKind, OperationState
-from cluster.services import backups, notices, operations, sessions
+from cluster.services import backups, notices, operations
 from cluster.services.audit_seals import Anchor, check_audit, read_anchor, seal_entries
 from cluster.services.context import Cluster
 from cluster.services.repair_progress import count_stuck, release_stuck
@@ -30,49 +26,20 @@ from cluster.store.users import SignInSession, User
 from tests.builders import (
     a_dataset,
     a_job,
-    a_node,
     a_repair_run,
     a_training,
     a_workspace,
     actor_of,
     add,
     an_administrator,
-    holding,
 )
 from tests.conftest import Clock
+from tests.store.restore_lab import backed_up, refusal, restored
+from tests.store.restore_lab import lab as lab
 from tests.store.tampering import tamper
 from worker.audit_anchors import anchors_of
 from worker.backups import postgresql as pg
-from worker.backups.dump import make_backup, write_manifest
-from worker.backups.put_back import PutBack, put_back
-
-
-@pytest.fixture
-def lab(cluster: Cluster, clock: Clock) -> Cluster:
-    """One job runs and one waits; an operation is open, somebody is signed in, three entries are sealed."""
-    (cluster.settings.state_dir / "database").mkdir(exist_ok=True)
-    person = an_administrator(cluster, "hjkim")
-    training = a_training(cluster, a_workspace(cluster, person))
-    node = a_node(cluster)
-    holding(cluster, a_job(cluster, training, state=JobState.RUNNING, fence=1, name="running"), node.units)
-    a_job(cluster, training, name="waiting")
-    sessions.begin_session(cluster, person.id, "192.0.2.7", "a browser")
-    with cluster.store.write() as session:
-        operations.request_operation(session, OperationKind.DATASET_DELETE, 1, actor_of(person), clock())
-        for number in range(2):
-            write_entry(session, clock(), actor_of(person), "job.submitted", number)
-    clock.move(minutes=2)
-    seal_entries(cluster)
-    return cluster
-
-
-def backed_up(lab: Cluster) -> Path:
-    return lab.settings.backups / str(make_backup(lab.settings, lab.clock(), read_anchor(lab))["name"])
-
-
-def restored(lab: Cluster, file: Path, holds: bool = True) -> PutBack:
-    lab.store.close()  # As the services that are stopped have closed theirs.
-    return put_back(lab.settings, file, lab.clock, holds)
+from worker.backups.dump import write_manifest
 
 
 def life_goes_on(lab: Cluster, clock: Clock) -> None:
@@ -243,15 +210,6 @@ def test_a_cut_end_cannot_be_passed_off_as_a_restore(lab: Cluster, clock: Clock)
     assert found is not None and found.code == "audit.cut"
 
 
-def refusal(lab: Cluster, file: Path) -> str:
-    """Its code; what was there must be as it was."""
-    with pytest.raises(Refused) as refused:
-        restored(lab, file)
-    with lab.store.read() as session:
-        assert session.scalars(select(Job).where(Job.name == "running")).one().state is JobState.RUNNING
-    return refused.value.code
-
-
 def test_what_is_no_whole_backup_of_ours_is_refused_by_name(lab: Cluster, tmp_path: Path) -> None:
     file = backed_up(lab)
     manifest = json.loads(file.with_name(file.name + ".json").read_text())
@@ -271,27 +229,6 @@ def test_what_is_no_whole_backup_of_ours_is_refused_by_name(lab: Cluster, tmp_pa
     assert refusal(lab, file) == "restore.damaged"
     file.with_name(file.name + ".json").unlink()
     assert refusal(lab, file) == "restore.no_manifest"
-
-
-def test_while_somebody_uses_the_database_nothing_is_put_back(lab: Cluster, database_kind: str) -> None:
-    file = backed_up(lab)
-    if database_kind == "sqlite":
-        return  # A file does not know; make restore asks the process manager.
-    with pg.connect(make_url(lab.settings.database_url)):
-        assert refusal(lab, file) == "restore.in_use"
-
-
-def test_who_was_stopped_a_moment_ago_is_waited_for(
-    lab: Cluster, database_kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if database_kind == "sqlite":
-        return  # Nobody serves a file.
-    file = backed_up(lab)
-    lab.store.close()
-    last = pg.connect(make_url(lab.settings.database_url))
-    leaving = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: last.close())
-    monkeypatch.setattr(pg, "time", leaving)
-    restored(lab, file)
 
 
 def test_on_a_machine_that_has_no_database_yet(lab: Cluster, database_kind: str, tmp_path: Path) -> None:
