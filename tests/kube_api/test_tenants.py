@@ -9,7 +9,7 @@ import pytest
 from cluster.domain.kube.tenancies import UNIT, Tenancy
 from tests.api_server import ADMINISTRATOR, ApiServer, until
 from tests.ports import free_port
-from worker.kube.api import Api, NoAnswer, Refused, Thing
+from worker.kube.api import Api, Listed, NoAnswer, Refused, Thing
 from worker.kube.names import LOCAL_QUEUE, namespace_of
 from worker.kube.tenants.keeping import Change, Keeper, Kept, What
 from worker.kube.tenants.objects import KINDS_IN_ORDER, objects_of
@@ -121,6 +121,7 @@ def test_a_quota_that_was_raised_by_hand_is_put_right_and_says_what_and_by_whom(
     [
         ("NetworkPolicy", "deny", {"spec": {"ingress": [{}]}}),
         ("NetworkPolicy", "own", {"spec": {"egress": [{"to": [{"ipBlock": {"cidr": "0.0.0.0/0"}}]}]}}),
+        ("NetworkPolicy", "door", {"spec": {"ingress": [{}]}}),
         ("ClusterQueue", "", {"spec": {"cohortName": "everybody", "stopPolicy": "HoldAndDrain"}}),
         ("LocalQueue", LOCAL_QUEUE, {"spec": {"stopPolicy": "Hold"}}),
         ("ServiceAccount", "default", {"automountServiceAccountToken": True}),
@@ -257,6 +258,9 @@ def test_a_right_that_is_lacking_is_said_and_stops_nobody_else(server: ApiServer
     class Half:
         """May write everything but queues."""
 
+        def list_all(self, kind: str, labels: str = "") -> Listed:
+            return server.api.list_all(kind, labels)
+
         def get(self, kind: str, name: str, namespace: str = "") -> Thing | None:
             return server.api.get(kind, name, namespace)
 
@@ -270,7 +274,7 @@ def test_a_right_that_is_lacking_is_said_and_stops_nobody_else(server: ApiServer
     assert server.api.get("LocalQueue", LOCAL_QUEUE, namespace_of(tenancy.workspace))
 
 
-def test_a_look_costs_eight_questions_however_many_workspaces_there_are(server: ApiServer) -> None:
+def test_a_look_costs_nine_questions_however_many_workspaces_there_are(server: ApiServer) -> None:
     asked: list[str] = []
 
     class Counting:
@@ -284,7 +288,7 @@ def test_a_look_costs_eight_questions_however_many_workspaces_there_are(server: 
     many = [Tenancy(next(NUMBERS), f"w{number}", 1, True) for number in range(5)]
     Keeper(server.api, HERE).keep(many)
     assert Keeper(Counting(), HERE).keep(many) == Kept()  # type: ignore[arg-type]
-    assert asked == list(KINDS_IN_ORDER)
+    assert asked == [*KINDS_IN_ORDER, "Node"]
 
 
 def test_every_change_knows_its_workspace(keeper: Keeper) -> None:

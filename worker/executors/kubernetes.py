@@ -20,6 +20,7 @@ from worker.executors import container_folders
 from worker.executors.contract import Handle, NotStarted, Running, Sight, StartPlan, Unanswered
 from worker.executors.kubernetes_asking import STOP, Numbers, forget_old, say, telling
 from worker.executors.kubernetes_handles import handle_of, has_begun, is_folder, read_begun
+from worker.executors.kubernetes_removal import remove, remove_makers, remove_service
 from worker.executors.kubernetes_run import Runtime, gang_of, passwd_of, run_of, user_of
 from worker.executors.kubernetes_shared import Shared
 from worker.executors.kubernetes_sweep import Sweep
@@ -140,7 +141,7 @@ class KubernetesExecutor:
             name = names.name_of(plan.job, plan.attempt)
             raise NotStarted("start.failed", reason=f"{name} is there already, and is not this attempt")
         if has_failed(found) and container_folders.read_started(plan.folder) is None:
-            self.remove(found, NO_GRACE)
+            remove(self.api, found, NO_GRACE)
             code, data = why_not(found)
             raise NotStarted(code, **data)
 
@@ -149,7 +150,7 @@ class KubernetesExecutor:
             return False
         with suppress(NoAnswer, Refused):
             if (found := self.find(folder)) is not None:
-                self.remove(found)
+                remove(self.api, found)
         return True
 
     def find(self, folder: Path) -> Found | None:
@@ -249,7 +250,7 @@ class KubernetesExecutor:
                     return  # Nothing is left of it, or a kubelet takes its time: nobody waits for that here.
                 time.sleep(PAUSE_SECONDS)
             if (found := self.find(folder)) is not None:
-                self.remove(found, grace_seconds=NO_GRACE)
+                remove(self.api, found, NO_GRACE)
 
     def clear(self, folder: Path, has_ended: bool = False) -> int:
         """What is left of its pods goes: a gang that has lost a member holds no unit any more.
@@ -263,26 +264,13 @@ class KubernetesExecutor:
             look = self.look_at(folder)
             found = look.runs.get(numbers)
             if found is None or not found.living:
+                if found is None or has_service(found):
+                    remove_service(self.api, folder, self.installation)
                 return 0
             waits = time.monotonic() - self._ended.setdefault(numbers, time.monotonic()) < MEMBERS_SECONDS
             if not (has_ended and waits and has_succeeded(found)):
-                self.remove(found, grace_seconds=NO_GRACE)
+                remove(self.api, found, NO_GRACE)
         return sum(sight.is_running(pod) and sight.node_of(pod) not in look.silent for pod in found.living)
-
-    def remove(self, found: Found, grace_seconds: int | None = None) -> None:
-        """Everything of the attempt; pods by themselves, for what an owner leaves is collected some time later."""
-        self.remove_makers(found)
-        for pod in found.pods:
-            about = pod["metadata"]
-            self.api.delete("Pod", about["name"], about["namespace"], about["uid"], grace_seconds)
-
-    def remove_makers(self, found: Found) -> None:
-        """What has made its pods, and what they were known by."""
-        namespace = names.namespace_of(found.workspace)
-        if found.owner is not None:
-            self.api.delete(found.owner["kind"], found.owner["metadata"]["name"], namespace)
-        if has_service(found):
-            self.api.delete("Service", names.name_of(*found.numbers), namespace)
 
     def forget_all_but(self, known: Collection[Numbers]) -> None:
         """Kubernetes itself collects the pods of what is deleted; those without an owner are deleted by us."""
@@ -292,7 +280,7 @@ class KubernetesExecutor:
             if numbers not in known and not is_alive(found, last.silent):
                 # What was made anew meanwhile is looked at again, and keeps nothing else here.
                 with telling(), suppress(Refused):
-                    (self.remove_makers if found.owner else self.remove)(found)
+                    (remove_makers if found.owner else remove)(self.api, found)
         self.sweep.take_turn(self.installation, last.runs.values())
         kept = {*known, *last.runs}
         for moments in (self._made, self._begun, self._ended):

@@ -17,6 +17,8 @@ UNITS = f"{OURS}/units"
 GATE = f"{OURS}/node"
 """What such a pod waits for before any node is chosen for it: its own node by name."""
 INDEX, REPLICA = "batch.kubernetes.io/job-completion-index", "training.kubeflow.org/replica-index"
+DOOR, WEB = f"{OURS}/door", "web"
+"""A label of pods that the portal speaks to, and of no others."""
 ROLE, LAUNCHER = "training.kubeflow.org/job-role", "launcher"
 """Labels of others: the numbers of an Indexed Job's pod and of an MPIJob's worker, and what a pod of an MPIJob is."""
 

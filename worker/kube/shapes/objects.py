@@ -1,5 +1,6 @@
 """Which objects a run is: a Job, an Indexed Job with names for its pods, an MPIJob, or a pod that is spoken to."""
 
+from cluster.domain import notebooks
 from cluster.domain.launch import split
 from worker.kube import names
 from worker.kube.api import Thing
@@ -120,10 +121,20 @@ def mpi_job(run: Run) -> Thing:
 
 
 def notebook(run: Run) -> Thing:
-    """A pod by itself: it is not a Job, because it never ends by having done its work."""
-    made = template(
-        run, NAME, run.command, run.units, more={"ports": [{"name": "web", "containerPort": run.port}]}
-    )
+    """A pod by itself: it is not a Job, because it never ends by having done its work.
+
+    Its service leads to it once it answers, and as long as it does.
+    """
+    serves = {
+        "ports": [{"name": "web", "containerPort": run.port}],
+        "readinessProbe": {
+            "httpGet": {"path": notebooks.IS_UP, "port": "web"},
+            "periodSeconds": 2,
+            "failureThreshold": 30,
+        },
+    }
+    labels = {names.DOOR: names.WEB}
+    made = template(run, NAME, run.command, run.units, more=serves, labels=labels)
     begun = begin(run, "Pod")
     begun["metadata"]["labels"] |= made["metadata"]["labels"]
     return begun | {"spec": made["spec"]}

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from cluster.domain import notebooks
+
 
 class Gang(StrEnum):
     """How the ranks of one attempt find each other."""
@@ -68,7 +70,7 @@ class Run:
     """Name of the ConfigMap with what runs inside."""
     runtime_files: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """Key there, and path in the folder."""
-    port: int = 8888
+    port: int = notebooks.PORT
     """Of a notebook."""
 
     @property

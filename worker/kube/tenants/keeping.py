@@ -19,6 +19,7 @@ from worker.kube.tenants.differences import (
     marked,
     removal_of,
 )
+from worker.kube.tenants.masters import CONTROL_PLANE, blocks_of_masters
 from worker.kube.tenants.objects import KINDS_IN_ORDER, SHARED, Thing, key_of, objects_of, shared_objects
 
 Key = tuple[str, str, str]
@@ -101,11 +102,11 @@ class Keeper:
         `kept` then says what was done until then.
         """
         kept = Kept() if kept is None else kept
-        found = self.read()
+        found, masters = self.read(), self.read_masters()
         for thing in shared_objects():
             self.keep_one(kept, SHARED, thing, found)
         for tenancy in tenancies:
-            things = objects_of(tenancy, self.installation)
+            things = objects_of(tenancy, self.installation, masters)
             if is_going(found.get(key_of(things[0]))):
                 kept.going.append(tenancy.workspace)
                 continue
@@ -121,6 +122,10 @@ class Keeper:
         labels = f"{PART}={TENANT}"
         listed = (each for kind in KINDS_IN_ORDER for each in self.api.list_all(kind, labels).things)
         return {key_of(each): each for each in listed}
+
+    def read_masters(self) -> list[str]:
+        """Where the portal speaks from, as blocks of addresses."""
+        return blocks_of_masters(self.api.list_all("Node", CONTROL_PLANE).things)
 
     def keep_one(self, kept: Kept, workspace: int, thing: Thing, found: Mapping[Key, Thing]) -> bool:
         """Whether it stands now."""

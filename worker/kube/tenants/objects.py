@@ -7,9 +7,10 @@ for all units therefore, without labels of nodes, so that it can never choose ot
 from collections.abc import Sequence
 from typing import Any
 
+from cluster.domain import notebooks
 from cluster.domain.kube.tenancies import UNIT, Tenancy
 from worker.kube.kinds import head
-from worker.kube.names import INSTALLATION, LOCAL_QUEUE, PART, TENANT, WORKSPACE, namespace_of
+from worker.kube.names import DOOR, INSTALLATION, LOCAL_QUEUE, PART, TENANT, WEB, WORKSPACE, namespace_of
 
 Thing = dict[str, Any]
 
@@ -29,12 +30,15 @@ def shared_objects() -> list[Thing]:
     return [flavor | {"spec": {}}]
 
 
-def objects_of(tenancy: Tenancy, installation: str) -> list[Thing]:
-    """In the order in which they are made: what restricts comes before what admits."""
+def objects_of(tenancy: Tenancy, installation: str, masters: Sequence[str] = ()) -> list[Thing]:
+    """In the order in which they are made: what restricts comes before what admits.
+
+    `masters`: blocks of addresses from which the portal speaks to notebooks.
+    """
     return [
         namespace(tenancy, installation),
         account(tenancy, installation),
-        *policies(tenancy, installation),
+        *policies(tenancy, installation, masters),
         quota(tenancy, installation),
         limits(tenancy, installation),
         cluster_queue(tenancy, installation),
@@ -69,8 +73,8 @@ def account(tenancy: Tenancy, installation: str) -> Thing:
     }
 
 
-def policies(tenancy: Tenancy, installation: str) -> list[Thing]:
-    """Nothing in, nothing out, but the cluster's own names and the pods of the same workspace."""
+def policies(tenancy: Tenancy, installation: str, masters: Sequence[str]) -> list[Thing]:
+    """Nothing in, nothing out, but the cluster's names, the pods of the same workspace, and the portal to notebooks."""
     everything: Thing = {"podSelector": {}}
     dns = {
         "namespaceSelector": {"matchLabels": {NAMES_NAMESPACE: "kube-system"}},
@@ -86,10 +90,23 @@ def policies(tenancy: Tenancy, installation: str) -> list[Thing]:
             "ingress": [{"from": [everything]}],
             "egress": [{"to": [everything]}],
         },
+        "door": {
+            "podSelector": {"matchLabels": {DOOR: WEB}},
+            "policyTypes": ["Ingress"],
+            **door_for(masters),
+        },
     }
     return [
         inside("NetworkPolicy", name, tenancy, installation) | {"spec": spec} for name, spec in specs.items()
     ]
+
+
+def door_for(masters: Sequence[str]) -> Thing:
+    """A rule without an address would let in everybody: where no master is known there is no rule."""
+    if not masters:
+        return {}
+    ports = [{"protocol": "TCP", "port": notebooks.PORT}]
+    return {"ingress": [{"from": [{"ipBlock": {"cidr": block}} for block in masters], "ports": ports}]}
 
 
 def quota(tenancy: Tenancy, installation: str) -> Thing:
