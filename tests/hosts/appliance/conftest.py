@@ -76,9 +76,7 @@ def image() -> str:
 
 
 @pytest.fixture(scope="module")
-def bed(
-    image: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Testbed]:
+def bed(image: str, request: pytest.FixtureRequest) -> Iterator[Testbed]:
     """Named after the module, so that several may run side by side.
 
     GROUNDCREW_INSTALLED_BED: the folder of one that was kept and is installed already.
@@ -88,7 +86,7 @@ def bed(
         yield found_again(Path(kept), image, CACHE)
         return
     name = "gc-hosts-" + request.module.__name__.rpartition("test_")[2].replace("_", "-")
-    with testbed(name, image, tmp_path_factory.mktemp("bed"), CACHE) as bed:
+    with testbed(name, image, CACHE) as bed:
         (bed.folder / "group_vars").symlink_to(ROOT / "inventory" / "group_vars")
         yield bed
 

@@ -32,14 +32,14 @@ leaves nothing."""
 
 
 @pytest.fixture(scope="session")
-def own_host(image: str, ansible_programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+def own_host(image: str, ansible_programs: Path) -> Iterator[Host]:
     """GROUNDCREW_INSTALLED_HOST names one that is there already."""
     known = os.environ.get("GROUNDCREW_INSTALLED_HOST")
     if known:
         address = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
         yield Host(known, docker("inspect", "-f", address, known).stdout.strip())
         return
-    with testbed("gc-hosts-one-host", image, tmp_path_factory.mktemp("bed"), CACHE) as bed:
+    with testbed("gc-hosts-one-host", image, CACHE) as bed:
         (host,) = bed.add("one", lent=(ROOT, ansible_programs.parent))
         yield host
 

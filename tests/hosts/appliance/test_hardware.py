@@ -36,18 +36,17 @@ TAGS = "mofed,nvidia_driver,fabric_manager,nvidia_container_toolkit"
 
 
 @pytest.fixture(scope="module")
-def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
-    folder = tmp_path_factory.mktemp("hardware")
-    for name, packages in vendor_packages.everything().items():
-        vendor_packages.build_repository(folder / "vendor" / name, packages)
-    with testbeds.testbed("gc-hardware", ensure_image(IMAGES), folder / "bed", IMAGES) as opened:
+def bed() -> Iterator[Testbed]:
+    with testbeds.testbed("gc-hardware", ensure_image(IMAGES), IMAGES) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
 def host(bed: Testbed) -> Host:
+    for name, packages in vendor_packages.everything().items():
+        vendor_packages.build_repository(bed.folder / "vendor" / name, packages)
     (added,) = bed.add("one")
-    docker("cp", str(bed.folder.parent / "vendor"), f"{added.name}:/srv/vendor")
+    docker("cp", str(bed.folder / "vendor"), f"{added.name}:/srv/vendor")
     added.ask("chmod -R a+rX /srv/vendor && apt-get -qq update && apt-get -qq install -y python3-apt")
     added.ask("dpkg -i /srv/vendor/nvidia_driver/linux-image-amd64_99.0-1_amd64.deb")
     added.ask("touch -d 2000-01-01 /boot/initrd.img-99")

@@ -17,9 +17,9 @@ OTHERS = "not docker and not simulated and not nursery"
 
 
 @pytest.fixture(scope="module")
-def bed(image: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
+def bed(image: str) -> Iterator[Testbed]:
     """With a name of its own."""
-    with testbeds.testbed("gc-hosts-units", image, tmp_path_factory.mktemp("bed"), CACHE) as bed:
+    with testbeds.testbed("gc-hosts-units", image, CACHE) as bed:
         yield bed
 
 

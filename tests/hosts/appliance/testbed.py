@@ -7,6 +7,7 @@ the mounts of the machine below) and no right to set the clock (which has no nam
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +22,8 @@ from tests.hosts.appliance.host_image import docker
 BOOTS_WITHIN = 120
 """Seconds."""
 STORAGE = "/var/lib/groundcrew/storage"
+FOLDERS = Path("/var/tmp")
+"""Key, inventory and shared storage of a testbed lie here under its name: pytest's own folders go with later runs."""
 NOBODY = "192.0.2.53"
 """An address of documentation (RFC 5737)."""
 RIGHTS = (
@@ -99,9 +102,10 @@ class Testbed:
 
     def open(self) -> None:
         self.close()
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if not self.key.exists():
-            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.key)], check=True)
+        self.folder.mkdir(parents=True)
+        if self.shared:
+            self.shared.mkdir()
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.key)], check=True)
         self.subnet = self.create_network()
 
     def create_network(self) -> str:
@@ -129,12 +133,13 @@ class Testbed:
         raise RuntimeError(f"the engine made no network: {done.stderr.strip()}")
 
     def close(self) -> None:
-        """Removes every host and the network of this testbed; also what a killed run has left."""
+        """Removes every host, the network and the folder of this testbed; also what a killed run has left."""
         names = docker("ps", "-aq", "--filter", f"label={self.name}").stdout.split()
         if names:
             docker("rm", "-fv", *names)
         if docker("network", "ls", "-q", "--filter", f"label={self.name}").stdout.strip():
             docker("network", "rm", self.network)
+        shutil.rmtree(self.folder, ignore_errors=True)
         self.hosts.clear()
 
     def add(self, *names: str, lent: Sequence[Path] = (), published: Sequence[int] = ()) -> list[Host]:
@@ -260,14 +265,22 @@ def nameserver() -> str:
 def testbed(
     name: str,
     image: str,
-    folder: Path,
     cache: Path,
     is_alone: bool = False,
     shares: int = 0,
-    shared: Path | None = None,
+    shared: str = "",
 ) -> Iterator[Testbed]:
-    """GROUNDCREW_KEEP_HOSTS=1 leaves the hosts, to look at them after a failure."""
-    bed = Testbed(name, image, folder, cache, is_alone=is_alone, shares=shares, shared=shared)
+    """GROUNDCREW_KEEP_HOSTS=1 leaves the hosts and the folder, to look at them after a failure."""
+    folder = FOLDERS / name
+    bed = Testbed(
+        name,
+        image,
+        folder,
+        cache,
+        is_alone=is_alone,
+        shares=shares,
+        shared=folder / shared if shared else None,
+    )
     bed.open()
     try:
         yield bed

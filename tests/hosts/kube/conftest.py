@@ -87,9 +87,7 @@ def bundle() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def cluster(
-    bundle: Path, image: str, ansible_programs: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Cluster]:
+def cluster(bundle: Path, image: str, ansible_programs: Path) -> Iterator[Cluster]:
     """Bare hosts; the first test installs them. GROUNDCREW_INSTALLED_CLUSTER: the folder of a testbed that was kept."""
     kept = os.environ.get("GROUNDCREW_INSTALLED_CLUSTER")
     if kept:
@@ -98,11 +96,8 @@ def cluster(
         with counted(bed.network, bed.subnet) as egress:
             yield Cluster(bed, bed.folder / "inventory.yml", egress, ansible_programs)
         return
-    folder = tmp_path_factory.mktemp("bed")
     shares = int(os.environ.get("GROUNDCREW_HOST_SHARES", "0"))
-    shared = folder / STORAGE
-    shared.mkdir()
-    with testbed(NAME, image, folder, CACHE, is_alone=True, shares=shares, shared=shared) as bed:
+    with testbed(NAME, image, CACHE, is_alone=True, shares=shares, shared=STORAGE) as bed:
         (bed.folder / "group_vars").symlink_to(ROOT / "inventory" / "group_vars")
         bed.add(*THREE, lent=(bundle,))
         more = {
