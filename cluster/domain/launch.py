@@ -12,6 +12,11 @@ from cluster.domain.states import Launcher, UnitKind
 
 RANK_SHIM = "rank.py"
 GANG = "gang.py"
+REACH = "reach.py"
+SSH_PORT = 2222
+"""Of the sshd in each worker of an MPIJob, as in the default image: worker/environments/default/image.toml."""
+REACHED_WITHIN = 900
+"""Seconds until each of them answers; as long as any start may take (`attempts.GIVE_UP_AWAITING_AFTER`)."""
 POD_INTERFACE = "eth0"
 """A pod's only one besides loopback. Cards for RDMA need rights that pods of workspaces do not have."""
 
@@ -73,13 +78,15 @@ def over_mpi(
         "btl_tcp_if_include": POD_INTERFACE,
         "oob_tcp_if_include": POD_INTERFACE,
     }
-    mpirun = ["mpirun", "--hostfile", "/etc/mpi/hostfile", "-np", str(plan.ranks), "--bind-to", "none"]
+    hostfile = "/etc/mpi/hostfile"
+    reach = (interpreter, f"{runtime}/{REACH}", hostfile, str(SSH_PORT), str(REACHED_WITHIN), "--")
+    mpirun = ["mpirun", "--hostfile", hostfile, "-np", str(plan.ranks), "--bind-to", "none"]
     for name, value in switches.items():
         mpirun += ["--mca", name, value]
     for name in (*names, f"NCCL_SOCKET_IFNAME={POD_INTERFACE}"):
         mpirun += ["-x", name]
     rank = (interpreter, f"{runtime}/{RANK_SHIM}", "--", *plan.program)
-    return LaunchPlan((*mpirun, "--wdir", folder, *rank), plan.program, plan.ranks)
+    return LaunchPlan((*reach, *mpirun, "--wdir", folder, *rank), plan.program, plan.ranks)
 
 
 def over_pods(

@@ -14,6 +14,7 @@ from cluster.domain.kube.kubelet_said import reason_of_pod
 from cluster.domain.kube.pod_reasons import Gated
 from cluster.domain.kube.reading import conditions_of, is_true
 from cluster.domain.kube.reasons import data_of
+from worker.inside.reach import UNREACHED
 from worker.kube.sight import (
     Found,
     exit_of,
@@ -80,7 +81,7 @@ def lost_member(found: Found) -> Taken | None:
 
 
 def lacks_workers(found: Found) -> bool:
-    """Of an MPIJob that has not ended: a launcher is made once all workers are there, and then one is gone."""
+    """Of an MPIJob that has not ended: its workers were made before its launcher, and one of them is gone."""
     owner = found.owner
     if owner is None or owner["kind"] != "MPIJob" or found.main is None or is_given_up(found):
         return False
@@ -141,6 +142,8 @@ def end_of(
         return replace(truth, taken=taken or Taken("interrupted.pod_deleted"))
     if taken is None and found and has_lost_ranks(found, truth):
         taken = Taken("interrupted.pod_deleted")
+    if taken is None and found and has_reached_nobody(found, truth):
+        taken = Taken("interrupted.start_deadline")
     return replace(truth, taken=taken)
 
 
@@ -151,6 +154,11 @@ def has_lost_ranks(found: Found, truth: ExitTruth) -> bool:
     """
     told = [rank.signal for rank in truth.ranks if (rank.exit_code, rank.signal) != (None, None)]
     return len(told) < ranks_of(found) and set(told) == {signal.SIGTERM}
+
+
+def has_reached_nobody(found: Found, truth: ExitTruth) -> bool:
+    """Of an MPIJob some of whose workers never came up: its launcher waited for them, and began no rank."""
+    return bool(ranks_of(found)) and truth.exit_code == UNREACHED and not truth.ranks
 
 
 def ranks_of(found: Found) -> int:

@@ -24,7 +24,8 @@ def test_horovod_over_mpi_names_every_variable_and_no_value() -> None:
     plain = launch_plan(Launcher.HOROVOD, PYTHON, RUNTIME, 4, PROGRAM)
     plan = over_mpi(plain, PYTHON, RUNTIME, "/groundcrew/attempt/out/work", ["GROUNDCREW_OUT", "PATH"])
     words = list(plan.command)
-    assert words[:5] == ["mpirun", "--hostfile", "/etc/mpi/hostfile", "-np", "4"]
+    assert words[:6] == [PYTHON, f"{RUNTIME}/reach.py", "/etc/mpi/hostfile", "2222", "900", "--"]
+    assert words[6:11] == ["mpirun", "--hostfile", "/etc/mpi/hostfile", "-np", "4"]
     given = [words[at + 1] for at, word in enumerate(words) if word == "-x"]
     assert given == ["GROUNDCREW_OUT", "PATH", "NCCL_SOCKET_IFNAME=eth0"]
     assert words[words.index("--wdir") + 1] == "/groundcrew/attempt/out/work"

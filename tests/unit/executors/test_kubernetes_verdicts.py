@@ -7,6 +7,7 @@ import pytest
 
 from cluster.domain.attempts import Seen
 from cluster.domain.exits import ExitTruth, RankExit
+from worker.inside.reach import UNREACHED
 from worker.kube import names
 from worker.kube.sight import Found, gather
 from worker.kube.verdicts import end_of, judge, why_awaited
@@ -192,13 +193,30 @@ def test_ranks_that_never_said_how_they_ended_went_with_a_worker_that_is_gone(
     ranks: list[RankExit], is_lost: bool
 ) -> None:
     """As seen on three hosts: worker and launcher had gone, and the operator had cleaned up, before the next look."""
-    workers = {"slotsPerWorker": 2, "mpiReplicaSpecs": {"Worker": {"replicas": 2}}}
-    status = {"conditions": [{"type": "Failed", "status": "True"}]}
-    run = replace(found(launcher(205)), owner={"kind": "MPIJob", "spec": workers, "status": status})
     truth = replace(WENT_BADLY, exit_code=143, signal=15, ranks=tuple(ranks))
-    told = end_of(run, truth, False, NUMBERS)
+    told = end_of(after_its_launcher(205), truth, False, NUMBERS)
     assert told is not None
     assert (told.taken.code if told.taken else None) == ("interrupted.pod_deleted" if is_lost else None)
+
+
+def after_its_launcher(code: int) -> Found:
+    """An MPIJob of two workers with two ranks each, which has failed."""
+    workers = {"slotsPerWorker": 2, "mpiReplicaSpecs": {"Worker": {"replicas": 2}}}
+    status = {"conditions": [{"type": "Failed", "status": "True"}]}
+    return replace(found(launcher(code)), owner={"kind": "MPIJob", "spec": workers, "status": status})
+
+
+@pytest.mark.parametrize(
+    ("code", "ranks", "is_ours"),
+    [(UNREACHED, (), True), (UNREACHED, (FAILED,), False), (1, (), False)],
+)
+def test_a_gang_whose_workers_never_all_came_up_waits_again(
+    code: int, ranks: tuple[RankExit, ...], is_ours: bool
+) -> None:
+    truth = replace(WENT_BADLY, exit_code=code, ranks=ranks)
+    told = end_of(after_its_launcher(code), truth, False, NUMBERS)
+    assert told is not None
+    assert (told.taken.code if told.taken else None) == ("interrupted.start_deadline" if is_ours else None)
 
 
 def test_a_host_that_is_shut_down_with_a_worker_of_a_gang_is_no_failure_of_the_job() -> None:

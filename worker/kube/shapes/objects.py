@@ -1,7 +1,7 @@
 """Which objects a run is: a Job, an Indexed Job with names for its pods, an MPIJob, or a pod that is spoken to."""
 
 from cluster.domain import notebooks
-from cluster.domain.launch import split
+from cluster.domain.launch import SSH_PORT, split
 from worker.kube import names
 from worker.kube.api import Thing
 from worker.kube.kinds import head
@@ -10,7 +10,6 @@ from worker.kube.shapes.pod import HOST, RUNTIME_INSIDE, labels_of, template
 from worker.kube.shapes.run import Gang, Run
 
 NAME = "run"
-SSH_PORT = 2222
 USER_HOME = "/home/mpiuser"
 """As in the default image: worker/environments/default/image.toml."""
 SSHD = (

@@ -1,0 +1,61 @@
+"""Starts mpirun once ssh is answered on every host of the gang.
+
+    python3 reach.py <hostfile> <port> <seconds> -- mpirun …
+
+Where Kueue lets an MPIJob in, the operator's launcher begins with its workers, whatever it was told: the job it made was
+only held back. mpirun gives up at the first name that nobody knows yet, and images may still be on their way.
+"""
+
+import os
+import socket
+import sys
+import time
+
+UNREACHED = 75
+"""EX_TEMPFAIL of sysexits.h: no rank has begun."""
+ANSWERS_WITHIN = 5.0
+QUIET = 5.0
+"""Seconds after which the job's log says who is waited for."""
+PAUSE = 0.2
+
+
+def hosts_of(path):
+    # type: (str) -> list
+    """`name slots=2` in each line."""
+    with open(path) as file:
+        return [line.split()[0] for line in file if line.split()]
+
+
+def reach(host, port, until):
+    # type: (str, int, float) -> bool
+    said, since = False, time.monotonic()
+    while True:
+        try:
+            socket.create_connection((host, port), ANSWERS_WITHIN).close()
+            return True
+        except OSError as error:
+            now = time.monotonic()
+            if now >= until:
+                return False
+            if not said and now - since >= QUIET:
+                said = True
+                sys.stderr.write("groundcrew: waiting for %s: %s\n" % (host, error))
+                sys.stderr.flush()
+        time.sleep(PAUSE)
+
+
+def main(words):
+    # type: (list) -> int
+    hostfile, port, seconds = words[:3]
+    program = words[words.index("--") + 1 :]
+    until = time.monotonic() + float(seconds)
+    for host in hosts_of(hostfile):
+        if not reach(host, int(port), until):
+            sys.stderr.write("groundcrew: %s did not answer within %s s; no rank has begun\n" % (host, seconds))
+            return UNREACHED
+    os.execvp(program[0], program)
+    return UNREACHED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
