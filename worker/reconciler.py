@@ -270,10 +270,10 @@ class Reconciler:
 
         False: something of it still runs, or nobody can tell, and the units stay booked until the next look.
         """
-        has_ended = truth is not None and not truth.taken
+        folder, has_ended = self.folder_of(attempt), truth is not None and not truth.taken
         try:
             for _ in range(CLEARINGS):
-                if (left := self.executor.clear(self.folder_of(attempt), has_ended)) == 0:
+                if (left := self.executor.clear(folder, has_ended, attempt.given_up)) == 0:
                     self.uncleared.discard(attempt.attempt_id)
                     return True
                 if has_ended or attempt.attempt_id in self.uncleared:

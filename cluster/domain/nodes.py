@@ -96,6 +96,11 @@ def gravest(fates: Iterable[NodeFate]) -> NodeFate:
     return min(fates, key=_GRAVEST.index, default=NodeFate.SAME_BOOT)
 
 
+def is_given_up(fate: NodeFate) -> bool:
+    """Nothing that was placed there before counts as running any more, even where nobody could look."""
+    return fate in (NodeFate.LOST, NodeFate.REBOOTED)
+
+
 def check_drain_reason(text: str) -> str:
     """On one line. Raises Refused: whoever finds a closed node later has to be told why."""
     reason = check_text(" ".join(text.split()), "reason", LONGEST_REASON)

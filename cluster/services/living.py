@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from cluster.domain.attempts import NodeFate
-from cluster.domain.nodes import NodeSigns, fate_since, gravest
+from cluster.domain.nodes import NodeSigns, fate_since, gravest, is_given_up
 from cluster.domain.states import AttemptState, Desired
 from cluster.services.context import Cluster
 from cluster.store.jobs import Attempt, Job
@@ -34,6 +34,8 @@ class LivingAttempt:
     """The gravest of its nodes."""
     fate_of: str = ""
     """The node whose fate it is."""
+    given_up: frozenset[str] = frozenset()
+    """Those of its nodes that are lost or have started anew: what ran there is waited for no longer."""
     nodes: int = 1
 
 
@@ -82,7 +84,8 @@ def list_living(cluster: Cluster, only: Collection[int] | None = None) -> list[L
         fates = {name: fate_since(signs, row[7], now) for name, signs in there}
         fate = gravest(fates.values())
         where = next((name for name, each in fates.items() if each is fate), "")
-        living.append(LivingAttempt(*row, fate, where, max(1, len(there))))
+        gone = frozenset(name for name, each in fates.items() if is_given_up(each))
+        living.append(LivingAttempt(*row, fate, where, gone, max(1, len(there))))
     return living
 
 

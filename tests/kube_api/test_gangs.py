@@ -11,7 +11,7 @@ from cluster.domain.states import JobState
 from tests.api_server import ApiServer, mpi_operator
 from tests.integration.executors.stages import end_of, until
 from tests.kube_api.stage import KubernetesStage
-from tests.kubelet import Kubelet
+from tests.kubelet import Kubelet, first_processes
 from worker.executors.contract import StartPlan
 from worker.kube import names
 from worker.kube.api import Thing
@@ -93,6 +93,26 @@ def test_a_member_that_fails_by_itself_is_the_job_s_own_failure(stage: Kubernete
     stage.executor.start(plan)
     told = outcome(end_of(stage, plan))
     assert (told.state, told.exit_code, told.data["rank"]) == (JobState.FAILED, 3, 1)
+
+
+def test_a_member_on_a_node_that_falls_silent_is_counted_until_the_node_is_given_up(
+    stage: KubernetesStage,
+) -> None:
+    """It runs on there, and whoever gets its units meanwhile would share them."""
+    plan = shell(stage, "echo ready; exec sleep 600", "indexed")
+    stage.executor.start(plan)
+    for rank in (0, 1):
+        wait_for(stage, plan, rank, b"ready")
+    other = member(stage, plan, INDEX)["spec"]["nodeName"]
+    stage.kubelet.say_ready(other, "Unknown")
+    try:
+        assert stage.executor.clear(plan.folder) == 2
+        until(stage, lambda: stage.executor.clear(plan.folder) == 1, what="the end of the one that answers")
+        assert stage.executor.clear(plan.folder, given_up=[other]) == 0
+        assert first_processes(stage.kubelet.container_of(f"gc-{plan.job}-1-1")), "it still runs"
+    finally:
+        stage.kubelet.say_ready(other)
+    assert_all_of_it_goes(stage, plan)
 
 
 @pytest.mark.long

@@ -172,10 +172,12 @@ class Executor(Protocol):
         """Ends the whole tree now."""
         ...
 
-    def clear(self, folder: Path, has_ended: bool = False) -> int:
+    def clear(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
         """Ends what a killed shim has left behind; how many processes that were. Raises CannotTell.
 
         `has_ended`: the shim has said how it ended, and with it its own tree; members elsewhere may still run.
+        `given_up`: nodes that are lost or have started anew; nobody waits for what was on one that does not answer.
+        On any other silent node it may go on, and counts.
         """
         ...
 

@@ -182,7 +182,7 @@ class DockerExecutor:
                 time.sleep(PAUSE_SECONDS)
             self.engine.signal(handle["container"], "SIGKILL")
 
-    def clear(self, folder: Path, has_ended: bool = False) -> int:
+    def clear(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
         """A container ends with its init, so there is nothing but a container that still runs."""
         if has_ended:
             return 0

@@ -32,6 +32,7 @@ from worker.kube.shapes.objects import objects_of
 from worker.kube.shapes.run import Gang, Run
 from worker.kube.sight import NO_GRACE, Found, Look
 from worker.kube.verdicts import (
+    count_left,
     end_of,
     has_failed,
     has_service,
@@ -252,7 +253,7 @@ class KubernetesExecutor:
             if (found := self.find(folder)) is not None:
                 remove(self.api, found, NO_GRACE)
 
-    def clear(self, folder: Path, has_ended: bool = False) -> int:
+    def clear(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
         """What is left of its pods goes: a gang that has lost a member holds no unit any more.
 
         Where the pod with the shim has come to a good end the others have a moment to come to theirs.
@@ -270,7 +271,7 @@ class KubernetesExecutor:
             waits = time.monotonic() - self._ended.setdefault(numbers, time.monotonic()) < MEMBERS_SECONDS
             if not (has_ended and waits and has_succeeded(found)):
                 remove(self.api, found, NO_GRACE)
-        return sum(sight.is_running(pod) and sight.node_of(pod) not in look.silent for pod in found.living)
+        return count_left(found, look.silent, given_up)
 
     def forget_all_but(self, known: Collection[Numbers]) -> None:
         """Kubernetes itself collects the pods of what is deleted; those without an owner are deleted by us."""

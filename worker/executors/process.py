@@ -123,7 +123,7 @@ class ProcessExecutor:
                     time.sleep(PAUSE_SECONDS)
                 signal.pidfd_send_signal(shim, signal.SIGKILL)
 
-    def clear(self, folder: Path, has_ended: bool = False) -> int:
+    def clear(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
         """By the name of their `out` folder in the environment they were born with."""
         if has_ended:
             return 0

@@ -145,7 +145,7 @@ class SimulatedExecutor:
                 finish(replace(run, stop_at=run.stop_at or now), now)
             self.world.end_parts(run, reached)
 
-    def clear(self, folder: Path, has_ended: bool = False) -> int:
+    def clear(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
         """The parts of a gang that outlived their launcher."""
         if has_ended:
             return 0

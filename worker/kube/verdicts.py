@@ -4,7 +4,7 @@ Pure judgements over what the API server listed; of a node that is silent nobody
 """
 
 import signal
-from collections.abc import Collection
+from collections.abc import Collection, Set
 from dataclasses import replace
 from typing import Any
 
@@ -48,6 +48,12 @@ def judge(found: Found | None, silent: Collection[str], begun: bool) -> Seen:
 def is_alive(found: Found, silent: Collection[str]) -> bool:
     """Whether anything of it runs on a node that answers."""
     return any(is_running(pod) and node_of(pod) not in silent for pod in found.living)
+
+
+def count_left(found: Found, silent: Set[str], given_up: Collection[str]) -> int:
+    """How many of its pods run, or may: of a silent node nobody knows, and then only giving it up is an answer."""
+    gone = silent & {node.lower() for node in given_up}
+    return sum(is_running(pod) and node_of(pod) not in gone for pod in found.living)
 
 
 def has_failed(found: Found) -> bool:

@@ -1,9 +1,11 @@
 """A reconciler that stood still, or whose disk is full: what others run is left alone, and the loop goes on."""
 
+from collections.abc import Collection
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from cluster.domain.attempts import START_AGAIN_AFTER, Seen
 from cluster.domain.exits import ExitTruth, Taken
@@ -13,6 +15,7 @@ from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
 from cluster.services.leases import Held, hold_lease
 from cluster.store.jobs import Attempt, Job
+from cluster.store.nodes import Node
 from tests.builders import a_job, a_node, a_training, a_workspace
 from tests.integration.scheduler.conftest import as_environment
 from worker.executors.contract import CannotTell, Running, Sight
@@ -112,7 +115,7 @@ class Unheard(SimulatedExecutor):
     def read_end(self, folder: Path) -> ExitTruth:
         return ExitTruth(taken=Taken("interrupted.pod_deleted"))
 
-    def clear(self, folder: Path, has_ended: bool = False) -> int:
+    def clear(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
         if not self.answers:
             raise CannotTell("kubernetes.silent", kubeconfig="scheduler.conf")
         self.cleared += 1
@@ -136,3 +139,35 @@ def test_units_are_free_only_once_what_is_left_could_be_ended(
     reconciler.reconcile(held)
     with light_cluster.store.read() as session:
         assert session.get_one(Attempt, attempt).end_code == "interrupted.pod_deleted"
+
+
+class HalfHeard(SimulatedExecutor):
+    """A gang whose first member has failed. The other one's node no longer answers Kubernetes, since a moment ago."""
+
+    seen = Seen.GONE
+
+    def look(self, folder: Path) -> Sight:
+        return Sight(self.seen)
+
+    def read_end(self, folder: Path) -> ExitTruth:
+        job, attempt = int(folder.parent.name), int(folder.name)
+        return ExitTruth(job=job, attempt=attempt, fence=attempt, exit_code=1)
+
+    def clear(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
+        self.seen = Seen.UNKNOWN
+        return 0 if "node-a" in given_up else 1
+
+
+def test_units_on_a_silent_node_are_booked_until_it_is_given_up_and_that_is_the_cause(
+    light_cluster: Cluster, world: World, job: Job, tmp_path: Path
+) -> None:
+    held, executor = hold(light_cluster, "scheduler"), HalfHeard(world)
+    reconciler = Reconciler(light_cluster, executor, tmp_path)
+    (attempt,) = place_waiting(light_cluster, held)
+    assert [reconciler.reconcile(held) for _ in range(2)] == [1, 1]
+    with light_cluster.store.write() as session:
+        assert session.get_one(Attempt, attempt).end_code is None, "it may go on there"
+        session.execute(update(Node).values(lost_at=light_cluster.clock()))
+    reconciler.reconcile(held)
+    with light_cluster.store.read() as session:
+        assert session.get_one(Attempt, attempt).end_code == "interrupted.node_lost"

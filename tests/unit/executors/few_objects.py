@@ -66,3 +66,9 @@ def a_gang(*phases: str) -> list[Thing]:
             code = 0 if each["status"]["phase"] == "Succeeded" else 3
             each["status"]["containerStatuses"] = [{"state": {"terminated": {"exitCode": code}}}]
     return pods
+
+
+def a_machine(name: str, status: str) -> Thing:
+    """A node, and whether Kubernetes hears it."""
+    ready = {"type": "Ready", "status": status}
+    return {"kind": "Node", "metadata": {"name": name}, "status": {"conditions": [ready]}}
