@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.api_server import SCHEDULER, ApiServer, api_server
-from tests.integration.conftest import a_ground, runtime_on
 from tests.kube_api.access import give_access
-from tests.kube_api.stage import KubernetesStage
+from tests.kube_api.stage import KubernetesStage, a_stage
 from tests.kubelet import Kubelet
 from tests.shelf import NOT_BUILT, NotCompiled
 
@@ -48,9 +47,5 @@ def with_rights(server: ApiServer) -> None:
 
 @pytest.fixture
 def stage(server: ApiServer, with_rights: None, kubelet: Kubelet) -> Iterator[KubernetesStage]:
-    with a_ground() as ground:
-        stage = KubernetesStage(ground, runtime_on(ground), server=server, kubelet=kubelet, user=SCHEDULER)
-        try:
-            yield stage
-        finally:
-            stage.close()
+    with a_stage(server, kubelet, SCHEDULER) as stage:
+        yield stage

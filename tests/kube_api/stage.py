@@ -1,86 +1,53 @@
-"""The stage of the contract suite whose executor is Kubernetes: real objects, and pods that are really run."""
+"""A stage on a real API server without nodes: real objects, and pods that are really run on this machine."""
 
 import itertools
 import os
 import signal
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from tests.api_server import ApiServer
-from tests.integration.executors.stages import RealStage, until
+from tests.integration.conftest import a_ground, runtime_on
+from tests.kube_api.pod_stage import PodStage
 from tests.kubelet import Kubelet, first_processes
-from worker.executors.contract import Executor, Handle, StartPlan
-from worker.executors.kubernetes import KubernetesExecutor
-from worker.kube.api import Api
+from worker.executors.contract import Handle, StartPlan
 from worker.kube.names import name_of, namespace_of
-from worker.kube.shapes.pod import RUNTIME_INSIDE
-from worker.views import ContainerView, View
 
 WORKSPACES = itertools.count(1000)
 """Each stage has a namespace of its own."""
+RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
 
 
 @dataclass
-class KubernetesStage(RealStage):
+class KubernetesStage(PodStage):
     server: ApiServer = field(kw_only=True)
     kubelet: Kubelet = field(kw_only=True)
-    user: str = field(kw_only=True)
-    """Whose rights the executor has."""
-    workspace: int = field(default_factory=lambda: next(WORKSPACES))
-    apis: list[Api] = field(default_factory=list)
-    executor: KubernetesExecutor = field(init=False)
-    image: str | None = "registry.example/training:1"
 
     def __post_init__(self) -> None:
-        self.server.add_namespace(
-            namespace_of(self.workspace), **{"pod-security.kubernetes.io/enforce": "restricted"}
-        )
-        self.executor = self.open_again()
-
-    def view(self) -> View:
-        return ContainerView()
-
-    def plan_for(self, *program: str, job: int | None = None, **changes: Any) -> StartPlan:
-        job = job or next(self.numbers)
-        plan = super().plan_for(*program, job=job, **changes)
-        folder = self.ground / "storage" / "workspaces" / str(self.workspace) / "jobs" / str(job) / "1"
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        for each in (folder.parents[1], folder.parents[2]):
-            each.chmod(0o711)
-        mounts = tuple(mount for mount in plan.mounts if str(mount.target) != RUNTIME_INSIDE)
-        placed: dict[str, Any] = {"nodes": ("node-1",), "units_by_node": (("node-1", 1),)}
-        return replace(plan, **{"folder": folder, "mounts": mounts, **placed, **changes})
-
-    def open_again(self) -> KubernetesExecutor:
-        self.apis.append(Api(self.server.kubeconfig(self.user)))
-        return self.executor_on(self.apis[-1])
-
-    def mark(self) -> str:
-        """What this stage has made is no other's."""
-        return f"{self.workspace:08x}"
-
-    def executor_on(self, api: Api) -> KubernetesExecutor:
-        return KubernetesExecutor(api, self.mark, self.ground / "storage", self.runtime, fresh_seconds=0.1)
+        self.server.add_namespace(namespace_of(self.workspace), **RESTRICTED)
+        super().__post_init__()
 
     def lose_shim(self, plan: StartPlan, handle: Handle) -> None:
         for pid in first_processes(self.kubelet.container_of(name_of(plan.job, plan.attempt))):
             os.kill(pid, signal.SIGKILL)
 
-    def silent(self, plan: StartPlan) -> Executor | None:
-        self.apis.append(Api(Path("/nonexistent/kubeconfig")))
-        return self.executor_on(self.apis[-1])
 
-    def close(self) -> None:
-        """Also of what was made a moment ago, and begins to run while it is looked at."""
-        until(self, self.is_empty, what="the end of all that it has made")
-        for api in self.apis:
-            api.close()
-
-    def is_empty(self) -> bool:
-        for run in self.executor.list_running():
-            self.executor.force_stop(run.handle)
-        self.executor.forget_all_but(())
-        namespace = namespace_of(self.workspace)
-        kinds = ("Job", "MPIJob", "Pod")
-        return not any(self.server.api.list_all(kind, namespace=namespace).things for kind in kinds)
+@contextmanager
+def a_stage(server: ApiServer, kubelet: Kubelet, user: str) -> Iterator[KubernetesStage]:
+    with a_ground() as ground:
+        stage = KubernetesStage(
+            ground,
+            runtime_on(ground),
+            kubeconfig=server.kubeconfig(user),
+            storage=ground / "storage",
+            workspace=next(WORKSPACES),
+            node="node-1",
+            image="registry.example/training:1",
+            server=server,
+            kubelet=kubelet,
+        )
+        try:
+            yield stage
+        finally:
+            stage.close()

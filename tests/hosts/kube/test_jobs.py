@@ -1,6 +1,7 @@
 """Jobs of the portal as pods on three hosts: trained, queued, broken in every way, and each time all of it once."""
 
 import time
+from collections import Counter
 
 import pytest
 
@@ -19,6 +20,23 @@ pytestmark = pytest.mark.long
 def test_the_first_flight_is_an_mpi_job_over_two_workers(pilot: Pilot) -> None:
     made = fly(pilot, "LeNet on four ranks over two nodes, MPIJob")
     assert len(pilot.attempts(made)) == 1
+    pilot.check()
+
+
+def test_three_units_over_two_nodes_are_two_pods_here_and_one_there(pilot: Pilot) -> None:
+    """As the queue has given them: kube-scheduler alone knows the nodes, and not how many on each."""
+    made = pilot.submit(pilot.made["saves"], 3, command=["main.py"], launcher="horovod")
+    runs(pilot, made)
+    given = pilot.rows(
+        "select nodes.name, count(*) as units from allocations join attempts on attempts.id = attempt_id "
+        "join units on units.id = unit_id join nodes on nodes.id = units.node_id "
+        f"where job_id = {made} and allocations.ended_at is null group by nodes.name"
+    )
+    workers = Counter(node for name, node in pilot.pods(made).items() if "worker" in name)
+    assert workers == {each["name"]: each["units"] for each in given}
+    assert sorted(workers.values()) == [1, 2]
+    assert pilot.log(made, "rank-2").startswith("goes on from epoch 0")
+    pilot.stop(made)
     pilot.check()
 
 

@@ -1,0 +1,9 @@
+"""What every executor promises, promised by Kubernetes on hosts: the same suite, with real kubelets and real pods."""
+
+import pytest
+
+from tests.hosts.kube.host_stage import stage as stage
+from tests.hosts.kube.host_stage import tenant as tenant
+from tests.integration.executors.test_contract import *  # noqa: F403
+
+pytestmark = pytest.mark.long
