@@ -181,7 +181,8 @@ class Reconciler:
             case Forestall(cause=cause):
                 self.forestall(held, attempt, cause)
             case Stop(patiently=patiently) if sight.handle is not None:
-                self.asked_to_stop.setdefault(attempt.attempt_id, self.steady())
+                if sight.seen is Seen.ALIVE:  # Who may not have heard it has his time once he is seen again.
+                    self.asked_to_stop.setdefault(attempt.attempt_id, self.steady())
                 self.executor.stop(sight.handle, patiently)
             case ForceStop() if sight.handle is not None:
                 log.warning("did not stop in time: ending its whole tree")

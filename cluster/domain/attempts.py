@@ -154,9 +154,13 @@ def decide(facts: AttemptFacts) -> Action:
 
 
 def _decide_unknown(facts: AttemptFacts) -> Action:
-    """A silent node keeps its attempts until it is given up; then they are fenced before another begins."""
-    cause = _CAUSE_OF_FATE.get(facts.node)
-    return Interrupt(cause, {"attempt": facts.number}) if cause else Nothing()
+    """A silent node keeps its attempts until it is given up; then they are fenced before another begins.
+
+    A stop is told all the same: who hears it ends, also where nobody can be asked whether he has.
+    """
+    if cause := _CAUSE_OF_FATE.get(facts.node):
+        return Interrupt(cause, {"attempt": facts.number})
+    return Stop() if facts.desired is Desired.STOP else Nothing()
 
 
 def _decide_absent(facts: AttemptFacts) -> Action:

@@ -118,7 +118,8 @@ def test_a_server_that_is_away_ends_nothing(stage: KubernetesStage) -> None:
         until(stage, lambda: stage.executor.look(plan.folder).seen is Seen.UNKNOWN, what="silence")
         with pytest.raises(NotStarted):
             stage.executor.start(stage.plan(LONG))
-        handle = {"folder": str(plan.folder)}
+        handle = stage.executor.look(plan.folder).handle
+        assert handle is not None
         stage.executor.stop(handle)
         exit_file = plan.folder / "control" / "exit.json"
         until(stage, exit_file.exists, what="that a stop needs no API server")

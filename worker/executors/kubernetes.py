@@ -189,10 +189,11 @@ class KubernetesExecutor:
             return Sight(Seen.UNKNOWN)  # The storage is away, and with it what would say that it has begun.
         begun, made = has_begun(started), self._made.get(numbers, ALWAYS)
         known = self._begun.setdefault(numbers, time.monotonic()) if begun else ALWAYS
+        handle = handle_of(folder, started) if begun else None
         try:
             last = self.last_look()
         except (NoAnswer, Refused):
-            return Sight(Seen.UNKNOWN)
+            return Sight(Seen.UNKNOWN, handle)
         found = last.runs.get(numbers)
         seen = judge(found, last.silent, begun)
         if last.taken < made or (last.taken < known and not is_final(found)):
@@ -200,7 +201,7 @@ class KubernetesExecutor:
             seen = {Seen.GONE: Seen.ALIVE, Seen.ABSENT: Seen.AWAITED}.get(seen, seen)
         if seen is Seen.AWAITED and (why := why_awaited(found)):
             return Sight(seen, why=NotStarted(why[0], **why[1]))
-        return Sight(seen, handle_of(folder, started) if begun else None)
+        return Sight(seen, handle)
 
     def list_running(self) -> list[Running]:
         last = self._fresh_look()

@@ -61,7 +61,8 @@ running  run  unknown lost         interrupt:node_lost
 running  stop absent  same_boot    end:stopped:exit.stopped
 running  stop alive   same_boot    stop
 running  stop gone    same_boot    end:stopped:exit.stopped
-running  stop unknown unreachable  nothing
+running  stop unknown unreachable  stop
+running  stop unknown lost         interrupt:node_lost
 placed   run  awaited same_boot    nothing
 starting run  awaited same_boot    nothing
 starting run  awaited rebooted     nothing

@@ -45,6 +45,20 @@ def test_rights_that_are_taken_away_end_nothing(
         assert silence.value.code == "kubernetes.refused"
 
 
+def test_one_that_nobody_can_be_asked_about_can_still_be_told_to_stop(
+    server: FewObjects, executor: KubernetesExecutor, plan: StartPlan
+) -> None:
+    """The word lies beside its plan: it needs no API server."""
+    server.refuses = lambda verb, name: Refused(403, "Forbidden", "jobs is forbidden")
+    (plan.folder / "control").mkdir(parents=True)
+    assert executor.look(plan.folder).handle is None
+    (plan.folder / "control" / "started").write_text('{"pid": 1}')
+    sight = executor.look(plan.folder)
+    assert sight.seen is Seen.UNKNOWN and sight.handle is not None
+    executor.stop(sight.handle)
+    assert json.loads((plan.folder / "control" / "stop.json").read_text()) == {"how": "politely"}
+
+
 def test_one_that_cannot_be_removed_keeps_no_other_one(
     server: FewObjects, executor: KubernetesExecutor
 ) -> None:
