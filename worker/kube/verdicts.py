@@ -36,7 +36,7 @@ def judge(found: Found | None, silent: Collection[str], begun: bool) -> Seen:
     """What a look says of one attempt; of a node that is silent nobody knows anything."""
     if found is None:
         return Seen.GONE if begun else Seen.ABSENT
-    if any(node_of(pod) in silent for pod in found.living):
+    if any(node_of(pod) in silent for pod in found.living) and not (begun and is_well_over(found)):
         return Seen.UNKNOWN
     main = found.main
     if begun:
@@ -179,8 +179,18 @@ def is_complete(found: Found | None, truth: ExitTruth) -> bool:
 
     Number 0 of an Indexed Job speaks for its own part alone.
     """
-    parts = [pod for pod in others(found) if not worker_of_mpi(pod)] if found else []
+    parts = parts_of(found) if found else []
     return truth.exit_code == 0 and not truth.stopped and is_finished(parts)
+
+
+def is_well_over(found: Found) -> bool:
+    """All that speak for its ranks have come to a good end: whatever is silent has nothing to add."""
+    return has_succeeded(found) and is_finished(parts_of(found))
+
+
+def parts_of(found: Found) -> list[dict[str, Any]]:
+    """Those that say themselves how their ranks ended, besides the one with the shim."""
+    return [pod for pod in others(found) if not worker_of_mpi(pod)]
 
 
 def others(found: Found) -> list[dict[str, Any]]:

@@ -55,6 +55,30 @@ def member(number: int, phase: str, code: int | None = None, **about: Any) -> Th
     return pod(f"gc-7-1-{number}", phase, code, labels={names.INDEX: str(number)}, **about)
 
 
+def on(node: str, thing: Thing) -> Thing:
+    return thing | {"spec": {"nodeName": node}}
+
+
+@pytest.mark.parametrize(
+    ("main", "other", "seen"),
+    [
+        (launcher(0), worker("Running", None), Seen.GONE),
+        (launcher(1), worker("Running", None), Seen.UNKNOWN),
+        (member(0, "Succeeded", 0), member(1, "Running"), Seen.UNKNOWN),
+        (member(0, "Succeeded", 0), member(1, "Succeeded", 0), Seen.GONE),
+    ],
+)
+def test_a_gang_that_has_come_to_a_good_end_is_not_given_up_with_a_node(
+    main: Thing, other: Thing, seen: Seen
+) -> None:
+    """mpirun speaks for all ranks; number 0 of an Indexed Job for itself alone."""
+    gang = found(on("node-1", main), on("node-2", other))
+    assert judge(gang, {"node-2"}, begun=True) is seen
+    if seen is Seen.GONE:
+        told = end_of(gang, WENT_WELL, False, NUMBERS)
+        assert told is not None and (told.exit_code, told.taken) == (0, None)
+
+
 DRAINED = [{"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}]
 
 
