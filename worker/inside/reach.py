@@ -20,7 +20,7 @@ PAUSE = 0.2
 
 
 def hosts_of(path):
-    # type: (str) -> list
+    # type: (str) -> list[str]
     """`name slots=2` in each line."""
     with open(path) as file:
         return [line.split()[0] for line in file if line.split()]
@@ -45,7 +45,7 @@ def reach(host, port, until):
 
 
 def main(words):
-    # type: (list) -> int
+    # type: (list[str]) -> int
     hostfile, port, seconds = words[:3]
     program = words[words.index("--") + 1 :]
     until = time.monotonic() + float(seconds)
