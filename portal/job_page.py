@@ -1,6 +1,7 @@
 """Everything that a job's page shows, read once per request: the row, and the files of one attempt."""
 
 import shlex
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -24,6 +25,14 @@ from portal.job_files.plan import Plan, read_plan
 from portal.job_files.usage import Usage, read_usage
 
 READER = "metrics_reader"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A node, and how many units of one try are there."""
+
+    node: str
+    units: int
 
 
 @dataclass(frozen=True)
@@ -105,6 +114,10 @@ class JobView:
         return [held.unit for held in self.attempt.allocations] if self.attempt else []
 
     @property
+    def places(self) -> list[Place]:
+        return places_of(self.attempt) if self.attempt else []
+
+    @property
     def unit_hours(self) -> float:
         return job_times.unit_hours(self.job.attempts, self.now)
 
@@ -134,6 +147,14 @@ class JobView:
     def shares_our_user(self) -> bool | None:
         """Whether the program ran as the portal's own user; None before anything ran."""
         return None if self.plan is None else self.plan.uid is None
+
+
+def places_of(attempt: Attempt) -> list[Place]:
+    """The node of the first rank first; of a gang over several nodes the others in the order of their units."""
+    counts = Counter(held.unit.node.name for held in attempt.allocations)
+    first = attempt.node.name
+    others = [name for name in counts if name != first]
+    return [Place(name, counts[name]) for name in (first, *others)]
 
 
 def look_at(cluster: Cluster, job: Job, number: int | None) -> JobView:

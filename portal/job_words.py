@@ -15,7 +15,7 @@ from cluster.store.jobs import Job, JobEvent
 from portal.current import current_cluster
 from portal.i18n import _, language, ngettext, now, zone
 from portal.job_files.metrics_reader import MetricsReader
-from portal.job_page import READER
+from portal.job_page import READER, places_of
 from portal.saying import reason_word, say, word_for
 from portal.units import unit_kind
 
@@ -24,6 +24,7 @@ def init_app(app: Flask) -> None:
     app.extensions[READER] = MetricsReader()
     for speaks in (
         one_unit,
+        places_of,
         standings,
         reason_word,
         many,

@@ -32,7 +32,7 @@ from cluster.store.datasets import Dataset
 from cluster.store.jobs import IS_LIVING, Attempt, Job, JobEvent, first_position, shape_of
 from cluster.store.leases import IdempotentAnswer
 from cluster.store.many_jobs import reserve_ids
-from cluster.store.nodes import Allocation
+from cluster.store.nodes import Allocation, Unit
 from cluster.store.together import insert_together
 from cluster.store.trainings import Training
 from cluster.store.visibility import sees_job
@@ -199,7 +199,8 @@ def load_job(session: Session, actor: Actor, job_id: int) -> Job:
 
 def attempts_and_events() -> tuple[ExecutableOption, ...]:
     held = selectinload(Job.attempts).selectinload(Attempt.allocations).joinedload(Allocation.unit)
-    return held, selectinload(Job.attempts).joinedload(Attempt.node), selectinload(Job.events)
+    nodes = selectinload(Job.attempts).joinedload(Attempt.node)
+    return held.joinedload(Unit.node), nodes, selectinload(Job.events)
 
 
 def read_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
