@@ -55,7 +55,6 @@ class ClusterHealth:
 def init_app(app: Flask) -> None:
     app.add_template_global(node_health)
     app.add_template_global(cluster_health)
-    app.add_template_global(is_used_by_kubernetes)
 
 
 def standing_once(cluster: Cluster, actor: Actor) -> Standing | None:
@@ -65,12 +64,6 @@ def standing_once(cluster: Cluster, actor: Actor) -> Standing | None:
 def seen_of(node: NodeView) -> NodeStanding | None:
     standing = read_once(standing_once)
     return standing.node(node.name) if standing else None
-
-
-def is_used_by_kubernetes(node: NodeView) -> bool:
-    """Also where nothing is known of it, or Kubernetes is not used at all."""
-    seen = seen_of(node)
-    return seen is None or (seen.is_ready and seen.is_open)
 
 
 def cluster_health() -> ClusterHealth | None:

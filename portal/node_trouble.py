@@ -119,18 +119,17 @@ def without_executor(node: NodeView) -> Trouble:
 def troubled_in_kubernetes(node: NodeView) -> Trouble | None:
     """Its agent is well, and Kubernetes does not use it, or does there what nobody has queued."""
     seen, disagreements = seen_of(node), disagreements_of(node)
-    problem = seen.problem if seen else None
-    is_closed = seen is not None and not seen.is_open
-    if not (problem or disagreements or is_closed):
+    kept_out = node.kept_out
+    if not (kept_out or disagreements):
         return None
-    remedies = REMEDIES.get(problem["code"], ()) if problem else REMEDIES["closed"] if is_closed else ()
-    told = [say(problem["code"], problem["data"])] if problem else []
-    told += [_("It is closed in Kubernetes.")] if is_closed else []
+    told = [say(kept_out["code"], kept_out["data"])] if kept_out else []
+    if kept_out and seen and seen.problem and not seen.is_open:
+        told.append(say("kubernetes.closed", {"node": seen.name}))
     return Trouble(
         "caution",
         _("%(name)s · in Kubernetes", name=node.name),
         " ".join([*told, *disagreements]),
-        repairs=offer(remedies, node.id),
+        repairs=offer(REMEDIES.get(kept_out["code"], ()), node.id) if kept_out else [],
     )
 
 

@@ -10,7 +10,6 @@ from flask import request, url_for
 from cluster.domain.errors import Refused
 from cluster.domain.people import Actor
 from cluster.domain.placement import NodeUnits
-from cluster.domain.states import NodeState
 from cluster.services import jobs, queue
 from cluster.services.context import Cluster
 from cluster.services.queue import Place, QueueView, Wanted
@@ -48,10 +47,6 @@ class Short:
 
     node: NodeUnits
     missing: int
-
-    @property
-    def takes_jobs(self) -> bool:
-        return self.node.state is NodeState.READY
 
 
 @dataclass(frozen=True)
@@ -196,7 +191,7 @@ def reasons_of(cluster: Cluster, job: Job, now: datetime) -> list[Past]:
 def shorts_of(nodes: list[NodeUnits], units: int) -> list[Short]:
     """The node that lacks least first."""
     shorts = [Short(node, max(0, units - len(node.free))) for node in nodes]
-    return sorted(shorts, key=lambda short: (not short.takes_jobs, short.missing, short.node.name))
+    return sorted(shorts, key=lambda short: (not short.node.takes_jobs, short.missing, short.node.name))
 
 
 def runs_of(view: QueueView, moment: datetime) -> list[Run]:

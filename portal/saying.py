@@ -41,6 +41,7 @@ REASONS = {
     "waiting.tried_later": N_("Tried again later"),
     "waiting.node_draining": N_("Node being drained"),
     "waiting.node_lost": N_("Node lost"),
+    "waiting.node_kept_out": N_("Not in Kubernetes"),
 }
 """Reasons to wait as labels: the sentences stand in `cluster.words`."""
 

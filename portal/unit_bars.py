@@ -56,7 +56,7 @@ def kind_of(node: NodeView, unit: UnitView) -> str:
         return "unreachable"
     if unit.job_id is not None:
         return "work"
-    return "free" if node.state is NodeState.READY else "closed"
+    return "free" if node.takes_jobs else "closed"
 
 
 def bar_of(node: NodeView, kind: str, run: Sequence[UnitView]) -> Bar:
@@ -66,9 +66,7 @@ def bar_of(node: NodeView, kind: str, run: Sequence[UnitView]) -> Bar:
         word = {
             "free": _("free"),
             "broken": _("broken"),
-            "closed": _("closed: being drained")
-            if node.state is NodeState.DRAINING
-            else _("closed: no executor on this node"),
+            "closed": why_closed(node),
             "unreachable": _("unreachable"),
         }[kind]
         return Bar(len(run), kind, f"{word} · {where}", href=url_for("nodes.page", node_id=node.id))
@@ -80,6 +78,14 @@ def bar_of(node: NodeView, kind: str, run: Sequence[UnitView]) -> Bar:
     href = url_for("jobs.page", job_id=job.id) if job else url_for("nodes.page", node_id=node.id)
     fill = job.workspace.colour if job else None
     return Bar(len(run), kind, " · ".join(parts), fill, str(first.job_id), href, first.job_id)
+
+
+def why_closed(node: NodeView) -> str:
+    if node.kept_out:
+        return _("closed: Kubernetes starts nothing there")
+    if node.state is NodeState.DRAINING:
+        return _("closed: being drained")
+    return _("closed: no executor on this node")
 
 
 def positions(run: Sequence[UnitView]) -> str:
@@ -120,7 +126,7 @@ class LargestFree:
 
 def largest_free(quota_left: int) -> LargestFree:
     """The largest job that could start now on one node within the quota."""
-    ready = [node for node in read_once(nodes.unit_map) if node.state is NodeState.READY]
+    ready = [node for node in read_once(nodes.unit_map) if node.takes_jobs]
     best = max(ready, key=lambda node: sum(unit.is_free for unit in node.units), default=None)
     free = min(quota_left, sum(unit.is_free for unit in best.units)) if best else 0
     return LargestFree(max(0, free), best.name if best and free > 0 else "")

@@ -8,6 +8,7 @@ one more id in `NodeUnits.free`. A workspace that borrows has for that time a la
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from cluster.domain.outlook import Outlook, Source
 from cluster.domain.reasons import Reason
@@ -60,6 +61,12 @@ class NodeUnits:
     """By unit id: units with the same word reach each other over one NVLink or PCIe switch."""
     since: datetime | None = None
     """Since when it is in its state, where that is known."""
+    kept_out: Mapping[str, Any] | None = None
+    """Why Kubernetes starts nothing there although its agent is well, as {code, data}."""
+
+    @property
+    def takes_jobs(self) -> bool:
+        return self.state is NodeState.READY and self.kept_out is None
 
 
 @dataclass(frozen=True)

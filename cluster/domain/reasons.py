@@ -1,8 +1,9 @@
 """Why a job waits: one typed reason with its data (Q4). `cluster.words` says each in both languages."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from cluster.domain.states import UnitKind
 
@@ -168,6 +169,15 @@ class NodeDraining:
 
 
 @dataclass(frozen=True)
+class NodeKeptOut:
+    """The only nodes that could run it are well, and Kubernetes starts nothing there; `why` is {code, data}."""
+
+    code: ClassVar[str] = "waiting.node_kept_out"
+    node: str
+    why: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class NoExecutor:
     """Nodes are there, but none of them can start jobs."""
 
@@ -259,6 +269,7 @@ Reason = (
     | NodeUnreachable
     | NodeLost
     | NodeDraining
+    | NodeKeptOut
     | NoExecutor
     | NoNodes
     | OnHold

@@ -9,7 +9,6 @@ from math import inf
 from cluster.domain.board import Head, NodeUnits, Placed, Quota, Running
 from cluster.domain.gangs import Offer, Share, choose_nodes, choose_units
 from cluster.domain.rooms import NOBODY, Clock, Room, room_of
-from cluster.domain.states import NodeState
 
 NO_QUOTA = Quota(0, 0)
 
@@ -26,7 +25,7 @@ class Table:
         self.now, self.quotas, self.spread = now, quotas, spread
         self.clock = Clock(now.timestamp())
         self.nodes = sorted(nodes, key=lambda node: node.node_id)
-        self.ready = {node.node_id: node for node in self.nodes if node.state is NodeState.READY}
+        self.ready = {node.node_id: node for node in self.nodes if node.takes_jobs}
         self.free = {node_id: list(node.free) for node_id, node in self.ready.items()}
         self.of_workspace: dict[int, list[Running]] = {}
         on_node: dict[int, list[Running]] = {}

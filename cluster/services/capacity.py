@@ -8,11 +8,13 @@ from typing import Any
 from sqlalchemy import Row, func, select
 from sqlalchemy.orm import Session
 
+from cluster.domain.kube.standing import Standing
 from cluster.domain.nodes import in_state_since, state_of
 from cluster.domain.outlook import Source
 from cluster.domain.placement import NodeUnits, Quota, Running
 from cluster.domain.states import UnitKind, UnitState
 from cluster.services.history import Spans, expect, read_spans
+from cluster.services.kubernetes import kept_out_of, load_standing
 from cluster.services.lines import JOBS
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
@@ -27,21 +29,25 @@ def read_nodes(session: Session, now: datetime) -> list[NodeUnits]:
     units = select(Unit.id, Unit.node_id, Unit.kind, Unit.island).where(Unit.state == UnitState.OK)
     for unit in session.execute(units.order_by(Unit.node_id, Unit.position)):
         working[unit.node_id].append(unit)
-    nodes = session.scalars(select(Node).order_by(Node.id))
-    return [units_of(node, working[node.id], held, now) for node in nodes]
+    nodes, standing = session.scalars(select(Node).order_by(Node.id)), load_standing(session)
+    return [units_of(node, working[node.id], held, standing, now) for node in nodes]
 
 
-def units_of(node: Node, working: list[Columns], held: set[int], now: datetime) -> NodeUnits:
+def units_of(
+    node: Node, working: list[Columns], held: set[int], standing: Standing | None, now: datetime
+) -> NodeUnits:
+    state = state_of(node, now)
     return NodeUnits(
         node.id,
         node.name,
-        state_of(node, now),
+        state,
         working[0].kind if working else UnitKind.GPU,
         tuple(unit.id for unit in working if unit.id not in held),
         len(working),
         node.fabric,
         {unit.id: unit.island for unit in working},
         in_state_since(node, now),
+        kept_out_of(standing, node.name, state),
     )
 
 

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
 
 from cluster.domain.kube.standing import Standing, is_news, parse_standing, to_data
 from cluster.domain.kube.tenancies import Tenancy, tenancy_of
 from cluster.domain.people import Actor
-from cluster.domain.states import AttemptState
+from cluster.domain.states import AttemptState, NodeState
 from cluster.services.context import Cluster
 from cluster.services.leases import Held, check_lease
 from cluster.store.audit import write_entry
@@ -23,8 +24,17 @@ OURSELVES = Actor(0, "groundcrew")
 def read_standing(cluster: Cluster) -> Standing | None:
     """None where jobs do not run on Kubernetes, or it was never looked at."""
     with cluster.store.read() as session:
-        fact = session.get(Fact, STANDING)
+        return load_standing(session)
+
+
+def load_standing(session: Session) -> Standing | None:
+    fact = session.get(Fact, STANDING)
     return parse_standing(fact.value) if fact else None
+
+
+def kept_out_of(standing: Standing | None, node: str, state: NodeState) -> Mapping[str, Any] | None:
+    """Why Kubernetes starts nothing on a node that is ready otherwise, as {code, data}."""
+    return standing.kept_out(node) if standing and state is NodeState.READY else None
 
 
 def note_standing(cluster: Cluster, held: Held, standing: Standing) -> bool:

@@ -9,11 +9,13 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload, selectinload
 
 from cluster.domain.errors import NotFound
+from cluster.domain.kube.standing import Standing
 from cluster.domain.nodes import state_of
 from cluster.domain.people import Actor
 from cluster.domain.states import NodeState, UnitKind, UnitState
 from cluster.services.context import Cluster
 from cluster.services.drains import Affected, affected_jobs, drain_node, undrain_node
+from cluster.services.kubernetes import kept_out_of, load_standing
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
 from cluster.store.visibility import sees_job
@@ -65,6 +67,12 @@ class NodeView:
     node: Node
     state: NodeState
     units: list[UnitView]
+    kept_out: Mapping[str, Any] | None = None
+    """Why Kubernetes starts nothing there although its agent is well, as {code, data}."""
+
+    @property
+    def takes_jobs(self) -> bool:
+        return self.state is NodeState.READY and self.kept_out is None
 
     @property
     def id(self) -> int:
@@ -157,16 +165,20 @@ def unit_map(cluster: Cluster, actor: Actor) -> list[NodeView]:
         nodes = session.scalars(select(Node).options(*LOADS).order_by(Node.name)).all()
         holders = read_holders(session)
         jobs = read_visible_jobs(session, actor, set(holders.values()))
-    return [view_of(node, now, holders, jobs) for node in nodes]
+        standing = load_standing(session)
+    return [view_of(node, now, holders, jobs, standing) for node in nodes]
 
 
-def view_of(node: Node, now: datetime, holders: dict[int, int], jobs: dict[int, Job]) -> NodeView:
+def view_of(
+    node: Node, now: datetime, holders: dict[int, int], jobs: dict[int, Job], standing: Standing | None
+) -> NodeView:
     units = []
     for unit in node.units:
         job_id = holders.get(unit.id)
         if unit.state is not UnitState.GONE or job_id is not None:
             units.append(UnitView(unit, job_id, jobs.get(job_id) if job_id else None))
-    return NodeView(node, state_of(node, now), units)
+    state = state_of(node, now)
+    return NodeView(node, state, units, kept_out_of(standing, node.name, state))
 
 
 def read_holders(session: Session) -> dict[int, int]:

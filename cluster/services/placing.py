@@ -14,7 +14,6 @@ from cluster.domain import placement
 from cluster.domain.outlook import Source
 from cluster.domain.placement import Decision, Head, NodeUnits, Placed, Quota, Running
 from cluster.domain.reasons import Reason
-from cluster.domain.states import NodeState
 from cluster.services.capacity import quotas_of, read_nodes, read_running
 from cluster.services.context import Cluster
 from cluster.services.history import Kind, Spans, expect, read_spans
@@ -107,8 +106,8 @@ def read_depths(session: Session, depths: Mapping[int, int]) -> list[InLine]:
 
 
 def free_on(nodes: Collection[NodeUnits]) -> int:
-    """Free units of ready nodes."""
-    return sum(len(node.free) for node in nodes if node.state is NodeState.READY)
+    """Free units of nodes that take jobs."""
+    return sum(len(node.free) for node in nodes if node.takes_jobs)
 
 
 def can_spread(cluster: Cluster) -> bool:

@@ -7,7 +7,7 @@ from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
 from cluster.domain.outlook import MOST_AHEAD
-from cluster.domain.states import NodeState, WorkspaceState
+from cluster.domain.states import WorkspaceState
 from cluster.domain.terms import days_left, workspace_state
 from cluster.services import job_counts, jobs, nodes, operations, queue, workspaces
 from cluster.services.disks import disk_of
@@ -43,7 +43,7 @@ def home() -> ResponseReturnValue:
         lines=attention(),
         checked=now(),
         nodes=views,
-        ready=sum(node.state is NodeState.READY for node in views),
+        ready=sum(node.takes_jobs for node in views),
         shares=shares(views),
         legend=legend(views),
         living=read_once(job_counts.count_living),

@@ -14,7 +14,6 @@ from portal import forms
 from portal.attention import engine_lines
 from portal.current import current_actor, current_cluster, is_fragment
 from portal.i18n import _, language, number
-from portal.kubernetes_health import is_used_by_kubernetes
 from portal.unit_bars import node_bars
 
 blueprint = Blueprint("nodes", __name__)
@@ -46,7 +45,7 @@ def index() -> ResponseReturnValue:
 
 
 def is_well(node: NodeView) -> bool:
-    return not broken_units(node) and is_used_by_kubernetes(node)
+    return not broken_units(node) and node.takes_jobs
 
 
 @blueprint.get("/nodes/<int:node_id>")

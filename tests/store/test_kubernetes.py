@@ -4,19 +4,25 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import select
 
+from cluster import words
 from cluster.domain.attention import Topic, Urgency
 from cluster.domain.kube.disagreements import Disagreement
 from cluster.domain.kube.standing import NodeStanding, OperatorStanding, Standing
 from cluster.domain.kube.tenancies import Tenancy
+from cluster.domain.states import JobState
 from cluster.services import audit, kubernetes
 from cluster.services.attention import read_concerns
 from cluster.services.context import Cluster
+from cluster.services.dispatch import place_waiting
 from cluster.services.leases import Held, LeaseLost, hold_lease
-from cluster.store.jobs import Attempt
-from cluster.store.nodes import Node
+from cluster.services.nodes import unit_map
+from cluster.store.jobs import Attempt, Job
+from cluster.store.nodes import Allocation, Node
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, an_administrator, holding
 from tests.conftest import RecordingBell
+from tests.integration.scheduler.conftest import as_environment
 
 STRANGER = Disagreement(
     "disagreement.stranger",
@@ -24,6 +30,7 @@ STRANGER = Disagreement(
     "gpu07",
     {"pod": "default/trainer", "node": "gpu07", "units": 2, "kind": "gpu"},
 )
+SILENT = {"code": "kubernetes.node_silent", "data": {"node": "w1", "said": "?"}}
 
 
 @pytest.fixture
@@ -49,6 +56,51 @@ def test_only_news_rings(cluster: Cluster, held: Held, bell: RecordingBell) -> N
     assert len(bell.rung) == rung
     assert kubernetes.note_standing(cluster, held, Standing(cluster.clock(), disagreements=(STRANGER,)))
     assert len(bell.rung) == rung + 1
+
+
+def test_a_gang_waits_for_a_node_that_was_closed_in_kubernetes(cluster: Cluster, held: Held) -> None:
+    """Placed there its pods would wait until the start has failed."""
+    spreading = replace(cluster, settings=replace(cluster.settings, executor="kubernetes"))
+    as_environment(cluster)
+    for name in ("W1", "w2"):
+        a_node(cluster, name=name, units=2)
+    training = a_training(cluster, a_workspace(cluster, units=8))
+    gang, small = (a_job(cluster, training, units=units).id for units in (4, 1))
+    open_, closed = NodeStanding("w2", True, True), NodeStanding("w1", True, False)
+    kubernetes.note_standing(cluster, held, Standing(cluster.clock(), (closed, open_)))
+    place_waiting(spreading, held)
+    with cluster.store.read() as session:
+        waits, runs = session.get_one(Job, gang), session.get_one(Job, small)
+        assert waits.waiting_code == "waiting.node_kept_out"
+        assert (waits.state, runs.state) == (JobState.WAITING, JobState.STARTING)
+        assert session.scalars(select(Attempt)).one().node.name == "w2"
+    sentence = words.say("waiting.node_kept_out", waits.waiting_data)
+    assert sentence.startswith("w1 is closed in Kubernetes") and "uses W1 again" in sentence
+    with cluster.store.write() as session:
+        session.get_one(Job, small).state = JobState.FINISHED
+        session.scalars(select(Allocation)).one().ended_at = cluster.clock()
+    kubernetes.note_standing(cluster, held, Standing(cluster.clock(), (replace(closed, is_open=True), open_)))
+    assert len(place_waiting(spreading, held)) == 1
+
+
+@pytest.mark.parametrize(
+    ("seen", "code"),
+    [
+        ((), None),
+        ((NodeStanding("w1", True, True),), None),
+        ((NodeStanding("w2", True, True),), "kubernetes.node_missing"),
+        ((NodeStanding("w1", False, False, problem=SILENT),), "kubernetes.node_silent"),
+    ],
+)
+def test_what_keeps_a_node_out_is_on_the_list_of_nodes(
+    cluster: Cluster, held: Held, seen: tuple[NodeStanding, ...], code: str | None
+) -> None:
+    a_node(cluster, name="w1")
+    kubernetes.note_standing(cluster, held, Standing(cluster.clock(), seen))
+    (view,) = unit_map(cluster, actor_of(an_administrator(cluster)))
+    assert (view.kept_out or {}).get("code") == code
+    assert view.takes_jobs is (code is None)
+    assert "said" not in str(view.kept_out)
 
 
 def test_who_has_lost_the_lease_writes_nothing(cluster: Cluster, held: Held) -> None:

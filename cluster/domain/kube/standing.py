@@ -35,6 +35,14 @@ class NodeStanding:
     pressures: tuple[str, ...] = ()
     problem: Mapping[str, Any] | None = None
 
+    @property
+    def kept_out(self) -> Mapping[str, Any] | None:
+        """Why nothing begins there, as {code, data}, for everybody: what it says itself is the administrator's."""
+        if self.problem is not None:
+            data = {key: value for key, value in self.problem["data"].items() if key != "said"}
+            return {"code": self.problem["code"], "data": data}
+        return None if self.is_open else {"code": "kubernetes.closed", "data": {"node": self.name}}
+
 
 @dataclass(frozen=True)
 class OperatorStanding:
@@ -66,6 +74,13 @@ class Standing:
     def node(self, name: str) -> NodeStanding | None:
         """By the name that Groundcrew has for the node; Kubernetes writes it small."""
         return next((each for each in self.nodes if each.name == name.lower()), None)
+
+    def kept_out(self, name: str) -> Mapping[str, Any] | None:
+        """None where nodes were never seen. What Kubernetes does not have it cannot use."""
+        if not self.nodes:
+            return None
+        node = self.node(name)
+        return node.kept_out if node else {"code": "kubernetes.node_missing", "data": {"node": name}}
 
     def count(self) -> Counter[str]:
         """Of all disagreements, by code."""

@@ -77,6 +77,8 @@ SENTENCES = {
     "kubernetes.engine_down": "The container engine of {node} does not answer its kubelet.",
     "kubernetes.network_down": "Pods on {node} get no address.",
     "kubernetes.shutting_down": "{node} is shutting down.",
+    "kubernetes.closed": "{node} is closed in Kubernetes: nothing new starts there.",
+    "kubernetes.node_missing": "Kubernetes has no node {node}.",
     "kubernetes.no_words": "{speaker} says something that we have no words for: {word}.",
     "kubernetes.original": "Its own words: {said}",
     "disagreement.stranger": "{pod} holds {units:units} on {node}, and our queue knows nothing of it.",

@@ -75,6 +75,7 @@ SENTENCES = {
         "{node} has been draining since {since:clock}: nothing new starts there, and no other node can run "
         "it. It starts when the drain is lifted."
     ),
+    "waiting.node_kept_out": "{why:why} No other node can run it; it starts when Kubernetes uses {node} again.",
     "waiting.on_hold": "Held by {by} since {since:clock}. It starts when it is let go, and keeps nobody waiting.",
     "waiting.sweep_limit": (
         "Sweep {sweep_id} runs {most:plural|1 job|# jobs} at a time, and {most:plural|it runs|they run} now. "

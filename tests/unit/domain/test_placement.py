@@ -13,6 +13,7 @@ from cluster.domain.reasons import (
     EnvironmentNotReady,
     HeldForAnother,
     NodeDraining,
+    NodeKeptOut,
     NodeLost,
     NodesTooSmall,
     NodeUnreachable,
@@ -25,6 +26,13 @@ from cluster.domain.reasons import (
 )
 from cluster.domain.states import NodeState, UnitKind
 from tests.unit.domain.small_clusters import SLOT, minutes, node, place
+
+CLOSED = {"code": "kubernetes.closed", "data": {}}
+
+
+def kept_out(node: NodeUnits) -> NodeUnits:
+    """Its agent is well, and Kubernetes starts nothing there."""
+    return replace(node, kept_out=CLOSED)
 
 
 def test_three_jobs_on_two_units_two_run_and_one_waits() -> None:
@@ -123,6 +131,9 @@ def test_who_waits_for_something_else_lets_others_pass(blocked: Reason) -> None:
         ([node(1, 1), node(2, 8, state=NodeState.DRAINING)], NodeDraining("gc2")),
         ([node(1, 1), node(2, 8, state=NodeState.NO_EXECUTOR)], NodesTooSmall(2, 1, "gc1", SLOT)),
         ([node(1, 1), node(2, 1, state=NodeState.LOST)], NodesTooSmall(2, 1, "gc1", SLOT)),
+        ([kept_out(node(1, 2))], NodeKeptOut("gc1", CLOSED)),
+        ([node(1, 1), kept_out(node(2, 8))], NodeKeptOut("gc2", CLOSED)),
+        ([node(1, 1), kept_out(node(2, 1))], NodesTooSmall(2, 1, "gc1", SLOT)),
         ([node(1, 0)], NodesTooSmall(2, 0, "gc1", SLOT)),
     ],
 )

@@ -1,5 +1,6 @@
 """Every reason to wait, and what a row keeps of it: plain values, and nothing that is not known."""
 
+import json
 from datetime import UTC, date, datetime
 from typing import get_args
 
@@ -30,6 +31,7 @@ REASONS: list[Reason] = [
     reasons.NodeUnreachable("gpu08", AT),
     reasons.NodeLost("gpu08", AT),
     reasons.NodeDraining("gpu08", AT),
+    reasons.NodeKeptOut("gpu08", {"code": "kubernetes.closed", "data": {"node": "gpu08"}}),
     reasons.OnHold("kim", AT),
     reasons.SweepLimit(3, 4),
     reasons.NoExecutor("gpu08"),
@@ -61,7 +63,7 @@ def test_a_row_keeps_all_of_a_reason_as_plain_values(reason: Reason) -> None:
         is_more_ahead=True,
     )
     data = to_data(reason, outlook)
-    assert all(isinstance(value, str | int | float) for value in data.values())
+    assert json.loads(json.dumps(data)) == data and None not in data.values()
     known = {name for name, value in vars(reason).items() if value is not None}
     assert set(data) == known | set(vars(outlook))
 

@@ -61,7 +61,7 @@ def test_a_node_that_was_closed_in_kubernetes_is_said(house: House) -> None:
     node = stand(house).nodes[0]
     stand(house, nodes=(replace(node, is_open=False, pressures=("disk",)),))
     page = house.visitor("member").get("/nodes/1").text
-    assert "It is closed in Kubernetes" in page and "disk space" in page
+    assert f"{node.name} is closed in Kubernetes: nothing new starts there" in page and "disk space" in page
 
 
 def test_operators_and_disagreements_are_shown_to_administrators_alone(house: House) -> None:

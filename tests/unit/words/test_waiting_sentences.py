@@ -20,6 +20,7 @@ AT = datetime(2026, 11, 20, 5, 38, tzinfo=UTC)
 EARLY = datetime(2026, 11, 20, 5, 20, tzinfo=UTC)
 LATE = datetime(2026, 11, 20, 6, 0, tzinfo=UTC)
 GPU = UnitKind.GPU
+SILENT = {"code": "kubernetes.node_silent", "data": {"node": "alpha", "since": AT.isoformat()}}
 
 CASES: list[tuple[Reason, Outlook, str, str]] = [
     (reasons.NotEnoughUnits(4, 3, "alpha", GPU, 16), Outlook(), "4", "alpha"),
@@ -41,6 +42,7 @@ CASES: list[tuple[Reason, Outlook, str, str]] = [
     (reasons.NodeUnreachable("alpha", AT), Outlook(), "14:38", "alpha"),
     (reasons.NodeLost("alpha", AT), Outlook(), "14:38", "alpha"),
     (reasons.NodeDraining("alpha", AT), Outlook(), "14:38", "alpha"),
+    (reasons.NodeKeptOut("alpha", SILENT), Outlook(), "14:38", "alpha"),
     (reasons.NoExecutor("alpha", 3), Outlook(), "3", "alpha"),
     (reasons.NoNodes(2), Outlook(), "2", "groundcrew-agent"),
     (reasons.OnHold("kim", AT), Outlook(), "14:38", "kim"),
