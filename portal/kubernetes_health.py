@@ -16,6 +16,7 @@ from cluster.domain.people import Actor
 from cluster.services.context import Cluster
 from cluster.services.kubernetes import read_standing
 from cluster.services.nodes import NodeView
+from cluster.services.unbegun import Unbegun
 from portal.current import current_actor, read_once
 from portal.i18n import _, ngettext, now
 from portal.repairs_offered import offer
@@ -55,6 +56,7 @@ class ClusterHealth:
 def init_app(app: Flask) -> None:
     app.add_template_global(node_health)
     app.add_template_global(cluster_health)
+    app.add_template_global(original_words)
 
 
 def standing_once(cluster: Cluster, actor: Actor) -> Standing | None:
@@ -153,6 +155,10 @@ def in_words(disagreement: Disagreement) -> str:
     """For administrators: what we have no words for stands beside in its own."""
     why = disagreement.data.get("why") or {}
     return " ".join([say(disagreement.code, disagreement.data), *original_of(why)])
+
+
+def original_words(unbegun: Unbegun) -> list[str]:
+    return list(original_of({"data": unbegun.data}))
 
 
 def original_of(why: Mapping[str, Any]) -> Iterator[str]:

@@ -12,6 +12,7 @@ import structlog
 
 from cluster.crash_points import around
 from cluster.domain.attempts import (
+    START_DEADLINE,
     Action,
     AttemptFacts,
     ForceStop,
@@ -257,10 +258,13 @@ class Reconciler:
             # Without the marker a late shim could begin: the units stay booked until the disk takes it.
             log.warning("the start cannot be forestalled", error=str(error))
             return
+        problem = self.not_started.get(attempt.attempt_id)
         if cause is not None:
-            self.interrupt(held, attempt, cause, {"attempt": attempt.number}, None)
+            data: dict[str, Any] = {"attempt": attempt.number}
+            if problem and cause == START_DEADLINE:
+                data["why"] = {"code": problem.code, "data": dict(problem.data)}
+            self.interrupt(held, attempt, cause, data, None)
         else:
-            problem = self.not_started.get(attempt.attempt_id)
             why = {"cause": problem.code, **problem.data} if problem else {}
             outcome = end_of_forestalled(attempt.desired, why)
             attempts.record_end(self.cluster, held, attempt.attempt_id, outcome)

@@ -17,6 +17,7 @@ GIVE_UP_STARTING_AFTER = timedelta(seconds=60)
 """A job on one node then counts as failed; a gang gives its units back and waits again."""
 GIVE_UP_AWAITING_AFTER = timedelta(minutes=15)
 """For what the executor has taken up: an image of many gigabytes may be on its way."""
+START_DEADLINE = "interrupted.start_deadline"
 FORCE_STOP_AFTER = timedelta(seconds=7)
 """The shim ends the tree politely in 5 s; a stop is promised within 10 s."""
 LONGEST_GOODBYE = timedelta(seconds=60)
@@ -178,7 +179,7 @@ def _decide_absent(facts: AttemptFacts) -> Action:
     if facts.state is AttemptState.PLACED:
         return Start()
     if facts.since_placed >= GIVE_UP_STARTING_AFTER:
-        return Forestall("interrupted.start_deadline" if facts.nodes > 1 else None)
+        return Forestall(START_DEADLINE if facts.nodes > 1 else None)
     return Start() if facts.since_placed >= START_AGAIN_AFTER else Nothing()
 
 
@@ -194,7 +195,7 @@ def _decide_awaited(facts: AttemptFacts) -> Action:
     if facts.requeue:
         return Forestall("interrupted.services_stopped")
     if facts.since_placed >= GIVE_UP_AWAITING_AFTER and facts.state is not AttemptState.RUNNING:
-        return Forestall("interrupted.start_deadline" if facts.nodes > 1 else None)
+        return Forestall(START_DEADLINE if facts.nodes > 1 else None)
     return Nothing()
 
 

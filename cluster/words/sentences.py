@@ -30,6 +30,8 @@ from cluster.words.english import HINTS, SENTENCES, TITLES, WORDS
 from cluster.words.variants import VARIANTS
 
 LANGUAGES = ("en", "ko")
+IN_BYTES = ("memory", "ephemeral-storage")
+"""Of what Kubernetes gives out: everything else is counted."""
 UNKNOWN = "…"
 """Stands where the data lack what a sentence asks for."""
 
@@ -96,9 +98,13 @@ def title(code: str, language: str = "en") -> str:
 
 
 def hint(code: str, data: Mapping[str, Any] | None = None, language: str = "en") -> str:
-    """What to do next; empty where the sentence has already said it."""
-    english = HINTS.get(code) or HINTS.get(code.partition(".")[0])
-    return fill(f"hint.{code}", english, data, language) if english else ""
+    """What to do next; empty where the sentence has already said it. Of what did not start the cause comes first."""
+    known = dict(data or {})
+    chosen = next((one for one in (variant(code, known), code, code.partition(".")[0]) if one in HINTS), None)
+    text = fill(f"hint.{chosen}", HINTS[chosen], known, language) if chosen else ""
+    if chosen == "exit.not_started.cause":
+        text = " ".join(filter(None, [hint(str(known["cause"]), known, language), text]))
+    return text
 
 
 def word(group: str, value: object, language: str = "en") -> str:
@@ -240,6 +246,7 @@ class _Filler(string.Formatter):
             "number": lambda: count(value),
             "duration": lambda: duration(value, self.language),
             "bytes": lambda: size(value),
+            "amount": lambda: size(value) if self.data.get("what") in IN_BYTES else count(value),
             "percent": lambda: percent(value),
             "clock": lambda: clock(value, self.zone, self.now),
             "day": lambda: day(value),

@@ -16,6 +16,7 @@ from cluster.domain.waiting import to_data
 from cluster.files.beneath import FileMissing, FileNotPlain, open_file
 from cluster.services import jobs, moves, queue
 from cluster.services.standing import Standing
+from cluster.services.unbegun import why_not_begun
 from cluster.store.jobs import Job
 from portal.api.blueprint import ApiBlueprint, named, sentence
 from portal.api.schemas import (
@@ -92,6 +93,14 @@ def reason_of(job: Job, standing: Standing | None = None) -> dict[str, Any] | No
     if standing is None:
         standing, _nodes = queue.read_standing(current_cluster(), job)
     return describe_standing(standing)
+
+
+def why_unbegun(job: Job) -> dict[str, Any] | None:
+    """What Kubernetes says itself, where we have no words for it, is the administrator's."""
+    found = why_not_begun(current_cluster(), job)
+    if found is None:
+        return None
+    return sentence(found.code, {key: value for key, value in found.data.items() if key != "said"})
 
 
 def describe_standing(standing: Standing) -> dict[str, Any]:
@@ -220,10 +229,10 @@ class Move(MethodView):
 class Why(MethodView):
     @blueprint.response(200, WhyAnswer)
     def get(self, job_id: int) -> dict[str, Any]:
-        """Why it waits, or how it ended, in one sentence made of data."""
+        """Why it waits or has not begun, or how it ended, in one sentence made of data."""
         job = jobs.read_job(current_cluster(), current_actor(), job_id)
         word = words.word("state.job", job.state.value, language())
-        reason = reason_of(job) or sentence(job.end_code, job.end_data)
+        reason = reason_of(job) or why_unbegun(job) or sentence(job.end_code, job.end_data)
         return {"state": job.state.value, "state_word": word, "reason": reason}
 
 

@@ -8,6 +8,7 @@ from werkzeug.wrappers import Response
 from cluster.domain.errors import Conflict
 from cluster.domain.states import LIVING_JOB_STATES, JobState
 from cluster.services import jobs, places, trainings
+from cluster.services.unbegun import why_not_begun
 from portal import filters, queue_page
 from portal.current import current_actor, current_cluster, read_once
 from portal.i18n import _
@@ -74,6 +75,7 @@ def page(job_id: int) -> Response:
         tab=tab,
         shown=read_log_tab(view) if tab == "log" else None,
         line=queue_page.line_of_job(cluster, actor, job) if job.state is JobState.WAITING else None,
+        unbegun=why_not_begun(cluster, job),
         history=queue_page.reasons_of(cluster, job, cluster.clock()) if job.state is JobState.WAITING else [],
         may_stop=jobs.may_stop(actor, job) and job.state in LIVING_JOB_STATES,
         same_page=filters.same_page,

@@ -20,6 +20,7 @@ from cluster.domain.kube.tenancies import UNIT
 
 SETTLES = timedelta(seconds=15)
 """A pod that was made a moment ago is refused while caches fill: what is over by then is no disagreement."""
+REFUSED = "disagreement.refused"
 OVER = frozenset({"Succeeded", "Failed"})
 
 
@@ -90,7 +91,7 @@ def find_refusals(
     for (job, attempt), (reason, node) in refused.items():
         why = {"code": reason.code, "data": data_of(reason)}
         data = {"job": f"job-{job}", "job_id": int(job), "attempt": int(attempt), "why": why}
-        yield Disagreement("disagreement.refused", f"job-{job}", node, data)
+        yield Disagreement(REFUSED, f"job-{job}", node, data)
 
 
 def find_doubled(reports: Mapping[int, Collection[str]]) -> list[Disagreement]:

@@ -7,11 +7,15 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True)
 class NodesRefuse:
-    """kube-scheduler: none of `nodes` takes it. `causes` are {code, data}, most nodes first."""
+    """kube-scheduler: none of `nodes` takes it. `causes` are {code, data}, most nodes first.
+
+    `chosen` are those to which the pod is bound; where they are known the causes are theirs alone.
+    """
 
     code: ClassVar[str] = "kubernetes.nodes_refuse"
     nodes: int
     causes: tuple[Mapping[str, Any], ...]
+    chosen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -56,16 +56,22 @@ def quantity(value: object) -> Decimal:
 
 
 def requests_of(pod: Object, resource: str) -> int:
-    """Whole units that a pod asks for: the sum of its containers, or its largest single step of preparation.
+    """Whole units that a pod asks for."""
+    return int(asked_of(pod, resource))
+
+
+def asked_of(pod: Object, resource: str) -> Decimal:
+    """What a pod asks for: the sum of its containers, or its largest single step of preparation.
 
     https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#resource-sharing-within-containers
     """
     spec = pod.get("spec") or {}
 
-    def asked(container: Object) -> int:
+    def asked(container: Object) -> Decimal:
         resources = container.get("resources") or {}
         limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
-        return int(quantity(requests.get(resource, limits.get(resource, 0))))
+        return quantity(requests.get(resource, limits.get(resource, 0)))
 
     prepared: Iterable[Object] = spec.get("initContainers") or ()
-    return max([sum(map(asked, spec.get("containers") or ())), *map(asked, prepared)])
+    together = sum(map(asked, spec.get("containers") or ()), Decimal(0))
+    return max([together, *map(asked, prepared)])

@@ -6,23 +6,28 @@ kubernetes v1.34, pkg/scheduler/framework/types.go, FitError.
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from cluster.domain.kube.pod_reasons import Gated, NodesRefuse, VolumeMissing
-from cluster.domain.kube.reading import Object, conditions_of
+from cluster.domain.kube.reading import Object, asked_of, conditions_of
 from cluster.domain.kube.reasons import KubeReason, no_words
 
 SPEAKER = "kube-scheduler"
+HOST = "kubernetes.io/hostname"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+NOT_PLACED_THERE, TOO_LITTLE = "kubernetes.node.not_placed_there", "kubernetes.node.too_little"
 NONE_OF = re.compile(r"^0/(\d+) nodes are available: (.*)$", re.DOTALL)
 CLAIM = re.compile(r'persistentvolumeclaim "([^"]+)" not found')
 INSUFFICIENT = re.compile(r"^Insufficient (\S+)$")
 OF_TAINT = re.compile(r"^node\(s\) had untolerated taint \{(\S*?):")
 CAUSES = (
     ("Too many pods", "kubernetes.node.many_pods"),
-    ("didn't match Pod's node affinity/selector", "kubernetes.node.not_placed_there"),
-    ("didn't match scheduler-enforced node affinity", "kubernetes.node.not_placed_there"),
-    ("didn't match the requested node name", "kubernetes.node.not_placed_there"),
-    ("didn't match node selector", "kubernetes.node.not_placed_there"),
+    ("didn't match Pod's node affinity/selector", NOT_PLACED_THERE),
+    ("didn't match scheduler-enforced node affinity", NOT_PLACED_THERE),
+    ("didn't match the requested node name", NOT_PLACED_THERE),
+    ("didn't match node selector", NOT_PLACED_THERE),
     ("were unschedulable", "kubernetes.node.closed"),
     ("unknown conditions", "kubernetes.node.away"),
     ("didn't match PersistentVolume's node affinity", "kubernetes.node.volume_elsewhere"),
@@ -46,7 +51,32 @@ def reason_of_scheduling(pod: Object) -> KubeReason | None:
     if scheduled is None or scheduled.get("status") != "False":
         return None
     word, message = str(scheduled.get("reason", "")), str(scheduled.get("message", ""))
-    return Gated() if word == "SchedulingGated" else of_message(word, message)
+    said = Gated() if word == "SchedulingGated" else of_message(word, message)
+    return about_pod(said, pod) if isinstance(said, NodesRefuse) else said
+
+
+def about_pod(said: NodesRefuse, pod: Object) -> NodesRefuse:
+    """With what it asks for, and without the nodes of which nobody wanted anything."""
+    chosen = chosen_for(pod)
+    causes = [each for each in said.causes if not chosen or each["code"] != NOT_PLACED_THERE]
+    if not causes:
+        return said
+    return replace(said, causes=tuple(asking(each, pod) for each in causes), chosen=chosen)
+
+
+def chosen_for(pod: Object) -> tuple[str, ...]:
+    """The nodes to which it is bound by name, as our pods are."""
+    affinity = ((pod.get("spec") or {}).get("affinity") or {}).get("nodeAffinity") or {}
+    terms = (affinity.get(REQUIRED) or {}).get("nodeSelectorTerms") or ()
+    wanted = [each for term in terms for each in term.get("matchExpressions") or () if each["key"] == HOST]
+    return tuple(name for each in wanted for name in each.get("values") or ())
+
+
+def asking(cause: Mapping[str, Any], pod: Object) -> Mapping[str, Any]:
+    what = cause["data"].get("what", "")
+    asked = float(asked_of(pod, what)) if cause["code"] == TOO_LITTLE else 0.0
+    needed = {"needed": int(asked) if asked.is_integer() else asked} if asked else {}
+    return {**cause, "data": {**cause["data"], **needed}}
 
 
 def of_message(word: str, message: str) -> KubeReason:
@@ -84,7 +114,7 @@ def read_causes(why: str) -> tuple[dict[str, Any], ...]:
 def cause_of(said: str) -> tuple[str, str] | None:
     """A code, and the resource or taint that it speaks of."""
     if found := INSUFFICIENT.match(said):
-        return "kubernetes.node.too_little", found[1]
+        return TOO_LITTLE, found[1]
     if found := OF_TAINT.match(said):
         return of_taint(found[1])
     if said.startswith(

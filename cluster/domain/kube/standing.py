@@ -9,7 +9,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
-from cluster.domain.kube.disagreements import Disagreement
+from cluster.domain.kube.disagreements import REFUSED, Disagreement
 from cluster.domain.kube.node_said import pressures_of, reason_of_node
 from cluster.domain.kube.reading import Object, full_name, quantity
 from cluster.domain.kube.reasons import data_of
@@ -85,6 +85,15 @@ class Standing:
     def count(self) -> Counter[str]:
         """Of all disagreements, by code."""
         return Counter(each.code for each in self.disagreements) + Counter(self.more)
+
+    def refusal_of(self, job_id: int, attempt: int) -> Mapping[str, Any] | None:
+        """Why Kubernetes does not begin an attempt that the queue has placed, as {code, data}."""
+        wanted = {"job_id": job_id, "attempt": attempt}
+        for each in self.disagreements:
+            if each.code == REFUSED and wanted.items() <= each.data.items():
+                why: Mapping[str, Any] = each.data["why"]
+                return why
+        return None
 
     def of_node(self, name: str) -> list[Disagreement]:
         return [each for each in self.disagreements if each.node == name.lower()]

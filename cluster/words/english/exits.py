@@ -68,6 +68,7 @@ HINTS = {
     ),
     "exit.timed_out": "Duplicate the job with a longer limit.",
     "exit.not_started": "Duplicate the job to try again; the node's log has the reason.",
+    "exit.not_started.cause": "Once that is mended, duplicate the job to try again.",
     "exit.executor_disagrees": (
         "Either the program has written that record itself, or something outside ended it in its last moment."
     ),

@@ -25,7 +25,13 @@ SENTENCES = {
         "{nodes:plural|The only node of Kubernetes does|None of the # nodes of Kubernetes} "
         "{nodes:plural|not take it|takes it}: {causes:whys}."
     ),
+    "kubernetes.nodes_refuse.chosen": (
+        "Kubernetes does not start it on {chosen:list}, where the queue has placed it: {causes:whys}."
+    ),
     "kubernetes.node.too_little": "{nodes:plural|1 lacks|# lack} free {what:word kubernetes.resource}",
+    "kubernetes.node.too_little.needed": (
+        "{nodes:plural|1 has|# have} too little free {what:word kubernetes.resource}, it asks for {needed:amount}"
+    ),
     "kubernetes.node.many_pods": "{nodes:plural|1 runs|# run} as many pods as it may",
     "kubernetes.node.not_placed_there": "{nodes:plural|1 was|# were} not chosen for it",
     "kubernetes.node.closed": "{nodes:plural|1 is|# are} closed",
@@ -72,6 +78,7 @@ SENTENCES = {
     "kubernetes.node_full": (
         "{node} refused it: of {all} × {resource:word kubernetes.resource} {used} are used, and it needs {needed}."
     ),
+    "kubernetes.unheard": "Kubernetes has not answered since {since:clock}.",
     "kubernetes.node_silent": "The kubelet of {node} does not report.",
     "kubernetes.node_silent.since": "The kubelet of {node} has not reported since {since:clock}.",
     "kubernetes.engine_down": "The container engine of {node} does not answer its kubelet.",
@@ -90,6 +97,22 @@ SENTENCES = {
     ),
     "disagreement.more": "{count} more that are not named here.",
     "disagreement.closed_door": "Kubernetes does not let Groundcrew look. It answers {status}: {said}",
+}
+
+HINTS = {
+    "kubernetes": "The page of nodes says what is wrong in Kubernetes, and has an administrator's repair beside it.",
+    "kubernetes.nodes_refuse": (
+        "A closed node, or somebody's pods beside the queue, may be why: an administrator sees both on the page of "
+        "nodes."
+    ),
+    "kubernetes.units_taken": "Whose pods hold units beside the queue stands on the page of nodes, for administrators.",
+    "kubernetes.node_full": "Whose pods hold units beside the queue stands on the page of nodes, for administrators.",
+    "kubernetes.image_not_pulled": (
+        "An administrator looks whether the registry answers and has this image; the node asks for it again by itself."
+    ),
+    "kubernetes.image_name_broken": "An administrator corrects GROUNDCREW_KUBERNETES_IMAGE.",
+    "kubernetes.out_of_memory": "Use a smaller batch size, load less data at once, or ask for more units.",
+    "kubernetes.disk_allowance_used": "Write large files to $GROUNDCREW_OUT, which is on the shared storage.",
 }
 
 TITLES = {"disagreement": "Kubernetes does otherwise"}

@@ -133,6 +133,7 @@ SENTENCES = {
     "interrupted.node_lost.named": "{node} stayed silent for too long and was given up.",
     "interrupted.pod_deleted": "A pod of it was deleted, and not by Groundcrew.",
     "interrupted.start_deadline": "It could not be started on all its nodes in time.",
+    "interrupted.start_deadline.why": "It could not be started on all its nodes in time. {why:why}",
 }
 
 TITLES = {

@@ -1,5 +1,6 @@
 """A job whose start is refused again and again ends with the reason, in words."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -74,6 +75,30 @@ def test_what_keeps_an_awaited_one_is_told_when_it_is_given_up(
     assert ended.end_code == "exit.not_started"
     said = words.say(ended.end_code, ended.end_data)
     assert said == "It could not be started. node-a cannot get image lab:1 from its registry."
+    hint = words.hint(ended.end_code, ended.end_data)
+    assert "An administrator looks whether the registry answers" in hint and "duplicate the job" in hint
+
+
+def test_a_gang_that_waits_again_is_told_what_kept_it(light_cluster: Cluster, tmp_path: Path) -> None:
+    cluster = replace(light_cluster, settings=replace(light_cluster.settings, executor="simulated"))
+    as_environment(cluster)
+    world, now = World(tmp_path / "world"), [0.0]
+    for name in ("node-a", "node-b"):
+        a_node(cluster, 1, name=name)
+        world.add_node(name)
+    training = a_training(cluster, a_workspace(cluster), kind=TrainingKind.ADVANCED)
+    job = a_job(cluster, training, command=["train.py"], units=2)
+    reconciler = Reconciler(cluster, Pulling(world), tmp_path, lambda: now[0])
+    held = hold_lease(cluster, "scheduler", "me", timedelta(hours=1))
+    assert held is not None and len(place_waiting(cluster, held)) == 1
+    for minute in range(16):
+        now[0] = minute * 60.0
+        reconciler.reconcile(held)
+    with cluster.store.read() as session:
+        waits = session.get_one(Job, job.id)
+    assert waits.state is JobState.WAITING and waits.waiting_code == "waiting.interrupted"
+    said = words.say(waits.waiting_code, waits.waiting_data)
+    assert "not be started on all its nodes in time. node-a cannot get image lab:1" in said
 
 
 class Pulling(SimulatedExecutor):

@@ -25,7 +25,8 @@ def workload_of(case: Case) -> Case:
 
 def waiting_pod_of(case: Case) -> Case:
     condition = {"type": "PodScheduled", "status": "False", "message": case["message"]}
-    return {"status": {"conditions": [condition | {"reason": case.get("reason", "Unschedulable")}]}}
+    conditions = [condition | {"reason": case.get("reason", "Unschedulable")}]
+    return {"spec": case.get("spec", {}), "status": {"conditions": conditions}}
 
 
 def pod_of(case: Case) -> Case:
