@@ -7,20 +7,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from flask import Flask
+from flask import Flask, url_for
 
 from cluster.domain.kube.disagreements import Disagreement
 from cluster.domain.kube.remedies import CERTIFICATES_SOON_DAYS, REMEDIES, soonest_end
 from cluster.domain.kube.standing import NodeStanding, OperatorStanding, Standing
 from cluster.domain.people import Actor
+from cluster.domain.states import UnitKind
 from cluster.services.context import Cluster
 from cluster.services.kubernetes import read_standing
-from cluster.services.nodes import NodeView
+from cluster.services.nodes import NodeView, unit_map
 from cluster.services.unbegun import Unbegun
 from portal.current import current_actor, read_once
 from portal.i18n import _, ngettext, now
 from portal.repairs_offered import offer
-from portal.saying import say, word_for
+from portal.saying import hint_for, say, word_for
 
 Repairs = list[tuple[str, str]]
 
@@ -36,12 +37,26 @@ class HealthLine:
 
 
 @dataclass(frozen=True)
+class DisagreementLine:
+    """`way` says what helps, `href` leads to the job or the node that it is about; each may be empty."""
+
+    sentence: str
+    way: str = ""
+    href: str = ""
+    button: str = ""
+
+
+@dataclass(frozen=True)
 class ClusterHealth:
     standing: Standing
     operators: list[HealthLine]
-    disagreements: list[str]
+    lines: list[DisagreementLine]
     repairs: Repairs
     """For an API server that does not answer."""
+
+    @property
+    def disagreements(self) -> list[str]:
+        return [line.sentence for line in self.lines]
 
     @property
     def count(self) -> int:
@@ -76,9 +91,22 @@ def cluster_health() -> ClusterHealth | None:
     return ClusterHealth(
         standing,
         [operator_line(each) for each in standing.operators],
-        [in_words(each) for each in (*standing.disagreements, *rest_of(standing))],
+        [line_of(each) for each in (*standing.disagreements, *rest_of(standing))],
         offer(REMEDIES["silent"]) if standing.silent_since else [],
     )
+
+
+def line_of(disagreement: Disagreement) -> DisagreementLine:
+    """What helps a job stands on its own page."""
+    sentence, data = in_words(disagreement), disagreement.data
+    if "job_id" in data:
+        return DisagreementLine(sentence, "", url_for("jobs.page", job_id=data["job_id"]), _("See job"))
+    way = hint_for(disagreement.code, data)
+    ids = {node.name.lower(): node.id for node in read_once(unit_map)}
+    if disagreement.node not in ids:
+        return DisagreementLine(sentence, way)
+    href = url_for("nodes.page", node_id=ids[disagreement.node])
+    return DisagreementLine(sentence, way, href, _("See node"))
 
 
 def rest_of(standing: Standing) -> Iterator[Disagreement]:
@@ -98,7 +126,7 @@ def operator_line(operator: OperatorStanding) -> HealthLine:
 def node_health(node: NodeView) -> list[HealthLine]:
     """Empty where Kubernetes has nothing to do with the node."""
     seen = seen_of(node)
-    lines = [*kubelet_lines(node, seen), *own_lines(seen)] if seen else []
+    lines = [*kubelet_lines(node, seen), *own_lines(node, seen)] if seen else []
     return [*lines, *certificate_lines(node)]
 
 
@@ -116,16 +144,23 @@ def kubelet_lines(node: NodeView, seen: NodeStanding) -> Iterator[HealthLine]:
     )
 
 
-def own_lines(seen: NodeStanding) -> Iterator[HealthLine]:
+def own_lines(node: NodeView, seen: NodeStanding) -> Iterator[HealthLine]:
+    """Of a node whose kubelet is silent nothing of it is known."""
+    if seen.problem and seen.problem["code"] == "kubernetes.node_silent":
+        return
     short = [word_for("kubernetes.resource", name) for name in seen.pressures]
     remedies = [name for pressure in seen.pressures for name in REMEDIES.get(f"pressure.{pressure}", ())]
     kind = "caution" if short else "ready"
     yield HealthLine(_("Runs short of"), kind, ", ".join(short) or _("nothing"), offer(remedies))
-    if seen.is_open:
-        yield HealthLine(_("Takes pods"), "ready", _("yes"))
+    if not seen.is_open:
+        closed = offer(REMEDIES["kubernetes.closed"], node.id)
+        yield HealthLine(_("Takes pods"), "draining", _("Closed in Kubernetes"), closed)
+    elif seen.problem:
+        yield HealthLine(_("Takes pods"), "caution", _("Not before it is ready"))
     else:
-        yield HealthLine(_("Takes pods"), "draining", _("Closed in Kubernetes"))
-    yield HealthLine(_("GPUs offered to pods"), "ready", str(seen.units))
+        yield HealthLine(_("Takes pods"), "ready", _("yes"))
+    if seen.units or node.kind is UnitKind.GPU:
+        yield HealthLine(_("GPUs offered to pods"), "ready", str(seen.units))
 
 
 def certificate_lines(node: NodeView) -> Iterator[HealthLine]:

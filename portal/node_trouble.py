@@ -32,6 +32,8 @@ class Trouble:
     """Where a drained node is opened again, for who may."""
     repairs: list[tuple[str, str]] = field(default_factory=list)
     """Titles and forecasts of repairs that help, the gentlest first, for administrators."""
+    others: list[str] = field(default_factory=list)
+    """Further sentences, each for itself."""
 
 
 def init_app(app: Flask) -> None:
@@ -128,7 +130,8 @@ def troubled_in_kubernetes(node: NodeView) -> Trouble | None:
     return Trouble(
         "caution",
         _("%(name)s · in Kubernetes", name=node.name),
-        " ".join([*told, *disagreements]),
+        " ".join(told),
+        others=disagreements,
         repairs=offer(REMEDIES.get(kept_out["code"], ()), node.id) if kept_out else [],
     )
 

@@ -11,6 +11,8 @@ from cluster.services.context import Cluster
 from cluster.services.kubernetes import read_standing
 from cluster.services.nodes import NodeView
 
+BY_HAND = ("kubernetes.closed", "kubernetes.node_missing")
+"""Nothing is broken, and the node gets no jobs until somebody remembers it."""
 SHOWN = 3
 """Of disagreements of one kind, which may be many."""
 URGENCY = {
@@ -30,6 +32,11 @@ def troubles_of_kubernetes(cluster: Cluster, nodes: Collection[NodeView]) -> Ite
     yield from disagreements(standing.disagreements)
     for node in standing.nodes:
         yield from of_node(node, ids)
+    for view in nodes:
+        if view.kept_out and view.kept_out["code"] in BY_HAND:
+            why = (Detail(view.kept_out["code"], view.kept_out["data"]),)
+            data = {"node": view.name}
+            yield Concern(Urgency.CAUTION, Topic.NODE, "attention.kubernetes_node", view.id, data, why)
     yield from operators(standing)
 
 

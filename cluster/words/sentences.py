@@ -1,5 +1,6 @@
 """From a code and its data to a sentence, a title, a hint or a word, in either language."""
 
+import re
 import string
 from collections.abc import Iterable, Mapping
 from datetime import datetime, tzinfo
@@ -30,6 +31,8 @@ from cluster.words.english import HINTS, SENTENCES, TITLES, WORDS
 from cluster.words.variants import VARIANTS
 
 LANGUAGES = ("en", "ko")
+DIGEST = re.compile(r"(@sha256:[0-9a-f]{12})[0-9a-f]+")
+"""Of an image: twelve digits tell it apart, sixty-four fill a phone."""
 IN_BYTES = ("memory", "ephemeral-storage")
 """Of what Kubernetes gives out: everything else is counted."""
 UNKNOWN = "…"
@@ -246,6 +249,7 @@ class _Filler(string.Formatter):
             "number": lambda: count(value),
             "duration": lambda: duration(value, self.language),
             "bytes": lambda: size(value),
+            "image": lambda: DIGEST.sub(r"\1…", str(value)),
             "amount": lambda: size(value) if self.data.get("what") in IN_BYTES else count(value),
             "percent": lambda: percent(value),
             "clock": lambda: clock(value, self.zone, self.now),

@@ -81,7 +81,7 @@ def describe(view: nodes.NodeView) -> dict[str, Any]:
         "name": view.name,
         "state": view.state.value,
         "state_word": words.word("state.node", view.state.value, language()),
-        "reason": trouble.sentence if trouble else None,
+        "reason": " ".join(filter(None, [trouble.sentence, *trouble.others])) if trouble else None,
         "drain_reason": view.node.drain_reason or None,
         "kubernetes": [describe_line(line) for line in node_health(view)],
         "units": len(view.units),

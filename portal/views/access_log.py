@@ -1,6 +1,7 @@
 """The access log: who did what from where, found by its address, as a page and as a file; and whether it is whole."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -20,7 +21,7 @@ from cluster.store.audit import AuditEntry
 from portal import filters, forms
 from portal.csv_file import Cell, csv_response
 from portal.current import current_actor, current_cluster, is_fragment
-from portal.i18n import zone
+from portal.i18n import _, zone
 from portal.saying import say_error
 from portal.sending import send_file_so_far
 
@@ -28,6 +29,7 @@ blueprint = Blueprint("access_log", __name__)
 
 PAGE_LENGTH = 50
 PIECE = 500
+LONGEST_VALUE = 80
 OUTCOMES = ("done", "refused", "failed")
 KINDS = (
     *("session", "user", "token", "workspace", "dataset", "training", "job", "sweep"),
@@ -131,7 +133,26 @@ def row_of(entry: AuditEntry) -> list[Cell]:
 @blueprint.app_template_global("details_of")
 def details_of(entry: AuditEntry) -> str:
     """What the entry adds, as `name=value`; nothing secret is ever in it."""
+    if "differences" in entry.data:
+        return " · ".join(put_right_in(entry.data))
     return ", ".join(f"{key}={value}" for key, value in entry.data.items() if value not in (None, ""))
+
+
+def put_right_in(data: Mapping[str, Any]) -> Iterator[str]:
+    """The object, what was found there and what it is again, and the tools that had written it."""
+    yield str(data.get("object", ""))
+    for each in data["differences"]:
+        yield f"{each['path']}: {briefly(each['found'])} → {briefly(each['wanted'])}"
+    if data.get("by"):
+        yield _("written by %(tools)s", tools=", ".join(map(str, data["by"])))
+
+
+def briefly(value: object) -> str:
+    """As JSON has it, where it is no text: whole objects may stand there."""
+    text = (
+        "–" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    )
+    return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "…"
 
 
 @blueprint.get("/access-log/days")

@@ -198,6 +198,13 @@ def test_a_node_that_kubernetes_does_not_use_leads_to_its_page(cluster: Cluster)
     assert (Urgency.CAUTION, Topic.KUBERNETES, "attention.node_pressed", "other") in found
 
 
+def test_a_node_that_was_closed_by_hand_is_not_forgotten(cluster: Cluster) -> None:
+    closed, missing = a_node(cluster, 2, name="gpu07"), a_node(cluster, 2, name="gpu08")
+    found = concerns(cluster, nodes=(NodeStanding("gpu07", True, False),))
+    for node in (closed, missing):
+        assert (Urgency.CAUTION, Topic.NODE, "attention.kubernetes_node", node.id) in found
+
+
 def test_an_operator_that_is_not_whole_is_told(cluster: Cluster) -> None:
     operators = (OperatorStanding("kueue-system/kueue", 0, 1), OperatorStanding("mpi-operator/mpi", 1, 1))
     told = [

@@ -30,7 +30,7 @@ SENTENCES = {
     ),
     "kubernetes.node.too_little": "{nodes:plural|1 lacks|# lack} free {what:word kubernetes.resource}",
     "kubernetes.node.too_little.needed": (
-        "{nodes:plural|1 has|# have} too little free {what:word kubernetes.resource}, it asks for {needed:amount}"
+        "too little free {what:word kubernetes.resource} on {nodes:nodes} for the {needed:amount} that it asks for"
     ),
     "kubernetes.node.many_pods": "{nodes:plural|1 runs|# run} as many pods as it may",
     "kubernetes.node.not_placed_there": "{nodes:plural|1 was|# were} not chosen for it",
@@ -46,14 +46,14 @@ SENTENCES = {
     "kubernetes.volume_missing": "The volume that it reads from is not there.",
     "kubernetes.volume_missing.named": "Volume {name} that it reads from is not there.",
     "kubernetes.gated": "Kueue has not let it through yet.",
-    "kubernetes.image_not_pulled": "{node} cannot get image {image} from its registry.",
-    "kubernetes.image_not_there": "Image {image} is not on {node}, and may come from nowhere else.",
-    "kubernetes.image_name_broken": "{image} is no name of an image.",
+    "kubernetes.image_not_pulled": "{node} cannot get image {image:image} from its registry.",
+    "kubernetes.image_not_there": "Image {image:image} is not on {node}, and may come from nowhere else.",
+    "kubernetes.image_name_broken": "{image:image} is no name of an image.",
     "kubernetes.image_is_root": (
-        "Image {image} runs as root, which no workspace may: container {container} was not made."
+        "Image {image:image} runs as root, which no workspace may: container {container} was not made."
     ),
     "kubernetes.setting_missing": "Container {container} reads {name}, which is not there.",
-    "kubernetes.command_missing": "Image {image} has no command {command}.",
+    "kubernetes.command_missing": "Image {image:image} has no command {command}.",
     "kubernetes.container_not_made": "The container engine of {node} refused container {container}.",
     "kubernetes.keeps_crashing": (
         "Container {container} has ended {times:plural|once|# times} as soon as it had begun."
@@ -88,8 +88,8 @@ SENTENCES = {
     "kubernetes.node_missing": "Kubernetes has no node {node}.",
     "kubernetes.no_words": "{speaker} says something that we have no words for: {word}.",
     "kubernetes.original": "Its own words: {said}",
-    "disagreement.stranger": "{pod} holds {units:units} on {node}, and our queue knows nothing of it.",
-    "disagreement.refused": "Kubernetes does not run {job}, which our queue has placed. {why:why}",
+    "disagreement.stranger": "Pod {pod} holds {units:units} on {node}, and our queue knows nothing of it.",
+    "disagreement.refused": "{job} has its units and does not begin. {why:why}",
     "disagreement.unit_twice": "{jobs:list} say that they have the same unit, {unit}.",
     "disagreement.not_kept": "{object} is not as it should be, and Kubernetes answers {status}: {said}",
     "disagreement.namespace_goes": (
@@ -111,6 +111,12 @@ HINTS = {
         "An administrator looks whether the registry answers and has this image; the node asks for it again by itself."
     ),
     "kubernetes.image_name_broken": "An administrator corrects GROUNDCREW_KUBERNETES_IMAGE.",
+    "disagreement.stranger": (
+        "Ask whose it is: jobs that are placed on these units do not begin before it has ended."
+    ),
+    "disagreement.unit_twice": "Stop one of them, and look whether somebody has started a pod of their own there.",
+    "disagreement.not_kept": "Mostly a webhook or a policy of the cluster refuses it. It is tried again each hour.",
+    "disagreement.closed_door": "Somebody has changed the rights of groundcrew-scheduler: site.yml gives them again.",
     "kubernetes.out_of_memory": "Use a smaller batch size, load less data at once, or ask for more units.",
     "kubernetes.disk_allowance_used": "Write large files to $GROUNDCREW_OUT, which is on the shared storage.",
 }

@@ -59,13 +59,13 @@ def refused(job: Job, why: dict[str, Any], attempt: int = 1) -> Disagreement:
     [
         (
             "en",
-            "Kubernetes does not start it on cpu01, where the queue has placed it: 1 has too little free memory, "
-            "it asks for 16.0 GiB.",
+            "Kubernetes does not start it on cpu01, where the queue has placed it: too little free memory on "
+            "1 node for the 16.0 GiB that it asks for.",
             "it has failed",
         ),
         (
             "ko",
-            "대기열이 배치한 cpu01에서 Kubernetes가 시작하지 않습니다: 1대는 빈 메모리 부족(필요한 양 16.0 GiB).",
+            "대기열이 배치한 cpu01에서 Kubernetes가 시작하지 않습니다: 노드 1대에 빈 메모리 부족(16.0 GiB 필요).",
             "시작하지 못하면 실패합니다",
         ),
     ],

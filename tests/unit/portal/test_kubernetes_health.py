@@ -9,7 +9,7 @@ import pytest
 from cluster.domain.kube.disagreements import Disagreement
 from cluster.domain.kube.remedies import REMEDIES
 from cluster.domain.kube.standing import NodeStanding, OperatorStanding, Standing
-from cluster.services.kubernetes import note_standing
+from cluster.services.kubernetes import note_put_right, note_standing
 from cluster.services.leases import hold_lease
 from cluster.store.nodes import Node
 from tests.unit.portal.house import House
@@ -74,6 +74,43 @@ def test_operators_and_disagreements_are_shown_to_administrators_alone(house: Ho
     assert "default/trainer" in house.visitor("administrator").get("/nodes/1").text
     for path in ("/nodes", "/nodes/1", "/"):
         assert "default/trainer" not in house.visitor("member").get(path).text
+
+
+def test_each_disagreement_leads_to_what_it_is_about(house: House) -> None:
+    node = stand(house).nodes[0].name
+    job, stranger = house.ids["job_id"], STRANGER | {"node": node}
+    why = {"code": "kubernetes.gated", "data": {}}
+    data = {"job": f"job-{job}", "job_id": job, "attempt": 1, "why": why}
+    refused = Disagreement("disagreement.refused", f"job-{job}", node, data)
+    stand(house, disagreements=(refused, Disagreement("disagreement.stranger", "x", node, stranger)))
+    page = house.visitor("administrator").get("/nodes").text
+    panel = page[page.index("Otherwise than our queue decided") :]
+    assert f'href="/jobs/{job}"' in panel and 'href="/nodes/1"' in panel
+    assert "Ask whose it is" in panel
+
+
+def test_of_a_node_whose_kubelet_is_silent_nothing_is_called_well(house: House) -> None:
+    node = stand(house).nodes[0]
+    problem = {"code": "kubernetes.node_silent", "data": {"node": node.name}}
+    stand(house, nodes=(replace(node, is_ready=False, problem=problem),))
+    page = house.visitor("member").get("/nodes/1").text
+    assert "Takes pods" not in page and "Runs short of" not in page and "GPUs offered" not in page
+
+
+def test_what_was_put_right_is_told_in_the_access_log(house: House) -> None:
+    stand(house)
+    held = hold_lease(house.cluster, "scheduler", "one", timedelta(days=1))
+    assert held
+    changes = [
+        {"path": "spec hard pods", "found": "400", "wanted": None},
+        {"path": "spec egress", "found": None, "wanted": [{"to": "x" * 200}]},
+    ]
+    data = {"object": "ResourceQuota gc-workspace-1/term", "differences": changes, "by": ["kubectl-edit"]}
+    note_put_right(house.cluster, held, [(1, "workspace.put_right", data)])
+    page = house.visitor("administrator").get("/access-log").text
+    assert "ResourceQuota gc-workspace-1/term · spec hard pods: 400 → –" in page
+    assert "x" * 60 in page and "x" * 90 not in page
+    assert "written by kubectl-edit" in page
 
 
 def test_what_we_have_no_words_for_is_shown_to_administrators_as_it_was_said(house: House) -> None:

@@ -284,3 +284,20 @@ def test_one_english_may_need_two_translations() -> None:
 
 def test_a_language_without_files_is_empty(tmp_path: Any) -> None:
     assert load_catalogue(tmp_path, "ko") == Catalogue({})
+
+
+def test_of_an_image_so_much_of_its_digest_is_said_as_tells_it_apart() -> None:
+    data = {"node": "gpu01", "image": "lab:5000/training@sha256:" + "0123456789abcdef" * 4}
+    assert (
+        words.say("kubernetes.image_not_pulled", data)
+        == "gpu01 cannot get image lab:5000/training@sha256:0123456789ab… from its registry."
+    )
+
+
+def test_what_did_not_start_is_told_how_to_mend_its_cause_first() -> None:
+    data = {"cause": "kubernetes.image_name_broken", "image": "?"}
+    assert words.hint("exit.not_started", data) == (
+        "An administrator corrects GROUNDCREW_KUBERNETES_IMAGE. "
+        "Once that is mended, duplicate the job to try again."
+    )
+    assert "the node's log" in words.hint("exit.not_started", {})
