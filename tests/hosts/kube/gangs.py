@@ -55,13 +55,14 @@ def runs(pilot: Pilot, job: int, attempt: int = 1) -> None:
     pilot.until(
         lambda: len(pilot.attempts(job)) >= attempt and checkpoints(pilot, job, attempt) >= 3,
         900,
-        f"checkpoints of attempt {attempt}: {pilot.why(job)}",
+        f"checkpoints of attempt {attempt}",
+        job,
     )
 
 
 def goes_on(pilot: Pilot, job: int, codes: Collection[str], words: str, since: float) -> None:
     """Attempt 2 has begun where the newest checkpoint of attempt 1 was, once attempt 1 was wholly gone."""
-    pilot.until(lambda: len(pilot.attempts(job)) >= 2, 900, f"attempt 2: {pilot.why(job)}")
+    pilot.until(lambda: len(pilot.attempts(job)) >= 2, 900, "attempt 2", job)
     measured(f"{words}: units free and placed again", time.monotonic() - since)
     runs(pilot, job, attempt=2)
     measured(f"{words}: attempt 2 trains", time.monotonic() - since)
@@ -74,7 +75,7 @@ def goes_on(pilot: Pilot, job: int, codes: Collection[str], words: str, since: f
 def goes_through(pilot: Pilot, job: int, words: str) -> None:
     """The same attempt saves on."""
     known = checkpoints(pilot, job)
-    pilot.until(lambda: checkpoints(pilot, job) > known + 3, 120, f"{words}: {pilot.why(job)}")
+    pilot.until(lambda: checkpoints(pilot, job) > known + 3, 120, words, job)
     (only,) = pilot.attempts(job)
     assert only["ended_at"] is None, (words, only)
 

@@ -101,19 +101,28 @@ class Pilot:
     def job(self, job: int) -> dict[str, Any]:
         return dict(self.call("GET", f"jobs/{job}"))
 
-    def until(self, is_so: Any, seconds: float, what: str) -> float:
-        """How long it took."""
+    def until(self, is_so: Any, seconds: float, what: str, job: int | None = None) -> float:
+        """How long it took. `job`: the one of which it is hoped; where that is over nobody hopes any more."""
         since = time.monotonic()
         while not is_so():
-            assert time.monotonic() - since < seconds, f"{what}: not within {seconds:.0f} s"
+            if job is not None:
+                self.hope(job)
+            late = time.monotonic() - since >= seconds
+            assert not late, f"{what}: not within {seconds:.0f} s\n{self.why(job) if job is not None else ''}"
             time.sleep(POLL_SECONDS)
         return time.monotonic() - since
+
+    def hope(self, job: int) -> dict[str, Any]:
+        """As it is now. Raises AssertionError with its last words where it is over: it will never be anything else."""
+        seen = self.job(job)
+        assert seen["state"] not in OVER, (seen["state"], seen["end"], self.words_of(job))
+        return seen
 
     def wait(self, job: int, *states: str, seconds: float = 600) -> dict[str, Any]:
         """Until it is in one of these; a job that is over will never be in another."""
         since = time.monotonic()
         while (seen := self.job(job))["state"] not in states:
-            assert seen["state"] not in OVER, (seen["state"], seen["end"], self.words_of(job))
+            self.hope(job)
             assert time.monotonic() - since < seconds, (seen["state"], seen["waiting"], self.why(job))
             time.sleep(POLL_SECONDS)
         return seen
@@ -122,11 +131,11 @@ class Pilot:
         """What the cluster has of it, for whoever reads the failure."""
         shown = "get pods,mpijobs,jobs,workloads -A -o wide -l groundcrew.io/job"
         events = "get events -A --sort-by=.lastTimestamp | tail -n 15"
-        return self.cluster.kubectl(f"{shown}={job}; {events}")
+        return "\n".join(map(self.cluster.kubectl, (f"{shown}={job}", events)))
 
     def words_of(self, job: int) -> str:
-        """The last that it said, of all its files."""
-        folder = self.folder(job)
+        """The last that it said, of all files of its last attempt."""
+        folder = self.folder(job, len(self.attempts(job)))
         said = sorted([*folder.glob("out/*.std*"), *folder.glob("control/*.log")])
         return "\n".join(f"{each.name}: {each.read_text()[-800:]}" for each in said)
 

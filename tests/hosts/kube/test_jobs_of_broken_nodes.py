@@ -40,7 +40,7 @@ def test_a_worker_whose_power_is_cut_takes_the_gang_along_once(pilot: Pilot, job
     bed, since = pilot.cluster.bed, time.monotonic()
     bed.kill("w1")
     try:
-        pilot.until(lambda: pilot.attempts(job)[0]["ended_at"], GIVEN_UP_WITHIN, f"its end: {pilot.why(job)}")
+        pilot.until(lambda: pilot.attempts(job)[0]["ended_at"], GIVEN_UP_WITHIN, "its end", job)
         measured("power of a worker cut under a gang: given up", time.monotonic() - since)
         (first,) = pilot.attempts(job)
         assert first["end_code"] == "interrupted.node_lost", first
@@ -77,7 +77,7 @@ def test_a_drained_node_gives_its_gang_back_with_a_checkpoint(pilot: Pilot, job:
     pilot.cluster.kubectl(f"drain {name} --ignore-daemonsets --delete-emptydir-data --force --timeout=120s")
     measured("kubectl drain under a gang: drained", time.monotonic() - since)
     try:
-        pilot.until(lambda: pilot.attempts(job)[0]["ended_at"], 60, f"its end: {pilot.why(job)}")
+        pilot.until(lambda: pilot.attempts(job)[0]["ended_at"], 60, "its end", job)
     finally:
         pilot.cluster.kubectl(f"uncordon {name}")
     codes = ["kubernetes.taken_off", "interrupted.pod_deleted"]
