@@ -49,6 +49,12 @@ made = trainings.create_training(
     [("main.py", {code!r}.encode())])
 print(made.id)
 """
+MAKE_FILES = """
+made = trainings.create_training(
+    cluster, actor, {workspace}, {name!r}, "", TrainingKind.ADVANCED, None, Visibility.PUBLIC,
+    [(path, text.encode()) for path, text in {files!r}.items()])
+print(made.id)
+"""
 MAKE_TOKEN = """
 for token in tokens.list_tokens(cluster, actor):
     if token.name == "flight":

@@ -53,21 +53,27 @@ class Notebook:
 
 
 @pytest.fixture(scope="module")
-def notebook(installed: Cluster) -> Iterator[Notebook]:
-    """On one unit, found by a scheduler that has not begun it."""
+def pilot(installed: Cluster) -> Iterator[Pilot]:
+    """With a workspace of one unit."""
     pilot = pilots.enter(installed)
-    workspace = pilot.workspace(f"notebooks-{time.time():.0f}", 1)
-    training = pilot.do(MAKE_CODE, workspace=workspace, name="notebook", code="print('a file of its own')")
+    pilot.made["workspace"] = pilot.workspace(f"notebooks-{time.time():.0f}", 1)
+    yield pilot
+    pilot.do(END_WORKSPACE, **pilot.made)
+
+
+@pytest.fixture(scope="module")
+def notebook(pilot: Pilot) -> Iterator[Notebook]:
+    """Found by a scheduler that has not begun it."""
+    training = pilot.do(MAKE_CODE, **pilot.made, name="notebook", code="print('a file of its own')")
     since = time.monotonic()
-    with begins_notebooks(installed.master):
+    with begins_notebooks(pilot.cluster.master):
         job = pilot.submit(training, 1, command=[COMMAND], launcher="plain")
         pilot.wait(job, "running")
-    made = Notebook(pilot, job, f"gc-workspace-{workspace}")
-    installed.wait(f"-n {made.space} wait --for=condition=Ready pod/{made.name} --timeout=5s", 300)
+    made = Notebook(pilot, job, f"gc-workspace-{pilot.made['workspace']}")
+    pilot.cluster.wait(f"-n {made.space} wait --for=condition=Ready pod/{made.name} --timeout=5s", 300)
     measured("a notebook: submitted to ready", time.monotonic() - since)
     yield made
     pilot.stop(job)
-    pilot.do(END_WORKSPACE, workspace=workspace)
 
 
 def test_it_answers_to_its_token_and_to_nobody_else(notebook: Notebook) -> None:
