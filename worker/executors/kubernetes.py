@@ -38,6 +38,7 @@ from worker.kube.verdicts import (
     has_service,
     has_succeeded,
     is_alive,
+    is_beginning,
     is_final,
     judge,
     says_all,
@@ -205,12 +206,14 @@ class KubernetesExecutor:
 
     def list_running(self) -> list[Running]:
         last = self._fresh_look()
-        return [self.running(found) for found in last.runs.values() if is_alive(found, last.silent)]
-
-    def running(self, found: Found) -> Running:
-        """Its folder by its numbers: what stands in the cluster may have been written by anybody."""
-        folder = names.folder_of(self.storage, found.workspace, *found.numbers)
-        return Running(*found.numbers, folder, handle_of(folder, read_begun(folder)))
+        running = []
+        for found in last.runs.values():
+            # By its numbers: what stands in the cluster may have been written by anybody.
+            folder = names.folder_of(self.storage, found.workspace, *found.numbers)
+            begun = read_begun(folder)
+            if is_alive(found, last.silent) or (begun and is_beginning(found, last.silent)):
+                running.append(Running(*found.numbers, folder, handle_of(folder, begun)))
+        return running
 
     def _fresh_look(self) -> Look:
         with telling(), self._looking:

@@ -103,6 +103,11 @@ def node_of(pod: Thing) -> str:
     return str((pod.get("spec") or {}).get("nodeName", ""))
 
 
+def is_taken(pod: Thing) -> bool:
+    """By a node, whose kubelet may have begun it already."""
+    return bool(node_of(pod))
+
+
 def is_leaving(thing: Thing) -> bool:
     return bool(thing["metadata"].get("deletionTimestamp"))
 

@@ -23,6 +23,7 @@ from worker.kube.sight import (
     is_main,
     is_over,
     is_running,
+    is_taken,
     node_of,
     was_replaced,
     was_tidied_away,
@@ -53,7 +54,12 @@ def is_alive(found: Found, silent: Collection[str]) -> bool:
 def count_left(found: Found, silent: Set[str], given_up: Collection[str]) -> int:
     """How many of its pods run, or may: of a silent node nobody knows, and then only giving it up is an answer."""
     gone = silent & {node.lower() for node in given_up}
-    return sum(is_running(pod) and node_of(pod) not in gone for pod in found.living)
+    return sum((is_running(pod) or is_taken(pod)) and node_of(pod) not in gone for pod in found.living)
+
+
+def is_beginning(found: Found, silent: Collection[str]) -> bool:
+    """Whether a node that answers has taken some of it: its kubelet tells of a program a second after it begins."""
+    return any(is_taken(pod) and node_of(pod) not in silent for pod in found.living)
 
 
 def has_failed(found: Found) -> bool:

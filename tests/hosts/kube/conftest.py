@@ -87,7 +87,7 @@ def bundle() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def cluster(bundle: Path, image: str, ansible_programs: Path) -> Iterator[Cluster]:
+def cluster(request: pytest.FixtureRequest, image: str, ansible_programs: Path) -> Iterator[Cluster]:
     """Bare hosts; the first test installs them. GROUNDCREW_INSTALLED_CLUSTER: the folder of a testbed that was kept."""
     kept = os.environ.get("GROUNDCREW_INSTALLED_CLUSTER")
     if kept:
@@ -96,6 +96,9 @@ def cluster(bundle: Path, image: str, ansible_programs: Path) -> Iterator[Cluste
         with counted(bed.network, bed.subnet) as egress:
             yield Cluster(bed, bed.folder / "inventory.yml", egress, ansible_programs)
         return
+    bundle: Path = request.getfixturevalue(
+        "bundle"
+    )  # Hosts that are installed need none, and wait for nobody's.
     shares = int(os.environ.get("GROUNDCREW_HOST_SHARES", "0"))
     with testbed(NAME, image, CACHE, is_alone=True, shares=shares, shared=STORAGE) as bed:
         (bed.folder / "group_vars").symlink_to(ROOT / "inventory" / "group_vars")

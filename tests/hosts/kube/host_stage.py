@@ -49,10 +49,15 @@ class HostStage(PodStage):
 
     def lose_shim(self, plan: StartPlan, handle: Handle) -> None:
         """The container's first process, by its engine."""
+        container = until(self, lambda: self.container_of(plan), what="that its kubelet has told of it")
+        host = next(host for host in self.cluster.hosts if host.name == handle["node"])
+        host.ask(KILL + container)
+
+    def container_of(self, plan: StartPlan) -> str:
+        """As containerd calls it; empty before its kubelet has told."""
         (pod,) = self.pods_of(plan)
-        (status,) = pod["status"]["containerStatuses"]
-        host = next(host for host in self.cluster.hosts if host.name == pod["spec"]["nodeName"])
-        host.ask(KILL + status["containerID"].removeprefix("containerd://"))
+        (status,) = pod["status"].get("containerStatuses") or [{}]
+        return str(status.get("containerID", "")).removeprefix("containerd://")
 
 
 @dataclass(frozen=True)

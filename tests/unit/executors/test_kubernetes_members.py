@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.unit.executors.few_objects import FewObjects, a_gang
+from tests.unit.executors.few_objects import FewObjects, a_gang, a_machine, pod
 from worker.executors.contract import StartPlan
 from worker.executors.kubernetes import KubernetesExecutor
 
@@ -46,3 +46,26 @@ def test_an_end_stays_what_it_was_when_we_delete_the_rest(
     assert executor.read_end(plan.folder) == first
     del server.things[0]
     assert executor.read_end(plan.folder) == first
+
+
+def test_a_pod_that_its_kubelet_has_taken_and_not_told_of_yet_keeps_its_units(
+    server: FewObjects, executor: KubernetesExecutor, plan: StartPlan
+) -> None:
+    """A kubelet tells a second later than the program begins."""
+    server.things = a_gang("Failed", "Pending")
+    assert executor.clear(plan.folder) == 0, "no node has it"
+    server.things[1]["spec"]["nodeName"] = "node-2"
+    assert executor.clear(plan.folder) == 1
+
+
+def test_what_has_begun_is_listed_before_its_kubelet_tells_of_it(
+    server: FewObjects, executor: KubernetesExecutor, plan: StartPlan
+) -> None:
+    server.things = [pod(7, "Pending")]
+    server.things[0]["spec"]["nodeName"] = "node-1"
+    assert executor.list_running() == []
+    (plan.folder / "control").mkdir(parents=True)
+    (plan.folder / "control" / "started").write_text(json.dumps({"node": "node-1"}))
+    assert [(run.job, run.folder) for run in executor.list_running()] == [(7, plan.folder)]
+    server.things.append(a_machine("node-1", "Unknown"))
+    assert executor.list_running() == [], "of a silent node nobody knows"
