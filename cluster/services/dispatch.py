@@ -1,6 +1,6 @@
 """Gives units to who may start and writes why the rest waits: one transaction per look at the queue."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -105,7 +105,7 @@ def give_units(session: Session, look: Look, now: datetime) -> dict[int, int]:
         session,
         now,
         JobState.STARTING,
-        ((one.job_id, "job.placed", data_of(one, fences[one.job_id], nodes[one.node_id])) for one in placed),
+        ((one.job_id, "job.placed", data_of(one, fences[one.job_id], nodes)) for one in placed),
     )
     return ids
 
@@ -155,9 +155,13 @@ def take_jobs(session: Session, look: Look, now: datetime) -> dict[int, int]:
     return {job_id: fence for job_id, fence in taken}  # noqa: C416
 
 
-def data_of(placed: Placed, attempt: int, node: NodeUnits) -> dict[str, Any]:
-    units = len(placed.unit_ids)
-    return {"attempt": attempt, "node": node.name, "units": units, "kind": node.kind.value}
+def data_of(placed: Placed, attempt: int, nodes: Mapping[int, NodeUnits]) -> dict[str, Any]:
+    """`nodes` stand there only where there are several."""
+    first, units = nodes[placed.node_id], len(placed.unit_ids)
+    told = {"attempt": attempt, "node": first.name, "units": units, "kind": first.kind.value}
+    if len(placed.nodes) == 1:
+        return told
+    return told | {"nodes": [nodes[node_id].name for node_id, _units in placed.nodes]}
 
 
 def write_reasons(session: Session, look: Look, now: datetime) -> list[int]:

@@ -17,6 +17,7 @@ VARIANTS: dict[str, tuple[tuple[str, str, bool], ...]] = {
     "archive.unreadable": (("name", ".unnamed", False),),
     "interrupted.node_rebooted": (("node", ".named", True),),
     "interrupted.node_lost": (("node", ".named", True),),
+    "job.placed": (("nodes", ".nodes", True),),
     "job.moved": (("before", ".before", True),),
     "kubernetes.nodes_refuse": (("chosen", ".chosen", True),),
     "kubernetes.node.too_little": (("needed", ".needed", True),),

@@ -6,9 +6,11 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
+from cluster import words
 from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
 from cluster.services.leases import hold_lease
+from cluster.store.jobs import JobEvent
 from cluster.store.nodes import Allocation, Unit
 from tests.builders import a_job, a_node, a_training, a_workspace
 from tests.integration.scheduler.conftest import as_environment
@@ -30,4 +32,7 @@ def test_four_units_of_two_nodes_are_one_job_where_the_executor_can(
     place_waiting(cluster, held)
     with cluster.store.read() as session:
         taken = session.scalars(select(Unit.node_id).join(Allocation, Allocation.unit_id == Unit.id)).all()
+        placed = session.scalar(select(JobEvent).where(JobEvent.code == "job.placed"))
     assert (len(taken), len(set(taken))) == (2 * nodes, nodes)
+    if placed is not None:
+        assert words.say(placed.code, placed.data) == "Got 4 CPU slots on w1 and w2."

@@ -14,12 +14,15 @@ from typing import Any
 from cluster.domain.kube.kubelet_said import reason_of_pod
 from cluster.domain.kube.pod_reasons import Gated
 from cluster.domain.kube.queue_said import reason_of_workload
-from cluster.domain.kube.reading import Object, full_name, moment, requests_of
+from cluster.domain.kube.reading import Object, asked_of, full_name, moment, requests_of
 from cluster.domain.kube.reasons import KubeReason, data_of
+from cluster.domain.kube.scheduler_said import TOO_LITTLE
 from cluster.domain.kube.tenancies import UNIT
 
 SETTLES = timedelta(seconds=15)
 """A pod that was made a moment ago is refused while caches fill: what is over by then is no disagreement."""
+WATCHED = ("kube-system", "kube-flannel", "kueue-system", "mpi-operator")
+"""Namespaces whose workloads the cluster cannot do without."""
 REFUSED = "disagreement.refused"
 OVER = frozenset({"Succeeded", "Failed"})
 
@@ -56,7 +59,8 @@ def find_disagreements(
 ) -> list[Disagreement]:
     """By name, so that two looks at the same cluster give the same list."""
     pods = list(pods)
-    found = [*find_strangers(pods, ours), *find_refusals(pods, workloads, ours, now)]
+    refusals = list(find_refusals(pods, workloads, ours, now))
+    found = [*find_strangers(pods, ours), *refusals, *find_in_the_way(pods, refusals, ours)]
     return sorted(found, key=lambda each: (each.code, each.subject))
 
 
@@ -92,6 +96,42 @@ def find_refusals(
         why = {"code": reason.code, "data": data_of(reason)}
         data = {"job": f"job-{job}", "job_id": int(job), "attempt": int(attempt), "why": why}
         yield Disagreement(REFUSED, f"job-{job}", node, data)
+
+
+def find_in_the_way(
+    pods: Collection[Object], refusals: Iterable[Disagreement], ours: OurMarks
+) -> Iterator[Disagreement]:
+    """Of each node and each thing that a job of ours lacks there: who else's pod takes most of it.
+
+    Those that take units are named anyhow, and Kubernetes' own parts have to be there.
+    """
+    lacks = {
+        (node, what): refusal.data["job"]
+        for refusal in refusals
+        for node in refusal.data["why"]["data"].get("chosen", ())
+        for what in lacking(refusal.data["why"]["data"].get("causes", ()))
+    }
+    for (node, what), job in lacks.items():
+        others = [pod for pod in pods if is_in_the_way(pod, node, ours)]
+        most = max(others, key=lambda pod: (asked_of(pod, what), full_name(pod)), default=None)
+        if most is None or not asked_of(most, what):
+            continue
+        name, amount = full_name(most), float(asked_of(most, what))
+        data = {"pod": name, "node": node, "what": what, "amount": amount, "job": job}
+        yield Disagreement("disagreement.in_the_way", f"{name} {what}", node, data)
+
+
+def lacking(causes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    for cause in causes:
+        if cause["code"] == TOO_LITTLE and cause["data"]["what"] != UNIT:
+            yield cause["data"]["what"]
+
+
+def is_in_the_way(pod: Object, node: str, ours: OurMarks) -> bool:
+    is_there = (pod.get("spec") or {}).get("nodeName") == node
+    is_over = (pod.get("status") or {}).get("phase") in OVER
+    is_a_part = pod["metadata"].get("namespace") in WATCHED
+    return is_there and not is_over and not is_a_part and key_of(pod, ours) is None
 
 
 def find_doubled(reports: Mapping[int, Collection[str]]) -> list[Disagreement]:

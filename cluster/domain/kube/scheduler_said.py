@@ -6,7 +6,7 @@ kubernetes v1.34, pkg/scheduler/framework/types.go, FitError.
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,10 @@ from cluster.domain.kube.reasons import KubeReason, no_words
 SPEAKER = "kube-scheduler"
 HOST = "kubernetes.io/hostname"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+BEFORE_ITS_PLACE = frozenset(
+    f"kubernetes.node.{cause}" for cause in ("closed", "away", "pressed", "master", "tainted")
+)
+"""https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins, in their order."""
 NOT_PLACED_THERE, TOO_LITTLE = "kubernetes.node.not_placed_there", "kubernetes.node.too_little"
 NONE_OF = re.compile(r"^0/(\d+) nodes are available: (.*)$", re.DOTALL)
 CLAIM = re.compile(r'persistentvolumeclaim "([^"]+)" not found')
@@ -58,10 +62,20 @@ def reason_of_scheduling(pod: Object) -> KubeReason | None:
 def about_pod(said: NodesRefuse, pod: Object) -> NodesRefuse:
     """With what it asks for, and without the nodes of which nobody wanted anything."""
     chosen = chosen_for(pod)
-    causes = [each for each in said.causes if not chosen or each["code"] != NOT_PLACED_THERE]
+    causes = of_chosen(said.causes, len(chosen)) if chosen else said.causes
     if not causes:
         return said
     return replace(said, causes=tuple(asking(each, pod) for each in causes), chosen=chosen)
+
+
+def of_chosen(causes: Collection[Mapping[str, Any]], chosen: int) -> Collection[Mapping[str, Any]]:
+    """What is closed, away or a master may be another node: of each the first cause is told, and its place comes later.
+
+    What follows its place is said of chosen nodes alone; where that is all of them, the rest is about others.
+    """
+    causes = [each for each in causes if each["code"] != NOT_PLACED_THERE]
+    later = [each for each in causes if each["code"] not in BEFORE_ITS_PLACE]
+    return later if any(each["data"]["nodes"] >= chosen for each in later) else causes
 
 
 def chosen_for(pod: Object) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
-from cluster.domain.kube.disagreements import REFUSED, Disagreement
+from cluster.domain.kube.disagreements import REFUSED, WATCHED, Disagreement
 from cluster.domain.kube.node_said import pressures_of, reason_of_node
 from cluster.domain.kube.reading import Object, full_name, quantity
 from cluster.domain.kube.reasons import data_of
@@ -18,8 +18,6 @@ from cluster.domain.kube.tenancies import UNIT
 Part = TypeVar("Part", "NodeStanding", "OperatorStanding", Disagreement)
 MOST_OF_A_KIND = 50
 """Of disagreements that are kept one by one; the rest is counted, for a thousand strangers are one trouble."""
-WATCHED = ("kube-system", "kube-flannel", "kueue-system", "mpi-operator")
-"""Namespaces whose workloads the cluster cannot do without."""
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ SENTENCES = {
     "job.not_now": "This is not possible in the present state: {state:word state.job}.",
     "job.submitted": "Submitted.",
     "job.placed": "Got {units:units} on {node}.",
+    "job.placed.nodes": "Got {units:units} on {nodes:list}.",
     "job.started": "Started on {node}.",
     "job.resumed": "Goes on from epoch {epoch:number} of attempt {from_attempt}.",
     "job.adopted": "Found running after a restart of the services; it had gone on meanwhile.",

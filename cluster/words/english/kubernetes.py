@@ -90,6 +90,9 @@ SENTENCES = {
     "kubernetes.original": "Its own words: {said}",
     "disagreement.stranger": "Pod {pod} holds {units:units} on {node}, and our queue knows nothing of it.",
     "disagreement.refused": "{job} has its units and does not begin. {why:why}",
+    "disagreement.in_the_way": (
+        "Pod {pod} holds {amount:amount} of {what:word kubernetes.resource} on {node}, which {job} lacks."
+    ),
     "disagreement.unit_twice": "{jobs:list} say that they have the same unit, {unit}.",
     "disagreement.not_kept": "{object} is not as it should be, and Kubernetes answers {status}: {said}",
     "disagreement.namespace_goes": (
@@ -114,6 +117,7 @@ HINTS = {
     "disagreement.stranger": (
         "Ask whose it is: jobs that are placed on these units do not begin before it has ended."
     ),
+    "disagreement.in_the_way": "Ask whose it is: the job begins by itself once there is room.",
     "disagreement.unit_twice": "Stop one of them, and look whether somebody has started a pod of their own there.",
     "disagreement.not_kept": "Mostly a webhook or a policy of the cluster refuses it. It is tried again each hour.",
     "disagreement.closed_door": "Somebody has changed the rights of groundcrew-scheduler: site.yml gives them again.",
