@@ -61,6 +61,7 @@ MANIFEST = "/etc/kubernetes/manifests/kube-apiserver.yaml"
 
 
 def test_an_api_server_that_is_away_for_a_minute_is_no_event(pilot: Pilot, job: int) -> None:
+    """And what is stopped then ends then."""
     runs(pilot, job)
     master = pilot.cluster.master
     master.ask(f"mv {MANIFEST} /root/")
@@ -70,12 +71,15 @@ def test_an_api_server_that_is_away_for_a_minute_is_no_event(pilot: Pilot, job: 
         other = pilot.submit(pilot.made["saves"], 1, command=["main.py"], launcher="plain")
         while time.monotonic() - since < 60:
             goes_through(pilot, job, "while the API server is away")
+        assert pilot.job(other)["state"] == "waiting"
+        pilot.call("POST", f"jobs/{job}/stop")
+        ended = (pilot.folder(job) / "control/exit.json").exists
+        measured("stopped while the API server is away: ended", pilot.until(ended, 30, "its end"))
     finally:
         master.ask(f"mv /root/kube-apiserver.yaml {MANIFEST}")
     pilot.cluster.wait("get nodes")
     back = time.monotonic()
-    assert pilot.job(other)["state"] == "waiting"
-    pilot.stop(job)
+    pilot.wait(job, "stopped", seconds=120)
     pilot.wait(other, "running", seconds=300)
     measured("API server away for 60 s: the next job runs after it is back", time.monotonic() - back)
     assert len(pilot.attempts(job)) == 1 == len(pilot.attempts(other))
