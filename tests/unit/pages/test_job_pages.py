@@ -12,7 +12,7 @@ from cluster.domain.states import JobState
 from cluster.services import jobs
 from cluster.store.jobs import Attempt
 from cluster.store.workspaces import Workspace
-from tests.builders import a_job, a_node, actor_of, holding
+from tests.builders import a_job, actor_of
 from tests.unit.pages.conftest import Lab, metric_row
 
 TABS = ["overview", "log", "checkpoints", "settings", "history"]
@@ -73,22 +73,6 @@ def test_the_head_alone_is_a_piece_for_the_live_page(lab: Lab) -> None:
         assert answer.status_code == 200
         assert "<html" not in answer.text
     assert lab.browser(lab.seoyeon).get(f"/jobs/{job.id}?piece=other").status_code in (200, 422)
-
-
-def test_a_gang_names_all_its_nodes_with_their_units(lab: Lab) -> None:
-    other = a_node(lab.cluster, 3, name="cpu02")
-    job = a_job(lab.cluster, lab.lenet, state=JobState.RUNNING, units=3)
-    holding(lab.cluster, job, [*lab.free_units()[:1], *other.units[:2]])
-    browser = lab.browser(lab.seoyeon)
-    for tab in ("overview", "history"):
-        text = as_text(browser.get(f"/jobs/{job.id}?tab={tab}").text)
-        assert "· cpu01, cpu02 · 3 CPU slots" in text
-        assert "cpu01 1 CPU slot cpu02 2 CPU slots" in text
-
-
-def as_text(html: str) -> str:
-    """What stands on the page, without its tags."""
-    return " ".join(re.sub(r"<[^>]+>", " ", html).split()).replace(" ,", ",")
 
 
 def test_an_ended_job_says_why_and_what_to_do(lab: Lab) -> None:
