@@ -27,6 +27,7 @@ from tests.bench.clients import Client
 from tests.bench.house import wait_until
 from tests.bench.kube_city import IMAGE, City, a_city
 from tests.bench.machine import busy_share
+from tests.kwok.program import compile_kwok
 from tests.shelf import find_programs
 from tests.watching import Gone, watch
 from worker.kube import names
@@ -187,6 +188,7 @@ def main() -> int:
     parser.add_argument("--singles", type=int, default=5)
     parser.add_argument("--burst", type=int, default=60)
     asked = parser.parse_args()
+    compile_kwok()
     busy = busy_share(1.0)
     with a_city(NODES, GPUS, LASTS, 1) as city:
         lanes = measure(city, city.server.folder, asked.turns, asked.singles, asked.burst)

@@ -29,6 +29,7 @@ from tests.bench.house import wait_until
 from tests.bench.kube_city import City, a_city
 from tests.bench.machine import busy_share
 from tests.bench.rows import count_in, fill
+from tests.kwok.program import compile_kwok
 
 ROOT = Path(__file__).resolve().parents[2]
 GPUS = 8
@@ -176,6 +177,7 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=10.0, help="that each run lasts")
     asked = parser.parse_args()
+    compile_kwok()
     played = measure(asked.jobs, asked.nodes, asked.seconds)
     print({what: round(number / asked.jobs, 2) for what, number in played.asked.most_common(12)})
     print(played.line())
