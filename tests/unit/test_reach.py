@@ -80,3 +80,13 @@ def test_a_name_that_nobody_knows_yet_is_waited_for_and_said(
     assert asked == [("gc-9-2-worker-1", port)] * 3
     said = capsys.readouterr().err
     assert said.count("waiting for gc-9-2-worker-1") == 1
+
+
+def test_an_image_without_mpirun_ends_as_a_shell_says_it(
+    tmp_path: Path, port: int, first: socket.socket
+) -> None:
+    hostfile = tmp_path / "hostfile"
+    hostfile.write_text("127.0.0.1 slots=2\n")
+    waiting = begin(hostfile, port, "60", "--", "no-such-mpirun")
+    _, complaint = waiting.communicate(timeout=60)
+    assert (waiting.returncode, complaint) == (127, "groundcrew: no-such-mpirun: No such file or directory\n")

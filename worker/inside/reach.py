@@ -6,6 +6,7 @@ Where Kueue lets an MPIJob in, the operator's launcher begins with its workers, 
 only held back. mpirun gives up at the first name that nobody knows yet, and images may still be on their way.
 """
 
+import errno
 import os
 import socket
 import sys
@@ -53,8 +54,11 @@ def main(words):
         if not reach(host, int(port), until):
             sys.stderr.write("groundcrew: %s did not answer within %s s; no rank has begun\n" % (host, seconds))
             return UNREACHED
-    os.execvp(program[0], program)
-    return UNREACHED
+    try:
+        os.execvp(program[0], program)
+    except OSError as error:
+        sys.stderr.write("groundcrew: %s: %s\n" % (program[0], error.strerror))
+        return 127 if error.errno in (errno.ENOENT, errno.ENOTDIR) else 126
 
 
 if __name__ == "__main__":
