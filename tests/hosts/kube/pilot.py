@@ -112,23 +112,21 @@ class Pilot:
         since = time.monotonic()
         while not is_so():
             if job is not None:
-                self.hope(job)
+                self.must_go_on(self.job(job))
             late = time.monotonic() - since >= seconds
             assert not late, f"{what}: not within {seconds:.0f} s\n{self.why(job) if job is not None else ''}"
             time.sleep(POLL_SECONDS)
         return time.monotonic() - since
 
-    def hope(self, job: int) -> dict[str, Any]:
-        """As it is now. Raises AssertionError with its last words where it is over: it will never be anything else."""
-        seen = self.job(job)
-        assert seen["state"] not in OVER, (seen["state"], seen["end"], self.words_of(job))
-        return seen
+    def must_go_on(self, seen: dict[str, Any]) -> None:
+        """Raises AssertionError with its last words where a job is over: it will never be anything else."""
+        assert seen["state"] not in OVER, (seen["state"], seen["end"], self.words_of(seen["id"]))
 
     def wait(self, job: int, *states: str, seconds: float = 600) -> dict[str, Any]:
         """Until it is in one of these; a job that is over will never be in another."""
         since = time.monotonic()
         while (seen := self.job(job))["state"] not in states:
-            self.hope(job)
+            self.must_go_on(seen)
             assert time.monotonic() - since < seconds, (seen["state"], seen["waiting"], self.why(job))
             time.sleep(POLL_SECONDS)
         return seen
