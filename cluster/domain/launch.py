@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cluster.domain.attempts import GIVE_UP_AWAITING_AFTER
 from cluster.domain.states import Launcher, UnitKind
 
 RANK_SHIM = "rank.py"
@@ -15,8 +16,8 @@ GANG = "gang.py"
 REACH = "reach.py"
 SSH_PORT = 2222
 """Of the sshd in each worker of an MPIJob, as in the default image: worker/environments/default/image.toml."""
-REACHED_WITHIN = 900
-"""Seconds until each of them answers; as long as any start may take (`attempts.GIVE_UP_AWAITING_AFTER`)."""
+REACHED_WITHIN = round(GIVE_UP_AWAITING_AFTER.total_seconds())
+"""Seconds until each of them answers; as long as any start may take."""
 POD_INTERFACE = "eth0"
 """A pod's only one besides loopback. Cards for RDMA need rights that pods of workspaces do not have."""
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Set
 from dataclasses import replace
 from typing import Any
 
-from cluster.domain.attempts import Seen
+from cluster.domain.attempts import START_DEADLINE, Seen
 from cluster.domain.exits import ExitTruth, Taken
 from cluster.domain.kube.kubelet_said import reason_of_pod
 from cluster.domain.kube.pod_reasons import Gated
@@ -155,7 +155,7 @@ def end_of(
     if taken is None and found and has_lost_ranks(found, truth):
         taken = Taken("interrupted.pod_deleted")
     if taken is None and found and has_reached_nobody(found, truth):
-        taken = Taken("interrupted.start_deadline")
+        taken = Taken(START_DEADLINE)
     return replace(truth, taken=taken)
 
 

@@ -101,9 +101,8 @@ def cluster(request: pytest.FixtureRequest, image: str, ansible_programs: Path) 
         with counted(bed.network, bed.subnet) as egress:
             yield Cluster(bed, bed.folder / "inventory.yml", egress, ansible_programs)
         return
-    bundle: Path = request.getfixturevalue(
-        "bundle"
-    )  # Hosts that are installed need none, and wait for nobody's.
+    # Hosts that are installed need none, and wait for nobody's.
+    bundle: Path = request.getfixturevalue("bundle")
     shares = int(os.environ.get("GROUNDCREW_HOST_SHARES", "0"))
     with testbed(NAME, image, CACHE, is_alone=True, shares=shares, shared=STORAGE) as bed:
         (bed.folder / "group_vars").symlink_to(ROOT / "inventory" / "group_vars")

@@ -55,6 +55,17 @@ class Away(SimulatedExecutor):
         return super().start(plan)
 
 
+def look_for_a_quarter_hour(cluster: Cluster, executor: SimulatedExecutor, folder: Path) -> None:
+    """As long as what is awaited is waited for. The one job that waits is placed before."""
+    now = [0.0]
+    reconciler = Reconciler(cluster, executor, folder, lambda: now[0])
+    held = hold_lease(cluster, "scheduler", "me", timedelta(hours=1))
+    assert held is not None and len(place_waiting(cluster, held)) == 1
+    for minute in range(16):
+        now[0] = minute * 60.0
+        reconciler.reconcile(held)
+
+
 def test_what_keeps_an_awaited_one_is_told_when_it_is_given_up(
     light_cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -62,14 +73,9 @@ def test_what_keeps_an_awaited_one_is_told_when_it_is_given_up(
     a_node(light_cluster, name="node-a")
     training = a_training(light_cluster, a_workspace(light_cluster), kind=TrainingKind.ADVANCED)
     job = a_job(light_cluster, training, command=["train.py"])
-    world, now = World(tmp_path / "world"), [0.0]
+    world = World(tmp_path / "world")
     world.add_node("node-a")
-    reconciler = Reconciler(light_cluster, Pulling(world), tmp_path, lambda: now[0])
-    held = hold_lease(light_cluster, "scheduler", "me", timedelta(hours=1))
-    assert held is not None and len(place_waiting(light_cluster, held)) == 1
-    for minute in range(16):
-        now[0] = minute * 60.0
-        reconciler.reconcile(held)
+    look_for_a_quarter_hour(light_cluster, Pulling(world), tmp_path)
     with light_cluster.store.read() as session:
         ended = session.get_one(Job, job.id)
     assert ended.end_code == "exit.not_started"
@@ -82,18 +88,13 @@ def test_what_keeps_an_awaited_one_is_told_when_it_is_given_up(
 def test_a_gang_that_waits_again_is_told_what_kept_it(light_cluster: Cluster, tmp_path: Path) -> None:
     cluster = replace(light_cluster, settings=replace(light_cluster.settings, executor="simulated"))
     as_environment(cluster)
-    world, now = World(tmp_path / "world"), [0.0]
+    world = World(tmp_path / "world")
     for name in ("node-a", "node-b"):
         a_node(cluster, 1, name=name)
         world.add_node(name)
     training = a_training(cluster, a_workspace(cluster), kind=TrainingKind.ADVANCED)
     job = a_job(cluster, training, command=["train.py"], units=2)
-    reconciler = Reconciler(cluster, Pulling(world), tmp_path, lambda: now[0])
-    held = hold_lease(cluster, "scheduler", "me", timedelta(hours=1))
-    assert held is not None and len(place_waiting(cluster, held)) == 1
-    for minute in range(16):
-        now[0] = minute * 60.0
-        reconciler.reconcile(held)
+    look_for_a_quarter_hour(cluster, Pulling(world), tmp_path)
     with cluster.store.read() as session:
         waits = session.get_one(Job, job.id)
     assert waits.state is JobState.WAITING and waits.waiting_code == "waiting.interrupted"
