@@ -18,7 +18,7 @@ import yaml
 
 from tests.ports import free_port
 from tests.shelf import find_manifests, find_programs
-from tests.unit.roles.rendering import render
+from tests.unit.roles.rendering import render, value_of
 from worker.kube.api import Api, NoAnswer, Refused
 
 STARTS_WITHIN = 120.0
@@ -207,8 +207,13 @@ def switches_of_server(folder: Path, port: int, etcd: int) -> tuple[str, ...]:
 
 
 def switches_of_controllers(server: ApiServer) -> tuple[str, ...]:
-    file = server.kubeconfig(ADMINISTRATOR)
-    return (f"--kubeconfig={file}", "--leader-elect=false", f"--controllers={CONTROLLERS}", "--secure-port=0")
+    """As many requests as on an installed cluster."""
+    requests = value_of("kubernetes", "kubernetes_controller_requests")
+    return (
+        *(f"--kubeconfig={server.kubeconfig(ADMINISTRATOR)}", f"--controllers={CONTROLLERS}"),
+        *("--leader-elect=false", "--secure-port=0"),
+        *(f"--{name}={number}" for name, number in requests.items()),
+    )
 
 
 def write_secrets(folder: Path) -> None:

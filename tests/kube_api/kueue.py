@@ -83,15 +83,23 @@ def let_be(server: ApiServer) -> None:
 
 def configurations() -> list[Thing]:
     kinds = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-    things = yaml.load_all(find_manifests()["kueue"].read_text(), Loader=READER)
-    return [thing for thing in things if thing and thing["kind"] in kinds]
+    return [thing for thing in shipped() if thing["kind"] in kinds]
+
+
+def shipped() -> list[Thing]:
+    """All of upstream's manifest, which an installed cluster is given too."""
+    return [each for each in yaml.load_all(find_manifests()["kueue"].read_text(), Loader=READER) if each]
+
+
+def upstream_settings() -> dict[str, object]:
+    """Its limits of requests and of work at once among them."""
+    texts = [each["data"] for each in shipped() if each["metadata"]["name"] == "kueue-manager-config"]
+    return yaml.safe_load(texts[0]["controller_manager_config.yaml"])  # type: ignore[no-any-return]
 
 
 def settings_of(certificates: Path, port: int, frameworks: Collection[str]) -> dict[str, object]:
     """https://kueue.sigs.k8s.io/docs/reference/kueue-config.v1beta2/"""
-    return {
-        "apiVersion": "config.kueue.x-k8s.io/v1beta2",
-        "kind": "Configuration",
+    return upstream_settings() | {
         "namespace": "kube-system",
         "health": {"healthProbeBindAddress": f"127.0.0.1:{free_port()}"},
         "metrics": {"bindAddress": "0"},

@@ -45,6 +45,11 @@ def test_the_control_plane_is_where_the_master_is_and_asks_no_registry_for_what_
     assert "10.0.0.10" in cluster["apiServer"]["certSANs"]
 
 
+def test_controllers_may_ask_more_than_kubeadm_lets_them() -> None:
+    told = documents("cluster.yaml")["ClusterConfiguration"]["controllerManager"]["extraArgs"]
+    assert told == [{"name": "kube-api-qps", "value": "100"}, {"name": "kube-api-burst", "value": "200"}]
+
+
 @pytest.mark.parametrize(("workers", "is_tainted"), [(["w"], True), (["m", "w"], False)])
 def test_the_master_runs_pods_of_jobs_where_it_is_a_worker_node_too(
     workers: list[str], is_tainted: bool
