@@ -169,13 +169,14 @@ def api_server(folder: Path, *more: str) -> Iterator[ApiServer]:
 
 @contextmanager
 def mpi_operator(server: ApiServer) -> Iterator[None]:
-    """Upstream's own, which makes pods of MPIJobs."""
+    """Upstream's own, which makes pods of MPIJobs, with as many requests as on an installed cluster."""
     file, port = server.kubeconfig(ADMINISTRATOR), free_port()
     switches = (
         f"--kubeConfig={file}",
         f"--monitoring-port={port}",
         "--lock-namespace=default",
         "--alsologtostderr",
+        *requests_of("kubernetes_addons", "kubernetes_addons_mpi_requests"),
     )
     with running(server.programs["mpi-operator"], server.folder, *switches):
         yield
@@ -207,13 +208,16 @@ def switches_of_server(folder: Path, port: int, etcd: int) -> tuple[str, ...]:
 
 
 def switches_of_controllers(server: ApiServer) -> tuple[str, ...]:
-    """As many requests as on an installed cluster."""
-    requests = value_of("kubernetes", "kubernetes_controller_requests")
     return (
         *(f"--kubeconfig={server.kubeconfig(ADMINISTRATOR)}", f"--controllers={CONTROLLERS}"),
         *("--leader-elect=false", "--secure-port=0"),
-        *(f"--{name}={number}" for name, number in requests.items()),
+        *requests_of("kubernetes", "kubernetes_controller_requests"),
     )
+
+
+def requests_of(role: str, name: str) -> list[str]:
+    """As many as the role lets a program ask."""
+    return [f"--{switch}={number}" for switch, number in value_of(role, name).items()]
 
 
 def write_secrets(folder: Path) -> None:

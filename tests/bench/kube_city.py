@@ -11,7 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -166,14 +166,14 @@ def agents(cluster: Cluster, port: int, names: list[str], gpus: int) -> Iterator
     is_over, troubles = threading.Event(), list[Exception]()
 
     def beat() -> None:
-        client = Client(port, "")
         try:
-            while not is_over.is_set():
-                for name, text in zip(names, texts, strict=True):
-                    begun = time.monotonic()
-                    client.headers["Authorization"] = f"Bearer {text}"
-                    client.ask("POST", "/api/v1/heartbeats", report_of(name, gpus), 204)
-                    is_over.wait(max(0.0, BEAT_SECONDS / len(names) - (time.monotonic() - begun)))
+            with closing(Client(port, "")) as client:
+                while not is_over.is_set():
+                    for name, text in zip(names, texts, strict=True):
+                        begun = time.monotonic()
+                        client.headers["Authorization"] = f"Bearer {text}"
+                        client.ask("POST", "/api/v1/heartbeats", report_of(name, gpus), 204)
+                        is_over.wait(max(0.0, BEAT_SECONDS / len(names) - (time.monotonic() - begun)))
         except Exception as trouble:  # noqa: BLE001
             troubles.append(trouble)
 

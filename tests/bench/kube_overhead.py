@@ -1,46 +1,35 @@
 """What we cost: submit -> running and starts/s through us, and by kubectl alone with the same Kueue, in turn.
 
-python -m tests.bench.kube_overhead [--turns 5] [--singles 5] [--burst 60]
+python -m tests.bench.kube_overhead [--shape job|gang] [--turns 5] [--singles 5] [--burst 60]
 
-Both lanes have a queue of their own made of the same objects, and the same simulated nodes. A turn of a lane is some
-jobs one after another, then many at once. Measured from before the request, or before kubectl is called, until the pod
-runs as the API server tells a watch.
+A job is a Job of one unit; a gang is an MPIJob over two nodes, and runs when its launcher does. Both lanes have a queue
+of their own made of the same objects, and the same simulated nodes. A turn of a lane is some runs one after another,
+then many at once. Measured from before the request, or before kubectl is called, until the pod runs as the API server
+tells a watch.
 """
 
 import argparse
 import statistics
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
-import yaml
-
-from cluster.domain.kube.tenancies import UNIT, Tenancy
 from tests.api_server import ADMINISTRATOR
-from tests.bench.clients import Client
 from tests.bench.house import wait_until
-from tests.bench.kube_city import IMAGE, City, a_city
+from tests.bench.kube_city import City, a_city
+from tests.bench.kube_lanes import LASTS, SHAPES, Shape, Submit, by_kubectl, by_us
 from tests.bench.machine import busy_share
 from tests.kwok.program import compile_kwok
-from tests.shelf import find_programs
 from tests.watching import Gone, watch
 from worker.kube import names
-from worker.kube.api import Api, NoAnswer, Thing
-from worker.kube.kinds import head
+from worker.kube.api import Api, NoAnswer
 from worker.kube.tenants.keeping import Keeper
 
-GPUS, NODES = 8, 10
-PLAIN = Tenancy(990_001, "plain", GPUS * NODES, True)
 JOB_NAME = "batch.kubernetes.io/job-name"
 PATIENCE = 180.0
-LASTS = 1.0
-"""Seconds that a simulated run takes, in both lanes."""
 
 
 @dataclass
@@ -82,58 +71,6 @@ def eyes_on(city: City) -> Iterator[Eyes]:
         eyes.is_over.set()
 
 
-Submit = Callable[[int], list[str]]
-"""So many at once; the names of their Jobs."""
-
-
-def by_us(city: City) -> Submit:
-    body = {"training_id": city.trainings[0], "units": 1, "name": "stamp", "command": ["sh", "stamp.sh"]}
-
-    def submit(count: int) -> list[str]:
-        # One connection per call, as a command has: the portal closes those that are still for 15 s.
-        client = Client(city.installation.port, city.token)
-        ids = [client.ask("POST", "/api/v1/jobs", body, 201)["id"] for _ in range(count)]
-        client.close()
-        return [names.name_of(job, 1) for job in ids]
-
-    return submit
-
-
-def by_kubectl(city: City, folder: Path) -> Submit:
-    program = find_programs("kubectl")["kubectl"]
-    words = [str(program), f"--kubeconfig={city.server.kubeconfig(ADMINISTRATOR)}", "create", "-f"]
-    made = iter(range(1_000_000))
-
-    def submit(count: int) -> list[str]:
-        things = [plain_job(f"plain-{next(made)}") for _ in range(count)]
-        file = folder / "jobs.yaml"
-        file.write_text(yaml.safe_dump_all(things))
-        subprocess.run([*words, str(file)], check=True, stdout=subprocess.DEVNULL)
-        return [thing["metadata"]["name"] for thing in things]
-
-    return submit
-
-
-def plain_job(name: str) -> Thing:
-    """As somebody would write it by hand, within `restricted`."""
-    secure = {
-        "allowPrivilegeEscalation": False,
-        "capabilities": {"drop": ["ALL"]},
-        "seccompProfile": {"type": "RuntimeDefault"},
-        "runAsNonRoot": True,
-        "runAsUser": 1000,
-    }
-    asked: dict[str, Any] = {"cpu": "4", "memory": "64Gi", UNIT: "1"}
-    container = {"name": "run", "image": IMAGE, "command": ["sh", "stamp.sh"], "securityContext": secure}
-    container["resources"] = {"requests": asked, "limits": asked}
-    pod = {
-        "metadata": {"annotations": {"simulated/seconds": f"{LASTS}s"}},
-        "spec": {"restartPolicy": "Never", "containers": [container]},
-    }
-    about = head("Job", name, names.namespace_of(PLAIN.workspace), {names.QUEUE_LABEL: names.LOCAL_QUEUE})
-    return about | {"spec": {"backoffLimit": 0, "template": pod}}
-
-
 @dataclass
 class Lane:
     submit: Submit
@@ -150,30 +87,33 @@ class Lane:
         is_quiet()
 
 
-def wait_until_quiet(city: City) -> None:
+def wait_until_quiet(city: City, shape: Shape) -> None:
     """Nothing of either lane runs or is left, so that nobody pays for the other."""
     api = city.server.api
-    place = names.namespace_of(PLAIN.workspace)
+    place = names.namespace_of(shape.tenancy.workspace)
 
     def is_quiet() -> bool:
-        for job in api.list_all("Job", namespace=place).things:
-            if (job.get("status") or {}).get("completionTime"):
-                api.delete("Job", job["metadata"]["name"], place)
-        return not any(api.list_all(kind).things for kind in ("Job", "Pod", "Workload"))
+        for run in api.list_all(shape.kind, namespace=place).things:
+            if (run.get("status") or {}).get("completionTime"):
+                api.delete(shape.kind, run["metadata"]["name"], place)
+        return not any(api.list_all(kind).things for kind in ("MPIJob", "Job", "Pod", "Workload"))
 
     wait_until(is_quiet, PATIENCE, "both lanes are quiet", 0.25)
 
 
-def measure(city: City, folder: Path, turns: int, singles: int, burst: int) -> dict[str, Lane]:
-    Keeper(city.server.api, "plain").keep([PLAIN])
-    lanes = {"Groundcrew": Lane(by_us(city)), "kubectl": Lane(by_kubectl(city, folder))}
+def measure(city: City, shape: Shape, turns: int, singles: int, burst: int) -> dict[str, Lane]:
+    Keeper(city.server.api, "plain").keep([shape.tenancy])
+    lanes = {
+        "Groundcrew": Lane(by_us(city, shape)),
+        "kubectl": Lane(by_kubectl(city, shape, city.server.folder)),
+    }
     with eyes_on(city) as eyes:
         for lane in lanes.values():
             eyes.wait(lane.submit(1))  # What is made once per workspace is there from then on.
-        wait_until_quiet(city)
+        wait_until_quiet(city, shape)
         for turn in range(turns):
             for name, lane in lanes.items():
-                lane.take_turn(eyes, singles, burst, lambda: wait_until_quiet(city))
+                lane.take_turn(eyes, singles, burst, lambda: wait_until_quiet(city, shape))
                 print(f"turn {turn} {name}: {lane.singles[-singles:]}, {lane.rates[-1]:.1f}/s", flush=True)
     return lanes
 
@@ -184,14 +124,16 @@ def spread(values: Sequence[float], unit: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shape", choices=SHAPES, default="job")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--singles", type=int, default=5)
     parser.add_argument("--burst", type=int, default=60)
     asked = parser.parse_args()
     compile_kwok()
     busy = busy_share(1.0)
-    with a_city(NODES, GPUS, LASTS, 1) as city:
-        lanes = measure(city, city.server.folder, asked.turns, asked.singles, asked.burst)
+    shape = SHAPES[asked.shape]
+    with a_city(shape.nodes, shape.gpus, LASTS, 1) as city:
+        lanes = measure(city, shape, asked.turns, asked.singles, asked.burst)
     print(f"{busy:.0%} of the machine in use before")
     for name, lane in lanes.items():
         print(f"{name}: submit -> running {spread(lane.singles, ' s')}, {spread(lane.rates, ' starts/s')}")

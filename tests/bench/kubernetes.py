@@ -14,7 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -124,13 +124,12 @@ def watching(city: City) -> Iterator[Watched]:
             seen.running.append(count_in(city.cluster, JobState.RUNNING))
 
     def read() -> None:
-        client = Client(city.installation.port, city.token)
-        while not is_over.wait(READ_SECONDS):
-            for path in PATHS:
-                begun = time.perf_counter()
-                client.ask("GET", path)
-                seen.reads.append(time.perf_counter() - begun)
-        client.close()
+        with closing(Client(city.installation.port, city.token)) as client:
+            while not is_over.wait(READ_SECONDS):
+                for path in PATHS:
+                    begun = time.perf_counter()
+                    client.ask("GET", path)
+                    seen.reads.append(time.perf_counter() - begun)
 
     threads = [threading.Thread(target=each) for each in (look, read)]
     for thread in threads:

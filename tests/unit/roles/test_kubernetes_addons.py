@@ -74,6 +74,15 @@ def test_an_image_of_the_bundle_is_not_asked_for_at_a_registry() -> None:
     ]
 
 
+def test_gangs_that_begin_together_need_not_wait_for_the_operators_own_limit() -> None:
+    patch, *_ = patches("mpi_operator", PLAIN)
+    (container,) = patch["spec"]["template"]["spec"]["containers"]
+    assert container["name"] == "mpi-operator" and "image" not in container
+    assert {"--lock-namespace=mpi-operator", "--kube-api-qps=50", "--kube-api-burst=100"} < set(
+        container["args"]
+    )
+
+
 def test_the_network_of_the_pods_does_not_wait_for_kueue_which_needs_it() -> None:
     _, *configurations = patches("kueue", PLAIN)
     assert [each["kind"][:8] for each in configurations] == ["Mutating", "Validati"]
