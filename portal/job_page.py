@@ -85,8 +85,7 @@ class JobView:
 
     @cached_property
     def usage(self) -> Usage | None:
-        """None of a try over several nodes: its shim sees what runs on its own."""
-        return None if len(self.places) > 1 else read_usage(self.root, *self.control)
+        return read_usage(self.root, *self.control)
 
     @cached_property
     def plan(self) -> Plan | None:

@@ -35,6 +35,7 @@ from cluster.services.context import Cluster
 from cluster.services.leases import Held
 from cluster.services.living import LivingAttempt, count_lost
 from worker.executors.contract import CannotTell, Executor, Handle, NotStarted, Sight, Unanswered
+from worker.gang_use import with_told_use
 from worker.inside import shim_files
 from worker.resuming import find_again, find_resume
 from worker.start_plans import read_start_plan
@@ -227,6 +228,8 @@ class Reconciler:
         self, held: Held, attempt: LivingAttempt, outcome: Outcome, truth: ExitTruth | None
     ) -> None:
         resume = self.find_resume(attempt) if attempt.retries_left else None
+        if truth and attempt.nodes > 1:
+            truth = with_told_use(self.folder_of(attempt), truth)
         attempts.record_end(self.cluster, held, attempt.attempt_id, outcome, truth, resume)
         self.ended += 1
         log.info("ended", code=outcome.code, exit_code=outcome.exit_code)
@@ -237,6 +240,8 @@ class Reconciler:
         """Where the shim could not say what was used, its last measurement counts."""
         data |= {"node": attempt.fate_of} if attempt.fate_of else {}
         used = truth or self.read_use(attempt)
+        if attempt.nodes > 1:
+            used = with_told_use(self.folder_of(attempt), used)
         resume = self.find_resume(attempt)
         attempts.interrupt_attempt(self.cluster, held, attempt.attempt_id, code, data, used, resume)
         self.ended += 1

@@ -86,7 +86,7 @@ def over_mpi(
         mpirun += ["--mca", name, value]
     for name in (*names, f"NCCL_SOCKET_IFNAME={POD_INTERFACE}"):
         mpirun += ["-x", name]
-    rank = (interpreter, f"{runtime}/{RANK_SHIM}", "--", *plan.program)
+    rank = rank_elsewhere(plan, interpreter, runtime)
     return LaunchPlan((*reach, *mpirun, "--wdir", folder, *rank), plan.program, plan.ranks)
 
 
@@ -97,8 +97,13 @@ def over_pods(
     way = {Launcher.HOROVOD: "gloo", Launcher.TORCHRUN: "torchrun"}.get(launcher, "plain")
     counts = ",".join(map(str, pods))
     gang = (interpreter, f"{runtime}/{GANG}", way, counts, address, POD_INTERFACE, "--")
-    rank = (interpreter, f"{runtime}/{RANK_SHIM}", "--", *plan.program)
+    rank = rank_elsewhere(plan, interpreter, runtime)
     return LaunchPlan((*gang, *rank), plan.program, plan.ranks)
+
+
+def rank_elsewhere(plan: LaunchPlan, interpreter: str, runtime: str) -> tuple[str, ...]:
+    """A rank that the attempt's shim may not see tells itself what it uses."""
+    return (interpreter, f"{runtime}/{RANK_SHIM}", "told", "--", *plan.program)
 
 
 def own_program(interpreter: str, command: Sequence[str]) -> tuple[str, ...]:

@@ -2,20 +2,16 @@
 
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from cluster.domain.exits import ExitTruth
 from cluster.store.jobs import Attempt, Job
-from cluster.store.nodes import Allocation, Unit
 
 
 def record_use(session: Session, attempt: Attempt, truth: ExitTruth | None) -> None:
-    """Called once, when the attempt has ended. The job keeps sums, the highest peak, the mean over time.
-
-    A shim measures what runs on its own node: of a gang over several nothing is known, and nothing is said.
-    """
-    if truth is None or is_on_several_nodes(session, attempt):
+    """Called once, when the attempt has ended. The job keeps sums, the highest peak, the mean over time."""
+    if truth is None:
         return
     attempt.cpu_seconds, attempt.max_memory_bytes = truth.cpu_seconds, truth.max_rss_bytes
     attempt.average_memory_bytes = truth.average_rss_bytes
@@ -25,13 +21,6 @@ def record_use(session: Session, attempt: Attempt, truth: ExitTruth | None) -> N
         query = select(Attempt).where(Attempt.job_id == attempt.job_id, Attempt.id != attempt.id)
         former = list(session.scalars(query))
     add_up(attempt.job, [*former, attempt])
-
-
-def is_on_several_nodes(session: Session, attempt: Attempt) -> bool:
-    nodes = select(func.count(Unit.node_id.distinct())).join(Allocation, Allocation.unit_id == Unit.id)
-    return (
-        attempt.job.units > 1 and session.scalars(nodes.where(Allocation.attempt_id == attempt.id)).one() > 1
-    )
 
 
 def add_up(job: Job, attempts: list[Attempt]) -> None:

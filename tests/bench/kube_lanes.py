@@ -89,7 +89,9 @@ def plain(shape: Shape, name: str) -> Thing:
 
 
 def plain_job(units: int) -> Thing:
-    return {"backoffLimit": 0, "template": plain_pod("run", list(COMMAND), units, is_run=True)}
+    """It goes once it has ended, as ours do."""
+    pod = plain_pod("run", list(COMMAND), units, is_run=True)
+    return {"backoffLimit": 0, "ttlSecondsAfterFinished": 0, "template": pod}
 
 
 def plain_gang(pods: int) -> Thing:

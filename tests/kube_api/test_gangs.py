@@ -1,22 +1,27 @@
 """Attempts that are several pods: one member lost ends all, and nobody but us tries again."""
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from cluster.domain.attempts import Seen
 from cluster.domain.exits import outcome
+from cluster.domain.kube.reading import moment
 from cluster.domain.states import JobState
 from tests.api_server import ApiServer, mpi_operator
 from tests.integration.executors.stages import end_of, until
 from tests.kube_api.stage import KubernetesStage
 from tests.kubelet import Kubelet, first_processes
 from worker.executors.contract import StartPlan
+from worker.gang_use import with_told_use
 from worker.kube import names
 from worker.kube.api import Thing
 from worker.kube.names import INDEX
 from worker.kube.shapes.pod import RUNTIME_INSIDE
+from worker.kube.sight import is_main
 
 NODES = (("node-1", 1), ("node-2", 1))
 
@@ -24,7 +29,7 @@ NODES = (("node-1", 1), ("node-2", 1))
 def shell(stage: KubernetesStage, text: str, gang: str) -> StartPlan:
     """A shell's words as the program of each rank, on two nodes."""
     plan = stage.plan_for("/bin/sh", "-c", text)
-    rank = ("/usr/bin/python3", f"{RUNTIME_INSIDE}/rank.py", "--", "/bin/sh", "-c", text)
+    rank = ("/usr/bin/python3", f"{RUNTIME_INSIDE}/rank.py", "told", "--", "/bin/sh", "-c", text)
     way = ("/usr/bin/python3", f"{RUNTIME_INSIDE}/gang.py", "plain", "1,1", "nowhere", "lo", "--")
     nodes = tuple(node for node, _ in NODES)
     argv = (*way, *rank) if gang == "indexed" else rank
@@ -69,6 +74,11 @@ def test_each_node_has_one_pod_that_knows_its_number(stage: KubernetesStage) -> 
     truth = end_of(stage, plan)
     assert outcome(truth).state is JobState.FINISHED
     assert (plan.out / "rank-0.stdout").read_bytes() == b"0 of 2\n"
+    until(stage, lambda: stage.executor.clear(plan.folder, has_ended=True) == 0, what="that all have ended")
+    told = [json.loads((plan.out / f"rank-{rank}.use.json").read_text()) for rank in (0, 1)]
+    used = with_told_use(plan.folder, truth)
+    assert used is not None and used.max_rss_bytes == sum(each["max_rss_bytes"] for each in told) > 0
+    assert used.cpu_seconds == pytest.approx(sum(each["cpu_seconds"] for each in told), abs=0.01)
 
 
 def test_an_uneven_gang_lies_on_its_nodes_as_the_queue_has_given_them(stage: KubernetesStage) -> None:
@@ -163,6 +173,10 @@ def test_a_worker_that_is_lost_ends_the_launcher_too(stage: KubernetesStage) -> 
     plan = shell(stage, "echo ready; exec sleep 600", "mpi")
     stage.executor.start(plan)
     wait_for(stage, plan, 0, b"ready")
+    launcher = next(pod for pod in pods_of(stage, plan) if is_main(pod))
+    second = moment(launcher["metadata"]["creationTimestamp"]) + timedelta(seconds=1)
+    # The operator makes a new one at once, and births are known to the second.
+    until(stage, lambda: datetime.now(UTC) >= second, what="that whoever is born now is younger")
     delete_by_hand(stage, member(stage, plan, "training.kubeflow.org/replica-index"))
     until(stage, is_gone(stage, plan), what="that the gang counts as lost")
     truth = stage.executor.read_end(plan.folder)

@@ -16,7 +16,7 @@ HOST = "kubernetes.io/hostname"
 GPU = "nvidia.com/gpu"
 CONTROLLERS = (
     "persistentvolume-binder-controller,node-lifecycle-controller,taint-eviction-controller,"
-    "pod-garbage-collector-controller"
+    "pod-garbage-collector-controller,ttl-after-finished-controller"
 )
 """What placing on nodes needs besides those that run with every API server of the tests."""
 

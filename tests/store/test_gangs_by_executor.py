@@ -7,13 +7,10 @@ import pytest
 from sqlalchemy import select
 
 from cluster import words
-from cluster.domain.exits import ExitTruth, Outcome
-from cluster.domain.states import JobState
-from cluster.services.attempts import record_end
 from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
 from cluster.services.leases import hold_lease
-from cluster.store.jobs import Job, JobEvent
+from cluster.store.jobs import JobEvent
 from cluster.store.nodes import Allocation, Unit
 from tests.builders import a_job, a_node, a_training, a_workspace
 from tests.integration.scheduler.conftest import as_environment
@@ -39,24 +36,3 @@ def test_four_units_of_two_nodes_are_one_job_where_the_executor_can(
     assert (len(taken), len(set(taken))) == (2 * nodes, nodes)
     if placed is not None:
         assert words.say(placed.code, placed.data) == "Got 4 CPU slots on w1 and w2."
-
-
-@pytest.mark.parametrize(("units_of_each", "measured"), [(2, None), (4, 2.5)])
-def test_of_a_gang_over_several_nodes_no_shim_knows_what_it_used(
-    light_cluster: Cluster, units_of_each: int, measured: float | None
-) -> None:
-    """The one that speaks of its end is on one of them; on Kubernetes it has only `mpirun` to measure."""
-    cluster = replace(light_cluster, settings=replace(light_cluster.settings, executor="kubernetes"))
-    as_environment(cluster)
-    for name in ("w1", "w2"):
-        a_node(cluster, name=name, units=units_of_each)
-    job = a_job(cluster, a_training(cluster, a_workspace(cluster, units=4)), units=4)
-    held = hold_lease(cluster, "scheduler", "me", timedelta(hours=1))
-    assert held is not None
-    (attempt_id,) = place_waiting(cluster, held)
-    truth = ExitTruth(job.id, 1, 1, 0, cpu_seconds=2.5, max_rss_bytes=9, unit_seconds_used=2.5)
-    assert record_end(cluster, held, attempt_id, Outcome(JobState.FINISHED, "exit.finished", {}, 0), truth)
-    with cluster.store.read() as session:
-        ended = session.get_one(Job, job.id)
-        assert (ended.cpu_seconds, ended.unit_seconds_used) == (measured, measured)
-        assert ended.max_memory_bytes == (9 if measured else None)

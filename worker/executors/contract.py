@@ -94,6 +94,7 @@ class StartPlan:
             "argv": list(self.argv),
             "environment": dict(self.environment),
             "ranks": self.ranks,
+            "nodes": len(self.nodes),
             "out": str(out),
             "cwd": str(out / "work" if self.code else out),
             "code": str(self.code) if self.code else None,

@@ -1,9 +1,10 @@
 """Around each rank's program: its own log files, its own exit.
 
-    python3 rank.py -- program argument …
+    python3 rank.py [told] -- program argument …
 
 stdout and stderr go straight into out/rank-<n>.stdout and .stderr: no pipe in between that could block,
-reorder or lose what a killed process had written. The launcher sees the exit code alone.
+reorder or lose what a killed process had written. The launcher sees the exit code alone. `told`: where the attempt's
+shim cannot see this rank, what it uses is told in a file.
 """
 
 import ctypes
@@ -84,7 +85,7 @@ def start(argv, logs):
         os._exit(125)
 
 
-def wait(pid, logs):
+def wait(pid, logs, look):
     """The program's wait status. A SIGTERM for us is for the program; its log is kept within bounds."""
     while True:
         told = signal.sigtimedwait(WATCHED, LOOK_SECONDS)
@@ -94,6 +95,7 @@ def wait(pid, logs):
         if ended:
             return status
         if told is None:
+            look()
             for log in logs:
                 give_back_middle(log)
 
@@ -124,9 +126,19 @@ def write_exit(out, rank, text):
         pass  # The launcher's exit code still tells the shim that something failed.
 
 
+class Untold:
+    """The attempt's shim sees all that this rank uses."""
+
+    def look(self):
+        pass
+
+    finish = look
+
+
 def main(argv):
-    if argv and argv[0] == "--":
-        argv = argv[1:]
+    is_told = argv[:1] == ["told"]
+    argv = argv[1:] if is_told else argv
+    argv = argv[1:] if argv[:1] == ["--"] else argv
     out, rank = os.environ["GROUNDCREW_OUT"], read_rank(os.environ)
     os.environ.setdefault("PYTHONUNBUFFERED", "1")
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
@@ -135,7 +147,13 @@ def main(argv):
     pid = start(argv, logs)
     import json  # While the program runs: before it, this one import would be a third of the wrapper's start.
 
-    status = wait(pid, logs)
+    use = Untold()
+    if is_told:
+        import shim_rank_use
+
+        use = shim_rank_use.RankUse(out, rank)
+    status = wait(pid, logs, use.look)
+    use.finish()
     by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
     exit_code = 128 + by if by else os.WEXITSTATUS(status)
     told = {"rank": rank, "exit_code": exit_code, "signal": by, "pid": pid, "started": started, "ended": time.time()}

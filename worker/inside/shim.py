@@ -23,6 +23,7 @@ import shim_files  # noqa: E402
 import shim_memory  # noqa: E402
 import shim_metrics  # noqa: E402
 import shim_program  # noqa: E402
+import shim_rank_use  # noqa: E402
 import shim_result  # noqa: E402
 import shim_tree  # noqa: E402
 import shim_units  # noqa: E402
@@ -52,6 +53,11 @@ def note(text):
         pass  # A full disk must not end the training.
 
 
+def usage_of(plan):
+    """Who has ranks on other nodes cannot measure them."""
+    return shim_rank_use.GangUsage(plan) if int(plan.get("nodes") or 1) > 1 else shim_usage.Usage(plan)
+
+
 class Shim:
     def __init__(self, folder, plan, attached=False):
         self.control = os.path.join(folder, "control")
@@ -69,7 +75,7 @@ class Shim:
         self.ended_at = None
         self.launcher_ended = None
         self.usage_at = 0.0
-        self.usage = shim_usage.Usage(plan)
+        self.usage = usage_of(plan)
         self.pids = set()
         self.results = shim_metrics.Results()
         self.kernel_log = shim_memory.KernelLog()

@@ -40,14 +40,17 @@ class Usage:
         self.max_rss_bytes = max(self.max_rss_bytes, biggest_reaped_bytes)
 
     def told(self):
-        """In the words of usage.json and exit.json. A run shorter than a measurement has its peak as mean."""
-        mean = self.byte_seconds / self.weighed_seconds if self.byte_seconds else self.max_rss_bytes
+        """In the words of usage.json and exit.json."""
         return {
             "cpu_seconds": round(self.cpu_seconds, 2),
             "max_rss_bytes": self.max_rss_bytes,
-            "average_rss_bytes": int(min(mean, self.max_rss_bytes)),
+            "average_rss_bytes": int(min(self.mean_rss_bytes(), self.max_rss_bytes)),
             "unit_seconds_used": self.unit_seconds_used(),
         }
+
+    def mean_rss_bytes(self):
+        """A run shorter than a measurement has its peak as mean."""
+        return self.byte_seconds / self.weighed_seconds if self.byte_seconds else self.max_rss_bytes
 
     def unit_seconds_used(self):
         """By GPU utilisation, or CPU time on slots, which may lend what others leave; None: nobody measured."""

@@ -20,6 +20,8 @@ pytestmark = pytest.mark.long
 def test_the_first_flight_is_an_mpi_job_over_two_workers(pilot: Pilot) -> None:
     made = fly(pilot, "LeNet on four ranks over two nodes, MPIJob")
     assert len(pilot.attempts(made)) == 1
+    (used,) = pilot.rows(f"select cpu_seconds, max_memory_bytes from jobs where id = {made}")
+    assert used["cpu_seconds"] > 10 and used["max_memory_bytes"] > 500_000_000, "told by ranks in other pods"
     pilot.check()
 
 

@@ -1,0 +1,113 @@
+"""A rank tells what it uses, and the shim of a gang over several nodes adds up what was told."""
+
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.domain.exits import ExitTruth
+from worker.gang_use import with_told_use
+
+INSIDE = Path(__file__).parents[2] / "worker" / "inside"
+sys.path.insert(0, str(INSIDE))
+
+import shim_rank_use  # noqa: E402
+from shim_told import BY_RANKS  # noqa: E402
+
+RANK = INSIDE / "rank.py"
+BURN = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
+
+
+def tell(out: Path, rank: int, **said: Any) -> None:
+    told: dict[str, Any] = dict.fromkeys(BY_RANKS, 10) | said
+    (out / f"rank-{rank}.use.json").write_text(json.dumps(told))
+
+
+def gang(out: Path, ranks: int = 3) -> shim_rank_use.GangUsage:
+    return shim_rank_use.GangUsage({"out": str(out), "ranks": ranks, "units": ranks})
+
+
+@pytest.mark.parametrize(("words", "is_told"), [(["told", "--"], True), (["--"], False)])
+def test_a_rank_tells_what_its_program_used_where_it_is_asked_to(
+    tmp_path: Path, words: list[str], is_told: bool
+) -> None:
+    environment = os.environ | {"GROUNDCREW_OUT": str(tmp_path), "HOROVOD_RANK": "2"}
+    done = subprocess.run([sys.executable, RANK, *words, sys.executable, "-c", BURN], env=environment)
+    assert done.returncode == 0
+    file = tmp_path / "rank-2.use.json"
+    assert file.exists() is is_told
+    if is_told:
+        told = json.loads(file.read_text())
+        assert 0.3 <= told["cpu_seconds"] < 5 and told["rss_bytes"] == 0
+        assert 5_000_000 < told["average_rss_bytes"] <= told["max_rss_bytes"] < 200_000_000
+
+
+def test_a_gang_has_used_what_its_ranks_have_told(tmp_path: Path) -> None:
+    tell(tmp_path, 0, cpu_seconds=1.25, max_rss_bytes=100, average_rss_bytes=60)
+    tell(tmp_path, 2, cpu_seconds=2.5, max_rss_bytes=200, average_rss_bytes=50)
+    usage = gang(tmp_path)
+    usage.began -= 100
+    usage.measure([], 77.0)
+    assert usage.rss_bytes == 20
+    assert usage.told() == {
+        "cpu_seconds": 3.75,
+        "max_rss_bytes": 300,
+        "average_rss_bytes": 110,
+        "unit_seconds_used": 3.75,
+    }
+    tell(tmp_path, 1, cpu_seconds=1)
+    usage.measure([], 77.0)
+    assert usage.told()["cpu_seconds"] == 3.75, "the storage is not asked at each look"
+    usage.finish(77.0, 10**12)
+    assert usage.told()["cpu_seconds"] == 4.75 and usage.told()["max_rss_bytes"] == 310
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"cpu_seconds": "1"}', '{"cpu_seconds": -1}', '{"cpu_seconds": Infinity}']
+)
+def test_of_ranks_that_told_nothing_nothing_is_said(tmp_path: Path, text: str) -> None:
+    whole = json.dumps(dict.fromkeys(BY_RANKS, 1))
+    (tmp_path / "rank-0.use.json").write_text(text.replace("}", ", " + whole[whole.index(":") + 4 :]))
+    usage = gang(tmp_path, 1)
+    usage.finish(1.0, 1)
+    assert set(usage.told().values()) == {None}
+
+
+def attempt_folder(place: Path, **plan: Any) -> Path:
+    for name in ("control", "out"):
+        (place / name).mkdir()
+    (place / "control" / "plan.json").write_text(json.dumps({"ranks": 3, "units": 3, "gpus": []} | plan))
+    return place
+
+
+def test_at_its_end_what_was_told_last_counts_whoever_is_still_there_to_say_so(tmp_path: Path) -> None:
+    folder = attempt_folder(tmp_path)
+    assert with_told_use(folder, None) is None
+    tell(folder / "out", 0, cpu_seconds=30.0)
+    tell(folder / "out", 2, cpu_seconds=60.0, max_rss_bytes=5)
+    used = with_told_use(folder, None)
+    assert used == ExitTruth(cpu_seconds=90.0, max_rss_bytes=15, average_rss_bytes=15, unit_seconds_used=90.0)
+    begun = datetime(2026, 11, 22, 12, tzinfo=UTC)
+    truth = ExitTruth(7, 1, 1, 0, started_at=begun, ended_at=begun + timedelta(seconds=20), cpu_seconds=0.14)
+    used = with_told_use(folder, truth)
+    assert used is not None and (used.exit_code, used.cpu_seconds, used.unit_seconds_used) == (0, 90.0, 60.0)
+
+
+def test_what_gpus_did_is_nothing_that_ranks_could_tell(tmp_path: Path) -> None:
+    folder = attempt_folder(tmp_path, gpus=["GPU-a"])
+    tell(folder / "out", 1, cpu_seconds=30.0)
+    used = with_told_use(folder, ExitTruth(unit_seconds_used=4.0))
+    assert used is not None and (used.cpu_seconds, used.unit_seconds_used) == (30.0, 4.0)
+
+
+@pytest.mark.parametrize("ranks", [0, -1, "3", None, 10**9])
+def test_a_plan_that_makes_no_sense_lets_the_shim_speak(tmp_path: Path, ranks: object) -> None:
+    folder = attempt_folder(tmp_path, ranks=ranks)
+    tell(folder / "out", 0)
+    truth = ExitTruth(cpu_seconds=1.0)
+    assert with_told_use(folder, truth) is truth

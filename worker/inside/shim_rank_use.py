@@ -1,0 +1,73 @@
+"""What a gang over several nodes uses: each rank tells its own beside its log, and the shim adds up what they told.
+
+A shim sees what runs on its own node, so where all ranks run there it measures them itself and none tells anything.
+"""
+
+import os
+import time
+
+import shim_files
+import shim_result
+import shim_told
+import shim_tree
+import shim_usage
+
+TELL_SECONDS = 10.0
+
+
+class RankUse:
+    """In the rank's wrapper: measured at each look, told now and then, and once more at the end."""
+
+    def __init__(self, out, rank):
+        self.path = os.path.join(out, shim_told.name_of_rank(rank))
+        self.usage = shim_usage.Usage({})
+        self.told_at = 0.0
+
+    def look(self):
+        self.usage.measure(shim_tree.living_descendants(os.getpid()), shim_result.cpu_of_reaped())
+        if time.monotonic() - self.told_at >= TELL_SECONDS:
+            self.tell()
+
+    def finish(self):
+        self.usage.finish(shim_result.cpu_of_reaped(), shim_result.biggest_of_reaped())
+        self.usage.rss_bytes = 0
+        self.tell()
+
+    def tell(self):
+        self.told_at = time.monotonic()
+        told = dict(self.usage.told(), rss_bytes=self.usage.rss_bytes)
+        try:
+            shim_files.write_whole(self.path, {part: told[part] for part in shim_told.BY_RANKS})
+        except OSError:
+            pass  # The storage is away or full: the next one says as much.
+
+
+class GangUsage(shim_usage.Usage):
+    """In the shim: sums over the ranks, of which some may go on longer than it does."""
+
+    def __init__(self, plan):
+        shim_usage.Usage.__init__(self, plan)
+        self.out, self.ranks = plan["out"], int(plan.get("ranks") or 1)
+        self.sums = None
+        self.read_at = 0.0
+
+    def measure(self, living, reaped_cpu_seconds):
+        if time.monotonic() - self.read_at >= TELL_SECONDS:
+            self.add_up()
+
+    def finish(self, reaped_cpu_seconds, biggest_reaped_bytes):
+        self.add_up()
+
+    def add_up(self):
+        self.read_at = time.monotonic()
+        self.sums = shim_told.add_up(lambda name: shim_files.read_object(self.out, name), self.ranks)
+        for part, value in (self.sums or {}).items():
+            setattr(self, part, value)
+
+    def mean_rss_bytes(self):
+        return self.sums["average_rss_bytes"]
+
+    def told(self):
+        """Nothing where nobody has told anything yet, rather than that nothing was used."""
+        names = ("cpu_seconds", "max_rss_bytes", "average_rss_bytes", "unit_seconds_used")
+        return shim_usage.Usage.told(self) if self.sums else dict.fromkeys(names)
