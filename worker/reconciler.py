@@ -2,9 +2,8 @@
 
 import time
 from collections.abc import Callable, Collection
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +36,11 @@ from cluster.services.living import LivingAttempt, count_lost
 from worker.executors.contract import CannotTell, Executor, Handle, NotStarted, Sight, Unanswered
 from worker.gang_use import with_told_use
 from worker.inside import shim_files
-from worker.resuming import find_again, find_resume
-from worker.start_plans import read_start_plan
+from worker.resuming import find_resume
+from worker.starts import Starts
 from worker.strays import Strays
 
 log = structlog.get_logger()
-STARTS_AT_ONCE = 8
 CLEARINGS, CLEARING_SECONDS = 5, 0.02
 """What was killed is mostly gone by then; else it is looked after once at each look."""
 
@@ -64,9 +62,8 @@ class Reconciler:
     ) -> None:
         self.cluster = cluster
         self.executor = around(executor, "executor", besides=frozenset({"look", "list_running", "read_end"}))
-        self.runtime = runtime
         self.steady = steady
-        self.starters = ThreadPoolExecutor(STARTS_AT_ONCE, "start")
+        self.starts = Starts(cluster, self.executor, runtime)
         self.known_since: dict[int, float] = {}
         self.asked_to_stop: dict[int, float] = {}
         self.handles: dict[int, Handle] = {}
@@ -103,12 +100,12 @@ class Reconciler:
     def go_through(
         self, held: Held, living: list[LivingAttempt], renew: Callable[[], object], requeue: bool = False
     ) -> None:
-        starting = []
+        to_start = []
         for attempt in living:
             renew()
             if self.reconcile_one(held, attempt, requeue):
-                starting.append((attempt, self.intend_start(held, attempt)))
-        for attempt, start in starting:
+                to_start.append(attempt)
+        for attempt, start in self.starts.begin(held, to_start, renew):
             renew()
             self.finish_start(held, attempt, start)
 
@@ -191,22 +188,6 @@ class Reconciler:
                 self.executor.force_stop(sight.handle)
             case _:
                 pass
-
-    def intend_start(self, held: Held, attempt: LivingAttempt) -> Future[Handle | None]:
-        """The intention is written before the executor is asked."""
-        resume = find_again(self.cluster.settings, attempt) if attempt.resume_from else None
-        start = self.prepare_start(attempt, resume)
-        attempts.record_starting(self.cluster, held, attempt.attempt_id, resume)
-        return self.starters.submit(start)
-
-    def prepare_start(self, attempt: LivingAttempt, resume: Resume | None) -> Callable[[], Handle | None]:
-        """A disk that is full or away lets this one start fail, and holds up nobody else."""
-        try:
-            plan = read_start_plan(self.cluster, self.runtime, attempt.attempt_id, resume)
-            storage.ensure_workspace_folder(self.cluster.settings, attempt.workspace_id)
-        except OSError as error:
-            return partial(refuse_start, str(error))
-        return partial(self.executor.start, plan)
 
     def finish_start(self, held: Held, attempt: LivingAttempt, start: Future[Handle | None]) -> None:
         with structlog.contextvars.bound_contextvars(job=attempt.job_id, attempt=attempt.number):
@@ -295,8 +276,3 @@ class Reconciler:
         log.warning("what is left of it does not end: its units stay booked", left=left)
         self.uncleared.add(attempt.attempt_id)
         return False
-
-
-def refuse_start(reason: str) -> Handle:
-    """Raises NotStarted."""
-    raise NotStarted("start.failed", reason=reason)

@@ -2,7 +2,8 @@
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
@@ -36,15 +37,29 @@ class Share(TypedDict, total=False):
     memory_bytes: int
 
 
+@dataclass(frozen=True)
+class Loaded:
+    """Attempts by id with all that their plans are made of, and the folder of the default environment."""
+
+    attempts: Mapping[int, Attempt]
+    environment: Path
+
+
 def read_start_plan(
-    cluster: Cluster, runtime: Path, attempt_id: int, resume: Resume | None = None
+    cluster: Cluster,
+    runtime: Path,
+    attempt_id: int,
+    resume: Resume | None = None,
+    loaded: Loaded | None = None,
 ) -> StartPlan:
     """Changes nothing. As root a job runs as its user's own number, else as ourselves.
 
-    `resume` is shown to the program where it lies: the new attempt runs as the same user.
+    `resume` is shown to the program where it lies: the new attempt runs as the same user. `loaded` is what `load` gave
+    for several that begin together.
     """
     settings = cluster.settings
-    attempt, environment = load(cluster, attempt_id)
+    loaded = loaded or load(cluster, [attempt_id])
+    attempt, environment = loaded.attempts[attempt_id], loaded.environment
     job, units = attempt.job, units_of(attempt)
     gpus = tuple(unit.identity for unit in units if unit.kind is UnitKind.GPU)
     folder = storage.attempt_folder(settings, job.workspace_id, job.id, attempt.number)
@@ -127,11 +142,11 @@ def gang_plan(
     return Gang.INDEXED, launch.over_pods(plan, job.launcher, python, folders.runtime, pods, address)
 
 
-def load(cluster: Cluster, attempt_id: int) -> tuple[Attempt, Path]:
-    """The attempt with all that its plan is made of, and the folder of the default environment."""
+def load(cluster: Cluster, attempt_ids: Collection[int]) -> Loaded:
+    """In as many statements for many as for one."""
     query = (
         select(Attempt)
-        .where(Attempt.id == attempt_id)
+        .where(Attempt.id.in_(attempt_ids))
         .options(
             joinedload(Attempt.job).joinedload(Job.training),
             joinedload(Attempt.job).joinedload(Job.dataset),
@@ -140,9 +155,9 @@ def load(cluster: Cluster, attempt_id: int) -> tuple[Attempt, Path]:
         )
     )
     with cluster.store.read() as session:
-        attempt = session.scalars(query).one()
+        attempts = {attempt.id: attempt for attempt in session.scalars(query)}
         environment = default_environment(session)
-    return attempt, Path(environment.path) if environment else Path("/nonexistent")
+        return Loaded(attempts, Path(environment.path) if environment else Path("/nonexistent"))
 
 
 def units_of(attempt: Attempt) -> list[Unit]:

@@ -62,4 +62,4 @@ def test_the_look_for_strays_says_whether_the_executor_answers(light_cluster: Cl
     assert reconciler.strays.silence and reconciler.strays.silence.data == SAID
     assert reconciler.strays.end() == 0
     assert reconciler.strays.silence is None
-    reconciler.starters.shutdown()
+    reconciler.starts.askers.shutdown()

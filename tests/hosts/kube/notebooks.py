@@ -18,13 +18,13 @@ SCHEDULER = f"""
 from dataclasses import replace
 from cluster.domain import launch, notebooks
 from cluster.domain.states import Launcher
-from worker import reconciler
+from worker import starts
 from worker.__main__ import main
 from worker.images.description import PLACE
 from worker.kube.shapes.pod import RUNTIME_INSIDE
 from worker.kube.shapes.run import Gang
 
-read = reconciler.read_start_plan
+read = starts.read_start_plan
 
 def read_notebook(*words):
     plan = read(*words)
@@ -36,7 +36,7 @@ def read_notebook(*words):
     told = dict(plan.environment) | notebooks.notebook_environment({TOKEN!r})
     return replace(plan, argv=command, environment=told, gang=Gang.NOTEBOOK)
 
-reconciler.read_start_plan = read_notebook
+starts.read_start_plan = read_notebook
 raise SystemExit(main(["scheduler"]))
 """
 INSTEAD = f"[Service]\nExecStart=\nExecStart=/opt/groundcrew/current/bin/python -P {PROGRAM}\n"
