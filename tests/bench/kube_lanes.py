@@ -18,11 +18,9 @@ from worker.kube import names
 from worker.kube.api import Thing
 from worker.kube.kinds import head
 
-LASTS = 1.0
-"""Seconds that a simulated run takes, in both lanes."""
 COMMAND = ("sh", "stamp.sh")
-Submit = Callable[[int], list[str]]
-"""So many at once; the names of those batch Jobs whose pod is the run."""
+Submit = Callable[[int, float], list[str]]
+"""So many at once that last so many seconds; the names of those batch Jobs whose pod is the run."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,8 @@ SHAPES = {"job": Shape("Job", 10, 8, 1), "gang": Shape("MPIJob", 80, 1, 2)}
 def by_us(city: City, shape: Shape) -> Submit:
     body = {"training_id": city.trainings[0], "units": shape.units, "name": "stamp", "command": list(COMMAND)}
 
-    def submit(count: int) -> list[str]:
+    def submit(count: int, seconds: float) -> list[str]:
+        city.player.seconds = seconds
         # One connection per call, as a command has: the portal closes those that are still for 15 s.
         with closing(Client(city.installation.port, city.token)) as client:
             ids = [client.ask("POST", "/api/v1/jobs", body, 201)["id"] for _ in range(count)]
@@ -64,8 +63,8 @@ def by_kubectl(city: City, shape: Shape, folder: Path) -> Submit:
     words = [str(program), f"--kubeconfig={city.server.kubeconfig(ADMINISTRATOR)}", "create", "-f"]
     made = iter(range(1_000_000))
 
-    def submit(count: int) -> list[str]:
-        things = [plain(shape, f"plain-{next(made)}") for _ in range(count)]
+    def submit(count: int, seconds: float) -> list[str]:
+        things = [plain(shape, f"plain-{next(made)}", seconds) for _ in range(count)]
         file = folder / "jobs.yaml"
         file.write_text(yaml.dump_all(things, Dumper=Spelt))
         subprocess.run([*words, str(file)], check=True, stdout=subprocess.DEVNULL)
@@ -81,22 +80,23 @@ class Spelt(yaml.SafeDumper):
         return True
 
 
-def plain(shape: Shape, name: str) -> Thing:
+def plain(shape: Shape, name: str, seconds: float) -> Thing:
     """Within `restricted`."""
     place = names.namespace_of(shape.tenancy.workspace)
     about = head(shape.kind, name, place, {names.QUEUE_LABEL: names.LOCAL_QUEUE})
-    return about | {"spec": plain_gang(shape.units) if shape.kind == "MPIJob" else plain_job(shape.units)}
+    make = plain_gang if shape.kind == "MPIJob" else plain_job
+    return about | {"spec": make(shape.units, seconds)}
 
 
-def plain_job(units: int) -> Thing:
+def plain_job(units: int, seconds: float) -> Thing:
     """It goes once it has ended, as ours do."""
-    pod = plain_pod("run", list(COMMAND), units, is_run=True)
+    pod = plain_pod("run", list(COMMAND), units, seconds)
     return {"backoffLimit": 0, "ttlSecondsAfterFinished": 0, "template": pod}
 
 
-def plain_gang(pods: int) -> Thing:
+def plain_gang(pods: int, seconds: float) -> Thing:
     """The fields by which the MPI operator begins are those of ours."""
-    launcher = plain_pod("launcher", ["mpirun", *COMMAND], 0, is_run=True)
+    launcher = plain_pod("launcher", ["mpirun", *COMMAND], 0, seconds)
     worker = plain_pod("worker", ["/usr/sbin/sshd", "-De"], 1)
     return {
         "slotsPerWorker": 1,
@@ -111,7 +111,8 @@ def plain_gang(pods: int) -> Thing:
     }
 
 
-def plain_pod(name: str, command: list[str], units: int, is_run: bool = False) -> Thing:
+def plain_pod(name: str, command: list[str], units: int, seconds: float | None = None) -> Thing:
+    """One that ends by itself is the run."""
     secure = {
         "allowPrivilegeEscalation": False,
         "capabilities": {"drop": ["ALL"]},
@@ -123,4 +124,5 @@ def plain_pod(name: str, command: list[str], units: int, is_run: bool = False) -
     container = {"name": name, "image": IMAGE, "command": command, "securityContext": secure}
     container["resources"] = {"requests": asked, "limits": asked}
     made: dict[str, Any] = {"spec": {"restartPolicy": "Never", "containers": [container]}}
-    return made | ({"metadata": {"annotations": {"simulated/seconds": f"{LASTS}s"}}} if is_run else {})
+    ends = {"metadata": {"annotations": {"simulated/seconds": f"{seconds}s"}}}
+    return made | (ends if seconds is not None else {})

@@ -36,7 +36,7 @@ def gang(out: Path, ranks: int = 3) -> shim_rank_use.GangUsage:
 def test_a_rank_tells_what_its_program_used_where_it_is_asked_to(
     tmp_path: Path, words: list[str], is_told: bool
 ) -> None:
-    environment = os.environ | {"GROUNDCREW_OUT": str(tmp_path), "HOROVOD_RANK": "2"}
+    environment = os.environ | {"GROUNDCREW_OUT": str(tmp_path), "HOROVOD_RANK": "2", "PYTHONSAFEPATH": "1"}
     done = subprocess.run([sys.executable, RANK, *words, sys.executable, "-c", BURN], env=environment)
     assert done.returncode == 0
     file = tmp_path / "rank-2.use.json"
@@ -103,6 +103,19 @@ def test_what_gpus_did_is_nothing_that_ranks_could_tell(tmp_path: Path) -> None:
     tell(folder / "out", 1, cpu_seconds=30.0)
     used = with_told_use(folder, ExitTruth(unit_seconds_used=4.0))
     assert used is not None and (used.cpu_seconds, used.unit_seconds_used) == (30.0, 4.0)
+
+
+def test_numbers_that_are_far_too_large_are_still_numbers_for_the_database(tmp_path: Path) -> None:
+    folder = attempt_folder(tmp_path, ranks=4096, units=10**400)
+    for rank in range(4096):
+        tell(folder / "out", rank, **dict.fromkeys(BY_RANKS, 2**48))
+    used = with_told_use(
+        folder, ExitTruth(started_at=datetime.min.replace(tzinfo=UTC), ended_at=datetime.now(UTC))
+    )
+    assert used is not None and used.max_rss_bytes == 2**60 and used.cpu_seconds == 2.0**60
+    tell(folder / "out", 0, cpu_seconds=2**49)
+    used = with_told_use(folder, None)
+    assert used is not None and used.cpu_seconds == 2.0**60 - 2.0**48
 
 
 @pytest.mark.parametrize("ranks", [0, -1, "3", None, 10**9])

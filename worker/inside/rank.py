@@ -149,6 +149,7 @@ def main(argv):
 
     use = Untold()
     if is_told:
+        sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
         import shim_rank_use
 
         use = shim_rank_use.RankUse(out, rank)

@@ -3,7 +3,8 @@
 from typing import Any, Callable, Dict, Optional
 
 BY_RANKS = ("cpu_seconds", "rss_bytes", "max_rss_bytes", "average_rss_bytes")
-MOST = float(2 ** 62)
+MOST = float(2 ** 48)
+"""Bytes or seconds; of all ranks together still a number that the database takes."""
 Numbers = Dict[str, Any]
 
 
