@@ -66,6 +66,12 @@ def test_a_container_is_asked_for_nothing_that_it_may_not_do() -> None:
         assert ("conntrack" in proxy) is is_container and proxy["mode"] == "nftables"
 
 
+def test_what_gave_up_while_the_api_server_was_away_is_back_soon_after_it() -> None:
+    kubelet = documents("kubelet.yaml")["KubeletConfiguration"]
+    assert kubelet["crashLoopBackOff"] == {"maxContainerRestartPeriod": "10s"}
+    assert kubelet["featureGates"] == {"KubeletCrashLoopBackOffMax": True}
+
+
 @pytest.mark.parametrize(("cgroup", "said"), [(1, {"failCgroupV1": False}), (2, {})])
 def test_the_kubelet_is_told_about_control_groups_of_the_first_version_alone(
     cgroup: int, said: dict[str, bool]
