@@ -69,9 +69,14 @@ def test_rdma_cards_are_shared_by_as_many_pods_as_was_said() -> None:
 
 def test_an_image_of_the_bundle_is_not_asked_for_at_a_registry() -> None:
     patch, *_ = patches("kueue", PLAIN)
-    assert patch["spec"]["template"]["spec"]["containers"] == [
-        {"name": "manager", "imagePullPolicy": "IfNotPresent"}
-    ]
+    (container,) = patch["spec"]["template"]["spec"]["containers"]
+    assert (container["name"], container["imagePullPolicy"]) == ("manager", "IfNotPresent")
+
+
+def test_a_kueue_that_stands_still_since_it_found_no_api_server_is_ended_within_half_a_minute() -> None:
+    patch, *_ = patches("kueue", PLAIN)
+    probe = patch["spec"]["template"]["spec"]["containers"][0]["livenessProbe"]
+    assert 15 <= probe["periodSeconds"] * probe["failureThreshold"] <= 30 and probe["timeoutSeconds"] > 1
 
 
 def test_gangs_that_begin_together_need_not_wait_for_the_operators_own_limit() -> None:
