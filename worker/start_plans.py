@@ -73,20 +73,16 @@ def read_start_plan(
         code=str(inside / "out" / "work") if code else str(shown_runtime),
         dataset=dataset_of(settings, job, view),
     )
-    is_local = (
-        settings.executor != "kubernetes"
-    )  # What the master's agents measure is not seen on other nodes.
-    python = str(programs / "python")
-    plan = launch.launch_plan(job.launcher, python, folders.runtime, job.units, program_of(job, python))
-    gang, by_node = Gang.NONE, units_by_node(attempt)
+    # What the master's agents measure is not seen on other nodes.
+    is_local = settings.executor != "kubernetes"
     variables = variables_of(attempt, units, folders, programs) | read_variables(environment)
     if resume is not None:
         variables["GROUNDCREW_RESUME"] = show_checkpoints(folder, resume, view)
-    if settings.executor == "kubernetes":
-        if gpus:
-            # Which ones of the node's they are is the kubelet's choice: all that the pod sees are its own.
-            del variables["CUDA_VISIBLE_DEVICES"]
-        gang, plan = gang_plan(settings, attempt, plan, folders, python, sorted(variables))
+    if gpus and not is_local:
+        # Which ones of the node's they are is the kubelet's choice: all that the pod sees are its own.
+        del variables["CUDA_VISIBLE_DEVICES"]
+    gang, plan = gang_plan(settings, attempt, folders, str(programs / "python"), sorted(variables))
+    by_node = units_by_node(attempt)
     return StartPlan(
         job=job.id,
         attempt=attempt.number,
@@ -124,16 +120,16 @@ def image_of(cluster: Cluster, kind: UnitKind) -> str | None:
 def gang_plan(
     settings: Settings,
     attempt: Attempt,
-    plan: launch.LaunchPlan,
     folders: launch.JobFolders,
     python: str,
     names: Sequence[str],
 ) -> tuple[Gang, launch.LaunchPlan]:
-    """On several nodes the ranks are several pods; `names` are the variables that each of them is given."""
+    """On several nodes of Kubernetes the ranks are several pods, and each is given the variables of these `names`."""
     by_node, job = units_by_node(attempt), attempt.job
-    workdir = folders.out if job.training.kind is TrainingKind.BUILT_IN else f"{folders.out}/work"
-    if len(by_node) < 2:
+    plan = launch.launch_plan(job.launcher, python, folders.runtime, job.units, program_of(job, python))
+    if settings.executor != "kubernetes" or len(by_node) < 2:
         return Gang.NONE, plan
+    workdir = folders.out if job.training.kind is TrainingKind.BUILT_IN else f"{folders.out}/work"
     if job.launcher is Launcher.HOROVOD and settings.horovod_over == "mpi":
         return Gang.MPI, launch.over_mpi(plan, python, folders.runtime, workdir, names)
     pods = launch.split([units for _, units in by_node])

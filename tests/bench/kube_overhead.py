@@ -41,12 +41,15 @@ class Eyes:
 
     api: Api
     running: dict[str, float] = field(default_factory=dict)
+    is_open: threading.Event = field(default_factory=threading.Event)
+    """From then on nothing is missed."""
     is_over: threading.Event = field(default_factory=threading.Event)
 
     def look(self) -> None:
         while not self.is_over.is_set():
             try:
                 since = self.api.list_all("Pod").version
+                self.is_open.set()
                 for _, pod in watch(self.api, "Pod", since, 600):
                     if self.is_over.is_set():
                         return
@@ -67,7 +70,7 @@ def eyes_on(city: City) -> Iterator[Eyes]:
     eyes = Eyes(Api(city.server.kubeconfig(ADMINISTRATOR)))
     thread = threading.Thread(target=eyes.look, daemon=True)  # Its watch ends when the API server does.
     thread.start()
-    time.sleep(1.0)
+    assert eyes.is_open.wait(PATIENCE), "the API server lists its pods"
     try:
         yield eyes
     finally:

@@ -47,6 +47,20 @@ def test_a_rank_tells_what_its_program_used_where_it_is_asked_to(
         assert 5_000_000 < told["average_rss_bytes"] <= told["max_rss_bytes"] < 200_000_000
 
 
+def test_a_look_that_fails_does_not_take_the_rank_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: int) -> None:
+        raise OSError("too many open files")
+
+    use = shim_rank_use.RankUse(str(tmp_path), 0)
+    monkeypatch.setattr("shim_tree.living_descendants", fail)
+    use.look()
+    assert list(tmp_path.iterdir()) == []
+    use.finish()
+    assert json.loads((tmp_path / "rank-0.use.json").read_text())["rss_bytes"] == 0
+
+
 def test_a_gang_has_used_what_its_ranks_have_told(tmp_path: Path) -> None:
     tell(tmp_path, 0, cpu_seconds=1.25, max_rss_bytes=100, average_rss_bytes=60)
     tell(tmp_path, 2, cpu_seconds=2.5, max_rss_bytes=200, average_rss_bytes=50)

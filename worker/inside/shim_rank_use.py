@@ -24,7 +24,12 @@ class RankUse:
         self.told_at = 0.0
 
     def look(self):
-        self.usage.measure(shim_tree.living_descendants(os.getpid()), shim_result.cpu_of_reaped())
+        """Whatever cannot be measured now must not take the rank along."""
+        try:
+            living = shim_tree.living_descendants(os.getpid())
+        except OSError:
+            return
+        self.usage.measure(living, shim_result.cpu_of_reaped())
         if time.monotonic() - self.told_at >= TELL_SECONDS:
             self.tell()
 
