@@ -169,14 +169,14 @@ def api_server(folder: Path, *more: str) -> Iterator[ApiServer]:
 
 @contextmanager
 def mpi_operator(server: ApiServer) -> Iterator[None]:
-    """Upstream's own, which makes pods of MPIJobs, with as many requests as on an installed cluster."""
+    """Upstream's own, which makes pods of MPIJobs, with as much as on an installed cluster."""
     file, port = server.kubeconfig(ADMINISTRATOR), free_port()
     switches = (
         f"--kubeConfig={file}",
         f"--monitoring-port={port}",
         "--lock-namespace=default",
         "--alsologtostderr",
-        *requests_of("kubernetes_addons", "kubernetes_addons_mpi_requests"),
+        *requests_of("kubernetes_addons", "kubernetes_addons_mpi_rates"),
     )
     with running(server.programs["mpi-operator"], server.folder, *switches):
         yield
