@@ -229,9 +229,8 @@ class Kubelet:
         folder.chmod(0o777)
         if told := volume.get("configMap"):
             data = (self.api.get("ConfigMap", told["name"], namespace) or {})["data"]
-            for item in told["items"]:
-                (folder / item["path"]).parent.mkdir(exist_ok=True)
-                (folder / item["path"]).write_text(data[item["key"]])
+            for name, text in data.items():
+                (folder / name).write_text(text)
         return folder
 
 

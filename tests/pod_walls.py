@@ -25,13 +25,15 @@ def start_container(
             lines += [f"mkdir {part}", f"mount --rbind -o ro /{part} {part}"]
     lines += [f"mkdir -p {TRAINING}", f"ln -s /usr/bin/python3 {TRAINING}/python"]
     lines += ["mount --rbind /dev dev", "mount -t proc none proc"]
+    closing: list[str] = []
     for source, target, is_writable in mounts:
         where = shlex.quote(target.lstrip("/"))
         if target == "/dev/shm":
             continue  # The machine's own, which is one for all.
         made = f"mkdir -p {where}" if source.is_dir() else f"test -e {where} || touch {where}"
         lines += [made, f"mount --bind {shlex.quote(str(source))} {where}"]
-        lines += [] if is_writable else [f"mount -o remount,ro,bind {where}"]
+        closing += [] if is_writable else [f"mount -o remount,ro,bind {where}"]
+    lines += closing  # Last, for kubelets make the place for a folder in a folder.
     user, container = pod["spec"]["securityContext"], pod["spec"]["containers"][0]
     words = [
         "chroot",

@@ -1,10 +1,10 @@
-"""One run, submitted to us and by kubectl as somebody would write it by hand: a Job, or an MPIJob over two nodes."""
+"""One run, a Job or an MPIJob over two nodes: submitted to us, and by kubectl as bare as it can be, or the same one."""
 
+import json
 import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -19,6 +19,8 @@ from worker.kube.api import Thing
 from worker.kube.kinds import head
 
 COMMAND = ("sh", "stamp.sh")
+SOMEBODY = "elsewhere.org"
+SPREAD = "topologySpreadConstraints"
 Submit = Callable[[int, float], list[str]]
 """So many at once that last so many seconds; the names of those batch Jobs whose pod is the run."""
 
@@ -39,7 +41,14 @@ class Shape:
 
     def main_of(self, name: str) -> str:
         """The MPI operator makes a Job of its own for the launcher."""
-        return f"{name}-launcher" if self.kind == "MPIJob" else name
+        return f"{name}{self.ending}"
+
+    def name_of(self, main: str) -> str:
+        return main.removesuffix(self.ending)
+
+    @property
+    def ending(self) -> str:
+        return "-launcher" if self.kind == "MPIJob" else ""
 
 
 SHAPES = {"job": Shape("Job", 10, 8, 1), "gang": Shape("MPIJob", 80, 1, 2)}
@@ -58,19 +67,39 @@ def by_us(city: City, shape: Shape) -> Submit:
     return submit
 
 
-def by_kubectl(city: City, shape: Shape, folder: Path) -> Submit:
+Make = Callable[[str, float], Thing]
+"""The run of this name, that lasts so many seconds."""
+
+
+def by_kubectl(city: City, shape: Shape, prefix: str, make: Make) -> Submit:
     program = find_programs("kubectl")["kubectl"]
     words = [str(program), f"--kubeconfig={city.server.kubeconfig(ADMINISTRATOR)}", "create", "-f"]
     made = iter(range(1_000_000))
 
     def submit(count: int, seconds: float) -> list[str]:
-        things = [plain(shape, f"plain-{next(made)}", seconds) for _ in range(count)]
-        file = folder / "jobs.yaml"
+        things = [make(f"{prefix}-{next(made)}", seconds) for _ in range(count)]
+        file = city.server.folder / "jobs.yaml"
         file.write_text(yaml.dump_all(things, Dumper=Spelt))
         subprocess.run([*words, str(file)], check=True, stdout=subprocess.DEVNULL)
         return [shape.main_of(thing["metadata"]["name"]) for thing in things]
 
     return submit
+
+
+def copy_claims(city: City, shape: Shape) -> None:
+    """The folders of our workspace, for the pods of the other lane."""
+    api, place = city.server.api, names.namespace_of(shape.tenancy.workspace)
+    for claim in api.list_all(
+        "PersistentVolumeClaim", namespace=names.namespace_of(city.workspaces[0].id)
+    ).things:
+        name, volume = claim["metadata"]["name"], api.get("PersistentVolume", claim["spec"]["volumeName"])
+        assert volume is not None
+        theirs = {"claimRef": {"namespace": place, "name": name}}
+        api.create(head("PersistentVolume", f"same-{name}") | {"spec": volume["spec"] | theirs})
+        api.create(
+            head("PersistentVolumeClaim", name, place)
+            | {"spec": claim["spec"] | {"volumeName": f"same-{name}"}}
+        )
 
 
 class Spelt(yaml.SafeDumper):
@@ -80,12 +109,38 @@ class Spelt(yaml.SafeDumper):
         return True
 
 
-def plain(shape: Shape, name: str, seconds: float) -> Thing:
-    """Within `restricted`."""
-    place = names.namespace_of(shape.tenancy.workspace)
-    about = head(shape.kind, name, place, {names.QUEUE_LABEL: names.LOCAL_QUEUE})
+def plain(shape: Shape) -> Make:
+    """What Kueue and `restricted` want, and nothing that a training needs: no data, no code, no memory to share."""
     make = plain_gang if shape.kind == "MPIJob" else plain_job
-    return about | {"spec": make(shape.units, seconds)}
+    return lambda name, seconds: begin(shape, name) | {"spec": make(shape.units, seconds)}
+
+
+def begin(shape: Shape, name: str) -> Thing:
+    place = names.namespace_of(shape.tenancy.workspace)
+    return head(shape.kind, name, place, {names.QUEUE_LABEL: names.LOCAL_QUEUE})
+
+
+def same_as(made: Thing, shape: Shape) -> Make:
+    """The pods of a run of ours, as somebody else's: so large, and on nodes that Kubernetes chooses."""
+
+    def make(name: str, seconds: float) -> Thing:
+        spec = json.loads(json.dumps(made["spec"]))
+        (spec.get("runPolicy") or spec).pop("suspend", None)
+        spec.pop("selector", None)
+        roles = spec.get("mpiReplicaSpecs") or {"Launcher": spec}
+        for template in (role["template"] for role in roles.values()):
+            for part in ("labels", "annotations"):
+                told = template["metadata"].get(part) or {}
+                template["metadata"][part] = {key: name for key in told if key.startswith(names.OURS)}
+            template["spec"].pop("affinity")
+        told = roles["Launcher"]["template"]["metadata"]["annotations"]
+        told["simulated/seconds"] = f"{seconds}s"
+        for constraint in roles.get("Worker", roles["Launcher"])["template"]["spec"].get(SPREAD) or ():
+            labels = constraint["labelSelector"]["matchLabels"]
+            labels |= {key: name for key in labels if key.startswith(names.OURS)}
+        return json.loads(json.dumps(begin(shape, name) | {"spec": spec}).replace(names.OURS, SOMEBODY))
+
+    return make
 
 
 def plain_job(units: int, seconds: float) -> Thing:

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,43 +12,41 @@ from worker.kube import names
 from worker.kube.api import Thing
 from worker.kube.kinds import head
 from worker.kube.shapes.objects import shim_command
-from worker.kube.shapes.run import Gang, Member, Run, Shown
+from worker.kube.shapes.run import Gang, Member, Part, Run, Shown
 
 FOLDER_INSIDE = Path("/groundcrew/attempt")
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """What runs inside, as a ConfigMap: no node has to have it, and nobody in a pod can change it."""
+    """What runs inside, as ConfigMaps: no node has to have it, and nobody in a pod can change it.
+
+    One per folder, for a ConfigMap has none. Files that are put into folders by each pod's own list would stand some
+    ten times in what Kubernetes keeps of a gang, which costs its API server more than all else of it.
+    """
 
     folder: Path
 
     @cached_property
-    def files(self) -> Mapping[str, str]:
+    def files(self) -> Mapping[Path, str]:
         """Path in the folder to what stands there."""
         found = sorted(file for file in self.folder.rglob("*.py") if "__pycache__" not in file.parts)
-        return {str(file.relative_to(self.folder)): file.read_text() for file in found}
+        return {file.relative_to(self.folder): file.read_text() for file in found}
 
     @cached_property
-    def name(self) -> str:
+    def parts(self) -> tuple[Part, ...]:
+        """The topmost folder first."""
         content = "\0".join(f"{path}\0{text}" for path, text in self.files.items())
-        return f"gc-runtime-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
+        digest = hashlib.sha256(content.encode()).hexdigest()[:12]
+        return tuple(Part(folder, digest) for folder in sorted({path.parent for path in self.files}))
 
-    def as_object(self, namespace: str) -> Thing:
-        data = {key_of(path): text for path, text in self.files.items()}
-        return head("ConfigMap", self.name, namespace, {names.PART: names.RUN}) | {
-            "data": data,
-            "immutable": True,
-        }
-
-    @property
-    def items(self) -> tuple[tuple[str, str], ...]:
-        return tuple((key_of(path), path) for path in self.files)
-
-
-def key_of(path: str) -> str:
-    """https://kubernetes.io/docs/concepts/configuration/configmap/: no slash in a key."""
-    return path.replace("/", "..")
+    def as_objects(self, namespace: str) -> Iterator[Thing]:
+        for part in self.parts:
+            data = {path.name: text for path, text in self.files.items() if path.parent == part.folder}
+            yield head("ConfigMap", part.config, namespace, {names.PART: names.RUN}) | {
+                "data": data,
+                "immutable": True,
+            }
 
 
 def user_of(plan: StartPlan) -> tuple[int, int]:
@@ -90,8 +88,7 @@ def run_of(plan: StartPlan, installation: str, storage: Path, exported: str, run
         grace=min(plan.grace_seconds, 60),
         storage=storage,
         exported=exported,
-        runtime=runtime.name,
-        runtime_files=runtime.items,
+        runtime=runtime.parts,
     )
 
 

@@ -41,7 +41,7 @@ class Shared:
         if now - self.ensured.get(namespace, float("-inf")) >= ENSURED_SECONDS:
             self.check_namespace(namespace, run.installation)
             self.ensured[namespace] = now
-        for thing in (self.runtime.as_object(namespace), *volumes_of(run)):
+        for thing in (*self.runtime.as_objects(namespace), *volumes_of(run)):
             key = key_of(thing["kind"], namespace, thing["metadata"]["name"])
             if now - self.ensured.get(key, float("-inf")) < ENSURED_SECONDS:
                 continue

@@ -33,6 +33,9 @@ class Door:
 def test_many_starts_at_once_make_it_once(tmp_path: Path) -> None:
     door, gate = Door(), threading.Barrier(AT_ONCE)
     api: Any = door
+    (tmp_path / "models").mkdir()
+    for name in ("shim.py", "models/lenet.py"):
+        (tmp_path / name).touch()
     shared = Shared(api, Runtime(tmp_path))
 
     def start(_: int) -> None:
@@ -41,6 +44,6 @@ def test_many_starts_at_once_make_it_once(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(start, range(AT_ONCE)))
-    assert len(door.made) == 5 and set(door.made.values()) == {1}, (
-        "the runtime, and two volumes with their claims"
+    assert len(door.made) == 6 and set(door.made.values()) == {1}, (
+        "the runtime's two folders, and two volumes with their claims"
     )

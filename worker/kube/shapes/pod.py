@@ -5,6 +5,7 @@ An image decides nothing but its files: user, command, devices and privileges ar
 """
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 from worker.kube import names
 from worker.kube.api import Thing
@@ -48,7 +49,7 @@ def template(
         "resources": resources(run, units),
         "securityContext": confinement(),
         "volumeMounts": [
-            {"name": "runtime", "mountPath": RUNTIME_INSIDE, "readOnly": True},
+            *runtime_mounts(run),
             {"name": "memory", "mountPath": "/dev/shm"},
             {"name": "scratch", "mountPath": "/tmp"},
             *mounts_of(run),
@@ -75,7 +76,7 @@ def template(
             "tolerations": TOLERATIONS,
             "containers": [container],
             "volumes": [
-                runtime(run),
+                *runtime(run),
                 memory(run, units),
                 {"name": "scratch", "emptyDir": {"sizeLimit": SCRATCH}},
             ]
@@ -148,6 +149,16 @@ def memory(run: Run, units: int) -> Thing:
     return {"name": "memory", "emptyDir": {"medium": "Memory", "sizeLimit": str(size)}}
 
 
-def runtime(run: Run) -> Thing:
-    items = [{"key": key, "path": path} for key, path in run.runtime_files]
-    return {"name": "runtime", "configMap": {"name": run.runtime, "defaultMode": 0o444, "items": items}}
+def runtime(run: Run) -> list[Thing]:
+    return [
+        {"name": part.volume, "configMap": {"name": part.config, "defaultMode": 0o444}}
+        for part in run.runtime
+    ]
+
+
+def runtime_mounts(run: Run) -> list[Thing]:
+    """A folder in a folder: the kubelet makes the place for it."""
+    return [
+        {"name": part.volume, "mountPath": str(PurePosixPath(RUNTIME_INSIDE, part.folder)), "readOnly": True}
+        for part in run.runtime
+    ]

@@ -1,6 +1,6 @@
 """All that may differ from one attempt's objects to another's: nothing else reaches the API server."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
@@ -39,6 +39,25 @@ class Member:
 
 
 @dataclass(frozen=True)
+class Part:
+    """A folder of what runs inside, and the volume and the ConfigMap that it is in."""
+
+    folder: Path
+    """Beneath the topmost, which is `.`."""
+    digest: str
+    """Of all of them: what was changed has another name."""
+
+    @property
+    def volume(self) -> str:
+        """Names have no underscores in Kubernetes."""
+        return "-".join(["runtime", *(each.replace("_", "-") for each in self.folder.parts)])
+
+    @property
+    def config(self) -> str:
+        return f"gc-{self.volume}-{self.digest}"
+
+
+@dataclass(frozen=True)
 class Run:
     """One attempt. Sizes are bytes, times seconds."""
 
@@ -66,10 +85,8 @@ class Run:
     """The root of the shared storage, at this place on every node."""
     exported: str = ""
     """`server:/folder` where the nodes mount it by NFS when a pod needs it; empty: it is there already."""
-    runtime: str = ""
-    """Name of the ConfigMap with what runs inside."""
-    runtime_files: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    """Key there, and path in the folder."""
+    runtime: tuple[Part, ...] = ()
+    """What runs inside."""
     port: int = notebooks.PORT
     """Of a notebook."""
 
