@@ -20,7 +20,8 @@ from worker.kube.kinds import head
 
 COMMAND = ("sh", "stamp.sh")
 SOMEBODY = "elsewhere.org"
-SPREAD = "topologySpreadConstraints"
+A_NAME = "the-run"
+"""Stands for the name of each."""
 Submit = Callable[[int, float], list[str]]
 """So many at once that last so many seconds; the names of those batch Jobs whose pod is the run."""
 
@@ -89,17 +90,14 @@ def by_kubectl(city: City, shape: Shape, prefix: str, make: Make) -> Submit:
 def copy_claims(city: City, shape: Shape) -> None:
     """The folders of our workspace, for the pods of the other lane."""
     api, place = city.server.api, names.namespace_of(shape.tenancy.workspace)
-    for claim in api.list_all(
-        "PersistentVolumeClaim", namespace=names.namespace_of(city.workspaces[0].id)
-    ).things:
+    ours = names.namespace_of(city.workspaces[0].id)
+    for claim in api.list_all("PersistentVolumeClaim", namespace=ours).things:
         name, volume = claim["metadata"]["name"], api.get("PersistentVolume", claim["spec"]["volumeName"])
         assert volume is not None
-        theirs = {"claimRef": {"namespace": place, "name": name}}
-        api.create(head("PersistentVolume", f"same-{name}") | {"spec": volume["spec"] | theirs})
-        api.create(
-            head("PersistentVolumeClaim", name, place)
-            | {"spec": claim["spec"] | {"volumeName": f"same-{name}"}}
-        )
+        for_them = volume["spec"] | {"claimRef": {"namespace": place, "name": name}}
+        by_them = claim["spec"] | {"volumeName": f"same-{name}"}
+        api.create(head("PersistentVolume", f"same-{name}") | {"spec": for_them})
+        api.create(head("PersistentVolumeClaim", name, place) | {"spec": by_them})
 
 
 class Spelt(yaml.SafeDumper):
@@ -121,26 +119,37 @@ def begin(shape: Shape, name: str) -> Thing:
 
 
 def same_as(made: Thing, shape: Shape) -> Make:
-    """The pods of a run of ours, as somebody else's: so large, and on nodes that Kubernetes chooses."""
+    """A run of ours as somebody else's: pods as large, on nodes that Kubernetes chooses, and gone once it has ended."""
+    spec = json.loads(json.dumps(made["spec"]))
+    (spec.get("runPolicy") or spec).pop("suspend")
+    spec.pop("selector", None)
+    spec |= {"ttlSecondsAfterFinished": 0} if shape.kind == "Job" else {}
+    for template in templates_of(spec):
+        about, pod = template["metadata"], template["spec"]
+        for part in ("labels", "annotations"):
+            about[part] = ours_renamed(about.get(part) or {})
+        pod.pop("affinity")
+        for constraint in pod.get("topologySpreadConstraints") or ():
+            wanted = constraint["labelSelector"]["matchLabels"]
+            wanted |= ours_renamed(wanted)
+    text = json.dumps(spec).replace(names.OURS, SOMEBODY)
 
     def make(name: str, seconds: float) -> Thing:
-        spec = json.loads(json.dumps(made["spec"]))
-        (spec.get("runPolicy") or spec).pop("suspend", None)
-        spec.pop("selector", None)
-        roles = spec.get("mpiReplicaSpecs") or {"Launcher": spec}
-        for template in (role["template"] for role in roles.values()):
-            for part in ("labels", "annotations"):
-                told = template["metadata"].get(part) or {}
-                template["metadata"][part] = {key: name for key in told if key.startswith(names.OURS)}
-            template["spec"].pop("affinity")
-        told = roles["Launcher"]["template"]["metadata"]["annotations"]
-        told["simulated/seconds"] = f"{seconds}s"
-        for constraint in roles.get("Worker", roles["Launcher"])["template"]["spec"].get(SPREAD) or ():
-            labels = constraint["labelSelector"]["matchLabels"]
-            labels |= {key: name for key in labels if key.startswith(names.OURS)}
-        return json.loads(json.dumps(begin(shape, name) | {"spec": spec}).replace(names.OURS, SOMEBODY))
+        its = json.loads(text.replace(A_NAME, name))
+        templates_of(its)[0]["metadata"]["annotations"]["simulated/seconds"] = f"{seconds}s"
+        return begin(shape, name) | {"spec": its}
 
     return make
+
+
+def templates_of(spec: Thing) -> list[Thing]:
+    """That of the pod which is the run first."""
+    roles = spec.get("mpiReplicaSpecs") or {"Launcher": spec}
+    return [roles[role]["template"] for role in sorted(roles)]
+
+
+def ours_renamed(labels: Thing) -> Thing:
+    return {key: A_NAME for key in labels if key.startswith(names.OURS)}
 
 
 def plain_job(units: int, seconds: float) -> Thing:

@@ -1,12 +1,15 @@
 """What we cost: submit -> running and starts/s through us, and by kubectl alone with the same Kueue, in turn.
 
+kubectl makes a run that is as bare as it can be, and one with the pods of ours: what our services cost is the distance
+to the latter, what a training's pods cost that between both.
+
 python -m tests.bench.kube_overhead [--shape job|gang] [--turns 5] [--singles 5] [--burst 60]
 
-A job is a Job of one unit; a gang is an MPIJob over two nodes, and runs when its launcher does. Both lanes have a queue
-of their own made of the same objects, and the same simulated nodes. A turn of a lane is some runs one after another,
-then many at once, of which none ends before all have begun: what an end costs is another question, and the simulation
-has to play ours. Measured from before the request, or before kubectl is called, until the pod runs as the API server
-tells a watch.
+A job is a Job of one unit; a gang is an MPIJob over two nodes, and runs when its launcher does. Ours and kubectl's
+lanes have a queue of their own made of the same objects, and the same simulated nodes. A turn of a lane is some runs
+one after another, then many at once, of which none ends before all have begun: what an end costs is another question,
+and the simulation has to play ours. Measured from before the request, or before kubectl is called, until the pod runs
+as the API server tells a watch.
 """
 
 import argparse
