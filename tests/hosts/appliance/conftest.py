@@ -54,6 +54,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
     return ByHost(config, log)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whoever shares the host has it in their order, not in that of the alphabet."""
+    order = {stem: number for number, stem in enumerate(SHARED_BY)}
+    items.sort(key=lambda item: order.get(item.path.stem, 0))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if COSTS.exists():
         terminalreporter.write(COSTS.read_text())

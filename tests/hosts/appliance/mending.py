@@ -64,6 +64,8 @@ class Break:
     """Also where the long cases are left out, which all are clicked."""
     hides_the_site: bool = False
     """Whether no page comes any more."""
+    shows: str = "true"
+    """What has to hold on the host before somebody can see what gentler ways leave of it."""
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
+from cluster.domain.nodes import SILENT_AFTER
 from tests.browser.repair_pages import pages_of_repairs
 from tests.hosts.appliance import stand_in_gpu
-from tests.hosts.appliance.mending import EXPIRE, Break, Mender, make_token, write_down
+from tests.hosts.appliance.mending import EXPIRE, Break, Mender, ask_rows, make_token, write_down
 from tests.hosts.appliance.one_host import network as network
 from tests.hosts.appliance.playing import Played
 from tests.hosts.appliance.testbed import Host
@@ -28,6 +29,11 @@ print(door.recv(65536).decode())"""
 KEEP_FROM_STARTING = """folder=/run/systemd/system/groundcrew-agent.service.d; mkdir -p $folder
 printf '[Service]\\nExecStartPre=/bin/false\\n' > $folder/broken.conf
 systemctl daemon-reload; systemctl stop groundcrew-agent"""
+
+AGE = f"{SILENT_AFTER.total_seconds():.0f} seconds"
+IS_SILENT = (
+    ask_rows(f"select count(*) from nodes where heartbeat_at > now() - interval '{AGE}'") + " | grep -x 0"
+)
 
 BREAKS = [
     Break(
@@ -72,6 +78,7 @@ BREAKS = [
         "containerd disabled, the agent hangs",
         "systemctl disable --now containerd; systemctl kill --kill-whom=main --signal=STOP groundcrew-agent",
         is_long=True,
+        shows=IS_SILENT,
     ),
     Break(
         "reboot-node",
@@ -144,6 +151,7 @@ def try_gentler_ways(mender: Mender, broken: Break) -> Break:
     gentler = [] if broken.hides_the_site else mender.call("GET", f"repairs/{broken.repair}")["gentler"]
     for name in gentler:
         mender.mend(replace(broken, repair=name, typed=False))
+    mender.host.wait_until(broken.shows)
     return replace(broken, command="true") if gentler else broken
 
 
