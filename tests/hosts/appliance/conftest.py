@@ -10,7 +10,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.hosts.appliance.host_image import ensure_image
-from tests.hosts.appliance.one_host import SHARED_BY
+from tests.hosts.appliance.one_host import SHARED_BY, network_of
 from tests.hosts.appliance.one_host import own_host as own_host
 from tests.hosts.appliance.one_host import self_installed as self_installed
 from tests.hosts.appliance.onlooker import browser as browser
@@ -98,9 +98,11 @@ def bed(image: str, request: pytest.FixtureRequest) -> Iterator[Testbed]:
 
 
 @pytest.fixture(scope="module")
-def network(bed: Testbed) -> str:
+def network(request: pytest.FixtureRequest) -> str:
     """That of the hosts which the browser looks at."""
-    return bed.network
+    if request.path.stem in SHARED_BY:
+        return network_of(request.getfixturevalue("own_host"))
+    return str(request.getfixturevalue("bed").network)
 
 
 @pytest.fixture(scope="module")

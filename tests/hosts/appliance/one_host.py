@@ -54,8 +54,6 @@ def self_installed(own_host: Host, ansible_programs: Path) -> Played:
     return play_there(own_host, ansible_programs, "site.yml").must_succeed()
 
 
-@pytest.fixture(scope="module")
-def network(own_host: Host) -> str:
-    """For modules that share the host and look at it."""
+def network_of(host: Host) -> str:
     names = "{{range $name, $_ := .NetworkSettings.Networks}}{{$name}}{{end}}"
-    return docker("inspect", "-f", names, own_host.name).stdout.strip()
+    return docker("inspect", "-f", names, host.name).stdout.strip()

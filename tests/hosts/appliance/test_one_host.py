@@ -8,7 +8,6 @@ from playwright.sync_api import Browser, expect
 
 from tests.hosts.appliance.conftest import UNITS_OF_THE_MASTER
 from tests.hosts.appliance.entering import enter
-from tests.hosts.appliance.one_host import network as network
 from tests.hosts.appliance.playing import Played, note, play_there
 from tests.hosts.appliance.testbed import Host
 

@@ -16,7 +16,6 @@ from cluster.domain.nodes import SILENT_AFTER
 from tests.browser.repair_pages import pages_of_repairs
 from tests.hosts.appliance import stand_in_gpu
 from tests.hosts.appliance.mending import EXPIRE, Break, Mender, ask_rows, make_token, write_down
-from tests.hosts.appliance.one_host import network as network
 from tests.hosts.appliance.playing import Played
 from tests.hosts.appliance.testbed import Host
 

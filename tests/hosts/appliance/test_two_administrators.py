@@ -9,7 +9,6 @@ from playwright.sync_api import Browser, expect
 from tests.browser.journey import PASSWORD
 from tests.browser.repair_pages import RUN, RepairPages, pages_of_repairs
 from tests.hosts.appliance.mending import SHOWN_WITHIN, UNDER_WAY, Mender, ask_rows, in_python, query
-from tests.hosts.appliance.one_host import network as network
 from tests.hosts.appliance.test_repairs import host as host
 from tests.hosts.appliance.test_repairs import mender as mender
 
