@@ -169,14 +169,14 @@ def api_server(folder: Path, *more: str) -> Iterator[ApiServer]:
 
 @contextmanager
 def mpi_operator(server: ApiServer) -> Iterator[None]:
-    """Upstream's own, which makes pods of MPIJobs, with as much as on an installed cluster."""
+    """Upstream's own, which makes pods of MPIJobs, as quick as on an installed cluster."""
     file, port = server.kubeconfig(ADMINISTRATOR), free_port()
     switches = (
         f"--kubeConfig={file}",
         f"--monitoring-port={port}",
         "--lock-namespace=default",
         "--alsologtostderr",
-        *requests_of("kubernetes_addons", "kubernetes_addons_mpi_rates"),
+        *rates_of("kubernetes_addons", "kubernetes_addons_mpi_rates"),
     )
     with running(server.programs["mpi-operator"], server.folder, *switches):
         yield
@@ -211,12 +211,12 @@ def switches_of_controllers(server: ApiServer) -> tuple[str, ...]:
     return (
         *(f"--kubeconfig={server.kubeconfig(ADMINISTRATOR)}", f"--controllers={CONTROLLERS}"),
         *("--leader-elect=false", "--secure-port=0"),
-        *requests_of("kubernetes", "kubernetes_controller_requests"),
+        *rates_of("kubernetes", "kubernetes_controller_requests"),
     )
 
 
-def requests_of(role: str, name: str) -> list[str]:
-    """As many as the role lets a program ask."""
+def rates_of(role: str, name: str) -> list[str]:
+    """Switches for as much as the role lets a program do per second."""
     return [f"--{switch}={number}" for switch, number in value_of(role, name).items()]
 
 

@@ -32,6 +32,12 @@ FOR_JOBS = 0.9
 """Of a node's memory; the rest is for its services."""
 
 
+class Ids(TypedDict, total=False):
+    uid: int
+    gid: int
+    services: tuple[int, int] | None
+
+
 class Share(TypedDict, total=False):
     cpus: float
     memory_bytes: int
@@ -52,7 +58,7 @@ def read_start_plan(
     resume: Resume | None = None,
     loaded: Loaded | None = None,
 ) -> StartPlan:
-    """Changes nothing. As root a job runs as its user's own number, else as ourselves.
+    """Changes nothing.
 
     `resume` is shown to the program where it lies: the new attempt runs as the same user. `loaded` is what `load` gave
     for several that begin together.
@@ -91,9 +97,7 @@ def read_start_plan(
         environment=variables,
         ranks=plan.ranks,
         code=view.show(code, "code") if code else None,
-        uid=settings.uid_base + job.user_id if WE_ARE_ROOT else None,
-        gid=settings.gid_base + job.workspace_id if WE_ARE_ROOT else None,
-        services=storage.service_ids(settings) if WE_ARE_ROOT else None,
+        **ids_of(settings, job),
         time_limit_seconds=job.time_limit_seconds,
         nodes=nodes_of(attempt),
         units_by_node=by_node,
@@ -107,6 +111,17 @@ def read_start_plan(
         grace_seconds=job.grace_seconds,
         units=job.units,
     )
+
+
+def ids_of(settings: Settings, job: Job) -> Ids:
+    """As root a job runs as its user's own number, else as ourselves."""
+    if not WE_ARE_ROOT:
+        return {}
+    return {
+        "uid": settings.uid_base + job.user_id,
+        "gid": settings.gid_base + job.workspace_id,
+        "services": storage.service_ids(settings),
+    }
 
 
 def image_of(cluster: Cluster, kind: UnitKind) -> str | None:

@@ -12,7 +12,7 @@ from worker.kube import names
 from worker.kube.api import Thing
 from worker.kube.kinds import head
 from worker.kube.shapes.objects import shim_command
-from worker.kube.shapes.run import Gang, Member, Part, Run, Shown
+from worker.kube.shapes.run import Gang, Member, Run, RuntimeFolder, Shown
 
 FOLDER_INSIDE = Path("/groundcrew/attempt")
 
@@ -21,8 +21,8 @@ FOLDER_INSIDE = Path("/groundcrew/attempt")
 class Runtime:
     """What runs inside, as ConfigMaps: no node has to have it, and nobody in a pod can change it.
 
-    One per folder, for a ConfigMap has none. Files that are put into folders by each pod's own list would stand some
-    ten times in what Kubernetes keeps of a gang, which costs its API server more than all else of it.
+    One per folder, for a ConfigMap has none. A list in each pod of which file lies where would stand some ten times in
+    what Kubernetes keeps of a gang.
     """
 
     folder: Path
@@ -34,16 +34,16 @@ class Runtime:
         return {file.relative_to(self.folder): file.read_text() for file in found}
 
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
+    def folders(self) -> tuple[RuntimeFolder, ...]:
         """The topmost folder first."""
         content = "\0".join(f"{path}\0{text}" for path, text in self.files.items())
         digest = hashlib.sha256(content.encode()).hexdigest()[:12]
-        return tuple(Part(folder, digest) for folder in sorted({path.parent for path in self.files}))
+        return tuple(RuntimeFolder(path, digest) for path in sorted({path.parent for path in self.files}))
 
     def as_objects(self, namespace: str) -> Iterator[Thing]:
-        for part in self.parts:
-            data = {path.name: text for path, text in self.files.items() if path.parent == part.folder}
-            yield head("ConfigMap", part.config, namespace, {names.PART: names.RUN}) | {
+        for folder in self.folders:
+            data = {path.name: text for path, text in self.files.items() if path.parent == folder.path}
+            yield head("ConfigMap", folder.config_map, namespace, {names.PART: names.RUN}) | {
                 "data": data,
                 "immutable": True,
             }
@@ -88,7 +88,7 @@ def run_of(plan: StartPlan, installation: str, storage: Path, exported: str, run
         grace=min(plan.grace_seconds, 60),
         storage=storage,
         exported=exported,
-        runtime=runtime.parts,
+        runtime=runtime.folders,
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from worker.executors.contract import Mount, StartPlan
 from worker.executors.kubernetes_run import shown_of
 from worker.kube.shapes.objects import objects_of, shim_command
-from worker.kube.shapes.run import Gang, Member, Part, Run
+from worker.kube.shapes.run import Gang, Member, Run, RuntimeFolder
 from worker.kube.shapes.volumes import volumes_of
 
 RECORDED = Path(__file__).parents[2] / "data" / "kubernetes" / "runs"
@@ -43,7 +43,7 @@ RUN = Run(
     cpus=4.0,
     memory=32 * 1024**3,
     storage=STORAGE,
-    runtime=(Part(Path(), "0123456789ab"), Part(Path("groundcrew_models"), "0123456789ab")),
+    runtime=tuple(RuntimeFolder(Path(each), "0123456789ab") for each in (".", "groundcrew_models")),
 )
 TWO = (Member("gpu01", 2), Member("gpu02", 2))
 RUNS = {

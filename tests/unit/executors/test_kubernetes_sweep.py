@@ -15,7 +15,7 @@ from worker.kube import names
 from worker.kube.api import Listed, NameTaken, Thing
 from worker.kube.kinds import head
 from worker.kube.shapes.objects import objects_of
-from worker.kube.shapes.run import Part
+from worker.kube.shapes.run import RuntimeFolder
 from worker.kube.sight import Found
 
 SPACE = "gc-workspace-3"
@@ -92,7 +92,7 @@ def test_what_nobody_asked_for_since_a_day_goes_with_its_volume(cluster: Cluster
 def test_what_a_run_names_or_has_asked_for_stays(cluster: Cluster, tmp_path: Path) -> None:
     at = [0.0]
     sweep = sweep_of(cluster, tmp_path, at)
-    run = replace(RUN, runtime=(Part(Path(), "former"),))
+    run = replace(RUN, runtime=(RuntimeFolder(Path(), "former"),))
     owner = objects_of(run)[-1]
     found = Found(1042, 2, 3, owner=owner)
     claims = [

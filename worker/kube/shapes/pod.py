@@ -151,14 +151,14 @@ def memory(run: Run, units: int) -> Thing:
 
 def runtime(run: Run) -> list[Thing]:
     return [
-        {"name": part.volume, "configMap": {"name": part.config, "defaultMode": 0o444}}
-        for part in run.runtime
+        {"name": each.volume, "configMap": {"name": each.config_map, "defaultMode": 0o444}}
+        for each in run.runtime
     ]
 
 
 def runtime_mounts(run: Run) -> list[Thing]:
     """A folder in a folder: the kubelet makes the place for it."""
     return [
-        {"name": part.volume, "mountPath": str(PurePosixPath(RUNTIME_INSIDE, part.folder)), "readOnly": True}
-        for part in run.runtime
+        {"name": each.volume, "mountPath": str(PurePosixPath(RUNTIME_INSIDE, each.path)), "readOnly": True}
+        for each in run.runtime
     ]

@@ -39,10 +39,10 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Part:
+class RuntimeFolder:
     """A folder of what runs inside, and the volume and the ConfigMap that it is in."""
 
-    folder: Path
+    path: Path
     """Beneath the topmost, which is `.`."""
     digest: str
     """Of all of them: what was changed has another name."""
@@ -50,10 +50,10 @@ class Part:
     @property
     def volume(self) -> str:
         """Names have no underscores in Kubernetes."""
-        return "-".join(["runtime", *(each.replace("_", "-") for each in self.folder.parts)])
+        return "-".join(["runtime", *(each.replace("_", "-") for each in self.path.parts)])
 
     @property
-    def config(self) -> str:
+    def config_map(self) -> str:
         return f"gc-{self.volume}-{self.digest}"
 
 
@@ -85,7 +85,7 @@ class Run:
     """The root of the shared storage, at this place on every node."""
     exported: str = ""
     """`server:/folder` where the nodes mount it by NFS when a pod needs it; empty: it is there already."""
-    runtime: tuple[Part, ...] = ()
+    runtime: tuple[RuntimeFolder, ...] = ()
     """What runs inside."""
     port: int = notebooks.PORT
     """Of a notebook."""
