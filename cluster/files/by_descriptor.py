@@ -22,6 +22,8 @@ DEEPEST = 64
 """Folders within folders that are held open at once; nothing of ours is as deep."""
 MOST_ENTRIES = 1000000
 """In one tree that is copied or given away."""
+MOST_LINKS = 40
+"""On the way to one path, as for the kernel itself."""
 MOST_PASSES = 20000
 """Over one tree that is removed: each pass takes 64 levels of it away."""
 PIECE = 1024 * 1024
@@ -109,13 +111,15 @@ def ensure_folder(parent: int, name: str, mode: int, owner: Owner = (-1, -1)) ->
 def settle(descriptor: int, mode: int, owner: Owner = (-1, -1)) -> None:
     """Gives what is open this owner and mode; what is right already is left alone.
 
-    The owner first: who is no longer the owner cannot change the mode again.
+    The owner first: who is no longer the owner cannot change the mode again. Without root a folder keeps the bit by which
+    it hands its group on, which its owner may not be allowed to set again.
     """
     status = os.fstat(descriptor)
     user, group = owner
     if (user not in (-1, status.st_uid)) or (group not in (-1, status.st_gid)):
         os.fchown(descriptor, user, group)
-    if stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:
+    compared = 0o7777 if os.geteuid() == 0 else 0o777
+    if (os.fstat(descriptor).st_mode ^ mode) & compared:
         os.fchmod(descriptor, mode)
 
 
@@ -310,8 +314,8 @@ class _Gift:
 def remove_tree(parent: int, name: str) -> bool:
     """Whatever has this name, with everything in it; False where there is nothing.
 
-    It may be of any depth, and others may write in it meanwhile: as root each folder becomes ours before it is emptied, so
-    that nobody adds to it. Another file system that is mounted in it is left alone. Raises OSError.
+    It may be of any depth, and others may write in it meanwhile: as root each folder becomes ours before it is emptied,
+    so that nobody adds to it. Another file system that is mounted in it is left alone. Raises OSError.
     """
     try:
         top = open_to_empty(parent, name)
@@ -418,16 +422,25 @@ def find_changeable(path: Union[str, "os.PathLike[str]"]) -> Optional[str]:
 
     Where folders are missing, those above count. In a folder with the sticky bit nobody replaces what is not theirs.
     """
-    current = ""
-    parts: List[str] = [part for part in os.path.realpath(os.fspath(path)).split("/") if part]
-    for part in ["", *parts]:
-        current = "%s/%s" % (current.rstrip("/"), part)
+    current = "/"
+    parts: List[str] = ["", *os.fspath(path).split("/")]
+    links = 0
+    while parts:
+        part = parts.pop(0)
+        current = os.path.normpath(os.path.join(current, part))
         try:
             status = os.stat(current, follow_symlinks=False)
         except FileNotFoundError:
             return None
         if status.st_uid not in (0, os.geteuid()):
             return current
-        if status.st_mode & WRITABLE_BY_OTHERS and not status.st_mode & stat.S_ISVTX:
+        if stat.S_ISLNK(status.st_mode):
+            links += 1
+            if links > MOST_LINKS:
+                return current
+            target = os.readlink(current)
+            current = "/" if target.startswith("/") else os.path.dirname(current)
+            parts = [*target.split("/"), *parts]
+        elif status.st_mode & WRITABLE_BY_OTHERS and not status.st_mode & stat.S_ISVTX:
             return current
     return None

@@ -258,13 +258,20 @@ def test_a_folder_that_becomes_a_link_is_never_emptied_through_it(
 
 
 @only_root
-@pytest.mark.parametrize("what", ["owner", "writable", "sticky"])
+@pytest.mark.parametrize("what", ["owner", "writable", "sticky", "link"])
 def test_a_path_is_roots_own_down_to_its_last_part(tmp_path: Path, what: str) -> None:
     path = tmp_path / "cache" / "images"
     path.mkdir(parents=True)
     assert by_descriptor.find_changeable(path / "not there yet") is None
     if what == "owner":
         os.chown(path.parent, STRANGER, 0)
+    elif what == "link":
+        (tmp_path / "theirs").mkdir()
+        os.chown(tmp_path / "theirs", STRANGER, 0)
+        path.rmdir()
+        path.symlink_to("../theirs")
+        assert by_descriptor.find_changeable(path / "more") == str(tmp_path / "theirs")
+        return
     else:
         path.parent.chmod(0o777 if what == "writable" else 0o1777)
     assert by_descriptor.find_changeable(path) == (None if what == "sticky" else str(path.parent))
