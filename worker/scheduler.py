@@ -283,7 +283,7 @@ def is_dead_process(holder: str) -> bool:
 def run(settings: Settings) -> None:
     """Until SIGTERM; runs go on without it."""
     cluster = open_cluster(settings)
-    runtime = install_runtime(settings.runtime_dir)
+    runtime = install_runtime(settings.runtime_dir, settings.job_ids)
     executor = open_executor(cluster, runtime, open_launcher(settings))
     bell = RedisBell(connect(settings.redis_url))
     ears = Ears(connect(settings.redis_url), TOPICS, bell.origin)

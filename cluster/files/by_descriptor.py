@@ -111,8 +111,8 @@ def ensure_folder(parent: int, name: str, mode: int, owner: Owner = (-1, -1)) ->
 def settle(descriptor: int, mode: int, owner: Owner = (-1, -1)) -> None:
     """Gives what is open this owner and mode; what is right already is left alone.
 
-    The owner first: who is no longer the owner cannot change the mode again. Without root a folder keeps the bit by which
-    it hands its group on, which its owner may not be allowed to set again.
+    The owner first: who is no longer the owner cannot change the mode again. Without root a folder keeps the bit by
+    which it hands its group on, which its owner may not be allowed to set again.
     """
     status = os.fstat(descriptor)
     user, group = owner
