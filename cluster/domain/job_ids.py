@@ -30,17 +30,17 @@ class JobIds:
 
     def check_uid(self, uid: int) -> int:
         """Raises Refused for root, for a service, and for whoever else is not one of our users."""
-        return check("user", uid, self.uid_base)
+        return check("user", "job.user_number_outside", uid, self.uid_base)
 
     def check_gid(self, gid: int) -> int:
         """Raises Refused."""
-        return check("workspace", gid, self.gid_base)
+        return check("workspace", "job.workspace_number_outside", gid, self.gid_base)
 
 
-def check(field: str, number: int, base: int) -> int:
+def check(field: str, code: str, number: int, base: int) -> int:
     first, last = max(base, LEAST_BASE), min(base, LARGEST_BASE) + LARGEST_ROW_ID
     if not first <= number <= last:
-        raise Refused(field, f"job.{field}_number_outside", number=number, first=first, last=last)
+        raise Refused(field, code, number=number, first=first, last=last)
     return number
 
 

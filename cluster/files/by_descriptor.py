@@ -79,12 +79,12 @@ def folder(root: Union[str, "os.PathLike[str]"], *names: str) -> Iterator[int]:
 
 def make_folder(parent: int, name: str, mode: int = 0o700) -> int:
     """Raises FileExistsError: what somebody else has made before is never taken for ours."""
-    os.mkdir(check_name(name), 0o700, dir_fd=parent)
+    os.mkdir(check_name(name), mode & 0o777, dir_fd=parent)
     made = open_folder(name, parent)
     try:
         if os.fstat(made).st_uid != os.geteuid():
             raise not_ours(name, "somebody else's folder stands where ours was made")
-        os.fchmod(made, mode)
+        settle(made, mode)
     except OSError:
         os.close(made)
         raise
@@ -97,7 +97,7 @@ def ensure_folder(parent: int, name: str, mode: int, owner: Owner = (-1, -1)) ->
         opened = open_folder(name, parent)
     except FileNotFoundError:
         try:
-            opened = make_folder(parent, name)
+            opened = make_folder(parent, name, mode)
         except FileExistsError:
             opened = open_folder(name, parent)  # Another of our threads or processes was faster.
     try:
@@ -159,7 +159,7 @@ def read_all(descriptor: int, most: int) -> bytes:
 
 
 def write_file(parent: int, name: str, content: bytes, mode: int = 0o600, owner: Owner = (-1, -1)) -> None:
-    """Whole or not at all; what has the name is replaced and never written through."""
+    """Whole or not at all; what has the name is replaced and never written through. Not synced."""
     check_name(name)
     unfinished = ".%s.%s.new" % (name, os.urandom(8).hex())
     descriptor = os.open(unfinished, NEW_FILE, 0o600, dir_fd=parent)
@@ -173,6 +173,16 @@ def write_file(parent: int, name: str, content: bytes, mode: int = 0o600, owner:
     except OSError:
         remove_name(parent, unfinished)
         raise
+
+
+def write_synced(parent: int, name: str, content: bytes) -> None:
+    """A new file whose content outlives a power cut. Raises FileExistsError."""
+    descriptor = os.open(check_name(name), NEW_FILE, 0o600, dir_fd=parent)
+    try:
+        write_all(descriptor, content)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def write_all(descriptor: int, content: bytes) -> None:
@@ -194,12 +204,26 @@ def move(source: int, name: str, target: int, new_name: str) -> None:
     os.rename(check_name(name), check_name(new_name), src_dir_fd=source, dst_dir_fd=target)
 
 
+def list_names(descriptor: int) -> List[str]:
+    """What is in an open folder."""
+    return os.listdir(descriptor)
+
+
 def kind_of(parent: int, name: str) -> int:
     """stat.S_IFDIR, stat.S_IFREG …, of the thing itself where it is a link; 0 where there is none."""
     try:
         return stat.S_IFMT(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode)
     except FileNotFoundError:
         return 0
+
+
+def size_of(parent: int, name: str) -> int:
+    """Bytes of a regular file; -1 where there is none."""
+    try:
+        status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return -1
+    return status.st_size if stat.S_ISREG(status.st_mode) else -1
 
 
 def copy_tree(source: int, target: int, owner: Owner = (-1, -1)) -> int:

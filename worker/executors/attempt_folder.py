@@ -1,7 +1,7 @@
 """The folders of an attempt, all of them ours but `out`: made and opened by descriptors from `jobs` down.
 
-Where services are not root they pass through, as the job does, and read `control` by its group; otherwise only the job's group
-passes.
+Where services are not root they pass through, as the job does, and read `control` by its group; else only the job's
+group passes.
 """
 
 import json
