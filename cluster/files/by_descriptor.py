@@ -267,16 +267,49 @@ class _Copy:
         except NotOurs:
             return  # It has become a link meanwhile, or has another name elsewhere.
         try:
-            writer = os.open(name, NEW_FILE, 0o600, dir_fd=target)
-            try:
-                for piece in iter(lambda: os.read(reader, PIECE), b""):
-                    write_all(writer, piece)
-                is_program = os.fstat(reader).st_mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
-                settle(writer, 0o700 if is_program else 0o600, self.owner)
-            finally:
-                os.close(writer)
+            is_program = os.fstat(reader).st_mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+            copy_content(reader, name, target, 0o700 if is_program else 0o600, self.owner)
         finally:
             os.close(reader)
+
+
+def take_file(source: int, name: str, target: int, mode: int) -> bool:
+    """A regular file into another folder: a second name for what is ours and stays so, else a copy of its content.
+
+    False where it is a link, has names elsewhere and is not ours, or belongs to another than its folder does.
+    """
+    try:
+        reader = os.open(check_name(name), os.O_RDONLY | FILE, dir_fd=source)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):
+            return False
+        raise
+    try:
+        status = os.fstat(reader)
+        owner = status.st_uid
+        is_alone = status.st_nlink == 1 or owner == os.geteuid()
+        if not (stat.S_ISREG(status.st_mode) and is_alone and owner == os.fstat(source).st_uid):
+            return False
+        if owner == os.geteuid():
+            try:
+                os.link(name, name, src_dir_fd=source, dst_dir_fd=target, follow_symlinks=False)
+                return True
+            except OSError:
+                pass  # They are on two file systems.
+        copy_content(reader, name, target, mode)
+        return True
+    finally:
+        os.close(reader)
+
+
+def copy_content(reader: int, name: str, target: int, mode: int, owner: Owner = (-1, -1)) -> None:
+    writer = os.open(check_name(name), NEW_FILE, 0o600, dir_fd=target)
+    try:
+        for piece in iter(lambda: os.read(reader, PIECE), b""):
+            write_all(writer, piece)
+        settle(writer, mode, owner)
+    finally:
+        os.close(writer)
 
 
 def check_size(name: str, depth: int, entries: int) -> None:

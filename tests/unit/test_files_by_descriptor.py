@@ -141,6 +141,35 @@ def test_a_copy_has_folders_and_plain_files_alone(parent: int, tmp_path: Path, e
     assert stat.S_IMODE((copy / "train.py").stat().st_mode) == 0o600
 
 
+@only_root
+@pytest.mark.parametrize("kind", ["ours", "theirs", "link", "second name", "of root", "pipe", "nothing"])
+def test_a_file_is_taken_from_a_folder_of_others_by_its_content_alone(
+    parent: int, tmp_path: Path, elsewhere: Path, kind: str
+) -> None:
+    source = tmp_path / "wheels"
+    source.mkdir()
+    wheel = source / "a.whl"
+    if kind == "link":
+        wheel.symlink_to(elsewhere / "file")
+    elif kind == "second name":
+        wheel.hardlink_to(elsewhere / "file")
+        os.chown(wheel, STRANGER, 0)
+    elif kind == "pipe":
+        os.mkfifo(wheel)
+    elif kind != "nothing":
+        wheel.write_text("a wheel")
+    if kind != "ours":
+        os.chown(source, STRANGER, 0)
+    if kind == "theirs":
+        os.chown(wheel, STRANGER, 0)
+    with by_descriptor.folder(source) as reading:
+        is_taken = by_descriptor.take_file(reading, "a.whl", parent, 0o644)
+    taken = tmp_path / "here" / "a.whl"
+    assert is_taken is taken.exists() is (kind in ("ours", "theirs"))
+    if kind == "theirs":
+        assert (taken.stat().st_uid, taken.stat().st_nlink, taken.read_text()) == (0, 1, "a wheel")
+
+
 @pytest.mark.parametrize("act", ["copy", "give"])
 def test_a_tree_that_never_ends_is_refused(
     parent: int, tmp_path: Path, act: str, monkeypatch: pytest.MonkeyPatch

@@ -7,9 +7,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from cluster.domain.images import Part
+from cluster.files.beneath import read_small
 from worker.environments.wheels import write_whole
 
 MANIFEST = "groundcrew.json"
+LARGEST = 4 * 1024**2
+"""Bytes. On servers the cache belongs to a service, and root reads this."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ def write_manifest(environment: Path, manifest: Manifest) -> None:
 def read_manifest(environment: Path) -> Manifest | None:
     """None where the environment is not there, not finished, or not readable."""
     try:
-        read = json.loads((environment / MANIFEST).read_text())
+        read = json.loads(read_small(environment, MANIFEST, limit=LARGEST) or b"")
         contents = tuple(Part(**part) for part in read["contents"])
         return Manifest(read["digest"], read["variables"], contents)
     except (OSError, ValueError, KeyError, TypeError):

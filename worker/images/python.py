@@ -2,11 +2,13 @@
 
 import os
 import shutil
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from cluster.files import by_descriptor
 from worker.environments.commands import PATH, Commands
 from worker.environments.description import Description
 from worker.environments.install import compilers, open_to_all
@@ -61,10 +63,27 @@ def ensure_wheels(house: Wheelhouse, known: Path, commands: Commands, progress: 
         return
     files = house.wheels.partial / "files"
     files.mkdir(parents=True, exist_ok=True)
-    for wheel in known.glob("wheels-*/*"):
-        if wheel.suffix in (".whl", ".gz") and not wheel.with_name(f"{wheel.name}.sha256").exists():
-            take(wheel, files / wheel.name)
+    if known.is_dir():
+        take_known(known, files)
     download(house.description, house.wheels, PYTHON, commands, progress)
+
+
+def take_known(known: Path, files: Path) -> None:
+    """On servers that cache is a service's: its links lead nowhere, and its files are copied, so that ours are ours."""
+    with by_descriptor.folder(known) as cache, by_descriptor.folder(files) as target:
+        for name in by_descriptor.list_names(cache):
+            if name.startswith("wheels-") and by_descriptor.kind_of(cache, name) == stat.S_IFDIR:
+                with by_descriptor.folder(known, name) as wheels:
+                    take_wheels(wheels, target)
+
+
+def take_wheels(source: int, target: int) -> None:
+    """Those that were fetched: what was compiled there has its sum beside it, and is known by nobody else's."""
+    names = set(by_descriptor.list_names(source))
+    there = set(by_descriptor.list_names(target))
+    for name in sorted(names - there):
+        if name.endswith((".whl", ".gz")) and f"{name}.sha256" not in names:
+            by_descriptor.take_file(source, name, target, 0o644)
 
 
 def take(wheel: Path, place: Path) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.domain.images import Image
+from cluster.files import by_descriptor
+from worker.environments.errors import BuildFailed
 from worker.environments.machine import PYTHON, read_machine
 from worker.environments.steps import Report
 from worker.images.build import build
@@ -54,9 +56,15 @@ def read_site(settings: Path = SETTINGS) -> Site:
 
 
 def ensure_archives(site: Site, report: Report) -> bool:
-    """Built where they are missing; whether any was. Raises BuildFailed."""
+    """Built where they are missing; whether any was. Raises BuildFailed.
+
+    Root builds here what nodes run: nobody else may have a hand in the folders.
+    """
     if site.bundle is not None:
         return False
+    for place in (site.cache, site.log):
+        if changeable := by_descriptor.find_changeable(place):
+            raise BuildFailed("environment.place_of_another", path=changeable, log="")
     missing = [name for name in site.variants if find_archive(site, name) is None]
     for name in missing:
         build(read_variant(name), site.cache, report, uv=site.uv, log=site.log, known=site.wheels)

@@ -40,7 +40,7 @@ def reserve(path: str) -> None:
 def write_reserved(reserved: str, path: str, value: Dict[str, Any]) -> None:
     """Fills the reserved file in place, then gives it its name: never half a file, also after a power cut."""
     data = json.dumps(value, sort_keys=True).encode()
-    descriptor = os.open(reserved, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(reserved, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
         write_all(descriptor, data)
         os.ftruncate(descriptor, len(data))
@@ -57,7 +57,10 @@ def write_whole(path: str, value: Dict[str, Any]) -> None:
     Threads of one process may write the same file at once: each has a temporary name of its own.
     """
     temporary = "%s.%d.%s.tmp" % (path, os.getpid(), os.urandom(4).hex())
-    with open(temporary, "w") as file:
+    # The folder may be a stranger's: nothing that stands there is opened.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(temporary, flags, 0o644)
+    with os.fdopen(descriptor, "w") as file:
         json.dump(value, file, sort_keys=True)
     os.rename(temporary, path)
 

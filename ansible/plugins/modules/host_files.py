@@ -79,13 +79,22 @@ def is_as_given(given: Given) -> bool:
     )
 
 
-def hand_over(path: Path | int, given: Given) -> None:
+def hand_over(descriptor: int, given: Given) -> None:
     """Raises LookupError with the name of an owner who is not there."""
     numbers = number_of(given)
     if numbers is None:
         raise LookupError(f"there is no user {given['owner']} or no group {given['group']} on this host")
-    os.chown(path, *numbers)
-    os.chmod(path, int(given["mode"], 8))
+    os.fchown(descriptor, *numbers)
+    os.fchmod(descriptor, int(given["mode"], 8))
+
+
+def hand_over_what_is_there(path: Path, given: Given, flags: int) -> None:
+    """Raises OSError where a link has its place: a service that owns the folder above could have put it there."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | flags)
+    try:
+        hand_over(descriptor, given)
+    finally:
+        os.close(descriptor)
 
 
 def lay_folder(given: Given, is_check: bool) -> bool:
@@ -95,7 +104,7 @@ def lay_folder(given: Given, is_check: bool) -> bool:
         return False
     if not is_check:
         path.mkdir(parents=True, exist_ok=True)
-        hand_over(path, given)
+        hand_over_what_is_there(path, given, os.O_DIRECTORY)
     return True
 
 
@@ -109,7 +118,7 @@ def lay_file(given: Given, is_check: bool) -> tuple[bool, str]:
         return False, ""
     if not is_check:
         if is_file and before == wanted:
-            hand_over(path, given)
+            hand_over_what_is_there(path, given, 0)
         else:
             write_whole(path, wanted, given)
     return True, before.decode(errors="replace")

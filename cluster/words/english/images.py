@@ -7,6 +7,7 @@ SENTENCES = {
     "registry.failed": "The registry {registry} did not do what it was asked for: {line}",
     "registry.no_archive": "There is no archive of the default image {variant} in {path}.",
     "registry.archive_damaged": "The archive {path} of a default image is damaged.",
+    "environment.place_of_another": "Somebody besides root could change {path}: root builds no image below it.",
     "environment.needs_root": "An image's system belongs to root, so that only root can build it.",
 }
 
@@ -14,6 +15,7 @@ HINTS = {
     "registry.failed": "Look at groundcrew-registry.service and nginx on the master, then try again.",
     "registry.no_archive": "Run site.yml again: it builds the image, or say where the bundle is that has it.",
     "registry.archive_damaged": "Delete it and run site.yml again: it is built anew. One of a bundle: copy it there.",
+    "environment.place_of_another": "Run site.yml again: it gives images a place whose whole path is root's.",
     "environment.needs_root": "Build it as root, or take it from a bundle.",
 }
 

@@ -1,6 +1,7 @@
 """What a site's settings say is done: from a bundle or built, and only what the registry lacks."""
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ import pytest
 
 from cluster.domain.images import Image, Part
 from worker.environments.commands import Commands
+from worker.environments.errors import BuildFailed
 from worker.images import site as site_images
 from worker.images.__main__ import main
 from worker.images.archive import Setup, pack_layer, write_archive
@@ -168,3 +170,16 @@ def test_what_a_killed_build_leaves_mounted_is_nobodys(
 def test_an_unknown_variant_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="rocm"):
         a_site(tmp_path, variants=["cpu", "rocm"])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root builds images")
+@pytest.mark.parametrize("place", ["cache", "log"])
+def test_root_builds_no_image_below_a_folder_of_a_service(tmp_path: Path, place: str) -> None:
+    """It could be swapped for a link while root writes and deletes in it."""
+    folder = tmp_path / "of-a-service"
+    folder.mkdir()
+    os.chown(folder, 1, 1)
+    site = a_site(tmp_path, **{place: str(folder / "images")})
+    with pytest.raises(BuildFailed) as refused:
+        ensure_archives(site, lambda *_: None)
+    assert (refused.value.code, refused.value.data["path"]) == ("environment.place_of_another", str(folder))

@@ -71,6 +71,17 @@ def test_a_link_in_a_files_place_is_replaced_and_its_target_left_alone(module: A
     assert not path.is_symlink() and other.read_text() == "of somebody else\n"
 
 
+@pytest.mark.parametrize("module", ["host_files"], indirect=True)
+def test_a_link_in_a_folders_place_gives_nothing_away(module: Any, tmp_path: Path) -> None:
+    """A service that owns the folder above has put it there, and waits for the next run."""
+    other, path = tmp_path / "other", tmp_path / "folder"
+    other.mkdir(mode=0o700)
+    path.symlink_to(other)
+    with pytest.raises(OSError, match="folder"):
+        module.lay_folder(given(path, mode="0755"), False)
+    assert other.stat().st_mode & 0o7777 == 0o700
+
+
 @pytest.mark.parametrize("module", ["kept_units"], indirect=True)
 @pytest.mark.parametrize(
     ("shown", "done"),
