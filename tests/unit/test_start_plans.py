@@ -6,13 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from cluster.domain.errors import Refused
 from cluster.domain.resuming import Resume
 from cluster.domain.states import DatasetKind, Launcher, TrainingKind, UnitKind
 from cluster.services.context import Cluster
-from cluster.store.jobs import Attempt
+from cluster.settings import Settings
+from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node
+from cluster.store.users import User
+from cluster.store.workspaces import Workspace
 from tests.builders import a_dataset, a_job, a_node, a_training, a_workspace, add
 from tests.integration.scheduler.conftest import as_environment
+from worker import start_plans
 from worker.executors.contract import StartPlan
 from worker.start_plans import read_start_plan
 
@@ -157,3 +162,24 @@ def test_ranks_of_a_gang_are_told_every_variable_also_from_where_to_go_on(light_
     assert plan.environment["GROUNDCREW_RESUME"] == "/groundcrew/former/checkpoints"
     told = {name for word, name in pairwise(plan.argv) if word == "-x"}
     assert told - {"NCCL_SOCKET_IFNAME=eth0"} == set(plan.environment)
+
+
+@pytest.mark.parametrize(
+    ("row", "code"),
+    [
+        (User, "job.user_number_outside"),
+        (Workspace, "job.workspace_number_outside"),
+    ],
+)
+@pytest.mark.parametrize("number", [-100_000, -99_000, 0x100000])
+def test_a_row_of_somebody_who_is_none_of_our_users_starts_nothing(number: int, row: type, code: str) -> None:
+    """Who writes into the database would have it run as root, or in the group of a disk."""
+    job = Job(
+        user_id=number if row is User else 1,
+        workspace_id=number if row is Workspace else 1,
+    )
+    settings = Settings(Path("/"), Path("/"), "", "", "")
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Refused) as refused:
+        patch.setattr(start_plans, "WE_ARE_ROOT", True)
+        start_plans.ids_of(settings, job)
+    assert (refused.value.code, refused.value.data["number"]) == (code, 100_000 + number)
