@@ -311,28 +311,26 @@ def choose(trees: List[Tree], wants_unified: bool = False) -> Dict[str, Tree]:
     return chosen
 
 
-def read_powers(root: str = "", by_unit: bool = False) -> Dict[str, Any]:
-    """What can be enforced on this machine: {"stop": "cgroup-v2" | "cgroup-v1" | "scan", and three booleans}.
+def read_powers(root: str = "") -> Dict[str, Any]:
+    """What a shim with the rights of this process can enforce here.
 
-    `by_unit`: shims are root in transient units of systemd, whatever this process itself may do.
+    {"stop": "cgroup-v2" | "cgroup-v1" | "scan", "memory": bool, "processes": bool, "devices": bool}
     """
-    trees = read_trees(root)
-    if not by_unit:
-        trees = [tree for tree in trees if tree.can_write()] if os.geteuid() == 0 else []
+    trees = [tree for tree in read_trees(root) if tree.can_write()] if os.geteuid() == 0 else []
     chosen = choose(trees)
     if "stop" not in chosen:
         return {"stop": "scan", "memory": False, "processes": False, "devices": False}
     return {
         "stop": "cgroup-v%d" % chosen["stop"].version,
-        "memory": is_given(chosen.get("memory"), "memory", by_unit),
-        "processes": is_given(chosen.get("pids"), "pids", by_unit),
+        "memory": is_given(chosen.get("memory"), "memory"),
+        "processes": is_given(chosen.get("pids"), "pids"),
         "devices": "devices" in chosen,
     }
 
 
-def is_given(tree: Optional[Tree], controller: str, by_unit: bool) -> bool:
+def is_given(tree: Optional[Tree], controller: str) -> bool:
     """In a container of version 2 whose top has processes of its own, nothing can be handed further down."""
-    if tree is None or tree.version == 1 or by_unit:
+    if tree is None or tree.version == 1:
         return tree is not None
     parent = parent_of(tree)
     is_unit, is_root = parent != tree.top, not os.path.exists(os.path.join(parent, "cgroup.type"))
