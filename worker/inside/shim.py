@@ -119,8 +119,9 @@ class Shim:
         self.group = group
         part = group.part("devices") if group else None
         if part:
+            opened = shim_devices.find_rules(self.plan.get("gpus") or (), self.plan.get("gpu_minors") or {})
             try:
-                shim_devices.close(self.plan.get("gpus") or (), self.plan.get("gpu_minors") or {}, part)
+                shim_devices.close(part, opened)
             except OSError as error:
                 group.unmet["devices"] = str(error)
         for power, why in sorted(group.unmet.items()) if group else ():

@@ -52,8 +52,8 @@ def rules(listing: Iterable[Device], owned: Iterable[Owned], caps: Iterable[Cap]
     own_caps = {cap.minor for cap in caps for one in owned if is_opened(cap, one)}
     for device in sorted(listing):
         gpu, cap = GPU.match(device.path), CAP.match(device.path)
-        is_gpu = gpu is not None and device.minor in {one.gpu for one in owned}
-        is_cap = cap is not None and device.minor in own_caps
+        is_gpu = gpu is not None and int(gpu.group(1)) in {one.gpu for one in owned}
+        is_cap = cap is not None and int(cap.group(1)) in own_caps
         is_shared = bool(owned) and device.path in SHARED
         is_verb = rdma and VERBS.match(device.path) is not None
         if device.kind == "c" and (is_gpu or is_cap or is_shared or is_verb):
@@ -190,25 +190,29 @@ def make_nodes(owned: Iterable[Owned], caps: Iterable[Cap], program: str = MODPR
 # Closing.
 
 
-def close(gpus: Iterable[str], minors: Dict[str, int], part: Any, rdma: bool = False) -> None:
-    """For all that enters this part of a group (shim_group.Part).
+def find_rules(gpus: Iterable[str], minors: Dict[str, int], rdma: bool = False) -> List[Rule]:
+    """For a program with these GPUs on this machine, whose files are made first.
 
-    `minors` are what the node's agent has told; where the driver itself answers, its word counts. Raises OSError; where
-    nobody knows which file is a GPU's, LookupError: a program must not find that it has none.
+    `minors` are what the node's agent has told; where the driver itself answers, its word counts. Raises LookupError where
+    nobody knows which file is a GPU's: a program must not find that it has none.
     """
-    known = dict(minors, **read_minors())
-    owned, unknown = find_owned(gpus, known)
+    owned, unknown = find_owned(gpus, dict(minors, **read_minors()))
     caps = read_caps() if owned else []
     if owned:
         make_nodes(owned, caps)
     listing = read_listing()
     if unknown and any(GPU.match(device.path) for device in listing):
         raise LookupError("which device files belong to %s is not known" % ", ".join(unknown))
-    opened = rules(listing, owned, caps, rdma)
+    return rules(listing, owned, caps, rdma)
+
+
+def close(part: Any, opened: Iterable[Rule]) -> None:
+    """For all that enters this part of a group (shim_group.Part), but for what is opened. Raises OSError."""
     if part.version == 1:
         part.write("devices.deny", "a")
         for rule in opened:
-            part.write("devices.allow", "%s %d:%s rw" % (rule.kind, rule.major, "*" if rule.minor is None else rule.minor))
+            minor = "*" if rule.minor is None else str(rule.minor)
+            part.write("devices.allow", "%s %d:%s rw" % (rule.kind, rule.major, minor))
     else:
         attach(part.path, load(program_of(opened)))
 
