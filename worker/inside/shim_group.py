@@ -57,7 +57,7 @@ class Part:
 
     def write(self, name: str, text: str) -> None:
         """Nothing outside of a group with a name of ours is ever written."""
-        if not NAME.match(os.path.basename(self.path)):
+        if not NAME.match(os.path.basename(self.path)) or os.path.normpath(self.path) != self.path:
             raise ValueError("not a group of Groundcrew: %s" % self.path)
         write_file(os.path.join(self.path, name), text)
 
@@ -372,14 +372,19 @@ def hand_down(trees: List[Tree], group: Group) -> None:
         if tree.version == 1 or part is None or parent_of(tree) != os.path.dirname(part.path):
             continue
         parent = parent_of(tree)
-        for use in UNIFIED_LIMITS:
-            if use in part.uses and use not in read_words(os.path.join(parent, "cgroup.subtree_control")):
-                try:
-                    make_leaf(parent)
-                    write_file(os.path.join(parent, "cgroup.subtree_control"), "+" + use)
-                except OSError as error:
-                    group.unmet[use] = str(error)
-                    part.uses.remove(use)
+        given = read_words(os.path.join(parent, "cgroup.subtree_control"))
+        missing = [use for use in UNIFIED_LIMITS if use in part.uses and use not in given]
+        try:
+            if missing:
+                make_leaf(parent)
+        except OSError:
+            pass  # The kernel's word about the first controller says the same.
+        for use in missing:
+            try:
+                write_file(os.path.join(parent, "cgroup.subtree_control"), "+" + use)
+            except OSError as error:
+                group.unmet[use] = str(error)
+                part.uses.remove(use)
 
 
 def make_leaf(parent: str) -> None:
