@@ -145,6 +145,19 @@ class ProcessExecutor:
             log.warning("a group does not end", folder=str(folder), error=str(error))
             return 1
 
+    def _end_unrecorded(self, folder: Path) -> int:
+        """By its name, where somebody has removed the attempt's folder."""
+        if (folder / "control" / shim_group.RECORD).exists():
+            return 0
+        wanted = f"{self.groups}-{folder.parent.name}-{folder.name}"
+        left = 0
+        for group in shim_group.list_groups(wanted):
+            if group.name == wanted and os.access(group.parts[0].path, os.W_OK):
+                left += len(group.pids())
+                group.end()
+                group.remove()
+        return left
+
     def clear(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
         """By its group, and by the name of their `out` folder in the environment they were born with.
 
@@ -152,7 +165,7 @@ class ProcessExecutor:
         """
         if has_ended:
             return 0
-        in_group = self._end_group(folder)
+        in_group = self._end_group(folder) + self._end_unrecorded(folder)
         marker = b"GROUNDCREW_OUT=" + os.fsencode(folder / "out")
         born_here: set[int] = set()
         for _ in range(shim_tree.ENOUGH_SCANS):

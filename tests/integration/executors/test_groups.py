@@ -159,6 +159,14 @@ def test_what_a_killed_shim_has_left_is_ended_before_its_attempt_counts_as_clear
 
 
 @as_root
+def test_a_group_is_found_without_its_attempts_folder(bench: Bench, burst: Callable[[Path], Path]) -> None:
+    mark, plan = outlive_the_shim(bench, burst(bench.ground))
+    shutil.rmtree(plan.folder)
+    until(lambda: bench.executor.clear(plan.folder) == 0)
+    assert living_with(mark) == []
+
+
+@as_root
 def test_what_a_killed_shim_has_left_of_an_unknown_attempt_is_swept(
     bench: Bench, burst: Callable[[Path], Path]
 ) -> None:
