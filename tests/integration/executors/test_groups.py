@@ -12,6 +12,7 @@ import pytest
 
 from cluster.domain.attempts import Seen
 from cluster.domain.exits import outcome
+from tests.burst import compile_burst
 from tests.integration.executors.conftest import GID, IS_ROOT, PYTHON, UID, Bench, living_with, until
 from tests.integration.executors.stages import ProcessStage
 from tests.integration.executors.test_programs import marked
@@ -22,34 +23,6 @@ from worker.inside import shim_devices, shim_group
 
 as_root = pytest.mark.skipif(not IS_ROOT, reason="needs root: only root makes groups")
 MIB = 1024**2
-
-BURST = r"""
-#include <unistd.h>
-#include <stdio.h>
-#include <sys/wait.h>
-#include <time.h>
-/* Each one forks the next, which leaves its session, and is gone; at times one stays behind and sleeps. It ends by
- * itself after a while, so that a broken stop does not fill the machine. */
-int main(void) {
-  time_t until = time(NULL) + 60;
-  setvbuf(stdout, NULL, _IONBF, 0);
-  printf("bursting\n");
-  for (int chain = 0; chain < 4; chain++) {
-    if (fork() == 0) {
-      for (int step = 0; time(NULL) < until; step++) {
-        pid_t next = fork();
-        if (next > 0) _exit(0);
-        if (next == 0) {
-          setsid();
-          if (step % 500 == 0 && fork() == 0) { execlp("sleep", "sleep", "60", (char *)0); _exit(1); }
-        }
-      }
-      _exit(0);
-    }
-  }
-  for (;;) { if (time(NULL) >= until) return 0; sleep(1); while (waitpid(-1, NULL, WNOHANG) > 0) ; }
-}
-"""
 
 
 @pytest.fixture
@@ -73,16 +46,13 @@ def folders_of(prefix: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def burst(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
-    """The program, in a folder that a job's user may read."""
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if compiler is None:
+    """The program, put where a job's user may read it."""
+    program = compile_burst(tmp_path_factory.mktemp("burst"))
+    if program is None:
         pytest.skip("no C compiler: apt-get install gcc")
-    folder = tmp_path_factory.mktemp("burst")
-    (folder / "burst.c").write_text(BURST)
-    subprocess.run([compiler, "-O1", "-o", folder / "burst", folder / "burst.c"], check=True)
 
     def put(ground: Path) -> Path:
-        return Path(shutil.copy(folder / "burst", ground / "burst"))
+        return Path(shutil.copy(program, ground / "burst"))
 
     return put
 
@@ -181,9 +151,11 @@ def test_what_a_killed_shim_has_left_of_an_unknown_attempt_is_swept(
 
 @as_root
 def test_two_installations_never_touch_each_others_groups(bench: Bench) -> None:
-    """The same job's number and attempt in both."""
+    """The same job's number and attempt in both. Two units of one name cannot be, so no units here."""
     other = ProcessStage(bench.ground / "other", bench.stage.runtime)
     other.ground.mkdir(mode=0o711)
+    bench.executor = ProcessExecutor(bench.stage.runtime, bench.ground / "storage")
+    other.executor = ProcessExecutor(bench.stage.runtime, other.ground / "storage")
     plans = [bench.plan("/bin/sleep", "1000", job=7), other.plan_for("/bin/sleep", "1000", job=7)]
     try:
         handles = [bench.executor.start(plans[0]), other.executor.start(plans[1])]
