@@ -17,6 +17,7 @@ import structlog
 from httpx import HTTPError
 from sqlalchemy.exc import DBAPIError
 
+from cluster.domain.gpu_minors import MINORS
 from cluster.domain.kube.remedies import CERTIFICATES
 from cluster.domain.states import UnitKind, UnitState
 from cluster.services.context import Cluster
@@ -78,6 +79,8 @@ def read_all_facts(storage: Path, gpus: Gpus) -> dict[str, Any]:
     }
     if ends := read_ends():
         facts[CERTIFICATES] = ends
+    if minors := {gpu.uuid: gpu.minor for gpu in gpus.gpus if gpu.minor is not None}:
+        facts[MINORS] = minors
     if gpus.is_hardware_there and gpus.problem:
         facts["driver_problem"] = gpus.problem
     return facts

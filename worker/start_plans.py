@@ -11,6 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import joinedload, selectinload
 
 from cluster.domain import launch
+from cluster.domain.gpu_minors import minors_of
 from cluster.domain.resuming import Resume
 from cluster.domain.states import Launcher, TrainingKind, UnitKind, UnitState
 from cluster.files.checkpoints import FOLDER as CHECKPOINTS
@@ -103,6 +104,7 @@ def read_start_plan(
         units_by_node=by_node,
         gang=gang,
         gpus=gpus,
+        gpu_minors=minors_of(attempt.node.facts, gpus) if is_local else {},
         telemetry=telemetry_of(settings, attempt.node, view) if gpus and is_local else None,
         image=image_of(cluster, kind_of(units)),
         mounts=tuple(view.mounts),

@@ -64,6 +64,8 @@ class ExitTruth:
     """Processes that the program had left running; they were ended."""
     error: str | None = None
     memory_limit_bytes: int | None = None
+    process_limit: int | None = None
+    """How many processes and threads it may have, where it was refused one more."""
     executor_exit_code: int | None = None
     """Not in the file: what ran it has an exit code of its own."""
     taken: Taken | None = None
@@ -151,6 +153,7 @@ def _read_truth(found: Any) -> ExitTruth:
         results=parse_results(found.get("results") or {}),
         not_finite=_maybe(found.get("not_finite"), check_metric),
         memory_limit_bytes=_maybe(found.get("memory_limit_bytes"), _whole),
+        process_limit=_maybe(found.get("process_limit"), _whole),
     )
 
 
@@ -182,6 +185,8 @@ def outcome(truth: ExitTruth, desired: Desired = Desired.RUN) -> Outcome:
         return Outcome(JobState.FAILED, "exit.out_of_memory", data | most, shown)
     code, more = meaning(exit_code, signal)
     state = JobState.FINISHED if code == "exit.finished" else JobState.FAILED
+    if truth.process_limit and state is JobState.FAILED:
+        return Outcome(state, "exit.process_limit", data | {"process_limit": truth.process_limit}, shown)
     return Outcome(state, code, data | more, shown)
 
 

@@ -42,6 +42,7 @@ def test_gpus_are_known_by_uuid_and_told_to_be_simulated(library: Path) -> None:
     first = found["gpus"][0]
     assert (first["model"], first["memory_bytes"]) == ("Stand-in 80GB", 80 * 1024**3)
     assert (first["utilisation"], first["temperature"], first["power"]) == (37, 41, 71.5)
+    assert [gpu["minor"] for gpu in found["gpus"]] == [1, 0]
     assert found["driver"] == "580.1 simulated" and found["is_simulated"]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cluster.domain.errors import Refused
+from cluster.domain.gpu_minors import minors_of
 from cluster.domain.resuming import Resume
 from cluster.domain.states import DatasetKind, Launcher, TrainingKind, UnitKind
 from cluster.services.context import Cluster
@@ -37,7 +38,11 @@ def plan_of(
     as_environment(cluster)
     node = a_node(cluster, units=4, kind=kind, name="gpu01")
     with cluster.store.write() as session:
-        session.get_one(Node, node.id).facts = {"cpus": 16, "memory_bytes": 64 * GIB}
+        session.get_one(Node, node.id).facts = {
+            "cpus": 16,
+            "memory_bytes": 64 * GIB,
+            "gpu_minors": {unit.identity: 10 + number for number, unit in enumerate(node.units)},
+        }
     workspace = a_workspace(cluster)
     training = a_training(cluster, workspace, kind=TrainingKind.ADVANCED)
     dataset = a_dataset(cluster, workspace, kind=DatasetKind.PATH, path="/data/digits")
@@ -183,3 +188,25 @@ def test_a_row_of_somebody_who_is_none_of_our_users_starts_nothing(number: int, 
         patch.setattr(start_plans, "WE_ARE_ROOT", True)
         start_plans.ids_of(settings, job)
     assert (refused.value.code, refused.value.data["number"]) == (code, 100_000 + number)
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ({"GPU-a": 3, "GPU-b": 0}, {"GPU-a": 3}),
+        ({"GPU-a": "3"}, {}),
+        ({"GPU-a": 2**20}, {}),
+        ("garbage", {}),
+        (None, {}),
+    ],
+)
+def test_an_agent_tells_which_device_file_is_which_gpu(told: object, expected: dict[str, int]) -> None:
+    assert minors_of({"gpu_minors": told}, ["GPU-a"]) == expected
+
+
+def test_a_process_is_told_its_limits_and_its_device_files(light_cluster: Cluster) -> None:
+    plan = plan_of(light_cluster, "process", units=2)
+    written = plan.to_json()
+    # Two of four units: half of nine tenths of 64 GiB.
+    assert written["memory_bytes"] == int(64 * GIB * 0.9 / 2)
+    assert written["gpu_minors"] == {uuid: 10 + number for number, uuid in enumerate(plan.gpus)}

@@ -31,6 +31,8 @@ class Gpu:
     power: float | None = None
     island: str | None = None
     """GPUs with the same word reach each other over NVLink or one PCIe switch."""
+    minor: int | None = None
+    """The number in the name of its device file, which need not be its position."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,7 @@ def read_gpu(index: int) -> Gpu | None:
         utilisation=int(rates.gpu) if rates else None,
         temperature=ask(pynvml.nvmlDeviceGetTemperature, handle, pynvml.NVML_TEMPERATURE_GPU),
         power=power / 1000 if power is not None else None,
+        minor=ask(pynvml.nvmlDeviceGetMinorNumber, handle),
     )
 
 

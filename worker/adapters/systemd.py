@@ -1,12 +1,13 @@
 """Begins a shim as a transient unit of its own: a child of our service would die with the service's cgroup."""
 
+import os
 import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from worker.inside import shim_files
+from worker.inside import shim_files, shim_group
 
 PYTHON = "/usr/bin/python3"
 SLICE = "groundcrew-jobs.slice"
@@ -19,6 +20,8 @@ PROPERTIES = (
     # The shim itself says how a training ended that the kernel took for its memory.
     "OOMPolicy=continue",
     "KillMode=control-group",
+    # The shim divides the unit's cgroup: a leaf for itself, a group with the limits for the program (shim_group.py).
+    "Delegate=yes",
     "TimeoutStopSec=20",
     "IgnoreSIGPIPE=no",
     "LimitMEMLOCK=infinity",
@@ -46,6 +49,21 @@ class SystemdLauncher:
                 raise subprocess.TimeoutExpired(["systemd-run", unit], START_SECONDS)
             time.sleep(PAUSE_SECONDS)
         return started
+
+    def end_group(self, shim: Path, folder: Path) -> int:
+        """By a unit of its own, which is root as the shim was: we may read cgroups, and not write them."""
+        group = shim_group.read_record(str(folder / "control"))
+        if group is None or not any(os.path.isdir(part.path) for part in group.parts):  # noqa: PTH112
+            return 0
+        found = len(group.pids())
+        unit = unit_of(folder).replace("gc-", "gc-end-", 1)
+        program = [PYTHON, "-I", "-S", str(shim.with_name("shim_group.py")), "end", str(folder)]
+        ended = systemctl_like(
+            ["systemd-run", "--quiet", "--collect", "--wait", f"--unit={unit}", "--", *program]
+        )
+        if ended.returncode != 0:
+            raise OSError(f"{unit}: {ended.stderr.strip()[-300:]}")
+        return found
 
 
 def unit_of(folder: Path) -> str:

@@ -80,6 +80,8 @@ class StartPlan:
     """With `cpus` the part of its first node."""
     cpus: float | None = None
     most_processes: int | None = None
+    gpu_minors: Mapping[str, int] = field(default_factory=dict)
+    """By UUID, the number in the name of the GPU's device file on its node."""
 
     @property
     def out(self) -> Path:
@@ -107,6 +109,9 @@ class StartPlan:
             "gpus": list(self.gpus),
             "telemetry": str(self.telemetry) if self.telemetry else None,
             "nofile": self.most_open_files,
+            "memory_bytes": self.memory_bytes,
+            "most_processes": self.most_processes,
+            "gpu_minors": dict(self.gpu_minors),
         }
 
 

@@ -5,6 +5,8 @@ import subprocess
 from pathlib import Path
 from typing import Any, Protocol
 
+from worker.inside import shim_group
+
 SHIM_PYTHON = "/usr/bin/python3"
 """The distribution's own: root runs it, so it is never one that a PATH names."""
 START_SECONDS = 20
@@ -14,6 +16,13 @@ class Launcher(Protocol):
     """The shim's answer: its handle, or `refused` or `text` with the reason. Raises OSError, TimeoutExpired."""
 
     def launch(self, shim: Path, folder: Path) -> dict[str, Any]: ...
+
+    def end_group(self, shim: Path, folder: Path) -> int:
+        """Ends and removes what a shim's group still holds; how many processes that were.
+
+        Raises OSError, TimeoutExpired, also where something of it does not end.
+        """
+        ...
 
 
 class DetachedLauncher:
@@ -34,3 +43,6 @@ class DetachedLauncher:
         except ValueError:
             return {"text": f"the shim ended with {done.returncode}"}
         return answer if isinstance(answer, dict) else {}
+
+    def end_group(self, shim: Path, folder: Path) -> int:
+        return shim_group.end_recorded(str(folder / "control"))

@@ -37,6 +37,9 @@ class NurseryLauncher:
         # Where a forked shim went without a word, the executed one finds out whether it had begun.
         return answer if answer is not None else self.otherwise.launch(shim, folder)
 
+    def end_group(self, shim: Path, folder: Path) -> int:
+        return self.otherwise.end_group(shim, folder)
+
     def _ask(self, shim: Path, folder: Path) -> dict[str, Any] | None:
         """Several may ask at once: each has a pipe of its own for the answer."""
         reader, writer = os.pipe()

@@ -1,5 +1,6 @@
 """Runs attempts as detached processes of this machine, each under a shim that is nobody's child."""
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -9,16 +10,21 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import structlog
+
 from cluster.domain.attempts import Seen
 from cluster.domain.exits import ExitTruth, parse_exit
 from cluster.domain.job_ids import USUAL_IDS, JobIds
 from worker.executors import attempt_folder
 from worker.executors.contract import Handle, NotStarted, Running, Sight, StartPlan
 from worker.executors.launchers import START_SECONDS, DetachedLauncher, Launcher
-from worker.inside import shim_files, shim_tree
+from worker.inside import shim_files, shim_group, shim_tree
 
+log = structlog.get_logger()
 FORCE_SECONDS = 1.0
 PAUSE_SECONDS = 0.02
+OLD_SECONDS = 60.0
+"""A group without a folder may be one that is just being made; an empty one this old is not."""
 
 
 class ProcessExecutor:
@@ -34,6 +40,8 @@ class ProcessExecutor:
         self.shim = runtime / "shim.py"
         self.storage = storage
         self.launcher = launcher or DetachedLauncher()
+        # Two installations on one machine never touch each other's groups.
+        self.groups = "groundcrew-" + hashlib.sha256(os.fsencode(storage.absolute())).hexdigest()[:12]
 
     def start(self, plan: StartPlan) -> Handle:
         try:
@@ -62,7 +70,8 @@ class ProcessExecutor:
             )
             try:
                 if not os.access("started", os.F_OK, dir_fd=control, follow_symlinks=False):
-                    attempt_folder.write_plan(control, plan.to_json(), group)
+                    name = f"{self.groups}-{plan.job}-{plan.attempt}"
+                    attempt_folder.write_plan(control, plan.to_json() | {"group": name}, group)
             finally:
                 os.close(control)
 
@@ -117,38 +126,90 @@ class ProcessExecutor:
 
         A shim that is to be killed is stopped first: what it has started cannot slip away to init unseen.
         """
+        folder = self._folder_of_shim(handle["pid"])
         self.stop(handle)
         deadline = time.monotonic() + FORCE_SECONDS
         while time.monotonic() < deadline:
             if not is_alive(handle):
-                return
-            kill_below(handle["pid"])
+                break
+            self._end_all(handle, folder)
             time.sleep(PAUSE_SECONDS)
         with hold(handle) as shim, suppress(ProcessLookupError):
             if shim is not None:
                 signal.pidfd_send_signal(shim, signal.SIGSTOP)
-                while kill_below(handle["pid"]) and time.monotonic() < deadline + FORCE_SECONDS:
+                while self._end_all(handle, folder) and time.monotonic() < deadline + FORCE_SECONDS:
                     time.sleep(PAUSE_SECONDS)
                 signal.pidfd_send_signal(shim, signal.SIGKILL)
 
+    def _end_all(self, handle: Handle, folder: Path | None) -> int:
+        in_group = self._end_group(folder) if folder else 0
+        return in_group + len(shim_tree.end_below(handle["pid"]))
+
+    def _end_group(self, folder: Path) -> int:
+        """How many processes it had; not 0 where that is not known to be over."""
+        try:
+            return self.launcher.end_group(self.shim, folder)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            log.warning("a group does not end", folder=str(folder), error=str(error))
+            return 1
+
+    def _end_unrecorded(self, folder: Path) -> int:
+        """By its name, where somebody has removed the attempt's folder."""
+        if (folder / "control" / shim_group.RECORD).exists():
+            return 0
+        wanted = f"{self.groups}-{folder.parent.name}-{folder.name}"
+        left = 0
+        for group in shim_group.list_groups(wanted):
+            if group.name == wanted and os.access(group.parts[0].path, os.W_OK):
+                left += len(group.pids())
+                group.end()
+                group.remove()
+        return left
+
     def clear(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
-        """By the name of their `out` folder in the environment they were born with."""
+        """By its group, and by the name of their `out` folder in the environment they were born with.
+
+        A shim that has said how it ended had seen its group empty.
+        """
         if has_ended:
             return 0
+        in_group = self._end_group(folder) + self._end_unrecorded(folder)
         marker = b"GROUNDCREW_OUT=" + os.fsencode(folder / "out")
-        ended = 0
-        for pid in shim_tree.list_pids():
-            try:
-                words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-                if marker in words and pid != os.getpid():
-                    os.kill(pid, signal.SIGKILL)
-                    ended += 1
-            except OSError:
-                continue  # Gone meanwhile, or not ours to look at.
-        return ended
+        born_here: set[int] = set()
+        for _ in range(shim_tree.ENOUGH_SCANS):
+            # Two looks: what is stopped starts nothing that only the second one would see.
+            born_here |= (found := pids_born_with(marker))
+            shim_tree.send(found, signal.SIGSTOP, wake=False)
+        shim_tree.send(born_here, signal.SIGKILL)
+        return in_group + len(born_here)
 
     def forget_all_but(self, known: Collection[tuple[int, int]]) -> None:
-        """A process that has ended leaves nothing but its attempt's folder."""
+        """A process that has ended leaves nothing but its attempt's folder, and with a killed shim its group."""
+        for group in shim_group.list_groups(self.groups + "-"):
+            job, attempt = (int(word) for word in group.name.rsplit("-", 2)[1:])
+            if (job, attempt) in known or not os.access(group.parts[0].path, os.W_OK):
+                continue
+            folders = self.storage.glob(f"workspaces/*/jobs/{job}/{attempt}")
+            sights = [self.look(folder).seen for folder in folders]
+            if (sights and set(sights) == {Seen.GONE}) or (not sights and is_old(group.parts[0].path)):
+                if pids := group.end():
+                    log.warning("a group does not end", group=group.name, processes=len(pids))
+                group.remove()
+
+
+def is_old(folder: str) -> bool:
+    with suppress(OSError):
+        return time.time() - Path(folder).stat().st_mtime > OLD_SECONDS
+    return False
+
+
+def pids_born_with(marker: bytes) -> set[int]:
+    found = set()
+    for pid in shim_tree.list_pids():
+        with suppress(OSError):  # Gone meanwhile, or not ours to look at.
+            if marker in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") and pid != os.getpid():
+                found.add(pid)
+    return found
 
 
 def to_handle(started: dict[str, Any]) -> Handle:
@@ -185,9 +246,3 @@ def hold(handle: Handle) -> Iterator[int | None]:
         yield descriptor if is_alive(handle) else None
     finally:
         os.close(descriptor)
-
-
-def kill_below(pid: int) -> int:
-    living = shim_tree.living_descendants(pid)
-    shim_tree.send([process.pid for process in living], signal.SIGKILL)
-    return len(living)

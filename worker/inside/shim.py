@@ -18,8 +18,10 @@ from datetime import datetime, timezone
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import shim_devices  # noqa: E402
 import shim_ending  # noqa: E402
 import shim_files  # noqa: E402
+import shim_group  # noqa: E402
 import shim_memory  # noqa: E402
 import shim_metrics  # noqa: E402
 import shim_plan  # noqa: E402
@@ -36,6 +38,9 @@ USAGE_SECONDS = 2.0
 TICK_SECONDS = 0.25
 HURRY_SECONDS = 0.05
 WRITE_AGAIN_SECONDS = 1.0
+MOST_LOOKS_FULL = 3
+"""A program that wants more processes than it may have at so many looks in a row is ended: it gets nowhere."""
+REMOVE_SECONDS = 1.0
 WATCHED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1)
 NO_EXIT_CODE = 125
 WORDS = {"patiently": signal.SIGINT, "politely": signal.SIGTERM, "now": signal.SIGUSR1}
@@ -81,14 +86,19 @@ class Shim:
         self.results = shim_metrics.Results()
         self.kernel_log = shim_memory.KernelLog()
         self.own_group = shim_memory.OwnGroup() if attached else None
+        self.is_attached = attached
+        self.group = None
+        """The cgroup that holds the program, and not us; None without root and in a container, which is one itself."""
+        self.refused_processes = self.looks_full = 0
         self.heard = None
         """The last word that stood in the file by which a pod is told to end."""
 
     def run(self):
         try:
             shim_program.prepare_out(self.plan)
-            self.launcher, self.problem = shim_program.start(self.plan)
-        except OSError as error:
+            self.make_group()
+            self.launcher, self.problem = shim_program.start(self.plan, self.group)
+        except (OSError, LookupError) as error:
             note("could not start: %s" % error)
             self.problem = {"at": "prepare", "text": str(error), "exit_code": None}
             return
@@ -101,6 +111,28 @@ class Shim:
             self.reap()
         self.reap()  # The last ones: all that is left of the tree are zombies, and they are ours now.
         self.ended_at = now_text()
+
+    def make_group(self):
+        """Raises OSError, LookupError."""
+        if self.is_attached:
+            return
+        group = shim_group.make_group(self.control, self.plan)
+        self.group = group
+        part = group.part("devices") if group else None
+        if part:
+            opened = shim_devices.find_rules(self.plan.get("gpus") or (), self.plan.get("gpu_minors") or {})
+            try:
+                shim_devices.close(part, opened)
+            except OSError as error:
+                group.unmet["devices"] = str(error)
+        for power, why in sorted(group.unmet.items()) if group else ():
+            note("not confined, %s: %s" % (power, why))
+
+    def remove_group(self):
+        """The kernel may need an instant; what it keeps is removed by the scheduler."""
+        until = time.monotonic() + REMOVE_SECONDS
+        while self.group and not self.group.remove() and time.monotonic() < until:
+            time.sleep(shim_group.PAUSE_SECONDS)
 
     def hear(self, told):
         if told is not None and told.si_signo != signal.SIGCHLD:
@@ -136,7 +168,7 @@ class Shim:
 
     def end(self, why, grace=shim_ending.GRACE_SECONDS):
         note("ending after at most %d s: %s" % (grace, why))
-        self.ending = shim_ending.Ending(why, grace)
+        self.ending = shim_ending.Ending(why, grace, self.group)
 
     def reap(self):
         while True:
@@ -152,25 +184,43 @@ class Shim:
                 self.launcher_ended = time.monotonic()
 
     def is_over(self):
-        """The launcher has ended and nothing that descends from us runs any more."""
+        """The launcher has ended and nothing that descends from us runs any more, wherever it has hidden.
+
+        Who loses its parent becomes our child, so without children we have no descendants: a look through /proc could
+        miss one that is quicker.
+        """
         if self.ending:
-            return not self.ending.act() and self.status is not None
+            self.ending.act()
         if self.status is None:
             return False
-        if self.is_alone:
+        in_group = self.group.pids() if self.group else set()
+        if self.is_alone and not in_group:
             return True
-        left = shim_tree.living_descendants(os.getpid())
+        if self.ending:
+            return False
+        left = in_group | {each.pid for each in shim_tree.living_descendants(os.getpid())}
         if not left:
-            return True
+            return False  # Zombies that are reaped in a moment.
         if time.monotonic() - self.launcher_ended >= LEAVE_SECONDS:
             self.left_behind = len(left)
             self.end("left behind by the launcher")
         return False
 
+    def watch_processes(self):
+        """One refusal may be a mistake that the program lives with; a fork bomb wants more each time that we look."""
+        if self.group is None:
+            return
+        before, self.refused_processes = self.refused_processes, self.group.refused_processes()
+        is_full = self.refused_processes > before or (before > 0 and self.group.is_full())
+        self.looks_full = self.looks_full + 1 if is_full else 0
+        if self.looks_full >= MOST_LOOKS_FULL and not self.ending:
+            self.end("limit of %s processes reached" % self.group.most_processes, 0.0)
+
     def measure(self):
         if time.monotonic() - self.usage_at < USAGE_SECONDS:
             return
         self.usage_at = time.monotonic()
+        self.watch_processes()
         living = shim_tree.living_descendants(os.getpid())
         self.pids.update(process.pid for process in living)
         self.usage.measure(living, shim_result.cpu_of_reaped())
@@ -204,14 +254,27 @@ class Shim:
             left_behind=self.left_behind,
             started_at=self.started_at,
             ended_at=self.ended_at or now_text(),
-            memory_limit_bytes=self.own_group.limit if self.own_group else None,
+            memory_limit_bytes=self.memory_limit(),
+            process_limit=self.process_limit(),
         )
         self.usage.finish(shim_result.cpu_of_reaped(), shim_result.biggest_of_reaped())
         result.update(self.usage.told())
         result.update(self.said_results())
         return result
 
+    def memory_limit(self):
+        if self.group:
+            return self.group.memory_bytes
+        return self.own_group.limit if self.own_group else None
+
+    def process_limit(self):
+        """Where the program was refused one more: how many it may have."""
+        return self.group.most_processes if self.group and self.group.refused_processes() else None
+
     def was_out_of_memory(self, ranks):
+        # A program may have seen a worker of its own die of it, and have ended itself.
+        if self.group and self.group.memory_kills():
+            return shim_result.how_it_ended(self.status, self.problem, ranks)["exit_code"] != 0
         if self.own_group and self.own_group.has_killed() and shim_result.was_killed(self.status, ranks):
             return True
         pids = self.pids | {rank["pid"] for rank in ranks} | {self.launcher}
@@ -221,6 +284,7 @@ class Shim:
 def write_result(shim, reserved):
     """Tries until it is written: while the disk is full the units stay booked, and the log says why."""
     result = shim.result()
+    shim.remove_group()
     while True:
         try:
             shim_files.write_reserved(reserved, os.path.join(shim.control, "exit.json"), result)

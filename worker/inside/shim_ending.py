@@ -18,8 +18,10 @@ class Ending:
     In the first half each rank's program can save a checkpoint and leave by itself.
     """
 
-    def __init__(self, why, grace=GRACE_SECONDS):
+    def __init__(self, why, grace=GRACE_SECONDS, group=None):
+        """`group` holds all that is to be ended (shim_group.Group); without one it is looked for below this process."""
         self.why = why
+        self.group = group
         self.grace = grace
         self.since = time.monotonic()
         self.told_programs = self.told_all = False
@@ -37,7 +39,10 @@ class Ending:
             shim_tree.send(wrappers or [one.pid for one in living], signal.SIGTERM)
             self.told_programs, self.told_all = True, not wrappers
         elif waited >= self.grace:
-            shim_tree.send([one.pid for one in living], signal.SIGKILL)
+            if self.group:
+                self.group.end()
+            # Also what was never in the group: it is empty, and so is this tree, or the next call goes on.
+            shim_tree.end_below(os.getpid())
         elif not self.told_all and (waited >= self.grace / 2 or not wrappers):
             # A program that is asked twice could be interrupted while it saves.
             others = [one.pid for one in living if one.pid not in wrappers and one.parent not in wrappers]

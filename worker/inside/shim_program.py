@@ -92,23 +92,25 @@ def copy_and_leave(plan, writer):
         os._exit(1)
 
 
-def start(plan):
-    """Forks the program; returns (pid, None), or (pid, problem) where it could not be run."""
+def start(plan, group=None):
+    """Forks the program into its group; returns (pid, None), or (pid, problem) where it could not be run."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(reader)
-        become(plan, writer)
+        become(plan, writer, group)
     os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
         told = pipe.read()
     return pid, json.loads(told.decode()) if told else None
 
 
-def become(plan, writer):
+def become(plan, writer, group=None):
     """Never returns. What goes wrong is told through the pipe, which a successful exec closes."""
     at = "prepare"
     try:
+        if group:
+            group.enter()
         drop_privileges(plan)
         for number, name in ((1, "launcher.stdout"), (2, "launcher.stderr")):
             redirect(number, os.path.join(plan["out"], name))

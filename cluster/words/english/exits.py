@@ -10,10 +10,11 @@ SENTENCES = {
     "exit.aborted": "Exit code 134: the program aborted itself (SIGABRT).",
     "exit.killed": "Exit code 137: killed from outside (SIGKILL), not by Groundcrew.",
     "exit.out_of_memory": "Out of memory: the kernel ended the program at {max_rss_bytes:bytes}.",
-    "exit.out_of_memory.limit": (
-        "Out of memory: the kernel ended the program at its limit of {memory_limit_bytes:bytes}."
-    ),
+    "exit.out_of_memory.limit": "Out of memory: the job used its limit of {memory_limit_bytes:bytes}.",
     "exit.out_of_memory.unknown": "Out of memory: the kernel ended the program.",
+    "exit.process_limit": (
+        "Too many processes: the job reached its limit of {process_limit:number} processes and threads."
+    ),
     "exit.segmentation_fault": "Exit code 139: the program touched memory that is not its own (SIGSEGV).",
     "exit.terminated": "Exit code 143: asked to end from outside (SIGTERM), not by Groundcrew.",
     "exit.file_too_large": "Exit code {exit_code}: a file grew beyond the allowed size (SIGXFSZ).",
@@ -62,6 +63,10 @@ HINTS = {
         "kernel's log."
     ),
     "exit.out_of_memory": "Use a smaller batch size, load less data at once, or ask for more units.",
+    "exit.process_limit": (
+        "Use fewer workers or threads (num_workers, OMP_NUM_THREADS), or ask for more units. A program that starts "
+        "itself again and again ends like this too."
+    ),
     "exit.segmentation_fault": (
         "Mostly a compiled extension that does not fit its library; compare the versions with the "
         "environment's."

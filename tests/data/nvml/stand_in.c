@@ -25,6 +25,10 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int i, void **handle) {
 nvmlReturn_t nvmlDeviceGetUUID(void *handle, char *to, unsigned int size) {
   snprintf(to, size, "GPU-0000000%d-0000-0000-0000-000000000000", (int)(size_t)handle); return 0;
 }
+/* Minor numbers need not follow the order of the GPUs: the first one here has the last one. */
+nvmlReturn_t nvmlDeviceGetMinorNumber(void *handle, unsigned int *minor) {
+  *minor = (unsigned int)(count() - (int)(size_t)handle); return 0;
+}
 nvmlReturn_t nvmlDeviceGetName(void *handle, char *to, unsigned int size) {
   (void)handle; snprintf(to, size, "Stand-in 80GB"); return 0;
 }

@@ -198,6 +198,18 @@ def ended(**facts: Any) -> ExitTruth:
             Outcome(JobState.FAILED, "exit.out_of_memory", {"exit_code": 137, "max_rss_bytes": 8}, 137),
         ),
         (
+            ended(process_limit=4096, exit_code=137, signal=9),
+            Outcome(JobState.FAILED, "exit.process_limit", {"exit_code": 137, "process_limit": 4096}, 137),
+        ),
+        (
+            ended(process_limit=4096, exit_code=0),
+            Outcome(JobState.FINISHED, "exit.finished", {"exit_code": 0}, 0),
+        ),
+        (
+            ended(process_limit=4096, stopped=True, exit_code=137, signal=9),
+            Outcome(JobState.STOPPED, "exit.stopped", {"exit_code": 137}, 137),
+        ),
+        (
             ended(out_of_memory=True, exit_code=None),
             Outcome(JobState.FAILED, "exit.out_of_memory", {}, None),
         ),

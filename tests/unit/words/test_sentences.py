@@ -134,6 +134,18 @@ def test_on_a_machine_without_gpus_nobody_says_gpu() -> None:
         ),
         (
             "exit.out_of_memory",
+            {"memory_limit_bytes": 12 * 1024**3, "max_rss_bytes": 8 * 1024**3},
+            "Out of memory: the job used its limit of 12.0 GiB.",
+            "메모리 부족: 작업이 메모리를 모두 썼습니다. 한도는 12.0 GiB입니다.",
+        ),
+        (
+            "exit.process_limit",
+            {"process_limit": 4096, "exit_code": 137},
+            "Too many processes: the job reached its limit of 4,096 processes and threads.",
+            "프로세스 초과: 작업이 프로세스와 스레드 한도 4,096개에 이르렀습니다.",
+        ),
+        (
+            "exit.out_of_memory",
             {},
             "Out of memory: the kernel ended the program.",
             "메모리 부족: 커널이 프로그램을 종료했습니다.",
