@@ -1,4 +1,6 @@
 import configparser
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from worker.embedded.services import (
     services,
     supervisor_configuration,
 )
-from worker.embedded.state import ensure_state, is_too_long_for_sockets, point_to_environment
+from worker.embedded.state import closed_folder, ensure_state, is_too_long_for_sockets, point_to_environment
 
 
 @pytest.fixture
@@ -30,7 +32,7 @@ def test_every_service_is_in_supervisords_file_with_a_log_of_limited_size(places
     parser = configparser.ConfigParser()
     parser.read(places.supervisor_file)
     for service in services(places):
-        section = parser[f"program:{service.name}"]
+        section = parser[f"{'fcgi-program' if service.socket else 'program'}:{service.name}"]
         assert section["autorestart"] == "true"
         assert int(section["stdout_logfile_maxbytes"]) * (int(section["stdout_logfile_backups"]) + 1) < 100e6
         assert section["stdout_logfile"] == f"{places.log}/{service.name}.log"
@@ -46,6 +48,13 @@ def test_every_queue_has_a_task_worker_and_that_of_the_backups_steps_back(places
     workers = {each.name: each.command for each in services(places)}
     assert {f"tasks-{queue}" for queue in Queue} <= set(workers)
     assert workers["tasks-backups"][:3] == ("nice", "-n", "10") and "nice" not in workers["tasks-general"]
+
+
+def test_the_portal_listens_on_a_socket_alone_which_outlives_it(places: Places) -> None:
+    text = places.supervisor_file.read_text()
+    assert f"[fcgi-program:portal]\nsocket=unix://{places.portal_socket}\n" in text
+    assert "worker.embedded.open_sockets:keep_sockets" in text
+    assert places.portal_socket.parent.stat().st_mode & 0o777 == 0o710
 
 
 def test_redis_has_no_port_and_forgets_nothing(places: Places) -> None:
@@ -95,6 +104,15 @@ def test_a_clone_too_deep_for_a_socket_is_told_before(tmp_path: Path) -> None:
         Places(Path("/a"), Path("/var/lib/groundcrew/0123456789ab"), Path("/c"))
     )
     assert is_too_long_for_sockets(Places(Path("/a"), Path("/home") / ("x" * 80), Path("/c")))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="without root jobs and nginx are the same user")
+def test_a_state_that_jobs_and_nginx_could_not_reach_is_told_before() -> None:
+    with tempfile.TemporaryDirectory(prefix="gc-") as name:
+        places = Places(Path("/a"), Path(name) / "state", Path("/c"))
+        assert closed_folder(places) == Path(name)
+        Path(name).chmod(0o755)
+        assert closed_folder(places) is None
 
 
 def test_the_environment_that_runs_can_be_found_again(places: Places, tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
 """The state directory: its folders, who may enter them, and what is installed there for jobs."""
 
+import os
 from pathlib import Path
 
 from worker.embedded.places import Places
 
-PRIVATE, PASSABLE, READABLE = 0o700, 0o711, 0o755
+PRIVATE, OF_NGINX, PASSABLE, READABLE = 0o700, 0o710, 0o711, 0o755
 FOLDERS = {
     "database": PRIVATE,
     "redis": PRIVATE,
@@ -13,6 +14,7 @@ FOLDERS = {
     "log": PRIVATE,
     # Jobs run as users of their own: they pass through to their folders and list nothing on the way.
     "storage": PASSABLE,
+    "nginx": OF_NGINX,
     "runtime": READABLE,
 }
 # A unix socket's path may have 107 bytes; supervisord makes its socket under a longer name first.
@@ -31,6 +33,14 @@ def ensure_state(places: Places) -> None:
 
 def is_too_long_for_sockets(places: Places) -> bool:
     return len(str(places.supervisor_socket).encode()) > LONGEST_SOCKET
+
+
+def closed_folder(places: Places) -> Path | None:
+    """As root: the first folder on the way to the state that other users may not pass, as jobs and nginx do."""
+    if os.geteuid() != 0:
+        return None
+    above = [folder for folder in reversed(places.state.parents) if folder.is_dir()]
+    return next((folder for folder in above if not folder.stat().st_mode & 0o001), None)
 
 
 def point_to_environment(places: Places, environment: Path) -> None:
