@@ -51,7 +51,7 @@ def read_log_tab(view: JobView) -> LogTab:
             problem = log_search.first_problem(file)
             found = log_search.find(file, wanted) if wanted else None
     except (FileMissing, FileNotPlain):
-        found = log_search.Found(0, [], True) if wanted else None
+        found = log_search.Found(0, [], 0, True) if wanted else None
     return LogTab(ranks_of(view), rank, kind, tail, problem, wanted, found)
 
 

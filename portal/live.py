@@ -7,11 +7,12 @@ import select
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from cluster.domain.errors import NotFound
+from cluster.domain.errors import NotFound, Unavailable
 from cluster.domain.people import Actor
 from cluster.files.beneath import FileMissing, FileNotPlain, open_file, size_of
 from cluster.services import jobs, sessions
@@ -26,35 +27,42 @@ BEAT_SECONDS = 5.0
 """Where the server has no socket to look at, a written beat is how it learns that the tab is gone."""
 CHECK_SECONDS = 3.0
 RETRY_MS = 2_000
-STREAMS_PER_SESSION = 12
+STREAMS_PER_PERSON = 12
 STREAMS = 190
 """Leaves threads for ordinary requests, see gunicorn.py."""
 RING_ID = re.compile(r"\d{1,16}-\d{1,10}")
 
 
 class Places:
-    """How many streams there are, per session and together: each holds a thread.
+    """How many streams there are, per person and together: each holds a thread.
 
     `is_closing` is asked by every stream each second, so that a stop need not wait for tabs to close.
     """
 
     def __init__(self, is_closing: Callable[[], bool] = lambda: False) -> None:
         self.is_closing = is_closing
-        self.taken: Counter[str] = Counter()
+        self.taken: Counter[int] = Counter()
         self.lock = threading.Lock()
 
-    def take(self, token: str) -> bool:
+    @contextmanager
+    def held_by(self, user_id: int) -> Iterator[None]:
+        """Raises TooManyStreams where the person has enough, or all together have."""
         with self.lock:
-            if self.taken[token] >= STREAMS_PER_SESSION or self.taken.total() >= STREAMS:
-                return False
-            self.taken[token] += 1
-            return True
+            if self.taken[user_id] >= STREAMS_PER_PERSON:
+                raise TooManyStreams("stream.too_many", most=STREAMS_PER_PERSON)
+            if self.taken.total() >= STREAMS:
+                raise TooManyStreams("stream.all_taken")
+            self.taken[user_id] += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.taken[user_id] -= 1
+                self.taken += Counter()  # Keeps the people who have one.
 
-    def leave(self, token: str) -> None:
-        with self.lock:
-            self.taken[token] -= 1
-            if not self.taken[token]:
-                del self.taken[token]
+
+class TooManyStreams(Unavailable):
+    """Another stream would take a thread that ordinary requests need."""
 
 
 @dataclass
@@ -80,16 +88,16 @@ class Tab:
     """The ring that the browser heard last, or where its page was rendered."""
     is_gone: Callable[[], bool] = lambda: False
 
-    def events(self, places: Places) -> Iterator[str]:
-        """Text of the stream. Ends when the session does, or when the tab cannot keep up (it comes back)."""
-        try:
-            with self.doorbell.listen() as listener:
-                yield f"retry: {RETRY_MS}\n\n"
-                if RING_ID.fullmatch(self.last_id):
-                    yield from self.told_once(self.doorbell.missed_since(self.last_id))
-                yield from self.listen(listener, places)
-        finally:
-            places.leave(self.token)
+    def events(self, places: Places) -> Generator[str, None, None]:
+        """Text of the stream. Ends when the session does, or when the tab cannot keep up (it comes back).
+
+        Takes its place with the first piece: one that never begins holds none. Raises TooManyStreams.
+        """
+        with places.held_by(self.actor.user_id), self.doorbell.listen() as listener:
+            yield f"retry: {RETRY_MS}\n\n"
+            if RING_ID.fullmatch(self.last_id):
+                yield from self.told_once(self.doorbell.missed_since(self.last_id))
+            yield from self.listen(listener, places)
 
     def listen(self, listener: Listener, places: Places) -> Iterator[str]:
         watched = [WatchedJob(job_id) for job_id in self.job_ids]
@@ -147,6 +155,26 @@ class Tab:
         if size != watch.metrics_size:
             watch.metrics_size = size
             yield event("metrics", {**about, "size": size})
+
+
+class BegunStream:
+    """Events of which the first has been made: whoever drops it, or closes it unread, gives its place back."""
+
+    def __init__(self, events: Generator[str, None, None]) -> None:
+        self.events = events
+        self.first: str | None = next(events)
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        if self.first is None:
+            return next(self.events)
+        first, self.first = self.first, None
+        return first
+
+    def close(self) -> None:
+        self.events.close()
 
 
 def hang_up_of(environ: Mapping[str, Any]) -> Callable[[], bool]:

@@ -183,8 +183,8 @@ RULES: dict[str, Rule] = {
 class NotSignedIn(GroundcrewError):
     """The person has to say who they are first; the handler sends them to the sign-in page."""
 
-    def __init__(self) -> None:
-        super().__init__("session.needed")
+    def __init__(self, code: str = "session.needed") -> None:
+        super().__init__(code)
 
 
 class UndeclaredEndpoint(RuntimeError):
@@ -275,7 +275,7 @@ def identify_by_token() -> None:
     if scheme.lower() == "bearer":
         actor = tokens.read_token(current_cluster(), text.strip(), address(), request_id())
         if actor is None:
-            raise NotSignedIn
+            raise NotSignedIn(tokens.why_refused(current_cluster(), text.strip()))
         if request.method not in SAFE_METHODS and actor.scopes is not None and "write" not in actor.scopes:
             raise Forbidden("forbidden.token_reads_only")
         g.actor = actor

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import or_, select
 
-from cluster.domain.states import OperationState
+from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
 from cluster.services.operations import end, ring_operation
 from cluster.store.operations import Operation
@@ -34,7 +34,8 @@ def sweep_operations(cluster: Cluster) -> None:
         for operation in session.scalars(silent.with_for_update()):
             if operation.claims >= MOST_CLAIMS:
                 end(operation, OperationState.INTERRUPTED, now)
-                operation.error_code, operation.error_data = "operation.dropped", {"times": operation.claims}
+                code = "repair.dropped" if operation.kind == OperationKind.REPAIR else "operation.dropped"
+                operation.error_code, operation.error_data = code, {"times": operation.claims}
                 continue
             operation.state = OperationState.REQUESTED
             operation.lease_until = None

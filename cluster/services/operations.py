@@ -8,13 +8,12 @@ from sqlalchemy.orm import Session, joinedload
 
 from cluster.domain.errors import Conflict, Forbidden, NotFound
 from cluster.domain.people import Actor
-from cluster.domain.permissions import MAY
+from cluster.domain.permissions import MAY, require_administrator, require_scope
 from cluster.domain.states import DatasetState, EnvironmentState, OperationKind, OperationState, Queue
 from cluster.services.context import Cluster
 from cluster.store.audit import write_entry
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Environment, Operation
-from cluster.store.repairs import RepairRun
 from cluster.store.visibility import own_workspace_ids
 from cluster.store.workspaces import Workspace
 
@@ -202,6 +201,7 @@ def list_given_up(cluster: Cluster, actor: Actor, limit: int) -> list[Operation]
     if not actor.is_administrator:
         managed = select(Workspace.id).where(Workspace.manager_id == actor.user_id)
         query = query.where(or_(Operation.requested_by == actor.user_id, Operation.workspace_id.in_(managed)))
+        query = query.where(Operation.kind != OperationKind.REPAIR)
     with cluster.store.read() as session:
         return list(session.scalars(query.order_by(Operation.id.desc()).limit(limit)))
 
@@ -227,7 +227,9 @@ def read_operation(cluster: Cluster, actor: Actor, operation_id: int) -> Operati
 
 
 def may_retry(cluster: Cluster, actor: Actor, operation: Operation) -> bool:
-    """Whoever asked for it, the manager of its workspace, administrators."""
+    """Whoever asked for it, the manager of its workspace, administrators; nobody a repair, see `retry_operation`."""
+    if operation.kind == OperationKind.REPAIR:
+        return False
     if actor.is_administrator or operation.requested_by == actor.user_id:
         return True
     if operation.workspace_id is None:
@@ -237,8 +239,16 @@ def may_retry(cluster: Cluster, actor: Actor, operation: Operation) -> bool:
 
 
 def retry_operation(cluster: Cluster, actor: Actor, operation_id: int) -> Operation:
-    """Asks again for one that failed or was dropped. Raises Conflict where it is still under way or done."""
-    if not may_retry(cluster, actor, read_operation(cluster, actor, operation_id)):
+    """Asks again for one that failed or was dropped. Raises Conflict where it is still under way or done.
+
+    A repair asks for everything anew: administrator, forecast, typed name, drained nodes. Its form does that.
+    """
+    asked = read_operation(cluster, actor, operation_id)
+    if asked.kind == OperationKind.REPAIR:
+        require_administrator(actor)
+        require_scope(actor, "repair")
+        raise Conflict("repair.ask_again")
+    if not may_retry(cluster, actor, asked):
         raise Forbidden("forbidden.operation.retry", allowed=sorted(MAY["operation.retry"]))
     now = cluster.clock()
     with cluster.store.write() as session:
@@ -252,7 +262,7 @@ def retry_operation(cluster: Cluster, actor: Actor, operation_id: int) -> Operat
 
 
 def ask_again(session: Session, operation: Operation, now: datetime) -> None:
-    """The caller rings after its commit. Raises Conflict for a repair that has ended."""
+    """The caller rings after its commit. Raises Conflict for a repair."""
     operation.state = OperationState.REQUESTED
     operation.error_code = operation.error_data = operation.ended_at = None
     operation.claims = 0
@@ -269,6 +279,4 @@ def resume_subject(session: Session, operation: Operation) -> None:
         dataset.state = DatasetState.PREPARING
         dataset.error_code = dataset.error_data = None
     elif operation.kind == OperationKind.REPAIR:
-        run = session.get_one(RepairRun, operation.subject_id)
-        if run.ended_at is not None:
-            raise Conflict("repair.ask_again")
+        raise Conflict("repair.ask_again")

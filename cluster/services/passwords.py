@@ -11,6 +11,7 @@ from cluster.domain.permissions import require_administrator, require_person
 from cluster.domain.states import UserState
 from cluster.services import credentials, tries
 from cluster.services.context import Cluster
+from cluster.services.tokens import revoke_all_tokens
 from cluster.store.audit import write_entry
 from cluster.store.users import (
     PASSWORD_LINK,
@@ -57,7 +58,7 @@ def user_of_link(session: Session, secret: str, now: datetime) -> tuple[OneTimeS
 
 
 def use_link(cluster: Cluster, secret: str, password: str, address: str = "") -> User:
-    """Sets the password and ends all the user's sessions; the link is used up."""
+    """Sets the password and ends all the user's sessions and API tokens; the link is used up."""
     now = cluster.clock()
     user = read_link(cluster, secret)
     check_password(password, user.name, cluster.settings.password_policy)
@@ -70,11 +71,12 @@ def use_link(cluster: Cluster, secret: str, password: str, address: str = "") ->
         end_sessions(session, user.id, now)
         actor = Actor(user.id, user.name, user.is_administrator, address)
         write_entry(session, now, actor, "user.link_used", user.id, name=user.name)
+        revoke_all_tokens(session, actor, user.id, now, "user.link_used")
     return user
 
 
-def change_password(cluster: Cluster, actor: Actor, old: str, new: str, keep_token: str = "") -> None:
-    """One's own, with the old one; ends all sessions but that of `keep_token`.
+def change_password(cluster: Cluster, actor: Actor, old: str, new: str, keep_token: str = "") -> int:
+    """One's own, with the old one; ends all sessions but that of `keep_token`, and all API tokens: how many.
 
     Raises Refused on `old` (`password.old_wrong`, `sign_in.throttled`) or on `password`.
     """
@@ -101,3 +103,4 @@ def change_password(cluster: Cluster, actor: Actor, old: str, new: str, keep_tok
         void_secrets(session, PASSWORD_LINK, user.id, now)
         end_sessions(session, user.id, now, credentials.digest(keep_token))
         write_entry(session, now, actor, "user.password_changed", user.id, name=user.name)
+        return revoke_all_tokens(session, actor, user.id, now, "user.password_changed")

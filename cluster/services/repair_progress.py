@@ -4,25 +4,27 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from cluster.domain.people import Actor
 from cluster.domain.repair_runs import Verdict
-from cluster.domain.states import OperationState
+from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
 from cluster.services.operations import ask_again, fail_in, finish_in, load_held, ring_operation
 from cluster.services.repair_records import CONSOLE
+from cluster.services.repairs import release_targets
 from cluster.services.users import service_actor
 from cluster.store.audit import write_entry
 from cluster.store.base import LARGEST_ID
 from cluster.store.operations import Operation
-from cluster.store.repairs import RepairHold, RepairRun
+from cluster.store.repairs import RepairRun
 from cluster.store.users import User
 
 FAILURES = {Verdict.NOT_VERIFIED: "repair.not_verified", Verdict.CANCELLED: "repair.cancelled"}
 WELL = (Verdict.VERIFIED, Verdict.LOOKED_AHEAD)
 Data = Sequence[dict[str, Any]]
+STUCK = (Operation.state == OperationState.INTERRUPTED) & (Operation.kind != OperationKind.REPAIR)
 
 
 def read_subject(cluster: Cluster, operation: Operation) -> RepairRun:
@@ -70,8 +72,7 @@ def finish_run(
             fail_in(session, operation.id, operation.fence, now, code, why)
         run = session.get_one(RepairRun, operation.subject_id)
         run.verdict, run.playbook_rc, run.checks, run.ended_at = verdict, rc, list(checks), now
-        held = update(RepairHold).where(RepairHold.run_id == run.id, RepairHold.released_at.is_(None))
-        session.execute(held.values(released_at=now))
+        release_targets(session, run.id, now)
         data = {"name": run.name, "host": run.host, "verdict": verdict.value}
         outcome = "done" if verdict in WELL else "failed"
         write_entry(session, now, asker_of(session, run), "repair.ended", run.id, outcome, **data)
@@ -91,12 +92,15 @@ def fail_run(cluster: Cluster, operation: Operation, code: str, data: dict[str, 
 def count_stuck(cluster: Cluster) -> int:
     """Operations that were dropped too often: a person decides, and a repair is how."""
     with cluster.store.read() as session:
-        query = select(Operation.id).where(Operation.state == OperationState.INTERRUPTED)
+        query = select(Operation.id).where(STUCK)
         return len(session.scalars(query).all())
 
 
 def release_stuck(cluster: Cluster, number: str) -> list[int]:
-    """Asks again for every operation that was given up, for the repair of this number. Returns their ids."""
+    """Asks again for every operation that was given up, for the repair of this number. Returns their ids.
+
+    Repairs are none of them: each is closed and asked for anew from its forecast.
+    """
     now = cluster.clock()
     # A run that the console began without the database is no row yet: its record tells who it was.
     actor = replace(service_actor(cluster), address=CONSOLE)
@@ -105,9 +109,7 @@ def release_stuck(cluster: Cluster, number: str) -> list[int]:
         run = session.scalar(select(RepairRun).where(known))
         if run is not None:
             actor = asker_of(session, run)
-        stuck = session.scalars(
-            select(Operation).where(Operation.state == OperationState.INTERRUPTED).with_for_update()
-        ).all()
+        stuck = session.scalars(select(Operation).where(STUCK).with_for_update()).all()
         for operation in stuck:
             ask_again(session, operation, now)
             write_entry(

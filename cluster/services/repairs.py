@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload
 
@@ -28,7 +28,7 @@ from cluster.domain.repairs import (
 )
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
-from cluster.services.operations import request_operation, ring_operation
+from cluster.services.operations import end, request_operation, ring_operation
 from cluster.services.repair_catalogue import Entry, find_entry, read_catalogue
 from cluster.services.repair_targets import (
     WITH_PEOPLE,
@@ -282,7 +282,10 @@ def node_ids_of(cluster: Cluster, names: Collection[str]) -> list[int]:
 
 
 def cancel_repair(cluster: Cluster, actor: Actor, run_id: int) -> RepairRun:
-    """The first time the playbook is asked to end, the second time it is ended. Raises Conflict once it is over."""
+    """The first time the playbook is asked to end, the second time it is ended. Raises Conflict once it is over.
+
+    One that was given up is closed: nobody works on it, and its targets are free for a new forecast.
+    """
     require_administrator(actor)
     require_scope(actor, "repair")
     now = cluster.clock()
@@ -295,5 +298,28 @@ def cancel_repair(cluster: Cluster, actor: Actor, run_id: int) -> RepairRun:
         run.is_forced = run.cancel_asked_at is not None
         run.cancel_asked_at = run.cancel_asked_at or now
         write_entry(session, now, actor, "repair.cancelled", run.id, name=run.name, forced=run.is_forced)
+        operation = (
+            session.get(Operation, run.operation_id, with_for_update=True) if run.operation_id else None
+        )
+        if operation is not None and operation.state is OperationState.INTERRUPTED:
+            close_given_up(session, actor, run, operation, now)
     cluster.bell.ring("operations", run.operation_id or 0)
     return run
+
+
+def close_given_up(
+    session: Session, actor: Actor, run: RepairRun, operation: Operation, now: datetime
+) -> None:
+    operation.error_code, operation.error_data = "repair.closed", {}
+    end(operation, OperationState.FAILED, now)
+    run.verdict, run.ended_at = Verdict.BROKEN, now
+    release_targets(session, run.id, now)
+    write_entry(
+        session, now, actor, "repair.ended", run.id, "failed",
+        name=run.name, host=run.host, verdict=Verdict.BROKEN.value,
+    )  # fmt: skip
+
+
+def release_targets(session: Session, run_id: int, now: datetime) -> None:
+    held = update(RepairHold).where(RepairHold.run_id == run_id, RepairHold.released_at.is_(None))
+    session.execute(held.values(released_at=now))

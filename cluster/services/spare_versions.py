@@ -19,12 +19,14 @@ from cluster.services.spare import GONE, Leftover, modified, size_of
 from cluster.store.jobs import Attempt
 
 HASH = r"[0-9a-f]{12}"
-VERSION = re.compile(rf"\d+(\.\d+)+-{HASH}")
+VERSION = re.compile(rf"\d{{1,9}}(\.\d{{1,9}}){{1,5}}-{HASH}")
 TOOLS = re.compile(rf"ansible-{HASH}")
 ENVIRONMENT = re.compile(rf"training-{HASH}")
 PACKAGES = re.compile(rf"wheels-{HASH}")
-UNFINISHED = re.compile(rf"(training|wheels|ansible|\d+(\.\d+)+)-{HASH}\.(building|partial)")
-HALF_GONE = re.compile(rf"(training|wheels|ansible|\d+(\.\d+)+)-{HASH}{re.escape(GONE)}")
+UNFINISHED = re.compile(
+    rf"(training|wheels|ansible|\d{{1,9}}(\.\d{{1,9}}){{1,5}})-{HASH}\.(building|partial)"
+)
+HALF_GONE = re.compile(rf"(training|wheels|ansible|\d{{1,9}}(\.\d{{1,9}}){{1,5}})-{HASH}{re.escape(GONE)}")
 BUILT_WITHIN = timedelta(days=1)
 """No build takes that long."""
 

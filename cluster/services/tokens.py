@@ -1,9 +1,10 @@
 """API tokens: `gc_<id>_<secret>`, shown once, with scopes and an end, revoked with their user."""
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, bindparam, select, update
+from sqlalchemy.orm import Session
 
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.names import check_token_name
@@ -68,7 +69,23 @@ def create_token(
 
 
 def living(cluster: Cluster) -> ColumnElement[bool]:
-    return ApiToken.revoked_at.is_(None) & (ApiToken.expires_at > cluster.clock())
+    return is_living(cluster.clock())
+
+
+def is_living(now: datetime) -> ColumnElement[bool]:
+    return ApiToken.revoked_at.is_(None) & (ApiToken.expires_at > now)
+
+
+def revoke_all_tokens(session: Session, actor: Actor, user_id: int, now: datetime, cause: str) -> int:
+    """Those of one user, each with its audit entry, in the caller's transaction; how many there were.
+
+    `cause` is the action that ends them, as the access log calls it.
+    """
+    tokens = session.scalars(select(ApiToken).where(ApiToken.user_id == user_id, is_living(now))).all()
+    for token in tokens:
+        token.revoked_at = now
+        write_entry(session, now, actor, "token.revoked", token.id, name=token.name, cause=cause)
+    return len(tokens)
 
 
 def read_token(cluster: Cluster, text: str, address: str, request_id: str = "") -> Actor | None:
@@ -89,6 +106,18 @@ def read_token(cluster: Cluster, text: str, address: str, request_id: str = "") 
     scopes = frozenset(str(scope) for scope in row.scopes)
     is_administrator = row.role is UserRole.ADMINISTRATOR
     return Actor(row.user_id, row.name, is_administrator, address, request_id, scopes)
+
+
+def why_refused(cluster: Cluster, text: str) -> str:
+    """Of a text that `read_token` refuses: what became of it, if its holder has the secret, else `session.needed`."""
+    parsed = TEXT.fullmatch(text)
+    if parsed is None:
+        return "session.needed"
+    with cluster.store.read() as session:
+        token = session.get(ApiToken, int(parsed[1])) if int(parsed[1]) < 2**31 else None
+    if token is None or not is_same(token.secret_hash, digest(parsed[2])):
+        return "session.needed"
+    return "token.revoked" if token.revoked_at is not None else "token.expired"
 
 
 def list_tokens(cluster: Cluster, actor: Actor) -> list[ApiToken]:

@@ -14,6 +14,7 @@ from cluster.domain.states import UserRole, UserState
 from cluster.services import credentials
 from cluster.services.context import Cluster
 from cluster.services.passwords import LINK_TERM, LOCK, change_password, issue_link, read_link, use_link
+from cluster.services.tokens import revoke_all_tokens
 from cluster.store.audit import write_entry
 from cluster.store.users import (
     FIRST_ADMINISTRATOR,
@@ -24,7 +25,6 @@ from cluster.store.users import (
     find_user,
     load_user,
     other_administrators,
-    revoke_tokens,
     usable_secret,
     void_secrets,
 )
@@ -165,9 +165,9 @@ def disable_user(cluster: Cluster, actor: Actor, user_id: int) -> User:
         if user.state is UserState.ACTIVE:
             user.state = UserState.DISABLED
             end_sessions(session, user.id, now)
-            revoke_tokens(session, user.id, now)
             void_secrets(session, PASSWORD_LINK, user.id, now)
             write_entry(session, now, actor, "user.disabled", user.id, name=user.name)
+            revoke_all_tokens(session, actor, user.id, now, "user.disabled")
     cluster.bell.ring("users", user_id)
     return user
 
@@ -191,7 +191,7 @@ def enable_user(cluster: Cluster, actor: Actor, user_id: int) -> User:
 
 
 def change_role(cluster: Cluster, actor: Actor, user_id: int, role: UserRole | str) -> User:
-    """Ends the user's sessions. Raises Refused for the last active administrator."""
+    """Ends the user's sessions and API tokens. Raises Refused for the last active administrator."""
     require_person(actor)
     require_administrator(actor)
     now, role = cluster.clock(), parse_role(role)
@@ -205,6 +205,7 @@ def change_role(cluster: Cluster, actor: Actor, user_id: int, role: UserRole | s
             )  # fmt: skip
             user.role = role
             end_sessions(session, user.id, now)
+            revoke_all_tokens(session, actor, user.id, now, "user.role_changed")
     cluster.bell.ring("users", user_id)
     return user
 

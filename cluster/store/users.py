@@ -144,14 +144,6 @@ def end_sessions(session: Session, user_id: int, now: datetime, keep_token_hash:
     )
 
 
-def revoke_tokens(session: Session, user_id: int, now: datetime) -> None:
-    session.execute(
-        update(ApiToken)
-        .where(ApiToken.user_id == user_id, ApiToken.revoked_at.is_(None))
-        .values(revoked_at=now)
-    )
-
-
 def add_secret(
     session: Session, kind: str, user_id: int | None, secret_hash: str, now: datetime, term: timedelta
 ) -> None:

@@ -1,6 +1,5 @@
 """Finds text in a log on the server, so that a browser need not hold the whole file."""
 
-import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,10 +9,13 @@ from cluster.files.beneath import size_of
 
 SEARCHED_BYTES = 64 * 1024 * 1024
 LOOKED_AT_BYTES = 4 * 1024 * 1024
-ERROR = re.compile(rb"\b(ERROR|FATAL|CRITICAL|Traceback|[A-Z]\w*(Error|Exception):)|\berror:")
-WARNING = re.compile(rb"\bWARN(ING)?\b|\bwarning:|[A-Z]\w*Warning:")
-"""What the viewer tints, see static/js/log.js."""
+ERROR = re.compile(rb"\b(ERROR|FATAL|CRITICAL|Traceback|[A-Z]\w{0,60}(Error|Exception):)|\berror:")
+WARNING = re.compile(rb"\bWARN(ING)?\b|\bwarning:|\b[A-Z]\w{0,60}Warning:")
+"""What the viewer tints, see static/js/log_text.js."""
+SEARCHED_OF_A_LINE = 4 * 1024
+"""Bytes from a line's beginning in which a level is looked for: a program puts it there."""
 LISTED_HITS = 500
+COUNTED_HITS = 100_000
 LINE_BYTES = 256 * 1024
 EXCERPT = 160
 
@@ -33,6 +35,7 @@ class Found:
 
     count: int
     hits: list[Hit]
+    searched_bytes: int
     is_whole: bool
 
 
@@ -45,47 +48,81 @@ class Problem:
     text: str
 
 
+@dataclass(frozen=True)
+class Block:
+    """Whole lines, or a part of one longer than 256 KiB; `line` counts from 1, `offset` is the first byte."""
+
+    line: int
+    offset: int
+    data: bytes
+    begins_line: bool
+
+
 def first_problem(file: BinaryIO) -> Problem | None:
-    """In the first 4 MiB."""
+    """In the first 4 MiB, and of each line in its first 4 KiB."""
     warning: Problem | None = None
-    for line, offset, text in numbered_lines(file):
-        if ERROR.search(text):
-            return Problem("error", line, excerpt(text, 0))
-        if warning is None and WARNING.search(text):
-            warning = Problem("warning", line, excerpt(text, 0))
-        if offset > LOOKED_AT_BYTES:
+    for block in blocks(file):
+        if error := problem_in(block, "error", ERROR):
+            return error
+        warning = warning or problem_in(block, "warning", WARNING)
+        if block.offset > LOOKED_AT_BYTES:
             break
     return warning
 
 
+def problem_in(block: Block, kind: str, sign: re.Pattern[bytes]) -> Problem | None:
+    for found in sign.finditer(block.data):
+        nearest = block.data.rfind(b"\n", max(0, found.start() - SEARCHED_OF_A_LINE), found.start()) + 1
+        is_near = nearest > 0 or (block.begins_line and found.start() < SEARCHED_OF_A_LINE)
+        if is_near and found.end() - nearest <= SEARCHED_OF_A_LINE:
+            line = block.line + block.data.count(b"\n", 0, nearest)
+            return Problem(kind, line, excerpt(block.data, nearest, nearest))
+    return None
+
+
 def find(file: BinaryIO, wanted: str) -> Found:
-    """Lines of the first 64 MiB that contain `wanted`; capital and small ASCII letters are alike."""
+    """Lines of the first 64 MiB that contain `wanted`, at most 100,000; capital and small ASCII letters are alike."""
     needle = wanted.encode().lower()
     count, searched = 0, 0
     hits: list[Hit] = []
-    for line, offset, text in numbered_lines(file):
-        if (place := text.lower().find(needle)) >= 0:
+    for block in blocks(file):
+        for begin, place in places_of(block.data.lower(), needle):
             count += 1
             if len(hits) < LISTED_HITS:
-                hits.append(Hit(line, offset, excerpt(text, place)))
-        searched = offset + len(text)
+                line = block.line + block.data.count(b"\n", 0, begin)
+                hits.append(Hit(line, block.offset + begin, excerpt(block.data, begin, place)))
+            if count >= COUNTED_HITS:
+                return Found(count, hits, block.offset + place, is_whole=False)
+        searched = block.offset + len(block.data)
         if searched >= SEARCHED_BYTES:
             break
-    return Found(count, hits, is_whole=searched >= size_of(file))
+    return Found(count, hits, searched, is_whole=searched >= size_of(file))
 
 
-def numbered_lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
-    """(number, offset, bytes) of each line; one longer than 256 KiB comes in several parts of one number."""
+def places_of(text: bytes, needle: bytes) -> Iterator[tuple[int, int]]:
+    """(the line's begin, the needle's) of each line that has it."""
+    place = text.find(needle)
+    while place >= 0:
+        yield text.rfind(b"\n", 0, place) + 1, place
+        end = text.find(b"\n", place)
+        place = text.find(needle, end + 1) if end >= 0 else -1
+
+
+def blocks(file: BinaryIO) -> Iterator[Block]:
+    """Of about 256 KiB; they end at the end of a line where one ends in them."""
     file.seek(0)
-    number, offset = 1, 0
-    reader = io.BufferedReader(file, LINE_BYTES)  # type: ignore[type-var]
-    try:
-        while text := reader.readline(LINE_BYTES):
-            yield number, offset, text
-            offset += len(text)
-            number += text.endswith(b"\n")
-    finally:
-        reader.detach()
+    line, offset, begins_line, rest = 1, 0, True, b""
+    while part := file.read(LINE_BYTES):
+        data = rest + part
+        end = data.rfind(b"\n") + 1 or (len(data) if len(data) >= LINE_BYTES else 0)
+        data, rest = data[:end], data[end:]
+        if data:
+            yield Block(line, offset, data, begins_line)
+            line += data.count(b"\n")
+            offset += len(data)
+            begins_line = data.endswith(b"\n")
+    if rest:
+        yield Block(line, offset, rest, begins_line)
 
 
 def count_lines(file: BinaryIO, end: int) -> int | None:
@@ -100,7 +137,8 @@ def count_lines(file: BinaryIO, end: int) -> int | None:
     return count
 
 
-def excerpt(text: bytes, place: int) -> str:
-    """The line around the hit, at most 160 characters."""
-    begin = max(0, place - EXCERPT // 2)
-    return text[begin : begin + 4 * EXCERPT].decode("utf-8", "replace").strip()[:EXCERPT]
+def excerpt(text: bytes, begin: int, place: int) -> str:
+    """The line that begins at `begin`, around the hit at `place`; at most 160 characters."""
+    begin = max(begin, place - EXCERPT // 2)
+    end = text.find(b"\n", begin, begin + 4 * EXCERPT)
+    return text[begin : end if end >= 0 else begin + 4 * EXCERPT].decode("utf-8", "replace").strip()[:EXCERPT]

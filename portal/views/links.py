@@ -1,12 +1,13 @@
 """A one-time link: whoever holds it sets the password of one account."""
 
-from flask import Blueprint, make_response, redirect, render_template, url_for
+from flask import Blueprint, flash, make_response, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from cluster.domain.errors import NotFound, Refused
 from cluster.services import sessions, users
 from portal import forms
 from portal.current import address, browser, current_cluster, request_id
+from portal.i18n import _
 from portal.sign_in import remember
 
 blueprint = Blueprint("links", __name__)
@@ -35,5 +36,7 @@ def set_password(token: str) -> ResponseReturnValue:
         return render_template("links/dead.html"), 404
     except Refused as refusal:
         return render_template("links/page.html", user=user, errors=forms.problems(refusal)), 422
+    if user.password_hash:
+        flash(_("The password is changed; open sessions have ended, and API tokens are revoked."), "ok")
     signed_in = sessions.begin_session(cluster, user.id, address(), browser(), request_id())
     return remember(redirect(url_for("dashboard.home")), signed_in)

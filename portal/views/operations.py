@@ -44,7 +44,7 @@ def index() -> ResponseReturnValue:
 @blueprint.get("/operations/<int:operation_id>")
 def page(operation_id: int) -> ResponseReturnValue:
     operation = operations.read_operation(current_cluster(), current_actor(), operation_id)
-    if operation.kind == OperationKind.REPAIR and operation.state is not OperationState.INTERRUPTED:
+    if operation.kind == OperationKind.REPAIR and current_actor().is_administrator:
         return redirect(url_for("repairs.run", run_id=operation.subject_id), 303)
     piece = "operations/_operation.html" if is_fragment() else "operations/page.html"
     return render_template(

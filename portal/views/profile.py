@@ -8,7 +8,7 @@ from cluster.domain.errors import Refused
 from cluster.services import sessions, tokens, users
 from portal import forms
 from portal.current import current_actor, current_cluster
-from portal.i18n import _
+from portal.i18n import _, ngettext
 
 blueprint = Blueprint("profile", __name__)
 
@@ -67,15 +67,18 @@ def render_page(errors: dict[str, str], values: dict[str, str], made: tuple[str,
 
 @blueprint.post("/profile/password")
 def change_password() -> ResponseReturnValue:
-    """All other sessions end with it."""
+    """All other sessions and all API tokens end with it."""
     cluster, actor = current_cluster(), current_actor()
     try:
         forms.expect("username", "old", "password")
         old, new = forms.secret("old"), forms.secret("password")
-        users.change_password(cluster, actor, old, new, keep_token=current_user.token)
+        revoked = users.change_password(cluster, actor, old, new, keep_token=current_user.token)
     except Refused as refusal:
         return render_page(forms.problems(refusal), {}), 422
     flash(_("The password is changed; all other sessions have ended."), "ok")
+    if revoked:
+        said = ngettext("%(num)d API token was revoked.", "%(num)d API tokens were revoked.", revoked)
+        flash(f"{said} {_('Make new ones for what still needs them.')}", "ok")
     return redirect(url_for("profile.page"), 303)
 
 

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from cluster.domain.errors import Conflict, Refused
 from cluster.domain.repair_runs import BAD_CELLS, Verdict
 from cluster.domain.repairs import Group, Installation, Repair, Said, Targets
+from cluster.domain.states import OperationState
 from cluster.files.beneath import FileMissing, FileNotPlain, open_file
 from cluster.services import repairs
 from cluster.services.backups import last_proven, list_backups
@@ -71,6 +72,8 @@ def in_words(said: Said) -> str:
 def run_state(run: RepairRun) -> dict[str, str]:
     if run.verdict is not None:
         return {"kind": STATES[run.verdict], "word": _(WORDS[run.verdict])}
+    if run.operation is not None and run.operation.state is OperationState.INTERRUPTED:
+        return {"kind": "interrupted", "word": _("Interrupted")}
     return {"kind": "running", "word": _("Running")}
 
 
@@ -246,7 +249,11 @@ def kind_of(line: str) -> str:
 
 @blueprint.post("/repairs/runs/<int:run_id>/cancel")
 def cancel(run_id: int) -> ResponseReturnValue:
-    repairs.cancel_repair(current_cluster(), current_actor(), run_id)
+    """Of one that was given up the run ends at once; what it was for is asked for again on the form."""
+    found = repairs.cancel_repair(current_cluster(), current_actor(), run_id)
+    if found.ended_at is not None:
+        nodes = repairs.node_ids_of(current_cluster(), found.hosts)
+        return redirect(url_for("repairs.forecast", repair=found.name, nodes=nodes or None), 303)
     return redirect(url_for("repairs.run", run_id=run_id), 303)
 
 

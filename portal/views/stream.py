@@ -5,14 +5,15 @@ Events: `<topic>` {"id"} · `log` {"job", "attempt", "sizes": {file: bytes}} · 
 for the page's piece, and permissions are checked there.
 """
 
-from flask import Blueprint, Response, current_app, request
+from flask import Blueprint, Response, current_app, g, request
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
-from cluster.domain.errors import Refused, Unavailable
+from cluster.domain.errors import Refused
 from cluster.services import jobs
 from portal.current import current_actor, current_cluster
-from portal.live import Places, Tab, hang_up_of
+from portal.live import BegunStream, Places, Tab, TooManyStreams, hang_up_of
+from portal.saying import say
 
 blueprint = Blueprint("stream", __name__)
 
@@ -22,6 +23,8 @@ TOPICS = FILE_EVENTS | frozenset(
     {"jobs", "queue", "nodes", "operations", "datasets", "workspaces", "users", "trainings", "environments"}
 )
 MOST_TOPICS = 20
+MIMETYPE = "text/event-stream"
+RETRY_AFTER_SECONDS = 30
 
 
 @blueprint.get("/stream")
@@ -29,6 +32,7 @@ def stream() -> ResponseReturnValue:
     """`topics` is a list with commas: names, and `job:<id>` for the files of a job that is seen.
 
     `since` is where a page was rendered; a browser that comes back by itself names the last ring it heard.
+    A refusal is a line of text: browsers show none of it, and it comes as often as they ask again.
     """
     cluster, actor = current_cluster(), current_actor()
     asked = [topic for topic in request.args.get("topics", "").split(",") if topic]
@@ -49,12 +53,27 @@ def stream() -> ResponseReturnValue:
         last_id=request.headers.get("Last-Event-ID") or request.args.get("since", ""),
         is_gone=hang_up_of(request.environ),
     )
-    if not places.take(tab.token):
-        raise Unavailable("stream.too_many")
-    response = Response(tab.events(places), mimetype="text/event-stream")
+    if request.method == "HEAD":
+        return Response(mimetype=MIMETYPE)
+    try:
+        g.begun_stream = BegunStream(tab.events(places))
+    except TooManyStreams as refusal:
+        status = 429 if refusal.code == "stream.too_many" else 503
+        answer = Response(f"{say(refusal.code, refusal.data)}\n", status, mimetype="text/plain")
+        answer.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+        return answer
+    response = Response(g.begun_stream, mimetype=MIMETYPE)
     # nginx would otherwise keep events until its buffer is full.
     response.headers["X-Accel-Buffering"] = "no"
     return response
+
+
+@blueprint.teardown_request
+def end_unsent(error: BaseException | None) -> None:
+    """Where what comes behind the view breaks, the server never gets the answer that would close it."""
+    begun: BegunStream | None = g.pop("begun_stream", None)
+    if error is not None and begun is not None:
+        begun.close()
 
 
 def is_job_topic(topic: str) -> bool:

@@ -95,7 +95,7 @@ def set_role(user_id: int) -> ResponseReturnValue:
         users.change_role(current_cluster(), current_actor(), user_id, role)
     except Refused as refusal:
         return render_page(user_id, forms.problems(refusal)), 422
-    flash(_("The role is changed; the person signs in again."), "ok")
+    flash(_("The role is changed; the person signs in again, and their API tokens are revoked."), "ok")
     return redirect(url_for("users.page", user_id=user_id), 303)
 
 

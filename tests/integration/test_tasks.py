@@ -1,10 +1,12 @@
 """Operations through real Redis and RQ: done once, refused when forged, resumed when killed."""
 
+import gzip
 import io
 import json
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -152,6 +154,20 @@ def test_a_bad_archive_is_refused_and_leaves_nothing(shop: Shop) -> None:
     folder = storage.dataset_folder(shop.cluster.settings, dataset)
     assert list(folder.parent.iterdir()) == []
     assert shop.operation(dataset).error_code == "archive.outside"
+
+
+def test_an_archive_that_fills_memory_is_refused_at_its_first_try(shop: Shop) -> None:
+    """It was taken up five times: a task worker that is killed cannot say why."""
+    shop.start()
+    header = tarfile.TarInfo("long")
+    header.type, header.size = tarfile.GNUTYPE_LONGNAME, 64 * 1024**2
+    content = gzip.compress(header.tobuf(tarfile.GNU_FORMAT) + bytes(header.size), 1)
+    dataset = shop.wait(shop.upload(content, "bomb.tar.gz"), DatasetState.FAILED)
+    assert (dataset.error_code, dataset.error_data) == (
+        "archive.header_too_large",
+        {"entry": "long", "most": 64 * 1024},
+    )
+    assert shop.operation(dataset).claims == 1
 
 
 def test_a_registered_path_is_looked_through_and_left_alone(shop: Shop, tmp_path: Path) -> None:

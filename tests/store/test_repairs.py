@@ -1,6 +1,7 @@
 """Asking for a repair: what was seen is what runs, one at a time per target, and all of it is audited."""
 
 import threading
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -151,6 +152,63 @@ def test_a_repair_that_has_ended_is_not_tried_again_by_its_operation(cluster: Cl
     with pytest.raises(Conflict) as refused:
         operations.retry_operation(cluster, chief, run.operation_id or 0)
     assert refused.value.code == "repair.ask_again"
+
+
+@pytest.fixture
+def given_up(cluster: Cluster, chief: Actor) -> RepairRun:
+    """Taken up and dropped too often."""
+    run = ask(cluster, chief, "back-up-now")
+    with cluster.store.write() as session:
+        operation = session.get_one(Operation, run.operation_id)
+        operation.state, operation.error_code = OperationState.INTERRUPTED, "repair.dropped"
+    return run
+
+
+@pytest.mark.parametrize(
+    ("is_administrator", "scopes", "error"),
+    [
+        (False, None, Forbidden),
+        (False, frozenset({"read", "write", "repair"}), Forbidden),
+        (True, frozenset({"read", "write"}), Forbidden),
+        (True, None, Conflict),
+        (True, frozenset({"read", "write", "repair"}), Conflict),
+    ],
+)
+def test_a_repair_that_was_given_up_is_not_begun_by_its_operation(
+    cluster: Cluster,
+    chief: Actor,
+    given_up: RepairRun,
+    is_administrator: bool,
+    scopes: frozenset[str] | None,
+    error: type[Exception],
+) -> None:
+    """Its forecast is old, and whoever asked for it may be no administrator any more."""
+    actor = replace(chief, is_administrator=is_administrator, scopes=scopes)
+    operation_id = given_up.operation_id or 0
+    with pytest.raises(error):
+        operations.retry_operation(cluster, actor, operation_id)
+    with cluster.store.read() as session:
+        assert session.get_one(Operation, operation_id).state is OperationState.INTERRUPTED
+    assert list(audit.list_entries(cluster, chief, action="operation.retried")) == []
+    seen = operations.list_given_up(cluster, actor, 10)
+    assert [each.id for each in seen] == ([operation_id] if is_administrator else [])
+    assert count_stuck(cluster) == 0 and release_stuck(cluster, "1") == []
+
+
+def test_one_that_was_given_up_is_closed_and_asked_for_anew(
+    cluster: Cluster, chief: Actor, given_up: RepairRun
+) -> None:
+    with pytest.raises(Conflict, match=r"repair\.under_way"):
+        ask(cluster, chief, "back-up-now")
+    for refused in (replace(chief, is_administrator=False), replace(chief, scopes=frozenset({"write"}))):
+        with pytest.raises(Forbidden):
+            repairs.cancel_repair(cluster, refused, given_up.id)
+    closed = repairs.cancel_repair(cluster, chief, given_up.id)
+    assert (closed.verdict, closed.ended_at) == (Verdict.BROKEN, cluster.clock())
+    assert actions(cluster)[-2:] == ["repair.cancelled", "repair.ended"]
+    operation = operations.read_operation(cluster, chief, given_up.operation_id or 0)
+    assert (operation.state, operation.error_code) == (OperationState.FAILED, "repair.closed")
+    assert ask(cluster, chief, "back-up-now").id != given_up.id
 
 
 def test_stuck_operations_are_asked_again(cluster: Cluster, chief: Actor) -> None:

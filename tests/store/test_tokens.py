@@ -71,6 +71,18 @@ def test_one_person_has_so_many_tokens(cluster: Cluster, monkeypatch: pytest.Mon
         tokens.create_token(cluster, actor, "three", ["read"])
 
 
+def test_only_who_has_the_secret_learns_what_became_of_a_token(cluster: Cluster, clock: Clock) -> None:
+    actor = actor_of(a_user(cluster))
+    row, text = tokens.create_token(cluster, actor, "laptop", ["read"])
+    clock.move(days=91)
+    assert tokens.why_refused(cluster, text) == "token.expired"
+    tokens.revoke_token(cluster, actor, row.id)
+    assert tokens.why_refused(cluster, text) == "token.revoked"
+    wrong = text[:-1] + ("A" if text[-1] != "A" else "B")
+    for guess in (wrong, f"gc_{row.id + 1}_{'x' * 43}", "gc_999999999_" + "x" * 43, "laptop"):
+        assert tokens.why_refused(cluster, guess) == "session.needed"
+
+
 def test_text_that_is_no_token_is_nobody(cluster: Cluster) -> None:
     row, text = tokens.create_token(cluster, actor_of(a_user(cluster)), "laptop", ["read"])
     secret = text.removeprefix(f"gc_{row.id}_")

@@ -1,10 +1,12 @@
 """Users come by one-time secrets, keep to the rules, and leave without a way back in."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from cluster.domain.errors import Conflict, Forbidden, NotFound, Refused
+from cluster.domain.people import Actor
 from cluster.domain.states import UserRole, UserState
 from cluster.services import sessions, tokens, users
 from cluster.services.context import Cluster
@@ -181,6 +183,35 @@ def test_another_role_ends_the_sessions(cluster: Cluster) -> None:
     entry = entries(cluster)[-1]
     assert entry.action == "user.role_changed"
     assert entry.data == {"name": "jun", "before": "user", "after": "administrator"}
+
+
+ENDS_OF_TOKENS: dict[str, Callable[[Cluster, Actor, User], object]] = {
+    "user.password_changed": lambda cluster, _, user: users.change_password(
+        cluster, actor_of(user), PASSWORD, OTHER
+    ),
+    "user.link_used": lambda cluster, chief, user: users.use_link(
+        cluster, users.issue_link(cluster, chief, user.id), OTHER
+    ),
+    "user.role_changed": lambda cluster, chief, user: users.change_role(
+        cluster, chief, user.id, "administrator"
+    ),
+    "user.disabled": lambda cluster, chief, user: users.disable_user(cluster, chief, user.id),
+}
+
+
+@pytest.mark.parametrize("cause", ENDS_OF_TOKENS)
+def test_what_ends_the_sessions_ends_the_tokens(cluster: Cluster, cause: str) -> None:
+    """A token for repairs that a user has made would be an administrator's one day."""
+    _, chief = first_administrator(cluster)
+    user, other = a_person(cluster, chief), a_user(cluster)
+    texts = [tokens.create_token(cluster, actor_of(user), name, ["repair"])[1] for name in ("one", "two")]
+    _, kept = tokens.create_token(cluster, actor_of(other), "laptop", ["read"])
+    ENDS_OF_TOKENS[cause](cluster, chief, user)
+    assert [tokens.read_token(cluster, text, HOME) for text in texts] == [None, None]
+    assert [tokens.why_refused(cluster, text) for text in texts] == ["token.revoked"] * 2
+    assert tokens.read_token(cluster, kept, HOME) is not None
+    told = [entry.data for entry in entries(cluster) if entry.action == "token.revoked"]
+    assert told == [{"name": "one", "cause": cause}, {"name": "two", "cause": cause}]
 
 
 # One's own password and preferences

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text, update
 
+from cluster.domain.repair_runs import Verdict
 from cluster.domain.repairs import Repair
 from cluster.domain.states import OperationState
 from cluster.services import repairs
@@ -112,17 +113,20 @@ def test_a_file_that_cannot_be_read_is_said_and_the_other_repairs_stay(
     assert "own-idea.yml" in capsys.readouterr().out
 
 
-def test_a_run_that_was_given_up_is_gone_on_with(console: Console, types: Types) -> None:
+def test_a_run_that_was_given_up_is_closed_and_asked_for_anew(console: Console, types: Types) -> None:
     types("errors")
     console.offer(repair(console, "restart-api"))
     (run,) = runs(console)
     with console.cluster.store.write() as session:
         session.execute(update(Operation).values(state=OperationState.INTERRUPTED))
-    for typed, state in (("", OperationState.INTERRUPTED), ("y", OperationState.REQUESTED)):
-        types(typed)
-        console.offer(repair(console, "restart-api"))
-        (again,) = runs(console)
-        assert again.id == run.id and again.operation is not None and again.operation.state is state
+    types("")
+    console.offer(repair(console, "restart-api"))
+    assert [each.id for each in runs(console)] == [run.id]
+    types("y", "once more")
+    console.offer(repair(console, "restart-api"))
+    again, closed = runs(console)
+    assert (closed.id, closed.verdict) == (run.id, Verdict.BROKEN)
+    assert again.id != run.id and again.ended_at is None and again.reason == "once more"
 
 
 def test_only_the_embedded_set_needs_redis_for_a_repair(servers: Cluster, light_cluster: Cluster) -> None:

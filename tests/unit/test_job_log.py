@@ -1,7 +1,13 @@
 """Logs by byte offset: whatever is in them, no byte is missing and none comes twice."""
 
+import json
 import os
 import random
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -185,3 +191,89 @@ def test_the_first_error_goes_before_the_first_warning(tmp_path: Path) -> None:
 def test_lines_are_counted_up_to_an_offset(tmp_path: Path) -> None:
     with open_file(written(tmp_path, b"a\nb\nc\n"), "rank-0.stdout") as file:
         assert [count_lines(file, end) for end in (0, 2, 3, 6, 100)] == [0, 1, 1, 3, 3]
+
+
+LETTERS = "AaZz_09 .-:\t\x1b\r\u00e9\ud55c"
+
+
+@pytest.mark.parametrize("letter", LETTERS, ids=ascii)
+def test_a_line_of_one_letter_is_searched_at_once(tmp_path: Path, letter: str) -> None:
+    data = (letter * (256 * 1024)).encode() + b"\n" + b"ValueError: shapes\n"
+    with open_file(written(tmp_path, data), "rank-0.stdout") as file, within_cpu_seconds(2):
+        problem = first_problem(file)
+        found = find(file, "shapes")
+    assert problem is not None
+    assert (problem.kind, problem.text, problem.line) == ("error", "ValueError: shapes", 2)
+    assert [hit.line for hit in found.hits] == [2]
+
+
+@contextmanager
+def within_cpu_seconds(most: float) -> Iterator[None]:
+    """A search that reads each letter once needs milliseconds; the machine's other work does not count."""
+
+    def give_up(*_: object) -> None:
+        raise AssertionError(f"not done after {most} s of CPU time")
+
+    before = signal.signal(signal.SIGVTALRM, give_up)
+    signal.setitimer(signal.ITIMER_VIRTUAL, most)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+@pytest.mark.parametrize(
+    ("begin", "is_seen"),
+    [(b"", True), (b"x " * 2000, True), (b"x " * 2100, False), (b"first\n" + b"x" * 300_000 + b" ", False)],
+)
+def test_a_level_is_looked_for_where_a_line_begins(tmp_path: Path, begin: bytes, is_seen: bool) -> None:
+    with open_file(written(tmp_path, begin + b"UserWarning: old\nlast\n"), "rank-0.stdout") as file:
+        assert (first_problem(file) is not None) is is_seen
+
+
+def test_so_many_lines_with_the_text_are_counted_and_no_more(tmp_path: Path) -> None:
+    with open_file(written(tmp_path, b"a\n" * 150_000), "rank-0.stdout") as file, within_cpu_seconds(5):
+        found = find(file, "a")
+    assert (found.count, len(found.hits), found.is_whole) == (100_000, 500, False)
+    assert found.hits[-1].line == 500
+    assert found.searched_bytes == 2 * 100_000 - 2
+
+
+def test_lines_keep_their_numbers_across_what_is_read_at_once(tmp_path: Path) -> None:
+    lines = [b"line %d" % number + b"." * (number % 700) for number in range(1, 3000)]
+    wanted = dict.fromkeys((1, 700, 701, 1900, 2999), b"needle")
+    data = b"\n".join(wanted.get(number, line) for number, line in enumerate(lines, start=1))
+    with open_file(written(tmp_path, data), "rank-0.stdout") as file:
+        hits = find(file, "needle").hits
+    assert [hit.line for hit in hits] == sorted(wanted)
+    assert all(data[hit.offset :].startswith(b"needle") for hit in hits)
+    assert {hit.text for hit in hits} == {"needle"}
+
+
+PAGE_SCRIPT = Path(__file__).parents[2] / "portal" / "static" / "js" / "log_text.js"
+EACH_LETTER = """
+const { level, shown } = await import(process.argv[2]);
+const found = JSON.parse(process.argv[3]).map((letter) => {
+  const line = letter.repeat(256 * 1024);
+  const levels = [line, `${line}x`, `${letter}ValueError: shapes`].map(level);
+  return [...levels, shown(new TextEncoder().encode(`${line}x`), "cut").length];
+});
+console.log(JSON.stringify(found));
+"""
+
+
+def test_the_pages_script_shows_a_line_of_one_letter_at_once(tmp_path: Path) -> None:
+    """Minutes of CPU time, of which the process gets twenty seconds, where it begins again at each letter."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("no node, which runs the page's script outside a browser")
+    (tmp_path / "each.mjs").write_text(EACH_LETTER)
+    (tmp_path / "log_text.mjs").write_text(PAGE_SCRIPT.read_text())
+    letters = [letter for letter in LETTERS if letter != "\x1b"]
+    command = [node, str(tmp_path / "each.mjs"), str(tmp_path / "log_text.mjs"), json.dumps(letters)]
+    done = subprocess.run(["prlimit", "--cpu=20", *command], capture_output=True, text=True, check=True)
+    for letter, (line, with_end, error, length) in zip(letters, json.loads(done.stdout), strict=True):
+        assert (line, with_end) == ("", ""), letter
+        assert error == "error" or letter.isalnum() or letter == "_", letter
+        assert length <= 4_010, letter

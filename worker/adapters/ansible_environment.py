@@ -12,7 +12,7 @@ AT_LEAST = (2, 19)
 """As the sources map of the playbooks says, which read the same version's syntax."""
 ANSWERS_WITHIN = 60
 """Seconds."""
-VERSION = re.compile(r"^ansible-playbook \[core (\d+)\.(\d+)[^\]]*\]")
+VERSION = re.compile(r"^ansible-playbook \[core (\d{1,4})\.(\d{1,4})[^\]]*\]")
 
 
 def check_ansible(programs: Path) -> Path:

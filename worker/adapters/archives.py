@@ -3,6 +3,7 @@
 import lzma
 import os
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -10,13 +11,39 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 from cluster.domain.archives import Entry, EntryKind, Verdict
 from cluster.domain.errors import Refused
+from worker.adapters.memory import memory_limited
 
 PIECE = 1024 * 1024
-BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, NotImplementedError)
+MEMORY_BYTES = 768 * 1024 * 1024
+BROKEN = (
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError),
+    *(EOFError, NotImplementedError, RecursionError),
+)
+HEADER_BYTES = 64 * 1024
+"""Of one header that carries a long name or other facts; tarfile reads each of them whole."""
+HEADERS_TOGETHER = 2 * 1024**3
+"""A kilobyte for each of a million entries is half of it."""
+GLOBAL_FACTS = 1000
+"""tarfile keeps them all, and each entry gets a copy."""
+ZIP_ENTRIES = 250_000
+"""zipfile keeps about 600 bytes of each for as long as the archive is open; tar needs none of it."""
+ZIP_TABLE_BYTES = 64 * 1024 * 1024
+HEADER_KINDS = frozenset(
+    (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+    + (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
+)
+GNU_SPARSE_GOES_ON = 482
+"""https://www.gnu.org/software/tar/manual/html_node/Standard.html: `isextended` of the old GNU header."""
+END_ENTRIES, END_SIZE, END_PLACE = 4, 5, 9
+"""Of the end record as zipfile reads it: entries in all, bytes of the table, where the record stands."""
+LARGE_END_BYTES = 56 + 20
+"""A large archive's own end record and what points to it stand between the table and the end record."""
+TABLE_RECORD = struct.Struct("<4s24xHHH12x")
+"""PKWARE's APPNOTE 4.3.12: signature, then the lengths of name, extra field and comment; 46 bytes."""
 TAR_KINDS = {
     tarfile.REGTYPE: EntryKind.FILE,
     tarfile.AREGTYPE: EntryKind.FILE,
@@ -40,18 +67,24 @@ class Content:
     share: float
 
 
-def unpack(archive: Path, name: str, target: Path, verdict: Verdict, told: Told) -> int:
+def unpack(
+    archive: Path, name: str, target: Path, verdict: Verdict, told: Told, memory: int = MEMORY_BYTES
+) -> int:
     """Into the empty folder `target`; the number of files.
 
     `name` is what the user called it: its ending says the kind. Raises Refused; then `target` holds a part
     that the caller throws away. Files get no rights but reading and writing by us, no owner, no links.
+    It takes at most `memory` bytes on top of what the process has.
     """
-    with open_archive(archive, name) as contents:
-        for content in contents:
-            path = verdict.check(content.entry)
-            if path:
-                write(target / path, content, verdict)
-            told(content.share)
+    try:
+        with memory_limited(memory), open_archive(archive, name) as contents:
+            for content in contents:
+                path = verdict.check(content.entry)
+                if path:
+                    write(target / path, content, verdict)
+                told(content.share)
+    except MemoryError as error:
+        raise Refused("archive", "archive.too_much_memory", name=name, most=memory) from error
     return verdict.finish()
 
 
@@ -78,10 +111,12 @@ def open_archive(archive: Path, name: str) -> Iterator[Iterator[Content]]:
     """Raises Refused where it is not what its ending says, here or while it is read."""
     with damage_is_refused(name):
         if name.lower().endswith(".zip"):
+            check_table(archive)
             with zipfile.ZipFile(archive) as opened:
                 yield contents_of_zip(opened)
         else:
-            with archive.open("rb") as raw, tarfile.open(fileobj=raw, mode="r:*") as unrolled:
+            kind = short_headers()
+            with archive.open("rb") as raw, tarfile.open(fileobj=raw, mode="r:*", tarinfo=kind) as unrolled:
                 yield contents_of_tar(unrolled, raw, max(1, archive.stat().st_size))
 
 
@@ -96,6 +131,74 @@ def damage_is_refused(name: str = "") -> Iterator[None]:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise Refused("archive", "archive.unreadable", name=name) from error
+
+
+def check_table(archive: Path) -> None:
+    """Counts the entries of a zip before zipfile makes an object of each. Raises Refused."""
+    with archive.open("rb") as file:
+        # The very record that zipfile goes by: another reading of it could be led to another number.
+        end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
+        if not end:
+            raise zipfile.BadZipFile
+        said, size, place = end[END_ENTRIES], end[END_SIZE], end[END_PLACE]
+        is_large = end[0] == b"PK\x06\x06"
+        begin = place - size - (LARGE_END_BYTES if is_large else 0)
+        if begin < 0:
+            raise zipfile.BadZipFile
+        count = said
+        if said <= ZIP_ENTRIES and size <= ZIP_TABLE_BYTES:
+            file.seek(begin)
+            count = count_records(file, size)
+    if count > ZIP_ENTRIES or size > ZIP_TABLE_BYTES:
+        raise Refused("archive", "archive.zip_too_many", count=count, most=ZIP_ENTRIES)
+
+
+def count_records(file: IO[bytes], size: int) -> int:
+    """Of the table of `size` bytes that begins here; stops behind the most that are allowed."""
+    count = read = 0
+    while read < size and count <= ZIP_ENTRIES:
+        record = file.read(TABLE_RECORD.size)
+        if len(record) < TABLE_RECORD.size:
+            raise zipfile.BadZipFile
+        signature, *lengths = TABLE_RECORD.unpack(record)
+        if signature != b"PK\x01\x02":
+            raise zipfile.BadZipFile
+        file.seek(sum(lengths), os.SEEK_CUR)
+        read += TABLE_RECORD.size + sum(lengths)
+        count += 1
+    return count
+
+
+def short_headers() -> type[tarfile.TarInfo]:
+    """Entries of one archive that refuse, before tarfile reads it, what would be read into memory as a whole."""
+    read = 0
+
+    class ShortHeaders(tarfile.TarInfo):
+        @classmethod
+        def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+            nonlocal read
+            found = super().frombuf(buf, encoding, errors)
+            if found.size < 0:
+                raise tarfile.HeaderError("a size below zero")
+            if found.type in HEADER_KINDS:
+                read += found.size
+                if found.size > HEADER_BYTES or read > HEADERS_TOGETHER:
+                    raise Refused(
+                        "archive", "archive.header_too_large", entry=shown(found.name), most=HEADER_BYTES
+                    )
+            if found.type == tarfile.GNUTYPE_SPARSE and buf[GNU_SPARSE_GOES_ON]:
+                raise Refused("archive", "archive.sparse", entry=shown(found.name))
+            return found
+
+        def _proc_gnusparse_10(self, following: tarfile.TarInfo, *_: object) -> None:
+            """tarfile would collect as many numbers as the archive says that there are."""
+            raise Refused("archive", "archive.sparse", entry=shown(following.name))
+
+    return ShortHeaders
+
+
+def shown(name: str) -> str:
+    return name.encode("utf-8", "backslashreplace").decode()[:200]
 
 
 def contents_of_zip(opened: zipfile.ZipFile) -> Iterator[Content]:
@@ -132,6 +235,8 @@ def contents_of_tar(unrolled: tarfile.TarFile, raw: IO[bytes], size: int) -> Ite
             member = unrolled.next()
         if member is None:
             return
+        if len(unrolled.pax_headers) > GLOBAL_FACTS:
+            raise Refused("archive", "archive.header_too_large", entry=shown(member.name), most=HEADER_BYTES)
         kind = TAR_KINDS.get(member.type, EntryKind.DEVICE)
         entry = Entry(member.name, kind, member.size, member.mode & 0o7777)
         read = (lambda member=member: open_member(unrolled, member)) if kind is EntryKind.FILE else None

@@ -44,8 +44,8 @@ def of_copyright(text: str) -> str:
     """Debian's own short names, from a machine-readable debian/copyright; else what its text looks like."""
     if not re.search(r"^Format(-Specification)?:", text[:2000], re.MULTILINE):
         return recognise(text)
-    names = re.findall(r"^License:[ \t]*(\S[^\n]*?)[ \t]*$", text, re.MULTILINE)
-    return joined(part for name in names for part in re.split(r",? and (?!/)|,? or ", name))
+    names = [name.strip() for name in re.findall(r"^License:([^\n]*)", text, re.MULTILINE)]
+    return joined(part for name in names if name for part in re.split(r",? and (?!/)|,? or ", name))
 
 
 def of_wheel(metadata: str) -> str:

@@ -25,7 +25,7 @@ MANIFESTS = (
     "application/vnd.docker.distribution.manifest.v2+json",
 )
 PLATFORM = {"os": "linux", "architecture": "amd64"}
-REALM = re.compile(r'(\w+)="([^"]*)"')
+REALM = re.compile(r'\b(\w{1,40})="([^"]*)"')
 ALIASES = {"docker.io": "registry-1.docker.io"}
 """Registries whose names in images are not those that they answer under."""
 

@@ -13,10 +13,10 @@ from cluster.domain.people import Actor
 from cluster.domain.repairs import Repair, check_typed
 from cluster.domain.states import OperationState
 from cluster.services.context import Cluster
-from cluster.services.operations import retry_operation
 from cluster.services.repair_catalogue import find_entry, read_catalogue, read_files
 from cluster.services.repair_records import CONSOLE, list_records, read_in
 from cluster.services.repairs import (
+    cancel_repair,
     forecast,
     list_repairs,
     list_runs,
@@ -196,7 +196,8 @@ class Console:
             seen = forecast(self.cluster, self.actor(), repair.name, nodes)
             show_forecast(self.cluster, seen)
             if seen.under_way is not None:
-                self.offer_to_follow(seen.under_way)
+                if self.offer_to_follow(seen.under_way):
+                    continue
                 return
             confirmed = self.confirm(repair, seen.host)
             if confirmed is None:
@@ -226,20 +227,25 @@ class Console:
         known = [seen.choices[number - 1].node_id for number in chosen if number]
         return None if None in chosen or not chosen else [node_id for node_id in known if node_id]
 
-    def offer_to_follow(self, run: RepairRun) -> None:
+    def offer_to_follow(self, run: RepairRun) -> bool:
+        """True where it was given up and has been closed: its targets are free for a new one."""
         try:
             refuse_second(run)
         except Conflict as conflict:
             complain_of(self.cluster, conflict)
         operation = run.operation
         if operation is not None and operation.state is OperationState.INTERRUPTED:
-            # Its target is held until somebody finishes it: nothing else begins there.
-            if answer(text("It was given up half-way. Go on with it? y or nothing:")) != "y":
-                return
-            retry_operation(self.cluster, self.actor(), operation.id)
-        elif answer(text("Follow it? y or nothing:")) != "y":
-            return
-        self.follow(run.id)
+            # Its target is held until somebody closes it: nothing else begins there.
+            if (
+                answer(text("It was given up half-way. Close it and see a new forecast? y or nothing:"))
+                != "y"
+            ):
+                return False
+            cancel_repair(self.cluster, self.actor(), run.id)
+            return True
+        if answer(text("Follow it? y or nothing:")) == "y":
+            self.follow(run.id)
+        return False
 
     def confirm(self, repair: Repair, host: str) -> tuple[str, str] | None:
         """Reason and typed name; None where the person leaves it."""

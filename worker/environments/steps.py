@@ -88,5 +88,6 @@ class CompilerLines:
     progress: Progress
 
     def __call__(self, line: str) -> None:
-        if built := re.match(r"\s*\[ *(\d+)%\] (?:Building|Linking) .*?([^/ ]+)$", line):
-            self.progress.tell(share_of_time(int(built[1]) / 100), built[2].removesuffix(".o"))
+        if built := re.match(r"\s*\[ *(\d{1,3})%\] (?:Building|Linking) ", line):
+            name = re.split("[/ ]", line)[-1].strip()
+            self.progress.tell(share_of_time(int(built[1]) / 100), name.removesuffix(".o"))

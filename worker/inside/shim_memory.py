@@ -5,7 +5,7 @@ import os
 import re
 
 FIRST_PID_NAMESPACE = "pid:[4026531836]"  # PROC_PID_INIT_INO in the kernel's include/linux/proc_ns.h
-KILLED = re.compile(r"Killed process (\d+) \(.*?\)(?:.* UID:(\d+))?")
+KILLED = re.compile(r"Killed process (\d{1,10}) \(.{0,64}?\)(?:.{0,400} UID:(\d{1,10}))?")
 
 
 class KernelLog:

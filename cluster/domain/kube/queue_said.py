@@ -31,11 +31,11 @@ LACKS = re.compile(r"resource (\S+) unavailable in ClusterQueue(?: (\S+))?")
 STOPPED = re.compile(r"(?:Cluster|Local)Queue (\S+) is (?:stopped|inactive)")
 MISSING = re.compile(r"(?:Cluster|Local)Queue (\S+) (?:doesn't exist|not found|is terminating or missing)")
 UNFIT = (
-    re.compile(r"untolerated taint .+? in flavor ([^\s,;]+)"),
+    re.compile(r"untolerated taint .{1,400}? in flavor ([^\s,;]+)"),
     re.compile(r"flavor ([^\s,;]+) doesn't match node affinity"),
     re.compile(r"flavor ([^\s,;]+) not found"),
 )
-PREEMPTOR = re.compile(r"preemptor path: \S*?([^/;\s]+)(?:;|$)")
+PREEMPTOR = re.compile(r"preemptor path: (?:[^/;\s]{0,253}/){0,20}([^/;\s]{1,253})(?:;|$)")
 FAILED_NODES = re.compile(r"node failures, including: (.+)$")
 
 

@@ -34,6 +34,22 @@ SENTENCES = {
         "The archive unpacks to more than {ratio} times its size, as archives that fill disks do. Pack it "
         "with less compression."
     ),
+    "archive.header_too_large": (
+        "“{entry}” carries a name or other facts of more than {most:bytes}. Pack it again with shorter names and "
+        "without extended attributes."
+    ),
+    "archive.sparse": (
+        "“{entry}” is packed as a file with holes, and its list of holes is not read. Pack it again without "
+        "tar's --sparse."
+    ),
+    "archive.zip_too_many": (
+        "The zip archive lists {count:number} entries or more, or names too long for so many: at most {most:number} "
+        "can be read. Pack it as .tar.gz, which may have a million."
+    ),
+    "archive.too_much_memory": (
+        "Unpacking “{name}” would take more than {most:bytes} of memory. Pack it again as .zip, or as .tar.gz with "
+        "ordinary compression."
+    ),
     "archive.size_lies": "“{entry}” unpacks to more than the archive says. Pack it again.",
     "archive.unreadable.unnamed": "The archive is damaged. Pack it again and upload it once more.",
 }

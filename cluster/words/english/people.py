@@ -35,6 +35,13 @@ SENTENCES = {
     "token.days_out_of_range": "A token lives 1 to {most} days.",
     "token.name_taken": "You have a token “{name}” already. Choose another name or revoke that one.",
     "token.too_many": "You have {most} tokens, and no more are possible. Revoke one that you do not use.",
+    "token.revoked": (
+        "This token was revoked: by hand, or because the password or the role of its person changed or the account was "
+        "disabled. Make a new one on the page Profile, then run “groundcrew login”."
+    ),
+    "token.expired": (
+        "The days of this token are over. Make a new one on the page Profile, then run “groundcrew login”."
+    ),
     "token.scopes_unknown": "Choose one of the scopes read, write and repair.",
     "forbidden.scope": "This token may not do that: it lacks the scope “{scope}”.",
     "forbidden.token_reads_only": "This token may only read.",

@@ -11,7 +11,12 @@ SENTENCES = {
     ),
     "repair.under_way": "Repair {run} runs on {host}: {who} asked for it at {at:clock}. One at a time.",
     "repair.over": "This repair is over.",
-    "repair.ask_again": "A repair that has ended is asked for again from its forecast.",
+    "repair.ask_again": (
+        "A repair is not tried again as it was: ask for it again from a new forecast. One that was given up half-way "
+        "is closed first, on its own page."
+    ),
+    "repair.dropped": "Begun {times:times} and dropped each time: whoever worked on it disappeared.",
+    "repair.closed": "It was begun several times and given up half-way; somebody has closed it.",
     "repair.no_ansible": "The Ansible environment could not be built: {line}",
     "repair.files_changed": (
         "The files of {name} are not the ones that the forecast showed. Nothing was done."
@@ -153,6 +158,8 @@ HINTS = {
     "repair.refused_request": "On the master: journalctl -u 'groundcrew-repair-run@*'",
     "repair.refused_name": "On the master: site.yml with the tag repairs installs it.",
     "repair.locked": "Wait until it has ended, then open the forecast again.",
+    "repair.dropped": "Close this run, then ask again from a new forecast: it says what is the case now.",
+    "repair.closed": "Its log says how far it came. Open the forecast again: it says what is the case now.",
     "repair.vanished": "Open the forecast again: the repair may be run a second time.",
     "repair.not_verified": (
         "The red line of the verification says what is still the case; the first failure in the "

@@ -52,7 +52,11 @@ SENTENCES = {
     ),
     "idempotency.bad_key": "An Idempotency-Key has 1 to 100 visible characters.",
     "stream.too_many": (
-        "Too many live pages are open. Close some tabs; this page still shows the state when it is loaded."
+        "You have {most} live pages open, and no more are possible. Close some tabs; this page still shows the "
+        "state when it is loaded."
+    ),
+    "stream.all_taken": (
+        "All places for live pages are taken at the moment. This page still shows the state when it is loaded."
     ),
     "stream.unknown_topic": "Unknown topics: {topics:list}.",
     "settings.missing": (

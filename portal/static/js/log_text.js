@@ -1,8 +1,9 @@
 // What a line of a log shows: its last state, its level, its colours. Text only: nothing in a log is ever markup.
 
 const LONGEST_SHOWN = 4_000;
-const ERROR = /\b(ERROR|FATAL|CRITICAL|Traceback|[A-Z]\w*(Error|Exception):)|\berror:/;
-const WARNING = /\bWARN(ING)?\b|\bwarning:|[A-Z]\w*Warning:/;
+const SEARCHED = 4_096; // characters from a line's beginning, as portal/job_files/log_search.py does
+const ERROR = /\b(ERROR|FATAL|CRITICAL|Traceback|[A-Z]\w{0,60}(Error|Exception):)|\berror:/;
+const WARNING = /\bWARN(ING)?\b|\bwarning:|\b[A-Z]\w{0,60}Warning:/;
 const COLOURS = ["", "red", "green", "yellow", "blue", "magenta", "cyan", ""];
 const decoder = new TextDecoder("utf-8");
 
@@ -48,13 +49,15 @@ export function write(text, place) {
 
 // A progress bar overwrites its line with \r: the last state is what a terminal would show.
 function lastState(text) {
-  const parts = text.replace(/\r+$/, "").split("\r");
-  return parts[parts.length - 1];
+  let end = text.length;
+  while (end > 0 && text[end - 1] === "\r") end -= 1;
+  return text.slice(text.lastIndexOf("\r", end - 1) + 1, end);
 }
 
 // "error", "warning" or nothing, by words that programs use.
 export function level(text) {
-  return ERROR.test(text) ? "error" : WARNING.test(text) ? "warning" : "";
+  const begin = text.slice(0, SEARCHED);
+  return ERROR.test(begin) ? "error" : WARNING.test(begin) ? "warning" : "";
 }
 
 // The text of a line's bytes, cut where it is longer than anybody reads.

@@ -15,7 +15,7 @@ import redis
 from cluster.bell import connect
 from cluster.domain.states import JobState, TrainingKind, Visibility
 from cluster.services import sessions, storage, users
-from portal.live import STREAMS_PER_SESSION
+from portal.live import STREAMS_PER_PERSON
 from portal.look import rings_since
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, an_administrator, holding
 from tests.integration.executors.conftest import until
@@ -25,12 +25,14 @@ from tests.integration.portal.conftest import Portal
 class Tab:
     """A browser's EventSource, as far as the server can tell."""
 
-    def __init__(self, portal: Portal, token: str, topics: str, last_id: str = "") -> None:
+    def __init__(
+        self, portal: Portal, token: str, topics: str, last_id: str = "", method: str = "GET"
+    ) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", portal.port, timeout=60)
         headers = {"Cookie": f"gc_session_{portal.port}={token}", "Accept": "text/event-stream"}
         if last_id:
             headers["Last-Event-ID"] = last_id
-        self.connection.request("GET", f"/stream?topics={topics}", headers=headers)
+        self.connection.request(method, f"/stream?topics={topics}", headers=headers)
         self.answer = self.connection.getresponse()
         self.status = self.answer.status
 
@@ -56,8 +58,8 @@ class Tab:
         self.connection.close()
 
 
-def status_of(portal: Portal, token: str, topics: str) -> int:
-    tab = Tab(portal, token, topics)
+def status_of(portal: Portal, token: str, topics: str, method: str = "GET") -> int:
+    tab = Tab(portal, token, topics, method=method)
     tab.close()
     return tab.status
 
@@ -176,14 +178,17 @@ def test_the_stream_ends_with_the_session(portal: Portal, how: str) -> None:
     tab.close()
 
 
-def test_a_session_has_so_many_streams_and_gets_them_back(portal: Portal) -> None:
-    token = portal.token_for(a_user(portal.cluster))
-    tabs = [Tab(portal, token, "jobs") for _ in range(STREAMS_PER_SESSION)]
+def test_a_person_has_so_many_streams_and_gets_them_back(portal: Portal) -> None:
+    user = a_user(portal.cluster)
+    token = portal.token_for(user)
+    for _ in range(STREAMS_PER_PERSON):
+        assert status_of(portal, token, "jobs", method="HEAD") == 200
+    tabs = [Tab(portal, token, "jobs") for _ in range(STREAMS_PER_PERSON)]
     for tab in tabs:
         tab.next("beat")
-    assert status_of(portal, token, "jobs") == 503
+    assert status_of(portal, portal.token_for(user), "jobs") == 429, "another session is no other person"
     other = portal.token_for(a_user(portal.cluster))
-    assert status_of(portal, other, "jobs") == 200, "another session has places of its own"
+    assert status_of(portal, other, "jobs") == 200, "another person has places of their own"
     for tab in tabs:
         tab.close()
     deadline = time.monotonic() + 60

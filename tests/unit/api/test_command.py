@@ -19,7 +19,9 @@ from cluster.domain.states import JobState
 from cluster.services import storage
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Unit
+from cluster.store.users import ApiToken
 from portal.cli import main
+from portal.cli.client import EXIT_AUTH
 from portal.cli.queue import local
 from portal.cli.words import KOREAN
 from tests.builders import a_job, an_administrator, holding
@@ -52,6 +54,15 @@ def run(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[R
     server.shutdown()
     thread.join(10)
     server.server_close()
+
+
+def test_a_token_that_was_revoked_is_said_to_be(run: Run, lab: Lab) -> None:
+    run("job", "list")
+    with lab.cluster.store.write() as session:
+        session.execute(update(ApiToken).values(revoked_at=lab.cluster.clock()))
+    said = run("job", "list", expected=EXIT_AUTH).stderr
+    assert "This token was revoked: by hand, or because the password or the role" in said
+    assert "groundcrew login" in said
 
 
 def submit(run: Run, *arguments: str) -> int:

@@ -36,7 +36,7 @@ def test_the_place_of_a_tab_that_is_gone_is_free(monkeypatch: pytest.MonkeyPatch
     looks = itertools.count()
     places = Places(is_closing=lambda: next(looks) > LAST_LOOK)
     doorbell = SimpleNamespace(listen=a_silent_listener)
-    about: Any = {"cluster": None, "actor": None, "doorbell": doorbell}
+    about: Any = {"cluster": None, "actor": SimpleNamespace(user_id=7), "doorbell": doorbell}
     tab = Tab(
         **about,
         token="t",
@@ -44,9 +44,9 @@ def test_the_place_of_a_tab_that_is_gone_is_free(monkeypatch: pytest.MonkeyPatch
         job_ids=(),
         is_gone=hang_up_of({"gunicorn.socket": ours}),
     )
-    assert places.take("t")
     heard = tab.events(places)
     assert "retry" in next(heard) and "beat" in next(heard)
+    assert places.taken == {7: 1}
     theirs.close()
     with ours:
         assert list(heard) == []

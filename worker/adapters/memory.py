@@ -1,0 +1,29 @@
+"""Limits how much more memory this process may take while something of strangers is read."""
+
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+STATM = Path("/proc/self/statm")
+
+
+@contextmanager
+def memory_limited(more: int) -> Iterator[None]:
+    """At most `more` bytes of address space on top of what is taken; beyond that allocations raise MemoryError.
+
+    A limit that is there and stricter stays.
+    """
+    before, most = resource.getrlimit(resource.RLIMIT_AS)
+    limit = taken_bytes() + more
+    known = [each for each in (before, most) if each != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_AS, (min([limit, *known]), most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (before, most))
+
+
+def taken_bytes() -> int:
+    """Address space of this process: the first number of proc(5) statm, in pages."""
+    return int(STATM.read_text().split()[0]) * resource.getpagesize()
