@@ -22,12 +22,14 @@ from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
 from worker.environments.ready import read_variables
-from worker.executors.contract import StartPlan
+from worker.executors.contract import Sandbox, StartPlan
 from worker.kube import names as kube_names
 from worker.kube.shapes.run import Gang
-from worker.views import View, view_of
+from worker.views import MachineView, View, view_of
 
 WE_ARE_ROOT = os.geteuid() == 0
+MOST_USERS = 2**20
+"""So many numbers from `uid_base` on belong to this installation's users."""
 FOR_JOBS = 0.9
 """Of a node's memory; the rest is for its services."""
 
@@ -110,6 +112,7 @@ def read_start_plan(
         **share_of(attempt.node, by_node[0][1] if by_node else job.units),
         grace_seconds=job.grace_seconds,
         units=job.units,
+        sandbox=sandbox_of(settings, view),
     )
 
 
@@ -122,6 +125,14 @@ def ids_of(settings: Settings, job: Job) -> Ids:
         "gid": settings.gid_base + job.workspace_id,
         "services": storage.service_ids(settings),
     }
+
+
+def sandbox_of(settings: Settings, view: View) -> Sandbox | None:
+    """Of the installation's own folders a program sees what was shown to it, once everything was."""
+    if not WE_ARE_ROOT or not isinstance(view, MachineView) or settings.executor != "process":
+        return None
+    uids = (settings.uid_base, settings.uid_base + MOST_USERS - 1)
+    return Sandbox((settings.state_dir, settings.backups), tuple(view.shown), uids)
 
 
 def image_of(cluster: Cluster, kind: UnitKind) -> str | None:

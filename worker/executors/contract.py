@@ -35,6 +35,17 @@ class Mount:
 
 
 @dataclass(frozen=True)
+class Sandbox:
+    """What the program of a root shim sees of this machine's files (worker/inside/shim_sandbox.py)."""
+
+    hidden: tuple[Path, ...]
+    shown: tuple[Path, ...]
+    """Beneath the hidden ones; the attempt's `out` is shown in any case."""
+    uids: tuple[int, int]
+    """The first and the last number that a job of this installation may run as."""
+
+
+@dataclass(frozen=True)
 class StartPlan:
     """One attempt, ready to be started; written to `control/plan.json` as it is."""
 
@@ -80,6 +91,8 @@ class StartPlan:
     """With `cpus` the part of its first node."""
     cpus: float | None = None
     most_processes: int | None = None
+    sandbox: Sandbox | None = None
+    """None: the program sees the machine as it is, because we are not root or a container does this."""
 
     @property
     def out(self) -> Path:
@@ -107,6 +120,17 @@ class StartPlan:
             "gpus": list(self.gpus),
             "telemetry": str(self.telemetry) if self.telemetry else None,
             "nofile": self.most_open_files,
+            "sandbox": self._sandbox_to_json(),
+        }
+
+    def _sandbox_to_json(self) -> dict[str, Any] | None:
+        if self.sandbox is None:
+            return None
+        return {
+            "hidden": [str(folder) for folder in self.sandbox.hidden],
+            "shown": [str(folder) for folder in self.sandbox.shown],
+            "uids": list(self.sandbox.uids),
+            "memory_bytes": self.memory_bytes,
         }
 
 

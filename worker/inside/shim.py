@@ -21,6 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import shim_ending  # noqa: E402
 import shim_files  # noqa: E402
 import shim_memory  # noqa: E402
+import shim_metadata  # noqa: E402
 import shim_metrics  # noqa: E402
 import shim_program  # noqa: E402
 import shim_rank_use  # noqa: E402
@@ -85,6 +86,7 @@ class Shim:
 
     def run(self):
         try:
+            self.close_metadata()
             shim_program.prepare_out(self.plan)
             self.launcher, self.problem = shim_program.start(self.plan)
         except OSError as error:
@@ -100,6 +102,12 @@ class Shim:
             self.reap()
         self.reap()  # The last ones: all that is left of the tree are zombies, and they are ours now.
         self.ended_at = now_text()
+
+    def close_metadata(self):
+        sandbox = self.plan.get("sandbox")
+        missing = shim_metadata.close(*sandbox["uids"]) if sandbox else None
+        if missing:
+            note("not confined, metadata_address: %s" % missing)
 
     def hear(self, told):
         if told is not None and told.si_signo != signal.SIGCHLD:

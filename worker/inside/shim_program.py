@@ -8,6 +8,8 @@ import resource
 import signal
 import stat
 
+import shim_sandbox
+
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
@@ -102,6 +104,7 @@ def become(plan, writer):
     """Never returns. What goes wrong is told through the pipe, which a successful exec closes."""
     at = "prepare"
     try:
+        enter_sandbox(plan)
         drop_privileges(plan)
         for number, name in ((1, "launcher.stdout"), (2, "launcher.stderr")):
             redirect(number, os.path.join(plan["out"], name))
@@ -119,6 +122,14 @@ def become(plan, writer):
         os._exit(code or 125)
     finally:
         os._exit(125)
+
+
+def enter_sandbox(plan):
+    """What the machine refuses stands in control/shim.log; the job runs without it. Raises OSError."""
+    if plan.get("sandbox"):
+        missing = shim_sandbox.enter(plan["sandbox"], plan["out"])
+        for power, why in sorted(missing.items()):
+            os.write(2, ("not confined, %s: %s\n" % (power, why)).encode("utf-8", "replace"))
 
 
 def become_rank(plan):
