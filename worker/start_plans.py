@@ -131,8 +131,12 @@ def sandbox_of(settings: Settings, view: View) -> Sandbox | None:
     """Of the installation's own folders a program sees what was shown to it, once everything was."""
     if not WE_ARE_ROOT or not isinstance(view, MachineView) or settings.executor != "process":
         return None
-    uids = (settings.uid_base, settings.uid_base + MOST_USERS - 1)
-    return Sandbox((settings.state_dir, settings.backups), tuple(view.shown), uids)
+    return Sandbox((settings.state_dir, settings.backups), tuple(view.shown), uids_of(settings))
+
+
+def uids_of(settings: Settings) -> tuple[int, int]:
+    """The first and the last number that a job may run as."""
+    return settings.uid_base, settings.uid_base + MOST_USERS - 1
 
 
 def image_of(cluster: Cluster, kind: UnitKind) -> str | None:

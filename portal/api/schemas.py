@@ -256,6 +256,18 @@ class KubernetesAnswer(Answer):
     disagreements_ever = fields.Integer()
 
 
+class WeaknessAnswer(Answer):
+    code = fields.String(required=True)
+    sentence = fields.String(required=True)
+    hint = fields.String(required=True)
+
+
+class ConfinementAnswer(Answer):
+    powers = fields.Dict(required=True)
+    weaknesses = fields.List(fields.Nested(WeaknessAnswer), required=True)
+    """What could not be enforced; empty: everything is."""
+
+
 class NodeAnswer(Answer):
     id = fields.Integer(required=True)
     name = fields.String(required=True)
@@ -267,6 +279,8 @@ class NodeAnswer(Answer):
     drain_reason = fields.String(allow_none=True)
     kubernetes = fields.List(fields.Nested(HealthAnswer))
     """How Kubernetes sees it; empty where it has nothing to do with the node."""
+    confinement = fields.Nested(ConfinementAnswer, allow_none=True)
+    """What confines its jobs; null where they are no processes of this node, or nobody has asked it yet."""
     unit_kind = fields.String(required=True)
     heartbeat_at = fields.AwareDateTime(allow_none=True)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from worker.executors.launchers import parse_powers, powers_command
 from worker.inside import shim_files
 
 PYTHON = "/usr/bin/python3"
@@ -46,6 +47,11 @@ class SystemdLauncher:
                 raise subprocess.TimeoutExpired(["systemd-run", unit], START_SECONDS)
             time.sleep(PAUSE_SECONDS)
         return started
+
+    def read_powers(self, shim: Path, uids: tuple[int, int]) -> dict[str, Any]:
+        """Asked in a transient unit as well: our own service has fewer rights than a shim."""
+        command = run_command("gc-powers.service", powers_command(shim, uids))
+        return parse_powers(systemctl_like([command[0], "--pipe", "--wait", *command[1:]]))
 
 
 def unit_of(folder: Path) -> str:

@@ -15,6 +15,10 @@ class Launcher(Protocol):
 
     def launch(self, shim: Path, folder: Path) -> dict[str, Any]: ...
 
+    def read_powers(self, shim: Path, uids: tuple[int, int]) -> dict[str, Any]:
+        """What a shim that is launched so can enforce (worker/inside/shim_powers.py)."""
+        ...
+
 
 class DetachedLauncher:
     """The process that we start ends at once; the shim is its grandchild and answers in one line."""
@@ -34,3 +38,30 @@ class DetachedLauncher:
         except ValueError:
             return {"text": f"the shim ended with {done.returncode}"}
         return answer if isinstance(answer, dict) else {}
+
+    def read_powers(self, shim: Path, uids: tuple[int, int]) -> dict[str, Any]:
+        done = subprocess.run(
+            powers_command(shim, uids),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+            timeout=START_SECONDS,
+            check=False,
+        )
+        return parse_powers(done)
+
+
+def powers_command(shim: Path, uids: tuple[int, int]) -> list[str]:
+    return [SHIM_PYTHON, "-I", "-S", str(shim.with_name("shim_powers.py")), *map(str, uids)]
+
+
+def parse_powers(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
+    """`failed` says why there is no answer."""
+    try:
+        answer = json.loads(done.stdout)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        return {"failed": done.stderr.strip()[-300:] or f"it ended with {done.returncode}"}
+    return answer

@@ -37,6 +37,9 @@ class NurseryLauncher:
         # Where a forked shim went without a word, the executed one finds out whether it had begun.
         return answer if answer is not None else self.otherwise.launch(shim, folder)
 
+    def read_powers(self, shim: Path, uids: tuple[int, int]) -> dict[str, Any]:
+        return self.otherwise.read_powers(shim, uids)
+
     def _ask(self, shim: Path, folder: Path) -> dict[str, Any] | None:
         """Several may ask at once: each has a pipe of its own for the answer."""
         reader, writer = os.pipe()

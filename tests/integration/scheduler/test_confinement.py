@@ -1,23 +1,19 @@
 """A root shim's program sees a machine of its own: asked by a program that tries what it may not."""
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from cluster.services import storage
 from cluster.store.workspaces import Workspace
 from tests.builders import a_dataset
-from tests.integration.executors.conftest import GID, IS_ROOT, UID
+from tests.integration.executors.conftest import IS_ROOT, UID
 from tests.integration.scheduler.conftest import Field
-from worker.inside import shim_metadata, shim_powers, shim_sandbox
 
 SECRET = "--password=of-somebody-else"
 LOOKS = """
@@ -82,7 +78,9 @@ def test_a_program_reaches_its_own_folders_and_no_others(field_: Field, anybodys
     foreign.chmod(0o777)
     with (
         tempfile.NamedTemporaryFile(prefix="gc-test-", dir="/tmp") as beside,
-        subprocess.Popen(["/bin/sh", "-c", "read line", SECRET], user=UID + 1, stdin=subprocess.PIPE) as other,
+        subprocess.Popen(
+            ["/bin/sh", "-c", "read line", SECRET], user=UID + 1, stdin=subprocess.PIPE
+        ) as other,
     ):
         field_.start_scheduler()
         arguments = [str(anybodys), beside.name, str(foreign)]
