@@ -11,6 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import joinedload, selectinload
 
 from cluster.domain import launch
+from cluster.domain.memory import NodeMemory, memory_of
 from cluster.domain.resuming import Resume
 from cluster.domain.states import Launcher, TrainingKind, UnitKind, UnitState
 from cluster.files.checkpoints import FOLDER as CHECKPOINTS
@@ -30,8 +31,6 @@ from worker.views import MachineView, View, view_of
 WE_ARE_ROOT = os.geteuid() == 0
 MOST_USERS = 2**20
 """So many numbers from `uid_base` on belong to this installation's users."""
-FOR_JOBS = 0.9
-"""Of a node's memory; the rest is for its services."""
 
 
 class Ids(TypedDict, total=False):
@@ -109,7 +108,8 @@ def read_start_plan(
         image=image_of(cluster, kind_of(units)),
         mounts=tuple(view.mounts),
         folder_inside=inside,
-        **share_of(attempt.node, by_node[0][1] if by_node else job.units),
+        **share_of(attempt.node, by_node[0][1] if by_node else job.units, job, settings.memory_overcommit),
+        most_processes=settings.job_processes * job.units if is_local else None,
         grace_seconds=job.grace_seconds,
         units=job.units,
         sandbox=sandbox_of(settings, view),
@@ -225,14 +225,18 @@ def telemetry_of(settings: Settings, node: Node, view: View) -> Path | None:
     return view.show(folder, "telemetry") / f"{node.name}.json" if folder.is_dir() else None
 
 
-def share_of(node: Node, units: int) -> Share:
-    """Of the (first) node's processors and memory as large a part as of its units; empty where nothing is known."""
+def share_of(node: Node, units: int, job: Job, overcommit: int) -> Share:
+    """Of the (first) node's processors as large a part as of its units, of its memory that or what the job asks for.
+
+    Empty where nothing is known.
+    """
     there = sum(unit.state is not UnitState.GONE for unit in node.units)
     cpus, memory = node.facts.get("cpus"), node.facts.get("memory_bytes")
     if not there or not isinstance(cpus, int) or not isinstance(memory, int):
         return {}
-    part = min(units / there, 1.0)
-    return {"cpus": cpus * part, "memory_bytes": int(memory * part * FOR_JOBS)}
+    asked = job.memory_bytes * units // job.units if job.memory_bytes else None
+    limit = memory_of(NodeMemory(there, memory), units, asked, overcommit)
+    return {"cpus": cpus * min(units / there, 1.0), "memory_bytes": limit}
 
 
 def nodes_of(attempt: Attempt) -> tuple[str, ...]:

@@ -96,6 +96,7 @@ class Job(Row):
             postgresql_where=text("state = 'finished'"),
         ),
         Index(None, "user_id", "id"),
+        CheckConstraint("memory_bytes IS NULL OR memory_bytes > 0", name="memory_positive"),
         CheckConstraint("retries >= 0 AND retries_used >= 0", name="retries_not_negative"),
         Index(None, "workspace_id", "id"),
         Index("ix_jobs_sweep", "sweep_id", "state", "id"),
@@ -137,6 +138,8 @@ class Job(Row):
     retries: Mapped[int] = mapped_column(default=0, server_default="0")
     """How often a failed attempt is followed by another; interruptions do not count."""
     retries_used: Mapped[int] = mapped_column(default=0, server_default="0")
+    memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    """Of all its units together; None: their share of the node."""
     resume_from: Mapped[str | None] = mapped_column(String(200))
     """The checkpoint that the next attempt begins with: `<attempt number>/<file name>`."""
     submitted_at: Mapped[datetime]

@@ -55,6 +55,12 @@ class JobBody(Body):
     time_limit_seconds = fields.Integer(load_default=None, allow_none=True, strict=True)
     grace_seconds = fields.Integer(load_default=30, strict=True)
     retries = fields.Integer(load_default=0, strict=True)
+    memory_bytes = fields.Integer(
+        load_default=None,
+        allow_none=True,
+        strict=True,
+        metadata={"description": "Of all its units together; null: their share of the node"},
+    )
 
 
 class DryRunQuery(Body):
@@ -81,6 +87,7 @@ class JobAnswer(Answer):
     time_limit_seconds = fields.Integer(allow_none=True)
     grace_seconds = fields.Integer()
     retries = fields.Integer()
+    memory_bytes = fields.Integer(allow_none=True)
     retries_used = fields.Integer()
     resumes_from = fields.String(allow_none=True)
     submitted_at = fields.AwareDateTime()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from worker.executors.launchers import parse_powers, powers_command
+from worker.adapters.powers import parse_powers, powers_command
 from worker.inside import shim_files
 
 PYTHON = "/usr/bin/python3"

@@ -5,6 +5,8 @@ import subprocess
 from pathlib import Path
 from typing import Any, Protocol
 
+from worker.adapters.powers import parse_powers, powers_command
+
 SHIM_PYTHON = "/usr/bin/python3"
 """The distribution's own: root runs it, so it is never one that a PATH names."""
 START_SECONDS = 20
@@ -50,18 +52,3 @@ class DetachedLauncher:
             check=False,
         )
         return parse_powers(done)
-
-
-def powers_command(shim: Path, uids: tuple[int, int]) -> list[str]:
-    return [SHIM_PYTHON, "-I", "-S", str(shim.with_name("shim_powers.py")), *map(str, uids)]
-
-
-def parse_powers(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
-    """`failed` says why there is no answer."""
-    try:
-        answer = json.loads(done.stdout)
-    except ValueError:
-        answer = None
-    if not isinstance(answer, dict):
-        return {"failed": done.stderr.strip()[-300:] or f"it ended with {done.returncode}"}
-    return answer

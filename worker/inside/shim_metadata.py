@@ -9,6 +9,7 @@ import errno
 import os
 import socket
 import struct
+from typing import List, Optional
 
 NETWORKS = (
     (socket.AF_INET, "169.254.0.0", 16),
@@ -29,16 +30,16 @@ SILENT = (errno.EAFNOSUPPORT, errno.EOPNOTSUPP, errno.ENOENT)
 """A machine without IPv6 has nothing to close there."""
 
 
-def close(first, last):
+def close(first: int, last: int) -> Optional[str]:
     """Makes sure that the rules stand for these user numbers; None, or why the machine refuses them."""
     return change(RTM_NEWRULE, first, last, NLM_F_CREATE | NLM_F_EXCL)
 
 
-def open_again(first, last):
+def open_again(first: int, last: int) -> Optional[str]:
     return change(RTM_DELRULE, first, last, 0)
 
 
-def change(kind, first, last, flags):
+def change(kind: int, first: int, last: int, flags: int) -> Optional[str]:
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, 0) as kernel:
             for family, network, length in NETWORKS:
@@ -53,7 +54,7 @@ def change(kind, first, last, flags):
     return None
 
 
-def rules_of(family, network, length, first, last):
+def rules_of(family: int, network: str, length: int, first: int, last: int) -> List[bytes]:
     """The two rules of a network: its name server as ever, all else prohibited."""
     where = [
         attribute(FRA_DST, socket.inet_pton(family, network)),
@@ -66,28 +67,29 @@ def rules_of(family, network, length, first, last):
     return [rule(family, length, FR_ACT_TO_TBL, PRIORITY - 1, where + [names]), prohibit]
 
 
-def knows_ports(release):
+def knows_ports(release: str) -> bool:
     """Linux 4.17 and newer; an older one would pass over the port and open everything."""
     numbers = [int(word) for word in release.replace("-", ".").split(".")[:2] if word.isdigit()]
     return numbers >= [4, 17]
 
 
-def rule(family, length, action, priority, attributes):
+def rule(family: int, length: int, action: int, priority: int, attributes: List[bytes]) -> bytes:
     """struct fib_rule_hdr and its attributes, of linux/fib_rules.h."""
     table = TABLE_MAIN if action == FR_ACT_TO_TBL else 0
     header = struct.pack("=BBBBBBBBI", family, length, 0, 0, table, 0, 0, action, 0)
     return header + b"".join(attributes + [attribute(FRA_PRIORITY, struct.pack("=I", priority))])
 
 
-def attribute(kind, value):
+def attribute(kind: int, value: bytes) -> bytes:
     return struct.pack("=HH", 4 + len(value), kind) + value + b"\0" * (-len(value) % 4)
 
 
-def ask(kernel, kind, flags, body):
+def ask(kernel: socket.socket, kind: int, flags: int, body: bytes) -> int:
     """The kernel's error number; 0: done."""
     header = struct.pack("=IHHII", 16 + len(body), kind, NLM_F_REQUEST | NLM_F_ACK | flags, 1, 0)
     kernel.send(header + body)
     answer = kernel.recv(65536)
     if struct.unpack_from("=H", answer, 4)[0] != NLMSG_ERROR:
         return errno.EPROTO
-    return -struct.unpack_from("=i", answer, 16)[0]
+    number: int = struct.unpack_from("=i", answer, 16)[0]
+    return -number
