@@ -96,7 +96,6 @@ class Job(Row):
             postgresql_where=text("state = 'finished'"),
         ),
         Index(None, "user_id", "id"),
-        CheckConstraint("memory_bytes IS NULL OR memory_bytes > 0", name="memory_positive"),
         CheckConstraint("retries >= 0 AND retries_used >= 0", name="retries_not_negative"),
         Index(None, "workspace_id", "id"),
         Index("ix_jobs_sweep", "sweep_id", "state", "id"),

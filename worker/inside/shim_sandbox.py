@@ -46,15 +46,20 @@ def enter(wanted, out):
     missing = {}
     tried(missing, "system", make_system_read_only)
     tried(missing, "processes_hidden", hide_processes)
-    shown = [open_folder(path) for path in wanted["shown"] if os.path.isdir(path)]
+    shown = [(path, open_folder(path)) for path in wanted["shown"] if os.path.isdir(path)]
     written = open_folder(out) if out else None
     tried(missing, "tmp", lambda: own_tmp(wanted.get("memory_bytes")))
     covered = []
     tried(missing, "storage_hidden", lambda: cover(wanted["hidden"], covered))
     for path, descriptor in shown:
-        show(path, descriptor)
-    if written:
-        show(written[0], written[1], True)
+        # A link to it is hidden as well, if it lies beneath something that is.
+        for place in {path, os.readlink("/proc/self/fd/%d" % descriptor)}:
+            show(place, descriptor)
+    if written is not None:
+        show(out, written, True)
+    for descriptor in [descriptor for _, descriptor in shown] + [written]:
+        if descriptor is not None:
+            os.close(descriptor)
     for folder in covered:
         close_cover(folder)
     return missing
@@ -142,9 +147,8 @@ def close_cover(folder):
 
 
 def open_folder(path):
-    """(real path, descriptor): by the descriptor it is found again after something was mounted above it."""
-    real = os.path.realpath(path)
-    return real, os.open(real, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+    """By the descriptor it is found again after something was mounted above it."""
+    return os.open(path, os.O_PATH | os.O_DIRECTORY)
 
 
 def show(path, descriptor, is_writable=False):
@@ -161,7 +165,6 @@ def show(path, descriptor, is_writable=False):
     if is_writable:
         kept = os.statvfs(path).f_flag & MS_NOEXEC
         mount(None, path, None, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | kept)
-    os.close(descriptor)
 
 
 def mount(source, target, kind, flags, data=None):
