@@ -180,6 +180,10 @@ class Settings:
     unicode_file_names: bool = False
     upload_limit_bytes: int = 20 * 1024**3
     cpu_slots: int = 2
+    memory_overcommit: int = 100
+    """So many percent of its units' share of a node's memory may a job ask for."""
+    job_processes: int = 4096
+    """Processes and threads that a job may have at a time, for each of its units."""
     node_grace_seconds: int = 300
     """Silent for so long a node is given up and its jobs start elsewhere."""
     dataset_roots: tuple[Path, ...] = (Path("/data"), Path("/mnt"), Path("/srv"))
@@ -280,6 +284,8 @@ class Settings:
             unicode_file_names=told.choice("UNICODE_FILE_NAMES", "no", "yes") == "yes",
             upload_limit_bytes=told.number("UPLOAD_LIMIT_BYTES", 20 * 1024**3),
             cpu_slots=told.number("CPU_SLOTS", 2),
+            memory_overcommit=told.number("MEMORY_OVERCOMMIT", 100),
+            job_processes=told.number("JOB_PROCESSES", 4096),
             node_grace_seconds=told.number("NODE_GRACE_SECONDS", 300),
             dataset_roots=tuple(
                 Path(root) for root in told.text("DATASET_ROOTS", "/data:/mnt:/srv").split(":") if root

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cluster.domain.jobs import JobRequest
+from cluster.domain.memory import write_size
 from cluster.domain.sweeps import SweepKind, SweepRequest
 from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
@@ -48,6 +49,8 @@ def as_command(
         options.append(["--grace", command_duration(request.grace_seconds)])
     if request.retries:
         options.append(["--retries", str(request.retries)])
+    if request.memory_bytes:
+        options.append(["--memory", write_size(request.memory_bytes).replace(" ", "")])
     if request.command:
         options.append(["--", *request.command])
     return " \\\n  ".join([f"groundcrew {verb}", *(shlex.join(option) for option in options)])
@@ -105,6 +108,7 @@ def body_of(training: Training, request: JobRequest) -> dict[str, Any]:
         "time_limit_seconds": request.time_limit_seconds,
         "grace_seconds": request.grace_seconds if request.grace_seconds != USUAL.grace_seconds else None,
         "retries": request.retries,
+        "memory_bytes": request.memory_bytes,
     }
 
 

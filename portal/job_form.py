@@ -9,6 +9,7 @@ from flask import request
 
 from cluster.domain.errors import Refused
 from cluster.domain.jobs import JobRequest, split_command
+from cluster.domain.memory import parse_size, write_size
 from cluster.domain.models import MODELS, Model
 from cluster.domain.states import Launcher, TrainingKind
 from cluster.domain.sweeps import PARAMETER, SweepKind, SweepRequest, split_values
@@ -19,7 +20,7 @@ from portal import forms
 PREFIX = "variables."
 LAUNCHERS = tuple(launcher.value for launcher in Launcher)
 SWEEP_FIELDS = ("kind", "most_at_once", "stop_on_trouble")
-WHEN_FIELDS = ("priority", "time_limit", "grace", "retries")
+WHEN_FIELDS = ("priority", "time_limit", "grace", "retries", "memory")
 PLAIN_FIELDS = ("check", "name", "dataset", "units", *WHEN_FIELDS, *SWEEP_FIELDS)
 OWN_CODE_FIELDS = (*PLAIN_FIELDS, "script", "arguments", "launcher", "values")
 KINDS = tuple(kind.value for kind in SweepKind)
@@ -27,7 +28,12 @@ DURATION = re.compile(r"([0-9]{1,7})\s*(s|m|h|d|)")
 SECONDS = {"s": 1, "m": 60, "": 60, "h": 3600, "d": 86400}
 USUAL = JobRequest("", 1)
 """What stands in the fields before anybody touches them."""
-FORM_FIELD = {"time_limit_seconds": "time_limit", "grace_seconds": "grace", "dataset_id": "dataset"}
+FORM_FIELD = {
+    "time_limit_seconds": "time_limit",
+    "grace_seconds": "grace",
+    "dataset_id": "dataset",
+    "memory_bytes": "memory",
+}
 
 
 def model_of(training: Training) -> Model | None:
@@ -59,6 +65,7 @@ def read_request(training: Training) -> JobRequest | SweepRequest:
         time_limit_seconds=read_duration("time_limit"),
         grace_seconds=USUAL.grace_seconds if grace is None else grace,
         retries=forms.whole_number("retries") if forms.text("retries") else 0,
+        memory_bytes=read_size("memory"),
     )
     if not swept:
         return job
@@ -109,6 +116,17 @@ def read_duration(name: str, bare: int = SECONDS[""]) -> int | None:
     return int(match[1]) * (SECONDS[match[2]] if match[2] else bare)
 
 
+def read_size(name: str) -> int | None:
+    """`12GiB`, `800MiB`, or a bare number of GiB; None for an empty field."""
+    text = forms.text(name)
+    if not text:
+        return None
+    size = parse_size(text)
+    if size is None:
+        raise Refused(name, "value.not_a_size", value=text[:40])
+    return size
+
+
 def write_duration(seconds: int | None) -> str:
     if seconds is None:
         return ""
@@ -157,4 +175,5 @@ def values_of(job: Job) -> dict[str, Any]:
         "time_limit": write_duration(job.time_limit_seconds),
         "grace": write_duration(job.grace_seconds),
         "retries": job.retries,
+        "memory": write_size(job.memory_bytes) if job.memory_bytes else "",
     } | {PREFIX + name: str(value) for name, value in variables.items()}

@@ -6,6 +6,7 @@ from typing import Any
 from flask import Flask
 
 from cluster import words
+from cluster.domain.memory import write_size
 from cluster.domain.outlook import MOST_AHEAD
 from cluster.domain.states import JobState
 from cluster.services.queue import read_standings
@@ -33,6 +34,7 @@ def init_app(app: Flask) -> None:
         when_starting,
         event_words,
         state_words,
+        write_size,
     ):
         app.add_template_global(speaks)
     app.add_template_global(now, "moment_now")

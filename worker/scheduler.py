@@ -21,6 +21,7 @@ from cluster.services import repair_records
 from cluster.services.access_files import write_days
 from cluster.services.audit_seals import seal_entries
 from cluster.services.backups import request_nightly
+from cluster.services.confinement import note_powers
 from cluster.services.context import Cluster
 from cluster.services.dispatch import place_waiting
 from cluster.services.dropped_operations import sweep_operations
@@ -32,16 +33,19 @@ from cluster.services.queue_totals import refresh_totals
 from cluster.services.silence import forgive_set_clock, give_up_silent, list_healed, welcome_back
 from cluster.services.telling import tell_people
 from cluster.settings import Settings
+from worker.adapters.host import read_name
 from worker.adapters.runtime import install_runtime
 from worker.audit_anchors import tell_seal
 from worker.ears import Ears
 from worker.executors.chosen import open_executor
 from worker.executors.contract import Executor
 from worker.executors.ends import Ends
+from worker.executors.process import ProcessExecutor
 from worker.inside.shim_tree import read_boot_id, read_process
 from worker.kubernetes_watch import watch_kubernetes
 from worker.progress_watch import watch_progress
 from worker.reconciler import Reconciler
+from worker.start_plans import uids_of
 from worker.sweep_watch import watch_sweeps
 from worker.wiring import open_cluster, open_launcher
 from worker.workspace_folders import WorkspaceFolders
@@ -68,6 +72,8 @@ KUBERNETES_SECONDS = 1.0
 """A new workspace has its place in Kubernetes so soon; its watch pauses for longer between looks at all of it."""
 PULSE_SECONDS = 15.0
 """How long looks take is written down this often, for whoever watches."""
+POWERS_SECONDS = 900.0
+"""What confines jobs is asked for this often: a network manager may have taken a rule away meanwhile."""
 SEAL_SECONDS = 60.0
 """The audit is sealed this often, once what is in it has settled."""
 PATIENCE = LONGEST_GOODBYE.total_seconds() + 20.0
@@ -193,6 +199,8 @@ class Scheduler:
             self.ask_for_backup(held)
         if self.is_due("telling", SEAL_SECONDS):
             tell_people(self.cluster, held)
+        if self.is_due("powers", POWERS_SECONDS):
+            self.tell_powers(held)
         if self.is_due("strays", STRAYS_SECONDS):
             self.end_strays(held)
         if self.kubernetes and self.is_due("kubernetes", KUBERNETES_SECONDS):
@@ -212,6 +220,14 @@ class Scheduler:
         if self.clocks.jump:
             log.warning("the clock was set", seconds=self.clocks.jump.total_seconds())
             forgive_set_clock(self.cluster, held)
+
+    def tell_powers(self, held: Held) -> None:
+        executor = self.reconciler.executor
+        powers = None
+        if isinstance(executor, ProcessExecutor):
+            powers = executor.read_powers(uids_of(self.cluster.settings))
+        if note_powers(self.cluster, held, read_name(), powers):
+            log.info("what confines jobs here", powers=powers)
 
     def expire(self, held: Held) -> None:
         """What has been silent for too long: leases of operations, nodes."""

@@ -12,6 +12,7 @@ from sqlalchemy.orm import joinedload, selectinload
 
 from cluster.domain import launch
 from cluster.domain.gpu_minors import minors_of
+from cluster.domain.memory import NodeMemory, memory_of
 from cluster.domain.resuming import Resume
 from cluster.domain.states import Launcher, TrainingKind, UnitKind, UnitState
 from cluster.files.checkpoints import FOLDER as CHECKPOINTS
@@ -23,14 +24,14 @@ from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
 from worker.environments.ready import read_variables
-from worker.executors.contract import StartPlan
+from worker.executors.contract import Sandbox, StartPlan
 from worker.kube import names as kube_names
 from worker.kube.shapes.run import Gang
-from worker.views import View, view_of
+from worker.views import MachineView, View, view_of
 
 WE_ARE_ROOT = os.geteuid() == 0
-FOR_JOBS = 0.9
-"""Of a node's memory; the rest is for its services."""
+MOST_USERS = 2**20
+"""So many numbers from `uid_base` on belong to this installation's users."""
 
 
 class Ids(TypedDict, total=False):
@@ -109,9 +110,11 @@ def read_start_plan(
         image=image_of(cluster, kind_of(units)),
         mounts=tuple(view.mounts),
         folder_inside=inside,
-        **share_of(attempt.node, by_node[0][1] if by_node else job.units),
+        **share_of(attempt.node, by_node[0][1] if by_node else job.units, job, settings.memory_overcommit),
+        most_processes=settings.job_processes * job.units if is_local else None,
         grace_seconds=job.grace_seconds,
         units=job.units,
+        sandbox=sandbox_of(settings, view),
     )
 
 
@@ -124,6 +127,18 @@ def ids_of(settings: Settings, job: Job) -> Ids:
         "gid": settings.job_ids.gid_of(job.workspace_id),
         "services": storage.service_ids(settings),
     }
+
+
+def sandbox_of(settings: Settings, view: View) -> Sandbox | None:
+    """Of the installation's own folders a program sees what was shown to it, once everything was."""
+    if not WE_ARE_ROOT or not isinstance(view, MachineView) or settings.executor != "process":
+        return None
+    return Sandbox((settings.state_dir, settings.backups), tuple(view.shown), uids_of(settings))
+
+
+def uids_of(settings: Settings) -> tuple[int, int]:
+    """The first and the last number that a job may run as."""
+    return settings.uid_base, settings.uid_base + MOST_USERS - 1
 
 
 def image_of(cluster: Cluster, kind: UnitKind) -> str | None:
@@ -212,14 +227,18 @@ def telemetry_of(settings: Settings, node: Node, view: View) -> Path | None:
     return view.show(folder, "telemetry") / f"{node.name}.json" if folder.is_dir() else None
 
 
-def share_of(node: Node, units: int) -> Share:
-    """Of the (first) node's processors and memory as large a part as of its units; empty where nothing is known."""
+def share_of(node: Node, units: int, job: Job, overcommit: int) -> Share:
+    """Of the (first) node's processors as large a part as of its units, of its memory that or what the job asks for.
+
+    Empty where nothing is known.
+    """
     there = sum(unit.state is not UnitState.GONE for unit in node.units)
     cpus, memory = node.facts.get("cpus"), node.facts.get("memory_bytes")
     if not there or not isinstance(cpus, int) or not isinstance(memory, int):
         return {}
-    part = min(units / there, 1.0)
-    return {"cpus": cpus * part, "memory_bytes": int(memory * part * FOR_JOBS)}
+    asked = job.memory_bytes * units // job.units if job.memory_bytes else None
+    limit = memory_of(NodeMemory(there, memory), units, asked, overcommit)
+    return {"cpus": cpus * min(units / there, 1.0), "memory_bytes": limit}
 
 
 def nodes_of(attempt: Attempt) -> tuple[str, ...]:

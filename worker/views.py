@@ -28,21 +28,27 @@ class View(Protocol):
 
 @dataclass
 class MachineView:
-    """A process sees the machine as it is."""
+    """A process finds everything where it lies on the machine."""
 
     mounts: list[Mount] = field(default_factory=list)
+    shown: list[Path] = field(default_factory=list)
+    """What a sandbox has to leave in sight."""
 
     def show(self, path: Path, name: str) -> Path:
-        return path
+        return self._keep(path)
 
     def show_runtime(self, runtime: Path) -> Path:
-        return runtime
+        return self._keep(runtime)
 
     def show_environment(self, environment: Path) -> Path:
-        return environment
+        return self._keep(environment)
 
     def show_attempt(self, folder: Path) -> Path:
         return folder
+
+    def _keep(self, path: Path) -> Path:
+        self.shown.append(path)
+        return path
 
 
 @dataclass

@@ -88,6 +88,8 @@ class JobRequest:
     """Between SIGTERM and SIGKILL at the time limit, and when the services stop."""
     retries: int = 0
     """How often a failed attempt is followed by another."""
+    memory_bytes: int | None = None
+    """Of all its units together; None: their share of the node."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session, joinedload
 from cluster.domain import jobs
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.jobs import JobRequest, Warned
+from cluster.domain.memory import NodeMemory, check_memory
 from cluster.domain.models import MODELS, check_variables
 from cluster.domain.people import Actor
 from cluster.domain.permissions import Relation, relation_to_training, require
@@ -73,6 +74,9 @@ def check_submission(
     if can_spread(cluster) and largest is not None:
         largest = offered_units(session)
     warnings = jobs.check_request(request, training.kind, training.workspace.units, largest, kind)
+    if request.memory_bytes is not None:
+        nodes, overcommit = read_memories(session, kind), cluster.settings.memory_overcommit
+        check_memory(request.memory_bytes, request.units, kind, nodes, overcommit)
     dataset = check_dataset(session, training, request.dataset_id)
     if training.kind is TrainingKind.BUILT_IN:
         if dataset is None:
@@ -102,6 +106,18 @@ def read_largest_node(session: Session) -> tuple[UnitKind, int | None]:
     """(kind of units, how many working ones the largest node has); None before any node has reported."""
     row = session.execute(LARGEST_NODE).first()
     return (row[0], row[1]) if row else (UnitKind.GPU, None)
+
+
+def read_memories(session: Session, kind: UnitKind) -> list[NodeMemory]:
+    """Of all nodes with such units, those without a report of their memory left out."""
+    query = (
+        select(Node.facts, func.count(Unit.id))
+        .join(Unit)
+        .where(Unit.state != UnitState.GONE, Unit.kind == kind, Node.has_executor)
+        .group_by(Node.id)
+    )
+    found = [(facts.get("memory_bytes"), units) for facts, units in session.execute(query)]
+    return [NodeMemory(units, memory) for memory, units in found if isinstance(memory, int)]
 
 
 def check_dataset(session: Session, training: Training, dataset_id: int | None) -> Dataset | None:

@@ -124,6 +124,7 @@ def columns_of(training: Training, checked: JobRequest, actor: Actor, now: datet
         "time_limit_seconds": checked.time_limit_seconds,
         "grace_seconds": checked.grace_seconds,
         "retries": checked.retries,
+        "memory_bytes": checked.memory_bytes,
         "submitted_at": now,
     }
 

@@ -13,6 +13,7 @@ from cluster.domain.kube.standing import Standing
 from cluster.domain.nodes import state_of
 from cluster.domain.people import Actor
 from cluster.domain.states import NodeState, UnitKind, UnitState
+from cluster.services.confinement import load_powers
 from cluster.services.context import Cluster
 from cluster.services.drains import Affected, affected_jobs, drain_node, undrain_node
 from cluster.services.kubernetes import kept_out_of, load_standing
@@ -69,6 +70,8 @@ class NodeView:
     units: list[UnitView]
     kept_out: Mapping[str, Any] | None = None
     """Why Kubernetes starts nothing there although its agent is well, as {code, data}."""
+    powers: Mapping[str, Any] | None = None
+    """What confines its jobs (cluster/domain/confinement.py); None: they are no processes of this node."""
 
     @property
     def takes_jobs(self) -> bool:
@@ -166,11 +169,17 @@ def unit_map(cluster: Cluster, actor: Actor) -> list[NodeView]:
         holders = read_holders(session)
         jobs = read_visible_jobs(session, actor, set(holders.values()))
         standing = load_standing(session)
-    return [view_of(node, now, holders, jobs, standing) for node in nodes]
+        powers = {node.name: load_powers(session, node.name) for node in nodes}
+    return [view_of(node, now, holders, jobs, standing, powers[node.name]) for node in nodes]
 
 
 def view_of(
-    node: Node, now: datetime, holders: dict[int, int], jobs: dict[int, Job], standing: Standing | None
+    node: Node,
+    now: datetime,
+    holders: dict[int, int],
+    jobs: dict[int, Job],
+    standing: Standing | None,
+    powers: Mapping[str, Any] | None = None,
 ) -> NodeView:
     units = []
     for unit in node.units:
@@ -178,7 +187,7 @@ def view_of(
         if unit.state is not UnitState.GONE or job_id is not None:
             units.append(UnitView(unit, job_id, jobs.get(job_id) if job_id else None))
     state = state_of(node, now)
-    return NodeView(node, state, units, kept_out_of(standing, node.name, state))
+    return NodeView(node, state, units, kept_out_of(standing, node.name, state), powers)
 
 
 def read_holders(session: Session) -> dict[int, int]:

@@ -137,6 +137,8 @@ class Job(Row):
     retries: Mapped[int] = mapped_column(default=0, server_default="0")
     """How often a failed attempt is followed by another; interruptions do not count."""
     retries_used: Mapped[int] = mapped_column(default=0, server_default="0")
+    memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    """Of all its units together; None: their share of the node."""
     resume_from: Mapped[str | None] = mapped_column(String(200))
     """The checkpoint that the next attempt begins with: `<attempt number>/<file name>`."""
     submitted_at: Mapped[datetime]

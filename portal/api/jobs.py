@@ -71,6 +71,7 @@ def describe(job: Job, standing: Standing | None = None) -> dict[str, Any]:
         "time_limit_seconds": job.time_limit_seconds,
         "grace_seconds": job.grace_seconds,
         "retries": job.retries,
+        "memory_bytes": job.memory_bytes,
         "retries_used": job.retries_used,
         "resumes_from": job.resume_from,
         "submitted_at": job.submitted_at,
@@ -122,6 +123,7 @@ def read_request(body: dict[str, Any]) -> JobRequest:
         time_limit_seconds=body["time_limit_seconds"],
         grace_seconds=body["grace_seconds"],
         retries=body["retries"],
+        memory_bytes=body["memory_bytes"],
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from flask.views import MethodView
 
 from cluster import words
+from cluster.domain.confinement import list_weaknesses
 from cluster.services import nodes
 from cluster.services.drains import RunningThere
 from portal.api.blueprint import ApiBlueprint
@@ -13,6 +14,7 @@ from portal.current import current_actor, current_cluster
 from portal.i18n import language
 from portal.kubernetes_health import HealthLine, cluster_health, node_health
 from portal.node_trouble import trouble_of
+from portal.saying import hint_for, say
 
 blueprint = ApiBlueprint("nodes", "Nodes with their units.")
 
@@ -84,10 +86,23 @@ def describe(view: nodes.NodeView) -> dict[str, Any]:
         "reason": " ".join(filter(None, [trouble.sentence, *trouble.others])) if trouble else None,
         "drain_reason": view.node.drain_reason or None,
         "kubernetes": [describe_line(line) for line in node_health(view)],
+        "confinement": describe_confinement(view),
         "units": len(view.units),
         "units_free": sum(unit.is_free for unit in view.units),
         "unit_kind": view.kind.value,
         "heartbeat_at": view.heartbeat_at,
+    }
+
+
+def describe_confinement(view: nodes.NodeView) -> dict[str, Any] | None:
+    if view.powers is None:
+        return None
+    return {
+        "powers": view.powers,
+        "weaknesses": [
+            {"code": each.code, "sentence": say(each.code, each.data), "hint": hint_for(each.code, each.data)}
+            for each in list_weaknesses(view.powers)
+        ],
     }
 
 

@@ -55,6 +55,12 @@ class JobBody(Body):
     time_limit_seconds = fields.Integer(load_default=None, allow_none=True, strict=True)
     grace_seconds = fields.Integer(load_default=30, strict=True)
     retries = fields.Integer(load_default=0, strict=True)
+    memory_bytes = fields.Integer(
+        load_default=None,
+        allow_none=True,
+        strict=True,
+        metadata={"description": "Of all its units together; null: their share of the node"},
+    )
 
 
 class DryRunQuery(Body):
@@ -81,6 +87,7 @@ class JobAnswer(Answer):
     time_limit_seconds = fields.Integer(allow_none=True)
     grace_seconds = fields.Integer()
     retries = fields.Integer()
+    memory_bytes = fields.Integer(allow_none=True)
     retries_used = fields.Integer()
     resumes_from = fields.String(allow_none=True)
     submitted_at = fields.AwareDateTime()
@@ -256,6 +263,18 @@ class KubernetesAnswer(Answer):
     disagreements_ever = fields.Integer()
 
 
+class WeaknessAnswer(Answer):
+    code = fields.String(required=True)
+    sentence = fields.String(required=True)
+    hint = fields.String(required=True)
+
+
+class ConfinementAnswer(Answer):
+    powers = fields.Dict(required=True)
+    weaknesses = fields.List(fields.Nested(WeaknessAnswer), required=True)
+    """What could not be enforced; empty: everything is."""
+
+
 class NodeAnswer(Answer):
     id = fields.Integer(required=True)
     name = fields.String(required=True)
@@ -267,6 +286,8 @@ class NodeAnswer(Answer):
     drain_reason = fields.String(allow_none=True)
     kubernetes = fields.List(fields.Nested(HealthAnswer))
     """How Kubernetes sees it; empty where it has nothing to do with the node."""
+    confinement = fields.Nested(ConfinementAnswer, allow_none=True)
+    """What confines its jobs; null where they are no processes of this node, or nobody has asked it yet."""
     unit_kind = fields.String(required=True)
     heartbeat_at = fields.AwareDateTime(allow_none=True)
 

@@ -10,6 +10,7 @@ from .client import EXIT_NOT_FOUND, EXIT_USAGE, Client, stop
 from .words import say
 
 SECONDS = {"s": 1, "m": 60, "h": 3600}
+SIZES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -42,6 +43,16 @@ def parse_seconds(context: click.Context, option: click.Parameter, text: str | N
     return int(match[1]) * SECONDS[match[2] or "s"]
 
 
+def parse_bytes(context: click.Context, option: click.Parameter, text: str | None) -> int | None:
+    """A bare number is GiB."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)(B|KiB|MiB|GiB|TiB|)", text)
+    if match is None:
+        raise click.BadParameter(say("Write it as 12GiB or 800MiB."))
+    return int(float(match[1]) * SIZES[match[2] or "GiB"])
+
+
 def submission_options(units: str, dry_run: str) -> Callable[[Command], Command]:
     """`units` and `dry_run` are the help of these two."""
     options = [
@@ -54,6 +65,9 @@ def submission_options(units: str, dry_run: str) -> Callable[[Command], Command]
         click.option("--time-limit", metavar="90s|30m|2h", callback=parse_seconds),
         click.option("--grace", metavar="90s|5m", callback=parse_seconds, help="From SIGTERM to SIGKILL."),
         click.option("--retries", default=0, help="Further tries after a failed one."),
+        click.option(
+            "--memory", metavar="12GiB|800MiB", callback=parse_bytes, help="Of all its units together."
+        ),
         click.option("--dry-run", is_flag=True, help=dry_run),
         click.argument("command", nargs=-1),
     ]
@@ -74,6 +88,7 @@ def send(
     dataset: str | None,
     time_limit: int | None,
     grace: int | None,
+    memory: int | None,
     command: tuple[str, ...],
     **others: Any,
 ) -> dict[str, Any]:
@@ -83,6 +98,7 @@ def send(
         **others,
         "training_id": found["id"],
         "time_limit_seconds": time_limit,
+        "memory_bytes": memory,
         "command": list(command),
     }
     if grace is not None:

@@ -26,6 +26,7 @@ KOREAN = {
     ),
     "Write it as NAME=VALUE.": "이름=값 형식으로 쓰세요.",
     "Write it as 90s, 30m or 2h.": "90s, 30m, 2h처럼 쓰세요.",
+    "Write it as 12GiB or 800MiB.": "12GiB, 800MiB처럼 쓰세요.",
     "job-{id} submitted.": "job-{id} 작업을 제출했습니다.",
     "job-{id} is being stopped.": "job-{id} 작업을 중지하는 중입니다.",
     "sweep-{id} submitted: {jobs} jobs.": "sweep-{id} 스윕을 제출했습니다: 작업 {jobs}건.",

@@ -6,6 +6,7 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from cluster import words
+from cluster.domain.confinement import Weakness, list_weaknesses
 from cluster.domain.errors import Conflict, Refused
 from cluster.domain.states import NodeState, UnitState
 from cluster.services import nodes
@@ -96,6 +97,11 @@ def bars_of(node: NodeView) -> list[object]:
 @blueprint.app_template_global("broken_units")
 def broken_units(node: NodeView) -> int:
     return sum(unit.unit.state is not UnitState.OK for unit in node.units)
+
+
+@blueprint.app_template_global("weaknesses_of")
+def weaknesses_of(node: NodeView) -> tuple[Weakness, ...]:
+    return list_weaknesses(node.powers or {})
 
 
 @blueprint.app_template_global("units_in_words")

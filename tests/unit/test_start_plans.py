@@ -33,6 +33,7 @@ def plan_of(
     resume: Resume | None = None,
     kind: UnitKind = UnitKind.GPU,
     is_gang: bool = False,
+    memory_bytes: int | None = None,
 ) -> StartPlan:
     """A job of own code with a dataset on a node of four GPUs, 16 processors and 64 GiB; a gang has one more there."""
     as_environment(cluster)
@@ -56,6 +57,7 @@ def plan_of(
         dataset_id=dataset.id,
         command=["train.py"],
         code_version=1,
+        memory_bytes=memory_bytes,
         launcher=Launcher.HOROVOD if is_gang else Launcher.PLAIN,
     )
     attempt = Attempt(
@@ -111,6 +113,56 @@ def test_a_job_gets_the_share_of_the_node_that_its_units_are(
     assert plan.memory_bytes == int(memory * GIB)
     assert len(plan.gpus) == units and all(uuid.startswith("GPU-") for uuid in plan.gpus)
     assert plan.nodes == ("gpu01",)
+
+
+@pytest.mark.parametrize(
+    ("units", "asked", "overcommit", "limit"),
+    [
+        (1, None, 100, 14.4),
+        (1, 2, 100, 2),
+        (2, 28, 100, 28),
+        # The node has become smaller since, or the setting was another one: never more than what is there for it.
+        (1, 40, 100, 14.4),
+        (1, 40, 200, 28.8),
+        (1, 90, 1000, 57.6),
+        (1, None, 200, 14.4),
+    ],
+)
+def test_a_job_gets_the_memory_that_it_asks_for_within_what_its_units_may(
+    light_cluster: Cluster, units: int, asked: int | None, overcommit: int, limit: float
+) -> None:
+    cluster = replace(light_cluster, settings=replace(light_cluster.settings, memory_overcommit=overcommit))
+    plan = plan_of(cluster, "process", units=units, memory_bytes=asked * GIB if asked else None)
+    assert plan.memory_bytes == int(limit * GIB)
+    assert plan.most_processes == units * 4096
+
+
+def test_a_processs_sandbox_shows_what_it_was_given_and_hides_the_rest(
+    light_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start_plans, "WE_ARE_ROOT", True)
+    plan = plan_of(light_cluster, "process", resume=Resume(1, "epoch-0004.weights.h5", 4))
+    settings = light_cluster.settings
+    assert plan.sandbox and plan.sandbox.hidden == (settings.state_dir, settings.backups)
+    assert set(plan.sandbox.shown) == {
+        RUNTIME,
+        Path("/data/digits"),
+        plan.code,
+        plan.folder.with_name("1") / "out",
+        settings.state_dir / "environment",
+    }
+    assert plan.sandbox.uids == (100_000, 100_000 + 2**20 - 1)
+    assert plan.to_json()["sandbox"]["memory_bytes"] == plan.memory_bytes
+
+
+@pytest.mark.parametrize(
+    ("executor", "are_root"), [("process", False), ("docker", True), ("simulated", True)]
+)
+def test_only_a_root_shim_makes_a_sandbox(
+    light_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, executor: str, are_root: bool
+) -> None:
+    monkeypatch.setattr(start_plans, "WE_ARE_ROOT", are_root)
+    assert plan_of(light_cluster, executor).to_json()["sandbox"] is None
 
 
 def test_a_container_sees_the_former_attempt_and_no_link_that_its_program_left(

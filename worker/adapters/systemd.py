@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from worker.adapters.powers import parse_powers, powers_command
 from worker.inside import shim_files, shim_group
 
 PYTHON = "/usr/bin/python3"
@@ -64,6 +65,11 @@ class SystemdLauncher:
         if ended.returncode != 0:
             raise OSError(f"{unit}: {ended.stderr.strip()[-300:]}")
         return found
+
+    def read_powers(self, shim: Path, uids: tuple[int, int]) -> dict[str, Any]:
+        """Asked in a transient unit as well: our own service has fewer rights than a shim."""
+        command = run_command("gc-powers.service", powers_command(shim, uids))
+        return parse_powers(systemctl_like([command[0], "--pipe", "--wait", *command[1:]]))
 
 
 def unit_of(folder: Path) -> str:

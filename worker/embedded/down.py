@@ -1,7 +1,10 @@
 """``make down``: name the running jobs, ask, send them back to the queue, and leave no process."""
 
+import os
 import sys
 import xmlrpc.client
+
+import psutil
 
 from cluster.settings import Settings
 from cluster.store.migrate import is_current
@@ -15,7 +18,9 @@ from worker.embedded.services import Supervisor
 from worker.embedded.settings_file import read_settings
 from worker.embedded.start import only_one
 from worker.executors.chosen import open_executor
+from worker.inside import shim_metadata
 from worker.scheduler import interrupt_all
+from worker.start_plans import uids_of
 from worker.wiring import open_cluster
 
 
@@ -40,6 +45,7 @@ def main(arguments: list[str]) -> int:
         if supervisor.is_running():
             supervisor.stop()
         end([*belonging, *of_installation(places)], patience=5)
+        forget_rules(settings)
     if jobs:
         print_what_becomes_of(jobs, options.keep)
     say("Groundcrew is down.") if belonging else say("Groundcrew was not running.")
@@ -80,6 +86,18 @@ def stop_trainings(settings: Settings) -> None:
     left = interrupt_all(cluster, open_executor(cluster, runtime), runtime)
     if left:
         complain("{count} trainings did not end; make down again looks at them once more.", count=left)
+
+
+def forget_rules(settings: Settings) -> None:
+    """Takes the closed addresses out of this machine's routing, unless somebody's job still runs by such a number."""
+    first, last = uids_of(settings)
+    if os.geteuid() == 0 and not any(first <= uid <= last for uid in list_uids()):
+        shim_metadata.open_again(first, last)
+
+
+def list_uids() -> set[int]:
+    """The numbers as which processes of this machine run."""
+    return {process.info["uids"].real for process in psutil.process_iter(["uids"]) if process.info["uids"]}
 
 
 def print_what_becomes_of(jobs: list[RunningJob], kept: bool) -> None:

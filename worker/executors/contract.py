@@ -35,6 +35,17 @@ class Mount:
 
 
 @dataclass(frozen=True)
+class Sandbox:
+    """What the program of a root shim sees of this machine's files (worker/inside/shim_sandbox.py)."""
+
+    hidden: tuple[Path, ...]
+    shown: tuple[Path, ...]
+    """Beneath the hidden ones; the attempt's `out` is shown in any case."""
+    uids: tuple[int, int]
+    """The first and the last number that a job of this installation may run as."""
+
+
+@dataclass(frozen=True)
 class StartPlan:
     """One attempt, ready to be started; written to `control/plan.json` as it is."""
 
@@ -82,6 +93,8 @@ class StartPlan:
     most_processes: int | None = None
     gpu_minors: Mapping[str, int] = field(default_factory=dict)
     """By UUID, the number in the name of the GPU's device file on its node."""
+    sandbox: Sandbox | None = None
+    """None: the program sees the machine as it is, because we are not root or a container does this."""
 
     @property
     def out(self) -> Path:
@@ -112,6 +125,17 @@ class StartPlan:
             "memory_bytes": self.memory_bytes,
             "most_processes": self.most_processes,
             "gpu_minors": dict(self.gpu_minors),
+            "sandbox": self._sandbox_to_json(),
+        }
+
+    def _sandbox_to_json(self) -> dict[str, Any] | None:
+        if self.sandbox is None:
+            return None
+        return {
+            "hidden": [str(folder) for folder in self.sandbox.hidden],
+            "shown": [str(folder) for folder in self.sandbox.shown],
+            "uids": list(self.sandbox.uids),
+            "memory_bytes": self.memory_bytes,
         }
 
 

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, Protocol
 
+from worker.adapters.powers import parse_powers, powers_command
 from worker.inside import shim_group
 
 SHIM_PYTHON = "/usr/bin/python3"
@@ -22,6 +23,10 @@ class Launcher(Protocol):
 
         Raises OSError, TimeoutExpired, also where something of it does not end.
         """
+        ...
+
+    def read_powers(self, shim: Path, uids: tuple[int, int]) -> dict[str, Any]:
+        """What a shim that is launched so can enforce (worker/inside/shim_powers.py)."""
         ...
 
 
@@ -46,3 +51,15 @@ class DetachedLauncher:
 
     def end_group(self, shim: Path, folder: Path) -> int:
         return shim_group.end_recorded(str(folder / "control"))
+
+    def read_powers(self, shim: Path, uids: tuple[int, int]) -> dict[str, Any]:
+        done = subprocess.run(
+            powers_command(shim, uids),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+            timeout=START_SECONDS,
+            check=False,
+        )
+        return parse_powers(done)

@@ -40,6 +40,9 @@ class NurseryLauncher:
     def end_group(self, shim: Path, folder: Path) -> int:
         return self.otherwise.end_group(shim, folder)
 
+    def read_powers(self, shim: Path, uids: tuple[int, int]) -> dict[str, Any]:
+        return self.otherwise.read_powers(shim, uids)
+
     def _ask(self, shim: Path, folder: Path) -> dict[str, Any] | None:
         """Several may ask at once: each has a pipe of its own for the answer."""
         reader, writer = os.pipe()

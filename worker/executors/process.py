@@ -60,6 +60,13 @@ class ProcessExecutor:
             raise NotStarted("start.failed", reason=str(answer.get("text", "the shim gave no answer")))
         return to_handle(answer)
 
+    def read_powers(self, uids: tuple[int, int]) -> dict[str, Any]:
+        """What its shims can enforce on this machine; `failed` says why nobody knows."""
+        try:
+            return self.launcher.read_powers(self.shim, uids)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return {"failed": str(error)}
+
     def _write_plan(self, plan: StartPlan) -> None:
         """Everything above `out` stays ours; the job may pass through, the control folder is closed to it."""
         attempt_folder.check_ids(plan, self.job_ids)

@@ -23,6 +23,7 @@ import shim_ending  # noqa: E402
 import shim_files  # noqa: E402
 import shim_group  # noqa: E402
 import shim_memory  # noqa: E402
+import shim_metadata  # noqa: E402
 import shim_metrics  # noqa: E402
 import shim_plan  # noqa: E402
 import shim_program  # noqa: E402
@@ -95,6 +96,7 @@ class Shim:
 
     def run(self):
         try:
+            self.close_metadata()
             shim_program.prepare_out(self.plan)
             self.make_group()
             self.launcher, self.problem = shim_program.start(self.plan, self.group)
@@ -133,6 +135,12 @@ class Shim:
         until = time.monotonic() + REMOVE_SECONDS
         while self.group and not self.group.remove() and time.monotonic() < until:
             time.sleep(shim_group.PAUSE_SECONDS)
+
+    def close_metadata(self):
+        sandbox = self.plan.get("sandbox")
+        missing = shim_metadata.close(*sandbox["uids"]) if sandbox else None
+        if missing:
+            note("not confined, metadata_address: %s" % missing)
 
     def hear(self, told):
         if told is not None and told.si_signo != signal.SIGCHLD:

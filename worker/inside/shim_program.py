@@ -8,6 +8,7 @@ import resource
 import signal
 
 import by_descriptor
+import shim_sandbox
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -111,6 +112,7 @@ def become(plan, writer, group=None):
     try:
         if group:
             group.enter()
+        enter_sandbox(plan)
         drop_privileges(plan)
         for number, name in ((1, "launcher.stdout"), (2, "launcher.stderr")):
             redirect(number, os.path.join(plan["out"], name))
@@ -128,6 +130,14 @@ def become(plan, writer, group=None):
         os._exit(code or 125)
     finally:
         os._exit(125)
+
+
+def enter_sandbox(plan):
+    """What the machine refuses stands in control/shim.log; the job runs without it. Raises OSError."""
+    if plan.get("sandbox"):
+        missing = shim_sandbox.enter(plan["sandbox"], plan["out"])
+        for power, why in sorted(missing.items()):
+            os.write(2, ("not confined, %s: %s\n" % (power, why)).encode("utf-8", "replace"))
 
 
 def become_rank(plan):

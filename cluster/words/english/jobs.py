@@ -14,6 +14,11 @@ SENTENCES = {
     "job.time_limit_range": "Use {least:duration} to {most:duration}, or no limit.",
     "job.grace_range": "Use a grace time of {least:duration} to {most:duration}.",
     "job.retries_range": "Use {least} to {most} further tries.",
+    "job.memory_too_little": "Use at least {least:bytes} of memory, or leave it empty for its units' share.",
+    "job.memory_over_node": "No node has more than {most:bytes} of memory for jobs. Ask for at most that.",
+    "job.memory_over_share": (
+        "{units:units} come with at most {most:bytes} of memory here. Ask for less memory, or for more units."
+    ),
     "job.command_missing": "Write what to run: a code file such as train.py, or a command.",
     "job.command_of_built_in": "A built-in training has no command; set its variables instead.",
     "job.too_many_arguments": (

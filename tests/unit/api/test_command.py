@@ -213,6 +213,13 @@ def test_tries_and_grace_are_asked_for(run: Run) -> None:
     assert (shown["retries"], shown["grace_seconds"], shown["retries_used"]) == (2, 120, 0)
 
 
+def test_memory_is_asked_for(run: Run) -> None:
+    job_id = submit(run, "--memory", "1.5GiB")
+    shown = json.loads(run("job", "show", str(job_id), "--output", "json").stdout)
+    assert shown["memory_bytes"] == 1024**3 * 3 // 2
+    run("job", "submit", "-t", "lenet", "--memory", "12 litres", expected=2)
+
+
 def test_the_queue_is_told_by_state(lab: Lab, run: Run) -> None:
     with lab.cluster.store.read() as session:
         units = list(session.query(Unit))

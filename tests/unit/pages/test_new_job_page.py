@@ -1,12 +1,15 @@
 """The form of a new job: what it refuses and how it says so, the estimate beside it, duplicates."""
 
+import html
 import re
 from datetime import UTC, datetime
 
 import pytest
+from sqlalchemy import select
 
 from cluster.services import jobs
 from cluster.store.jobs import Job
+from cluster.store.nodes import Node
 from cluster.store.workspaces import Workspace
 from tests.builders import a_dataset, a_workspace, actor_of
 from tests.unit.pages.conftest import Lab
@@ -58,6 +61,38 @@ def test_own_code_gets_its_arguments_as_a_shell_would_split_them(lab: Lab) -> No
     (job,) = all_jobs(lab)
     assert job.command == ["train.py", "--epochs", "3", "--note", "two words"]
     assert (job.time_limit_seconds, job.priority, job.launcher.value) == (7200, -3, "plain")
+
+
+def test_a_job_may_ask_for_less_memory_than_its_units_share(lab: Lab) -> None:
+    browser = lab.browser(lab.seoyeon)
+    path = f"/trainings/{lab.own_code.id}/jobs/new"
+    assert re.search(r'id="memory"[^>]*value=""', browser.get(path).text)
+    assert browser.post(path, data=OWN | {"memory": "1.5 GiB"}).status_code == 303
+    (job,) = all_jobs(lab)
+    assert job.memory_bytes == 1024**3 * 3 // 2
+    assert "1.5 GiB" in browser.get(f"/jobs/{job.id}?tab=settings").text
+    assert 'value="1.5 GiB"' in browser.get(f"{path}?before={job.id}").text
+    assert browser.post(path, data=OWN).status_code == 303
+    newest = all_jobs(lab)[0]
+    assert newest.memory_bytes is None
+    assert "share of the node" in html.unescape(browser.get(f"/jobs/{newest.id}?tab=settings").text)
+
+
+def test_the_estimate_refuses_more_memory_than_there_is_and_offers_the_command(lab: Lab) -> None:
+    browser = lab.browser(lab.seoyeon)
+    with lab.cluster.store.write() as session:
+        for node in session.scalars(select(Node)):
+            node.facts = {"memory_bytes": 64 * 1024**3}
+    path = f"/trainings/{lab.own_code.id}/jobs"
+    answer = browser.post(f"{path}/new", data=OWN | {"memory": "60"})
+    assert answer.status_code == 422
+    assert "No node has more than 57.6 GiB" in problem_of(answer.text, "memory")
+    # Half of the node's two units: half of what it has for jobs.
+    answer = browser.post(f"{path}/new", data=OWN | {"memory": "28.9"})
+    assert "come with at most 28.8 GiB" in problem_of(answer.text, "memory")
+    assert browser.post(f"{path}/new", data=OWN | {"memory": "28.8"}).status_code == 303
+    assert "#memory" in browser.post(f"{path}/check", data=OWN | {"memory": "60"}).text
+    assert "--memory 20GiB" in browser.post(f"{path}/check", data=OWN | {"memory": "20"}).text
 
 
 BAD_LENET = [
@@ -123,6 +158,9 @@ BAD_OWN = [
     ("launcher", "", "launcher"),
     ("units", "2", "launcher"),
     ("grace", "0", "grace"),
+    ("memory", "much", "memory"),
+    ("memory", "1MiB", "memory"),
+    ("memory", "9999TiB", "memory"),
     ("dataset", "999999999999", "dataset"),
 ]
 

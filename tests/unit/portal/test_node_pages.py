@@ -4,7 +4,9 @@ from datetime import timedelta
 
 import pytest
 
+from cluster.domain.confinement import WEAKNESSES
 from cluster.services import nodes
+from cluster.services.confinement import note_powers
 from cluster.services.executor_silence import note_silence
 from cluster.services.leases import hold_lease
 from cluster.store.nodes import Node
@@ -73,3 +75,34 @@ def test_an_engine_that_does_not_answer_needs_an_administrator(
         assert "/run/docker.sock" not in house.visitor("member").get(path).text
     assert note_silence(cluster, held, None, {})
     assert "/run/docker.sock" not in house.visitor("administrator").get("/nodes").text
+
+
+@pytest.mark.parametrize(
+    ("language", "told", "whole"),
+    [
+        ("en", "command lines of all processes", "Everything is enforced"),
+        ("ko", "모든 프로세스의 명령줄", "모두 적용되어 있습니다"),
+    ],
+)
+def test_a_node_says_what_does_not_confine_its_jobs(
+    house: House, language: str, told: str, whole: str
+) -> None:
+    cluster, speaks = house.cluster, {"Accept-Language": language}
+    with cluster.store.read() as session:
+        name = session.get_one(Node, 1).name
+    member = house.visitor("member")
+    assert 'id="confinement"' not in member.get("/nodes/1").text
+    assert member.get("/api/v1/nodes/1").json["confinement"] is None
+    held = hold_lease(cluster, "scheduler", "one", timedelta(seconds=10))
+    powers = dict.fromkeys(WEAKNESSES, True) | {"root": True, "stop": "cgroup-v1"}
+    assert held and note_powers(cluster, held, name, powers)
+    assert not note_powers(cluster, held, name, powers)
+    assert whole in member.get("/nodes/1", headers=speaks).text
+    weaker = powers | {"processes_hidden": False, "refused": {"processes_hidden": "Invalid argument"}}
+    assert note_powers(cluster, held, name, weaker)
+    page = member.get("/nodes/1", headers=speaks).text
+    assert told in page and "Invalid argument" in page and "Linux 5.8" in page and whole not in page
+    (weakness,) = member.get("/api/v1/nodes/1", headers=speaks).json["confinement"]["weaknesses"]
+    assert weakness["code"] == "confinement.no_processes_hidden" and told in weakness["sentence"]
+    assert note_powers(cluster, held, name, None)
+    assert 'id="confinement"' not in member.get("/nodes/1").text

@@ -19,7 +19,17 @@ ERRORS = {
 }
 """Where each error takes its code."""
 
-FAMILIES = ("waiting", "interrupted", "exit", "start", "environment", "archive", "broken", "copying")
+FAMILIES = (
+    "waiting",
+    "interrupted",
+    "exit",
+    "start",
+    "environment",
+    "archive",
+    "broken",
+    "copying",
+    "confinement",
+)
 """First words of codes that also travel outside errors: rows, plans, exit.json."""
 
 

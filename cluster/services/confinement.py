@@ -1,0 +1,37 @@
+"""How jobs are confined on the node where the scheduler starts them as processes: noted by it, read by pages."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import delete
+from sqlalchemy.orm import Session
+
+from cluster.services.context import Cluster
+from cluster.services.leases import Held, check_lease
+from cluster.store.leases import Fact
+
+CONFINEMENT = "confinement"
+
+
+def load_powers(session: Session, node: str) -> Mapping[str, Any] | None:
+    """None where jobs are not processes of that node, or nobody has asked it yet."""
+    fact = session.get(Fact, CONFINEMENT)
+    powers = fact.value.get(node) if fact else None
+    return powers if isinstance(powers, dict) else None
+
+
+def note_powers(cluster: Cluster, held: Held, node: str, powers: Mapping[str, Any] | None) -> bool:
+    """`powers` None: jobs are no processes of this machine. Whether that was news. Raises LeaseLost."""
+    value = {} if powers is None else {node: dict(powers)}
+    with cluster.store.read() as session:
+        fact = session.get(Fact, CONFINEMENT)
+    if (fact.value if fact else {}) == value:
+        return False
+    with cluster.store.write() as session:
+        check_lease(session, held)
+        if powers is None:
+            session.execute(delete(Fact).where(Fact.name == CONFINEMENT))
+        else:
+            session.merge(Fact(name=CONFINEMENT, value=value))
+    cluster.bell.ring("nodes", 0)
+    return True

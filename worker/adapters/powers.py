@@ -1,0 +1,23 @@
+"""Asks worker/inside/shim_powers.py what a shim can enforce on this machine."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+PYTHON = "/usr/bin/python3"
+
+
+def powers_command(shim: Path, uids: tuple[int, int]) -> list[str]:
+    return [PYTHON, "-I", "-S", str(shim.with_name("shim_powers.py")), *map(str, uids)]
+
+
+def parse_powers(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
+    """`failed` says why there is no answer."""
+    try:
+        answer = json.loads(done.stdout)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        return {"failed": done.stderr.strip()[-300:] or f"it ended with {done.returncode}"}
+    return answer

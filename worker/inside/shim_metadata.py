@@ -1,0 +1,95 @@
+"""Keeps jobs away from the addresses at which clouds hand out a machine's own credentials.
+
+A rule of the kernel's routing, made over netlink, answers EACCES to every process whose user number is a job's: ip-rule(8)
+writes it `from all to 169.254.0.0/16 uidrange FIRST-LAST prohibit`. The machine's own services do not match it. Port 53
+stays open, for some clouds answer names at these addresses.
+"""
+
+import errno
+import os
+import socket
+import struct
+from typing import List, Optional
+
+NETWORKS = (
+    (socket.AF_INET, "169.254.0.0", 16),
+    (socket.AF_INET6, "fd00:ec2::254", 128),
+    (socket.AF_INET6, "fd20:ce::254", 128),
+)
+"""IPv6's own link-local network stays open: ranks on InfiniBand and Ethernet find each other by it."""
+RTM_NEWRULE, RTM_DELRULE = 32, 33
+NLM_F_REQUEST, NLM_F_ACK, NLM_F_EXCL, NLM_F_CREATE = 1, 4, 0x200, 0x400
+NLMSG_ERROR = 2
+FRA_DST, FRA_PRIORITY, FRA_TABLE, FRA_UID_RANGE, FRA_DPORT_RANGE = 1, 6, 15, 20, 24
+FR_ACT_TO_TBL, FR_ACT_PROHIBIT = 1, 8
+TABLE_MAIN = 254
+NAMES_PORT = 53
+PRIORITY = 16950
+"""Before the main table (32766) and after what an administrator puts first; the exception stands one before."""
+SILENT = (errno.EAFNOSUPPORT, errno.EOPNOTSUPP, errno.ENOENT)
+"""A machine without IPv6 has nothing to close there."""
+
+
+def close(first: int, last: int) -> Optional[str]:
+    """Makes sure that the rules stand for these user numbers; None, or why the machine refuses them."""
+    return change(RTM_NEWRULE, first, last, NLM_F_CREATE | NLM_F_EXCL)
+
+
+def open_again(first: int, last: int) -> Optional[str]:
+    return change(RTM_DELRULE, first, last, 0)
+
+
+def change(kind: int, first: int, last: int, flags: int) -> Optional[str]:
+    try:
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, 0) as kernel:
+            for family, network, length in NETWORKS:
+                for rule in rules_of(family, network, length, first, last):
+                    error = ask(kernel, kind, flags, rule)
+                    if error in SILENT and (family == socket.AF_INET6 or kind == RTM_DELRULE):
+                        continue
+                    if error not in (0, errno.EEXIST):
+                        return os.strerror(error)
+    except OSError as error:
+        return error.strerror
+    return None
+
+
+def rules_of(family: int, network: str, length: int, first: int, last: int) -> List[bytes]:
+    """The two rules of a network: its name server as ever, all else prohibited."""
+    where = [
+        attribute(FRA_DST, socket.inet_pton(family, network)),
+        attribute(FRA_UID_RANGE, struct.pack("=II", first, last)),
+    ]
+    names = attribute(FRA_DPORT_RANGE, struct.pack("=HH", NAMES_PORT, NAMES_PORT))
+    prohibit = rule(family, length, FR_ACT_PROHIBIT, PRIORITY, where)
+    if not knows_ports(os.uname().release):
+        return [prohibit]
+    return [rule(family, length, FR_ACT_TO_TBL, PRIORITY - 1, where + [names]), prohibit]
+
+
+def knows_ports(release: str) -> bool:
+    """Linux 4.17 and newer; an older one would pass over the port and open everything."""
+    numbers = [int(word) for word in release.replace("-", ".").split(".")[:2] if word.isdigit()]
+    return numbers >= [4, 17]
+
+
+def rule(family: int, length: int, action: int, priority: int, attributes: List[bytes]) -> bytes:
+    """struct fib_rule_hdr and its attributes, of linux/fib_rules.h."""
+    table = TABLE_MAIN if action == FR_ACT_TO_TBL else 0
+    header = struct.pack("=BBBBBBBBI", family, length, 0, 0, table, 0, 0, action, 0)
+    return header + b"".join(attributes + [attribute(FRA_PRIORITY, struct.pack("=I", priority))])
+
+
+def attribute(kind: int, value: bytes) -> bytes:
+    return struct.pack("=HH", 4 + len(value), kind) + value + b"\0" * (-len(value) % 4)
+
+
+def ask(kernel: socket.socket, kind: int, flags: int, body: bytes) -> int:
+    """The kernel's error number; 0: done."""
+    header = struct.pack("=IHHII", 16 + len(body), kind, NLM_F_REQUEST | NLM_F_ACK | flags, 1, 0)
+    kernel.send(header + body)
+    answer = kernel.recv(65536)
+    if struct.unpack_from("=H", answer, 4)[0] != NLMSG_ERROR:
+        return errno.EPROTO
+    number: int = struct.unpack_from("=i", answer, 16)[0]
+    return -number
