@@ -13,9 +13,8 @@ from portal.request_log import configure_logging
 settings = Settings.from_environment()
 configure_logging()
 
-bind = f"{settings.host}:{settings.port}"
-if settings.tls_dir is not None:
-    certfile, keyfile = str(settings.tls_dir / "portal.pem"), str(settings.tls_dir / "portal.key")
+# nginx alone speaks with it. Where a process manager hands over a socket that it keeps open, that one counts.
+bind = f"unix:{settings.state_dir}/run/portal.sock"
 worker_class = "gthread"
 workers = 1
 threads = 256
@@ -29,8 +28,6 @@ accesslog = None
 errorlog = "-"
 proc_name = "groundcrew-portal"
 limit_request_line = 8190
-# Never trust X-Forwarded-* of a stranger; nginx on this machine may say that the browser came by https.
-forwarded_allow_ips = "127.0.0.1,::1"
 control_socket_disable = True
 
 

@@ -249,7 +249,9 @@ def identify_collector() -> None:
         if hmac.compare_digest(bearer_text().encode(), settings.metrics_token.encode()):
             return
         raise Forbidden("forbidden.metrics_token")
-    is_passed_on = not settings.is_behind_proxy and "X-Forwarded-For" in request.headers
+    # Our own nginx adds the address that it sees; another one before it means that somebody else's proxy passed it on.
+    passed_by = request.headers.get("X-Forwarded-For", "").count(",") + ("X-Forwarded-For" in request.headers)
+    is_passed_on = passed_by > settings.is_behind_proxy
     if is_passed_on or not is_loopback(address()):
         raise Forbidden("forbidden.metrics_elsewhere")
 

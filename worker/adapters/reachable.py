@@ -60,7 +60,8 @@ def portal_status(settings: Settings) -> int | None:
     if settings.tls_dir is not None:
         scheme, context = "https", anybody()
     url = f"{scheme}://{settings.host}:{settings.port}"
-    if settings.is_behind_proxy:
+    if settings.repair_door is not None:
+        # On servers nginx shows the site under its public name alone.
         url, context = settings.public_url, anybody()
     try:
         with urllib.request.urlopen(f"{url}/health", timeout=PORTAL_SECONDS, context=context) as answer:

@@ -52,6 +52,7 @@ PYTHON_VENV = "usr/lib/python{}.{}/ensurepip/__init__.py".format(*sys.version_in
 
 TO_RUN = (
     Need(("redis-server", "valkey-server"), programs=("redis-server", "valkey-server"), has_service=True),
+    Need(("nginx",), programs=("nginx",), has_service=True),
     Need(("openssl",), programs=("openssl",)),
     Need(("zstd",), programs=("zstd",)),
     Need(("g++",), programs=("g++",)),

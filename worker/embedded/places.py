@@ -37,6 +37,15 @@ class Places:
         return self.state / "run" / "redis.sock"
 
     @property
+    def nginx(self) -> Path:
+        """What nginx and its group may read: configuration, certificate, static files, the portal's socket."""
+        return self.state / "nginx"
+
+    @property
+    def portal_socket(self) -> Path:
+        return self.nginx / "portal.sock"
+
+    @property
     def database_file(self) -> Path:
         return self.state / "database" / "groundcrew.db"
 

@@ -28,8 +28,8 @@ def of_installation(places: Places) -> list[psutil.Process]:
 def is_service(process: psutil.Process, places: Places) -> bool:
     # A forked shim's command line is padded with thousands of empty words.
     command = [word for word in process.cmdline() if word]
-    redis = str(places.state / "run" / "redis")
-    if any(redis in word for word in command):
+    files_of_others = (str(places.state / "run" / "redis"), str(places.nginx / "nginx.conf"))
+    if any(file in word for word in command for file in files_of_others):
         return sees_our_files(process)
     if len(command) < 3 or command[1] != "-m" or command[2] not in MODULES:
         return False

@@ -8,6 +8,7 @@ from pathlib import Path
 from worker.embedded.places import Places
 
 PACKAGES = ("cluster", "portal", "worker")
+OF_NGINX = ("nginx.conf", "site.conf", "start", "portal.pem")
 
 
 def fingerprint(places: Places) -> str:
@@ -17,11 +18,10 @@ def fingerprint(places: Places) -> str:
         for file in sorted((places.clone / package).rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:
                 digest.update(os.fsencode(file.relative_to(places.clone)) + b"\0" + file.read_bytes() + b"\0")
-    certificate = places.tls / "portal.pem"
     for file in (
         places.environment_file,
         places.supervisor_file,
-        *([certificate] if certificate.exists() else []),
+        *(file for file in (places.nginx / name for name in OF_NGINX) if file.exists()),
     ):
         digest.update(file.read_bytes() + b"\0")
     digest.update(os.fsencode(sys.prefix))

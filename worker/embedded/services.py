@@ -1,6 +1,7 @@
 """The processes of the embedded set, as supervisord runs them: its configuration and a client for it."""
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from http.client import HTTPException
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -18,8 +20,12 @@ from supervisor.xmlrpc import SupervisorTransport
 
 from worker.embedded.places import Places
 
+PASS_SOCKET = 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@" 3<&0 </dev/null'
+"""supervisord gives a listening socket as standard input; gunicorn takes it as it does from systemd."""
+SOCKET_BACKLOG = 2048
 LOG_BYTES = 10 * 1024 * 1024
 LOG_FILES = 5
+PORTAL = ("--config", "python:portal.gunicorn", "portal.wsgi:app")
 REDIS_PROGRAMS = ("redis-server", "valkey-server")
 GENTLY = ("nice", "-n", "10")
 """Backups and their proofs work hard for minutes: whoever waits for a page goes first."""
@@ -42,12 +48,16 @@ KEPT_ENDS = ("_proxy", "_PROXY")
 
 @dataclass(frozen=True)
 class Service:
-    """One program of the set; `patience` is how many seconds it has to stop before it is killed."""
+    """One program of the set; `patience` is how many seconds it has to stop before it is killed.
+
+    `socket` is one that supervisord listens on for it: while the program starts anew, requests wait.
+    """
 
     name: str
     command: tuple[str, ...]
     priority: int
     patience: int
+    socket: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -67,8 +77,13 @@ def services(places: Places) -> list[Service]:
     return [
         Service("redis", (redis_program(), str(places.state / "run" / "redis.conf")), 10, 10),
         Service(
-            "portal", (*python, "gunicorn", "--config", "python:portal.gunicorn", "portal.wsgi:app"), 20, 8
+            "portal",
+            ("/bin/sh", "-c", PASS_SOCKET, *python, "gunicorn", *PORTAL),
+            20,
+            8,
+            socket=places.portal_socket,
         ),
+        Service("nginx", ("/bin/sh", str(places.nginx / "start")), 25, 5),
         Service("scheduler", (*worker, "scheduler"), 30, 10),
         Service("tasks-general", (*worker, "tasks", "general"), 40, 4),
         Service("tasks-images", (*worker, "tasks", "images"), 40, 4),
@@ -118,12 +133,15 @@ def supervisor_configuration(places: Places) -> str:
         "",
         "[rpcinterface:supervisor]",
         "supervisor.rpcinterface_factory=supervisor.rpcinterface:make_main_rpcinterface",
+        "",
+        "[rpcinterface:sockets]",
+        "supervisor.rpcinterface_factory=worker.embedded.open_sockets:keep_sockets",
     ]
     for service in services(places):
         parts += [
             "",
-            f"[program:{service.name}]",
-            f"command={' '.join(service.command)}",
+            *heading(service),
+            f"command={shlex.join(service.command)}",
             f"priority={service.priority}",
             "autostart=true",
             "autorestart=true",
@@ -138,6 +156,18 @@ def supervisor_configuration(places: Places) -> str:
             f"stdout_logfile_backups={LOG_FILES}",
         ]
     return "\n".join(parts).replace("%", "%%") + "\n"
+
+
+def heading(service: Service) -> list[str]:
+    """The folder of a socket says who may connect."""
+    if service.socket is None:
+        return [f"[program:{service.name}]"]
+    return [
+        f"[fcgi-program:{service.name}]",
+        f"socket=unix://{service.socket}",
+        "socket_mode=0666",
+        f"socket_backlog={SOCKET_BACKLOG}",
+    ]
 
 
 def service_environment(settings: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:

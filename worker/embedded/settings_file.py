@@ -39,6 +39,7 @@ def ensure_settings(places: Places, port: int | None, host: str | None = None) -
         "GROUNDCREW_REDIS_URL": f"unix://{places.redis_socket}",
         "GROUNDCREW_HOST": new_host,
         "GROUNDCREW_PORT": new_port,
+        "GROUNDCREW_BEHIND_PROXY": "yes",
     }
     fixed["GROUNDCREW_ANSIBLE_DIR"] = str(places.clone / "ansible")
     if new_host != LOOPBACK:

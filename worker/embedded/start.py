@@ -17,6 +17,7 @@ from worker.adapters.certificates import ensure_authority, ensure_certificate
 from worker.adapters.runtime import install_runtime
 from worker.embedded.database import ensure_database
 from worker.embedded.environment import settings_for_uv
+from worker.embedded.nginx import copy_static_files, ensure_nginx
 from worker.embedded.places import Places
 from worker.embedded.port import check_port
 from worker.embedded.processes import end, of_installation
@@ -81,6 +82,7 @@ def start(places: Places, settings: Settings) -> None:
     supervisor = Supervisor(places)
     places.supervisor_file.write_text(supervisor_configuration(places))
     (places.state / "run" / "redis.conf").write_text(redis_configuration(places))
+    ensure_nginx(places, settings)
     now = fingerprint(places)
     remembered = started_with(places)
     if supervisor.is_running():
@@ -91,6 +93,7 @@ def start(places: Places, settings: Settings) -> None:
         supervisor.stop()
         end(of_installation(places), patience=5)
     install_runtime(settings.runtime_dir, settings.job_ids)
+    copy_static_files(places, settings)
     ensure_database(settings)
     point_to_environment(places, Path(sys.prefix))
     uv = settings_for_uv([sys.executable, "-m", "pip"])
@@ -103,11 +106,17 @@ def wait_for_the_portal(places: Places, settings: Settings) -> None:
     end_of_patience = time.monotonic() + ANSWERS_WITHIN
     while not is_healthy(settings):
         if time.monotonic() > end_of_patience:
-            log = places.log / "portal.log"
+            log = places.log / f"{silent_service(places)}.log"
             words = log.read_text(errors="replace").splitlines()[-12:] if log.exists() else []
             print("\n".join(words), file=sys.stderr)
             stop("The portal gave no answer for {seconds} s. Its log: {log}", seconds=ANSWERS_WITHIN, log=log)
         time.sleep(0.2)
+
+
+def silent_service(places: Places) -> str:
+    """Whose log says why nothing answers: nginx's where it does not run, else the portal's."""
+    states = {each.name: each.state for each in Supervisor(places).processes()}
+    return "portal" if states.get("nginx") == "RUNNING" else "nginx"
 
 
 def is_healthy(settings: Settings) -> bool:

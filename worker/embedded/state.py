@@ -4,7 +4,7 @@ from pathlib import Path
 
 from worker.embedded.places import Places
 
-PRIVATE, PASSABLE, READABLE = 0o700, 0o711, 0o755
+PRIVATE, OF_NGINX, PASSABLE, READABLE = 0o700, 0o710, 0o711, 0o755
 FOLDERS = {
     "database": PRIVATE,
     "redis": PRIVATE,
@@ -13,6 +13,7 @@ FOLDERS = {
     "log": PRIVATE,
     # Jobs run as users of their own: they pass through to their folders and list nothing on the way.
     "storage": PASSABLE,
+    "nginx": OF_NGINX,
     "runtime": READABLE,
 }
 # A unix socket's path may have 107 bytes; supervisord makes its socket under a longer name first.

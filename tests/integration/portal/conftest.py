@@ -75,7 +75,8 @@ def serve(cluster: Cluster, log: Path) -> Iterator[Portal]:
         "GROUNDCREW_SECRET_KEY": settings.secret_key,
         "GROUNDCREW_PORT": str(port),
     }
-    command = [sys.executable, "-m", "gunicorn", "--config", "python:portal.gunicorn", "portal.wsgi:app"]
+    options = ["--config", "python:portal.gunicorn", "--bind", f"127.0.0.1:{port}"]
+    command = [sys.executable, "-m", "gunicorn", *options, "portal.wsgi:app"]
     with log.open("wb") as sink:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=sink, stderr=sink)
     try:

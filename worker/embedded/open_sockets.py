@@ -1,0 +1,17 @@
+"""Within supervisord: sockets that it listens on for its programs stay open while a program starts anew."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class OpenSockets:
+    """supervisord closes a socket with the last of those that hold it; this one holds each to the end."""
+
+    held: tuple[Any, ...]
+
+
+def keep_sockets(supervisord: Any) -> OpenSockets:
+    """The factory of an XML-RPC interface, which supervisord calls once with itself; it offers no methods."""
+    managers = (getattr(group, "socket_manager", None) for group in supervisord.process_groups.values())
+    return OpenSockets(tuple(manager.get_socket() for manager in managers if manager is not None))
