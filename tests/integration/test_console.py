@@ -26,6 +26,7 @@ from tests.ports import free_port
 from worker.adapters.host import read_name
 from worker.adapters.reachable import database_problem, portal_status, redis_problem
 from worker.embedded import services
+from worker.embedded.nginx import copy_static_files, ensure_nginx
 from worker.embedded.places import CLONE, Places, find_places
 from worker.embedded.services import Service, Supervisor
 from worker.embedded.settings_file import ensure_settings, read_settings
@@ -90,7 +91,7 @@ def stand_ins(places: Places) -> list[Service]:
     holder = places.state / "run" / "holder.py"
     holder.write_text(HOLDS_THE_DATABASE)
     command = (sys.executable, str(holder), str(places.database_file), str(places.state / "run" / "hold"))
-    found = [real["redis"], real["portal"], Service("scheduler", command, 30, 1)]
+    found = [real["redis"], real["portal"], real["nginx"], Service("scheduler", command, 30, 1)]
     names = ("tasks-general", "tasks-images", "tasks-backups", "tasks-repair")
     return [*found, *(Service(name, idle, 40, 1) for name in names)]
 
@@ -112,6 +113,8 @@ def house(migrated_file: Path) -> Iterator[House]:
         places.supervisor_file.write_text(services.supervisor_configuration(places))
     (places.state / "run" / "redis.conf").write_text(services.redis_configuration(places))
     cluster = open_cluster(Settings.from_environment(values))
+    ensure_nginx(places, cluster.settings)
+    copy_static_files(places, cluster.settings)
     supervisor = Supervisor(places)
     supervisor.start({**os.environ, **values, "PYTHONPATH": str(CLONE)})
     try:

@@ -133,7 +133,7 @@ def check_counted(house: House, job_id: int) -> None:
     assert held == []
 
 
-SERVICES = ("portal", "scheduler", "tasks-general", "redis")
+SERVICES = ("portal", "nginx", "scheduler", "tasks-general", "redis")
 
 
 def test_a_training_and_operations_survive_the_death_of_each_service_in_turn(house: House) -> None:

@@ -30,7 +30,7 @@ def test_every_service_is_in_supervisords_file_with_a_log_of_limited_size(places
     parser = configparser.ConfigParser()
     parser.read(places.supervisor_file)
     for service in services(places):
-        section = parser[f"program:{service.name}"]
+        section = parser[f"{'fcgi-program' if service.socket else 'program'}:{service.name}"]
         assert section["autorestart"] == "true"
         assert int(section["stdout_logfile_maxbytes"]) * (int(section["stdout_logfile_backups"]) + 1) < 100e6
         assert section["stdout_logfile"] == f"{places.log}/{service.name}.log"
@@ -46,6 +46,13 @@ def test_every_queue_has_a_task_worker_and_that_of_the_backups_steps_back(places
     workers = {each.name: each.command for each in services(places)}
     assert {f"tasks-{queue}" for queue in Queue} <= set(workers)
     assert workers["tasks-backups"][:3] == ("nice", "-n", "10") and "nice" not in workers["tasks-general"]
+
+
+def test_the_portal_listens_on_a_socket_alone_which_outlives_it(places: Places) -> None:
+    text = places.supervisor_file.read_text()
+    assert f"[fcgi-program:portal]\nsocket=unix://{places.portal_socket}\n" in text
+    assert "worker.embedded.open_sockets:keep_sockets" in text
+    assert places.portal_socket.parent.stat().st_mode & 0o777 == 0o710
 
 
 def test_redis_has_no_port_and_forgets_nothing(places: Places) -> None:

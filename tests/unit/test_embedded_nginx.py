@@ -1,0 +1,163 @@
+"""nginx in front of the embedded set: what is written for it, and what it says itself about it."""
+
+import json
+import os
+import re
+import socket
+import stat
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cluster.settings import Settings
+from tests.unit.roles.rendering import ROOT, read, render
+from worker.adapters.certificates import ensure_authority, ensure_certificate
+from worker.embedded import nginx
+from worker.embedded.nginx import copy_static_files, ensure_nginx, nginx_program
+from worker.embedded.places import Places
+from worker.embedded.state import ensure_state
+
+FRONT = ROOT / "portal" / "static" / "front"
+ANSWERS = ("408", "413", "429", "503")
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    places = Places(ROOT, tmp_path / "state", tmp_path / "cache")
+    ensure_state(places)
+    return places
+
+
+@pytest.fixture
+def settings(places: Places) -> Settings:
+    return Settings(places.state, places.cache, "sqlite://", "unix://", "canary-of-the-key", port=8470)
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    folder = tmp_path / "tls"
+    folder.mkdir()
+    ensure_authority(folder, "a test")
+    ensure_certificate(folder, ["127.0.0.2"])
+    return folder
+
+
+def judged(file: Path) -> str:
+    """What nginx says of a configuration, without starting."""
+    done = subprocess.run(
+        [nginx_program(), "-t", "-e", "stderr", "-c", str(file)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def test_nginx_takes_what_is_written_for_one_machine(places: Places, settings: Settings) -> None:
+    ensure_nginx(places, settings)
+    copy_static_files(places, settings)
+    assert "warn" not in judged(places.nginx / "nginx.conf")
+    site = (places.nginx / "site.conf").read_text()
+    assert "listen 127.0.0.1:8470 backlog=2048;" in site and "ssl" not in re.sub("_ssl|Ssl", "", site)
+
+
+def test_nginx_takes_what_is_written_for_another_address(
+    places: Places, settings: Settings, certificate: Path
+) -> None:
+    ensure_nginx(places, replace(settings, host="127.0.0.2", tls_dir=certificate))
+    judged(places.nginx / "nginx.conf")
+    site = (places.nginx / "site.conf").read_text()
+    assert "listen 127.0.0.2:8470 ssl http2 backlog=2048;" in site
+    assert f"ssl_certificate_key {places.nginx}/portal.key;" in site
+    assert (places.nginx / "portal.key").stat().st_mode & 0o777 == 0o640
+    ensure_nginx(places, settings)
+    assert not (places.nginx / "portal.key").exists()
+
+
+def test_nginx_takes_what_the_role_writes_for_servers(places: Places, certificate: Path) -> None:
+    """As the distribution's nginx.conf includes it; only its place and its certificate are the test's."""
+    given = {
+        "groundcrew_portal_port": 8443,
+        "groundcrew_home": "/opt/groundcrew",
+        "groundcrew_configuration": "/etc/groundcrew",
+        "ansible_facts": {"python": {"version": {"major": 3, "minor": 11}}},
+        "nginx_certificate": f"{certificate}/portal.pem",
+        "nginx_certificate_key": f"{certificate}/portal.key",
+    }
+    site = places.state / "site.conf"
+    site.write_text(render("nginx", "groundcrew.conf", **given))
+    whole = places.state / "nginx.conf"
+    files = render("nginx", "groundcrew-files.conf", **given)
+    whole.write_text(
+        f"{files}pid {places.state}/pid;\nevents {{ worker_connections 8192; }}\nhttp {{ include {site}; }}\n"
+    )
+    judged(whole)
+    assert "proxy_pass http://unix:/run/groundcrew/stream.sock;" in site.read_text()
+    assert "listen [::]:8443 ssl http2 backlog=2048;" in site.read_text()
+
+
+def test_servers_and_one_machine_have_the_same_rules(places: Places, settings: Settings) -> None:
+    """Both are one file; the numbers in it are no variables."""
+    template = (ROOT / "roles/nginx/templates/groundcrew.conf.j2").read_text()
+    assert template == nginx.TEMPLATES.joinpath(nginx.SITE).read_text()
+    given = set(re.findall(r"{{ (\w+)", template))
+    assert given == {
+        "nginx_port",
+        "address",
+        "nginx_tls_certificate",
+        "nginx_tls_key",
+        "nginx_static",
+        "nginx_portal_socket",
+        "nginx_stream_socket",
+        "nginx_upload_bytes",
+    }
+    on_servers = read("roles/nginx/vars/main.yml")
+    assert on_servers["nginx_upload_bytes"] == settings.upload_limit_bytes
+    assert on_servers["nginx_connections"] == nginx.CONNECTIONS
+
+
+def test_nginx_sees_no_setting_of_the_services(places: Places, settings: Settings) -> None:
+    ensure_nginx(places, settings)
+    script = (places.nginx / "start").read_text()
+    assert "exec env -i prlimit" in script and "--no-new-privs" in script
+    every = "".join(file.read_text() for file in places.nginx.iterdir() if file.is_file())
+    assert settings.secret_key not in every
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: without it everything is one user's")
+def test_as_root_nginx_is_a_user_that_no_job_is_and_owns_its_scratch_alone(
+    places: Places, settings: Settings
+) -> None:
+    ensure_nginx(places, settings)
+    copy_static_files(places, settings)
+    assert "--reuid=100000 --regid=100000 --clear-groups --inh-caps=-all /" in start_of(places)
+    for file in places.nginx.rglob("*"):
+        about = file.stat()
+        assert (about.st_uid, about.st_gid) == (100000 if file.name == "temp" else 0, 100000), file
+        assert not stat.S_IMODE(about.st_mode) & 0o007, file
+    ensure_nginx(places, replace(settings, port=443))
+    assert "--inh-caps=-all,+net_bind_service --ambient-caps=+net_bind_service" in start_of(places)
+
+
+def start_of(places: Places) -> str:
+    return (places.nginx / "start").read_text()
+
+
+def test_a_name_is_listened_on_by_its_address(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.7", 8470))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *asked: found)
+    assert nginx.listening_address(replace(settings, host="gpu.lab.example")) == "192.0.2.7:8470"
+
+
+@pytest.mark.parametrize("status", ANSWERS)
+def test_what_nginx_answers_itself_is_said_in_both_languages(status: str) -> None:
+    page = (FRONT / f"{status}.html").read_text()
+    assert page.startswith('<!doctype html>\n<html lang="en">') and '<section lang="ko">' in page
+    assert re.search("[가-힣]{2}", page) and "style=" not in page and "<script" not in page
+    body = json.loads((FRONT / f"{status}.json").read_text())
+    assert (body["status"], body["code"]) == (int(status), f"http.{status}")
+    assert re.search("[가-힣]{2}", body["detail"])
+
+
+def test_only_the_page_that_waits_for_the_portal_loads_itself_again() -> None:
+    assert [each for each in ANSWERS if "http-equiv" in (FRONT / f"{each}.html").read_text()] == ["503"]
