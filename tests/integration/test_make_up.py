@@ -1,6 +1,7 @@
 """make up, status, down and reset with real processes, beside any installation of this machine."""
 
 import json
+import math
 import os
 import signal
 import socket
@@ -10,12 +11,13 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import psutil
 import pytest
 
 from tests.installation import Installation, an_installation
+from tests.integration.executors.conftest import until
 from tests.ports import free_port
 from worker.embedded.processes import of_installation
 from worker.embedded.services import Supervisor
@@ -57,6 +59,85 @@ def test_redis_listens_on_no_port(installation: Installation) -> None:
     redis = psutil.Process(installation.pids()["redis"])
     assert [each for each in redis.net_connections("inet") if each.status == psutil.CONN_LISTEN] == []
     assert installation.places.redis_socket.is_socket()
+
+
+HALF_A_HEAD = b"GET /sign-in HTTP/1.1\r\nHost: x\r\nX-Half: "
+HALF_A_BODY = (
+    b"POST /sign-in HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    b"Content-Length: 5000\r\n\r\n"
+)
+
+
+@pytest.mark.parametrize("begun", [HALF_A_HEAD, HALF_A_BODY], ids=["heads", "bodies"])
+def test_300_requests_that_never_end_keep_nobody_waiting_and_are_ended(
+    installation: Installation, begun: bytes
+) -> None:
+    """All from one address, which is everybody's on this machine. Each brings a byte now and then."""
+    installation.up()
+    with ExitStack() as held:
+        half_open = [
+            held.enter_context(socket.create_connection(("127.0.0.1", installation.port), timeout=30))
+            for _ in range(300)
+        ]
+        for each in half_open:
+            each.sendall(begun)
+        for _ in range(5):
+            for each in half_open:
+                each.sendall(b"a")
+            for path in ("/health", "/sign-in", "/static/app.css"):
+                assert seconds_for(installation, path) < OTHERS_WAIT
+        assert all(is_ended(each, ENDED_WITHIN) for each in half_open)
+    assert installation.health() == "ok"
+
+
+OTHERS_WAIT = 2.0
+"""Seconds; 0.02 where the machine does nothing else."""
+ENDED_WITHIN = 30.0
+
+
+def seconds_for(installation: Installation, path: str) -> float:
+    """Infinite where it is not answered within ten seconds."""
+    began = time.monotonic()
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{installation.port}{path}", timeout=10) as answer:
+            answer.read()
+    except OSError:
+        return math.inf
+    return time.monotonic() - began
+
+
+def is_ended(connection: socket.socket, within: float) -> bool:
+    """Whether the other side ends it by itself, with 408 or without a word."""
+    connection.settimeout(within)
+    try:
+        while connection.recv(4096):
+            pass
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def test_the_portal_has_no_port_and_starts_anew_while_requests_wait(installation: Installation) -> None:
+    installation.up()
+    pids = installation.pids()
+    portal = psutil.Process(pids["portal"])
+    listening = [each for each in portal.net_connections("inet") if each.status == psutil.CONN_LISTEN]
+    assert listening == [] and installation.places.portal_socket.is_socket()
+    portal.terminate()
+    portal.wait(30)
+    assert installation.health() == "ok"
+    assert installation.pids()["portal"] not in (0, pids["portal"])
+
+
+def test_an_nginx_that_is_killed_is_started_again(installation: Installation) -> None:
+    installation.up()
+    nginx = psutil.Process(installation.pids()["nginx"])
+    assert nginx in of_installation(installation.places)
+    nginx.kill()
+    until(lambda: installation.pids()["nginx"] not in (0, nginx.pid), 30, "nginx runs again")
+    until(lambda: math.isfinite(seconds_for(installation, "/health")), 30, "the portal answers")
 
 
 @pytest.mark.long
