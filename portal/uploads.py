@@ -9,6 +9,7 @@ from flask import Request, current_app, g
 from werkzeug.datastructures import FileStorage
 
 from cluster.services import leftovers, storage, workspaces
+from portal import slow_uploads
 from portal.current import current_actor, current_cluster
 
 ARCHIVE_ENDPOINT = "datasets.create"
@@ -53,6 +54,7 @@ class PortalRequest(Request):
 
 def init_app(app: Any) -> None:
     app.request_class = PortalRequest
+    slow_uploads.init_app(app, ARCHIVE_ENDPOINT)
     app.teardown_request(forget_arrived)
 
 

@@ -202,7 +202,16 @@ def test_an_older_version_refuses_a_newer_database(installation: Installation) -
 def test_make_status_names_every_service(installation: Installation) -> None:
     installation.up()
     said = installation.make("status").stdout
-    services = ("portal", "nginx", "scheduler", "tasks-general", "tasks-images", "tasks-backups", "agent", "redis")
+    services = (
+        "portal",
+        "nginx",
+        "scheduler",
+        "tasks-general",
+        "tasks-images",
+        "tasks-backups",
+        "agent",
+        "redis",
+    )
     for name in services:
         assert name in said
     assert f"http://127.0.0.1:{installation.port}" in said

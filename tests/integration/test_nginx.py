@@ -39,17 +39,19 @@ class Answer(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
 
-    def do_GET(self) -> None:  # noqa: N802 - http.server's name.
+    def do_GET(self) -> None:
         self.say(0)
 
-    def do_POST(self) -> None:  # noqa: N802 - http.server's name.
+    def do_POST(self) -> None:
         heads.append(self.path)
         self.say(len(self.rfile.read(int(self.headers["Content-Length"]))))
 
     def say(self, length: int) -> None:
         body = json.dumps({"headers": dict(self.headers), "length": length}).encode()
         self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream" if self.path == "/stream" else "application/json")
+        self.send_header(
+            "Content-Type", "text/event-stream" if self.path == "/stream" else "application/json"
+        )
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -74,9 +76,13 @@ class Front:
     places: Places
     settings: Settings
 
-    def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, dict[str, str], bytes]:
+    def ask(
+        self, method: str, path: str, body: bytes = b"", **headers: str
+    ) -> tuple[int, dict[str, str], bytes]:
         connection = http.client.HTTPConnection("127.0.0.1", self.settings.port, timeout=PATIENCE)
-        connection.request(method, path, body or None, {name.replace("_", "-"): text for name, text in headers.items()})
+        connection.request(
+            method, path, body or None, {name.replace("_", "-"): text for name, text in headers.items()}
+        )
         answer = connection.getresponse()
         found = answer.status, {name.lower(): text for name, text in answer.getheaders()}, answer.read()
         connection.close()
@@ -142,7 +148,9 @@ def front() -> Iterator[Front]:
 def test_the_portal_hears_the_address_that_nginx_sees_behind_what_others_say(front: Front) -> None:
     with front.portal():
         said = json.loads(
-            front.ask("GET", "/", X_Forwarded_For="192.0.2.7", X_Forwarded_Ssl="on", X_Forwarded_Proto="gopher")[2]
+            front.ask(
+                "GET", "/", X_Forwarded_For="192.0.2.7", X_Forwarded_Ssl="on", X_Forwarded_Proto="gopher"
+            )[2]
         )["headers"]
     assert said["X-Forwarded-For"] == "192.0.2.7, 127.0.0.1"
     assert said["X-Forwarded-Proto"] == "http" and "X-Forwarded-Ssl" not in said
@@ -157,7 +165,11 @@ def test_a_proxy_on_this_machine_may_say_that_the_browser_came_by_https(front: F
 
 @pytest.mark.parametrize(
     ("path", "largest", "refused"),
-    [("/sign-in", 2 * MIB, 2 * MIB + 1), (CODE, 24 * MIB, 25 * MIB + 1), (ARCHIVE, 26 * MIB, 20 * 1024 * MIB + 1)],
+    [
+        ("/sign-in", 2 * MIB, 2 * MIB + 1),
+        (CODE, 24 * MIB, 25 * MIB + 1),
+        (ARCHIVE, 26 * MIB, 20 * 1024 * MIB + 1),
+    ],
 )
 def test_each_route_takes_what_it_is_for(front: Front, path: str, largest: int, refused: int) -> None:
     with front.portal():
@@ -193,7 +205,11 @@ def test_without_the_portal_a_page_says_so_and_asks_again(front: Front) -> None:
 
 def test_static_files_need_no_portal_and_are_kept_by_their_version(front: Front) -> None:
     status, headers, body = front.ask("GET", "/static/app.css?v=0.1.0", Accept_Encoding="gzip")
-    assert (status, headers["content-type"], headers["content-encoding"]) == (200, "text/css; charset=utf-8", "gzip")
+    assert (status, headers["content-type"], headers["content-encoding"]) == (
+        200,
+        "text/css; charset=utf-8",
+        "gzip",
+    )
     assert headers["cache-control"] == "public, max-age=31536000, immutable"
     assert headers["x-content-type-options"] == "nosniff" and len(body) > 1000
     _, headers, _ = front.ask("GET", "/static/js/live.js")

@@ -128,7 +128,7 @@ def site(places: Places, settings: Settings) -> str:
         undefined=StrictUndefined,
         trim_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - it is no page.
+        autoescape=False,
     )
     has_tls = settings.tls_dir is not None
     return environment.get_template(SITE).render(

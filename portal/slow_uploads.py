@@ -1,0 +1,77 @@
+"""Ends an archive that hardly moves: unlike every other body it arrives while a thread of the portal waits for it."""
+
+import socket
+import threading
+from contextlib import suppress
+from typing import IO
+
+from flask import Flask, request
+from werkzeug.exceptions import RequestTimeout
+
+WINDOW = 60.0
+"""Seconds in which an archive must bring `LEAST` bytes; between two pieces nginx waits as long."""
+LEAST = 512 * 1024
+
+
+class PacedBody:
+    """The body of a request whose sender must keep a pace; `connection` is where it comes from.
+
+    Reading raises RequestTimeout once the sender was too slow; the answer can still be sent.
+    """
+
+    def __init__(
+        self, body: IO[bytes], connection: socket.socket, window: float = WINDOW, least: int = LEAST
+    ) -> None:
+        self.body, self.connection, self.window, self.least = body, connection, window, least
+        self.received = self.received_before = 0
+        self.is_slow = self.has_ended = False
+        self.timer: threading.Timer | None = None
+
+    def read(self, size: int = -1) -> bytes:
+        if self.timer is None:
+            self.watch()
+        piece = self.body.read(size)
+        if self.is_slow:
+            raise RequestTimeout
+        self.received += len(piece)
+        return piece
+
+    def watch(self) -> None:
+        self.timer = threading.Timer(self.window, self.judge)
+        self.timer.daemon = True
+        self.timer.start()
+
+    def judge(self) -> None:
+        if self.has_ended:
+            return
+        if self.received - self.received_before >= self.least:
+            self.received_before = self.received
+            self.watch()
+            return
+        self.is_slow = True
+        # The thread that waits for the next piece sees the end of the body.
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RD)
+
+    def end(self) -> None:
+        self.has_ended = True
+        if self.timer is not None:
+            self.timer.cancel()
+
+
+def init_app(app: Flask, endpoint: str) -> None:
+    """Watches the bodies of this endpoint alone."""
+
+    def begin() -> None:
+        connection = request.environ.get("gunicorn.socket")
+        if request.endpoint == endpoint and request.method == "POST" and connection is not None:
+            body = PacedBody(request.environ["wsgi.input"], connection)
+            request.environ["wsgi.input"] = request.environ["groundcrew.paced_body"] = body
+
+    def end(error: BaseException | None) -> None:
+        body = request.environ.get("groundcrew.paced_body")
+        if body is not None:
+            body.end()
+
+    app.before_request(begin)
+    app.teardown_request(end)
