@@ -102,6 +102,7 @@ services_of = services.services
 @pytest.fixture(scope="module")
 def house(migrated_file: Path) -> Iterator[House]:
     folder = Path(tempfile.mkdtemp(prefix="gc-"))
+    folder.chmod(0o755)
     places = Places(CLONE, folder / "state", find_places().cache)
     ensure_state(places)
     shutil.copy(migrated_file, places.database_file)

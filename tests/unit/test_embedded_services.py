@@ -1,4 +1,6 @@
 import configparser
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from worker.embedded.services import (
     services,
     supervisor_configuration,
 )
-from worker.embedded.state import ensure_state, is_too_long_for_sockets, point_to_environment
+from worker.embedded.state import closed_folder, ensure_state, is_too_long_for_sockets, point_to_environment
 
 
 @pytest.fixture
@@ -102,6 +104,15 @@ def test_a_clone_too_deep_for_a_socket_is_told_before(tmp_path: Path) -> None:
         Places(Path("/a"), Path("/var/lib/groundcrew/0123456789ab"), Path("/c"))
     )
     assert is_too_long_for_sockets(Places(Path("/a"), Path("/home") / ("x" * 80), Path("/c")))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="without root jobs and nginx are the same user")
+def test_a_state_that_jobs_and_nginx_could_not_reach_is_told_before() -> None:
+    with tempfile.TemporaryDirectory(prefix="gc-") as name:
+        places = Places(Path("/a"), Path(name) / "state", Path("/c"))
+        assert closed_folder(places) == Path(name)
+        Path(name).chmod(0o755)
+        assert closed_folder(places) is None
 
 
 def test_the_environment_that_runs_can_be_found_again(places: Places, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The state directory: its folders, who may enter them, and what is installed there for jobs."""
 
+import os
 from pathlib import Path
 
 from worker.embedded.places import Places
@@ -32,6 +33,14 @@ def ensure_state(places: Places) -> None:
 
 def is_too_long_for_sockets(places: Places) -> bool:
     return len(str(places.supervisor_socket).encode()) > LONGEST_SOCKET
+
+
+def closed_folder(places: Places) -> Path | None:
+    """As root: the first folder on the way to the state that other users may not pass, as jobs and nginx do."""
+    if os.geteuid() != 0:
+        return None
+    above = [folder for folder in reversed(places.state.parents) if folder.is_dir()]
+    return next((folder for folder in above if not folder.stat().st_mode & 0o001), None)
 
 
 def point_to_environment(places: Places, environment: Path) -> None:

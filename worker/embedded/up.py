@@ -10,7 +10,7 @@ from worker.embedded.options import parse_options
 from worker.embedded.places import find_places
 from worker.embedded.say import say, stop
 from worker.embedded.start import configure, only_one, start, wait_for_the_portal
-from worker.embedded.state import ensure_state, is_too_long_for_sockets
+from worker.embedded.state import closed_folder, ensure_state, is_too_long_for_sockets
 from worker.embedded.training_environment import ensure_training_environment
 from worker.wiring import open_cluster
 
@@ -23,6 +23,13 @@ def main(arguments: list[str]) -> int:
             "{state} is too long a path for a unix socket. Name a shorter one: "
             "GROUNDCREW_STATE_DIR=/srv/gc make up",
             state=places.state,
+        )
+    closed = closed_folder(places)
+    if closed is not None:
+        stop(
+            "Only root may pass {folder}, while jobs and nginx run as other users. Open it (chmod o+x {folder}), "
+            "or name another place: GROUNDCREW_STATE_DIR=/srv/gc make up",
+            folder=closed,
         )
     ensure_state(places)
     with only_one(places):
