@@ -37,6 +37,8 @@ class PacedBody:
         return piece
 
     def watch(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
         self.timer = threading.Timer(self.window, self.judge)
         self.timer.daemon = True
         self.timer.start()

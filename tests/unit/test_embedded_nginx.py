@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
 from cluster.settings import Settings
 from tests.unit.roles.rendering import ROOT, read, render
@@ -94,6 +95,20 @@ def test_nginx_takes_what_the_role_writes_for_servers(places: Places, certificat
     judged(whole)
     assert "proxy_pass http://unix:/run/groundcrew/stream.sock;" in site.read_text()
     assert "listen [::]:8443 ssl http2 backlog=2048;" in site.read_text()
+
+
+def test_the_role_finds_the_number_of_connections_in_the_distributions_own_file() -> None:
+    (more,), (less,) = replacements("main"), replacements("uninstall")
+    text = Path("/etc/nginx/nginx.conf").read_text()
+    raised, count = re.subn(more["regexp"], more["replace"], text, flags=re.M)
+    assert count == 1 and "worker_connections 8192;" in raised
+    back, count = re.subn(less["regexp"], less["replace"], raised, flags=re.M)
+    assert count == 1 and re.sub("768|8192", "", back) == re.sub("768|8192", "", text)
+
+
+def replacements(file: str) -> list[dict[str, str]]:
+    text = (ROOT / f"roles/nginx/tasks/{file}.yml").read_text().replace("{{ nginx_connections }}", "8192")
+    return [each[name] for each in yaml.safe_load(text) for name in each if name == "ansible.builtin.replace"]
 
 
 def test_servers_and_one_machine_have_the_same_rules(places: Places, settings: Settings) -> None:

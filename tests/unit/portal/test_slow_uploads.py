@@ -42,7 +42,7 @@ def test_a_body_that_keeps_its_pace_is_read_to_its_end(line: tuple[socket.socket
             theirs.sendall(b"abc")
             assert body.read(3) == b"abc"
             body.judge()
-            body.end()
+        body.end()
     assert not body.is_slow and body.received == body.received_before == 9
 
 
