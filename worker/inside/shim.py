@@ -120,14 +120,18 @@ class Shim:
             return
         group = shim_group.make_group(self.control, self.plan)
         self.group = group
-        part = group.part("devices") if group else None
-        if part:
+        if group is None:
+            return
+        part = group.part("devices")
+        if part is None:
+            group.unmet["devices"] = "no hierarchy has it"
+        else:
             opened = shim_devices.find_rules(self.plan.get("gpus") or (), self.plan.get("gpu_minors") or {})
             try:
                 shim_devices.close(part, opened)
             except OSError as error:
                 group.unmet["devices"] = str(error)
-        for power, why in sorted(group.unmet.items()) if group else ():
+        for power, why in sorted(group.unmet.items()):
             note("not confined, %s: %s" % (power, why))
 
     def remove_group(self):

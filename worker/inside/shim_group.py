@@ -415,7 +415,11 @@ def make_group(control: str, plan: Dict[str, Any], wants_unified: bool = False) 
         return None
     hand_down(trees, group)
     write_record(control, group)
-    group.make()
+    try:
+        group.make()
+    except OSError:
+        group.remove()
+        raise
     group.limit(plan.get("memory_bytes"), plan.get("most_processes"))
     return group
 
