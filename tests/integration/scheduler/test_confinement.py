@@ -43,7 +43,7 @@ _, anybodys, beside, foreign = sys.argv
 print(json.dumps({
     "system": write(anybodys + "/x"),
     "out": write(os.environ["GROUNDCREW_OUT"] + "/x"),
-    "tmp": [write(folder + "/gc-test-mine") for folder in ("/tmp", "/var/tmp", "/dev/shm")],
+    "tmp": [write(folder + "/" + os.path.basename(beside) + ".mine") for folder in ("/tmp", "/var/tmp", "/dev/shm")],
     "sees in tmp": os.path.exists(beside),
     "dataset": open(os.environ["GROUNDCREW_DATASET"] + "/rows.csv").read(),
     "dataset, written": write(os.environ["GROUNDCREW_DATASET"] + "/x"),
@@ -112,4 +112,4 @@ def test_a_program_reaches_its_own_folders_and_no_others(field_: Field, anybodys
         "names": True,
         "loopback": None,
     }
-    assert not Path("/tmp/gc-test-mine").exists() and (field_.out(job) / "x").exists()
+    assert not Path(f"{beside.name}.mine").exists() and (field_.out(job) / "x").exists()
