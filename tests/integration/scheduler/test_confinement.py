@@ -14,7 +14,10 @@ from cluster.store.workspaces import Workspace
 from tests.builders import a_dataset
 from tests.integration.executors.conftest import IS_ROOT, UID
 from tests.integration.scheduler.conftest import Field
+from worker.inside import shim_metadata
 
+OWN_UIDS = (5_000_000, 5_000_000 + 2**20 - 1)
+"""Of this test alone, so that no rule stands for them beforehand."""
 SECRET = "--password=of-somebody-else"
 LOOKS = """
 import errno, glob, json, os, socket, sys
@@ -40,7 +43,7 @@ _, anybodys, beside, foreign = sys.argv
 print(json.dumps({
     "system": write(anybodys + "/x"),
     "out": write(os.environ["GROUNDCREW_OUT"] + "/x"),
-    "tmp": [write(folder + "/x") for folder in ("/tmp", "/var/tmp", "/dev/shm")],
+    "tmp": [write(folder + "/" + os.path.basename(beside) + ".mine") for folder in ("/tmp", "/var/tmp", "/dev/shm")],
     "sees in tmp": os.path.exists(beside),
     "dataset": open(os.environ["GROUNDCREW_DATASET"] + "/rows.csv").read(),
     "dataset, written": write(os.environ["GROUNDCREW_DATASET"] + "/x"),
@@ -63,6 +66,13 @@ def anybodys() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+@pytest.fixture
+def opened_again() -> Iterator[None]:
+    yield
+    shim_metadata.open_again(*OWN_UIDS)
+
+
+@pytest.mark.usefixtures("opened_again")
 @pytest.mark.skipif(not IS_ROOT, reason="only root may give a program a view of its own")
 def test_a_program_reaches_its_own_folders_and_no_others(field_: Field, anybodys: Path) -> None:
     settings, own = field_.cluster.settings, field_.training.workspace_id
@@ -82,7 +92,7 @@ def test_a_program_reaches_its_own_folders_and_no_others(field_: Field, anybodys
             ["/bin/sh", "-c", "read line", SECRET], user=UID + 1, stdin=subprocess.PIPE
         ) as other,
     ):
-        field_.start_scheduler()
+        field_.start_scheduler(GROUNDCREW_UID_BASE=str(OWN_UIDS[0]))
         arguments = [str(anybodys), beside.name, str(foreign)]
         job = field_.submit(LOOKS, command=["train.py", *arguments], dataset_id=dataset.id)
         ended = field_.wait_for_end(job)
@@ -102,4 +112,4 @@ def test_a_program_reaches_its_own_folders_and_no_others(field_: Field, anybodys
         "names": True,
         "loopback": None,
     }
-    assert not Path("/tmp/x").exists() and (field_.out(job) / "x").exists()
+    assert not Path(f"{beside.name}.mine").exists() and (field_.out(job) / "x").exists()
