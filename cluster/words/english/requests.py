@@ -46,6 +46,9 @@ SENTENCES = {
     "body.not_a_list": "{field} must be a list.",
     "body.not_an_object": "Send a JSON object here.",
     "body.null": "{field} may not be null. Leave it out instead.",
+    "body.too_many_values": (
+        "The body has more than {most:number} values. Send less at once: nothing here takes so many."
+    ),
     "body.wrong_value": "{field} cannot be used like that: {wanted}",
     "idempotency.other_body": (
         "The key “{key}” was used for another request. Use a new key for a new request."
@@ -53,6 +56,10 @@ SENTENCES = {
     "idempotency.bad_key": "An Idempotency-Key has 1 to 100 visible characters.",
     "stream.too_many": (
         "Too many live pages are open. Close some tabs; this page still shows the state when it is loaded."
+    ),
+    "job.too_many_files": (
+        "Too many files of numbers are being written at the moment. Wait until one of yours has arrived, and "
+        "ask again."
     ),
     "stream.unknown_topic": "Unknown topics: {topics:list}.",
     "settings.missing": (

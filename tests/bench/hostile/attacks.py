@@ -153,8 +153,8 @@ async def archives(context: Context) -> None:
 
 async def upload(context: Context, file: Path, name: str) -> None:
     attacker = context.target.attacker
-    path = f"/workspaces/{attacker.workspace_id}/datasets"
-    form = await context.ask("GET", f"{path}/new", attacker.as_browser)
+    path = f"/workspaces/{attacker.workspace_id}/datasets/new"
+    form = await context.ask("GET", path, attacker.as_browser)
     found = TOKEN.search(form.body) if form is not None else None
     if form is None or found is None:
         return

@@ -18,6 +18,7 @@ RECOVERY = 60.0
 SOON = 0.25
 CALM_ANSWERS = 5
 READY_SECONDS = 30.0
+WARM_UP = 1.5
 
 
 @dataclass
@@ -75,6 +76,7 @@ def attacked(site: Site, name: str, names: list[str], number: int, seconds: floa
         attackers.wait()
     phase = Phase(name, number, seen, peak, attackers=json.loads(said))
     phase.recovery, phase.was_restarted = recover(site, peak)
+    asyncio.run(watch(site, WARM_UP))  # Of a portal that began anew the first pages are slower.
     return phase
 
 

@@ -40,20 +40,21 @@ class Run:
     def of(self, attack: str) -> list[Phase]:
         return [phase for phase in self.phases if phase.attack == attack]
 
-    def calm_p99(self) -> float:
-        return p99(latencies(self.of("")))
+    def calm_p99(self, number: int | None = None) -> float:
+        """The median over the stretches without attackers, of all repeats or of one.
+
+        So a stretch in which the product still mends itself after an attack lends nothing to the others.
+        """
+        phases = [phase for phase in self.of("") if number in (None, phase.number)]
+        return statistics.median(p99(phase.seen.latencies) for phase in phases)
 
     def ratio(self, attack: str) -> float:
-        """Their p99 over that of all stretches without attackers."""
+        """Others' p99 beside an attack over that without."""
         return p99(latencies(self.of(attack))) / self.calm_p99()
 
     def ratios(self, attack: str) -> list[float]:
-        """Of each repeat by itself, over the calm stretches of that repeat."""
-        found = []
-        for phase in self.of(attack):
-            beside = [calm for calm in self.of("") if calm.number == phase.number]
-            found.append(p99(phase.seen.latencies) / p99(latencies(beside)))
-        return found
+        """The same for each repeat by itself."""
+        return [p99(phase.seen.latencies) / self.calm_p99(phase.number) for phase in self.of(attack)]
 
     def peak(self, services: Iterable[str]) -> int:
         return max((phase.peak.get(name, 0) for phase in self.phases for name in services), default=0)
