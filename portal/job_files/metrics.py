@@ -41,9 +41,11 @@ class Series:
     """(value, epoch) of the first such value; NaN for an epoch that is not told."""
 
     def add(self, number: int, row: Row, value: float) -> None:
-        for column, entry in zip(self.columns(), (row.step, row.epoch, row.time, value), strict=True):
-            column.append(entry)
         self.rows.append(number)
+        self.steps.append(row.step)
+        self.epochs.append(row.epoch)
+        self.times.append(row.time)
+        self.values.append(value)
         if len(self.rows) > MOST_POINTS:
             self.thin()
         if math.isnan(value):
@@ -55,16 +57,14 @@ class Series:
         if self.highest is None or value > self.highest[0]:
             self.highest = value, row.epoch
 
-    def columns(self) -> tuple[array[float], ...]:
-        return self.steps, self.epochs, self.times, self.values
-
     def thin(self) -> None:
         while (self.rows[-1] - self.rows[0]) // self.width >= STRETCHES:
             self.width *= 2
         kept = [place for stretch in self.stretches() for place in self.news(stretch)]
         self.rows = array("q", [self.rows[place] for place in kept])
         self.steps, self.epochs, self.times, self.values = (
-            array("d", [column[place] for place in kept]) for column in self.columns()
+            array("d", [column[place] for place in kept])
+            for column in (self.steps, self.epochs, self.times, self.values)
         )
 
     def stretches(self) -> Iterator[range]:

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import BinaryIO
 
 from cluster.files.numbers import finite, whole
@@ -14,6 +15,8 @@ LARGEST_FILE = 32 * 1024 * 1024
 LONGEST_LINE = 64 * 1024
 PIECE = 128 * 1024
 NOTHING = math.nan
+NUMBERS = (int, float)
+"""A truth value is none."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,15 @@ def parse_row(line: bytes) -> Row | None:
     numbers = {
         name: or_nothing(finite(value))
         for name, value in scalars.items()
-        if isinstance(value, int | float) and not isinstance(value, bool) and NAME.fullmatch(name)
+        if type(value) in NUMBERS and is_name(name)
     }
     return Row(step, or_nothing(finite(row.get("epoch"))), or_nothing(finite(row.get("time"))), numbers)
+
+
+@lru_cache(1024)
+def is_name(text: str) -> bool:
+    """A program writes the same few names in each row."""
+    return NAME.fullmatch(text) is not None
 
 
 def or_nothing(number: float | None) -> float:
