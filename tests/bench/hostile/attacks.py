@@ -144,11 +144,12 @@ async def hold_stream(context: Context, number: int) -> None:
 
 
 async def archives(context: Context) -> None:
-    """One upload after another, by the form, as a member; each is unpacked by a task worker."""
+    """One upload after another, by the form, as a member; each is unpacked by a task worker. Each file twice at most."""
     files = sorted(path for path in Path(context.target.folder).iterdir() if path.suffix in (".zip", ".gz"))
-    for number in itertools.count():
-        await upload(context, files[number % len(files)], f"bomb-{random.randrange(10**12):012}")
+    for file in (*files, *files):
+        await upload(context, file, f"bomb-{random.randrange(10**12):012}")
         await asyncio.sleep(UPLOAD_PAUSE)
+    await asyncio.Event().wait()
 
 
 async def upload(context: Context, file: Path, name: str) -> None:

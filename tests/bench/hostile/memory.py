@@ -2,32 +2,37 @@
 
 import asyncio
 import os
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
-import psutil
-
 PAGE = os.sysconf("SC_PAGE_SIZE")
-LOOK_SECONDS = 0.25
+LOOK_SECONDS = 0.5
 
 
 def resident(pids: Mapping[str, int]) -> dict[str, int]:
     """Bytes of the largest process of each service: its own, or one that it has started."""
-    return {name: max([0, *map(resident_of, family_of(pid))]) for name, pid in pids.items()}
+    sizes, children = look()
+
+    def largest(pid: int) -> int:
+        return max([sizes.get(pid, 0), *map(largest, children[pid])])
+
+    return {name: largest(pid) for name, pid in pids.items()}
 
 
-def family_of(pid: int) -> list[int]:
-    try:
-        return [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
-    except psutil.NoSuchProcess:
-        return []
-
-
-def resident_of(pid: int) -> int:
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE
-    except (OSError, IndexError):
-        return 0
+def look() -> tuple[dict[int, int], defaultdict[int, list[int]]]:
+    """Resident bytes and children by process, in one pass: the looking must not be what is measured."""
+    sizes: dict[int, int] = {}
+    children: defaultdict[int, list[int]] = defaultdict(list)
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            children[int(fields[1])].append(int(entry.name))
+            sizes[int(entry.name)] = int(fields[21]) * PAGE
+    return sizes, children
 
 
 async def peak_of(pids: Mapping[str, int], peak: dict[str, int]) -> None:

@@ -89,7 +89,7 @@ def recover(site: Site, peak: dict[str, int]) -> tuple[float, bool]:
         calm_answers = calm_answers + 1 if answers_soon(site, SOON) else 0
         if calm_answers >= CALM_ANSWERS and not site.has_operations():
             return time.monotonic() - begun, False
-        time.sleep(0.1)
+        time.sleep(0.2)
     if calm_answers < CALM_ANSWERS:
         site.restart_portal()
         return RECOVERY, True
