@@ -144,7 +144,7 @@ async def hold_stream(context: Context, number: int) -> None:
 
 
 async def archives(context: Context) -> None:
-    """One upload after another, by the form, as a member; each is unpacked by a task worker. Each file twice at most."""
+    """One upload after another, by the form, as a member; each is unpacked by a task worker. Twice each, at most."""
     files = sorted(path for path in Path(context.target.folder).iterdir() if path.suffix in (".zip", ".gz"))
     for file in (*files, *files):
         await upload(context, file, f"bomb-{random.randrange(10**12):012}")
