@@ -1,7 +1,7 @@
 # What a person types. Everything begins with the distribution's own Python; see docs/install/one-machine.md.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help up down status reset restore support console audit ansible test test-all test-hosts test-repairs test-servers test-kube test-kube-ci bench bench-backups crash sure bundle lock python
+.PHONY: help up down status reset restore support console audit ansible test test-all test-hosts test-repairs test-servers test-kube test-kube-ci bench bench-backups bench-hostile crash sure bundle lock python
 
 CLEAN := env -u PYTHONPATH -u PYTHONHOME -u VIRTUAL_ENV
 BOOTSTRAP := $(CLEAN) /usr/bin/python3 -B -m worker.embedded.bootstrap
@@ -53,7 +53,7 @@ test: python  ## everything that a change must pass
 	@$(BOOTSTRAP) with-test-machine python -m tests.run all
 
 test-all: python  ## that, the long cases, a newcomer on a bare machine, site.yml on hosts; writes docs/measurements
-	@$(BOOTSTRAP) with-test-machine python -m tests.run --whole all hosts servers hosts/kube kube-scale
+	@$(BOOTSTRAP) with-test-machine python -m tests.run --whole all hosts servers hosts/kube kube-scale hostile
 
 test-hosts: python  ## site.yml on bare systemd hosts (containers; needs root)
 	@$(BOOTSTRAP) with-test-machine python -m tests.run hosts/appliance
@@ -75,6 +75,9 @@ bench: python  ## the queue measured beside Slurm, HyperQueue and RQ (20 min, id
 
 bench-backups: python  ## a backup under load on both databases (10 min, idle machine); writes docs/measurements
 	@$(BOOTSTRAP) with-test-machine python -m tests.bench.backups
+
+bench-hostile: python  ## what others notice of attackers, on loopback (10 min, idle machine; QUICK=1: 2 min)
+	@$(BOOTSTRAP) with-test-machine python -m tests.bench.hostile $(if $(filter 1 yes,$(QUICK)),--quick) $(if $(ONLY),--only=$(ONLY))
 
 crash: python  ## a death at every commit and outside call, on both databases; writes docs/measurements
 	@$(BOOTSTRAP) with-test-machine python -m tests.crash

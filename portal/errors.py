@@ -57,9 +57,7 @@ def answer(error: Exception) -> ResponseReturnValue:
 def without_database() -> Response:
     """Nothing was written, or all of it: asking again in a moment is safe."""
     g.is_bug = True  # Neither may this page read rows.
-    response = problem(503, "http.503", {})
-    response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
-    return response
+    return problem(503, "http.503", {})
 
 
 def ask_to_sign_in() -> ResponseReturnValue:
@@ -114,4 +112,6 @@ def problem(
             )
         )
     response.status_code = status
+    if status == 503:
+        response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
     return response

@@ -25,6 +25,7 @@ from portal.job_files.plan import Plan, read_plan
 from portal.job_files.usage import Usage, read_usage
 
 READER = "metrics_reader"
+CSV_PLACES = "csv_places"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """How far a training is, from what it measured: epochs done, time left, the best result so far."""
 
-import math
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -29,11 +28,10 @@ class Progress:
 
 def progress_of(metrics: Metrics, now: datetime, expected_end_at: datetime | None) -> Progress:
     """`expected_end_at`: what the row says, as every page does; None for one that does not run."""
-    told = [epoch for epoch in metrics.epochs if not math.isnan(epoch)]
     epochs = metrics.last(EPOCHS)
-    if not told:
+    if metrics.last_epoch is None:
         return Progress(None, epochs)
-    return Progress(told[-1], epochs, max(now, expected_end_at) if expected_end_at else None)
+    return Progress(metrics.last_epoch, epochs, max(now, expected_end_at) if expected_end_at else None)
 
 
 @dataclass(frozen=True)

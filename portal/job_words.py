@@ -15,14 +15,16 @@ from cluster.services.standing import Standing
 from cluster.store.jobs import Job, JobEvent
 from portal.current import current_cluster
 from portal.i18n import _, language, ngettext, now, zone
+from portal.job_files.metrics_csv import CsvPlaces
 from portal.job_files.metrics_reader import MetricsReader
-from portal.job_page import READER, places_of
+from portal.job_page import CSV_PLACES, READER, places_of
 from portal.saying import reason_word, say, word_for
 from portal.units import unit_kind
 
 
 def init_app(app: Flask) -> None:
     app.extensions[READER] = MetricsReader()
+    app.extensions[CSV_PLACES] = CsvPlaces()
     for speaks in (
         one_unit,
         places_of,

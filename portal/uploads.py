@@ -11,12 +11,19 @@ from werkzeug.datastructures import FileStorage
 from cluster.services import leftovers, storage, workspaces
 from portal import slow_uploads
 from portal.current import current_actor, current_cluster
+from portal.permissions import RULES, Rule
 
 ARCHIVE_ENDPOINT = "datasets.create"
 CODE_ENDPOINTS = frozenset({"trainings.create", "trainings.upload_code"})
 MIB = 1024 * 1024
 CODE_BYTES = 24 * MIB
 FORM_BYTES = 2 * MIB
+API_BYTES = 512 * 1024
+"""The largest is a sweep's list of values."""
+DOOR_BYTES = 32 * 1024
+FIELDS_BYTES = 256 * 1024
+"""Of a form without files, which is read whole: half a million fields would take everybody's time."""
+FIELDS = "application/x-www-form-urlencoded"
 
 
 class PortalRequest(Request):
@@ -25,6 +32,12 @@ class PortalRequest(Request):
     @property
     def max_content_length(self) -> int | None:
         """Bytes; a larger body is answered with 413 before any of it is kept."""
+        if self.is_nobodys:
+            return DOOR_BYTES
+        if self.mimetype == FIELDS:
+            return FIELDS_BYTES
+        if (self.endpoint or "").startswith("api_"):
+            return API_BYTES
         if self.endpoint == ARCHIVE_ENDPOINT:
             return current_cluster().settings.upload_limit_bytes
         return CODE_BYTES if self.endpoint in CODE_ENDPOINTS else FORM_BYTES
@@ -32,6 +45,11 @@ class PortalRequest(Request):
     @max_content_length.setter
     def max_content_length(self, value: int | None) -> None:
         raise AttributeError("a route's limit stands in portal/uploads.py")
+
+    @property
+    def is_nobodys(self) -> bool:
+        """Whether the page is also for people who have not signed in: their forms have two or three short fields."""
+        return RULES.get(self.endpoint or "") is Rule.ANYONE
 
     def _get_file_stream(
         self,

@@ -46,11 +46,13 @@ KUBE = Part("hosts/kube", ("hosts/kube",), trains=True)
 """Three hosts for all of its files; where the binaries of Kubernetes are not built it says so and passes."""
 SCALE = Part("kube-scale", ("kube_scale",), trains=True)
 """Thousands of jobs on simulated nodes of Kubernetes."""
+HOSTILE = Part("hostile", ("hostile",), trains=True)
+"""What others notice of attackers: ten minutes by itself, so that nothing else is measured."""
 
 
 def find(name: str) -> list[Part]:
     """`all`, one of its parts, or any other folder below tests/."""
     if name == "all":
         return list(ALL)
-    known = (*ALL, KUBE_API, NEWCOMER, HOSTS, REPAIRS, SERVERS, KUBE, SCALE)
+    known = (*ALL, KUBE_API, NEWCOMER, HOSTS, REPAIRS, SERVERS, KUBE, SCALE, HOSTILE)
     return [next((part for part in known if part.name == name), Part(name, (name,)))]

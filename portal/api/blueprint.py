@@ -9,6 +9,7 @@ from webargs.flaskparser import FlaskParser
 from werkzeug.exceptions import BadRequest
 
 from cluster import words
+from cluster.domain.errors import Refused
 from portal.i18n import language
 
 Decorated = TypeVar("Decorated")
@@ -20,12 +21,19 @@ class Keeps(Protocol):
     def __call__(self, decorated: Decorated, /) -> Decorated: ...
 
 
+MOST_VALUES = 20_000
+"""Twice what the largest sweep names; each is looked at by itself, which takes time from everybody."""
+
+
 class Parser(FlaskParser):
-    """Refuses fields and parameters that nobody knows, and bodies with more depth or digits than any meant one."""
+    """Refuses fields and parameters that nobody knows, and bodies with more depth, digits or values than are meant."""
 
     DEFAULT_UNKNOWN_BY_LOCATION: dict[str, str | None] = {"json": RAISE, "query": RAISE}
 
     def load_json(self, req: Request, schema: Schema) -> Any:
+        # A comma within a text counts as well: no text here is so long.
+        if req.get_data(cache=True).count(b",") >= MOST_VALUES:
+            raise Refused("", "body.too_many_values", most=MOST_VALUES)
         try:
             return super().load_json(req, schema)
         except (RecursionError, ValueError):

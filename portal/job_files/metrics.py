@@ -1,127 +1,187 @@
-"""What a program measured, as columns: rows of `metrics.jsonl`, keeping only what is a number."""
+"""What a program measured: curves, a table, last and best values, in a size that does not grow with the file."""
 
-from __future__ import annotations  # array[int] is no class at run time before Python 3.12.
+from __future__ import annotations  # array[float] is no class at run time before Python 3.12.
 
-import json
 import math
-import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO, Literal
 
-from cluster.files.numbers import finite, whole
+from portal.job_files.metrics_rows import LARGEST_FILE, Lines, Row, parse_row
+from portal.job_files.table import Table
 
-NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./ -]{0,63}")
-LARGEST_FILE = 32 * 1024 * 1024
-LONGEST_LINE = 64 * 1024
 MOST_NAMES = 40
-PIECE = 1024 * 1024
-NOTHING = math.nan
+MOST_POINTS = 6_000
+"""Of one metric; a curve is drawn with at most 1,000 of them, see buckets.py."""
+STRETCHES = 750
 
 Axis = Literal["step", "epoch", "time"]
 
 
 @dataclass
 class Series:
-    """One metric: in which rows it stands and its values; NaN where the program wrote NaN or infinity."""
+    """The points of one metric: of `width` rows that follow each other the first, lowest, highest and last stay.
 
+    A value that was no number (NaN) is news and stays as one of them.
+    """
+
+    width: int = 1
     rows: array[int] = field(default_factory=lambda: array("q"))
+    steps: array[float] = field(default_factory=lambda: array("d"))
+    epochs: array[float] = field(default_factory=lambda: array("d"))
+    times: array[float] = field(default_factory=lambda: array("d"))
     values: array[float] = field(default_factory=lambda: array("d"))
+    wrong: int = 0
+    """How many values were no numbers."""
+    last: float | None = None
+    """The newest value that is a number."""
+    lowest: tuple[float, float] | None = None
+    highest: tuple[float, float] | None = None
+    """(value, epoch) of the first such value; NaN for an epoch that is not told."""
 
-    @property
-    def wrong(self) -> int:
-        return sum(map(math.isnan, self.values))
+    def add(self, number: int, row: Row, value: float) -> None:
+        self.rows.append(number)
+        self.steps.append(row.step)
+        self.epochs.append(row.epoch)
+        self.times.append(row.time)
+        self.values.append(value)
+        if len(self.rows) > MOST_POINTS:
+            self.thin()
+        if math.isnan(value):
+            self.wrong += 1
+            return
+        self.last = value
+        if self.lowest is None or value < self.lowest[0]:
+            self.lowest = value, row.epoch
+        if self.highest is None or value > self.highest[0]:
+            self.highest = value, row.epoch
+
+    def thin(self) -> None:
+        while (self.rows[-1] - self.rows[0]) // self.width >= STRETCHES:
+            self.width *= 2
+        kept = [place for stretch in self.stretches() for place in self.news(stretch)]
+        self.rows = array("q", [self.rows[place] for place in kept])
+        self.steps, self.epochs, self.times, self.values = (
+            array("d", [column[place] for place in kept])
+            for column in (self.steps, self.epochs, self.times, self.values)
+        )
+
+    def stretches(self) -> Iterator[range]:
+        """Places of points whose rows lie within the same `width` rows."""
+        begin = 0
+        for place in range(1, len(self.rows) + 1):
+            is_over = place == len(self.rows)
+            if is_over or self.rows[place] // self.width != self.rows[begin] // self.width:
+                yield range(begin, place)
+                begin = place
+
+    def news(self, places: range) -> list[int]:
+        known = [(self.values[place], place) for place in places if not math.isnan(self.values[place])]
+        missing = next((place for place in places if math.isnan(self.values[place])), places[0])
+        ends = {places[0], places[-1], missing}
+        return sorted(ends | ({min(known)[1], max(known)[1]} if known else set()))
+
+    def copy(self) -> Series:
+        return Series(
+            self.width, self.rows[:], self.steps[:], self.epochs[:], self.times[:], self.values[:],
+            self.wrong, self.last, self.lowest, self.highest,
+        )  # fmt: skip
 
 
 @dataclass
 class Metrics:
-    """Row i has steps[i], epochs[i] and times[i] (Unix seconds); NaN where it does not say."""
+    """Of the first `read_bytes` of a file with `size` bytes."""
 
-    steps: array[int] = field(default_factory=lambda: array("q"))
-    epochs: array[float] = field(default_factory=lambda: array("d"))
-    times: array[float] = field(default_factory=lambda: array("d"))
+    rows: int = 0
     series: dict[str, Series] = field(default_factory=dict)
+    table: Table = field(default_factory=Table)
+    last_epoch: float | None = None
+    first_time: float | None = None
+    """Unix seconds of the first row that tells a time."""
     read_bytes: int = 0
-    is_cut: bool = False
-    """The file is larger than is read (32 MiB)."""
+    size: int = 0
+    is_whole: bool = True
+    """Nothing is left that will be read: but for a line that is still being written, and for what is beyond 32 MiB."""
+
+    @property
+    def is_cut(self) -> bool:
+        """The file is larger than is read (32 MiB)."""
+        return self.size > LARGEST_FILE
+
+    @property
+    def point_count(self) -> int:
+        return sum(len(series.rows) for series in self.series.values())
 
     def points(self, name: str, axis: Axis) -> tuple[list[float], list[float | None]]:
         """x and y of a metric; a point without its x is left out, None is a y that was no number."""
         series = self.series.get(name)
         if series is None:
             return [], []
-        axes: dict[str, Sequence[float]] = {"step": self.steps, "epoch": self.epochs, "time": self.times}
-        places = axes[axis]
+        xs = {"step": series.steps, "epoch": series.epochs, "time": series.times}[axis]
         pairs = [
-            (float(x), None if math.isnan(y) else y)
-            for row, y in zip(series.rows, series.values, strict=True)
-            if not math.isnan(x := places[row])
+            (x, None if math.isnan(y) else y)
+            for x, y in zip(xs, series.values, strict=True)
+            if not math.isnan(x)
         ]
         return [x for x, _ in pairs], [y for _, y in pairs]
 
     def last(self, name: str) -> float | None:
         """The newest value that is a number."""
-        series = self.series.get(name, Series())
-        return next((value for value in reversed(series.values) if not math.isnan(value)), None)
+        series = self.series.get(name)
+        return series.last if series else None
 
     def best(self, name: str, *, highest: bool = True) -> tuple[float, float | None] | None:
         """(value, epoch) of the first best value."""
         series = self.series.get(name)
-        if series is None:
+        found = (series.highest if highest else series.lowest) if series else None
+        if found is None:
             return None
-        sign = -1 if highest else 1
-        having = [
-            (sign * y, row) for row, y in zip(series.rows, series.values, strict=True) if not math.isnan(y)
-        ]
-        if not having:
-            return None
-        value, row = min(having)
-        epoch = self.epochs[row]
-        return sign * value, None if math.isnan(epoch) else epoch
+        value, epoch = found
+        return value, None if math.isnan(epoch) else epoch
 
     def add(self, line: bytes) -> None:
         """One line; whatever is not a row of numbers is passed over."""
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
+        row = parse_row(line)
+        if row is None:
             return
-        if not isinstance(row, dict) or not isinstance(scalars := row.get("scalars"), dict):
-            return
-        if (step := whole(row.get("step"))) is None:
-            return
-        place = len(self.steps)
-        self.steps.append(step)
-        self.epochs.append(or_nothing(finite(row.get("epoch"))))
-        self.times.append(or_nothing(finite(row.get("time"))))
-        for name, value in scalars.items():
-            if isinstance(value, bool) or not isinstance(value, int | float) or not NAME.fullmatch(name):
-                continue
-            if name not in self.series and len(self.series) >= MOST_NAMES:
-                continue
-            series = self.series.setdefault(name, Series())
-            series.rows.append(place)
-            series.values.append(or_nothing(finite(value)))
+        number, self.rows = self.rows, self.rows + 1
+        if not math.isnan(row.epoch):
+            self.last_epoch = row.epoch
+        if self.first_time is None and not math.isnan(row.time):
+            self.first_time = row.time
+        known = self.known(row)
+        self.table.add(known)
+        for name, value in known.scalars.items():
+            self.series.setdefault(name, Series()).add(number, row, value)
 
-    def read_on(self, file: BinaryIO, size: int) -> None:
-        """Takes in whole lines up to byte `size`; the line still being written waits for the next time."""
-        end = min(size, LARGEST_FILE)
-        self.is_cut = size > LARGEST_FILE
-        file.seek(self.read_bytes)
-        rest = b""
-        while self.read_bytes + len(rest) < end:
-            part = file.read(min(PIECE, end - self.read_bytes - len(rest)))
-            if not part:
-                return
-            *lines, rest = (rest + part).split(b"\n")
-            for line in lines:
-                self.read_bytes += len(line) + 1
-                if len(line) <= LONGEST_LINE:
-                    self.add(line)
-            if len(rest) > LONGEST_LINE:  # No row is that long: its beginning need not be kept.
-                self.read_bytes += len(rest)
-                rest = b""
+    def known(self, row: Row) -> Row:
+        """Without what is beyond so many names."""
+        room = MOST_NAMES - len(self.series)
+        new = [name for name in row.scalars if name not in self.series]
+        if len(new) <= room:
+            return row
+        dropped = set(new[max(0, room) :])
+        scalars = {name: value for name, value in row.scalars.items() if name not in dropped}
+        return Row(row.step, row.epoch, row.time, scalars)
 
+    def lines_of(self, file: BinaryIO, size: int) -> Lines:
+        """Those that have been added to the file since; the line still being written waits for the next time."""
+        self.size = size
+        return Lines(file, self.read_bytes, min(size, LARGEST_FILE))
 
-def or_nothing(number: float | None) -> float:
-    return NOTHING if number is None else number
+    def take(self, lines: Lines) -> bool:
+        """One line more; False where there is none."""
+        line = lines.next()
+        self.is_whole = line is None
+        self.read_bytes = lines.place
+        if line is not None:
+            self.add(line)
+        return line is not None
+
+    def copy(self) -> Metrics:
+        series = {name: one.copy() for name, one in self.series.items()}
+        return Metrics(
+            self.rows, series, self.table.copy(), self.last_epoch, self.first_time,
+            self.read_bytes, self.size, self.is_whole,
+        )  # fmt: skip

@@ -1,44 +1,93 @@
 """Keeps the metrics that were asked for lately, so that a poll reads only what is new in the file."""
 
-import copy
 import os
 import threading
+import time
 from collections import OrderedDict
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 from cluster.files.beneath import FileMissing, FileNotPlain, open_file
 from portal.job_files.metrics import Metrics
+from portal.job_files.pace import Pace
 
 FILE = "metrics.jsonl"
-KEPT_BYTES = 64 * 1024 * 1024
+KEPT_POINTS = 400_000
+"""Of all files together, some 80 bytes each; the least recent go first."""
+KEPT_FILES = 500
+READ_SECONDS = 1.0
+"""As long as one request reads on; the next one goes on from there."""
+AT_ONCE_BYTES = 256 * 1024
+"""New bytes that need no turns: some hundredths of a second."""
 
 Identity = tuple[int, int]
 
 
+@dataclass
+class KnownFile:
+    """`shown` is given to readers and never changed; `metrics` is read on by whoever has the lock."""
+
+    identity: Identity | None = None
+    metrics: Metrics = field(default_factory=Metrics)
+    shown: Metrics = field(default_factory=Metrics)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
 class MetricsReader:
-    """One per process; `KEPT_BYTES` is how much of files it keeps in memory, the least recent go first."""
+    """One per process. A file that is being read keeps nobody from another one."""
 
     def __init__(self) -> None:
-        self.known: OrderedDict[tuple[str, ...], tuple[Identity, Metrics]] = OrderedDict()
+        self.files: OrderedDict[tuple[str, ...], KnownFile] = OrderedDict()
         self.lock = threading.Lock()
+        self.pace = Pace()
 
     def read(self, root: Path, *out: str) -> Metrics:
-        """Empty where there is no such file (yet) or it is not a plain one."""
+        """Empty where there is no such file (yet) or it is not a plain one. Not to be changed.
+
+        Of a large file that nobody has asked for before it is the beginning; `is_whole` says so.
+        """
         try:
-            with open_file(root, *out, FILE) as file, self.lock:
-                status = os.fstat(file.fileno())
-                return self.take(out, file, (status.st_dev, status.st_ino), status.st_size)
+            with open_file(root, *out, FILE) as file:
+                return self.read_on(self.known(root, *out), file)
         except (FileMissing, FileNotPlain):
             return Metrics()
 
-    def take(self, out: tuple[str, ...], file: BinaryIO, identity: Identity, size: int) -> Metrics:
-        """A copy of what is known and what was added; all anew where it is another or a shorter file."""
-        before, metrics = self.known.pop(out, (identity, Metrics()))
-        if before != identity or metrics.read_bytes > size:
-            metrics = Metrics()
-        metrics.read_on(file, size)
-        self.known[out] = identity, metrics
-        while len(self.known) > 1 and sum(one.read_bytes for _, one in self.known.values()) > KEPT_BYTES:
-            self.known.popitem(last=False)
-        return copy.deepcopy(metrics)
+    def known(self, root: Path, *out: str) -> KnownFile:
+        """Marks it as asked for now; forgets others where all together have too many points."""
+        place = (str(root), *out)
+        with self.lock:
+            known = self.files.setdefault(place, KnownFile())
+            self.files.move_to_end(place)
+            total = sum(each.shown.point_count for each in self.files.values())
+            while len(self.files) > 1 and (total > KEPT_POINTS or len(self.files) > KEPT_FILES):
+                _, forgotten = self.files.popitem(last=False)
+                total -= forgotten.shown.point_count
+            return known
+
+    def read_on(self, known: KnownFile, file: BinaryIO) -> Metrics:
+        """While somebody else reads the same file, what they have so far is the answer."""
+        until = time.monotonic() + READ_SECONDS
+        if not known.lock.acquire(timeout=READ_SECONDS):
+            return known.shown
+        try:
+            status = os.fstat(file.fileno())
+            identity, size = (status.st_dev, status.st_ino), status.st_size
+            if known.identity != identity or known.metrics.read_bytes > size:
+                known.identity, known.metrics, known.shown = identity, Metrics(), Metrics()
+            metrics = known.metrics
+            if size != metrics.size or not metrics.is_whole:
+                self.take_in(metrics, file, size, until)
+                known.shown = metrics.copy()
+            return known.shown
+        finally:
+            known.lock.release()
+
+    def take_in(self, metrics: Metrics, file: BinaryIO, size: int, until: float) -> None:
+        """Little at once, much in turns."""
+        lines = metrics.lines_of(file, size)
+        if lines.end - lines.place <= AT_ONCE_BYTES:
+            while metrics.take(lines):
+                pass
+        for _ in self.pace.turns(lambda: metrics.take(lines), until):
+            pass

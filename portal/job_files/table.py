@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from portal.job_files.metrics import Metrics
+from portal.job_files.metrics_rows import Row
 
 MOST_LINES = 200
 
@@ -18,30 +18,61 @@ class Line:
     values: dict[str, float] = field(default_factory=dict)
 
 
-def lines_of(metrics: Metrics) -> list[Line]:
-    """In the order in which they came, at most 200: beyond that several epochs share a line."""
-    if not metrics.steps:
-        return []
-    has_epochs = any(not math.isnan(epoch) for epoch in metrics.epochs)
-    marks = [line_mark(metrics, row, has_epochs) for row in range(len(metrics.steps))]
-    width = max(1, math.ceil((max(marks) + 1) / MOST_LINES))
-    lines: dict[int, Line] = {}
-    for row, mark in enumerate(marks):
-        line = lines.setdefault(mark // width, Line(None, 0))
-        line.epoch, line.step = (mark if has_epochs else None), metrics.steps[row]
-    for name, series in metrics.series.items():
-        for row, value in zip(series.rows, series.values, strict=True):
+@dataclass
+class Table:
+    """At most 200 lines, whatever is added: beyond that `width` epochs (or steps) share a line."""
+
+    has_epochs: bool = False
+    width: int = 1
+    by_stretch: dict[int, Line] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> list[Line]:
+        """In the order in which they came."""
+        return list(self.by_stretch.values())
+
+    def add(self, row: Row) -> None:
+        if not self.has_epochs and not math.isnan(row.epoch):
+            self.count_epochs()
+        mark = self.mark_of(row)
+        while mark // self.width >= MOST_LINES:
+            self.widen()
+        line = self.by_stretch.setdefault(mark // self.width, Line(None, 0))
+        line.epoch, line.step = (mark if self.has_epochs else None), row.step
+        for name, value in row.scalars.items():
             if not math.isnan(value):
-                lines[marks[row] // width].values[name] = value
-    return list(lines.values())
+                line.values[name] = value
 
+    def mark_of(self, row: Row) -> int:
+        """The epoch that a row belongs to (0.5 and 1.0 are the first), or its own step."""
+        if not self.has_epochs:
+            return row.step
+        return 0 if math.isnan(row.epoch) else max(0, math.ceil(row.epoch))
 
-def line_mark(metrics: Metrics, row: int, has_epochs: bool) -> int:
-    """The epoch that a row belongs to (0.5 and 1.0 are the first), or its own step."""
-    if not has_epochs:
-        return metrics.steps[row]
-    epoch = metrics.epochs[row]
-    return 0 if math.isnan(epoch) else max(0, math.ceil(epoch))
+    def count_epochs(self) -> None:
+        """The first row that names an epoch: all before it belong to none, and share the line before the first."""
+        before, self.by_stretch, self.width, self.has_epochs = self.lines, {}, 1, True
+        for line in before:
+            self.merge(0, Line(0, line.step, line.values))
+
+    def widen(self) -> None:
+        """Two lines that lie beside each other become one, with the last values of both."""
+        before, self.by_stretch = self.by_stretch, {}
+        self.width *= 2
+        for stretch, line in before.items():
+            self.merge(stretch // 2, line)
+
+    def merge(self, stretch: int, line: Line) -> None:
+        kept = self.by_stretch.setdefault(stretch, Line(line.epoch, line.step))
+        kept.epoch, kept.step = line.epoch, line.step
+        kept.values |= line.values
+
+    def copy(self) -> "Table":
+        lines = {
+            stretch: Line(line.epoch, line.step, dict(line.values))
+            for stretch, line in self.by_stretch.items()
+        }
+        return Table(self.has_epochs, self.width, lines)
 
 
 def names_of(lines: list[Line]) -> list[str]:

@@ -18,7 +18,7 @@ from portal.job_page import READER
 from portal.pieces import page_or_piece
 from portal.saying import say
 from portal.sweep_page import SweepView, look_at_sweep
-from portal.views.job_metrics import AXES, points
+from portal.views.job_metrics import AXES, points, stretches_of
 
 ROWS = 50
 MOST_LINES = 6
@@ -95,15 +95,17 @@ def metrics(sweep_id: int) -> Response:
     reader: MetricsReader = current_app.extensions[READER]
     root = current_cluster().settings.storage_dir
     curves: dict[str, Points] = {}
-    size = 0
+    size, is_whole = 0, True
     for entry in chosen_lines(view):
         out = "workspaces", str(view.sweep.workspace_id), "jobs", str(entry.job_id), str(entry.attempt), "out"
         found = reader.read(root, *out)
         size += found.read_bytes
+        is_whole = is_whole and found.is_whole
+        stretches = stretches_of(MOST_LINES * len(found.series), STRETCHES)
         for name in found.series:
-            curves[f"{entry.job_id}:{name}"] = thin(points(found, name, axis), STRETCHES)
+            curves[f"{entry.job_id}:{name}"] = thin(points(found, name, axis), stretches)
     xs, columns = joined(curves)
-    response = jsonify({"x": xs, "series": columns, "size": size})
+    response = jsonify({"x": xs, "series": columns, "size": size, "is_whole": is_whole})
     response.headers["Cache-Control"] = "private, no-cache"
     return response
 

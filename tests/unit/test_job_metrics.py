@@ -2,13 +2,18 @@
 
 import json
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from cluster.files.checkpoints import best, list_checkpoints
-from portal.job_files.metrics import LONGEST_LINE, Metrics
+from portal.job_files import metrics_reader
+from portal.job_files.metrics import MOST_POINTS, Metrics
 from portal.job_files.metrics_reader import MetricsReader
+from portal.job_files.metrics_rows import LONGEST_LINE
+from portal.job_files.table import MOST_LINES
 from portal.job_files.usage import read_usage
 
 
@@ -103,8 +108,106 @@ def test_what_was_given_out_does_not_change_any_more(tmp_path: Path) -> None:
     before = reader.read(tmp_path)
     with path.open("a") as file:
         file.write(row(2, a=2.0))
-    assert len(reader.read(tmp_path).steps) == 2
-    assert len(before.steps) == 1
+    assert reader.read(tmp_path).rows == 2
+    assert before.rows == 1 and len(before.series["a"].values) == 1
+
+
+def many_rows(count: int) -> bytes:
+    return "".join(row(step, step / 100, step, loss=step % 7, rate=1.0) for step in range(count)).encode()
+
+
+def test_a_large_file_is_read_by_several_requests_and_comes_out_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = many_rows(20_000)
+    (tmp_path / "metrics.jsonl").write_bytes(whole)
+    monkeypatch.setattr(metrics_reader, "READ_SECONDS", 60.0)
+    at_once = MetricsReader().read(tmp_path)
+    monkeypatch.setattr(metrics_reader, "READ_SECONDS", 0.02)
+    reader = MetricsReader()
+    in_pieces = reader.read(tmp_path)
+    assert not in_pieces.is_whole and 0 < in_pieces.read_bytes < len(whole)
+    while not in_pieces.is_whole:
+        before, in_pieces = in_pieces.read_bytes, reader.read(tmp_path)
+        assert in_pieces.is_whole or in_pieces.read_bytes > before
+    assert in_pieces.is_whole
+    assert in_pieces.points("loss", "step") == at_once.points("loss", "step")
+    assert in_pieces.table == at_once.table
+    assert (at_once.rows, at_once.read_bytes) == (20_000, len(whole))
+
+
+def test_a_large_file_holds_up_no_other_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, content in (("large", many_rows(60_000)), ("small", many_rows(10))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "metrics.jsonl").write_bytes(content)
+    monkeypatch.setattr(metrics_reader, "READ_SECONDS", 30.0, raising=False)
+    has_begun, loads = threading.Event(), json.loads
+
+    def notice(line: bytes) -> object:
+        has_begun.set()
+        return loads(line)
+
+    monkeypatch.setattr(json, "loads", notice)
+    reader = MetricsReader()
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(reader.read, tmp_path, "large")
+        assert has_begun.wait(10)
+        assert len(reader.read(tmp_path, "small").points("loss", "step")[0]) == 10
+        assert not other.done()
+
+
+def test_what_is_kept_of_a_file_does_not_grow_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "metrics.jsonl").write_bytes(
+        many_rows(30_000)
+        + row(30_000, 300, 30_000, loss=99.0).encode()
+        + b'{"step": 30001, "epoch": 300.01, "scalars": {"loss": NaN}}\n'
+        + b"".join(row(step, step / 100, step, loss=1.0).encode() for step in range(30_002, 60_000))
+    )
+    monkeypatch.setattr(metrics_reader, "READ_SECONDS", 60.0)
+    metrics = MetricsReader().read(tmp_path)
+    steps, losses = metrics.points("loss", "step")
+    assert len(steps) <= MOST_POINTS and (steps[0], steps[-1]) == (0.0, 59_999.0)
+    assert losses[steps.index(30_000.0)] == 99.0
+    assert losses[steps.index(30_001.0)] is None
+    assert metrics.best("loss") == (99.0, 300.0)
+    assert (metrics.rows, metrics.series["loss"].wrong, metrics.last_epoch) == (60_000, 1, 599.99)
+    assert len(metrics.table.lines) <= MOST_LINES
+
+
+TABLES = {
+    "an epoch each, with its last values": (
+        [(1, 0.5, 3.0), (2, 1.0, 2.0), (3, 1.5, 1.0)],
+        [(1, 2, 2.0), (2, 3, 1.0)],
+    ),
+    "without epochs each step": ([(1, None, 3.0), (2, None, 2.0)], [(None, 1, 3.0), (None, 2, 2.0)]),
+    "rows before the first epoch share a line": (
+        [(1, None, 9.0), (2, None, 8.0), (3, 1.0, 7.0)],
+        [(0, 2, 8.0), (1, 3, 7.0)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("rows", "lines"), TABLES.values(), ids=TABLES)
+def test_rows_become_lines_to_read(
+    tmp_path: Path,
+    rows: list[tuple[int, float | None, float]],
+    lines: list[tuple[int | None, int, float]],
+) -> None:
+    text = "".join(row(step, epoch, 0.0, loss=loss) for step, epoch, loss in rows)
+    (tmp_path / "metrics.jsonl").write_text(text)
+    table = MetricsReader().read(tmp_path).table
+    assert [(line.epoch, line.step, line.values["loss"]) for line in table.lines] == lines
+
+
+def test_many_epochs_share_a_line(tmp_path: Path) -> None:
+    text = "".join(row(epoch * 10, epoch, 0.0, loss=epoch) for epoch in range(1, 301))
+    (tmp_path / "metrics.jsonl").write_text(text)
+    lines = MetricsReader().read(tmp_path).table.lines
+    assert len(lines) == 151
+    assert [(line.epoch, line.values["loss"]) for line in lines[:3]] == [(1, 1.0), (3, 3.0), (5, 5.0)]
+    assert (lines[-1].epoch, lines[-1].step) == (300, 3000)
 
 
 def test_a_link_instead_of_metrics_gives_none(tmp_path: Path) -> None:

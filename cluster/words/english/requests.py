@@ -46,6 +46,9 @@ SENTENCES = {
     "body.not_a_list": "{field} must be a list.",
     "body.not_an_object": "Send a JSON object here.",
     "body.null": "{field} may not be null. Leave it out instead.",
+    "body.too_many_values": (
+        "The body has more than {most:number} values. Send less at once: nothing here takes so many."
+    ),
     "body.wrong_value": "{field} cannot be used like that: {wanted}",
     "idempotency.other_body": (
         "The key “{key}” was used for another request. Use a new key for a new request."
@@ -57,6 +60,10 @@ SENTENCES = {
     ),
     "stream.all_taken": (
         "All places for live pages are taken at the moment. This page still shows the state when it is loaded."
+    ),
+    "job.too_many_files": (
+        "Too many files of numbers are being written at the moment. Wait until one of yours has arrived, and "
+        "ask again."
     ),
     "stream.unknown_topic": "Unknown topics: {topics:list}.",
     "settings.missing": (

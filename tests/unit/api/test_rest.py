@@ -4,6 +4,7 @@ import pytest
 from openapi_spec_validator import validate
 
 from cluster.services import storage
+from portal.api.schemas import VariableValue
 from tests.builders import a_user
 from tests.unit.api.conftest import Lab
 
@@ -98,6 +99,9 @@ def test_a_bad_body_names_the_field_in_the_callers_language(
         (b'{"training_id": 1, "units": NaN}', 422),
         (b"[" * 100_000, 400),
         (b'{"units": ' + b"9" * 5000 + b"}", 400),
+        (b'{"a":' * 80_000 + b"1" + b"}" * 80_000, 400),
+        (b'{"command": [' + b'"x",' * 25_000 + b'"x"]}', 422),
+        (b'{"command": ["' + b"x" * 600_000 + b'"]}', 413),
         (b"\xff\xfe", 400),
     ],
 )
@@ -108,6 +112,29 @@ def test_what_is_not_a_json_object_is_refused_and_is_no_fault_of_ours(
     answer = lab.client.post("/api/v1/jobs", data=body, headers=headers)
     assert answer.status_code == status
     assert answer.content_type == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"training_id": 1, "variables": {f"v{number}": number for number in range(30_000)}},
+        {"training_id": 1, "command": ["x"] * 60_000},
+    ],
+    ids=["an object", "a list"],
+)
+def test_more_values_than_anything_takes_are_refused_before_each_is_looked_at(
+    lab: Lab, body: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[object] = []
+    monkeypatch.setattr(
+        VariableValue, "_deserialize", lambda self, value, *rest, **more: looked_at.append(value)
+    )
+    answer = lab.client.post("/api/v1/jobs", json=body, headers=lab.headers())
+    assert answer.status_code == 422
+    assert looked_at == []
+    assert answer.json["detail"] == (
+        "The body has more than 20,000 values. Send less at once: nothing here takes so many."
+    )
 
 
 @pytest.mark.parametrize(

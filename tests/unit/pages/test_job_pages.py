@@ -12,6 +12,7 @@ from cluster.domain.states import JobState
 from cluster.services import jobs
 from cluster.store.jobs import Attempt
 from cluster.store.workspaces import Workspace
+from portal.job_files import metrics_reader
 from tests.builders import a_job, actor_of
 from tests.unit.pages.conftest import Lab, metric_row
 
@@ -149,6 +150,8 @@ def test_a_spike_and_a_nan_survive_thinning(lab: Lab) -> None:
             loss = 99.0 if step == 7_777 else float("nan") if step == 12_345 else 1.0
             file.write(metric_row(step, step / 100, step, loss=loss))
     read = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}/metrics").get_json()
+    while not read["is_whole"]:
+        read = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}/metrics").get_json()
     assert len(read["x"]) <= 1000
     assert read["series"]["loss"][read["x"].index(7_777)] == 99.0
     assert read["series"]["loss"][read["x"].index(12_345)] is None
@@ -165,6 +168,44 @@ def test_the_file_of_numbers_has_every_row(lab: Lab) -> None:
     table = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}/metrics?format=table").text
     assert "The file has 6 rows" in table
     assert table.count("<tr>") == 4
+
+
+def test_a_large_file_of_numbers_is_read_by_several_requests_and_says_so(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = lab.a_running_job()
+    with (lab.out(job) / "metrics.jsonl").open("w") as file:
+        file.writelines(metric_row(step, step / 100, step, loss=1.0) for step in range(5_000))
+    monkeypatch.setattr(metrics_reader, "READ_SECONDS", 0.01)
+    browser = lab.browser(lab.seoyeon)
+    first = browser.get(f"/jobs/{job.id}/metrics").get_json()
+    assert not first["is_whole"] and first["size"] > 0
+    page = browser.get(f"/jobs/{job.id}/metrics?format=table").text
+    assert "The numbers are being read" in page
+    for _ in range(500):
+        last = browser.get(f"/jobs/{job.id}/metrics").get_json()
+        if last["is_whole"]:
+            break
+    assert last["size"] == (lab.out(job) / "metrics.jsonl").stat().st_size
+    assert "The numbers are being read" not in browser.get(f"/jobs/{job.id}/metrics?format=table").text
+    assert len(browser.get(f"/jobs/{job.id}/metrics?format=csv").text.splitlines()) == 5_001
+
+
+def test_a_person_has_two_files_of_numbers_written_at_once_and_may_ask_again(lab: Lab) -> None:
+    job = lab.a_running_job()
+    write_metrics(lab, job, 3)
+    browser = lab.browser(lab.seoyeon)
+    address = f"/jobs/{job.id}/metrics?format=csv"
+    for _ in range(5):
+        assert browser.head(address).status_code == 200
+    under_way = [browser.get(address, buffered=False) for _ in range(2)]
+    refused = browser.get(address)
+    assert refused.status_code == 503
+    assert refused.headers["Retry-After"] == "5"
+    assert "Wait until one of yours has arrived" in refused.text
+    under_way[0].close()
+    assert browser.get(address).text == under_way[1].text
+    under_way[1].close()
 
 
 @pytest.mark.parametrize("query", ["x=nonsense", "format=xml", "attempt=2", "attempt=-1"])

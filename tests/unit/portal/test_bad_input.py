@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import pytest
+from werkzeug import formparser
 
 from tests.unit.portal.house import House
 
@@ -61,6 +62,25 @@ def send(house: House, path: str, fields: Mapping[str, str], language: str = "en
     browser = house.visitor(FORMS[path][0])
     headers = {"Accept-Language": language}
     return browser.post(path.format(link=house.link), data=dict(fields), headers=headers)
+
+
+LARGE = {
+    "half a million fields, from nobody": ("/sign-in", "anonymous", b"a=&" * 300_000),
+    "one long field, from nobody": ("/sign-in", "anonymous", b"name=" + b"a" * 40_000),
+    "half a million fields": ("/profile/password", "owner", b"a=&" * 300_000),
+    "fields where an archive is expected": ("/workspaces/1/datasets/new", "owner", b"a=&" * 1_500_000),
+}
+
+
+@pytest.mark.parametrize(("path", "visitor", "body"), LARGE.values(), ids=LARGE)
+def test_a_form_larger_than_anybody_fills_in_is_refused_before_its_fields_are_read(
+    house: House, path: str, visitor: str, body: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    monkeypatch.setattr(formparser, "parse_qsl", lambda text, **options: read.append(len(text)) or [])
+    answer = house.visitor(visitor).post(path, data=body, content_type="application/x-www-form-urlencoded")
+    assert answer.status_code == 413
+    assert read == []
 
 
 @pytest.mark.parametrize("path", FORMS)

@@ -1,0 +1,86 @@
+"""Rows of `metrics.jsonl`, which a stranger's program wrote: what is a row of numbers, and where it ends."""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import BinaryIO
+
+from cluster.files.numbers import finite, whole
+
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./ -]{0,63}")
+LARGEST_FILE = 32 * 1024 * 1024
+LONGEST_LINE = 64 * 1024
+PIECE = 128 * 1024
+NOTHING = math.nan
+NUMBERS = (int, float)
+"""A truth value is none."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """`epoch` and `time` (Unix seconds) are NaN where the row does not say; a value is NaN where it was no number."""
+
+    step: int
+    epoch: float
+    time: float
+    scalars: Mapping[str, float]
+
+
+def parse_row(line: bytes) -> Row | None:
+    """None for whatever is not a row of numbers."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(row, dict) or not isinstance(scalars := row.get("scalars"), dict):
+        return None
+    if (step := whole(row.get("step"))) is None:
+        return None
+    numbers = {
+        name: or_nothing(finite(value))
+        for name, value in scalars.items()
+        if type(value) in NUMBERS and is_name(name)
+    }
+    return Row(step, or_nothing(finite(row.get("epoch"))), or_nothing(finite(row.get("time"))), numbers)
+
+
+@lru_cache(1024)
+def is_name(text: str) -> bool:
+    """A program writes the same few names in each row."""
+    return NAME.fullmatch(text) is not None
+
+
+def or_nothing(number: float | None) -> float:
+    return NOTHING if number is None else number
+
+
+class Lines:
+    """The whole lines of a file from byte `place` up to byte `end`, one per call; `place` is behind the last one."""
+
+    def __init__(self, file: BinaryIO, place: int, end: int) -> None:
+        self.file = file
+        self.place = place
+        self.end = end
+        self.waiting: list[bytes] = []
+        self.rest = b""
+        file.seek(place)
+
+    def next(self) -> bytes | None:
+        """None at the end. A line that is longer than a row can be comes as an empty one."""
+        while not self.waiting:
+            room = self.end - self.place - len(self.rest)
+            part = self.file.read(min(PIECE, room)) if room > 0 else b""
+            if not part:
+                return None
+            *lines, self.rest = (self.rest + part).split(b"\n")
+            self.waiting = lines[::-1]
+            if not lines and len(self.rest) > LONGEST_LINE:
+                # No row is that long: its beginning need not be kept.
+                self.place += len(self.rest)
+                self.rest = b""
+        line = self.waiting.pop()
+        self.place += len(line) + 1
+        return line if len(line) <= LONGEST_LINE else b""

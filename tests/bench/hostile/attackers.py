@@ -1,0 +1,51 @@
+"""The attackers' own process: `python -m tests.bench.hostile.attackers heads bodies`.
+
+Its first line of standard input is the target as JSON. It says `ready` once the attack is under way, goes on until
+its standard input ends, and writes down what it did and what it used. It never outlives LIMIT.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from collections import Counter
+
+from tests.bench.hostile.attacks import ATTACKS, Context
+from tests.bench.hostile.site import Target
+
+LIMIT = 300
+RAMP = 2.0
+"""Seconds in which every connection has been opened once."""
+NICE = 10
+
+
+async def attack(names: list[str], target: Target) -> dict[str, dict[str, int]]:
+    tallies: dict[str, Counter[str]] = {name: Counter() for name in names}
+    tasks = [asyncio.ensure_future(ATTACKS[name].run(Context(target, tallies[name]))) for name in names]
+    await asyncio.sleep(RAMP)
+    print("ready", flush=True)
+    over = asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    done, _ = await asyncio.wait([*tasks, over], return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+    problems = await asyncio.gather(*tasks, return_exceptions=True)
+    for problem in problems:
+        if problem is not None and not isinstance(problem, asyncio.CancelledError):
+            raise problem
+    return {name: dict(tally) for name, tally in tallies.items()}
+
+
+def main(names: list[str]) -> None:
+    signal.alarm(LIMIT)
+    os.nice(NICE)
+    target = Target.from_json(json.loads(sys.stdin.readline()))
+    begun = time.monotonic()
+    tallies = asyncio.run(attack(names, target))
+    used = {"cpu_seconds": time.process_time(), "seconds": time.monotonic() - begun}
+    print(json.dumps({"tallies": tallies, **used}), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
