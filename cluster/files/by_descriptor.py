@@ -20,7 +20,7 @@ FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 DEEPEST = 64
 """Folders within folders that are held open at once; nothing of ours is as deep."""
-MOST_ENTRIES = 1000000
+MOST_ENTRIES = 10000000
 """In one tree that is copied or given away."""
 MOST_LINKS = 40
 """On the way to one path, as for the kernel itself."""

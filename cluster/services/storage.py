@@ -176,6 +176,7 @@ def hand_over_datasets(settings: Settings, folder: int, rights: Rights) -> None:
 
 
 def hand_over(datasets: int, name: str, services: int, group: int, rights: Rights) -> None:
+    """One that is no tree of ours, or larger than any, keeps nothing else from its turn."""
     try:
         dataset = by_descriptor.open_folder(name, datasets)
     except (FileNotFoundError, NotOurs):
@@ -183,6 +184,8 @@ def hand_over(datasets: int, name: str, services: int, group: int, rights: Right
     try:
         if os.fstat(dataset).st_gid != group:
             by_descriptor.give_tree(dataset, (-1, group), rights.folder, rights.file, of_users=(services,))
+    except NotOurs:
+        return
     finally:
         os.close(dataset)
 

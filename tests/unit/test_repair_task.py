@@ -111,3 +111,20 @@ def test_nobody_waits_for_checks_after_a_cancellation(
     monkeypatch.setattr(repair_task, "patience_of", lambda entry: 3600.0)
     monkeypatch.setattr(repair_task.time, "sleep", begins_nothing)
     assert work(light_cluster, chief, run) == (Verdict.CANCELLED, "repair.cancelled")
+
+
+@pytest.mark.parametrize("kind", ["link", "second name"])
+def test_the_log_of_a_run_is_copied_through_no_link(tmp_path: Path, kind: str) -> None:
+    """The folder of logs belongs to other services than the one that watches repairs."""
+    run, target, elsewhere = tmp_path / "run", tmp_path / "operation-1.log", tmp_path / "elsewhere"
+    elsewhere.write_text("of somebody else")
+    target.symlink_to(elsewhere) if kind == "link" else target.hardlink_to(elsewhere)
+    source = playbooks.log_file(run)
+    source.parent.mkdir(parents=True)
+    source.write_text("TASK [one]\n")
+    repair_task.copy_log(run, target)
+    assert elsewhere.read_text() == "of somebody else"
+    assert target.read_text() == "TASK [one]\n" and not target.is_symlink()
+    source.write_text("TASK [one]\nTASK [two]\n")
+    repair_task.copy_log(run, target)
+    assert target.read_text() == "TASK [one]\nTASK [two]\n"

@@ -46,7 +46,7 @@ def opened(folder: Path, mode: int | None = None, owner: Owner = (-1, -1)) -> It
 
     Made where it is missing; without a `mode` what is there keeps its own, and what is not is closed to all.
     """
-    folder.parent.parent.mkdir(parents=True, exist_ok=True)
+    folder.parent.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     with by_descriptor.folder(folder.parent.parent.parent, folder.parent.parent.name) as jobs:
         by_descriptor.check_owner(jobs, "jobs", (os.geteuid(),))
         job = ensure_ours(jobs, folder.parent.name, mode, owner)

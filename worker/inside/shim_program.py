@@ -5,7 +5,9 @@ import errno
 import json
 import os
 import resource
+import select
 import signal
+import time
 
 import by_descriptor
 import shim_sandbox
@@ -13,6 +15,7 @@ import shim_sandbox
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
+COPY_SECONDS = 600.0
 OOM_SCORE = b"500"  # The kernel takes a training before it takes the portal or the database.
 
 RANK_WRAPPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rank.py")
@@ -71,11 +74,27 @@ def copy_code_as_job(plan):
         os.close(reader)
         copy_and_leave(plan, writer)
     os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        told = pipe.read()
+    told = read_within(reader, COPY_SECONDS)
+    if told is None:
+        os.kill(pid, signal.SIGKILL)  # Another job of its user may have stopped it, and we would wait for ever.
     _, status = os.waitpid(pid, 0)
     if told or status != 0:
-        raise OSError(errno.EIO, told.decode("utf-8", "replace") or "the copy of the code was ended: %d" % status)
+        why = (told or b"").decode("utf-8", "replace") or "the copy of the code was ended: %d" % status
+        raise OSError(errno.EIO, why)
+
+
+def read_within(reader, seconds):
+    """All that comes through a pipe until it is closed; None where that takes longer."""
+    content, until = b"", time.monotonic() + seconds
+    try:
+        while select.select([reader], [], [], max(0.0, until - time.monotonic()))[0]:
+            piece = os.read(reader, 65536)
+            if not piece:
+                return content
+            content += piece
+        return None
+    finally:
+        os.close(reader)
 
 
 def copy_and_leave(plan, writer):

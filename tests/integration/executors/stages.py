@@ -94,7 +94,7 @@ class RealStage:
         job = job or next(self.numbers)
         jobs = self.ground / "storage" / "workspaces" / "1" / "jobs"
         folder = jobs / str(job) / "1"
-        jobs.mkdir(parents=True, exist_ok=True)
+        jobs.mkdir(mode=0o755, parents=True, exist_ok=True)
         for each in (self.ground / "storage", self.ground / "storage" / "workspaces"):
             each.chmod(0o711)
         view = self.view()

@@ -60,11 +60,11 @@ def facts_of(folder: Path) -> list[tuple[str, int, int, int]]:
 
 
 @contextmanager
-def hostile(script: str, *words: object) -> Iterator[None]:
+def hostile(script: str, *words: object, user: int = UID) -> Iterator[None]:
     """Another job of the same user in the same workspace, as long as the block lasts."""
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", script, *map(str, words)],
-        user=UID,
+        user=user,
         group=GID,
         extra_groups=[],
         start_new_session=True,
@@ -215,3 +215,35 @@ def test_out_belongs_to_the_job_and_all_above_it_to_root(bench: Bench) -> None:
     found = [(status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) for status in map(os.stat, folders)]
     assert found == [(0, service, 0o751), (0, service, 0o751), (0, service, 0o2750), (UID, service, 0o2750)]
     assert (plan.out / "work").stat().st_uid == UID
+
+
+STOPS = """
+import os, signal, sys, time
+end = time.monotonic() + 60
+while time.monotonic() < end and os.getppid() != 1:
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.stat("/proc/" + pid).st_uid in (0, os.getuid()) and int(pid) != os.getpid():
+                os.kill(int(pid), signal.SIGKILL if sys.argv[1] == "kill" else signal.SIGSTOP)
+        except OSError:
+            pass
+"""
+
+
+@pytest.mark.parametrize("act", ["kill", "stop"])
+def test_a_copy_that_another_job_ends_or_stops_holds_up_no_shim(
+    bench: Bench, act: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are the same user, and so may; what it gets is a job that did not start."""
+    (runtime := bench.stage.runtime / "shim_program.py").write_text(
+        runtime.read_text().replace("COPY_SECONDS = 600.0", "COPY_SECONDS = 3.0")
+    )
+    code = bench.ground / "code"
+    code.mkdir()
+    for number in range(20 * FILES):
+        (code / f"file-{number}.py").write_text("pass")
+    # It looks for processes of its user on the whole machine: nobody else's test has this one.
+    user = 120_000 + os.getpid() % 60_000
+    with hostile(STOPS, act, user=user):
+        truth = bench.run(bench.plan("/bin/true", code=code, uid=user), seconds=30)
+    assert truth.exit_code != 0
