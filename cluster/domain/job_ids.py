@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from cluster.domain.errors import Refused
 
 COUNT = 2**20
-"""Numbers from each base on."""
+"""Numbers from each base on; the base itself is nobody's job, for rows are counted from 1."""
 LEAST_BASE = 1000
 """Below are root and the services of a machine."""
 LARGEST_BASE = 2**32 - 2 - COUNT
@@ -38,7 +38,7 @@ class JobIds:
 
 
 def check(field: str, code: str, number: int, base: int) -> int:
-    first, last = max(base, LEAST_BASE), min(base, LARGEST_BASE) + LARGEST_ROW_ID
+    first, last = max(base + 1, LEAST_BASE), min(base, LARGEST_BASE) + LARGEST_ROW_ID
     if not first <= number <= last:
         raise Refused(field, code, number=number, first=first, last=last)
     return number

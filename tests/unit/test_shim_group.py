@@ -252,3 +252,15 @@ def test_a_record_names_only_what_lies_in_a_hierarchy(place: str, is_taken: bool
 def test_a_record_that_makes_no_sense_is_none(text: str, tmp_path: Path) -> None:
     (tmp_path / shim_group.RECORD).write_text(text)
     assert shim_group.read_record(str(tmp_path), []) is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is led astray")
+def test_a_record_that_somebody_else_wrote_names_no_group(tmp_path: Path) -> None:
+    """Root ends what it names: its writer would have any group of a job ended."""
+    top = str(tmp_path / "cgroup")
+    trees = [shim_group.Tree(1, frozenset({"freezer"}), top, top)]
+    part = shim_group.Part(1, ["stop"], f"{top}/{NAME}")
+    shim_group.write_record(str(tmp_path), shim_group.Group(NAME, [part]))
+    assert shim_group.read_record(str(tmp_path), trees) is not None
+    os.chown(tmp_path / shim_group.RECORD, 1, 1)
+    assert shim_group.read_record(str(tmp_path), trees) is None

@@ -435,10 +435,15 @@ def write_record(control: str, group: Group) -> None:
 
 
 def read_record(control: str, trees: Optional[List[Tree]] = None) -> Optional[Group]:
-    """None where none was made. What is no folder with a name of ours in a hierarchy of this machine is passed over."""
+    """None where none was made, or somebody else wrote it: by it we end processes.
+
+    What is no folder with a name of ours in a hierarchy of this machine is passed over.
+    """
     try:
         descriptor = os.open(os.path.join(control, RECORD), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor) as file:
+            if os.fstat(descriptor).st_uid != os.geteuid():
+                return None
             found = json.loads(file.read(MOST_BYTES))
         name = found["name"]
         parts = [Part(int(part["version"]), list(part["uses"]), str(part["path"])) for part in found["parts"]]

@@ -8,6 +8,8 @@ import by_descriptor
 HERE = os.path.dirname(os.path.abspath(__file__))
 JOB_IDS = "job-ids.json"
 """Beside us, in the folder that root has installed: the numbers as which jobs may run."""
+LEAST_BASE = 1000
+"""Below are root and the services of a machine."""
 MOST_BYTES = 16 * 1024 * 1024
 
 
@@ -55,8 +57,8 @@ def check_ids(plan):
     with by_descriptor.folder(HERE) as runtime:
         known = json.loads(read_file(runtime, JOB_IDS).decode())
     for field in ("uid", "gid"):
-        number, first = plan.get(field), known[field + "_base"]
-        if not isinstance(number, int) or not first <= number < first + known["count"] or number < 1000:
-            last = first + known["count"] - 1
+        number, base = plan.get(field), known[field + "_base"]
+        first, last = max(base + 1, LEAST_BASE), base + known["count"] - 1
+        if not isinstance(number, int) or not first <= number <= last:
             why = "its %s is %r, and jobs run as %d to %d" % (field, number, first, last)
             raise by_descriptor.not_ours("plan.json", why)

@@ -138,13 +138,22 @@ def test_the_shim_obeys_no_plan_that_somebody_else_could_have_written(bench: Ben
 
 
 @pytest.mark.parametrize(
-    "who", [{"uid": 0}, {"gid": 0}, {"uid": None}, {"uid": 99_999}, {"uid": 100_000 + 2**20}, {"gid": 42}]
+    "who",
+    [
+        {"uid": 0},
+        {"gid": 0},
+        {"uid": None},
+        {"uid": 100_000},
+        {"uid": 99_999},
+        {"uid": 100_000 + 2**20},
+        {"gid": 42},
+    ],
 )
 def test_the_shim_becomes_nobody_but_a_user_of_the_installation(bench: Bench, who: dict[str, Any]) -> None:
     folder = a_folder(bench, 0, **who)
     answer = shim_says(bench, folder)
     assert answer.get("refused") == "error", answer
-    assert "jobs run as 100000 to 1148575" in answer["text"]
+    assert "jobs run as 100001 to 1148575" in answer["text"]
     assert not (folder / "who").exists()
 
 

@@ -20,6 +20,7 @@ def test_each_row_has_a_number(base: int, row: int, number: int) -> None:
     [
         (100_000, -100_000),
         (100_000, -1),
+        (100_000, 0),
         (100_000, COUNT),
         (100_000, 2**32),
         (0, 0),

@@ -32,7 +32,7 @@ def server() -> FewObjects:
 
 @pytest.fixture
 def executor(server: FewObjects, storage: Path, runtime: Path) -> KubernetesExecutor:
-    return KubernetesExecutor(server, here, storage, runtime, job_ids=JobIds(*USER))  # type: ignore[arg-type]
+    return KubernetesExecutor(server, here, storage, runtime, job_ids=JobIds(USER[0] - 1, USER[1] - 1))  # type: ignore[arg-type]
 
 
 @pytest.fixture

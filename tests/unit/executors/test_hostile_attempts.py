@@ -29,7 +29,9 @@ def test_a_foreign_number_is_refused_before_anything_is_made(
     plan: StartPlan, executor: KubernetesExecutor, storage: Path, kind: str, who: dict[str, int]
 ) -> None:
     asked: Executor = (
-        executor if kind == "kubernetes" else DockerExecutor(NO_ENGINE, storage, job_ids=JobIds(*USER))
+        executor
+        if kind == "kubernetes"
+        else DockerExecutor(NO_ENGINE, storage, job_ids=JobIds(USER[0] - 1, USER[1] - 1))
     )
     with pytest.raises(NotStarted, match="number_outside"):
         asked.start(replace(plan, nodes=plan.nodes[:1], **cast(dict[str, Any], who)))
