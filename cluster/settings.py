@@ -60,6 +60,10 @@ class Told:
         self.wrong.append(PREFIX + name)
         return default
 
+    def bytes_or_none(self, name: str) -> int | None:
+        """A number of bytes; None where it is empty."""
+        return self.number(name, 0) if self.text(name) else None
+
     def choice(self, name: str, default: str, *others: str) -> str:
         value = self.text(name, default)
         if value not in (default, *others):
@@ -179,6 +183,8 @@ class Settings:
     password_policy: str = "asvs"
     unicode_file_names: bool = False
     upload_limit_bytes: int = 20 * 1024**3
+    disk_reserve_bytes: int | None = None
+    """Kept free of each disk for the database and the logs; None: 1 GiB or 1 %, at most a tenth."""
     cpu_slots: int = 2
     memory_overcommit: int = 100
     """So many percent of its units' share of a node's memory may a job ask for."""
@@ -283,6 +289,7 @@ class Settings:
             password_policy=told.choice("PASSWORD_POLICY", "asvs", "classic"),
             unicode_file_names=told.choice("UNICODE_FILE_NAMES", "no", "yes") == "yes",
             upload_limit_bytes=told.number("UPLOAD_LIMIT_BYTES", 20 * 1024**3),
+            disk_reserve_bytes=told.bytes_or_none("DISK_RESERVE_BYTES"),
             cpu_slots=told.number("CPU_SLOTS", 2),
             memory_overcommit=told.number("MEMORY_OVERCOMMIT", 100),
             job_processes=told.number("JOB_PROCESSES", 4096),

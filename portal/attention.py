@@ -21,6 +21,7 @@ BUTTONS = {
     Topic.ENGINE: N_("See nodes"),
     Topic.KUBERNETES: N_("See nodes"),
     Topic.BACKUPS: N_("See backups"),
+    Topic.DISK: N_("Free disk space"),
     Topic.DATASET: N_("See dataset"),
     Topic.WORKSPACE: N_("See workspace"),
     Topic.ENVIRONMENT: N_("See what failed"),
@@ -33,6 +34,7 @@ PLACES = {
     Topic.ENGINE: "/nodes",
     Topic.KUBERNETES: "/nodes",
     Topic.BACKUPS: "/repairs",
+    Topic.DISK: "/repairs",
     Topic.WORKSPACE: "/workspaces",
     Topic.ENVIRONMENT: "/operations",
 }

@@ -9,15 +9,25 @@ from flask_wtf.csrf import CSRFError
 from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError
 from werkzeug.exceptions import HTTPException
 
-from cluster.domain.errors import Conflict, Forbidden, GroundcrewError, NotFound, Refused, Unavailable
+from cluster.domain.errors import Conflict, Forbidden, Gone, GroundcrewError, NotFound, Refused, Unavailable
+from cluster.services import disks
+from cluster.store.engine import FULL, is_disk_full
 from portal.api.shapes import wrong_shapes
-from portal.current import is_api, is_fragment, request_id
+from portal.current import current_cluster, is_api, is_fragment, request_id
 from portal.permissions import SAFE_METHODS, NotSignedIn
 from portal.saying import hint_for, say, title_of
 
 log = structlog.get_logger()
 
-STATUS = {NotSignedIn: 401, NotFound: 404, Forbidden: 403, Conflict: 409, Refused: 422, Unavailable: 503}
+STATUS = {
+    NotSignedIn: 401,
+    NotFound: 404,
+    Forbidden: 403,
+    Conflict: 409,
+    Gone: 410,
+    Refused: 422,
+    Unavailable: 503,
+}
 RETRY_AFTER_SECONDS = 5
 KNOWN_STATUS = frozenset(
     {400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 414, 415, 422, 428, 429, 500, 503}
@@ -46,18 +56,33 @@ def answer(error: Exception) -> ResponseReturnValue:
             data: dict[str, object] = {"limit": request.max_content_length} if status == 413 else {}
             return problem(status, f"http.{status}", data, shapes=wrong_shapes(error))
     if isinstance(error, OperationalError | InterfaceError | TimeoutError):
+        if is_disk_full(error, current_cluster().settings.database_url):
+            return without_room(error)
         log.error("the database does not answer", error=str(error), route=str(request.url_rule))
         return without_database()
+    if isinstance(error, OSError) and error.errno in FULL:
+        storage = disks.read_storage_disk(current_cluster().settings)
+        log.error("the disk is full", error=str(error), route=str(request.url_rule), **storage)
+        return problem(503, "disk.short", storage)
     log.error("bug", exc_info=error, route=str(request.url_rule))
     # The page about a bug reads no rows: the database may be what is wrong.
     g.is_bug = True
     return problem(500, "http.500", {})
 
 
-def without_database() -> Response:
+def without_room(error: Exception) -> Response:
+    """The database's disk is full: what is kept for this case is given to it, and the sentence names the disk."""
+    settings = current_cluster().settings
+    found = disks.read_database_disk(settings)
+    log.error("the disk is full", error=str(error), route=str(request.url_rule), **found)
+    disks.release_ballast(settings)
+    return without_database("disk.database_full", found)
+
+
+def without_database(code: str = "http.503", data: dict[str, object] | None = None) -> Response:
     """Nothing was written, or all of it: asking again in a moment is safe."""
     g.is_bug = True  # Neither may this page read rows.
-    return problem(503, "http.503", {})
+    return problem(503, code, data or {})
 
 
 def ask_to_sign_in() -> ResponseReturnValue:

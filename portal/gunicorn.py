@@ -4,10 +4,13 @@ Threads, because a stream (one per open tab) holds one for as long as the tab is
 streams at 1 ms for an ordinary request. One process, so that one Redis reader serves all of them.
 """
 
+import sqlite3
+from contextlib import suppress
 from typing import Any
 
 from cluster.garbage import settle
 from cluster.settings import Settings
+from cluster.store.engine import Store
 from portal.request_log import configure_logging
 
 settings = Settings.from_environment()
@@ -34,4 +37,11 @@ control_socket_disable = True
 def post_worker_init(worker: Any) -> None:
     """Streams end by themselves when this process is told to stop."""
     worker.wsgi.extensions["stream_places"].is_closing = lambda: not worker.alive
+    stay_open(worker.wsgi.extensions["cluster"].store)
     settle()
+
+
+def stay_open(store: Store) -> None:
+    """A database that is away is met at its first use."""
+    with suppress(sqlite3.Error):
+        store.stay_open()

@@ -15,6 +15,7 @@ from cluster.domain.states import LIVING_JOB_STATES, JobState
 from cluster.files.checkpoints import Checkpoint, list_checkpoints
 from cluster.files.checkpoints import best as best_checkpoint
 from cluster.services.context import Cluster
+from cluster.services.job_files import deletion_code, deletion_data
 from cluster.store.jobs import Attempt, Job
 from portal import job_progress, job_times
 from portal.job_files.attempt import control_folder, out_folder
@@ -52,6 +53,13 @@ class JobView:
     @property
     def is_living(self) -> bool:
         return self.job.state in LIVING_JOB_STATES
+
+    @property
+    def deleted(self) -> tuple[str, dict[str, Any]] | None:
+        """Code and data of the sentence that says who has deleted its files; None while they are there."""
+        if self.job.files_unwanted_at is None:
+            return None
+        return deletion_code(self.job), deletion_data(self.job)
 
     @property
     def is_newest(self) -> bool:

@@ -36,6 +36,7 @@ class Rule(Enum):
     SEES_JOB = "sees the job's training"
     ARRANGES_JOB = "the workspace's manager"
     STOPS_JOB = "the job's user, the training's owner or the workspace's manager"
+    DELETES_FILES = "the job's user, the training's owner or the workspace's manager, once it has ended"
     SEES_SWEEP = "sees the sweep's training"
     STOPS_SWEEP = "the sweep's user, the training's owner or the workspace's manager"
     SEES_OPERATION = "requester or member of the workspace"
@@ -110,6 +111,8 @@ RULES: dict[str, Rule] = {
     "jobs.duplicate": Rule.SEES_JOB,
     "jobs.confirm_stop": Rule.SEES_JOB,
     "jobs.stop": Rule.STOPS_JOB,
+    "jobs.confirm_delete_files": Rule.SEES_JOB,
+    "jobs.delete_files": Rule.DELETES_FILES,
     "sweeps.page": Rule.SEES_SWEEP,
     "sweeps.metrics": Rule.SEES_SWEEP,
     "sweeps.confirm_stop": Rule.SEES_SWEEP,
@@ -167,6 +170,8 @@ RULES: dict[str, Rule] = {
     "api_jobs.Why": Rule.SEES_JOB,
     "api_jobs.Log": Rule.SEES_JOB,
     "api_jobs.Stop": Rule.STOPS_JOB,
+    "api_jobs.Files": Rule.DELETES_FILES,
+    "api_jobs.DeleteFiles": Rule.SIGNED_IN,
     "api_jobs.JobAccounting": Rule.SEES_JOB,
     "api_accounting.Accounting": Rule.SIGNED_IN,
     "api_images.Images": Rule.SIGNED_IN,

@@ -1,5 +1,6 @@
 """How much a request may bring along, and where a large file goes while it arrives: straight to its own disk."""
 
+import io
 import os
 import secrets
 from pathlib import Path
@@ -8,7 +9,8 @@ from typing import IO, Any
 from flask import Request, current_app, g
 from werkzeug.datastructures import FileStorage
 
-from cluster.services import leftovers, storage, workspaces
+from cluster.services import disks, leftovers, storage, workspaces
+from cluster.settings import Settings
 from portal import slow_uploads
 from portal.current import current_actor, current_cluster
 from portal.permissions import RULES, Rule
@@ -24,6 +26,8 @@ DOOR_BYTES = 32 * 1024
 FIELDS_BYTES = 256 * 1024
 """Of a form without files, which is read whole: half a million fields would take everybody's time."""
 FIELDS = "application/x-www-form-urlencoded"
+LOOK_BYTES = 16 * MIB
+"""While so much of an archive arrives the disk is looked at once: several may arrive at the same time."""
 
 
 class PortalRequest(Request):
@@ -65,9 +69,32 @@ class PortalRequest(Request):
         workspaces.read_workspace(current_cluster(), current_actor(), values["workspace_id"])
         leftovers.forget_archives(current_cluster())
         folder = storage.incoming_folder(current_cluster().settings)
-        file = (folder / f"{leftovers.RECEIVED}{secrets.token_hex(8)}").open("xb+")
+        settings = current_cluster().settings
+        disks.require_room(settings, total_content_length or 0)
+        file = Arriving(folder / f"{leftovers.RECEIVED}{secrets.token_hex(8)}", settings)
         g.setdefault("arriving", []).append(file)
         return file
+
+
+class Arriving(io.FileIO):
+    """A file on its way in, which stops to grow before the disk falls below its reserve. Raises Unavailable."""
+
+    def __init__(self, path: Path, settings: Settings) -> None:
+        super().__init__(path, "xb+")
+        self.settings = settings
+        self.unchecked = 0
+
+    def write(self, data: Any, /) -> int:
+        """All of it, as a buffered file would."""
+        view = memoryview(data).cast("B")
+        self.unchecked += len(view)
+        if self.unchecked >= LOOK_BYTES:
+            disks.require_room(self.settings)
+            self.unchecked = 0
+        written = 0
+        while written < len(view):
+            written += super().write(view[written:])
+        return written
 
 
 def init_app(app: Any) -> None:

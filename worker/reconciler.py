@@ -26,6 +26,7 @@ from cluster.domain.attempts import (
     decide,
     end_of_forestalled,
 )
+from cluster.domain.disks import SHORT
 from cluster.domain.exits import ExitTruth, Outcome, parse_use
 from cluster.domain.nodes import gravest
 from cluster.domain.resuming import Resume
@@ -33,7 +34,8 @@ from cluster.services import attempts, storage
 from cluster.services.context import Cluster
 from cluster.services.leases import Held
 from cluster.services.living import LivingAttempt, count_lost
-from worker.executors.contract import CannotTell, Executor, Handle, NotStarted, Sight, Unanswered
+from worker.disk_watch import DiskWatch, Run
+from worker.executors.contract import NO_ROOM, CannotTell, Executor, Handle, NotStarted, Sight, Unanswered
 from worker.gang_use import with_told_use
 from worker.inside import shim_files
 from worker.resuming import find_resume
@@ -68,6 +70,9 @@ class Reconciler:
         self.asked_to_stop: dict[int, float] = {}
         self.handles: dict[int, Handle] = {}
         """Of the attempts that lived at the last look."""
+        self.runs: dict[int, Run] = {}
+        """The same ones, as the watch over the disks needs them."""
+        self.disks = DiskWatch(cluster, self.executor, steady)
         self.ended = 0
         """How many attempts have ended under our eyes."""
         self.not_started: dict[int, NotStarted] = {}
@@ -84,7 +89,7 @@ class Reconciler:
         now, ids = self.steady(), [attempt.attempt_id for attempt in living]
         self.known_since = {key: self.known_since.get(key, now) for key in ids}
         self.asked_to_stop = {key: self.asked_to_stop[key] for key in ids if key in self.asked_to_stop}
-        self.handles = {}
+        self.handles, self.runs = {}, {}
         self.not_started = {key: self.not_started[key] for key in ids if key in self.not_started}
         self.uncleared &= set(ids)
         self.go_through(held, living, renew, requeue)
@@ -119,7 +124,7 @@ class Reconciler:
             log.warning("the executor does not answer", code=silence.code, **silence.data)
             return False
         if sight.seen is Seen.ALIVE and sight.handle is not None:
-            self.handles[attempt.attempt_id] = sight.handle
+            self.note_living(attempt, sight.handle)
         if sight.why is not None:
             self.not_started[attempt.attempt_id] = sight.why
         if sight.seen is Seen.UNKNOWN:
@@ -130,6 +135,13 @@ class Reconciler:
             self.act(held, attempt, sight, truth, action)
         return isinstance(action, Start)
 
+    def note_living(self, attempt: LivingAttempt, handle: Handle) -> None:
+        age = (self.cluster.clock() - attempt.created_at).total_seconds()
+        self.handles[attempt.attempt_id] = handle
+        self.runs[attempt.attempt_id] = Run(
+            attempt.job_id, self.folder_of(attempt), handle, self.steady() - max(0.0, age)
+        )
+
     def folder_of(self, attempt: LivingAttempt) -> Path:
         settings = self.cluster.settings
         return storage.attempt_folder(settings, attempt.workspace_id, attempt.job_id, attempt.number)
@@ -139,6 +151,7 @@ class Reconciler:
     ) -> AttemptFacts:
         own = NodeFate.SAME_BOOT if sight.is_of_this_boot else NodeFate.REBOOTED
         is_lost = sight.seen is Seen.GONE and truth is None
+        problem = self.not_started.get(attempt.attempt_id)
         return AttemptFacts(
             job=attempt.job_id,
             number=attempt.number,
@@ -154,6 +167,9 @@ class Reconciler:
             grace=timedelta(seconds=attempt.grace_seconds),
             nodes=attempt.nodes,
             lost_before=count_lost(self.cluster, attempt.job_id) if is_lost else 0,
+            cause=attempt.cause or self.disks.causes.get(attempt.attempt_id),
+            shortage=self.disks.cause_of_end(truth.out_bytes) if truth and truth.disk_full else None,
+            has_no_room=problem is not None and problem.code == NO_ROOM,
         )
 
     def since(self, moment: float | None) -> timedelta | None:
@@ -201,7 +217,7 @@ class Reconciler:
                 return
             if handle is None:
                 return  # On its way: a later look finds it running.
-            self.handles[attempt.attempt_id] = handle
+            self.note_living(attempt, handle)
             attempts.record_running(self.cluster, held, attempt.attempt_id, handle)
             log.info("started", **handle)
 
@@ -249,6 +265,8 @@ class Reconciler:
             data: dict[str, Any] = {"attempt": attempt.number}
             if problem and cause == START_DEADLINE:
                 data["why"] = {"code": problem.code, "data": dict(problem.data)}
+            if cause == SHORT:
+                data |= self.disks.cause_of_end(None).data
             self.interrupt(held, attempt, cause, data, None)
         else:
             why = {"cause": problem.code, **problem.data} if problem else {}

@@ -2,9 +2,11 @@
 
 import os
 import signal
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -41,6 +43,7 @@ from worker.executors.chosen import open_executor
 from worker.executors.contract import Executor
 from worker.executors.ends import Ends
 from worker.executors.process import ProcessExecutor
+from worker.file_deletions import FileDeletions
 from worker.inside.shim_tree import read_boot_id, read_process
 from worker.kubernetes_watch import watch_kubernetes
 from worker.progress_watch import watch_progress
@@ -102,6 +105,7 @@ class Scheduler:
         self.reconciler = Reconciler(cluster, executor, runtime, steady)
         self.clocks = ClockWatch(cluster.clock(), steady())
         self.ends = Ends()
+        self.deletions = FileDeletions(cluster)
         self.kubernetes = watch_kubernetes(cluster, executor)
         self.folders = WorkspaceFolders(cluster, steady)
         self.is_rung = self.has_acted = False
@@ -118,6 +122,7 @@ class Scheduler:
         while not self.stopping.is_set():
             living, began = 0, time.monotonic()
             try:
+                self.reconciler.disks.look(self.reconciler.runs)
                 if self.renew():
                     living = self.tick()
             except LeaseLost:
@@ -138,6 +143,7 @@ class Scheduler:
                 self.stay_calm()
         if self.held:
             release_lease(self.cluster, self.held)
+        self.deletions.close()
         if self.kubernetes:
             self.kubernetes.close()
 
@@ -169,6 +175,7 @@ class Scheduler:
         self.watch_clocks(held)
         if self.is_due("folders", FOLDERS_SECONDS) or self.is_rung:
             self.folders.keep()
+        self.reconciler.disks.write(held)
         living = self.reconciler.reconcile(held, self.renew)
         self.has_acted = self.reconciler.ended > ended
         # Before anything is placed: of a sweep that is to be stopped nothing more starts.
@@ -184,6 +191,7 @@ class Scheduler:
     def do_what_is_due(self, held: Held, living: int) -> None:
         if self.is_due("sweep", SWEEP_SECONDS):
             self.expire(held)
+            self.deletions.take_turn(held)
         if self.is_due("totals", TOTALS_SECONDS):
             refresh_totals(self.cluster, held)
         if living and self.is_due("progress", PROGRESS_SECONDS):
@@ -313,6 +321,8 @@ def run(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: scheduler.stop())
     settle()
+    with suppress(sqlite3.Error):  # A database that is away is met at its first use.
+        cluster.store.stay_open()
     scheduler.loop()
 
 

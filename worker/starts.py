@@ -12,7 +12,7 @@ from cluster.services import attempts, storage
 from cluster.services.context import Cluster
 from cluster.services.leases import Held
 from cluster.services.living import LivingAttempt
-from worker.executors.contract import Executor, Handle, NotStarted
+from worker.executors.contract import Executor, Handle, NotStarted, not_started
 from worker.resuming import find_again
 from worker.start_plans import Loaded, load, read_start_plan
 
@@ -59,7 +59,7 @@ class Starts:
             plan = read_start_plan(self.cluster, self.runtime, attempt.attempt_id, resume, loaded)
             storage.ensure_workspace_folder(self.cluster.settings, attempt.workspace_id)
         except OSError as error:
-            return partial(refuse, "start.failed", reason=str(error))
+            return partial(fail, str(error), error.errno)
         except Refused as refusal:
             return partial(refuse, refusal.code, **refusal.data)
         return partial(self.executor.start, plan)
@@ -68,3 +68,8 @@ class Starts:
 def refuse(code: str, **data: Any) -> Handle:
     """Raises NotStarted."""
     raise NotStarted(code, **data)
+
+
+def fail(reason: str, number: int | None) -> Handle:
+    """Raises NotStarted; `number` is the errno."""
+    raise not_started(reason, number)

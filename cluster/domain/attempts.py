@@ -9,6 +9,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
+from cluster.domain.disks import FILLED, SHORT, Cause
 from cluster.domain.exits import ExitTruth, Outcome, Taken, never_started, of_attempt, outcome, without_truth
 from cluster.domain.states import AttemptState, Desired, JobState
 
@@ -74,6 +75,12 @@ class AttemptFacts:
     """How many nodes its units are on."""
     lost_before: int = 0
     """Earlier attempts of the job whose shim had disappeared."""
+    cause: Cause | None = None
+    """Why it is ended although nobody asked for it."""
+    shortage: Cause | None = None
+    """Why it ends where its own record says that the disk was full."""
+    has_no_room: bool = False
+    """Whether its start failed because the disk was full."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +183,8 @@ def _decide_absent(facts: AttemptFacts) -> Action:
         return Forestall()
     if facts.requeue:
         return Forestall("interrupted.services_stopped")
+    if facts.has_no_room:
+        return Forestall(SHORT)
     if facts.state is AttemptState.PLACED:
         return Start()
     if facts.since_placed >= GIVE_UP_STARTING_AFTER:
@@ -203,6 +212,8 @@ def _decide_alive(facts: AttemptFacts) -> Action:
     waited = facts.since_stop_requested or timedelta(0)
     if facts.desired is Desired.STOP:
         return ForceStop() if waited >= FORCE_STOP_AFTER else Stop()
+    if facts.cause is not None:
+        return ForceStop() if waited >= FORCE_STOP_AFTER else Stop()
     if facts.requeue:
         goodbye = min(facts.grace, LONGEST_GOODBYE) + FORCE_STOP_AFTER
         return ForceStop() if waited >= goodbye else Stop(patiently=True)
@@ -217,11 +228,16 @@ def _decide_gone(facts: AttemptFacts) -> Action:
         if facts.truth.taken is not None:
             return _decide_taken(facts, facts.truth.taken)
         truth = of_attempt(facts.truth, facts.job, facts.number, facts.number)
+        ended = outcome(truth, facts.desired)
+        if action := _decide_without_room(facts, truth, ended):
+            return action
         if truth.stopped and facts.desired is Desired.RUN:
             by_engine = truth.executor_exit_code is not None and not facts.requeue
             code = "interrupted.engine_stopped" if by_engine else "interrupted.services_stopped"
             return Interrupt(code, {"attempt": facts.number})
-        return RecordEnd(outcome(truth, facts.desired))
+        return RecordEnd(ended)
+    if facts.cause is not None and facts.desired is Desired.RUN:
+        return _end_for(facts.cause, facts)
     cause = _CAUSE_OF_FATE.get(facts.node)
     if cause:
         return Interrupt(cause, {"attempt": facts.number})
@@ -230,6 +246,23 @@ def _decide_gone(facts: AttemptFacts) -> Action:
     if facts.desired is Desired.RUN and facts.lost_before < MOST_LOST - 1:
         return Interrupt("interrupted.shim_lost", {"attempt": facts.number})
     return RecordEnd(without_truth(facts.desired))
+
+
+def _decide_without_room(facts: AttemptFacts, truth: ExitTruth, ended: Outcome) -> Action | None:
+    """None where the disk has nothing to do with its end, or where it ended well or was stopped all the same."""
+    if facts.desired is Desired.STOP or ended.state is JobState.FINISHED:
+        return None
+    if facts.cause is not None:
+        return _end_for(facts.cause, facts, ended.exit_code)
+    if not truth.disk_full or truth.stopped or truth.timed_out or truth.out_of_memory:
+        return None
+    return _end_for(facts.shortage or Cause(SHORT), facts, ended.exit_code)
+
+
+def _end_for(cause: Cause, facts: AttemptFacts, exit_code: int | None = None) -> Action:
+    if cause.code.startswith("interrupted."):
+        return Interrupt(cause.code, {"attempt": facts.number, **cause.data})
+    return RecordEnd(Outcome(JobState.FAILED, cause.code, dict(cause.data), exit_code))
 
 
 def _decide_taken(facts: AttemptFacts, taken: Taken) -> Action:
@@ -246,8 +279,8 @@ _CAUSE_OF_FATE = {
 
 
 def is_tried_again(outcome: Outcome, desired: Desired, retries: int, used: int) -> bool:
-    """Whether a failed attempt is followed by another. A stop wins, and a time limit is the last word."""
-    has_failed = outcome.state is JobState.FAILED and outcome.code != "exit.timed_out"
+    """Whether a failed attempt is followed by another. A stop wins; none follows a time limit or a filled disk."""
+    has_failed = outcome.state is JobState.FAILED and outcome.code not in ("exit.timed_out", FILLED)
     return has_failed and desired is Desired.RUN and used < retries
 
 

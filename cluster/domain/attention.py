@@ -16,6 +16,7 @@ STUCK_CODES = frozenset(
         "waiting.workspace_expired",
         "waiting.dataset_failed",
         "waiting.no_executor",
+        "waiting.disk_short",
     }
 )
 """Reasons that no other job's end takes away: somebody has to do something."""
@@ -44,6 +45,7 @@ class Topic(StrEnum):
     ENGINE = "engine"
     KUBERNETES = "kubernetes"
     BACKUPS = "backups"
+    DISK = "disk"
     DATASET = "dataset"
     WORKSPACE = "workspace"
     ENVIRONMENT = "environment"

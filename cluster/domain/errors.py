@@ -40,5 +40,9 @@ class Conflict(GroundcrewError):
     """Somebody else changed it first, or it is no longer in the state that the request was made for."""
 
 
+class Gone(GroundcrewError):
+    """It was there, and somebody who may has deleted it: the data say who and when."""
+
+
 class Unavailable(GroundcrewError):
     """Something outside is down or missing; the same request may succeed later."""

@@ -73,6 +73,10 @@ class ExitTruth:
     results: Results = field(default_factory=dict)
     not_finite: str | None = None
     """The first loss that was NaN or infinite; without root the program could have said so itself."""
+    disk_full: bool = False
+    """Nothing more could be written when it ended, or it could not write its own record."""
+    out_bytes: int | None = None
+    """What its `out` folder takes on the disk; None where that was not counted."""
 
     def is_of(self, job: int, attempt: int, fence: int) -> bool:
         """Whether it speaks of this attempt: a copied file of another one does not count."""
@@ -154,6 +158,8 @@ def _read_truth(found: Any) -> ExitTruth:
         not_finite=_maybe(found.get("not_finite"), check_metric),
         memory_limit_bytes=_maybe(found.get("memory_limit_bytes"), _whole),
         process_limit=_maybe(found.get("process_limit"), _whole),
+        disk_full=_flag(found.get("disk_full", False)),
+        out_bytes=_maybe(found.get("out_bytes"), _whole),
     )
 
 

@@ -46,6 +46,7 @@ MAY: dict[str, frozenset[Relation]] = {
     "job.see": _ALL,
     "job.submit": _ALL,
     "job.stop": _OWNERS,
+    "job.delete_files": _OWNERS,
     "job.arrange": _CHIEFS,
     "sweep.see": _ALL,
     "sweep.stop": _OWNERS,

@@ -1,6 +1,6 @@
 """Why a job waits: one typed reason with its data (Q4). `cluster.words` says each in both languages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, ClassVar
@@ -142,6 +142,20 @@ class DatasetFailed:
 
 
 @dataclass(frozen=True)
+class DiskShort:
+    """Less is free of a disk than is kept for the database; sizes are bytes.
+
+    `fillers` are the jobs whose files are the largest: (job id, bytes).
+    """
+
+    code: ClassVar[str] = "waiting.disk_short"
+    mount: str
+    free: int
+    reserve: int
+    fillers: Sequence[Sequence[int]] = ()
+
+
+@dataclass(frozen=True)
 class NodeUnreachable:
     """The only nodes that could run it do not answer."""
 
@@ -266,6 +280,7 @@ Reason = (
     | EnvironmentFailed
     | DatasetNotReady
     | DatasetFailed
+    | DiskShort
     | NodeUnreachable
     | NodeLost
     | NodeDraining

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import set_committed_value
 
 from cluster.domain.attempts import is_tried_again
+from cluster.domain.disks import Cause
 from cluster.domain.exits import ExitTruth, Outcome
 from cluster.domain.jobs import Event, next_state
 from cluster.domain.pauses import MOST_IN_A_ROW, pause_after
@@ -35,6 +36,7 @@ __all__ = [
     "LivingAttempt",
     "interrupt_attempt",
     "list_living",
+    "note_cause",
     "record_end",
     "record_running",
     "record_starting",
@@ -83,6 +85,17 @@ def record_running(
         data = {"attempt": attempt.number, "node": attempt.node.name}
         note(session, job, now, job.state, "job.adopted" if adopted else "job.started", data)
     ring(cluster, attempt.job_id)
+    return True
+
+
+def note_cause(cluster: Cluster, held: Held, attempt_id: int, cause: Cause) -> bool:
+    """Why the scheduler ends it, written before its end is recorded; the first cause stays."""
+    with cluster.store.write() as session:
+        check_lease(session, held)
+        attempt = load_current(session, attempt_id)
+        if attempt is None or attempt.cause_code is not None:
+            return False
+        attempt.cause_code, attempt.cause_data = cause.code, dict(cause.data)
     return True
 
 

@@ -27,7 +27,16 @@ from cluster.domain.states import (
     WorkspaceState,
 )
 from cluster.domain.terms import days_left, workspace_state
-from cluster.services import backups, environments, executor_silence, nodes, notices, operations, places
+from cluster.services import (
+    backups,
+    disks,
+    environments,
+    executor_silence,
+    nodes,
+    notices,
+    operations,
+    places,
+)
 from cluster.services.context import Cluster
 from cluster.services.kubernetes_concerns import troubles_of_kubernetes
 from cluster.services.nodes import NodeView
@@ -58,7 +67,7 @@ def read_concerns(cluster: Cluster, actor: Actor, once: Once | None = None) -> l
     found += failed_work(cluster, actor)
     found += ending_terms(cluster, actor, once or directly)
     if actor.is_administrator:
-        found += [*silent_engine(cluster), *doubtful_backups(cluster), *untold(cluster)]
+        found += [*silent_engine(cluster), *short_disk(cluster), *doubtful_backups(cluster), *untold(cluster)]
         found += troubled_nodes(once or directly)
         found += troubles_of_kubernetes(cluster, (once or directly)(nodes.unit_map))
     return sorted(found, key=lambda concern: ORDER.index(concern.urgency))
@@ -78,6 +87,7 @@ def path_of(concern: Concern, is_administrator: bool = True) -> str:
         Topic.ENGINE: "/nodes",
         Topic.KUBERNETES: "/nodes",
         Topic.BACKUPS: "/repairs/backups",
+        Topic.DISK: "/repairs/free-disk-space",
         Topic.DATASET: f"/datasets/{subject}",
         Topic.TELLING: "/profile",
     }[concern.topic]
@@ -117,6 +127,19 @@ def silent_engine(cluster: Cluster) -> Iterator[Concern]:
         yield Concern(
             Urgency.UNREACHABLE, Topic.ENGINE, silence.code, data=dict(silence.data), details=details
         )
+
+
+def short_disk(cluster: Cluster) -> Iterator[Concern]:
+    """Less is free of a disk than is kept for the database, so that nothing starts."""
+    shortage = disks.read_shortage(cluster)
+    if shortage is None:
+        return
+    volume = shortage.volume
+    details = [Detail("attention.disk_nothing_starts", {"at": shortage.since.isoformat()})]
+    if shortage.fillers:
+        details.append(Detail("attention.disk_filled_by", {"fillers": shortage.fillers}))
+    data = {"mount": volume.mount, "free": volume.free, "reserve": volume.reserve}
+    yield Concern(Urgency.FAILED, Topic.DISK, "attention.disk_short", volume.mount, data, tuple(details))
 
 
 def doubtful_backups(cluster: Cluster) -> Iterator[Concern]:

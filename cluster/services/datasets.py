@@ -16,6 +16,7 @@ from cluster.domain.permissions import require
 from cluster.domain.states import LIVING_JOB_STATES, DatasetKind, DatasetState, OperationKind
 from cluster.services import storage
 from cluster.services.context import Cluster
+from cluster.services.disks import require_room
 from cluster.services.operations import fail_in, finish_in, request_operation, ring_operation
 from cluster.services.relations import load_workspace, require_active, to_dataset, to_workspace
 from cluster.store.audit import write_entry
@@ -104,6 +105,8 @@ def create(
 ) -> Dataset:
     action = "dataset.register_path" if kind is DatasetKind.PATH else "dataset.create"
     now = cluster.clock()
+    if kind is not DatasetKind.PATH:
+        require_room(cluster.settings)
     try:
         with cluster.store.write() as session:
             workspace = load_workspace(session, actor, workspace_id)

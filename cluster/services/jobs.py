@@ -164,7 +164,8 @@ def check_job(cluster: Cluster, actor: Actor, training_id: int, request: JobRequ
         board = read_board(cluster, session)
         kind, _ = read_largest_node(session)
         dataset = session.get(Dataset, checked.dataset_id) if checked.dataset_id else None
-        blocked = dataset_reason(session, dataset) or building_reason(session, default_environment(session))
+        environment = building_reason(session, default_environment(session))
+        blocked = dataset_reason(session, dataset) or environment or board.obstacles.disk
         last = 1 + (session.scalar(select(func.max(Job.id))) or 0)
         end = first_position(last, checked.priority)
         expected = expect(read_kind_spans(session, training_id, checked.units), checked.time_limit_seconds)

@@ -1,13 +1,15 @@
 """The attempts that live, with all that the scheduler decides from, in two queries however many there are."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from cluster.domain.attempts import NodeFate
+from cluster.domain.disks import Cause
 from cluster.domain.nodes import NodeSigns, fate_since, gravest, is_given_up
 from cluster.domain.states import AttemptState, Desired
 from cluster.services.context import Cluster
@@ -30,6 +32,8 @@ class LivingAttempt:
     resume_from: str | None
     retries_left: int
     grace_seconds: int
+    cause_code: str | None = None
+    cause_data: Mapping[str, Any] | None = None
     fate: NodeFate = NodeFate.SAME_BOOT
     """The gravest of its nodes."""
     fate_of: str = ""
@@ -37,6 +41,11 @@ class LivingAttempt:
     given_up: frozenset[str] = frozenset()
     """Those of its nodes that are lost or have started anew: what ran there is waited for no longer."""
     nodes: int = 1
+
+    @property
+    def cause(self) -> Cause | None:
+        """Why it is ended although nobody asked for it."""
+        return Cause(self.cause_code, self.cause_data or {}) if self.cause_code else None
 
 
 COLUMNS = (
@@ -51,6 +60,8 @@ COLUMNS = (
     Job.resume_from,
     Job.retries - Job.retries_used,
     Job.grace_seconds,
+    Attempt.cause_code,
+    Attempt.cause_data,
 )
 
 
@@ -85,7 +96,8 @@ def list_living(cluster: Cluster, only: Collection[int] | None = None) -> list[L
         fate = gravest(fates.values())
         where = next((name for name, each in fates.items() if each is fate), "")
         gone = frozenset(name for name, each in fates.items() if is_given_up(each))
-        living.append(LivingAttempt(*row, fate, where, gone, max(1, len(there))))
+        known = LivingAttempt(*row)
+        living.append(replace(known, fate=fate, fate_of=where, given_up=gone, nodes=max(1, len(there))))
     return living
 
 

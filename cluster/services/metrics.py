@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import and_, func, literal, or_, select
 from sqlalchemy.orm import Session
 
+from cluster.domain.disks import reserve_of
 from cluster.domain.kube.standing import Standing, parse_standing
 from cluster.domain.nodes import state_of
 from cluster.domain.states import JobState, NodeState, OperationState, UnitState
@@ -58,6 +59,7 @@ class Numbers:
     pulse: Pulse | None
     disk_free: int
     disk_bytes: int
+    disk_reserve: int
     kubernetes: Standing | None = None
     """As it was last seen; None where jobs do not run on it."""
 
@@ -92,6 +94,7 @@ def read_numbers(cluster: Cluster) -> Numbers:
         pulse=pulse,
         disk_free=disk.free,
         disk_bytes=disk.whole,
+        disk_reserve=reserve_of(disk.whole, cluster.settings.disk_reserve_bytes),
         kubernetes=parse_standing(facts[STANDING].value) if STANDING in facts else None,
     )
 

@@ -1,4 +1,4 @@
-"""What keeps jobs from starting before units are looked at: their term, their data, their environment."""
+"""What keeps jobs from starting before units are looked at: their term, their data, their environment, a full disk."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from cluster.domain.reasons import (
 from cluster.domain.states import DatasetState, EnvironmentState, WorkspaceState
 from cluster.domain.terms import starts_at, workspace_state
 from cluster.services.context import Cluster
+from cluster.services.disks import load_shortage
 from cluster.services.environments import default_environment
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Environment, Operation
@@ -33,12 +34,13 @@ class Obstacles:
     """By workspace."""
     datasets: dict[int, Reason]
     environment: Reason | None
+    disk: Reason | None = None
 
     def of(self, workspace_id: int, dataset_id: int | None) -> Reason | None:
         found = self.terms.get(workspace_id)
         if found is None and dataset_id is not None:
             found = self.datasets.get(dataset_id)
-        return found or self.environment
+        return found or self.environment or self.disk
 
 
 def read_obstacles(
@@ -53,7 +55,14 @@ def read_obstacles(
         {place: reason for place, reason in terms.items() if reason},
         read_dataset_reasons(session, dataset_ids),
         building_reason(session, default_environment(session)),
+        disk_reason(session),
     )
+
+
+def disk_reason(session: Session) -> Reason | None:
+    """Nothing starts while a disk has less free than is kept for the database."""
+    shortage = load_shortage(session)
+    return shortage.reason if shortage is not None else None
 
 
 def term_reason(cluster: Cluster, workspace: Workspace | Row[*tuple[Any, ...]]) -> Reason | None:

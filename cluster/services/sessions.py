@@ -13,6 +13,7 @@ from cluster.services import tries
 from cluster.services.context import Cluster
 from cluster.services.credentials import digest, hash_password, is_outdated, is_password, new_secret
 from cluster.store.audit import write_entry
+from cluster.store.engine import unless_disk_full
 from cluster.store.users import SignInSession, User, end_sessions, find_user, load_user
 
 IDLE_LIMIT = timedelta(hours=12)
@@ -99,7 +100,7 @@ def read_session(cluster: Cluster, token: str) -> User | None:
         return None
     now = cluster.clock()
     if now - row.seen_at >= TOUCH_EVERY:
-        with cluster.store.write() as session:
+        with unless_disk_full(cluster.store), cluster.store.write() as session:
             session.execute(update(SignInSession).where(SignInSession.id == row.id).values(seen_at=now))
     return row.user
 

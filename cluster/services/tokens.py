@@ -14,6 +14,7 @@ from cluster.domain.states import UserRole, UserState
 from cluster.services.context import Cluster
 from cluster.services.credentials import digest, is_same, new_secret
 from cluster.store.audit import write_entry
+from cluster.store.engine import unless_disk_full
 from cluster.store.users import ApiToken, User, load_user
 
 SCOPES = ("read", "write", "repair")
@@ -101,7 +102,7 @@ def read_token(cluster: Cluster, text: str, address: str, request_id: str = "") 
     if row.state is not UserState.ACTIVE:
         return None
     if row.used_at is None or now - row.used_at >= TOUCH_EVERY:
-        with cluster.store.write() as session:
+        with unless_disk_full(cluster.store), cluster.store.write() as session:
             session.execute(update(ApiToken).where(ApiToken.id == row.token_id).values(used_at=now))
     scopes = frozenset(str(scope) for scope in row.scopes)
     is_administrator = row.role is UserRole.ADMINISTRATOR

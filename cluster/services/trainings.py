@@ -14,6 +14,7 @@ from cluster.domain.permissions import require
 from cluster.domain.states import TrainingKind, Visibility
 from cluster.services import storage
 from cluster.services.context import Cluster
+from cluster.services.disks import require_room
 from cluster.services.leftovers import forget_code
 from cluster.services.relations import load_workspace, require_active, to_training, to_workspace
 from cluster.store.audit import write_entry
@@ -86,7 +87,7 @@ def create_training(
 
 
 def check_code(cluster: Cluster, code: Code) -> None:
-    """File names by the file-name rule; at least one file; a limit on count and bytes."""
+    """File names by the file-name rule; at least one file; a limit on count and bytes. Raises Unavailable."""
     if not code:
         raise Refused("code", "code.missing")
     if len(code) > MOST_CODE_FILES:
@@ -99,6 +100,7 @@ def check_code(cluster: Cluster, code: Code) -> None:
     size = sum(len(content) for _, content in code)
     if size > LARGEST_CODE_BYTES:
         raise Refused("code", "code.too_large", bytes=size, limit=LARGEST_CODE_BYTES)
+    require_room(cluster.settings, size)
 
 
 def add_members(session: Session, training: Training, names: Sequence[str]) -> None:

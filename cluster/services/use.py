@@ -15,7 +15,7 @@ def record_use(session: Session, attempt: Attempt, truth: ExitTruth | None) -> N
         return
     attempt.cpu_seconds, attempt.max_memory_bytes = truth.cpu_seconds, truth.max_rss_bytes
     attempt.average_memory_bytes = truth.average_rss_bytes
-    attempt.unit_seconds_used = truth.unit_seconds_used
+    attempt.unit_seconds_used, attempt.storage_bytes = truth.unit_seconds_used, truth.out_bytes
     former: list[Attempt] = []
     if attempt.number > 1:
         query = select(Attempt).where(Attempt.job_id == attempt.job_id, Attempt.id != attempt.id)
@@ -28,6 +28,8 @@ def add_up(job: Job, attempts: list[Attempt]) -> None:
     job.unit_seconds_used = total([each.unit_seconds_used for each in attempts])
     peaks = [each.max_memory_bytes for each in attempts if each.max_memory_bytes is not None]
     job.max_memory_bytes = max(peaks, default=None)
+    stored = [each.storage_bytes for each in attempts if each.storage_bytes is not None]
+    job.storage_bytes = sum(stored) if stored else None
     job.average_memory_bytes = mean_over_time(attempts)
 
 

@@ -1,23 +1,34 @@
 """Opens the database: the same code for SQLite (embedded) and PostgreSQL."""
 
+import errno
+import os
 import select
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import InvalidatePoolError
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import NullPool
 
 from cluster import crash_points
 
 BUSY_TIMEOUT_MS = 10_000
+POSTGRESQL = Path("/var/lib/postgresql")
+"""Where the distribution's server keeps its databases."""
+FULL = (errno.ENOSPC, errno.EDQUOT)
+WAITED_FOR = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+WITHOUT_ROOM = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
+"""What SQLite says, beside SQLITE_FULL, where it cannot make the files beside the database."""
+SMALLEST_ROOM = 256 * 1024
+"""Bytes. With less than that free SQLite cannot open a database that nobody else has open."""
 KEPT_CONNECTIONS = 16
 """Per process; as many more are made for a moment where all of these are in use."""
 
@@ -33,11 +44,13 @@ class Store:
 
     def __init__(self, url: str, patience: int | None = None) -> None:
         """`patience`: so many seconds a lock or a silent server is waited for, where that is not the usual."""
+        self.address = url
         self.url = make_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.engine = open_sqlite(url, patience) if self.is_sqlite else open_postgresql(url, patience)
         self._reading = sessionmaker(self.engine, expire_on_commit=False, autoflush=False)
         self._kept = threading.local()
+        self._staying: sqlite3.Connection | None = None
         self._writing = sessionmaker(self.engine.execution_options(writes=True), expire_on_commit=False)
 
     @contextmanager
@@ -82,7 +95,21 @@ class Store:
             crash_points.reach(f"{writer} committing")
         crash_points.reach(f"{writer} committed")
 
+    def stay_open(self) -> None:
+        """For services: SQLite's files beside the database then stay, and need no room on a full disk to be made again.
+
+        Called once no process is forked any more that would use the store.
+        """
+        if self.is_sqlite and self._staying is None:
+            connection = sqlite3.connect(self.url.database or "", check_same_thread=False)
+            use_write_ahead_log(connection)
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+            self._staying = connection
+
     def close(self) -> None:
+        if self._staying is not None:
+            self._staying.close()
+            self._staying = None
         self.engine.dispose()
 
 
@@ -171,14 +198,57 @@ def open_sqlite(url: str, patience: int | None = None) -> Engine:
 
 
 def use_write_ahead_log(connection: sqlite3.Connection, busy_ms: int = BUSY_TIMEOUT_MS) -> None:
-    """SQLite itself does not wait while another process turns the same new file to WAL; this does."""
+    """SQLite itself does not wait while another process turns the same new file to WAL; this does.
+
+    Any other error, a full disk, is told at once.
+    """
     deadline = time.monotonic() + busy_ms / 1000
     while True:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
-        except sqlite3.OperationalError:
-            if time.monotonic() > deadline:
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in WAITED_FOR or time.monotonic() > deadline:
                 raise
             time.sleep(0.02)
         else:
             return
+
+
+def database_folder(url: str) -> Path | None:
+    """Where the database's files lie; None where that is not known, or on another machine."""
+    parts = make_url(url)
+    if parts.get_backend_name() == "sqlite":
+        return Path(parts.database).parent if parts.database else None
+    query_host = parts.query.get("host", "")
+    host = parts.host or (query_host if isinstance(query_host, str) else "")
+    is_here = host.startswith("/") or host in ("", "localhost", "127.0.0.1", "::1")
+    return POSTGRESQL if is_here and POSTGRESQL.is_dir() else None
+
+
+def is_disk_full(error: BaseException, url: str) -> bool:
+    """Whether the database could not write, or not even open its files, because its disk has no room."""
+    cause = getattr(error, "orig", None) or error
+    if isinstance(cause, psycopg.errors.DiskFull) or getattr(cause, "errno", None) in FULL:
+        return True
+    if not isinstance(cause, sqlite3.Error):
+        return False
+    code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
+    return code == sqlite3.SQLITE_FULL or (code in WITHOUT_ROOM and has_no_room(database_folder(url)))
+
+
+@contextmanager
+def unless_disk_full(store: Store) -> Iterator[None]:
+    """For a note that may be left out while the database cannot write: who reads a page is not refused for it."""
+    try:
+        yield
+    except DBAPIError as error:
+        if not is_disk_full(error, store.address):
+            raise
+
+
+def has_no_room(folder: Path | None) -> bool:
+    try:
+        found = os.statvfs(folder) if folder is not None else None
+    except OSError:
+        return False
+    return found is not None and found.f_bavail * found.f_frsize < SMALLEST_ROOM

@@ -36,6 +36,10 @@ QUEUED = text("state = 'waiting'")
 IN_LINE = text("state = 'waiting' AND held_at IS NULL")
 HELD = text("state = 'waiting' AND held_at IS NOT NULL")
 
+UNWANTED = text("files_unwanted_at IS NOT NULL AND files_deleted_at IS NULL")
+"""Somebody has asked for the deletion of its files, and they are still there."""
+STORED = text("storage_bytes > 0 AND files_deleted_at IS NULL")
+
 
 def first_position(job_id: int, priority: int) -> int:
     """Where a new job stands in its workspace's line: by priority, then first come."""
@@ -99,6 +103,8 @@ class Job(Row):
         CheckConstraint("retries >= 0 AND retries_used >= 0", name="retries_not_negative"),
         Index(None, "workspace_id", "id"),
         Index("ix_jobs_sweep", "sweep_id", "state", "id"),
+        Index("ix_jobs_files_unwanted", "id", sqlite_where=UNWANTED, postgresql_where=UNWANTED),
+        Index("ix_jobs_storage", "storage_bytes", sqlite_where=STORED, postgresql_where=STORED),
         {"sqlite_autoincrement": True},
     )
 
@@ -160,6 +166,13 @@ class Job(Row):
     results: Mapped[dict[str, Any] | None]
     """What it measured, once it has ended: {metric: [lowest, highest, last]}, numbers alone."""
     stopped_by: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
+    storage_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    """What the files of its ended attempts take on the disk, as their shims counted it."""
+    files_unwanted_at: Mapped[datetime | None]
+    """When the deletion of its files was asked for; the scheduler deletes them."""
+    files_unwanted_by: Mapped[str | None] = mapped_column(String(64))
+    """The name of who asked."""
+    files_deleted_at: Mapped[datetime | None]
     workspace: Mapped[Workspace] = relationship()
     training: Mapped[Training] = relationship()
     user: Mapped[User] = relationship(foreign_keys=user_id)
@@ -212,6 +225,10 @@ class Attempt(Row):
     max_memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
     average_memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
     unit_seconds_used: Mapped[float | None]
+    storage_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    cause_code: Mapped[str | None] = mapped_column(String(60))
+    """Why the scheduler ends it although nobody asked for that."""
+    cause_data: Mapped[dict[str, Any] | None]
     job: Mapped[Job] = relationship(back_populates="attempts")
     node: Mapped[Node] = relationship()
     allocations: Mapped[list[Allocation]] = relationship(order_by="Allocation.id")

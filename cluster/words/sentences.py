@@ -84,7 +84,7 @@ def say(
 
 def variant(code: str, data: Mapping[str, Any]) -> str:
     """The code of the sentence that says what the data have: some codes have a shorter and a longer one."""
-    has = {name for name, value in data.items() if value not in (None, "")}
+    has = {name for name, value in data.items() if value not in (None, "", [], ())}
     if code == "waiting.not_enough_units" and data.get("nodes", 1) == 1:
         return code + ".one_node"
     for name, suffix, is_there in VARIANTS.get(code, ()):
@@ -259,6 +259,7 @@ class _Filler(string.Formatter):
             "offer": lambda: " " + self._phrase("phrase.offer") if value else "",
             "bounds": lambda: bounds(self.data, self.language),
             "list": lambda: listed(_each(value), self.language),
+            "sizes": lambda: listed((f"job-{job} ({size(number)})" for job, number in value), self.language),
             "code": lambda: say(str(value), self.data, self.language, self.zone, self.now),
             "why": lambda: self._problem(value),
             "whys": lambda: listed(map(self._problem, _each(value)), self.language),

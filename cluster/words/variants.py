@@ -1,6 +1,9 @@
 """Which codes have a shorter and a longer sentence, and which data decide between them."""
 
 VARIANTS: dict[str, tuple[tuple[str, str, bool], ...]] = {
+    "waiting.disk_short": (("fillers", ".unknown", False),),
+    "disk.database_full": (("mount", ".unknown", False),),
+    "interrupted.disk_full": (("mount", ".mount", True),),
     "waiting.node_unreachable": (("since", ".since", True),),
     "waiting.node_lost": (("since", ".since", True),),
     "waiting.node_draining": (("since", ".since", True),),

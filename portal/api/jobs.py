@@ -14,12 +14,13 @@ from cluster.domain.reasons import JustSubmitted
 from cluster.domain.states import JobState
 from cluster.domain.waiting import to_data
 from cluster.files.beneath import FileMissing, FileNotPlain, open_file
-from cluster.services import jobs, moves, queue
+from cluster.services import job_files, jobs, moves, queue
 from cluster.services.standing import Standing
 from cluster.services.unbegun import why_not_begun
 from cluster.store.jobs import Job
 from portal.api.blueprint import ApiBlueprint, named, sentence
 from portal.api.schemas import (
+    DeleteFilesBody,
     DryRunQuery,
     JobAnswer,
     JobBody,
@@ -83,6 +84,10 @@ def describe(job: Job, standing: Standing | None = None) -> dict[str, Any]:
         "held_at": job.held_at if job.state is JobState.WAITING else None,
         "waiting": reason_of(job, standing),
         "end": sentence(job.end_code, job.end_data),
+        "storage_bytes": job.storage_bytes,
+        "files_deleted": sentence(job_files.deletion_code(job), job_files.deletion_data(job))
+        if job.files_unwanted_at
+        else None,
         "url": f"{current_cluster().settings.public_url}/jobs/{job.id}",
     }
 
@@ -199,6 +204,26 @@ class Stop(MethodView):
         return describe(jobs.read_job(current_cluster(), current_actor(), job_id))
 
 
+@blueprint.route("/<int:job_id>/files")
+class Files(MethodView):
+    @blueprint.response(202, JobAnswer)
+    def delete(self, job_id: int) -> dict[str, Any]:
+        """Delete the files of an ended job: logs, graphs, checkpoints. Its row and its numbers stay."""
+        job_files.delete_files(current_cluster(), current_actor(), [job_id])
+        return describe(jobs.read_job(current_cluster(), current_actor(), job_id))
+
+
+@blueprint.route("/delete-files")
+class DeleteFiles(MethodView):
+    @blueprint.arguments(DeleteFilesBody)
+    @blueprint.response(202, JobList)
+    def post(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Delete the files of several ended jobs: of all of them, or of none where one is refused."""
+        cluster, actor = current_cluster(), current_actor()
+        asked = job_files.delete_files(cluster, actor, body["job_ids"])
+        return {"items": [describe(job) for job in asked], "next_cursor": None}
+
+
 @blueprint.route("/<int:job_id>/hold")
 class Hold(MethodView):
     @blueprint.response(200, JobAnswer)
@@ -249,6 +274,7 @@ class Log(MethodView):
         """
         cluster = current_cluster()
         job = jobs.read_job(cluster, current_actor(), job_id)
+        job_files.check_files(job)
         attempt = query["attempt"] or job.fence
         if attempt and attempt not in [one.number for one in job.attempts]:
             raise NotFound("attempt", attempt)

@@ -5,6 +5,7 @@ from typing import Any
 from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields, validate
 
 from cluster.domain.states import Launcher
+from cluster.services.job_files import MOST_AT_ONCE
 from cluster.services.queue import STATES
 from cluster.store.base import LARGEST_ID
 
@@ -99,9 +100,21 @@ class JobAnswer(Answer):
     held_at = fields.AwareDateTime(allow_none=True)
     waiting = fields.Nested(Sentence, allow_none=True)
     end = fields.Nested(Sentence, allow_none=True)
+    storage_bytes = fields.Integer(
+        allow_none=True, metadata={"description": "What the files of its ended attempts take on the disk"}
+    )
+    files_deleted = fields.Nested(Sentence, allow_none=True)
     warnings = fields.List(fields.Nested(Sentence))
     starts_now = fields.Boolean(allow_none=True)
     url = fields.String()
+
+
+class DeleteFilesBody(Body):
+    job_ids = fields.List(
+        fields.Integer(strict=True, validate=IS_ID),
+        required=True,
+        validate=validate.Length(min=1, max=MOST_AT_ONCE),
+    )
 
 
 class JobQuery(Body):

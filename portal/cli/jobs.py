@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from .client import EXIT_FAILED, EXIT_WAITED, Client
-from .output import clock, output_option, show_facts, show_table
+from .client import EXIT_FAILED, EXIT_USAGE, EXIT_WAITED, Client, stop
+from .output import clock, output_option, show_facts, show_table, size
 from .submission import id_argument, parse_seconds, parse_variables, send, submission_options
 from .words import say
 
@@ -16,6 +16,17 @@ LIVING = ("waiting", "starting", "running", "stopping")
 POLL_SECONDS = 1.0
 
 job_argument = id_argument("job")
+
+
+def parse_job_ids(
+    context: click.Context, argument: click.Parameter, texts: tuple[str, ...]
+) -> tuple[int, ...]:
+    """`job-42` and `42` are the same."""
+    numbers = [text.removeprefix("job-") for text in texts]
+    for number, text in zip(numbers, texts, strict=True):
+        if not number.isdigit():
+            raise click.BadParameter(text)
+    return tuple(int(number) for number in numbers)
 
 
 @click.group()
@@ -104,6 +115,7 @@ def show(client: Client, job_id: int, output: str) -> None:
             "Ended": clock(row["ended_at"]),
             "Attempts": row["attempts"],
             "Exit code": row["exit_code"],
+            "Files": (row.get("files_deleted") or {}).get("sentence") or size(row.get("storage_bytes")),
             "Page": row["url"],
         }
     )
@@ -146,6 +158,21 @@ def cancel(client: Client, job_id: int) -> None:
     """Stop a job."""
     client.post(f"/jobs/{job_id}/stop")
     click.echo(say("job-{id} is being stopped.", id=job_id))
+
+
+@job.command("delete-files")
+@click.argument("job_ids", metavar="JOB…", nargs=-1, required=True, callback=parse_job_ids)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def delete_files(client: Client, job_ids: tuple[int, ...], yes: bool) -> None:
+    """Delete the files of ended jobs: logs, graphs, checkpoints. Their numbers stay."""
+    rows = [client.get(f"/jobs/{job_id}") for job_id in job_ids]
+    for row in rows:
+        click.echo(f"job-{row['id']}  {row['name']}  {size(row['storage_bytes'])}")
+    if not yes and not click.confirm(say("Delete the files of {count} jobs for good?", count=len(rows))):
+        stop(say("Nothing was changed."), EXIT_USAGE)
+    client.post("/jobs/delete-files", {"job_ids": list(job_ids)})
+    click.echo(say("The files of {count} jobs are being deleted.", count=len(rows)))
 
 
 @job.command()

@@ -40,3 +40,14 @@ def show_facts(facts: dict[str, Any]) -> None:
 def clock(moment: str | None) -> str:
     """Local time of an RFC 3339 moment; empty for none."""
     return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M") if moment else ""
+
+
+def size(number: int | None) -> str:
+    """Bytes in the largest unit that leaves a number of one or more; empty where it is not known."""
+    if number is None:
+        return ""
+    value, names = float(number), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while value >= 1024 and len(names) > 1:
+        value /= 1024
+        names.pop(0)
+    return f"{value:.0f} {names[0]}" if names[0] == "B" or value >= 100 else f"{value:.1f} {names[0]}"

@@ -45,6 +45,9 @@ KOREAN = {
     "Most memory": "최대 메모리",
     "Mean memory": "평균 메모리",
     "It has not ended.": "아직 끝나지 않았습니다.",
+    "Delete the files of {count} jobs for good?": "작업 {count}건의 파일을 지울까요? 되돌릴 수 없습니다.",
+    "The files of {count} jobs are being deleted.": "작업 {count}건의 파일을 지우는 중입니다.",
+    "Files": "파일",
     "job-{id} is held.": "job-{id} 작업을 보류했습니다.",
     "job-{id} waits again where it stood.": "job-{id} 작업이 있던 자리에서 다시 기다립니다.",
     "Say where to: --up, --down, --front or --before JOB.": (

@@ -6,6 +6,7 @@ from werkzeug.wrappers import Response
 from cluster.domain.errors import NotFound, Refused
 from cluster.files.beneath import FileMissing, FileNotPlain, open_file
 from cluster.services import jobs
+from cluster.services.job_files import check_files
 from portal import filters
 from portal.current import current_actor, current_cluster
 from portal.job_files import log
@@ -78,6 +79,7 @@ def download(job_id: int) -> Response:
 
 def whole(job_id: int, *, is_attachment: bool) -> Response:
     view, name = read_view(job_id), chosen_stream()
+    check_files(view.job)
     try:
         with open_file(view.root, *view.out, name) as file:
             response = send_file_so_far(file)

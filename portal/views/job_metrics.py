@@ -9,6 +9,7 @@ from werkzeug.wrappers import Response
 from cluster.domain.errors import NotFound, Unavailable
 from cluster.files import checkpoints
 from cluster.files.beneath import FileMissing, FileNotPlain, open_file, size_of
+from cluster.services.job_files import check_files
 from portal import filters
 from portal.current import current_actor
 from portal.job_files.buckets import joined, thin
@@ -128,6 +129,7 @@ def checkpoint(job_id: int, name: str) -> Response:
     view = read_view(job_id)
     if not checkpoints.is_checkpoint(name):
         raise NotFound("checkpoint", name[:100])
+    check_files(view.job)
     try:
         with open_file(view.root, *view.out, checkpoints.FOLDER, name) as file:
             response = send_file_so_far(file, "application/octet-stream")

@@ -7,8 +7,9 @@ from werkzeug.wrappers import Response
 
 from cluster.domain.errors import Conflict
 from cluster.domain.states import LIVING_JOB_STATES, JobState
-from cluster.services import jobs, places, trainings
+from cluster.services import job_files, jobs, places, trainings
 from cluster.services.unbegun import why_not_begun
+from cluster.store.jobs import Job
 from portal import filters, queue_page
 from portal.current import current_actor, current_cluster, read_once
 from portal.i18n import _
@@ -78,6 +79,7 @@ def page(job_id: int) -> Response:
         unbegun=why_not_begun(cluster, job),
         history=queue_page.reasons_of(cluster, job, cluster.clock()) if job.state is JobState.WAITING else [],
         may_stop=jobs.may_stop(actor, job) and job.state in LIVING_JOB_STATES,
+        may_delete_files=may_delete(job),
         same_page=filters.same_page,
     )
 
@@ -109,6 +111,43 @@ def stop(job_id: int) -> Response:
     else:
         flash(_("job-%(id)s is being stopped; its units come back within seconds.", id=job_id), "ok")
     return redirect(url_for("jobs.page", job_id=job_id), 303)
+
+
+def may_delete(job: Job) -> bool:
+    """Whether there are files that this person may delete now."""
+    is_over = job.state not in LIVING_JOB_STATES
+    return is_over and job_files.has_files(job) and job_files.may_delete_files(current_actor(), job)
+
+
+@blueprint.get("/jobs/<int:job_id>/files/delete")
+def confirm_delete_files(job_id: int) -> str:
+    return render_delete_files(job_id)
+
+
+@blueprint.post("/jobs/<int:job_id>/files/delete")
+def delete_files(job_id: int) -> Response:
+    try:
+        job_files.delete_files(current_cluster(), current_actor(), [job_id])
+    except Conflict as conflict:
+        return Response(
+            render_delete_files(job_id, say(conflict.code, conflict.data)), 409, mimetype="text/html"
+        )
+    flash(_("The files of job-%(id)s are being deleted.", id=job_id), "ok")
+    return redirect(url_for("jobs.page", job_id=job_id), 303)
+
+
+def render_delete_files(job_id: int, problem: str = "") -> str:
+    """What goes and what stays, in numbers."""
+    cluster, actor = current_cluster(), current_actor()
+    job = jobs.read_job(cluster, actor, job_id)
+    values: dict[str, Any] = {"job": job, "view": look_at(cluster, job, None), "problem": problem}
+    return render_template(
+        "jobs/delete_files.html",
+        may_delete=job_files.may_delete_files(actor, job),
+        is_living=job.state in LIVING_JOB_STATES,
+        has_files=job_files.has_files(job),
+        **values,
+    )
 
 
 def render_stop(job_id: int, problem: str = "") -> str:

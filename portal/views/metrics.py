@@ -56,6 +56,11 @@ class Reading(Collector):
         yield GaugeMetricFamily(
             "groundcrew_disk_bytes", "Size of the disk where the state lies", seen.disk_bytes
         )
+        yield GaugeMetricFamily(
+            "groundcrew_disk_reserve_bytes",
+            "Kept free of it for the database: below that no job starts",
+            seen.disk_reserve,
+        )
         yield from self.of_scheduler()
         if seen.kubernetes is not None:
             yield from of_kubernetes(seen.kubernetes)

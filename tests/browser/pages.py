@@ -72,6 +72,7 @@ PAGES = {
     "job-history": Shown("/jobs/{finished}?tab=history", who="minji"),
     "job-numbers": Shown("/jobs/{finished}/metrics?format=table", who="minji"),
     "job-stop": Shown("/jobs/{running}/stop", who="minji"),
+    "job-files": Shown("/jobs/{finished}/files/delete", who="minji"),
     "sweep": Shown("/sweeps/{sweep}", True, "minji"),
     "sweep-stop": Shown("/sweeps/{sweep}/stop", who="minji"),
     "accounting": Shown("/accounting"),

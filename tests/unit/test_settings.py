@@ -19,7 +19,8 @@ def test_every_setting_that_is_read_is_documented_and_the_other_way_round() -> N
     source = (ROOT / "cluster" / "settings.py").read_text()
     read = set(
         re.findall(
-            r'(?:text|need|needed_by|number|choice|zone|folder|clock|place|address|export|base)\)?\("([A-Z_]+)"',
+            r"(?:text|need|needed_by|number|choice|zone|folder|clock|place|address|export|base|bytes_or_none)"
+            r'\)?\("([A-Z_]+)"',
             source,
         )
     )
@@ -85,3 +86,11 @@ def test_a_value_that_cannot_be_used_is_named(name: str, value: str) -> None:
     with pytest.raises(MissingSettings) as missing:
         Settings.from_environment(ENOUGH | {PREFIX + name: value})
     assert missing.value.data["names"] == [PREFIX + name]
+
+
+@pytest.mark.parametrize(("text", "kept"), [("", None), ("0", 0), ("1048576", 1_048_576)])
+def test_the_reserve_of_disks_is_a_number_or_left_to_the_disk(text: str, kept: int | None) -> None:
+    settings = Settings.from_environment(ENOUGH | {f"{PREFIX}DISK_RESERVE_BYTES": text})
+    assert settings.disk_reserve_bytes == kept
+    with pytest.raises(MissingSettings):
+        Settings.from_environment(ENOUGH | {f"{PREFIX}DISK_RESERVE_BYTES": "1 GiB"})

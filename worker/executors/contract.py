@@ -1,5 +1,6 @@
 """What every executor promises the scheduler: start once, list, look, stop, and the truth about an end."""
 
+import errno
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +15,18 @@ Handle = Mapping[str, Any]
 start ticks of the shim; the scheduler never looks inside."""
 
 
+NO_ROOM = "start.disk_full"
+
+
 class NotStarted(Unavailable):
     """The executor could not start it now; nothing runs, and asking again is safe."""
+
+
+def not_started(text: str, number: int | None) -> NotStarted:
+    """`number` is the errno of the call that failed: a full disk is no fault of the node."""
+    if number in (errno.ENOSPC, errno.EDQUOT):
+        return NotStarted(NO_ROOM, reason=text)
+    return NotStarted("start.failed", reason=text)
 
 
 class Unanswered(NotStarted):

@@ -28,6 +28,7 @@ from worker.executors.contract import (
     Sight,
     StartPlan,
     Unanswered,
+    not_started,
 )
 from worker.executors.docker_request import create_request
 from worker.inside import shim_files, shim_tree
@@ -66,7 +67,7 @@ class DockerExecutor:
         except ImageMissing as missing:
             raise NotStarted("start.no_image", image=plan.image) from missing
         except (EngineRefused, OSError, ValueError) as error:
-            raise NotStarted("start.failed", reason=str(error)) from error
+            raise not_started(str(error), getattr(error, "errno", None)) from error
         except EngineSilent as silence:
             raise Unanswered(silence.code, **silence.data) from silence
 

@@ -19,7 +19,7 @@ from cluster.domain.exits import ExitTruth, parse_exit
 from cluster.domain.job_ids import USUAL_IDS, JobIds
 from worker.executors import container_folders
 from worker.executors.attempt_folder import check_ids
-from worker.executors.contract import Handle, NotStarted, Running, Sight, StartPlan, Unanswered
+from worker.executors.contract import Handle, NotStarted, Running, Sight, StartPlan, Unanswered, not_started
 from worker.executors.kubernetes_asking import STOP, Numbers, forget_old, say, telling
 from worker.executors.kubernetes_handles import handle_of, has_begun, is_folder, read_begun
 from worker.executors.kubernetes_removal import remove, remove_makers, remove_service
@@ -114,7 +114,7 @@ class KubernetesExecutor:
         except Refused as refusal:
             raise NotStarted("kubernetes.refused", said=refusal.message) from refusal
         except (OSError, ValueError) as error:
-            raise NotStarted("start.failed", reason=str(error)) from error
+            raise not_started(str(error), getattr(error, "errno", None)) from error
         started = container_folders.read_started(plan.folder)
         if started is container_folders.FORESTALLED:
             raise NotStarted("start.forestalled")

@@ -16,7 +16,7 @@ from cluster.domain.attempts import Seen
 from cluster.domain.exits import ExitTruth, parse_exit
 from cluster.domain.job_ids import USUAL_IDS, JobIds
 from worker.executors import attempt_folder
-from worker.executors.contract import Handle, NotStarted, Running, Sight, StartPlan
+from worker.executors.contract import Handle, NotStarted, Running, Sight, StartPlan, not_started
 from worker.executors.launchers import START_SECONDS, DetachedLauncher, Launcher
 from worker.inside import shim_files, shim_group, shim_tree
 
@@ -48,7 +48,7 @@ class ProcessExecutor:
             self._write_plan(plan)
             answer = self.launcher.launch(self.shim, plan.folder)
         except OSError as error:
-            raise NotStarted("start.failed", reason=str(error)) from error
+            raise not_started(str(error), error.errno) from error
         except subprocess.TimeoutExpired as error:
             raise NotStarted("start.too_slow", seconds=START_SECONDS) from error
         if answer.get("refused") == "already_started":
@@ -57,7 +57,7 @@ class ProcessExecutor:
                 raise NotStarted("start.forestalled")
             return handle
         if "pid" not in answer:
-            raise NotStarted("start.failed", reason=str(answer.get("text", "the shim gave no answer")))
+            raise not_started(str(answer.get("text", "the shim gave no answer")), answer.get("errno"))
         return to_handle(answer)
 
     def read_powers(self, uids: tuple[int, int]) -> dict[str, Any]:

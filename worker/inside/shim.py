@@ -29,6 +29,7 @@ import shim_plan  # noqa: E402
 import shim_program  # noqa: E402
 import shim_rank_use  # noqa: E402
 import shim_result  # noqa: E402
+import shim_room  # noqa: E402
 import shim_tree  # noqa: E402
 import shim_units  # noqa: E402
 import shim_usage  # noqa: E402
@@ -91,6 +92,7 @@ class Shim:
         self.group = None
         """The cgroup that holds the program, and not us; None without root and in a container, which is one itself."""
         self.refused_processes = self.looks_full = 0
+        self.room = shim_room.Watch(folder)
         self.heard = None
         """The last word that stood in the file by which a pod is told to end."""
 
@@ -102,15 +104,18 @@ class Shim:
             self.launcher, self.problem = shim_program.start(self.plan, self.group)
         except (OSError, LookupError) as error:
             note("could not start: %s" % error)
+            self.room.note(error)
             self.problem = {"at": "prepare", "text": str(error), "exit_code": None}
             return
         if self.problem:
             note("could not run the program: %s" % self.problem["text"])
         while not self.is_over():
+            self.room.look()
             self.measure()
             hurry = self.ending is not None or self.status is not None
             self.hear(signal.sigtimedwait(WATCHED, HURRY_SECONDS if hurry else TICK_SECONDS))
             self.reap()
+        self.room.look()
         self.reap()  # The last ones: all that is left of the tree are zombies, and they are ours now.
         self.ended_at = now_text()
 
@@ -249,6 +254,7 @@ class Shim:
             shim_files.write_whole(os.path.join(self.control, "usage.json"), usage)
         except OSError as error:
             note("usage not written: %s" % error)
+            self.room.note(error)
 
     def said_results(self):
         return {"results": self.results.by_name, "not_finite": self.results.not_finite}
@@ -268,6 +274,8 @@ class Shim:
             ended_at=self.ended_at or now_text(),
             memory_limit_bytes=self.memory_limit(),
             process_limit=self.process_limit(),
+            disk_full=self.room.was_full(self.launcher_ended),
+            out_bytes=shim_room.size_of(self.plan["out"]),
         )
         self.usage.finish(shim_result.cpu_of_reaped(), shim_result.biggest_of_reaped())
         result.update(self.usage.told())

@@ -3,7 +3,7 @@
 import errno
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,9 @@ from cluster.domain.states import EnvironmentState
 from cluster.files import by_descriptor
 from cluster.services import datasets, storage
 from cluster.services.context import Cluster
+from cluster.services.disks import require_room
 from cluster.services.environments import read_default_environment
+from cluster.settings import Settings
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
 from worker.adapters.archives import unpack
@@ -47,14 +49,23 @@ def unpack_upload(cluster: Cluster, dataset: Dataset, reporter: Reporter) -> Pat
     archive = storage.incoming_archive(settings, dataset.id)
     with new_folder(cluster, dataset) as (staging, is_done):
         if not is_done:
+            require_room(settings)
             verdict = Verdict(archive.stat().st_size, unicode_names=settings.unicode_file_names)
             with outside("archives.unpack"):
-                unpack(
-                    archive, dataset.archive, staging, verdict, lambda share: reporter.tell("unpack", share)
-                )
+                unpack(archive, dataset.archive, staging, verdict, in_room(settings, reporter))
     with outside("datasets.archive_removed"):
         archive.unlink(missing_ok=True)
     return storage.dataset_folder(settings, dataset)
+
+
+def in_room(settings: Settings, reporter: Reporter) -> Callable[[float], None]:
+    """Reports how far it is, and stops before the disk falls below its reserve. Raises Unavailable."""
+
+    def tell(share: float) -> None:
+        require_room(settings)
+        reporter.tell("unpack", share)
+
+    return tell
 
 
 def run_sample(cluster: Cluster, operation: Operation) -> None:
@@ -65,6 +76,7 @@ def run_sample(cluster: Cluster, operation: Operation) -> None:
     environment = read_default_environment(cluster)
     with new_folder(cluster, dataset) as (staging, is_done):
         if not is_done and environment is not None:
+            require_room(cluster.settings)
             with outside("digits.write_digits"):
                 write_digits(
                     Path(environment.path), staging, lambda share: reporter.tell("write_digits", share)

@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
+from cluster.services.disks import require_room
 from cluster.services.environments import fail_build, finish_build
 from cluster.services.operations import ring_operation
 from cluster.store.operations import Operation
@@ -30,9 +31,10 @@ WEIGHTS = {
 
 
 def run_build(cluster: Cluster, operation: Operation) -> None:
-    """May run twice: the builder resumes what is there. Raises BuildFailed, Conflict."""
+    """May run twice: the builder resumes what is there. Raises BuildFailed, Conflict, Unavailable."""
     reporter = Reporter(cluster, operation, {step.value: weight for step, weight in WEIGHTS.items()})
     reporter.begin()
+    require_room(cluster.settings, of=cluster.settings.cache_dir)
     path = build(
         read_description(),
         cluster.settings.cache_dir,

@@ -33,6 +33,7 @@ SENTENCES = {
         "{in_a_row} attempts in a row were interrupted as soon as they began, the last on {node}: {cause:code} "
         "It is not tried again."
     ),
+    "exit.disk_filled": "It filled the disk {mount}: it had written {bytes:bytes}, and was ended for that.",
     "exit.truth_unreadable": "The record of its end cannot be read, so it counts as failed.",
     "exit.truth_foreign": "The record of its end belongs to another attempt, so it counts as failed.",
     "exit.executor_disagrees": (
@@ -80,6 +81,10 @@ HINTS = {
     "exit.restored": "The database was put back from that backup. Duplicate the job to try again.",
     "exit.interrupted_each_time": (
         "Its program is not to blame: an administrator has to look at the node. Duplicate the job to try again."
+    ),
+    "exit.disk_filled": (
+        "Write fewer or smaller files: keep only the last checkpoints, and do not copy the dataset. Delete the "
+        "files of this job to make room."
     ),
     "exit.lost": "It was killed from outside, or the disk was full. Duplicate the job to try again.",
 }

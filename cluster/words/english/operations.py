@@ -23,6 +23,7 @@ SENTENCES = {
     "kubernetes.silent": "The API server of Kubernetes, as {kubeconfig} names it, does not answer.",
     "engine.silent": "The container engine behind {socket} does not answer.",
     "start.failed": "The node could not start it: {reason}.",
+    "start.disk_full": "The disk was full when it was to start: {reason}.",
     "start.too_slow": "The node did not start it within {seconds:duration}.",
     "start.no_default_image": "The site has no default image yet: site.yml builds it and puts it into the registry.",
     "start.namespace_of_another": (

@@ -53,6 +53,14 @@ SENTENCES = {
         "Dataset {name} could not be prepared: operation-{operation_id} failed. Stop this job and choose "
         "another dataset."
     ),
+    "waiting.disk_short": (
+        "The disk {mount} has {free:bytes} free, and {reserve:bytes} are kept for the database. Largest jobs: "
+        "{fillers:sizes}. The job starts once files are deleted."
+    ),
+    "waiting.disk_short.unknown": (
+        "The disk {mount} has {free:bytes} free, and {reserve:bytes} are kept for the database. The job starts "
+        "once files are deleted."
+    ),
     "waiting.node_unreachable": (
         "{node} does not answer, and no other node can run it. It starts when {node} is back."
     ),
@@ -131,6 +139,8 @@ SENTENCES = {
     "interrupted.shim_lost": "The process that watched it disappeared.",
     "interrupted.node_lost": "The node stayed silent for too long.",
     "interrupted.node_lost.named": "{node} stayed silent for too long and was given up.",
+    "interrupted.disk_full": "The disk was full, and the job could not write.",
+    "interrupted.disk_full.mount": "The disk {mount} was full, and the job could not write.",
     "interrupted.pod_deleted": "A pod of it was deleted, and not by Groundcrew.",
     "interrupted.start_deadline": "It could not be started on all its nodes in time.",
     "interrupted.start_deadline.why": "It could not be started on all its nodes in time. {why:why}",

@@ -74,6 +74,8 @@ class Field(Told):
     person: User
     executor: ProcessExecutor
     schedulers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    variables: dict[str, str] = field(default_factory=dict)
+    """More settings of its schedulers."""
 
     def submit(self, program: str, units: int = 1, **columns: object) -> Job:
         """The program lies in a code version of its own; its launcher is plain."""
@@ -122,7 +124,11 @@ class Field(Told):
         command = [sys.executable, "-c", "import worker.scheduler as s; s.main([])"]
         log = (settings.state_dir / "scheduler.log").open("ab")
         process = subprocess.Popen(
-            command, cwd=REPOSITORY, env=variables_for(settings) | variables, stdout=log, stderr=log
+            command,
+            cwd=REPOSITORY,
+            env=variables_for(settings) | self.variables | variables,
+            stdout=log,
+            stderr=log,
         )
         log.close()
         self.schedulers.append(process)
@@ -169,11 +175,13 @@ def a_field(cluster: Cluster) -> Iterator[Field]:
     runtime = install_runtime(cluster.settings.runtime_dir)
     executor = ProcessExecutor(runtime, cluster.settings.storage_dir)
     field = Field(cluster, training, person, executor)
-    yield field
-    for scheduler in field.schedulers:
-        field.kill(scheduler)
-    for run in executor.list_running():
-        executor.force_stop(run.handle)
+    try:
+        yield field
+    finally:
+        for scheduler in field.schedulers:
+            field.kill(scheduler)
+        for run in executor.list_running():
+            executor.force_stop(run.handle)
 
 
 def stops_well(scheduler: "subprocess.Popen[bytes]") -> bool:

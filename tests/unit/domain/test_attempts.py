@@ -20,6 +20,7 @@ from cluster.domain.attempts import (
     Stop,
     decide,
 )
+from cluster.domain.disks import FILLED, SHORT, Cause
 from cluster.domain.exits import ExitTruth, Outcome, Taken, never_started
 from cluster.domain.states import AttemptState, Desired, JobState
 
@@ -234,6 +235,7 @@ def test_what_was_forestalled_ends_by_the_wish() -> None:
         (Outcome(JobState.FAILED, "exit.error", {}, 1), "run", 2, False),
         (Outcome(JobState.FAILED, "exit.error", {}, 1), "stop", 0, False),
         (Outcome(JobState.FAILED, "exit.timed_out", {}), "run", 0, False),
+        (Outcome(JobState.FAILED, FILLED, {}), "run", 0, False),
         (Outcome(JobState.STOPPED, "exit.stopped", {}), "run", 0, False),
         (Outcome(JobState.FINISHED, "exit.finished", {}, 0), "run", 0, False),
     ],
@@ -272,3 +274,46 @@ def test_services_that_stop_wait_for_a_checkpoint_but_not_for_ever(
 ) -> None:
     leaving = facts(requeue=True, grace=grace * SECONDS, since_stop_requested=waited * SECONDS)
     assert decide(leaving) == expected
+
+
+WITHOUT_ROOM = replace(BAD, disk_full=True)
+FILLER = Cause(FILLED, {"mount": "/data", "bytes": 5 << 30})
+BYSTANDER = Cause(SHORT, {"mount": "/data"})
+
+
+@pytest.mark.parametrize(
+    ("desired", "truth", "cause", "shortage", "expected"),
+    [
+        ("run", WITHOUT_ROOM, None, BYSTANDER, "interrupt:disk_full"),
+        ("run", replace(WITHOUT_ROOM, error="exit.not_started"), None, BYSTANDER, "interrupt:disk_full"),
+        ("run", WITHOUT_ROOM, None, FILLER, "end:failed:exit.disk_filled"),
+        ("run", replace(GOOD, disk_full=True), None, BYSTANDER, "end:finished:exit.finished"),
+        ("run", replace(WITHOUT_ROOM, timed_out=True), None, BYSTANDER, "end:failed:exit.timed_out"),
+        ("run", replace(STOPPED, disk_full=True), None, BYSTANDER, "interrupt:services_stopped"),
+        ("stop", replace(STOPPED, disk_full=True), None, BYSTANDER, "end:stopped:exit.stopped"),
+        ("run", STOPPED, FILLER, None, "end:failed:exit.disk_filled"),
+        ("run", STOPPED, BYSTANDER, None, "interrupt:disk_full"),
+        ("run", GOOD, FILLER, None, "end:finished:exit.finished"),
+        ("stop", STOPPED, FILLER, None, "end:stopped:exit.stopped"),
+        ("run", None, FILLER, None, "end:failed:exit.disk_filled"),
+        ("run", None, BYSTANDER, None, "interrupt:disk_full"),
+        ("stop", None, FILLER, None, "end:stopped:exit.stopped"),
+    ],
+)
+def test_who_filled_the_disk_fails_and_who_could_not_write_is_tried_again(
+    desired: str, truth: ExitTruth | None, cause: Cause | None, shortage: Cause | None, expected: str
+) -> None:
+    ended = facts("running", desired, "gone", truth=truth, cause=cause, shortage=shortage)
+    assert told(decide(ended)) == expected
+
+
+def test_what_fills_the_disk_is_ended_like_a_stop() -> None:
+    writing = facts(cause=FILLER)
+    assert decide(writing) == Stop()
+    assert decide(replace(writing, since_stop_requested=7 * SECONDS)) == ForceStop()
+
+
+def test_a_start_for_which_the_disk_had_no_room_waits_again_at_once() -> None:
+    refused = facts("starting", seen="absent", has_no_room=True)
+    assert told(decide(refused)) == "forestall:disk_full"
+    assert told(decide(replace(refused, desired=Desired.STOP))) == "forestall"

@@ -28,6 +28,7 @@ REASONS: list[Reason] = [
     reasons.EnvironmentFailed("default", 3),
     reasons.DatasetNotReady("digits", 0.5),
     reasons.DatasetFailed("digits"),
+    reasons.DiskShort("/data", 3 << 28, 1 << 30, [[1055, 5 << 30]]),
     reasons.NodeUnreachable("gpu08", AT),
     reasons.NodeLost("gpu08", AT),
     reasons.NodeDraining("gpu08", AT),

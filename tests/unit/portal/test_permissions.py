@@ -26,6 +26,7 @@ EXPECTED: dict[Rule, dict[str, str]] = {
     Rule.SEES_JOB: NAMED,
     Rule.ARRANGES_JOB: NAMED | {"owner": FORBIDDEN},
     Rule.STOPS_JOB: NAMED,
+    Rule.DELETES_FILES: NAMED,
     Rule.SEES_SWEEP: NAMED,
     Rule.STOPS_SWEEP: NAMED,
     Rule.SEES_OPERATION: MEMBERS,

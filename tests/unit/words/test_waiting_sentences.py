@@ -39,6 +39,8 @@ CASES: list[tuple[Reason, Outlook, str, str]] = [
     (reasons.EnvironmentFailed("default", 3), Outlook(), "operation-3", "default"),
     (reasons.DatasetNotReady("digits", 0.5), Outlook(), "50", "digits"),
     (reasons.DatasetFailed("digits", 7), Outlook(), "operation-7", "digits"),
+    (reasons.DiskShort("/data", 3 << 28, 1 << 30, [[12, 5 << 30]]), Outlook(), "768 MiB", "job-12"),
+    (reasons.DiskShort("/data", 3 << 28, 1 << 30), Outlook(), "768 MiB", "/data"),
     (reasons.NodeUnreachable("alpha", AT), Outlook(), "14:38", "alpha"),
     (reasons.NodeLost("alpha", AT), Outlook(), "14:38", "alpha"),
     (reasons.NodeDraining("alpha", AT), Outlook(), "14:38", "alpha"),

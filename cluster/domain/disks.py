@@ -1,0 +1,115 @@
+"""How much of a disk is kept free, what happens below that, and which job is stopped first."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+GIB = 1024**3
+MOST_BALLAST = 64 * 1024**2
+STOPPED_WITHIN = 60.0
+"""Seconds. A job that writes is ended while the room that is left lasts no longer than this."""
+LEAST_RATE = 64 * 1024
+"""Bytes a second. What writes less, a log, is never ended for want of room."""
+SHORT = "interrupted.disk_full"
+FILLED = "exit.disk_filled"
+
+
+class Level(StrEnum):
+    """How far the free room of a disk has fallen below its reserve."""
+
+    ROOM = "room"
+    SHORT = "short"
+    """Below the reserve: nothing new starts and nothing large is taken in."""
+    LOW = "low"
+    """Below half of the reserve: jobs that write much are ended."""
+    FULL = "full"
+    """Below an eighth: they are ended at once, and the ballast is given to the database."""
+
+
+@dataclass(frozen=True)
+class Volume:
+    """A file system that this installation needs; sizes are bytes that a user without rights may use."""
+
+    mount: str
+    free: int
+    whole: int
+    reserve: int
+    level: Level = Level.ROOM
+    holds_jobs: bool = True
+    """Whether jobs write to it."""
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A running attempt: how large its folder is, and by how much that grew in how many seconds."""
+
+    attempt_id: int
+    size: int
+    grown: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Bytes a second."""
+        return self.grown / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why an attempt is ended although nobody asked for it: a code with words, and its data."""
+
+    code: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+def reserve_of(whole: int, wanted: int | None = None) -> int:
+    """Bytes: 1 GiB or 1 % of the disk, whichever is more, and never more than a tenth of it."""
+    if wanted is not None:
+        return wanted
+    return min(max(GIB, whole // 100), whole // 10)
+
+
+def ballast_of(reserve: int) -> int:
+    """Bytes of the file that is removed when the disk is full, so that the database can write again."""
+    return min(reserve // 8, MOST_BALLAST)
+
+
+def level_of(free: int, reserve: int, before: Level = Level.ROOM) -> Level:
+    """A disk that was short counts as short until a quarter more than the reserve is free."""
+    if free < reserve // 8:
+        return Level.FULL
+    if free < reserve // 2:
+        return Level.LOW
+    if free < reserve or (before is not Level.ROOM and free < reserve + reserve // 4):
+        return Level.SHORT
+    return Level.ROOM
+
+
+def may_keep_ballast(volume: Volume) -> bool:
+    """Whether the disk has room for the ballast without coming near its reserve."""
+    return volume.free - ballast_of(volume.reserve) >= volume.reserve + volume.reserve // 4
+
+
+def choose_writer(volume: Volume, writers: Sequence[Writer]) -> Writer | None:
+    """The attempt to end now: the one that writes fastest, while the room lasts for less than a minute.
+
+    The files of a job that was ended stay, so the disk stays low: the others go on as long as they write slowly.
+    """
+    if volume.level not in (Level.LOW, Level.FULL):
+        return None
+    fast = [writer for writer in writers if writer.rate >= LEAST_RATE]
+    lasting = max(0, volume.free - volume.reserve // 8)
+    if not fast or lasting > STOPPED_WITHIN * sum(writer.rate for writer in fast):
+        return None
+    return max(fast, key=lambda writer: (writer.rate, writer.size, -writer.attempt_id))
+
+
+def cause_of(volume: Volume, writer: Writer) -> Cause:
+    """A job that has written as much as the reserve has filled the disk and fails; any other waits for room.
+
+    Where nothing is reserved, a tenth of the disk counts instead.
+    """
+    if writer.size >= (volume.reserve or volume.whole // 10):
+        return Cause(FILLED, {"mount": volume.mount, "bytes": writer.size})
+    return Cause(SHORT, {"mount": volume.mount})

@@ -1,0 +1,179 @@
+"""Keeps room on the disks: ends the jobs that write most before the database fails, and says which disk is short."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from cluster.domain.disks import Cause, Level, Volume, Writer, cause_of, choose_writer
+from cluster.services import attempts, disks
+from cluster.services.context import Cluster
+from cluster.services.leases import Held
+from worker.executors.contract import CannotTell, Executor, Handle
+from worker.inside import shim_room, shim_tree
+
+log = structlog.get_logger()
+
+MEASURE_SECONDS = 1.0
+"""While a disk is short, the folders of running attempts are measured this often."""
+NOTE_SECONDS = 10.0
+"""While a disk is short, its numbers are written down this often."""
+MOST_ENTRIES = 20_000
+"""Per attempt: a folder with more is measured in part."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A living attempt as the executor saw it last; `since` is when it was placed, in steady seconds."""
+
+    job_id: int
+    folder: Path
+    handle: Handle
+    since: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Sizes in bytes; `rate` in bytes a second since the measurement before."""
+
+    at: float
+    size: int
+    written: int
+    rate: float
+    written_rate: float
+
+
+class DiskWatch:
+    """Needs no database to end what fills the disk: the rows hear of it once they can be written again."""
+
+    def __init__(
+        self, cluster: Cluster, executor: Executor, steady: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.cluster, self.executor, self.steady = cluster, executor, steady
+        self.volumes: list[Volume] = []
+        self.causes: dict[int, Cause] = {}
+        """By attempt: why it is being ended."""
+        self.unwritten: set[int] = set()
+        """Attempts whose cause no row has yet."""
+        self.measured: dict[int, Measured] = {}
+        self.sizes: dict[int, int] = {}
+        """Of what running jobs have written, in bytes by job."""
+        self.noted: str | None = None
+        """Which disk the rows call short and how short; None: not looked at yet."""
+        self.noted_at = float("-inf")
+
+    @property
+    def jobs_volume(self) -> Volume | None:
+        """The one that jobs write to."""
+        return next((volume for volume in self.volumes if volume.holds_jobs), None)
+
+    def look(self, runs: Mapping[int, Run]) -> None:
+        """Called before the database is asked for anything: `runs` are the living attempts of the last look."""
+        settings = self.cluster.settings
+        self.volumes = disks.read_volumes(settings, {each.mount: each.level for each in self.volumes})
+        self.causes = {
+            key: cause for key, cause in self.causes.items() if key in runs or key in self.unwritten
+        }
+        volume = self.jobs_volume
+        if volume is not None and volume.level is not Level.ROOM:
+            self.end_writers(volume, runs)
+        else:
+            self.measured.clear()
+            self.sizes.clear()
+        if any(each.level is Level.FULL for each in self.volumes):
+            if disks.release_ballast(settings):
+                log.warning("a disk is full: its ballast is released", volumes=describe(self.volumes))
+        else:
+            disks.keep_ballast(settings, self.volumes)
+
+    def end_writers(self, volume: Volume, runs: Mapping[int, Run]) -> None:
+        """One at a time; the next one once it is gone. On a full disk nobody is asked politely."""
+        writers = self.measure(runs)
+        under_way = [key for key in self.causes if key in runs]
+        if not under_way and (chosen := choose_writer(volume, writers)) is not None:
+            cause = self.causes[chosen.attempt_id] = cause_of(volume, chosen)
+            self.unwritten.add(chosen.attempt_id)
+            under_way = [chosen.attempt_id]
+            log.warning(
+                "an attempt that fills the disk is ended",
+                attempt_id=chosen.attempt_id, bytes=chosen.size, rate=round(chosen.rate), code=cause.code,
+                volumes=describe(self.volumes),
+            )  # fmt: skip
+        if volume.level is Level.FULL:
+            for key in under_way:
+                self.force_stop(key, runs[key].handle)
+
+    def force_stop(self, attempt_id: int, handle: Handle) -> None:
+        try:
+            self.executor.force_stop(handle)
+        except CannotTell as silence:
+            log.warning("it cannot be ended yet", attempt_id=attempt_id, code=silence.code, **silence.data)
+
+    def measure(self, runs: Mapping[int, Run]) -> list[Writer]:
+        """By what their folders grow; where none grows, by what their processes send to the disk."""
+        now = self.steady()
+        self.measured = {key: found for key, found in self.measured.items() if key in runs}
+        for key, run in runs.items():
+            former = self.measured.get(key)
+            if former is None or now - former.at >= MEASURE_SECONDS:
+                self.measured[key] = measure(run, former, now)
+        self.sizes = {runs[key].job_id: each.size for key, each in self.measured.items()}
+        by_folder = [Writer(key, each.size, int(each.rate), 1.0) for key, each in self.measured.items()]
+        volume = self.jobs_volume
+        if volume is None or volume.level is not Level.FULL or any(writer.grown for writer in by_folder):
+            return by_folder
+        return [
+            Writer(key, max(each.size, each.written), int(each.written_rate), 1.0)
+            for key, each in self.measured.items()
+        ]
+
+    def write(self, held: Held) -> None:
+        """What the rows keep of it. Raises LeaseLost."""
+        for key in sorted(self.unwritten):
+            attempts.note_cause(self.cluster, held, key, self.causes[key])
+            self.unwritten.discard(key)
+        if self.volumes:
+            self.note(held, disks.gravest(self.volumes))
+
+    def note(self, held: Held, short: Volume | None) -> None:
+        """A shortage when it begins, changes and ends, and its numbers every few seconds."""
+        if self.noted is None:
+            # Of another scheduler, before us.
+            self.noted = "unknown" if disks.read_shortage(self.cluster) is not None else ""
+        state = f"{short.mount}:{short.level}" if short is not None else ""
+        is_due = short is not None and self.steady() - self.noted_at >= NOTE_SECONDS
+        if state == self.noted and not is_due:
+            return
+        disks.note_shortage(self.cluster, held, short, self.sizes)
+        self.noted, self.noted_at = state, self.steady()
+
+    def cause_of_end(self, size: int | None) -> Cause:
+        """Of an attempt that says that the disk was full; `size` of its own files in bytes."""
+        if self.jobs_volume is None:
+            self.volumes = disks.read_volumes(self.cluster.settings)
+        volume = self.jobs_volume
+        assert volume is not None, "the storage is on a file system"
+        return cause_of(volume, Writer(0, size or 0, 0, 1.0))
+
+
+def measure(run: Run, former: Measured | None, now: float) -> Measured:
+    """The first time all that is there counts as grown since the attempt was placed."""
+    size = shim_room.size_of(str(run.folder / "out"), MOST_ENTRIES) or 0
+    written = shim_room.written_by(pids_of(run.handle))
+    passed = max(now - (former.at if former else run.since), 0.001)
+    grown, sent = (size - former.size, written - former.written) if former else (size, written)
+    return Measured(now, size, written, max(0, grown) / passed, max(0, sent) / passed)
+
+
+def pids_of(handle: Handle) -> list[int]:
+    """Of a run that is a process of this machine, with all that descends from it."""
+    pid = handle.get("pid")
+    if not isinstance(pid, int):
+        return []
+    return [pid, *(process.pid for process in shim_tree.living_descendants(pid))]
+
+
+def describe(volumes: list[Volume]) -> dict[str, str]:
+    return {volume.mount: f"{volume.free} of {volume.whole} bytes free" for volume in volumes}
