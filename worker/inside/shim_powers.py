@@ -12,22 +12,16 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import shim_group  # noqa: E402
 import shim_metadata  # noqa: E402
 import shim_sandbox  # noqa: E402
-
-try:
-    import shim_group
-except ImportError:
-    shim_group = None
 
 
 def read_powers(first, last):
     """{power: is it enforced}, but for `stop`, which names by what; `refused` has the kernel's words."""
     refused = dict(shim_sandbox.read_powers(), metadata_address=shim_metadata.close(first, last))
     powers = {power: why is None for power, why in refused.items()}
-    powers.update({"stop": "scan", "memory": False, "processes": False, "devices": False})
-    if shim_group is not None:
-        powers.update(shim_group.read_powers())
+    powers.update(shim_group.read_powers())
     powers.update(root=os.geteuid() == 0, refused={power: why for power, why in refused.items() if why})
     return powers
 
