@@ -57,10 +57,11 @@ class Starts:
             plan = read_start_plan(self.cluster, self.runtime, attempt.attempt_id, resume, loaded)
             storage.ensure_workspace_folder(self.cluster.settings, attempt.workspace_id)
         except OSError as error:
-            return partial(refuse, str(error))
+            return partial(refuse, NotStarted("start.failed", reason=str(error)))
+        except NotStarted as problem:
+            return partial(refuse, problem)
         return partial(self.executor.start, plan)
 
 
-def refuse(reason: str) -> Handle:
-    """Raises NotStarted."""
-    raise NotStarted("start.failed", reason=reason)
+def refuse(problem: NotStarted) -> Handle:
+    raise problem

@@ -7,12 +7,14 @@ from sqlalchemy.orm import Session, joinedload
 
 from cluster.domain import jobs
 from cluster.domain.errors import NotFound, Refused
+from cluster.domain.gpu_support import check_gpus
 from cluster.domain.jobs import JobRequest, Warned
 from cluster.domain.models import MODELS, check_variables
 from cluster.domain.people import Actor
 from cluster.domain.permissions import Relation, relation_to_training, require
 from cluster.domain.states import DatasetState, TrainingKind, UnitKind, UnitState
 from cluster.services.context import Cluster
+from cluster.services.gpu_support import read_ground
 from cluster.services.placing import can_spread
 from cluster.services.relations import require_active
 from cluster.store.datasets import Dataset
@@ -73,6 +75,9 @@ def check_submission(
     if can_spread(cluster) and largest is not None:
         largest = offered_units(session)
     warnings = jobs.check_request(request, training.kind, training.workspace.units, largest, kind)
+    if kind is UnitKind.GPU and largest is not None:
+        ground = read_ground(cluster, session)
+        warnings += check_gpus(ground, kind, training.kind, request.command)
     dataset = check_dataset(session, training, request.dataset_id)
     if training.kind is TrainingKind.BUILT_IN:
         if dataset is None:

@@ -20,6 +20,7 @@ from cluster.domain.states import DatasetState, EnvironmentState, WorkspaceState
 from cluster.domain.terms import starts_at, workspace_state
 from cluster.services.context import Cluster
 from cluster.services.environments import default_environment
+from cluster.services.gpu_support import gpu_reason
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Environment, Operation
 from cluster.store.workspaces import Workspace
@@ -52,7 +53,7 @@ def read_obstacles(
     return Obstacles(
         {place: reason for place, reason in terms.items() if reason},
         read_dataset_reasons(session, dataset_ids),
-        building_reason(session, default_environment(session)),
+        building_reason(session, default_environment(session)) or gpu_reason(cluster, session),
     )
 
 
