@@ -183,7 +183,7 @@ def load(cluster: Cluster, attempt_ids: Collection[int]) -> Loaded:
         attempts = {attempt.id: attempt for attempt in session.scalars(query)}
         environment = default_environment(session)
         path = Path(environment.path) if environment else Path("/nonexistent")
-        return Loaded(attempts, path, read_ground(cluster, session))
+        return Loaded(attempts, path, read_ground(cluster, session, environment))
 
 
 def units_of(attempt: Attempt) -> list[Unit]:

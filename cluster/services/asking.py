@@ -14,6 +14,7 @@ from cluster.domain.people import Actor
 from cluster.domain.permissions import Relation, relation_to_training, require
 from cluster.domain.states import DatasetState, TrainingKind, UnitKind, UnitState
 from cluster.services.context import Cluster
+from cluster.services.environments import default_environment
 from cluster.services.gpu_support import read_ground
 from cluster.services.placing import can_spread
 from cluster.services.relations import require_active
@@ -76,7 +77,7 @@ def check_submission(
         largest = offered_units(session)
     warnings = jobs.check_request(request, training.kind, training.workspace.units, largest, kind)
     if kind is UnitKind.GPU and largest is not None:
-        ground = read_ground(cluster, session)
+        ground = read_ground(cluster, session, default_environment(session))
         warnings += check_gpus(ground, kind, training.kind, request.command)
     dataset = check_dataset(session, training, request.dataset_id)
     if training.kind is TrainingKind.BUILT_IN:

@@ -7,29 +7,28 @@ from cluster.domain.images import parse_image
 from cluster.domain.reasons import NoGpuEnvironment
 from cluster.domain.states import EnvironmentState
 from cluster.services.context import Cluster
-from cluster.services.environments import default_environment
 from cluster.services.images import DEFAULT_IMAGES
 from cluster.settings import Settings
 from cluster.store.leases import Fact
 from cluster.store.nodes import A_GPU, Unit
+from cluster.store.operations import Environment
 
 A_REAL_GPU = A_GPU.where(Unit.simulated.is_(False))
 NOTHING_TO_SAY = Ground("", Support.UNKNOWN)
 
 
-def read_ground(cluster: Cluster, session: Session) -> Ground:
+def read_ground(cluster: Cluster, session: Session, environment: Environment | None) -> Ground:
     """Nothing to say where no GPU is one: stand-ins, as tests have them, compute nothing and are called so."""
     if cluster.settings.executor == "simulated":
         return NOTHING_TO_SAY
-    ground = ground_of(cluster.settings, session)
+    ground = ground_of(cluster.settings, session, environment)
     is_in_doubt = bool(ground.name) and ground.support is not Support.YES
     return ground if is_in_doubt and session.scalar(A_REAL_GPU) is not None else NOTHING_TO_SAY
 
 
-def ground_of(settings: Settings, session: Session) -> Ground:
+def ground_of(settings: Settings, session: Session, environment: Environment | None) -> Ground:
     if settings.executor == "kubernetes":
         return ground_of_images(settings, session)
-    environment = default_environment(session)
     if environment is None or environment.state is not EnvironmentState.READY or not environment.contents:
         return NOTHING_TO_SAY
     container = settings.docker_image if settings.executor == "docker" else ""
@@ -50,6 +49,8 @@ def ground_of_images(settings: Settings, session: Session) -> Ground:
     return Ground(known[0].reference, Support.YES if has_cuda else Support.NO, is_image=True)
 
 
-def gpu_reason(cluster: Cluster, session: Session) -> NoGpuEnvironment | None:
+def gpu_reason(
+    cluster: Cluster, session: Session, environment: Environment | None
+) -> NoGpuEnvironment | None:
     """Why no job can start here, where units are GPUs and what jobs run in computes on CPUs only."""
-    return reason_without_gpus(read_ground(cluster, session))
+    return reason_without_gpus(read_ground(cluster, session, environment))

@@ -50,10 +50,11 @@ def read_obstacles(
 ) -> Obstacles:
     """Of the workspaces at least the columns of the term and the name are needed."""
     terms = {place.id: term_reason(cluster, place) for place in workspaces}
+    environment = default_environment(session)
     return Obstacles(
         {place: reason for place, reason in terms.items() if reason},
         read_dataset_reasons(session, dataset_ids),
-        building_reason(session, default_environment(session)) or gpu_reason(cluster, session),
+        building_reason(session, environment) or gpu_reason(cluster, session, environment),
     )
 
 
