@@ -31,6 +31,7 @@ REASONS = {
     "waiting.workspace_expired": N_("Workspace ended"),
     "waiting.environment_not_ready": N_("Environment being built"),
     "waiting.environment_failed": N_("Environment failed"),
+    "waiting.no_gpu_environment": N_("No environment for GPUs"),
     "waiting.dataset_not_ready": N_("Dataset being made"),
     "waiting.dataset_failed": N_("Dataset failed"),
     "waiting.node_unreachable": N_("Node unreachable"),

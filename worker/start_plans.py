@@ -11,7 +11,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import joinedload, selectinload
 
 from cluster.domain import launch
+from cluster.domain.errors import Refused
 from cluster.domain.gpu_minors import minors_of
+from cluster.domain.gpu_support import Ground, Support, check_gpus
+from cluster.domain.job_ids import COUNT
 from cluster.domain.memory import NodeMemory, memory_of
 from cluster.domain.resuming import Resume
 from cluster.domain.states import Launcher, TrainingKind, UnitKind, UnitState
@@ -19,19 +22,18 @@ from cluster.files.checkpoints import FOLDER as CHECKPOINTS
 from cluster.services import storage
 from cluster.services.context import Cluster
 from cluster.services.environments import default_environment
+from cluster.services.gpu_support import read_ground
 from cluster.services.images import read_default_image
 from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
 from worker.environments.ready import read_variables
-from worker.executors.contract import Sandbox, StartPlan
+from worker.executors.contract import NotStarted, Sandbox, StartPlan
 from worker.kube import names as kube_names
 from worker.kube.shapes.run import Gang
 from worker.views import MachineView, View, view_of
 
 WE_ARE_ROOT = os.geteuid() == 0
-MOST_USERS = 2**20
-"""So many numbers from `uid_base` on belong to this installation's users."""
 
 
 class Ids(TypedDict, total=False):
@@ -51,6 +53,8 @@ class Loaded:
 
     attempts: Mapping[int, Attempt]
     environment: Path
+    ground: Ground = Ground("", Support.UNKNOWN)
+    """What programs run in: whether it computes on GPUs may have changed since the attempt was placed."""
 
 
 def read_start_plan(
@@ -60,7 +64,10 @@ def read_start_plan(
     resume: Resume | None = None,
     loaded: Loaded | None = None,
 ) -> StartPlan:
-    """Changes nothing. Raises Refused where a row would have the job run as somebody who is none of our users.
+    """Changes nothing.
+
+    Raises Refused where a row would have the job run as somebody who is none of our users, and NotStarted where GPUs
+    would be held and the program would compute on CPUs.
 
     `resume` is shown to the program where it lies: the new attempt runs as the same user. `loaded` is what `load` gave
     for several that begin together.
@@ -70,6 +77,7 @@ def read_start_plan(
     attempt, environment = loaded.attempts[attempt_id], loaded.environment
     job, units = attempt.job, units_of(attempt)
     gpus = tuple(unit.identity for unit in units if unit.kind is UnitKind.GPU)
+    refuse_gpus_unused(loaded.ground, job, kind_of(units))
     folder = storage.attempt_folder(settings, job.workspace_id, job.id, attempt.number)
     view = view_of(settings.executor)
     inside, shown_runtime = view.show_attempt(folder), view.show_runtime(runtime)
@@ -118,6 +126,14 @@ def read_start_plan(
     )
 
 
+def refuse_gpus_unused(ground: Ground, job: Job, kind: UnitKind) -> None:
+    """Raises NotStarted."""
+    try:
+        check_gpus(ground, kind, job.training.kind, [str(word) for word in job.command])
+    except Refused as refused:
+        raise NotStarted("start.no_gpu_environment", **refused.data) from refused
+
+
 def ids_of(settings: Settings, job: Job) -> Ids:
     """As root a job runs as its user's own number, else as ourselves. Raises Refused for a number of others."""
     if not WE_ARE_ROOT:
@@ -138,7 +154,7 @@ def sandbox_of(settings: Settings, view: View) -> Sandbox | None:
 
 def uids_of(settings: Settings) -> tuple[int, int]:
     """The first and the last number that a job may run as."""
-    return settings.uid_base, settings.uid_base + MOST_USERS - 1
+    return settings.uid_base, settings.uid_base + COUNT - 1
 
 
 def image_of(cluster: Cluster, kind: UnitKind) -> str | None:
@@ -185,7 +201,8 @@ def load(cluster: Cluster, attempt_ids: Collection[int]) -> Loaded:
     with cluster.store.read() as session:
         attempts = {attempt.id: attempt for attempt in session.scalars(query)}
         environment = default_environment(session)
-        return Loaded(attempts, Path(environment.path) if environment else Path("/nonexistent"))
+        path = Path(environment.path) if environment else Path("/nonexistent")
+        return Loaded(attempts, path, read_ground(cluster, session, environment))
 
 
 def units_of(attempt: Attempt) -> list[Unit]:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from cluster.domain.errors import Refused
 from cluster.domain.resuming import Resume
@@ -59,17 +58,13 @@ class Starts:
             plan = read_start_plan(self.cluster, self.runtime, attempt.attempt_id, resume, loaded)
             storage.ensure_workspace_folder(self.cluster.settings, attempt.workspace_id)
         except OSError as error:
-            return partial(fail, str(error), error.errno)
+            return partial(refuse, not_started(str(error), error.errno))
         except Refused as refusal:
-            return partial(refuse, refusal.code, **refusal.data)
+            return partial(refuse, NotStarted(refusal.code, **refusal.data))
+        except NotStarted as problem:
+            return partial(refuse, problem)
         return partial(self.executor.start, plan)
 
 
-def refuse(code: str, **data: Any) -> Handle:
-    """Raises NotStarted."""
-    raise NotStarted(code, **data)
-
-
-def fail(reason: str, number: int | None) -> Handle:
-    """Raises NotStarted; `number` is the errno."""
-    raise not_started(reason, number)
+def refuse(problem: NotStarted) -> Handle:
+    raise problem

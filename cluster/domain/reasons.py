@@ -128,6 +128,15 @@ class EnvironmentFailed:
 
 
 @dataclass(frozen=True)
+class NoGpuEnvironment:
+    """Units are GPUs, and what jobs run in computes on CPUs only: an environment, or an image."""
+
+    code: ClassVar[str] = "waiting.no_gpu_environment"
+    name: str
+    is_image: bool = False
+
+
+@dataclass(frozen=True)
 class DatasetNotReady:
     code: ClassVar[str] = "waiting.dataset_not_ready"
     name: str
@@ -278,6 +287,7 @@ Reason = (
     | WorkspaceExpired
     | EnvironmentNotReady
     | EnvironmentFailed
+    | NoGpuEnvironment
     | DatasetNotReady
     | DatasetFailed
     | DiskShort

@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from cluster.domain import jobs
 from cluster.domain.errors import NotFound, Refused
+from cluster.domain.gpu_support import check_gpus
 from cluster.domain.jobs import JobRequest, Warned
 from cluster.domain.memory import NodeMemory, check_memory
 from cluster.domain.models import MODELS, check_variables
@@ -14,6 +15,8 @@ from cluster.domain.people import Actor
 from cluster.domain.permissions import Relation, relation_to_training, require
 from cluster.domain.states import DatasetState, TrainingKind, UnitKind, UnitState
 from cluster.services.context import Cluster
+from cluster.services.environments import default_environment
+from cluster.services.gpu_support import read_ground
 from cluster.services.placing import can_spread
 from cluster.services.relations import require_active
 from cluster.store.datasets import Dataset
@@ -77,6 +80,9 @@ def check_submission(
     if request.memory_bytes is not None:
         nodes, overcommit = read_memories(session, kind), cluster.settings.memory_overcommit
         check_memory(request.memory_bytes, request.units, kind, nodes, overcommit)
+    if kind is UnitKind.GPU and largest is not None:
+        ground = read_ground(cluster, session, default_environment(session))
+        warnings += check_gpus(ground, kind, training.kind, request.command)
     dataset = check_dataset(session, training, request.dataset_id)
     if training.kind is TrainingKind.BUILT_IN:
         if dataset is None:

@@ -21,6 +21,7 @@ from cluster.domain.terms import starts_at, workspace_state
 from cluster.services.context import Cluster
 from cluster.services.disks import load_shortage
 from cluster.services.environments import default_environment
+from cluster.services.gpu_support import gpu_reason
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Environment, Operation
 from cluster.store.workspaces import Workspace
@@ -51,10 +52,11 @@ def read_obstacles(
 ) -> Obstacles:
     """Of the workspaces at least the columns of the term and the name are needed."""
     terms = {place.id: term_reason(cluster, place) for place in workspaces}
+    environment = default_environment(session)
     return Obstacles(
         {place: reason for place, reason in terms.items() if reason},
         read_dataset_reasons(session, dataset_ids),
-        building_reason(session, default_environment(session)),
+        building_reason(session, environment) or gpu_reason(cluster, session, environment),
         disk_reason(session),
     )
 

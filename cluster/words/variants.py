@@ -8,6 +8,8 @@ VARIANTS: dict[str, tuple[tuple[str, str, bool], ...]] = {
     "waiting.node_lost": (("since", ".since", True),),
     "waiting.node_draining": (("since", ".since", True),),
     "waiting.environment_not_ready": (("step", ".step", True),),
+    "waiting.no_gpu_environment": (("is_image", ".image", True),),
+    "job.no_gpu_environment": (("is_image", ".image", True),),
     "waiting.interrupted": (("node", ".node", True),),
     "waiting.environment_failed": (("operation_id", ".operation", True),),
     "waiting.dataset_failed": (("operation_id", ".operation", True),),

@@ -6,6 +6,23 @@ SENTENCES = {
         "{units:units} are more than the workspace's quota of {quota}. Use {quota} or fewer."
     ),
     "job.units_over_node": "{units:units} are more than any node has. Use {most} or fewer.",
+    "job.no_gpu_environment": (
+        "The units here are GPUs, and the training environment {name} computes on CPUs only: the job would hold "
+        "GPUs and train on the CPU. Ask an administrator for Kubernetes with the image for CUDA, or for an executor "
+        "of Docker whose image has your program with its own libraries for GPUs."
+    ),
+    "job.no_gpu_environment.image": (
+        "The units here are GPUs, and the image {name} computes on CPUs only: the job would hold GPUs and train on the "
+        "CPU. Ask an administrator to add cuda to default_image_variants and to run site.yml."
+    ),
+    "job.gpus_by_image": (
+        "The training environment of this installation computes on CPUs only. It is assumed that {program} comes with "
+        "the image {image} and brings its own libraries for GPUs."
+    ),
+    "job.gpus_assumed": (
+        "Nothing recorded says whether {name} computes on GPUs. It is assumed that it does: look at the first lines of "
+        "the log."
+    ),
     "job.plain_is_one_process": (
         "A plain program is one process: of {units:units} all but one would idle. Choose Horovod or "
         "torchrun, or ask for 1."

@@ -29,6 +29,9 @@ SENTENCES = {
     "start.namespace_of_another": (
         "The namespace {namespace} belongs to another installation of Groundcrew on the cluster."
     ),
+    "start.no_gpu_environment": (
+        "Its units are GPUs, and {name} computes on CPUs only: it was not begun, for it would have trained on the CPU."
+    ),
     "start.no_image": "The image {image} is not on the node.",
     "start.forestalled": "It was stopped before it could start.",
 }

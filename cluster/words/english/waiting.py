@@ -43,6 +43,14 @@ SENTENCES = {
         "The training environment {name} could not be built: operation-{operation_id} failed. The job starts "
         "when an administrator has tried again with success."
     ),
+    "waiting.no_gpu_environment": (
+        "The units here are GPUs, and the training environment {name} computes on CPUs only. The job starts when an "
+        "administrator has an executor with an image for GPUs, such as Kubernetes with the variant cuda."
+    ),
+    "waiting.no_gpu_environment.image": (
+        "The units here are GPUs, and the image {name} computes on CPUs only. The job starts when an administrator has "
+        "added cuda to default_image_variants and run site.yml."
+    ),
     "waiting.dataset_not_ready": (
         "Dataset {name} is being prepared, {progress:percent} done. The job starts when it is ready."
     ),

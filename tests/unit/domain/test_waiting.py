@@ -26,6 +26,7 @@ REASONS: list[Reason] = [
     reasons.WorkspaceExpired("speech", date(2026, 11, 1)),
     reasons.EnvironmentNotReady("default", 0.25, "environment.compile", 3),
     reasons.EnvironmentFailed("default", 3),
+    reasons.NoGpuEnvironment("default"),
     reasons.DatasetNotReady("digits", 0.5),
     reasons.DatasetFailed("digits"),
     reasons.DiskShort("/data", 3 << 28, 1 << 30, [[1055, 5 << 30]]),

@@ -185,8 +185,10 @@ def test_korean_is_formal_and_guesses_no_particle(code: str) -> None:
 
 
 def test_no_table_speaks_of_gpus_where_there_may_be_none() -> None:
-    """Kubernetes' own resource of that name is one wherever it stands."""
-    may = {"kind.unit.gpu", "kubernetes.resource.nvidia.com/gpu"}
+    """Kubernetes' own resource of that name is one wherever it stands; some are said of real GPUs alone."""
+    may = {"kind.unit.gpu", "kubernetes.resource.nvidia.com/gpu", "job.gpus_by_image", "job.gpus_assumed"}
+    refusals = {"job.no_gpu_environment", "waiting.no_gpu_environment"}
+    may |= refusals | {f"{code}.image" for code in refusals} | {"start.no_gpu_environment"}
     assert {code for code, text in ENGLISH.items() if "GPU" in text} == may
 
 

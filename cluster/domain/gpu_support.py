@@ -1,0 +1,69 @@
+"""Whether what jobs run in computes on GPUs, told by what was really built: a GPU job never runs on CPUs unsaid."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from cluster.domain.errors import Refused
+from cluster.domain.jobs import Warned
+from cluster.domain.reasons import NoGpuEnvironment
+from cluster.domain.states import TrainingKind, UnitKind
+
+FOR_CPUS = "tensorflow-cpu"
+FOR_GPUS = "nvidia-"
+"""What NVIDIA's own packages begin with; each build for GPUs brings some."""
+
+
+class Support(StrEnum):
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What programs run in: the environment called `name`, or an image. `name` is empty before there is one."""
+
+    name: str
+    support: Support
+    is_image: bool = False
+    container_image: str = ""
+    """Of the Docker executor: around the environment, chosen by an administrator, with programs of its own."""
+
+
+def support_of(contents: Sequence[Sequence[str]]) -> Support:
+    """By [[library, version, purpose], …]."""
+    versions = {str(library): str(version) for library, version, *_ in contents}
+    if any(library.startswith(FOR_GPUS) for library in versions):
+        return Support.YES
+    if FOR_CPUS in versions or versions.get("torch", "").endswith("+cpu"):
+        return Support.NO
+    return Support.UNKNOWN
+
+
+def reason_without_gpus(ground: Ground) -> NoGpuEnvironment | None:
+    """Of jobs on GPUs, whatever they run."""
+    if ground.support is not Support.NO or ground.container_image:
+        return None
+    return NoGpuEnvironment(ground.name, ground.is_image)
+
+
+def check_gpus(
+    ground: Ground, kind: UnitKind, training: TrainingKind, command: Sequence[str]
+) -> tuple[Warned, ...]:
+    """Raises Refused for a GPU job that would compute on CPUs; a warning says what is assumed."""
+    if kind is not UnitKind.GPU or ground.support is Support.YES or not ground.name:
+        return ()
+    if ground.container_image and not is_run_by_environment(training, command):
+        data = {"image": ground.container_image, "program": command[0]}
+        return (Warned("units", "job.gpus_by_image", data),)
+    if ground.support is Support.UNKNOWN:
+        return (Warned("units", "job.gpus_assumed", {"name": ground.name}),)
+    raise Refused("units", "job.no_gpu_environment", name=ground.name, is_image=ground.is_image)
+
+
+def is_run_by_environment(training: TrainingKind, command: Sequence[str]) -> bool:
+    """As cluster.domain.launch runs it: models, files of Python and Python itself."""
+    return (
+        training is TrainingKind.BUILT_IN or command[0].endswith(".py") or command[0] in ("python", "python3")
+    )
