@@ -185,7 +185,7 @@ class Shim:
 
     def end(self, why, grace=shim_ending.GRACE_SECONDS):
         note("ending after at most %d s: %s" % (grace, why))
-        self.ending = shim_ending.Ending(why, grace, self.group)
+        self.ending = shim_ending.Ending(why, grace, self.group, self.reap)
 
     def reap(self):
         while True:

@@ -18,8 +18,12 @@ class Ending:
     In the first half each rank's program can save a checkpoint and leave by itself.
     """
 
-    def __init__(self, why, grace=GRACE_SECONDS, group=None):
-        """`group` holds all that is to be ended (shim_group.Group); without one it is looked for below this process."""
+    def __init__(self, why, grace=GRACE_SECONDS, group=None, reap=lambda: None):
+        """`group` holds all that is to be ended (shim_group.Group); without one it is looked for below this process.
+
+        `reap` takes away who has ended.
+        """
+        self.reap = reap
         self.why = why
         self.group = group
         self.grace = grace
@@ -42,7 +46,7 @@ class Ending:
             if self.group:
                 self.group.end()
             # Also what was never in the group: it is empty, and so is this tree, or the next call goes on.
-            shim_tree.end_below(os.getpid())
+            shim_tree.end_below(os.getpid(), self.reap)
         elif not self.told_all and (waited >= self.grace / 2 or not wrappers):
             # A program that is asked twice could be interrupted while it saves.
             others = [one.pid for one in living if one.pid not in wrappers and one.parent not in wrappers]

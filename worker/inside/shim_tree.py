@@ -3,7 +3,7 @@
 import os
 import signal
 import time
-from typing import Dict, Iterable, List, Optional, Set, Tuple
+from typing import Callable, Dict, Iterable, List, Optional, Set, Tuple
 
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -60,19 +60,21 @@ ENOUGH_SCANS = 2
 QUICK_LOOKS = 20
 
 
-def end_below(root: int) -> List[Process]:
+def end_below(root: int, reap: Callable[[], object] = lambda: None) -> List[Process]:
     """Stops all that descends from `root` until two looks in a row find nobody new, then kills it; who that was.
 
     Weaker than a group of the kernel's (shim_group): what forks, leaves its parent and goes faster than one look gets
-    away until a later one. Call it until it finds nobody.
+    away until a later one. Call it until it finds nobody. `reap` takes away who has ended: they are many, and each look
+    has to pass them.
     """
     stopped: Set[Tuple[int, int]] = set()
     agreed, until = 0, time.monotonic() + FREEZE_SECONDS
     found: List[Process] = []
     while agreed < ENOUGH_SCANS and time.monotonic() < until:
-        # Who has lost its parent is a child of ours, which one file tells faster than a look through all processes.
         for _ in range(QUICK_LOOKS):
-            send(children_of(root), signal.SIGSTOP, wake=False)
+            # Who has lost its parent is a child of ours, the newest last, which one file tells in no time.
+            reap()
+            send(reversed(children_of(root)), signal.SIGSTOP, wake=False)
         found = living_descendants(root)
         new = [each for each in found if (each.pid, each.start_ticks) not in stopped]
         send([each.pid for each in new], signal.SIGSTOP, wake=False)
