@@ -4,8 +4,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
 
-revision = "0019"
-down_revision = "0018"
+revision = "0018"
+down_revision = "0017"
 
 UNWANTED = sa.text("files_unwanted_at IS NOT NULL AND files_deleted_at IS NULL")
 STORED = sa.text("storage_bytes > 0 AND files_deleted_at IS NULL")
