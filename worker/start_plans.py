@@ -14,7 +14,7 @@ from cluster.domain import launch
 from cluster.domain.errors import Refused
 from cluster.domain.gpu_minors import minors_of
 from cluster.domain.gpu_support import Ground, Support, check_gpus
-from cluster.domain.job_ids import COUNT
+from cluster.domain.job_ids import LARGEST_ROW_ID
 from cluster.domain.memory import NodeMemory, memory_of
 from cluster.domain.resuming import Resume
 from cluster.domain.states import Launcher, TrainingKind, UnitKind, UnitState
@@ -153,8 +153,8 @@ def sandbox_of(settings: Settings, view: View) -> Sandbox | None:
 
 
 def uids_of(settings: Settings) -> tuple[int, int]:
-    """The first and the last number that a job may run as."""
-    return settings.uid_base, settings.uid_base + COUNT - 1
+    """The first and the last number that a job may run as; the very first of the range is nginx's with `make up`."""
+    return settings.uid_base + 1, settings.uid_base + LARGEST_ROW_ID
 
 
 def image_of(cluster: Cluster, kind: UnitKind) -> str | None:

@@ -151,7 +151,7 @@ def test_a_processs_sandbox_shows_what_it_was_given_and_hides_the_rest(
         plan.folder.with_name("1") / "out",
         settings.state_dir / "environment",
     }
-    assert plan.sandbox.uids == (100_000, 100_000 + 2**20 - 1)
+    assert plan.sandbox.uids == (100_001, 100_000 + 2**20 - 1)
     assert plan.to_json()["sandbox"]["memory_bytes"] == plan.memory_bytes
 
 

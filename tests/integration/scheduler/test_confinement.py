@@ -16,7 +16,7 @@ from tests.integration.executors.conftest import IS_ROOT, UID
 from tests.integration.scheduler.conftest import Field
 from worker.inside import shim_metadata
 
-OWN_UIDS = (5_000_000, 5_000_000 + 2**20 - 1)
+OWN_UIDS = (5_000_001, 5_000_000 + 2**20 - 1)
 """Of this test alone, so that no rule stands for them beforehand."""
 SECRET = "--password=of-somebody-else"
 LOOKS = """
@@ -92,7 +92,7 @@ def test_a_program_reaches_its_own_folders_and_no_others(field_: Field, anybodys
             ["/bin/sh", "-c", "read line", SECRET], user=UID + 1, stdin=subprocess.PIPE
         ) as other,
     ):
-        field_.start_scheduler(GROUNDCREW_UID_BASE=str(OWN_UIDS[0]))
+        field_.start_scheduler(GROUNDCREW_UID_BASE=str(OWN_UIDS[0] - 1))
         arguments = [str(anybodys), beside.name, str(foreign)]
         job = field_.submit(LOOKS, command=["train.py", *arguments], dataset_id=dataset.id)
         ended = field_.wait_for_end(job)

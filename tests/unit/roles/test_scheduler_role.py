@@ -5,8 +5,8 @@ from pathlib import Path
 
 import yaml
 
+from cluster.domain.job_ids import LARGEST_ROW_ID
 from worker.inside import shim_metadata
-from worker.start_plans import MOST_USERS
 
 ROLE = Path(__file__).parents[3] / "roles" / "scheduler"
 UID_BASE = 100_000
@@ -21,6 +21,6 @@ def test_uninstalling_deletes_the_rules_that_shims_make() -> None:
         network, _, length = each["network"].partition("/")
         told.append((families[each["family"]], network, int(length or lengths[each["family"]])))
     assert tuple(told) == shim_metadata.NETWORKS
-    assert known["scheduler_job_uids"] == f"{UID_BASE}-{UID_BASE + MOST_USERS - 1}"
+    assert known["scheduler_job_uids"] == f"{UID_BASE + 1}-{UID_BASE + LARGEST_ROW_ID}"
     priorities = [int(rule[-1]) for rule in known["scheduler_closing_rules"]]
     assert priorities == [shim_metadata.PRIORITY - 1, shim_metadata.PRIORITY]
