@@ -11,10 +11,11 @@ import signal
 import socket
 import stat
 import struct
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from tests.adversaries.moves import Ground, Moves, link, must_not, remove
+from tests.adversaries.moves import LARGE, Ground, Moves, link, must_not, once, remove
 
 MOVES = Moves()
 move = MOVES.move
@@ -41,6 +42,21 @@ def exchange(one: Path, other: Path) -> None:
         raise OSError(ctypes.get_errno(), "renameat2")
 
 
+def swap_when_there(sign: Path, path: Path, aside: Path, target: Path) -> Callable[[], None]:
+    """Exchanges a path for a link once `sign` is there; at no moment there is nothing. It raises OSError until then."""
+    names = os.fsencode(path), os.fsencode(aside)
+    shown = os.fsencode(sign)
+
+    def swap() -> None:
+        os.stat(shown)
+        if not os.path.lexists(aside):
+            os.symlink(target, aside)
+        if libc.renameat2(AT_FDCWD, names[0], AT_FDCWD, names[1], RENAME_EXCHANGE) != 0:
+            raise OSError(ctypes.get_errno(), "renameat2")
+
+    return swap
+
+
 def owner_of(pid: int) -> int | None:
     try:
         return os.stat(f"/proc/{pid}").st_uid
@@ -51,47 +67,38 @@ def owner_of(pid: int) -> int | None:
 # Races against the start of an attempt.
 
 
-@move()
+@move(races=True)
 def working_folder_becomes_a_link(ground: Ground) -> None:
     """The next attempt's working folder is renamed away while the code is copied, and a link stands there instead."""
-    work = ground.next / "out" / "work"
-    ground.ready()
-    while ground.goes_on():
-        with suppress(OSError):
-            work.rename(work.with_name(f"was-{os.urandom(4).hex()}"))
-            work.symlink_to(ground.target)
+    out = ground.next / "out"
+    once(ground, swap_when_there(out / "work", out / "work", out / "aside", ground.target))
 
 
-@move()
-def folder_within_the_code_becomes_a_link(ground: Ground) -> None:
-    """A folder beneath the working folder is exchanged for a link while the code is copied into it."""
-    inner = ground.next / "out" / "work" / "package"
-    ground.ready()
-    while ground.goes_on():
-        with suppress(OSError):
-            inner.rename(inner.with_name(f"was-{os.urandom(4).hex()}"))
-            inner.symlink_to(ground.target)
+@move(races=True)
+def working_folder_becomes_a_link_within_a_file(ground: Ground) -> None:
+    """While a large file is copied its folder is exchanged for a link to where root has a file of that name."""
+    out = ground.next / "out"
+    once(ground, swap_when_there(out / "work" / LARGE, out / "work", out / "aside", ground.target))
 
 
 @move()
 def working_folder_is_made_first(ground: Ground) -> None:
     """A link of the working folder's name is put into the next attempt's folder before the code is copied."""
+    work = str(ground.next / "out" / "work")
+    once(ground, lambda: os.symlink(ground.target, work))
+
+
+@move(races=True)
+def copied_file_becomes_a_link(ground: Ground) -> None:
+    """Each copied file is replaced by a link between its copy and the moment in which it is given away."""
     work = ground.next / "out" / "work"
     ground.ready()
     while ground.goes_on():
-        with suppress(OSError):
-            work.symlink_to(ground.target)
-
-
-@move()
-def copied_file_becomes_a_link(ground: Ground) -> None:
-    """Each copied file is replaced by a link between its copy and the moment in which it is given away."""
-    file = ground.next / "out" / "work" / "train.py"
-    ground.ready()
-    while ground.goes_on():
-        with suppress(OSError):
-            file.unlink()
-            file.symlink_to(ground.secret)
+        with suppress(OSError), os.scandir(work) as entries:
+            for entry in entries:
+                if not entry.is_symlink():
+                    os.unlink(entry.path)
+                    os.symlink(ground.secret, entry.path)
 
 
 @move()
@@ -105,7 +112,7 @@ def output_of_the_launcher_is_a_link(ground: Ground) -> None:
                 (out / name).symlink_to(ground.secret)
 
 
-@move()
+@move(races=True)
 def kept_descriptors(ground: Ground) -> None:
     """Descriptors of the next attempt's folders are kept, and links are made through them."""
     out, kept = ground.next / "out", []
@@ -116,14 +123,15 @@ def kept_descriptors(ground: Ground) -> None:
                 kept.append(os.open(path, os.O_RDONLY | os.O_DIRECTORY))
         for descriptor in kept[-3:]:
             with suppress(OSError):
-                os.rename("work", f"was-{os.urandom(4).hex()}", src_dir_fd=descriptor, dst_dir_fd=descriptor)
+                os.rename("work", "aside", src_dir_fd=descriptor, dst_dir_fd=descriptor)
                 os.symlink(ground.target, "work", dir_fd=descriptor)
+                ground.wait()
         for descriptor in kept[:-3]:
             os.close(descriptor)
         kept = kept[-3:]
 
 
-@move()
+@move(races=True)
 def copied_folders_are_deleted(ground: Ground) -> None:
     """What is copied for the next attempt is deleted while it is copied."""
     ground.ready()

@@ -11,6 +11,10 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+LARGE = "large.bin"
+"""A file of the code that is copied for a while; root has one of that name too."""
+OF_PLAY = ("is_over", "rounds", "began")
+"""What a ground keeps while a move is played."""
 LONGEST = 20.0
 """Seconds after which a race ends, whatever the other side does."""
 
@@ -52,10 +56,11 @@ class Ground:
     uid: int
     """The adversary's own number."""
     is_over: bool = False
+    rounds: int = 0
     began: float = field(default_factory=time.monotonic)
 
     def to_json(self) -> str:
-        return json.dumps({key: value for key, value in asdict(self).items() if key not in ("is_over", "began")})
+        return json.dumps({key: value for key, value in asdict(self).items() if key not in OF_PLAY})
 
     @property
     def next(self) -> Path:
@@ -87,8 +92,9 @@ class Ground:
         sys.stdout.flush()
 
     def goes_on(self) -> bool:
-        """Whether a race is still worth its next round."""
-        if not self.is_over:
+        """Whether a race is still worth its next round; looked at now and then, for a round is short."""
+        self.rounds += 1
+        if self.rounds % 64 == 0:
             self.is_over = time.monotonic() - self.began > LONGEST or bool(select.select([0], [], [], 0)[0])
         return not self.is_over
 
@@ -148,6 +154,8 @@ class Move:
     """Whether the running attempt loses its shim during the pass, so that its job goes on as another attempt."""
     ends: bool = False
     """Whether the running job is stopped by a person during the pass."""
+    races: bool = False
+    """Whether it races against the copy of the code, which takes a while then."""
     is_long: bool = False
     """Whether it takes long and adds little to the others."""
     only: str = ""
@@ -188,6 +196,18 @@ def link(path: Path, target: Path | str) -> None:
     """A link there, whatever stood there before, as far as its folder is ours."""
     remove(path)
     path.symlink_to(target)
+
+
+def once(ground: Ground, swap: Callable[[], None]) -> None:
+    """Tries again and again until it has been done once: who goes on would undo it."""
+    ground.ready()
+    while ground.goes_on():
+        try:
+            swap()
+        except OSError:
+            continue
+        ground.wait()
+        return
 
 
 def remove(path: Path) -> None:

@@ -8,7 +8,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -18,15 +17,14 @@ from cluster.services import jobs
 from cluster.store.jobs import Job
 from tests.adversaries import canaries
 from tests.adversaries.canaries import Facts
-from tests.adversaries.moves import Ground, Move
-from tests.adversaries.stage import BASE, PASS_SECONDS, REPOSITORY, SERVER, SERVICE, WITNESS, Stage
+from tests.adversaries.moves import LARGE, Ground, Move
+from tests.adversaries.stage import BASE, SERVER, SERVICE, WITNESS, Stage
 from tests.builders import actor_of
 from worker.executors.process import read_started
 
 STANDS_WITHIN = 10.0
 """Seconds that a move has for its beginning."""
 SECRET = re.compile(rb"a secret of (root|a person)'s")
-OF_MOVES = ("moves", "job_moves", "service_moves", "play")
 
 
 @dataclass(frozen=True)
@@ -44,16 +42,24 @@ class Seen:
 
     changes: list[str]
     """What must not be; empty: all is well."""
+    troubles: list[str]
+    """What the scheduler could not digest: it begins anew, and nobody is harmed by it but those who wait."""
     refusal: str = ""
     """Why the system did not even let the move be tried."""
     has_run: bool = False
     """Whether the job that was to begin has said as whom it runs."""
 
 
-def cast(stage: Stage) -> Cast:
+LARGE_BYTES = 48 * 1024**2
+CODE = [*((f"part_{number:02}.py", "x = 1\n" * 200) for number in range(40)), (LARGE, LARGE_BYTES)]
+"""So that its copy takes a moment."""
+
+
+def cast(stage: Stage, move: Move) -> Cast:
     """Both that run have begun when this returns."""
     running, foreign = stage.sleeper(stage.training), stage.sleeper(stage.other_training)
-    return Cast(running, foreign, stage.submit(stage.training, WITNESS))
+    assert stage.until(lambda: stage.is_awake(running) and stage.is_awake(foreign)), stage.troubles
+    return Cast(running, foreign, stage.submit(stage.training, WITNESS, CODE if move.races else ()))
 
 
 def ground_of(stage: Stage, parts: Cast, uid: int) -> Ground:
@@ -108,7 +114,6 @@ def acting(
         process.stdin.flush()
         select.select([process.stdout], [], [], STANDS_WITHIN)
         yield process
-        process.stdin.close()
         process.wait(STANDS_WITHIN)
         told = process.stderr.read().decode()
         assert process.returncode in (0, -signal.SIGKILL), f"{move.name}: {told[-2000:]}"
@@ -122,20 +127,20 @@ def acting(
 
 def play(stage: Stage, adversary: str, move: Move, tree: Path) -> Seen:
     """`tree`: where the files of the moves lie, readable by everybody."""
-    parts = cast(stage)
+    parts = cast(stage, move)
     uid, gid = (stage.uid, stage.gid) if adversary == "job" else (SERVICE, SERVICE)
     ground = ground_of(stage, parts, uid)
-    before, living = watch(stage, parts, uid), who_lives(stage)
+    watched = watch(stage, parts, uid)
+    before, living = watched.look(), who_lives(stage)
     with acting(adversary, move, ground, uid, gid, tree) as process:
         pass_once(stage, parts, move)
         assert process.stdin and process.stdout
         process.stdin.close()
         refusal = process.stdout.read().decode()
-        process.stdin = subprocess.PIPE and open(os.devnull, "wb")
-    changes = canaries.differences(before, watch(stage, parts, uid))
+    changes = canaries.differences(before, watched.look())
     changes += [f"ended or stopped: process {pid} of {user}" for pid, user in dead(stage, living)]
     changes += wrong_users(stage) + special_files(stage, uid) + leaked(stage)
-    return Seen(changes, refusal.partition("refused ")[2].strip(), has_run(stage, parts))
+    return Seen(changes, stage.troubles, refusal.partition("refused ")[2].strip(), has_run(stage, parts))
 
 
 def pass_once(stage: Stage, parts: Cast, move: Move) -> None:
@@ -147,13 +152,29 @@ def pass_once(stage: Stage, parts: Cast, move: Move) -> None:
     with suppress(Exception):
         jobs.stop_job(stage.cluster, actor_of(stage.person), parts.running.id)
     stage.until(lambda: stage.is_over(parts.running), 10)
-    stage.turn()
+    stage.turn(does_all=True)
     for attempt in (parts.running, parts.job):
         stage.services.ask(stage.settings, "results", folder=str(stage.folder_of(attempt)))
 
 
-def watch(stage: Stage, parts: Cast, uid: int) -> Facts:
-    """What the adversary may change by itself is not looked at."""
+@dataclass(frozen=True)
+class Watch:
+    """Paths of which nothing may change, without what the adversary may change by itself."""
+
+    whole: list[Path]
+    shallow: list[Path]
+    """Their owner and mode alone."""
+    own: frozenset[str]
+
+    def look(self) -> Facts:
+        found = canaries.look_at(self.whole) | canaries.look_at(self.shallow, without=self.shallow)
+        return {path: facts for path, facts in found.items() if not self.is_own(path)}
+
+    def is_own(self, path: str) -> bool:
+        return any(str(each) in self.own for each in (Path(path), *Path(path).parents))
+
+
+def watch(stage: Stage, parts: Cast, uid: int) -> Watch:
     state, settings = stage.ground, stage.settings
     foreign, running = stage.folder_of(parts.foreign), stage.folder_of(parts.running)
     whole = [
@@ -169,19 +190,8 @@ def watch(stage: Stage, parts: Cast, uid: int) -> Facts:
         *(home, home / "1", home / "2", foreign, foreign / "control", running),
         *(home / number / name for number in "12" for name in ("code", "datasets", "jobs")),
     ]
-    found = canaries.look_at(whole) | canaries.look_at(shallow, without=shallow)
-    return {path: facts for path, facts in found.items() if not may_change(Path(path), stage.ground, uid)}
-
-
-def may_change(path: Path, ground: Path, uid: int) -> bool:
-    """Whether it, or a folder on the way to it, is the adversary's own."""
-    for each in (path, *path.parents):
-        if each == ground:
-            return False
-        with suppress(FileNotFoundError):
-            if each.lstat().st_uid == uid:
-                return True
-    return False
+    own = {path for path in canaries.look_at([state]) if os.lstat(path).st_uid == uid}
+    return Watch(whole, shallow, frozenset(own))
 
 
 def who_lives(stage: Stage) -> dict[int, str]:

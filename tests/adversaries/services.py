@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,11 @@ from worker.wiring import open_cluster
 
 def write_code(settings: Settings, asked: dict[str, Any]) -> None:
     """As the portal does when somebody uploads it."""
-    files = [(name, content.encode()) for name, content in asked["files"]]
-    storage.write_code(settings, Path(asked["folder"]), files, asked["workspace"])
+    storage.write_code(settings, Path(asked["folder"]), contents_of(asked["files"]), asked["workspace"])
+
+
+def contents_of(files: Iterable[tuple[str, str | int]]) -> list[tuple[str, bytes]]:
+    return [(name, b"x" * each if isinstance(each, int) else each.encode()) for name, each in files]
 
 
 def run_tasks(settings: Settings, asked: dict[str, Any]) -> None:

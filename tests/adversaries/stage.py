@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -45,7 +45,8 @@ from cluster.store.operations import Environment, Operation
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from tests.adversaries import canaries
-from tests.adversaries.moves import Ground, Move
+from tests.adversaries.moves import LARGE
+from tests.adversaries.services import contents_of
 from tests.builders import a_dataset, a_job, a_node, a_training, a_user, a_workspace, actor_of, add
 from tests.crash.partition import Pauses
 from worker.adapters.runtime import install_runtime
@@ -76,8 +77,8 @@ for folder in filter(None, folders):
 '''
 """Says as whom it runs: by the owner of a file, and in it."""
 SLEEPER = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_DFL)\nwhile True:\n    time.sleep(60)\n"
-CODE = [(f"part_{number:02}.py", "x = 1\n" * 200) for number in range(40)]
-"""So that its copy takes a moment."""
+Files = Sequence[tuple[str, str | int]]
+"""Names with what stands there, or as many bytes."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,8 @@ def make_outside(folder: Path) -> None:
     make(folder / "root-only", None, 0, 0o700)
     make(folder / "root-only" / "epoch-0001.weights.h5", "a secret of root's\n", 0, 0o600)
     make(folder / "root-only" / "epoch-0001.json", '{"epoch": 1, "step": 10}', 0, 0o600)
-    for name in ("plan.json", "started", "exit.json", "usage.json", "shim.log", "train.py", "rank-0.stdout"):
+    make(folder / "root-only" / LARGE, "a secret of root's\n", 0, 0o600)
+    for name in ("plan.json", "started", "exit.json", "usage.json", "shim.log", "rank-0.stdout"):
         make(folder / "root-only" / name, "a secret of root's\n", 0, 0o600)
     for name in ("jobs", "datasets", "code", "out", "work", "control"):
         make(folder / "root-only" / name, None, 0, 0o700)
@@ -215,22 +217,21 @@ class Stage:
     def gid(self) -> int:
         return self.settings.gid_base + self.training.workspace_id
 
-    def submit(self, training: Training, program: str, **columns: Any) -> Job:
+    def submit(self, training: Training, program: str, more: Files = (), **columns: Any) -> Job:
         """Its code is written as the portal does."""
         with self.cluster.store.write() as session:
             row = session.get_one(Training, training.id)
             row.code_version += 1
             version = row.code_version
         folder = storage.code_folder(self.settings, training.workspace_id, training.id, version)
-        files = [("train.py", program), *CODE]
+        files: Files = [("train.py", program), *more]
         if self.layout is SERVER:
             said = self.services.ask(
                 self.settings, "code", folder=str(folder), files=files, workspace=training.workspace_id
             )
             assert not said, said
         else:
-            contents = [(name, content.encode()) for name, content in files]
-            storage.write_code(self.settings, folder, contents, training.workspace_id)
+            storage.write_code(self.settings, folder, contents_of(files), training.workspace_id)
         return a_job(
             self.cluster,
             training,
@@ -248,9 +249,13 @@ class Stage:
         with self.cluster.store.read() as session:
             return session.get_one(Job, job.id)
 
-    def turn(self) -> None:
-        """One look of the scheduler at everything. What it cannot digest is written down, and it goes on."""
-        self.scheduler.begun_at.clear()
+    def turn(self, does_all: bool = False) -> None:
+        """One look of the scheduler at everything. What it cannot digest is written down, and it goes on.
+
+        `does_all`: also what it does now and then.
+        """
+        if does_all:
+            self.scheduler.begun_at.clear()
         try:
             if self.scheduler.renew():
                 self.scheduler.tick()
@@ -277,11 +282,11 @@ class Stage:
             return session.scalar(query) is AttemptState.RUNNING
 
     def sleeper(self, training: Training) -> Job:
-        """A job whose program runs, in its own folder."""
-        job = self.submit(training, SLEEPER, retries=2)
-        out = self.folder_of(job) / "out"
-        assert self.until(lambda: self.has_begun(job) and (out / "work" / "train.py").exists()), self.troubles
-        return job
+        """A job whose program runs, once `is_awake` says so."""
+        return self.submit(training, SLEEPER, retries=2)
+
+    def is_awake(self, job: Job) -> bool:
+        return self.has_begun(job) and (self.folder_of(job) / "out" / "rank-0.stdout").exists()
 
     def close(self) -> None:
         for process in self.processes:

@@ -27,5 +27,5 @@ def test_nothing_changes_outside_of_what_is_the_jobs(
     own = services[layout.service]
     with a_stage(layout, migrated_file, redis_url, own, monkeypatch) as stage:
         seen = play(stage, "job", move, tree)
-    assert seen.changes == []
-    assert stage.troubles == []
+    assert not seen.changes, "\n".join(seen.changes)
+    assert not stage.troubles, stage.troubles
