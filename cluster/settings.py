@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cluster.domain.backups import parse_time
 from cluster.domain.errors import GroundcrewError
+from cluster.domain.job_ids import JobIds, is_base
 
 VERSION = "0.1.0"
 PREFIX = "GROUNDCREW_"
@@ -48,6 +49,14 @@ class Told:
         value = self.text(name, str(default))
         if value.isdigit():
             return int(value)
+        self.wrong.append(PREFIX + name)
+        return default
+
+    def base(self, name: str, default: int) -> int:
+        """The first of an installation's numbers of users or workspaces."""
+        value = self.number(name, default)
+        if is_base(value):
+            return value
         self.wrong.append(PREFIX + name)
         return default
 
@@ -223,6 +232,11 @@ class Settings:
         return self.backups_dir or self.state_dir / "backups"
 
     @property
+    def job_ids(self) -> JobIds:
+        """The numbers as which jobs run."""
+        return JobIds(self.uid_base, self.gid_base)
+
+    @property
     def storage_dir(self) -> Path:
         """Datasets, code, logs and checkpoints, by id."""
         return self.state_dir / "storage"
@@ -260,8 +274,8 @@ class Settings:
             port=port,
             public_url=told.text("PUBLIC_URL", f"http://{host}:{port}"),
             time_zone=told.zone("TIME_ZONE", "UTC"),
-            uid_base=told.number("UID_BASE", 100_000),
-            gid_base=told.number("GID_BASE", 100_000),
+            uid_base=told.base("UID_BASE", 100_000),
+            gid_base=told.base("GID_BASE", 100_000),
             password_policy=told.choice("PASSWORD_POLICY", "asvs", "classic"),
             unicode_file_names=told.choice("UNICODE_FILE_NAMES", "no", "yes") == "yes",
             upload_limit_bytes=told.number("UPLOAD_LIMIT_BYTES", 20 * 1024**3),

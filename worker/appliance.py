@@ -21,7 +21,7 @@ from cluster.services.users import issue_first_administrator_secret, needs_first
 from cluster.settings import Settings
 from cluster.store.migrate import upgrade
 from worker.adapters.certificates import ensure_authority, ensure_certificate, read_names
-from worker.adapters.runtime import digest_of_sources, install_runtime
+from worker.adapters.runtime import install_runtime, runtime_folder
 from worker.embedded.first_flight import fly
 from worker.embedded.training_environment import ensure_training_environment
 from worker.images.site import SETTINGS, archives, read_site
@@ -39,8 +39,8 @@ def ensure_database(settings: Settings, chosen: argparse.Namespace) -> Answer:
 
 def ensure_runtime(settings: Settings, chosen: argparse.Namespace) -> Answer:
     """What a job imports, installed where jobs may read it."""
-    known = (settings.runtime_dir / digest_of_sources()).exists()
-    return {"changed": not known, "path": str(install_runtime(settings.runtime_dir))}
+    known = runtime_folder(settings.runtime_dir, settings.job_ids).exists()
+    return {"changed": not known, "path": str(install_runtime(settings.runtime_dir, settings.job_ids))}
 
 
 def ensure_version(settings: Settings, chosen: argparse.Namespace) -> Answer:

@@ -44,6 +44,7 @@ from worker.progress_watch import watch_progress
 from worker.reconciler import Reconciler
 from worker.sweep_watch import watch_sweeps
 from worker.wiring import open_cluster, open_launcher
+from worker.workspace_folders import WorkspaceFolders
 
 log = structlog.get_logger()
 
@@ -73,7 +74,9 @@ PATIENCE = LONGEST_GOODBYE.total_seconds() + 20.0
 """Programs may save a checkpoint before they go; nobody waits for longer than for the slowest of them."""
 NOT_AT_ONCE = ("pulse", "records", "seals", "backup", "telling")
 """Done for the first time once their pause is over."""
-TOPICS = frozenset({"queue", "nodes"})
+FOLDERS_SECONDS = 1.0
+"""A new workspace has its folder so soon, also where its bell was not heard."""
+TOPICS = frozenset({"queue", "nodes", "workspaces"})
 
 
 class Scheduler:
@@ -94,6 +97,7 @@ class Scheduler:
         self.clocks = ClockWatch(cluster.clock(), steady())
         self.ends = Ends()
         self.kubernetes = watch_kubernetes(cluster, executor)
+        self.folders = WorkspaceFolders(cluster, steady)
         self.is_rung = self.has_acted = False
         self.looked_at = float("-inf")
         self.look_took = self.slowest_look = 0.0
@@ -157,6 +161,8 @@ class Scheduler:
         assert held, "tick() needs the lease"
         self.looked_at, ended = time.monotonic(), self.reconciler.ended
         self.watch_clocks(held)
+        if self.is_due("folders", FOLDERS_SECONDS) or self.is_rung:
+            self.folders.keep()
         living = self.reconciler.reconcile(held, self.renew)
         self.has_acted = self.reconciler.ended > ended
         # Before anything is placed: of a sweep that is to be stopped nothing more starts.
@@ -283,7 +289,7 @@ def is_dead_process(holder: str) -> bool:
 def run(settings: Settings) -> None:
     """Until SIGTERM; runs go on without it."""
     cluster = open_cluster(settings)
-    runtime = install_runtime(settings.runtime_dir)
+    runtime = install_runtime(settings.runtime_dir, settings.job_ids)
     executor = open_executor(cluster, runtime, open_launcher(settings))
     bell = RedisBell(connect(settings.redis_url))
     ears = Ears(connect(settings.redis_url), TOPICS, bell.origin)

@@ -58,7 +58,7 @@ def read_start_plan(
     resume: Resume | None = None,
     loaded: Loaded | None = None,
 ) -> StartPlan:
-    """Changes nothing.
+    """Changes nothing. Raises Refused where a row would have the job run as somebody who is none of our users.
 
     `resume` is shown to the program where it lies: the new attempt runs as the same user. `loaded` is what `load` gave
     for several that begin together.
@@ -114,12 +114,12 @@ def read_start_plan(
 
 
 def ids_of(settings: Settings, job: Job) -> Ids:
-    """As root a job runs as its user's own number, else as ourselves."""
+    """As root a job runs as its user's own number, else as ourselves. Raises Refused for a number of others."""
     if not WE_ARE_ROOT:
         return {}
     return {
-        "uid": settings.uid_base + job.user_id,
-        "gid": settings.gid_base + job.workspace_id,
+        "uid": settings.job_ids.uid_of(job.user_id),
+        "gid": settings.job_ids.gid_of(job.workspace_id),
         "services": storage.service_ids(settings),
     }
 

@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+from cluster.domain.errors import Refused
 from cluster.domain.resuming import Resume
 from cluster.services import attempts, storage
 from cluster.services.context import Cluster
@@ -52,15 +54,17 @@ class Starts:
     def prepare(
         self, attempt: LivingAttempt, resume: Resume | None, loaded: Loaded
     ) -> Callable[[], Handle | None]:
-        """A disk that is full or away lets this one start fail, and holds up nobody else."""
+        """A disk that is full or away, or a row that is not ours, lets this one start fail and holds up nobody else."""
         try:
             plan = read_start_plan(self.cluster, self.runtime, attempt.attempt_id, resume, loaded)
             storage.ensure_workspace_folder(self.cluster.settings, attempt.workspace_id)
         except OSError as error:
-            return partial(refuse, str(error))
+            return partial(refuse, "start.failed", reason=str(error))
+        except Refused as refusal:
+            return partial(refuse, refusal.code, **refusal.data)
         return partial(self.executor.start, plan)
 
 
-def refuse(reason: str) -> Handle:
+def refuse(code: str, **data: Any) -> Handle:
     """Raises NotStarted."""
-    raise NotStarted("start.failed", reason=reason)
+    raise NotStarted(code, **data)

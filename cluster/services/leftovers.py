@@ -1,14 +1,15 @@
 """Files for whose rows no transaction ever ended well: what a killed process left behind goes a day later."""
 
 import re
-import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from sqlalchemy import select
 
 from cluster.crash_points import outside
+from cluster.files import by_descriptor
 from cluster.services import storage
 from cluster.services.context import Cluster
 from cluster.store.datasets import Dataset
@@ -41,9 +42,11 @@ def forget_code(cluster: Cluster, workspace_id: int) -> int:
     with cluster.store.read() as session:
         known = set(session.scalars(select(Training.id).where(Training.id.in_(named)))) if named else set()
     left = [path for number, path in named.items() if number not in known]
-    for path in left:
-        with outside("leftovers.code_forgotten"):
-            shutil.rmtree(path, ignore_errors=True)
+    if left:
+        with by_descriptor.folder(folder) as code:
+            for path in left:
+                with outside("leftovers.code_forgotten"), suppress(OSError):
+                    by_descriptor.remove_tree(code, path.name)
     return len(left)
 
 

@@ -1,11 +1,12 @@
 """One thing on the disk that is of no use any more: how large it is, and how it goes."""
 
 import os
-import shutil
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.crash_points import outside
+from cluster.files import by_descriptor
 
 GONE = ".gone"
 """Ends the name of a folder that is being deleted: killed in between, what is left is taken for nothing whole."""
@@ -40,14 +41,13 @@ def modified(path: Path) -> float:
 
 def delete(path: Path) -> None:
     """Follows no link, neither here nor below: folders of services may be deleted by root."""
-    with outside("leftovers.delete"):
-        if path.is_symlink() or not path.is_dir():
-            path.unlink(missing_ok=True)
+    with outside("leftovers.delete"), by_descriptor.folder(path.parent) as parent:
+        if by_descriptor.kind_of(parent, path.name) != stat.S_IFDIR:
+            by_descriptor.remove_name(parent, path.name)
             return
-        going = path
+        going = path.name
         if path.suffix != GONE:
-            going = path.with_name(f"{path.name}{GONE}")
-            if going.is_dir():
-                shutil.rmtree(going)  # Of one of that name that was half deleted, and built again since.
-            path.rename(going)
-        shutil.rmtree(going)
+            going = f"{path.name}{GONE}"
+            by_descriptor.remove_tree(parent, going)  # One that was half deleted, and built again since.
+            by_descriptor.move(parent, path.name, parent, going)
+        by_descriptor.remove_tree(parent, going)

@@ -2,20 +2,39 @@
 
 import os
 import pwd
-import shutil
-import stat
-from contextlib import suppress
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.crash_points import outside
+from cluster.domain.errors import Unavailable
+from cluster.files import by_descriptor
+from cluster.files.by_descriptor import NotOurs, Owner
 from cluster.settings import Settings
 from cluster.store.datasets import Dataset
 
 WE_ARE_ROOT = os.geteuid() == 0
+WORKSPACES, INCOMING = "workspaces", "incoming"
+GIVEN = ("code", "datasets")
+"""What the services write in a workspace's folder; `jobs` is ours."""
+TAKEN_OVER, BEING_TAKEN_OVER = 0o751, 0o1751
+"""Modes of `jobs` on servers: until all in it is root's it has the sticky bit, so that an interruption is noticed."""
+WAIT_SECONDS, PAUSE_SECONDS = 3.0, 0.05
+"""How long a service waits for a folder that only root may make, which the scheduler does within moments."""
+
+
+@dataclass(frozen=True)
+class Rights:
+    """Owner and modes; -1 leaves an owner as it is."""
+
+    owner: Owner
+    folder: int
+    file: int
 
 
 def workspace_folder(settings: Settings, workspace_id: int) -> Path:
-    return settings.storage_dir / "workspaces" / str(workspace_id)
+    return settings.storage_dir / WORKSPACES / str(workspace_id)
 
 
 def service_ids(settings: Settings) -> tuple[int, int] | None:
@@ -29,65 +48,149 @@ def service_ids(settings: Settings) -> tuple[int, int] | None:
     return user.pw_uid, user.pw_gid
 
 
-@outside("storage.ensure_workspace_folder")
+def way_rights(settings: Settings) -> Rights:
+    """Of the folders that lead to the workspaces: all pass, and with services beside root those may list them."""
+    ids = service_ids(settings) if WE_ARE_ROOT else None
+    return Rights((0, ids[1]), 0o751, 0o640) if ids else Rights((-1, -1), 0o711, 0o640)
+
+
+def own_rights(settings: Settings, workspace_id: int) -> Rights:
+    """Of a workspace's folder and of `jobs`: root's alone to write, and there is nothing to see but ids."""
+    ids = service_ids(settings) if WE_ARE_ROOT else None
+    return Rights((0, ids[1]), TAKEN_OVER, 0o640) if ids else group_rights(settings, workspace_id)
+
+
+def group_rights(settings: Settings, workspace_id: int) -> Rights:
+    """The services keep it, the workspace's numeric group may read it; without root the portal's user owns all.
+
+    Where services are not root, a folder hands its group on to what they write into it.
+    """
+    if not WE_ARE_ROOT:
+        return Rights((-1, -1), 0o750, 0o640)
+    ids, group = service_ids(settings), settings.job_ids.gid_of(workspace_id)
+    return Rights((ids[0], group), 0o2750, 0o640) if ids else Rights((0, group), 0o750, 0o640)
+
+
 def ensure_workspace_folder(settings: Settings, workspace_id: int) -> Path:
-    """Readable by the workspace's group alone; other workspaces' jobs cannot even list it."""
-    folder = workspace_folder(settings, workspace_id)
-    for each in (settings.storage_dir, folder.parent):
-        each.mkdir(parents=True, exist_ok=True)
-        set_mode(each, 0o711)
-    folder.mkdir(exist_ok=True)
-    hand_to_group(settings, folder, workspace_id)
-    for kind in ("code", "datasets", "jobs"):
-        (folder / kind).mkdir(exist_ok=True)
-        hand_to_group(settings, folder / kind, workspace_id)
-    if WE_ARE_ROOT and settings.service_user:
-        hand_over_datasets(settings, folder / "datasets", workspace_id)
+    """Readable by the workspace's group alone; other workspaces' jobs cannot even list what is in it.
+
+    Where services are not root, only root makes it: a service waits a moment. Raises Unavailable, Refused for a
+    workspace whose group is none of ours, OSError; of these NotOurs says that something else stands there.
+    """
+    if settings.service_user and not WE_ARE_ROOT:
+        return wait_for_folder(settings, workspace_id)
+    return make_workspace_folder(settings, workspace_id)
+
+
+@outside("storage.make_workspace_folder")
+def make_workspace_folder(settings: Settings, workspace_id: int) -> Path:
+    given, own = group_rights(settings, workspace_id), own_rights(settings, workspace_id)
+    ensure_storage(settings)
+    with by_descriptor.folder(settings.storage_dir, WORKSPACES) as workspaces:
+        folder = by_descriptor.ensure_folder(workspaces, str(workspace_id), own.folder, own.owner)
+        try:
+            make_jobs(settings, folder, own)
+            for name in GIVEN:
+                os.close(by_descriptor.ensure_folder(folder, name, given.folder, given.owner))
+            if WE_ARE_ROOT and settings.service_user:
+                hand_over_datasets(settings, folder, given)
+        finally:
+            os.close(folder)
+    return workspace_folder(settings, workspace_id)
+
+
+def ensure_storage(settings: Settings) -> None:
+    """The folders above the workspaces, and that of uploads: on servers they were the services' once."""
+    rights = way_rights(settings)
+    settings.storage_dir.mkdir(parents=True, exist_ok=True)
+    with by_descriptor.folder(settings.storage_dir) as storage:
+        by_descriptor.settle(storage, rights.folder, rights.owner)
+        os.close(by_descriptor.ensure_folder(storage, WORKSPACES, rights.folder, rights.owner))
+        ids = service_ids(settings) if WE_ARE_ROOT else None
+        if ids:
+            os.close(by_descriptor.ensure_folder(storage, INCOMING, 0o700, ids))
+
+
+def make_jobs(settings: Settings, folder: int, rights: Rights) -> None:
+    """Where the services once owned attempts' folders, root takes them over before anything is done in them."""
+    try:
+        jobs = by_descriptor.open_folder("jobs", folder)
+    except FileNotFoundError:
+        jobs = by_descriptor.ensure_folder(folder, "jobs", rights.folder, rights.owner)
+    try:
+        ids = service_ids(settings) if WE_ARE_ROOT else None
+        status = os.fstat(jobs)
+        if ids and (status.st_uid != 0 or status.st_mode & 0o7777 == BEING_TAKEN_OVER):
+            by_descriptor.settle(jobs, BEING_TAKEN_OVER, rights.owner)
+            take_over(jobs, ids, rights)
+        by_descriptor.settle(jobs, rights.folder, rights.owner)
+    finally:
+        os.close(jobs)
+
+
+def take_over(parent: int, ids: Owner, rights: Rights, levels: int = 2) -> None:
+    """The folders of jobs and of attempts; what is in those keeps its owner, and is believed by that.
+
+    Others' folders and links are left alone: nothing is ever started in them.
+    """
+    for name in by_descriptor.list_names(parent):
+        if not name.isdecimal():
+            continue
+        try:
+            folder = by_descriptor.open_folder(name, parent)
+        except (FileNotFoundError, NotOurs):
+            continue
+        try:
+            if os.fstat(folder).st_uid in (0, ids[0]):
+                by_descriptor.settle(folder, rights.folder, rights.owner)
+                if levels > 1:
+                    take_over(folder, ids, rights, levels - 1)
+        finally:
+            os.close(folder)
+
+
+def wait_for_folder(settings: Settings, workspace_id: int) -> Path:
+    """Raises Unavailable."""
+    folder, until = workspace_folder(settings, workspace_id), time.monotonic() + WAIT_SECONDS
+    while not all((folder / name).is_dir() for name in GIVEN):
+        if time.monotonic() > until:
+            raise Unavailable("workspace.no_folder_yet", workspace=workspace_id)
+        time.sleep(PAUSE_SECONDS)
     return folder
 
 
-def hand_over_datasets(settings: Settings, folder: Path, workspace_id: int) -> None:
+def hand_over_datasets(settings: Settings, folder: int, rights: Rights) -> None:
     """What a service without root has written has that service's group until root gives it away.
 
-    Hidden folders are those that a task worker still fills or removes; it may remove another one meanwhile.
+    Only what belongs to the services, and by descriptors: they may put there what they like. Hidden folders are those
+    that a task worker still fills or removes; it may remove another one meanwhile.
     """
-    for dataset in folder.iterdir():
-        if dataset.name.startswith("."):
-            continue
-        with suppress(FileNotFoundError):
-            if dataset.is_dir() and dataset.stat().st_gid != settings.gid_base + workspace_id:
-                hand_tree_to_group(settings, dataset, workspace_id)
+    services, group = rights.owner
+    datasets = by_descriptor.open_folder("datasets", folder)
+    try:
+        for name in by_descriptor.list_names(datasets):
+            if not name.startswith("."):
+                hand_over(datasets, name, services, group, rights)
+    finally:
+        os.close(datasets)
 
 
-def set_mode(path: Path, wanted: int) -> None:
-    """Leaves alone what is right already: it may be somebody else's, or carry the bit that hands the group on."""
-    if path.stat(follow_symlinks=False).st_mode & 0o777 != wanted:
-        path.chmod(wanted)
-
-
-def hand_to_group(settings: Settings, path: Path, workspace_id: int) -> None:
-    """The services keep it, the workspace's numeric group may read it; without root the portal's user owns all.
-
-    Where services are not root, a folder hands its group on to what they write into it. A link has no rights of
-    its own, and what it points to is not ours.
-    """
-    if path.is_symlink():
+def hand_over(datasets: int, name: str, services: int, group: int, rights: Rights) -> None:
+    try:
+        dataset = by_descriptor.open_folder(name, datasets)
+    except (FileNotFoundError, NotOurs):
         return
-    wanted = 0o750 if path.is_dir() else 0o640
-    if not WE_ARE_ROOT:
-        set_mode(path, wanted)
-        return
-    ids = service_ids(settings)
-    os.chown(path, ids[0] if ids else 0, settings.gid_base + workspace_id, follow_symlinks=False)
-    path.chmod(wanted | stat.S_ISGID if ids and path.is_dir() else wanted)
+    try:
+        if os.fstat(dataset).st_gid != group:
+            by_descriptor.give_tree(dataset, (-1, group), rights.folder, rights.file, of_users=(services,))
+    finally:
+        os.close(dataset)
 
 
-def hand_tree_to_group(settings: Settings, folder: Path, workspace_id: int) -> None:
-    """The folder itself comes last: where it has its group, all that is in it has."""
-    for root, folders, files in os.walk(folder, topdown=False):
-        for name in folders + files:
-            hand_to_group(settings, Path(root) / name, workspace_id)
-    hand_to_group(settings, folder, workspace_id)
+def give_to_group(settings: Settings, descriptor: int, workspace_id: int) -> None:
+    """All that is in an open folder that we have filled, and the folder itself last."""
+    rights = group_rights(settings, workspace_id)
+    by_descriptor.give_tree(descriptor, rights.owner, rights.folder, rights.file, of_users=(os.geteuid(),))
 
 
 def code_folder(settings: Settings, workspace_id: int, training_id: int, version: int) -> Path:
@@ -108,9 +211,14 @@ def attempt_folder(settings: Settings, workspace_id: int, job_id: int, attempt: 
 @outside("storage.incoming_folder")
 def incoming_folder(settings: Settings) -> Path:
     """Uploads on their way in; nobody but the portal and the task workers reads it."""
-    folder = settings.storage_dir / "incoming"
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o700)
+    folder = settings.storage_dir / INCOMING
+    if settings.service_user:
+        if WE_ARE_ROOT:
+            ensure_storage(settings)
+        return folder
+    settings.storage_dir.mkdir(parents=True, exist_ok=True)
+    with by_descriptor.folder(settings.storage_dir) as storage:
+        os.close(by_descriptor.ensure_folder(storage, INCOMING, 0o700))
     return folder
 
 
@@ -118,22 +226,36 @@ def incoming_archive(settings: Settings, dataset_id: int) -> Path:
     return incoming_folder(settings) / f"dataset-{dataset_id}"
 
 
-@outside("storage.write_code")
-def write_code(settings: Settings, folder: Path, files: list[tuple[str, bytes]], workspace_id: int) -> None:
-    """Writes a code version whole or not at all; a leftover of an interrupted try is replaced."""
-    ensure_workspace_folder(settings, workspace_id)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    hand_to_group(settings, folder.parent, workspace_id)
-    staging = folder.with_name(f".{folder.name}.new")
-    for leftover in (staging, folder):
-        if leftover.exists():
-            shutil.rmtree(leftover)
-    staging.mkdir()
-    for name, content in files:
-        with (staging / name).open("wb") as target:
-            target.write(content)
-            target.flush()
-            os.fsync(target.fileno())
-    hand_tree_to_group(settings, staging, workspace_id)
+def write_code(
+    settings: Settings, folder: Path, files: Sequence[tuple[str, bytes]], workspace_id: int
+) -> None:
+    """Writes a code version whole or not at all; a leftover of an interrupted try is replaced.
+
+    Raises Unavailable where the workspace has no folder yet.
+    """
+    workspace = ensure_workspace_folder(settings, workspace_id)
+    kind, training, version = folder.relative_to(workspace).parts
+    rights = group_rights(settings, workspace_id)
+    with outside("storage.write_code"), by_descriptor.folder(workspace, kind) as code:
+        versions = by_descriptor.ensure_folder(code, training, rights.folder, rights.owner)
+        try:
+            write_version(settings, versions, version, files, workspace_id)
+        finally:
+            os.close(versions)
+
+
+def write_version(
+    settings: Settings, versions: int, version: str, files: Sequence[tuple[str, bytes]], workspace_id: int
+) -> None:
+    unfinished = f".{version}.new"
+    for leftover in (unfinished, version):
+        by_descriptor.remove_tree(versions, leftover)
+    staging = by_descriptor.make_folder(versions, unfinished)
+    try:
+        for name, content in files:
+            by_descriptor.write_synced(staging, name, content)
+        give_to_group(settings, staging, workspace_id)
+    finally:
+        os.close(staging)
     with outside("storage.code_in_its_place"):
-        staging.rename(folder)
+        by_descriptor.move(versions, unfinished, versions, version)

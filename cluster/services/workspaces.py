@@ -29,6 +29,7 @@ __all__ = [
     "edit_workspace",
     "end_workspace",
     "extend_workspace",
+    "list_workspace_ids",
     "list_workspaces",
     "quota_notice",
     "read_workspace",
@@ -212,6 +213,12 @@ def list_workspaces(cluster: Cluster, actor: Actor) -> list[Workspace]:
     )
     with cluster.store.read() as session:
         return list(session.scalars(query))
+
+
+def list_workspace_ids(cluster: Cluster) -> list[int]:
+    """Of all there are, also those that have ended: what their jobs left behind stays readable."""
+    with cluster.store.read() as session:
+        return list(session.scalars(select(Workspace.id).order_by(Workspace.id)))
 
 
 def read_workspace(cluster: Cluster, actor: Actor, workspace_id: int) -> Workspace:

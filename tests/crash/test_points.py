@@ -43,10 +43,18 @@ OF_OS = {
     "kill",
 }
 OF_PATHS = {"rename", "unlink", "rmdir", "mkdir", "touch", "write_text", "write_bytes", "chmod", "symlink_to"}
+BY_DESCRIPTOR = {
+    *("make_folder", "ensure_folder", "settle", "write_file", "write_synced", "remove_tree", "remove_name"),
+    *("move", "copy_tree", "give_tree"),
+}
 READS = {"disk_usage", "which"}
 WITHIN = {
-    ("storage.py", "set_mode"): "safe to repeat, and called within ensure_workspace_folder alone",
-    ("storage.py", "hand_to_group"): "once for each file of a tree that is not in its place yet",
+    ("storage.py", "ensure_storage"): "safe to repeat, and called within points alone",
+    ("storage.py", "make_jobs"): "called within make_workspace_folder alone",
+    ("storage.py", "take_over"): "called within make_workspace_folder alone",
+    ("storage.py", "hand_over"): "called within make_workspace_folder alone",
+    ("storage.py", "give_to_group"): "of a tree that is not in its place yet",
+    ("storage.py", "write_version"): "called within write_code's own points alone",
     ("access_files.py", "append"): "called within write_days' own points alone",
     ("guard.py", "main"): "starts the task worker itself",
 }
@@ -139,6 +147,8 @@ def is_outside(call: ast.Call, name: str, adapters: set[str]) -> bool:
     module, _, verb = name.rpartition(".")
     if verb in READS:
         return False
+    if module == "by_descriptor":
+        return verb in BY_DESCRIPTOR
     if module in MODULES or (module == "os" and verb in OF_OS) or name in adapters:
         return True
     if module and verb in OF_PATHS:

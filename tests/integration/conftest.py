@@ -14,9 +14,8 @@ from cluster.bell import RedisBell
 from cluster.services.context import Cluster
 from cluster.settings import Settings
 from tests.conftest import IS_CI
+from worker.adapters.runtime import install_runtime
 from worker.wiring import open_cluster
-
-INSIDE = Path(__file__).parents[2] / "worker" / "inside"
 
 
 @pytest.fixture
@@ -43,9 +42,7 @@ def runtime(ground: Path) -> Path:
 
 
 def runtime_on(ground: Path) -> Path:
-    target = ground / "runtime"
-    shutil.copytree(INSIDE, target, ignore=shutil.ignore_patterns("__pycache__", "__init__.py"))
-    return target
+    return install_runtime(ground / "runtime")
 
 
 @pytest.fixture

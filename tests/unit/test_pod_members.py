@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from worker.adapters.runtime import install_runtime
 from worker.executors.container_folders import forestall
 from worker.inside import pod
 
@@ -28,7 +29,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path) -> int:
-    words = [sys.executable, "-I", "-S", pod.__file__, str(folder)]
+    program = install_runtime(folder / "runtime") / "pod.py"
+    words = [sys.executable, "-I", "-S", program, str(folder)]
     environment = {"PATH": os.environ["PATH"], "JOB_COMPLETION_INDEX": "1"}
     return subprocess.run(words, env=environment, timeout=60, check=False).returncode
 

@@ -166,7 +166,7 @@ def test_a_deletion_that_is_killed_leaves_nothing_that_looks_whole(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("cluster.services.spare.shutil.rmtree", killed)
+        patch.setattr("cluster.files.by_descriptor._Removal.empty", killed)
         with pytest.raises(KeyboardInterrupt):
             delete_leftovers(cluster, run.id)
     assert not path.exists()

@@ -1,12 +1,12 @@
 """scikit-learn's real handwritten digits as a data set of images; the training environment writes it."""
 
-import shutil
+import os
 import subprocess
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from cluster.domain.errors import Unavailable
+from cluster.files import by_descriptor
 
 PROGRAM = Path(__file__).resolve().parents[1] / "models" / "digits.py"
 IMAGES = 1797
@@ -26,15 +26,18 @@ def write_digits(environment: Path, folder: Path, report: Callable[[float], None
     if folder.exists() and any(folder.iterdir()):
         return IMAGES
     folder.parent.mkdir(parents=True, exist_ok=True)
-    for left in folder.parent.glob(f".{folder.name}.partial-*"):
-        shutil.rmtree(left)
-    partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.partial-", dir=folder.parent))
-    partial.chmod(0o755)
-    try:
-        _run(environment / "bin" / "python", partial, report)
-        partial.rename(folder)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    beginning = f".{folder.name}.partial-"
+    with by_descriptor.folder(folder.parent) as parent:
+        for left in by_descriptor.list_names(parent):
+            if left.startswith(beginning):
+                by_descriptor.remove_tree(parent, left)
+        partial = beginning + os.urandom(4).hex()
+        os.close(by_descriptor.make_folder(parent, partial, 0o755))
+        try:
+            _run(environment / "bin" / "python", folder.with_name(partial), report)
+            by_descriptor.move(parent, partial, parent, folder.name)
+        finally:
+            by_descriptor.remove_tree(parent, partial)
     return IMAGES
 
 

@@ -2,46 +2,79 @@
 
 import fcntl
 import hashlib
+import json
 import os
-import shutil
+from collections.abc import Mapping
 from pathlib import Path
+
+from cluster.domain.job_ids import COUNT, USUAL_IDS, JobIds
+from cluster.files import by_descriptor
 
 WORKER = Path(__file__).resolve().parents[1]
 FLAT = WORKER / "inside"
 PACKAGES = {"groundcrew_models": WORKER / "models"}
+SHARED = (Path(by_descriptor.__file__),)
+"""What the shim and the services use alike."""
+JOB_IDS = Path("job-ids.json")
+"""The numbers as which jobs may run: the shim, which runs as root, becomes nobody else."""
+LOCK, COPYING = ".lock", ".copying"
+Contents = Mapping[Path, bytes]
+"""Path in the installed folder to what stands there."""
 
 
-def install_runtime(runtime_dir: Path) -> Path:
-    """Copy the shim, ``groundcrew_job`` and the built-in models to ``<runtime_dir>/<hash of what they say>``.
+def install_runtime(runtime_dir: Path, job_ids: JobIds = USUAL_IDS) -> Path:
+    """Install the shim, ``groundcrew_job`` and the built-in models in ``<runtime_dir>/<hash of what they say>``.
 
     Returns that folder, readable by every user; it goes on a job's PYTHONPATH. Safe to repeat and to
     interrupt: the copy is made beside its place and renamed, and what running jobs read stays.
     """
-    target = runtime_dir / digest_of_sources()
+    contents = contents_of(job_ids)
+    target = runtime_dir / digest_of(contents)
     if target.exists():
         return target
     runtime_dir.mkdir(parents=True, exist_ok=True, mode=0o755)
-    with (runtime_dir / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not target.exists():
-            copy = runtime_dir / ".copying"
-            shutil.rmtree(copy, ignore_errors=True)
-            copy_sources(copy)
-            copy.rename(target)
+    with by_descriptor.folder(runtime_dir) as folder:
+        lock = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=folder)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not target.exists():
+                by_descriptor.remove_tree(folder, COPYING)
+                write_contents(folder, COPYING, contents)
+                by_descriptor.move(folder, COPYING, folder, target.name)
+        finally:
+            os.close(lock)
     return target
 
 
-def copy_sources(copy: Path) -> None:
-    for relative, source in sources().items():
-        (copy / relative).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, copy / relative)
-    for each in (copy, *copy.rglob("*")):
-        each.chmod(0o755 if each.is_dir() else 0o644)
+def write_contents(parent: int, name: str, contents: Contents) -> None:
+    """Folders for all to enter and files for all to read, whatever the umask is."""
+    made = {Path(): by_descriptor.make_folder(parent, name, 0o755)}
+    try:
+        for path, content in contents.items():
+            for within in [*reversed(path.parents)][1:]:
+                if within not in made:
+                    made[within] = by_descriptor.make_folder(made[within.parent], within.name, 0o755)
+            by_descriptor.write_file(made[path.parent], path.name, content, 0o644)
+    finally:
+        for descriptor in made.values():
+            os.close(descriptor)
+
+
+def runtime_folder(runtime_dir: Path, job_ids: JobIds) -> Path:
+    """Where this code's runtime is, or would be installed."""
+    return runtime_dir / digest_of(contents_of(job_ids))
+
+
+def contents_of(job_ids: JobIds) -> Contents:
+    found = {path: file.read_bytes() for path, file in sources().items()}
+    numbers = {"uid_base": job_ids.uid_base, "gid_base": job_ids.gid_base, "count": COUNT}
+    return found | {JOB_IDS: json.dumps(numbers, sort_keys=True).encode()}
 
 
 def sources() -> dict[Path, Path]:
     """What is installed: the path in the runtime folder and the file of the clone."""
     found = {Path(file.name): file for file in sorted(FLAT.glob("*.py")) if file.name != "__init__.py"}
+    found |= {Path(file.name): file for file in SHARED}
     for package, folder in PACKAGES.items():
         for file in sorted(folder.rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:
@@ -49,8 +82,8 @@ def sources() -> dict[Path, Path]:
     return found
 
 
-def digest_of_sources() -> str:
+def digest_of(contents: Contents) -> str:
     digest = hashlib.sha256()
-    for relative, source in sources().items():
-        digest.update(os.fsencode(relative) + b"\0" + hashlib.sha256(source.read_bytes()).digest())
+    for relative, content in contents.items():
+        digest.update(os.fsencode(relative) + b"\0" + hashlib.sha256(content).digest())
     return digest.hexdigest()[:12]

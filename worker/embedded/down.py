@@ -75,7 +75,7 @@ def stop_trainings(settings: Settings) -> None:
     """Every attempt ends within its patience and its job waits again; the rows say so at once."""
     if not is_current(settings):
         return
-    runtime = install_runtime(settings.runtime_dir)
+    runtime = install_runtime(settings.runtime_dir, settings.job_ids)
     cluster = open_cluster(settings)
     left = interrupt_all(cluster, open_executor(cluster, runtime), runtime)
     if left:

@@ -90,7 +90,7 @@ def start(places: Places, settings: Settings) -> None:
         say("The code or a setting has changed: starting the services anew. Trainings go on.")
         supervisor.stop()
         end(of_installation(places), patience=5)
-    install_runtime(settings.runtime_dir)
+    install_runtime(settings.runtime_dir, settings.job_ids)
     ensure_database(settings)
     point_to_environment(places, Path(sys.prefix))
     uv = settings_for_uv([sys.executable, "-m", "pip"])

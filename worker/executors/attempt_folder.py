@@ -1,15 +1,133 @@
-"""The folders that lead to an attempt's: ours, for the job's group to pass through, closed to everybody else."""
+"""The folders of an attempt, all of them ours but `out`: made and opened by descriptors from `jobs` down.
 
+Where services are not root they pass through, as the job does, and read `control` by its group; else only the job's
+group passes.
+"""
+
+import json
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
-from worker.executors.contract import StartPlan
+from cluster.domain.errors import Refused
+from cluster.domain.job_ids import JobIds
+from cluster.files import by_descriptor
+from cluster.files.by_descriptor import Owner
+from worker.executors.contract import NotStarted, StartPlan
+
+CONTROL = "control"
+PASSED_BY_ALL = 0o751
+"""With services beside root: its group may list it, jobs pass."""
+PASSED_BY_GROUP = 0o750
 
 
-def make_folders(plan: StartPlan) -> None:
-    """That of the job and that of the attempt. Safe to repeat."""
-    owner = plan.services[0] if plan.services else -1
-    for folder in (plan.folder.parent, plan.folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        if plan.gid is not None:
-            os.chown(folder, owner, plan.gid)
-        folder.chmod(0o750)
+def check_ids(plan: StartPlan, job_ids: JobIds) -> None:
+    """Raises NotStarted for a number that is none of this installation's users or workspaces."""
+    try:
+        for check, number in ((job_ids.check_uid, plan.uid), (job_ids.check_gid, plan.gid)):
+            if number is not None:
+                check(number)
+    except Refused as refusal:
+        raise NotStarted(refusal.code, **refusal.data) from refusal
+
+
+@contextmanager
+def made(plan: StartPlan) -> Iterator[int]:
+    """The attempt's folder, made where it is missing, and open. Raises OSError, also where a stranger made it."""
+    with opened(plan.folder, mode_of(plan), owner_of(plan)) as attempt:
+        yield attempt
+
+
+@contextmanager
+def opened(folder: Path, mode: int | None = None, owner: Owner = (-1, -1)) -> Iterator[int]:
+    """`.../jobs/<job>/<attempt>`; no link is followed from `jobs` on, and nobody else owns any of the three.
+
+    Made where it is missing; without a `mode` what is there keeps its own, and what is not is closed to all.
+    """
+    folder.parent.parent.mkdir(parents=True, exist_ok=True)
+    with by_descriptor.folder(folder.parent.parent.parent, folder.parent.parent.name) as jobs:
+        by_descriptor.check_owner(jobs, "jobs", (os.geteuid(),))
+        job = ensure_ours(jobs, folder.parent.name, mode, owner)
+        try:
+            attempt = ensure_ours(job, folder.name, mode, owner)
+        finally:
+            os.close(job)
+    try:
+        yield attempt
+    finally:
+        os.close(attempt)
+
+
+def ensure_ours(parent: int, name: str, mode: int | None = None, owner: Owner = (-1, -1)) -> int:
+    """Made by us now or before. Raises NotOurs where somebody else made it: what is in it is theirs as well."""
+    try:
+        descriptor = by_descriptor.make_folder(parent, name)
+    except FileExistsError:
+        descriptor = by_descriptor.open_folder(name, parent)
+    try:
+        by_descriptor.check_owner(descriptor, name, (os.geteuid(),))
+        if mode is not None:
+            by_descriptor.settle(descriptor, mode, owner)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def owner_of(plan: StartPlan) -> Owner:
+    if plan.services:
+        return os.geteuid(), plan.services[1]
+    return -1, -1 if plan.gid is None else plan.gid
+
+
+def mode_of(plan: StartPlan) -> int:
+    return PASSED_BY_ALL if plan.services else PASSED_BY_GROUP
+
+
+def out_rights(plan: StartPlan, user: Owner) -> tuple[int, Owner]:
+    """Of what belongs to the job's user; services that are not root read what lands in there by its group."""
+    uid, gid = user
+    return (0o2750, (uid, plan.services[1])) if plan.services else (0o700, (uid, gid))
+
+
+def write_plan(control: int, content: Mapping[str, Any], owner: Owner = (-1, -1)) -> None:
+    text = json.dumps(content, sort_keys=True).encode()
+    by_descriptor.write_file(control, "plan.json", text, 0o640, owner)
+
+
+def read_ours(folder: Path, name: str, most: int = 256 * 1024) -> bytes | None:
+    """Of a file in `control` that only we can have written; None where there is none such.
+
+    It may have a second name: that under which it was made.
+    """
+    try:
+        with by_descriptor.folder(folder) as attempt:
+            control = by_descriptor.open_folder(CONTROL, attempt)
+            try:
+                by_descriptor.check_owner(control, CONTROL, (os.geteuid(),))
+                return read_file(control, name, most)
+            finally:
+                os.close(control)
+    except OSError:
+        return None
+
+
+def read_file(control: int, name: str, most: int) -> bytes:
+    descriptor = os.open(name, os.O_RDONLY | by_descriptor.FILE, dir_fd=control)
+    try:
+        by_descriptor.check_owner(descriptor, name, (os.geteuid(),))
+        return by_descriptor.read_all(descriptor, most)
+    finally:
+        os.close(descriptor)
+
+
+def read_object(folder: Path, name: str) -> dict[str, Any] | None:
+    """The JSON object in such a file; None where there is none."""
+    content = read_ours(folder, name)
+    try:
+        value = json.loads(content) if content else None
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

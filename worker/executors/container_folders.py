@@ -1,13 +1,14 @@
 """The attempt's folder for containers: `control` and `out` belong to the job's user, for its shim runs as that."""
 
 import os
-import shutil
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from worker.executors.attempt_folder import make_folders
+from cluster.files import by_descriptor
+from cluster.files.by_descriptor import Owner
+from worker.executors import attempt_folder
+from worker.executors.attempt_folder import CONTROL
 from worker.executors.contract import StartPlan
 from worker.inside import shim_files
 
@@ -15,90 +16,108 @@ NOTHING: Mapping[str, Any] = {}
 FORESTALLED: dict[str, Any] = {"forestalled": True}
 
 
-def prepare(plan: StartPlan, user: tuple[int, int], more: Mapping[str, Any] = NOTHING) -> None:
-    """Safe to repeat and to interrupt: the plan is written once, before the folder is the job's; `more` is its own.
+def prepare(plan: StartPlan, user: Owner, more: Mapping[str, Any] = NOTHING) -> None:
+    """Safe to repeat and to interrupt: what is the job's is made whole under another name first; `more` is its own.
 
     Afterwards nothing of ours is written there any more, because a stranger may have left links in it.
     """
-    make_folders(plan)
-    (plan.folder / "out").mkdir(exist_ok=True)
-    give_folder(plan, plan.folder / "out", user)
-    if not (plan.folder / "control").exists():
-        give_control(plan, user, more)
+    with attempt_folder.made(plan) as attempt:
+        give_out(plan, attempt, user)
+        if not by_descriptor.kind_of(attempt, CONTROL):
+            give_control(plan, attempt, user, more)
 
 
-def give_control(plan: StartPlan, user: tuple[int, int], more: Mapping[str, Any]) -> None:
-    unfinished = name_for_now(plan, "control")
-    unfinished.mkdir(mode=0o700)
-    # The shim has the job's user already and could take no other.
-    content = plan.to_json() | {
-        "uid": None,
-        "gid": None,
-        "out_is_ready": True,
-        "container": plan.image,
-        **more,
-    }
-    shim_files.write_whole(str(unfinished / "plan.json"), content)
-    os.chown(unfinished / "plan.json", *user)
-    give_folder(plan, unfinished, user)
+def give_out(plan: StartPlan, attempt: int, user: Owner) -> None:
+    """Of a start that was interrupted it may be ours still."""
     try:
-        unfinished.rename(plan.folder / "control")
+        out = by_descriptor.make_folder(attempt, plan.out.name)
+    except FileExistsError:
+        out = by_descriptor.open_folder(plan.out.name, attempt)
+    try:
+        by_descriptor.check_owner(out, plan.out.name, (os.geteuid(), user[0]))
+        by_descriptor.settle(out, *attempt_folder.out_rights(plan, user))
+    finally:
+        os.close(out)
+
+
+def give_control(plan: StartPlan, attempt: int, user: Owner, more: Mapping[str, Any]) -> None:
+    name = name_for_now(CONTROL)
+    unfinished = by_descriptor.make_folder(attempt, name)
+    try:
+        # The shim has the job's user already and could take no other.
+        content = plan.to_json() | {
+            "uid": None,
+            "gid": None,
+            "out_is_ready": True,
+            "container": plan.image,
+            **more,
+        }
+        attempt_folder.write_plan(unfinished, content, user)
+        by_descriptor.settle(unfinished, *attempt_folder.out_rights(plan, user))
+    finally:
+        os.close(unfinished)
+    take_its_place(attempt, name, attempt, CONTROL)
+
+
+def take_its_place(source: int, name: str, target: int, wanted: str) -> None:
+    """Where another thread was faster, what it made stays."""
+    try:
+        by_descriptor.move(source, name, target, wanted)
     except OSError:
-        shutil.rmtree(unfinished)
-        if not (plan.folder / "control").exists():
+        by_descriptor.remove_tree(source, name)
+        if not by_descriptor.kind_of(target, wanted):
             raise
 
 
-def give_code(plan: StartPlan, source: Path, user: tuple[int, int]) -> None:
-    """The program's private copy, where several pods begin side by side; once, before any of them is there."""
-    work = plan.out / "work"
-    if work.exists():
-        return
-    unfinished = name_for_now(plan, "work")
-    shutil.copytree(source, unfinished, ignore=list_strange)
-    for path in (unfinished, *unfinished.rglob("*")):
-        path.chmod(0o700 if path.is_dir() or os.access(path, os.X_OK) else 0o600)
-        os.chown(path, *user)
+def give_code(plan: StartPlan, source: Path, user: Owner) -> None:
+    """The program's private copy, where several pods begin side by side; once, before any of them is there.
+
+    It is made beside `out`, which belongs to the job: nobody reaches it before it is whole.
+    """
+    with attempt_folder.made(plan) as attempt:
+        out = by_descriptor.open_folder(plan.out.name, attempt)
+        try:
+            if not by_descriptor.kind_of(out, "work"):
+                copy_code(attempt, out, source, user)
+        finally:
+            os.close(out)
+
+
+def copy_code(attempt: int, out: int, source: Path, user: Owner) -> None:
+    """Of the code's folder itself no part is a link either: a service could put one there, and we read everything."""
+    name = name_for_now("work")
+    unfinished = by_descriptor.make_folder(attempt, name)
     try:
-        unfinished.rename(work)
+        workspace, within = source.parents[2], source.relative_to(source.parents[2]).parts
+        with by_descriptor.folder(workspace, *within) as code:
+            by_descriptor.copy_tree(code, unfinished, user)
+        by_descriptor.settle(unfinished, 0o700, user)
     except OSError:
-        shutil.rmtree(unfinished)
-        if not work.exists():
-            raise
-
-
-def list_strange(folder: str, names: list[str]) -> set[str]:
-    """What is neither a folder nor a plain file: a link would be followed with our rights."""
-    modes = {name: Path(folder, name).lstat().st_mode for name in names}
-    return {name for name, mode in modes.items() if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode))}
+        by_descriptor.remove_tree(attempt, name)
+        raise
+    finally:
+        os.close(unfinished)
+    take_its_place(attempt, name, out, "work")
 
 
 def give_file(plan: StartPlan, name: str, text: str) -> None:
     """For everybody in the pod to read; whole or not at all."""
-    if (plan.folder / name).exists():
-        return
-    unfinished = name_for_now(plan, name)
-    unfinished.write_text(text)
-    unfinished.chmod(0o644)
-    unfinished.rename(plan.folder / name)
+    with attempt_folder.made(plan) as attempt:
+        if not by_descriptor.kind_of(attempt, name):
+            by_descriptor.write_file(attempt, name, text.encode(), 0o644)
 
 
-def name_for_now(plan: StartPlan, name: str) -> Path:
+def name_for_now(name: str) -> str:
     """Nobody else's: two threads of a scheduler that lost its lease for a moment may prepare the same attempt."""
-    return plan.folder / f"{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
-
-
-def give_folder(plan: StartPlan, folder: Path, user: tuple[int, int]) -> None:
-    """To the job's user; services that are not root read what lands in there by its group."""
-    uid, gid = user
-    os.chown(folder, uid, plan.services[1] if plan.services else gid)
-    folder.chmod(0o2750 if plan.services else 0o700)
+    return f"{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
 
 
 def forestall(folder: Path) -> bool:
     """False where a shim was faster."""
-    control = folder / "control"
-    control.mkdir(parents=True, exist_ok=True)
+    with attempt_folder.opened(folder) as attempt:
+        if not by_descriptor.kind_of(attempt, CONTROL):
+            os.close(by_descriptor.make_folder(attempt, CONTROL))
+    control = folder / CONTROL
     return (
         shim_files.create_once(str(control / "started"), FORESTALLED) or read_started(folder) is FORESTALLED
     )

@@ -16,9 +16,19 @@ from typing import Any
 
 from cluster.domain.attempts import Seen
 from cluster.domain.exits import ExitTruth, parse_exit
+from cluster.domain.job_ids import USUAL_IDS, JobIds
 from worker.adapters.engine import Engine, EngineRefused, EngineSilent, ImageMissing, NameTaken
 from worker.executors import container_folders
-from worker.executors.contract import CannotTell, Handle, NotStarted, Running, Sight, StartPlan, Unanswered
+from worker.executors.attempt_folder import check_ids
+from worker.executors.contract import (
+    CannotTell,
+    Handle,
+    NotStarted,
+    Running,
+    Sight,
+    StartPlan,
+    Unanswered,
+)
 from worker.executors.docker_request import create_request
 from worker.inside import shim_files, shim_tree
 
@@ -32,7 +42,15 @@ KILLED = 137
 class DockerExecutor:
     """`storage` is the root of all attempt folders; it tells this installation's containers from others'."""
 
-    def __init__(self, engine: Engine, storage: Path, gpus: str = "nvidia", network: str = "none") -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        storage: Path,
+        gpus: str = "nvidia",
+        network: str = "none",
+        job_ids: JobIds = USUAL_IDS,
+    ) -> None:
+        self.job_ids = job_ids
         self.engine = engine
         self.gpus = gpus
         self.network = network
@@ -41,12 +59,13 @@ class DockerExecutor:
     def start(self, plan: StartPlan) -> Handle:
         if len(plan.nodes) > 1:
             raise NotStarted("start.failed", reason="a container runs on one node")
+        check_ids(plan, self.job_ids)
         try:
             container_folders.prepare(plan, self.user_of(plan))
             return self.wait_for_shim(plan, self.ensure_container(plan))
         except ImageMissing as missing:
             raise NotStarted("start.no_image", image=plan.image) from missing
-        except (EngineRefused, OSError) as error:
+        except (EngineRefused, OSError, ValueError) as error:
             raise NotStarted("start.failed", reason=str(error)) from error
         except EngineSilent as silence:
             raise Unanswered(silence.code, **silence.data) from silence

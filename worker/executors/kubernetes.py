@@ -16,7 +16,9 @@ from typing import Any
 
 from cluster.domain.attempts import Seen
 from cluster.domain.exits import ExitTruth, parse_exit
+from cluster.domain.job_ids import USUAL_IDS, JobIds
 from worker.executors import container_folders
+from worker.executors.attempt_folder import check_ids
 from worker.executors.contract import Handle, NotStarted, Running, Sight, StartPlan, Unanswered
 from worker.executors.kubernetes_asking import STOP, Numbers, forget_old, say, telling
 from worker.executors.kubernetes_handles import handle_of, has_begun, is_folder, read_begun
@@ -72,7 +74,9 @@ class KubernetesExecutor:
         runtime: Path,
         exported: str = "",
         fresh_seconds: float = FRESH_SECONDS,
+        job_ids: JobIds = USUAL_IDS,
     ) -> None:
+        self.job_ids = job_ids
         self.api = api
         self.storage = storage
         self.exported = exported
@@ -98,6 +102,7 @@ class KubernetesExecutor:
         """None: its objects are there, and its shim has not begun."""
         if not plan.image:
             raise NotStarted("start.no_default_image")
+        check_ids(plan, self.job_ids)
         try:
             run = run_of(plan, self.installation, self.storage, self.exported, self.runtime)
             self.prepare(plan, run)

@@ -11,7 +11,8 @@ from typing import Any
 
 from cluster.domain.attempts import Seen
 from cluster.domain.exits import ExitTruth, parse_exit
-from worker.executors.attempt_folder import make_folders
+from cluster.domain.job_ids import USUAL_IDS, JobIds
+from worker.executors import attempt_folder
 from worker.executors.contract import Handle, NotStarted, Running, Sight, StartPlan
 from worker.executors.launchers import START_SECONDS, DetachedLauncher, Launcher
 from worker.inside import shim_files, shim_tree
@@ -21,9 +22,15 @@ PAUSE_SECONDS = 0.02
 
 
 class ProcessExecutor:
-    """`runtime` is the installed copy of worker/inside, `storage` the root of all attempt folders."""
+    """`runtime` is the installed copy of worker/inside, `storage` the root of all attempt folders.
 
-    def __init__(self, runtime: Path, storage: Path, launcher: Launcher | None = None) -> None:
+    What stands in `control` is believed only where nobody but us can have written it: by it we start, end and clear.
+    """
+
+    def __init__(
+        self, runtime: Path, storage: Path, launcher: Launcher | None = None, job_ids: JobIds = USUAL_IDS
+    ) -> None:
+        self.job_ids = job_ids
         self.shim = runtime / "shim.py"
         self.storage = storage
         self.launcher = launcher or DetachedLauncher()
@@ -46,23 +53,24 @@ class ProcessExecutor:
         return to_handle(answer)
 
     def _write_plan(self, plan: StartPlan) -> None:
-        """Everything above `out` stays ours; the group may pass through, the control folder is closed."""
-        control = plan.folder / "control"
-        if (control / "started").exists():
-            return
-        make_folders(plan)
-        control.mkdir(exist_ok=True)
-        if plan.services:
-            os.chown(control, -1, plan.services[1])
-        control.chmod(0o2750 if plan.services else 0o700)
-        shim_files.write_whole(str(control / "plan.json"), plan.to_json())
+        """Everything above `out` stays ours; the job may pass through, the control folder is closed to it."""
+        attempt_folder.check_ids(plan, self.job_ids)
+        with attempt_folder.made(plan) as attempt:
+            group = (-1, plan.services[1] if plan.services else -1)
+            control = attempt_folder.ensure_ours(
+                attempt, attempt_folder.CONTROL, 0o2750 if plan.services else 0o700, group
+            )
+            try:
+                if not os.access("started", os.F_OK, dir_fd=control, follow_symlinks=False):
+                    attempt_folder.write_plan(control, plan.to_json(), group)
+            finally:
+                os.close(control)
 
     def forestall(self, folder: Path) -> bool:
-        control = folder / "control"
-        control.mkdir(parents=True, exist_ok=True)
-        return shim_files.create_once(str(control / "started"), {"forestalled": True}) or (
-            read_started(folder) is None
-        )
+        with attempt_folder.opened(folder) as attempt:
+            os.close(attempt_folder.ensure_ours(attempt, attempt_folder.CONTROL))
+        started = str(folder / attempt_folder.CONTROL / "started")
+        return shim_files.create_once(started, {"forestalled": True}) or (read_started(folder) is None)
 
     def look(self, folder: Path) -> Sight:
         handle = read_started(folder)
@@ -79,7 +87,7 @@ class ProcessExecutor:
             handle = read_started(folder) if folder else None
             if folder is None or handle is None or handle["pid"] != pid or not is_alive(handle):
                 continue
-            plan = shim_files.read_object(str(folder / "control"), "plan.json") or {}
+            plan = attempt_folder.read_object(folder, "plan.json") or {}
             if isinstance(plan.get("job"), int) and isinstance(plan.get("attempt"), int):
                 found.append(Running(plan["job"], plan["attempt"], folder, handle))
         return found
@@ -95,7 +103,7 @@ class ProcessExecutor:
         return folder if folder.is_absolute() and folder.is_relative_to(self.storage) else None
 
     def read_end(self, folder: Path) -> ExitTruth | None:
-        content = shim_files.read_plain(str(folder / "control"), "exit.json")
+        content = attempt_folder.read_ours(folder, "exit.json")
         return None if content is None else parse_exit(content)
 
     def stop(self, handle: Handle, patiently: bool = False) -> None:
@@ -149,7 +157,7 @@ def to_handle(started: dict[str, Any]) -> Handle:
 
 def read_started(folder: Path) -> Handle | None:
     """The shim that won this attempt; None where none did, or where the start was forestalled."""
-    started = shim_files.read_created(str(folder / "control"), "started")
+    started = attempt_folder.read_object(folder, "started")
     if started is None or not isinstance(started.get("pid"), int) or started["pid"] < 2:
         return None
     if not isinstance(started.get("boot_id"), str) or not isinstance(started.get("start_ticks"), int):

@@ -3,8 +3,8 @@
     python3 -I -S shim.py <attempt folder>             detached: nobody's child and nobody's service
     python3 -I -S shim.py <attempt folder> attached    in a container of its own, whose init started it
 
-Reads control/plan.json; creates control/started exactly once and refuses to start where it stands;
-writes control/usage.json every 2 s; ends everything that descends from it on SIGTERM, at the time limit and
+Reads control/plan.json, as root only one that is root's (shim_plan.py); creates control/started exactly once and
+refuses to start where it stands; writes control/usage.json every 2 s; ends everything that descends from it on SIGTERM, at the time limit and
 when the launcher has ended, at once on SIGUSR1; writes control/exit.json as its last act and ends with the exit
 code that stands there. Prints one line of JSON to the executor, which then leaves it alone.
 """
@@ -22,6 +22,7 @@ import shim_ending  # noqa: E402
 import shim_files  # noqa: E402
 import shim_memory  # noqa: E402
 import shim_metrics  # noqa: E402
+import shim_plan  # noqa: E402
 import shim_program  # noqa: E402
 import shim_rank_use  # noqa: E402
 import shim_result  # noqa: E402
@@ -270,15 +271,14 @@ def main(folder, attached=False):
     }
     handle.update(shim_units.seen() if attached else {})
     try:
-        with open(os.path.join(control, "plan.json")) as file:
-            plan = json.load(file)
+        plan = shim_plan.read_plan(folder)
         shim_files.reserve(reserved)
         if not shim_files.create_once(os.path.join(control, "started"), handle):
             os.unlink(reserved)
             answer({"refused": "already_started"})
             return NO_EXIT_CODE
-    except OSError as error:
-        answer({"refused": "error", "errno": error.errno, "text": str(error)})
+    except (OSError, ValueError) as error:
+        answer({"refused": "error", "errno": getattr(error, "errno", None), "text": str(error)})
         return NO_EXIT_CODE
     answer(handle)
     leave_terminal(control)

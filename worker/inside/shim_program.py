@@ -6,12 +6,12 @@ import json
 import os
 import resource
 import signal
-import stat
+
+import by_descriptor
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
-COPY_BYTES = 1024 * 1024
 OOM_SCORE = b"500"  # The kernel takes a training before it takes the portal or the database.
 
 RANK_WRAPPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rank.py")
@@ -35,54 +35,61 @@ def exit_code_of(error):
 def prepare_out(plan):
     """The folder that the program may write, with a private copy of the code in `work`.
 
-    Called by the one shim that won `started` and before any program ran, so nobody hostile is in there yet.
+    Made where nobody but us may write, and the job's from then on: another job of the same user may be in it before this
+    returns. So the copy is made by a process that is the job's user already.
     """
-    out = plan["out"]
-    if plan.get("out_is_ready"):
-        pass  # In a container: whoever gave us the folder has settled whose it is.
-    elif plan.get("readers_gid") is not None:
-        ensure_folder(out)
-        # Services that are not root read what lands in here by its group, which this bit hands on.
-        os.chown(out, plan["uid"], plan["readers_gid"])
-        os.chmod(out, 0o2750)
-    else:
-        ensure_folder(out)
-        os.chmod(out, 0o700)
-        give(out, plan)
+    if not plan.get("out_is_ready"):  # In a container whoever gave us the folder has settled whose it is.
+        make_out(plan)
     if plan.get("code"):
-        work = os.path.join(out, "work")
-        copy_code(plan["code"], work, plan)
+        copy_code_as_job(plan)
 
 
-def ensure_folder(path):
-    if not os.path.isdir(path):
-        os.mkdir(path)
+def make_out(plan):
+    owner, mode = owner_of(plan), 0o700
+    if plan.get("readers_gid") is not None:
+        # Services that are not root read what lands in here by its group, which this bit hands on.
+        owner, mode = (owner[0], plan["readers_gid"]), 0o2750
+    folder, name = os.path.split(plan["out"])
+    with by_descriptor.folder(folder) as attempt:
+        out = by_descriptor.make_folder(attempt, name)
+        try:
+            by_descriptor.settle(out, mode, owner)
+        finally:
+            os.close(out)
 
 
-def give(path, plan):
-    if plan.get("uid") is not None:
-        os.chown(path, plan["uid"], plan["gid"])
+def owner_of(plan):
+    return (-1, -1) if plan.get("uid") is None else (plan["uid"], plan["gid"])
 
 
-def copy_code(source, target, plan):
-    """Folders and regular files only."""
-    os.mkdir(target, 0o700)
-    for entry in os.scandir(source):
-        path = os.path.join(target, entry.name)
-        if entry.is_dir(follow_symlinks=False):
-            copy_code(entry.path, path, plan)
-        elif stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
-            copy_file(entry.path, path)
-            os.chmod(path, 0o700 if os.access(entry.path, os.X_OK) else 0o600)
-            give(path, plan)
-    give(target, plan)
+def copy_code_as_job(plan):
+    """Raises OSError with what kept the copying process from its work."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reader)
+        copy_and_leave(plan, writer)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        told = pipe.read()
+    _, status = os.waitpid(pid, 0)
+    if told or status != 0:
+        raise OSError(errno.EIO, told.decode("utf-8", "replace") or "the copy of the code was ended: %d" % status)
 
 
-def copy_file(source, target):
-    """By hand, because importing shutil costs more than starting the rest of the shim."""
-    with open(source, "rb") as reader, open(target, "xb") as writer:
-        for piece in iter(lambda: reader.read(COPY_BYTES), b""):
-            writer.write(piece)
+def copy_and_leave(plan, writer):
+    """Never returns. Folders and regular files only; what is no part of the code is not read with more than its rights."""
+    try:
+        become_user(plan)
+        os.umask(0o077)
+        with by_descriptor.folder(plan["code"]) as code, by_descriptor.folder(plan["out"]) as out:
+            work = by_descriptor.make_folder(out, "work")
+            by_descriptor.copy_tree(code, work)
+        os._exit(0)
+    except (OSError, ValueError) as error:
+        os.write(writer, str(error).encode("utf-8", "replace"))
+    finally:
+        os._exit(1)
 
 
 def start(plan):
@@ -147,13 +154,17 @@ def drop_privileges(plan):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     limit_files(plan.get("nofile") or 65536)
     os.umask(0o027)
+    become_user(plan)
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+    # A change of user clears it, so it comes last: the launcher does not outlive a killed shim.
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def become_user(plan):
     if plan.get("uid") is not None:
         os.setgroups([plan["gid"]])
         os.setresgid(plan["gid"], plan["gid"], plan["gid"])
         os.setresuid(plan["uid"], plan["uid"], plan["uid"])
-    prctl(PR_SET_NO_NEW_PRIVS, 1)
-    # A change of user clears it, so it comes last: the launcher does not outlive a killed shim.
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def reset_signals():

@@ -12,6 +12,7 @@ from cluster.crash_points import outside
 from cluster.domain.archives import Verdict
 from cluster.domain.errors import Unavailable
 from cluster.domain.states import EnvironmentState
+from cluster.files import by_descriptor
 from cluster.services import datasets, storage
 from cluster.services.context import Cluster
 from cluster.services.environments import read_default_environment
@@ -83,28 +84,30 @@ def new_folder(cluster: Cluster, dataset: Dataset) -> Iterator[tuple[Path, bool]
     The dataset's group may read it then, nobody may write. A full disk is said as such.
     """
     settings = cluster.settings
-    storage.ensure_workspace_folder(settings, dataset.workspace_id)
+    workspace = storage.ensure_workspace_folder(settings, dataset.workspace_id)
     folder = storage.dataset_folder(settings, dataset)
     if folder.exists():
         yield folder, True
         return
-    staging = folder.with_name(f".{folder.name}.new")
-    with outside("datasets.staging_made"):
-        shutil.rmtree(staging, ignore_errors=True)
-        staging.mkdir(mode=0o700)
-    try:
-        yield staging, False
-        storage.hand_tree_to_group(settings, staging, dataset.workspace_id)
-        os.sync()
-        with outside("datasets.folder_in_its_place"):
-            staging.rename(folder)
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        raise NoSpace("dataset.no_space", free=shutil.disk_usage(folder.parent).free) from error
-    finally:
-        with outside("datasets.staging_removed"):
-            shutil.rmtree(staging, ignore_errors=True)
+    unfinished = f".{folder.name}.new"
+    with by_descriptor.folder(workspace, folder.parent.name) as datasets_folder:
+        with outside("datasets.staging_made"):
+            by_descriptor.remove_tree(datasets_folder, unfinished)
+            staging = by_descriptor.make_folder(datasets_folder, unfinished)
+        try:
+            yield folder.with_name(unfinished), False
+            storage.give_to_group(settings, staging, dataset.workspace_id)
+            os.sync()
+            with outside("datasets.folder_in_its_place"):
+                by_descriptor.move(datasets_folder, unfinished, datasets_folder, folder.name)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise NoSpace("dataset.no_space", free=shutil.disk_usage(folder.parent).free) from error
+        finally:
+            os.close(staging)
+            with outside("datasets.staging_removed"):
+                by_descriptor.remove_tree(datasets_folder, unfinished)
 
 
 def finish(cluster: Cluster, operation: Operation, folder: Path, reporter: Reporter) -> None:
@@ -118,16 +121,25 @@ def run_delete(cluster: Cluster, operation: Operation) -> None:
     dataset = datasets.read_subject(cluster, operation)
     Reporter(cluster, operation, {"delete_files": 1.0}).tell("delete_files", 0.0)
     if not dataset.path:
-        folder = storage.dataset_folder(cluster.settings, dataset)
-        doomed = folder.with_name(f".{folder.name}.deleted")
-        if folder.exists():
-            with outside("datasets.folder_set_aside"):
-                folder.rename(doomed)
+        remove_folder(cluster, dataset)
         with outside("datasets.files_deleted"):
-            if doomed.exists():
-                shutil.rmtree(doomed)
             storage.incoming_archive(cluster.settings, dataset.id).unlink(missing_ok=True)
     datasets.finish_delete(cluster, operation.id, operation.fence)
+
+
+def remove_folder(cluster: Cluster, dataset: Dataset) -> None:
+    """Out of its place first, so that nobody meets a half of it."""
+    folder = storage.dataset_folder(cluster.settings, dataset)
+    doomed = f".{folder.name}.deleted"
+    try:
+        with by_descriptor.folder(folder.parent.parent, folder.parent.name) as beside:
+            if by_descriptor.kind_of(beside, folder.name):
+                with outside("datasets.folder_set_aside"):
+                    by_descriptor.move(beside, folder.name, beside, doomed)
+            with outside("datasets.folder_removed"):
+                by_descriptor.remove_tree(beside, doomed)
+    except FileNotFoundError:
+        return  # Nothing was ever written for this workspace.
 
 
 def record_failure(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:

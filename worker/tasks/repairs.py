@@ -4,7 +4,6 @@ The task only watches. A task worker that is restarted, by this very repair or b
 its folder and goes on watching.
 """
 
-import shutil
 import subprocess
 import time
 from datetime import datetime, timedelta
@@ -16,6 +15,7 @@ from cluster.crash_points import outside
 from cluster.domain.errors import Unavailable
 from cluster.domain.repair_runs import Task, Verdict, matrix_of, share_done, verdict_of
 from cluster.domain.repairs import CheckKind
+from cluster.files import by_descriptor
 from cluster.services.context import Cluster
 from cluster.services.repair_catalogue import Entry, find_entry
 from cluster.services.repair_progress import (
@@ -42,6 +42,7 @@ from worker.tasks.reports import Reporter
 PREPARE, LOOK, PLAY, VERIFY = "prepare_ansible", "look_before", "play", "verify"
 WEIGHTS = {PREPARE: 1.0, LOOK: 1.0, PLAY: 10.0, VERIFY: 2.0}
 DID_NOT_RUN = {"locked": "repair.locked", "vanished": "repair.vanished"}
+LOG_MODE = 0o640
 LOOK_SECONDS = 0.1
 FIRST_LOOK_SECONDS = 0.04
 """Until the first task shows: whoever has clicked sits before an empty table."""
@@ -80,7 +81,8 @@ def run_repair(cluster: Cluster, operation: Operation) -> None:
 def forget_other_life(folder: Path) -> None:
     """A run counts as started before its folder is made: what lies there is of a life that a restore has left."""
     if folder.exists():
-        shutil.rmtree(folder)
+        with by_descriptor.folder(folder.parent) as parent:
+            by_descriptor.remove_tree(parent, folder.name)
 
 
 def end_cancelled(cluster: Cluster, operation: Operation, run: RepairRun) -> bool:
@@ -114,7 +116,8 @@ def ensure_ansible(cluster: Cluster, log: Path) -> Path:
     )
     said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
     if done.returncode != 0 or not said:
-        log.write_text("\n".join(said) + "\n")
+        with by_descriptor.folder(log.parent) as logs:
+            by_descriptor.write_file(logs, log.name, ("\n".join(said) + "\n").encode(), LOG_MODE)
         raise Unavailable("repair.no_ansible", line=said[-1][:300] if said else "")
     return Path(done.stdout.splitlines()[-1]) / "python"
 
@@ -169,11 +172,15 @@ def progress_of(tasks: list[Task]) -> float:
 
 
 def copy_log(folder: Path, target: Path) -> None:
-    """To where every operation's log lies; the transcript in the run's folder stays."""
+    """To where every operation's log lies, in a folder of other services; the transcript stays in its place."""
     source = playbooks.log_file(folder)
-    if source.exists() and (not target.exists() or target.stat().st_size != source.stat().st_size):
+    if not source.exists():
+        return
+    with by_descriptor.folder(target.parent) as logs:
+        if by_descriptor.size_of(logs, target.name) == source.stat().st_size:
+            return
         with outside("log.copy"):
-            shutil.copyfile(source, target)
+            by_descriptor.write_file(logs, target.name, source.read_bytes(), LOG_MODE)
 
 
 def verify(cluster: Cluster, operation: Operation, entry: Entry, run: RepairRun, end: End) -> None:

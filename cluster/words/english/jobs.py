@@ -53,10 +53,23 @@ SENTENCES = {
     "job.moved": "{by} moved it to the end of its line.",
     "job.moved.before": "{by} moved it: it stands before job-{before} now.",
     "job.waits_no_more": "job-{id} does not wait any more: {state:word state.job}.",
+    "job.user_number_outside": (
+        "The job would run as user number {number}. Jobs run as users {first} to {last}, and as no other."
+    ),
+    "job.workspace_number_outside": (
+        "The job would run in group number {number}. Jobs run in groups {first} to {last}, and in no other."
+    ),
     "job.not_in_line": "No such job waits in workspace {name}. Choose one of its line.",
     "job.stop_not_allowed": (
         "Only {user}, the training's owner, the workspace's manager and administrators may stop this job."
     ),
+}
+
+FOREIGN_ID = "Its id is none that this installation has given out: check who has written into the database."
+
+HINTS = {
+    "job.user_number_outside": FOREIGN_ID,
+    "job.workspace_number_outside": FOREIGN_ID,
 }
 
 TITLES = {

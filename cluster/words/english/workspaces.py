@@ -23,7 +23,14 @@ SENTENCES = {
         "until enough of it has ended."
     ),
     "workspace.changed": "Somebody changed the workspace meanwhile. Look at it again, then change it.",
+    "workspace.no_folder_yet": "The files of workspace {workspace} have no folder yet: the scheduler makes it.",
     "workspace.ended": "Workspace {workspace} has ended already.",
+}
+
+HINTS = {
+    "workspace.no_folder_yet": (
+        "Try again in a moment. If it stays so, look whether the scheduler runs, and at its log."
+    ),
 }
 
 TITLES = {

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from cluster.domain.job_ids import JobIds
 from tests.unit.executors.few_objects import USER, WORKSPACE, FewObjects, here
 from worker.executors.contract import StartPlan
 from worker.executors.kubernetes import KubernetesExecutor
@@ -31,7 +32,7 @@ def server() -> FewObjects:
 
 @pytest.fixture
 def executor(server: FewObjects, storage: Path, runtime: Path) -> KubernetesExecutor:
-    return KubernetesExecutor(server, here, storage, runtime)  # type: ignore[arg-type]
+    return KubernetesExecutor(server, here, storage, runtime, job_ids=JobIds(*USER))  # type: ignore[arg-type]
 
 
 @pytest.fixture

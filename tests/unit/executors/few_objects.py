@@ -9,7 +9,7 @@ from worker.kube.api import Listed, Refused
 
 Thing = dict[str, Any]
 WORKSPACE = 3
-USER = os.geteuid() or 65_534, os.getegid() or 65_534
+USER = os.geteuid() or 100_007, os.getegid() or 100_003
 
 
 def here() -> str:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from cluster.domain.attempts import Seen
+from cluster.files import by_descriptor
 from tests.unit.executors.few_objects import USER, WORKSPACE, FewObjects, Thing, here, pod
-from worker.executors import container_folders
+from worker.executors import attempt_folder, container_folders
 from worker.executors.contract import CannotTell, Mount, NotStarted, StartPlan
 from worker.executors.kubernetes import FORCE_SECONDS, KubernetesExecutor
 from worker.executors.kubernetes_run import run_of
@@ -187,12 +188,15 @@ def test_a_list_of_users_that_was_half_written_is_none(
 ) -> None:
     """The next try would take it for the whole, and no worker of the gang would be let in."""
 
-    def full(path: Path, text: str) -> None:
-        path.touch()
-        raise OSError(28, "No space left on device")
+    write = by_descriptor.write_all
+
+    def full(descriptor: int, content: bytes) -> None:
+        if content.startswith(b"root:"):
+            raise OSError(28, "No space left on device")
+        write(descriptor, content)
 
     with monkeypatch.context() as disk, pytest.raises(NotStarted):
-        disk.setattr(Path, "write_text", full)
+        disk.setattr(by_descriptor, "write_all", full)
         executor.start(replace(plan, gang="mpi"))
     assert not (plan.folder / "passwd").exists()
     executor.start(replace(plan, gang="mpi"))
@@ -218,15 +222,14 @@ def test_two_threads_that_prepare_one_attempt_leave_a_whole_plan(
     plan: StartPlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A scheduler that lost its lease for a moment asks again while the first question is still under way."""
-    give = container_folders.give_folder
+    write = attempt_folder.write_plan
 
     def meanwhile(*words: Any) -> None:
-        if words[1].name.startswith("control"):
-            monkeypatch.setattr(container_folders, "give_folder", give)
-            container_folders.prepare(plan, USER)
-        give(*words)
+        monkeypatch.setattr(attempt_folder, "write_plan", write)
+        container_folders.prepare(plan, USER)
+        write(*words)
 
-    monkeypatch.setattr(container_folders, "give_folder", meanwhile)
+    monkeypatch.setattr(attempt_folder, "write_plan", meanwhile)
     container_folders.prepare(plan, USER)
     assert json.loads((plan.folder / "control" / "plan.json").read_text())["job"] == 7
     assert [each.name for each in plan.folder.iterdir() if each.suffix == ".tmp"] == []

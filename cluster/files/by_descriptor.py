@@ -1,0 +1,470 @@
+"""File work by descriptors: no link is followed on the way, and what was checked is the very thing that is changed.
+
+A path is looked up again at each call, and the owner of a folder in it may put a link there in between. Here a folder
+is opened once, component by component, and everything beneath it is named by that descriptor and one plain name. The
+shim has a copy beside it, so this is standard library only and parses as Python 3.6. A descriptor that is returned
+belongs to the caller.
+"""
+
+import errno
+import os
+import stat
+from contextlib import contextmanager
+from typing import Dict, Iterator, List, Optional, Sequence, Tuple, Union
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+WAY = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+"""Through a folder that one may pass and not list."""
+# O_NONBLOCK: opening a named pipe without a writer would wait for ever.
+FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+DEEPEST = 64
+"""Folders within folders that are held open at once; nothing of ours is as deep."""
+MOST_ENTRIES = 1000000
+"""In one tree that is copied or given away."""
+MOST_LINKS = 40
+"""On the way to one path, as for the kernel itself."""
+MOST_PASSES = 20000
+"""Over one tree that is removed: each pass takes 64 levels of it away."""
+PIECE = 1024 * 1024
+WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+Owner = Tuple[int, int]
+"""Number of the user and of the group; -1 leaves either as it is."""
+
+
+class NotOurs(OSError):
+    """What stands there is not what we would have put there: a link, a second name, another owner, too deep a tree."""
+
+
+def not_ours(name: str, why: str) -> NotOurs:
+    return NotOurs(errno.EPERM, why, name)
+
+
+def check_name(name: str) -> str:
+    """One component: a name that comes from outside leads nowhere else. Raises NotOurs."""
+    if name in ("", ".", "..") or "/" in name or "\0" in name:
+        raise not_ours(name, "no plain name")
+    return name
+
+
+def open_folder(name: str, parent: Optional[int] = None, flags: int = FOLDER) -> int:
+    """`name` beneath the descriptor `parent`, or an absolute path whose last component is no link.
+
+    Raises FileNotFoundError, and NotOurs where a link or a file stands there.
+    """
+    if parent is not None:
+        check_name(name)
+    try:
+        return os.open(name, flags, dir_fd=parent)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):
+            raise not_ours(name, "a link or a file stands where a folder should") from error
+        raise
+
+
+@contextmanager
+def folder(root: Union[str, "os.PathLike[str]"], *names: str) -> Iterator[int]:
+    """The descriptor of `root/names…`; only `root` itself may be or contain links, which are the administrator's."""
+    current = os.open(os.fspath(root), (WAY if names else FOLDER) & ~os.O_NOFOLLOW)
+    try:
+        for number, name in enumerate(names, 1):
+            parent = current
+            current = open_folder(name, parent, FOLDER if number == len(names) else WAY)
+            os.close(parent)
+        yield current
+    finally:
+        os.close(current)
+
+
+def make_folder(parent: int, name: str, mode: int = 0o700) -> int:
+    """Raises FileExistsError: what somebody else has made before is never taken for ours."""
+    os.mkdir(check_name(name), mode & 0o777, dir_fd=parent)
+    made = open_folder(name, parent)
+    try:
+        if os.fstat(made).st_uid != os.geteuid():
+            raise not_ours(name, "somebody else's folder stands where ours was made")
+        settle(made, mode)
+    except OSError:
+        os.close(made)
+        raise
+    return made
+
+
+def ensure_folder(parent: int, name: str, mode: int, owner: Owner = (-1, -1)) -> int:
+    """Made where it is missing, and with this owner and mode afterwards. Raises NotOurs for a link or a file."""
+    try:
+        opened = open_folder(name, parent)
+    except FileNotFoundError:
+        try:
+            opened = make_folder(parent, name, mode)
+        except FileExistsError:
+            opened = open_folder(name, parent)  # Another of our threads or processes was faster.
+    try:
+        settle(opened, mode, owner)
+    except OSError:
+        os.close(opened)
+        raise
+    return opened
+
+
+def settle(descriptor: int, mode: int, owner: Owner = (-1, -1)) -> None:
+    """Gives what is open this owner and mode; what is right already is left alone.
+
+    The owner first: who is no longer the owner cannot change the mode again. Without root a folder keeps the bit by
+    which it hands its group on, which its owner may not be allowed to set again.
+    """
+    status = os.fstat(descriptor)
+    user, group = owner
+    if (user not in (-1, status.st_uid)) or (group not in (-1, status.st_gid)):
+        os.fchown(descriptor, user, group)
+    compared = 0o7777 if os.geteuid() == 0 else 0o777
+    if (os.fstat(descriptor).st_mode ^ mode) & compared:
+        os.fchmod(descriptor, mode)
+
+
+def open_plain(parent: int, name: str, flags: int = os.O_RDONLY) -> int:
+    """A regular file with one name: a second one may belong to a file elsewhere. Raises NotOurs."""
+    try:
+        opened = os.open(check_name(name), flags | FILE, dir_fd=parent)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
+            raise not_ours(name, "no regular file") from error
+        raise
+    status = os.fstat(opened)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+        os.close(opened)
+        raise not_ours(name, "no regular file with one name")
+    return opened
+
+
+def check_owner(descriptor: int, name: str, users: Sequence[int]) -> None:
+    """Belongs to one of these and can be written by its owner alone. Raises NotOurs."""
+    status = os.fstat(descriptor)
+    if status.st_uid not in users:
+        raise not_ours(name, "it belongs to user %d" % status.st_uid)
+    if status.st_mode & WRITABLE_BY_OTHERS:
+        raise not_ours(name, "others than its owner may write it")
+
+
+def read_all(descriptor: int, most: int) -> bytes:
+    """Raises NotOurs for more than `most` bytes."""
+    content = b""
+    while len(content) <= most:
+        piece = os.read(descriptor, PIECE)
+        if not piece:
+            return content
+        content += piece
+    raise not_ours("", "more than %d bytes" % most)
+
+
+def write_file(parent: int, name: str, content: bytes, mode: int = 0o600, owner: Owner = (-1, -1)) -> None:
+    """Whole or not at all; what has the name is replaced and never written through. Not synced."""
+    check_name(name)
+    unfinished = ".%s.%s.new" % (name, os.urandom(8).hex())
+    descriptor = os.open(unfinished, NEW_FILE, 0o600, dir_fd=parent)
+    try:
+        try:
+            write_all(descriptor, content)
+            settle(descriptor, mode, owner)
+        finally:
+            os.close(descriptor)
+        os.rename(unfinished, name, src_dir_fd=parent, dst_dir_fd=parent)
+    except OSError:
+        remove_name(parent, unfinished)
+        raise
+
+
+def write_synced(parent: int, name: str, content: bytes) -> None:
+    """A new file whose content outlives a power cut. Raises FileExistsError."""
+    descriptor = os.open(check_name(name), NEW_FILE, 0o600, dir_fd=parent)
+    try:
+        write_all(descriptor, content)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_all(descriptor: int, content: bytes) -> None:
+    while content:
+        content = content[os.write(descriptor, content) :]
+
+
+def remove_name(parent: int, name: str) -> bool:
+    """Of a file or a link, not of what it points to; False where there is none."""
+    try:
+        os.unlink(check_name(name), dir_fd=parent)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def move(source: int, name: str, target: int, new_name: str) -> None:
+    """From one open folder into another. Raises OSError where a folder with something in it has that name."""
+    os.rename(check_name(name), check_name(new_name), src_dir_fd=source, dst_dir_fd=target)
+
+
+def list_names(descriptor: int) -> List[str]:
+    """What is in an open folder."""
+    return os.listdir(descriptor)
+
+
+def kind_of(parent: int, name: str) -> int:
+    """stat.S_IFDIR, stat.S_IFREG …, of the thing itself where it is a link; 0 where there is none."""
+    try:
+        return stat.S_IFMT(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return 0
+
+
+def size_of(parent: int, name: str) -> int:
+    """Bytes of a regular file; -1 where there is none."""
+    try:
+        status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return -1
+    return status.st_size if stat.S_ISREG(status.st_mode) else -1
+
+
+def copy_tree(source: int, target: int, owner: Owner = (-1, -1)) -> int:
+    """Folders and regular files with one name, into the empty folder `target`; how many.
+
+    Copies are for their owner alone, executable where the file was. `target` itself is the caller's to give away, after
+    this. Raises NotOurs where the tree is too deep or has too many entries.
+    """
+    return _Copy(owner).copy(source, target, 0)
+
+
+class _Copy:
+    def __init__(self, owner: Owner) -> None:
+        self.owner = owner
+        self.entries = 0
+
+    def copy(self, source: int, target: int, depth: int) -> int:
+        for name in os.listdir(source):
+            kind = kind_of(source, name)
+            if kind in (stat.S_IFDIR, stat.S_IFREG):
+                self.entries += 1
+                check_size(name, depth, self.entries)
+                (self.copy_folder if kind == stat.S_IFDIR else self.copy_file)(source, target, name, depth)
+        return self.entries
+
+    def copy_folder(self, source: int, target: int, name: str, depth: int) -> None:
+        inner = open_folder(name, source)
+        try:
+            made = make_folder(target, name)
+            try:
+                self.copy(inner, made, depth + 1)
+                settle(made, 0o700, self.owner)
+            finally:
+                os.close(made)
+        finally:
+            os.close(inner)
+
+    def copy_file(self, source: int, target: int, name: str, depth: int) -> None:
+        try:
+            reader = open_plain(source, name)
+        except NotOurs:
+            return  # It has become a link meanwhile, or has another name elsewhere.
+        try:
+            writer = os.open(name, NEW_FILE, 0o600, dir_fd=target)
+            try:
+                for piece in iter(lambda: os.read(reader, PIECE), b""):
+                    write_all(writer, piece)
+                is_program = os.fstat(reader).st_mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+                settle(writer, 0o700 if is_program else 0o600, self.owner)
+            finally:
+                os.close(writer)
+        finally:
+            os.close(reader)
+
+
+def check_size(name: str, depth: int, entries: int) -> None:
+    if depth >= DEEPEST:
+        raise not_ours(name, "more than %d folders within each other" % DEEPEST)
+    if entries > MOST_ENTRIES:
+        raise not_ours(name, "more than %d entries" % MOST_ENTRIES)
+
+
+def give_tree(
+    descriptor: int, owner: Owner, folder_mode: int, file_mode: int, of_users: Optional[Sequence[int]] = None
+) -> int:
+    """Folders and regular files with one name, each by its own descriptor; the folder itself last. How many.
+
+    Only what belongs to one of `of_users` now is given away, None: whosever it is. Links, pipes, devices, files with a
+    second name and what goes away meanwhile are left alone. Raises NotOurs where the tree is too deep.
+    """
+    return _Gift(owner, folder_mode, file_mode, of_users).give(descriptor, 0)
+
+
+class _Gift:
+    def __init__(
+        self, owner: Owner, folder_mode: int, file_mode: int, of_users: Optional[Sequence[int]]
+    ) -> None:
+        self.owner = owner
+        self.modes: Dict[int, int] = {stat.S_IFDIR: folder_mode, stat.S_IFREG: file_mode}
+        self.of_users = of_users
+        self.entries = 0
+
+    def give(self, descriptor: int, depth: int) -> int:
+        if not self.is_to_give(descriptor):
+            return self.entries
+        for name in os.listdir(descriptor):
+            kind = kind_of(descriptor, name)
+            if kind in self.modes:
+                self.entries += 1
+                check_size(name, depth, self.entries)
+                self.give_entry(descriptor, name, kind, depth)
+        settle(descriptor, self.modes[stat.S_IFDIR], self.owner)
+        return self.entries
+
+    def give_entry(self, parent: int, name: str, kind: int, depth: int) -> None:
+        try:
+            opened = open_folder(name, parent) if kind == stat.S_IFDIR else open_plain(parent, name)
+        except (FileNotFoundError, NotOurs):
+            return
+        try:
+            if kind == stat.S_IFDIR:
+                self.give(opened, depth + 1)
+            elif self.is_to_give(opened):
+                settle(opened, self.modes[kind], self.owner)
+        finally:
+            os.close(opened)
+
+    def is_to_give(self, descriptor: int) -> bool:
+        return self.of_users is None or os.fstat(descriptor).st_uid in self.of_users
+
+
+def remove_tree(parent: int, name: str) -> bool:
+    """Whatever has this name, with everything in it; False where there is nothing.
+
+    It may be of any depth, and others may write in it meanwhile: as root each folder becomes ours before it is emptied,
+    so that nobody adds to it. Another file system that is mounted in it is left alone. Raises OSError.
+    """
+    try:
+        top = open_to_empty(parent, name)
+    except FileNotFoundError:
+        return False
+    except NotOurs:
+        return remove_name(parent, name)
+    try:
+        _Removal(top).empty(top, 0)
+    finally:
+        os.close(top)
+    os.rmdir(name, dir_fd=parent)
+    return True
+
+
+class _Removal:
+    def __init__(self, top: int) -> None:
+        self.top = top
+        self.mount = mount_of(top)
+        self.passes = 0
+
+    def empty(self, descriptor: int, depth: int) -> None:
+        while True:
+            names = os.listdir(descriptor)
+            if not names:
+                return
+            self.passes += depth == 0
+            if self.passes > MOST_PASSES:
+                raise OSError(errno.ENOTEMPTY, "somebody else writes into it again and again")
+            left = [name for name in names if not self.remove(descriptor, name, depth)]
+            if left and depth:
+                raise OSError(errno.ENOTEMPTY, "it is not empty yet", left[0])
+
+    def remove(self, parent: int, name: str, depth: int) -> bool:
+        """False where it changed under our hands, and is to be looked at again."""
+        try:
+            os.unlink(name, dir_fd=parent)
+            return True
+        except FileNotFoundError:
+            return True
+        except IsADirectoryError:
+            pass
+        try:
+            if depth >= DEEPEST:
+                # Too deep to hold open: its upper part goes with this pass, and it with one of the next.
+                os.rename(name, ".%s.deep" % os.urandom(8).hex(), src_dir_fd=parent, dst_dir_fd=self.top)
+                return True
+            self.remove_folder(parent, name, depth)
+        except (FileNotFoundError, NotOurs):
+            return False
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            return False
+        return True
+
+    def remove_folder(self, parent: int, name: str, depth: int) -> None:
+        opened = open_to_empty(parent, name)
+        try:
+            if mount_of(opened) != self.mount:
+                raise OSError(errno.EBUSY, "another file system is mounted there", name)
+            self.empty(opened, depth + 1)
+        finally:
+            os.close(opened)
+        os.rmdir(name, dir_fd=parent)
+
+
+def open_to_empty(parent: int, name: str) -> int:
+    """A folder that is ours alone from now on, where we may make it so. Raises NotOurs, FileNotFoundError."""
+    try:
+        opened = open_folder(name, parent)
+    except PermissionError:
+        way = open_folder(name, parent, WAY)
+        try:
+            # Our own folder that its program has closed; by this name it is the one that is open, and no other.
+            os.chmod("/proc/self/fd/%d" % way, 0o700)
+            return open_folder(name, parent)
+        finally:
+            os.close(way)
+    status = os.fstat(opened)
+    try:
+        if os.geteuid() == 0:
+            settle(opened, 0o700, (0, 0))
+        elif status.st_uid == os.geteuid():
+            settle(opened, 0o700)
+    except OSError:
+        os.close(opened)
+        raise
+    return opened
+
+
+def mount_of(descriptor: int) -> int:
+    """The number of the mount in which it lies; of a folder that is mounted a second time it is another one."""
+    with open("/proc/self/fdinfo/%d" % descriptor) as file:
+        for line in file:
+            name, _, value = line.partition(":")
+            if name == "mnt_id":
+                return int(value)
+    return -1
+
+
+def find_changeable(path: Union[str, "os.PathLike[str]"]) -> Optional[str]:
+    """The topmost part of this absolute path that others than root and ourselves could replace; None: there is none.
+
+    Where folders are missing, those above count. In a folder with the sticky bit nobody replaces what is not theirs.
+    """
+    current = "/"
+    parts: List[str] = ["", *os.fspath(path).split("/")]
+    links = 0
+    while parts:
+        part = parts.pop(0)
+        current = os.path.normpath(os.path.join(current, part))
+        try:
+            status = os.stat(current, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        if status.st_uid not in (0, os.geteuid()):
+            return current
+        if stat.S_ISLNK(status.st_mode):
+            links += 1
+            if links > MOST_LINKS:
+                return current
+            target = os.readlink(current)
+            current = "/" if target.startswith("/") else os.path.dirname(current)
+            parts = [*target.split("/"), *parts]
+        elif status.st_mode & WRITABLE_BY_OTHERS and not status.st_mode & stat.S_ISVTX:
+            return current
+    return None
