@@ -13,8 +13,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.services import jobs
+
+from cluster.bell import connect
+from cluster.domain.errors import GroundcrewError
+from cluster.domain.states import Queue
+from cluster.services import jobs, spare_files
 from cluster.store.jobs import Job
+from cluster.store.repairs import RepairRun
 from tests.adversaries import canaries
 from tests.adversaries.canaries import Facts
 from tests.adversaries.moves import LARGE, Ground, Move
@@ -22,6 +27,8 @@ from tests.adversaries.stage import BASE, SERVER, SERVICE, WITNESS, Stage
 from tests.builders import actor_of
 from worker.executors.process import read_started
 
+PATIENCE = {"job": 10.0, "service": 4.0}
+"""Seconds that a job has for beginning or ending: what services can prevent is not waited for."""
 STANDS_WITHIN = 10.0
 """Seconds that a move has for its beginning."""
 SECRET = re.compile(rb"a secret of (root|a person)'s")
@@ -133,7 +140,9 @@ def play(stage: Stage, adversary: str, move: Move, tree: Path) -> Seen:
     watched = watch(stage, parts, uid)
     before, living = watched.look(), who_lives(stage)
     with acting(adversary, move, ground, uid, gid, tree) as process:
-        pass_once(stage, parts, move)
+        pass_once(stage, parts, move, PATIENCE[adversary])
+        if adversary == "service":
+            run_operations(stage)
         assert process.stdin and process.stdout
         process.stdin.close()
         refusal = process.stdout.read().decode()
@@ -143,15 +152,16 @@ def play(stage: Stage, adversary: str, move: Move, tree: Path) -> Seen:
     return Seen(changes, stage.troubles, refusal.partition("refused ")[2].strip(), has_run(stage, parts))
 
 
-def pass_once(stage: Stage, parts: Cast, move: Move) -> None:
+def pass_once(stage: Stage, parts: Cast, move: Move, patience: float) -> None:
+    """`patience`: seconds for each job, some of which can no more begin or end."""
     if move.resumes and (shim := read_started(stage.folder_of(parts.running))) is not None:
         with suppress(ProcessLookupError):
             os.kill(shim["pid"], signal.SIGKILL)
-        stage.until(lambda: stage.has_begun(parts.running, 2) or stage.is_over(parts.running), 10)
-    stage.until(lambda: stage.is_over(parts.job), 10)
+        stage.until(lambda: stage.has_begun(parts.running, 2) or stage.is_over(parts.running), patience)
+    stage.until(lambda: stage.is_over(parts.job), patience)
     with suppress(Exception):
         jobs.stop_job(stage.cluster, actor_of(stage.person), parts.running.id)
-    stage.until(lambda: stage.is_over(parts.running), 10)
+    stage.until(lambda: stage.is_over(parts.running), patience)
     stage.turn(does_all=True)
     for attempt in (parts.running, parts.job):
         stage.services.ask(stage.settings, "results", folder=str(stage.folder_of(attempt)))
@@ -172,6 +182,26 @@ class Watch:
 
     def is_own(self, path: str) -> bool:
         return any(str(each) in self.own for each in (Path(path), *Path(path).parents))
+
+
+def run_operations(stage: Stage) -> None:
+    """Those of the rows and those of the queues; then root deletes what a repair has listed."""
+    stage.turn(does_all=True)
+    connection = connect(stage.settings.redis_url)
+    try:
+        waiting = [name.decode() for name in connection.keys("rq:queue:*")]
+        for queue in (Queue.GENERAL, Queue.BACKUPS):
+            if f"rq:queue:{queue}" in waiting:
+                stage.services.ask(stage.settings, "tasks", queue=queue)
+        stage.services.ask(stage.settings, "repairs")
+    finally:
+        connection.flushall()
+        connection.close()
+    with stage.cluster.store.read() as session:
+        runs = [run.id for run in session.query(RepairRun)]
+    for run in runs:
+        with suppress(GroundcrewError, OSError):
+            spare_files.delete_leftovers(stage.cluster, run)
 
 
 def watch(stage: Stage, parts: Cast, uid: int) -> Watch:

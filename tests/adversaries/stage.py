@@ -50,9 +50,10 @@ from tests.adversaries.services import contents_of
 from tests.builders import a_dataset, a_job, a_node, a_training, a_user, a_workspace, actor_of, add
 from tests.crash.partition import Pauses
 from worker.adapters.runtime import install_runtime
+from worker.executors.chosen import open_executor
+from worker.executors.contract import Executor
 from worker.executors.launchers import Launcher as ShimLauncher
 from worker.executors.nursery import NurseryLauncher
-from worker.executors.process import ProcessExecutor, read_started
 from worker.scheduler import Scheduler
 
 REPOSITORY = Path(__file__).parents[2]
@@ -140,6 +141,7 @@ def variables(settings: Settings) -> dict[str, str]:
         "GROUNDCREW_SECRET_KEY": settings.secret_key,
         "GROUNDCREW_UID_BASE": str(settings.uid_base),
         "GROUNDCREW_GID_BASE": str(settings.gid_base),
+        "GROUNDCREW_SERVICE_USER": settings.service_user,
     }
 
 
@@ -194,7 +196,7 @@ class Stage:
     person: User
     training: Training
     other_training: Training
-    executor: ProcessExecutor
+    executor: Executor
     scheduler: Scheduler
     processes: list["subprocess.Popen[bytes]"] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
@@ -341,7 +343,7 @@ def a_stage(
     ground.chmod(0o711)
     try:
         settings = lay_out(ground, layout, migrated_file, redis_url)
-        runtime = install_runtime(settings.runtime_dir)
+        runtime = install_runtime(settings.runtime_dir, settings.job_ids)
         if spoil is not None:
             spoil(runtime)
         with open_stage(ground, layout, settings, runtime, services) as stage:
@@ -369,8 +371,8 @@ def lay_out(ground: Path, layout: Layout, migrated_file: Path, redis_url: str) -
     make(ground / "repairs" / "records", None, WATCH, 0o700)
     make(ground / "run", None, WATCH, 0o2750)
     make(ground / "cache", None, service, 0o755)
-    make(ground / "storage", None, service, 0o711)
-    make(ground / "storage" / "workspaces", None, service, 0o711)
+    make(ground / "storage", None, 0, 0o711)
+    make(ground / "storage" / "workspaces", None, 0, 0o711)
     return Settings(
         state_dir=ground,
         cache_dir=ground / "cache",
@@ -401,7 +403,7 @@ def open_stage(
     row.created_at = cluster.clock()
     add(cluster, row, Fact(name="default_environment", value={"digest": "d"}))
     launcher = NurseryLauncher()
-    executor = ProcessExecutor(runtime, settings.storage_dir, launcher)
+    executor = open_executor(cluster, runtime, launcher)
     stage = Stage(
         ground=ground,
         layout=layout,
