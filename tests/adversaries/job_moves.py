@@ -11,11 +11,12 @@ import signal
 import socket
 import stat
 import struct
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from tests.adversaries.moves import LARGE, Ground, Moves, link, must_not, once, remove
+from tests.adversaries.moves import Ground, Moves, link, must_not, once, remove
 
 MOVES = Moves()
 move = MOVES.move
@@ -42,13 +43,16 @@ def exchange(one: Path, other: Path) -> None:
         raise OSError(ctypes.get_errno(), "renameat2")
 
 
-def swap_when_there(sign: Path, path: Path, aside: Path, target: Path) -> Callable[[], None]:
-    """Exchanges a path for a link once `sign` is there; at no moment there is nothing. It raises OSError until then."""
+def swap_when_there(path: Path, aside: Path, target: Path, at_rest: float = 0.0) -> Callable[[], None]:
+    """Exchanges a folder for a link once nothing was made in it for so many seconds: a large file is being copied.
+
+    At no moment there is nothing. It raises OSError until then.
+    """
     names = os.fsencode(path), os.fsencode(aside)
-    shown = os.fsencode(sign)
 
     def swap() -> None:
-        os.stat(shown)
+        if time.time() - os.stat(names[0]).st_mtime < at_rest:
+            raise BlockingIOError
         if not os.path.lexists(aside):
             os.symlink(target, aside)
         if libc.renameat2(AT_FDCWD, names[0], AT_FDCWD, names[1], RENAME_EXCHANGE) != 0:
@@ -71,14 +75,15 @@ def owner_of(pid: int) -> int | None:
 def working_folder_becomes_a_link(ground: Ground) -> None:
     """The next attempt's working folder is renamed away while the code is copied, and a link stands there instead."""
     out = ground.next / "out"
-    once(ground, swap_when_there(out / "work", out / "work", out / "aside", ground.target))
+    once(ground, swap_when_there(out / "work", out / "aside", ground.target))
 
 
 @move(races=True)
 def working_folder_becomes_a_link_within_a_file(ground: Ground) -> None:
     """While a large file is copied its folder is exchanged for a link to where root has a file of that name."""
     out = ground.next / "out"
-    once(ground, swap_when_there(out / "work" / LARGE, out / "work", out / "aside", ground.target))
+    swap = swap_when_there(out / "work", out / "aside", ground.target, at_rest=0.008)
+    once(ground, swap, pause=0.0005)
 
 
 @move()

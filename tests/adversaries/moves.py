@@ -198,13 +198,18 @@ def link(path: Path, target: Path | str) -> None:
     path.symlink_to(target)
 
 
-def once(ground: Ground, swap: Callable[[], None]) -> None:
-    """Tries again and again until it has been done once: who goes on would undo it."""
+def once(ground: Ground, swap: Callable[[], None], pause: float = 0.0) -> None:
+    """Tries again and again until it has been done once: who goes on would undo it.
+
+    Who pauses between two tries (seconds) is let in at once afterwards, also on a busy machine.
+    """
     ground.ready()
     while ground.goes_on():
         try:
             swap()
         except OSError:
+            if pause:
+                time.sleep(pause)
             continue
         ground.wait()
         return

@@ -57,7 +57,7 @@ class Seen:
     """Whether the job that was to begin has said as whom it runs."""
 
 
-LARGE_BYTES = 48 * 1024**2
+LARGE_BYTES = 96 * 1024**2
 CODE = [*((f"part_{number:02}.py", "x = 1\n" * 200) for number in range(40)), (LARGE, LARGE_BYTES)]
 """So that its copy takes a moment."""
 
@@ -210,14 +210,14 @@ def watch(stage: Stage, parts: Cast, uid: int) -> Watch:
     whole = [
         stage.outside,
         *(state / name for name in ("secrets", "runtime", "repairs", "telemetry", "backups", "environment")),
-        foreign / "out",
+        foreign / "out" / "work",
         foreign / "control" / "plan.json",
     ]
     home = settings.storage_dir / "workspaces"
     shallow = [
         state,
         *(state / name for name in ("log", "database", "run", "witness", "cache", "storage", "program.py")),
-        *(home, home / "1", home / "2", foreign, foreign / "control", running),
+        *(home, home / "1", home / "2", foreign, foreign / "control", foreign / "out", running),
         *(home / number / name for number in "12" for name in ("code", "datasets", "jobs")),
     ]
     own = {path for path in canaries.look_at([state]) if os.lstat(path).st_uid == uid}

@@ -589,7 +589,7 @@ def limits_are_strange(ground: Ground) -> None:
 @move()
 def dataset_row_names_the_state(ground: Ground) -> None:
     """Rows of datasets name the state folder and root's files, and operations ask to look at them and to delete them."""
-    for number, path in enumerate((ground.state, str(ground.target), "/", "")):
+    for number, path in enumerate((ground.state, str(ground.target), "")):
         dataset = 100 + number
         ground.sql(
             "insert into datasets (id, workspace_id, name, kind, state, path, archive, created_by, created_at) values "
