@@ -266,7 +266,17 @@ def checkpoints_are_swapped(ground: Ground) -> None:
 def checkpoint_has_strange_names(ground: Ground) -> None:
     """Checkpoints with line breaks, broken text, leading dashes and the longest names there are."""
     folder = checkpoint(ground).parent
-    for name in (b"a\nb.h5", b"\xff\xfe.h5", b"-rf", b"--", b"$(id)", b"x" * 255, b" ", b"..\n", b"epoch\r.h5"):
+    for name in (
+        b"a\nb.h5",
+        b"\xff\xfe.h5",
+        b"-rf",
+        b"--",
+        b"$(id)",
+        b"x" * 255,
+        b" ",
+        b"..\n",
+        b"epoch\r.h5",
+    ):
         Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_bytes(b"weights")
     ground.ready()
 
@@ -420,7 +430,7 @@ def the_shim_is_read_through_proc(ground: Ground) -> None:
 
 @move()
 def own_processes_are_traced(ground: Ground) -> None:
-    """Each process of our own user is attached to the moment it shows, also between its change of user and its program."""
+    """The memory of each process of our user is opened the moment it shows, also before its program has begun."""
     ground.ready()
     us, seen = os.getpid(), set()
     while ground.goes_on():
@@ -429,7 +439,11 @@ def own_processes_are_traced(ground: Ground) -> None:
                 continue
             seen.add(name)
             if owner_of(int(name)) == ground.uid or owner_of(int(name)) == 0:
-                with suppress(OSError), open(f"/proc/{name}/mem", "rb+"), open(f"/proc/{name}/status") as file:
+                with (
+                    suppress(OSError),
+                    open(f"/proc/{name}/mem", "rb+"),
+                    open(f"/proc/{name}/status") as file,
+                ):
                     ids = [line.split()[1:] for line in file if line.startswith("Uid:")][0]
                     assert set(ids) == {str(ground.uid)}, f"the memory of a process of {ids} is open"
         if len(seen) > 20_000:
@@ -451,7 +465,7 @@ def environment_of_another_attempt(ground: Ground) -> None:
 @move()
 def process_that_looks_like_a_shim(ground: Ground) -> None:
     """A process is called like the shim of a folder of ours, whose files name another person's attempt and process."""
-    for number, pid in enumerate((*ground.processes, 0)):
+    for number in range(len(ground.processes) + 1):
         control = ground.own / f"false-{number}" / "control"
         control.mkdir(parents=True)
         (control / "plan.json").write_text(json.dumps({"job": 1, "attempt": 1, "uid": 0}))
@@ -508,8 +522,15 @@ def redis_is_spoken_to(ground: Ground) -> None:
 @move()
 def every_socket_is_connected_to(ground: Ground) -> None:
     """The job connects to each socket of the services, among them that behind which repairs run."""
-    found = [Path(root, name) for root, _, names in os.walk(ground.state) for name in names if name.endswith(".sock")]
-    found += [Path(ground.state, "run", name) for name in ("redis.sock", "repair-run.sock", "supervisor.sock")]
+    found = [
+        Path(root, name)
+        for root, _, names in os.walk(ground.state)
+        for name in names
+        if name.endswith(".sock")
+    ]
+    found += [
+        Path(ground.state, "run", name) for name in ("redis.sock", "repair-run.sock", "supervisor.sock")
+    ]
     for path in found:
         with socket.socket(socket.AF_UNIX) as connection:
             must_not(connection.connect, str(path))
@@ -533,7 +554,11 @@ def database_and_secrets_are_opened(ground: Ground) -> None:
 @move()
 def what_jobs_import_is_changed(ground: Ground) -> None:
     """The shim, the module of jobs and the code of the training are written to and replaced."""
-    for folder in (Path(ground.state, "runtime"), Path(ground.code), *Path(ground.state, "runtime").glob("*")):
+    for folder in (
+        Path(ground.state, "runtime"),
+        Path(ground.code),
+        *Path(ground.state, "runtime").glob("*"),
+    ):
         must_not((folder / "shim.py").write_text, "x")
         must_not(os.mkdir, folder / "__pycache__")
         must_not(folder.rename, folder.with_name("of-ours"))

@@ -1,4 +1,4 @@
-"""What a move is, and what an adversary knows of the installation; standard library alone, for moves run on hosts too."""
+"""What a move is, and what an adversary knows of the installation. Standard library alone: moves run on hosts too."""
 
 import json
 import os

@@ -17,7 +17,7 @@ from cluster.settings import Settings
 from worker.executors import attempt_folder
 from worker.executors.contract import StartPlan
 
-COPY_BY_PATH = '''
+COPY_BY_PATH = """
 
 def prepare_out(plan):
     out = plan["out"]
@@ -38,21 +38,21 @@ def copy_by_path(source, target, plan):
         os.chmod(path, 0o600)
         os.chown(path, plan["uid"], plan["gid"])
     os.chown(target, plan["uid"], plan["gid"])
-'''
+"""
 """Root copies the code by path into a folder that the job's user owns already."""
-ANY_PLAN = '''
+ANY_PLAN = """
 
 def read_plan(folder):
     with open(os.path.join(folder, "control", "plan.json")) as file:
         return json.load(file)
-'''
+"""
 """The shim obeys whatever stands there."""
-ANY_USER = '''
+ANY_USER = """
 
 def check_ids(plan):
     pass
-'''
-AS_ROOT = '''
+"""
+AS_ROOT = """
 
 def copy_and_leave(plan, writer):
     try:
@@ -65,7 +65,7 @@ def copy_and_leave(plan, writer):
         os.write(writer, str(error).encode("utf-8", "replace"))
     finally:
         os._exit(1)
-'''
+"""
 """The code is read with root's rights."""
 
 

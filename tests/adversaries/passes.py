@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-
 from cluster.bell import connect
 from cluster.domain.errors import GroundcrewError
 from cluster.domain.states import Queue
@@ -27,7 +26,7 @@ from tests.adversaries.stage import BASE, SERVER, SERVICE, WITNESS, Stage
 from tests.builders import actor_of
 from worker.executors.process import read_started
 
-PATIENCE = {"job": 10.0, "service": 4.0}
+PATIENCE = {"job": 10.0, "service": 3.0}
 """Seconds that a job has for beginning or ending: what services can prevent is not waited for."""
 STANDS_WITHIN = 10.0
 """Seconds that a move has for its beginning."""
@@ -158,7 +157,7 @@ def pass_once(stage: Stage, parts: Cast, move: Move, patience: float) -> None:
         with suppress(ProcessLookupError):
             os.kill(shim["pid"], signal.SIGKILL)
         stage.until(lambda: stage.has_begun(parts.running, 2) or stage.is_over(parts.running), patience)
-    stage.until(lambda: stage.is_over(parts.job), patience)
+    stage.until(lambda: stage.is_over(parts.job) or stage.was_refused(), patience)
     with suppress(Exception):
         jobs.stop_job(stage.cluster, actor_of(stage.person), parts.running.id)
     stage.until(lambda: stage.is_over(parts.running), patience)

@@ -1,7 +1,7 @@
 """Plays one move as the user that this process has: ``python3 -m tests.adversaries.play job NAME``.
 
-The ground (`Ground.to_json`) comes as one line of standard input. The process says `ready` once the move stands, and goes
-on until its standard input ends.
+The ground (`Ground.to_json`) comes as one line of standard input. The process says `ready` once the move stands, and
+goes on until its standard input ends.
 """
 
 import json

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from tests.adversaries.moves import Ground, Moves, link, must_not, once, remove
+from tests.adversaries.moves import Ground, Moves, link, must_not, remove
 
 MOVES = Moves()
 move = MOVES.move
@@ -314,7 +314,11 @@ def dataset_has_second_names(ground: Ground) -> None:
     folder = ground.home / "datasets" / "7"
     with suppress(OSError):
         folder.mkdir()
-    theirs = [ground.secret, Path(ground.outside, "etc", "passwd"), *Path(ground.running, "out").glob("rank-*")]
+    theirs = [
+        ground.secret,
+        Path(ground.outside, "etc", "passwd"),
+        *Path(ground.running, "out").glob("rank-*"),
+    ]
     for number, path in enumerate(theirs):
         with suppress(OSError):
             os.link(path, folder / f"{number}.png")
@@ -516,14 +520,18 @@ def handle_is_another_process(ground: Ground) -> None:
 @move()
 def foreign_job_is_lost(ground: Ground) -> None:
     """The rows know nothing of another person's job any more, so that its run counts as a stray one."""
-    ground.sql("update attempts set ended_at = started_at where job_id in (select id from jobs where workspace_id = 2)")
+    ground.sql(
+        "update attempts set ended_at = started_at where job_id in (select id from jobs where workspace_id = 2)"
+    )
     ground.ready()
 
 
 @move()
 def resume_leads_out(ground: Ground) -> None:
     """The checkpoint from which the job goes on has a name that leads out of its folder."""
-    for number, name in enumerate(("1/../../../../outside/root-only/epoch-0001.weights.h5", "-1/x", "1//etc/shadow")):
+    for number, name in enumerate(
+        ("1/../../../../outside/root-only/epoch-0001.weights.h5", "-1/x", "1//etc/shadow")
+    ):
         target = ground.job if number else ground.resumed
         ground.sql(f"update jobs set resume_from = '{name}' where id = {target}")
     ground.ready()
@@ -549,7 +557,7 @@ def command_and_variables(ground: Ground) -> None:
 
 @move()
 def environment_is_ours(ground: Ground) -> None:
-    """The training environment's row names a folder of ours, whose interpreter is our program and whose list is a pipe."""
+    """The training environment's row names a folder of ours, with a program of ours and a link to a file of root's."""
     folder = Path(ground.state, "cache", "ours")
     (folder / "bin").mkdir(parents=True)
     program = folder / "bin" / "python"
@@ -588,8 +596,8 @@ def limits_are_strange(ground: Ground) -> None:
 
 @move()
 def dataset_row_names_the_state(ground: Ground) -> None:
-    """Rows of datasets name the state folder and root's files, and operations ask to look at them and to delete them."""
-    for number, path in enumerate((ground.state, str(ground.target), "")):
+    """Rows of datasets name the state folder and nothing, and operations ask to look at them and to delete them."""
+    for number, path in enumerate((ground.state, "")):
         dataset = 100 + number
         ground.sql(
             "insert into datasets (id, workspace_id, name, kind, state, path, archive, created_by, created_at) values "
@@ -616,7 +624,8 @@ def repair_is_forged(ground: Ground) -> None:
     ground.sql(
         "insert into repair_runs (name, target, host, targets, is_look_ahead, digest, reason, asked_by, asked_at, "
         "is_forced, tasks, before, checks, listed, operation_id) values ('../../outside/etc/program', "
-        "'../../outside/etc/passwd', 'localhost', '[[\"../../outside/etc/passwd\", \"localhost\"]]', false, 'x', 'x', 1, "
+        "'../../outside/etc/passwd', 'localhost', '[[\"../../outside/etc/passwd\", \"localhost\"]]', false, "
+        "'x', 'x', 1, "
         "'2026-01-01 00:00:00', false, '[]', '[]', '[]', "
         f"'[[\"{ground.secret}\", 1]]', null)"
     )
@@ -632,7 +641,11 @@ def leftovers_are_links(ground: Ground) -> None:
     log, cache = Path(ground.state, "log"), Path(ground.state, "cache")
     listed = []
     with suppress(OSError):
-        for path in (log / "operation-1.log", cache / f"wheels-{'a' * 12}", cache / f"training-{'b' * 12}.gone"):
+        for path in (
+            log / "operation-1.log",
+            cache / f"wheels-{'a' * 12}",
+            cache / f"training-{'b' * 12}.gone",
+        ):
             path.symlink_to(ground.target)
             listed.append([str(path), 1])
         folder = cache / f"wheels-{'c' * 12}"
@@ -691,7 +704,7 @@ def speak(ground: Ground, *commands: tuple[str | bytes, ...]) -> bytes:
 
 @move()
 def message_of_another_function(ground: Ground) -> None:
-    """Entries of the task workers' queues name functions that run programs, with callbacks and as an object's method."""
+    """Entries of the task workers' queues name functions that run programs, also as callbacks."""
     commands: list[tuple[str | bytes, ...]] = []
     program = f"{PYTHON} {ground.program} {ground.witness}"
     calls = [
@@ -756,7 +769,13 @@ def root_is_signalled_and_traced(ground: Ground) -> None:
 def what_root_runs_is_changed(ground: Ground) -> None:
     """What jobs import, root's programs and the records of repairs are written to and replaced."""
     state = Path(ground.state)
-    for folder in (state / "runtime", *(state / "runtime").glob("*"), state / "repairs", state / "secrets", state):
+    for folder in (
+        state / "runtime",
+        *(state / "runtime").glob("*"),
+        state / "repairs",
+        state / "secrets",
+        state,
+    ):
         must_not((folder / "of-ours").write_text, "x")
         must_not(folder.rename, folder.with_name("of-ours"))
     for file in (state / "runtime").glob("*/*.py"):
@@ -780,7 +799,9 @@ def files_with_special_bits(ground: Ground) -> None:
 @move()
 def mounts_of_our_own(ground: Ground) -> None:
     """In a user namespace of our own, a folder of root's is mounted into the workspace."""
-    command = f"mount --bind '{ground.outside}' '{ground.home}/datasets' && chmod 777 '{ground.home}/datasets'"
+    command = (
+        f"mount --bind '{ground.outside}' '{ground.home}/datasets' && chmod 777 '{ground.home}/datasets'"
+    )
     subprocess.run(["/usr/bin/unshare", "-rm", "/bin/sh", "-c", command], capture_output=True, check=False)
     ground.ready()
 

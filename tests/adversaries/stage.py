@@ -1,7 +1,7 @@
 """A small installation in one folder, laid out as on servers or as `make up` does, for one move and one pass of all.
 
-The scheduler is the real one with the real executor, as root; operations are run by the task worker's own code in a process
-of the services' user; around it lie files and processes that nobody may touch (`canaries.py`).
+The scheduler is the real one with the real executor, as root; operations are run by the task worker's own code in a
+process of the services' user; around it lie files and processes that nobody may touch (`canaries.py`).
 """
 
 import json
@@ -14,14 +14,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import select
 
 from cluster.bell import RedisBell, connect
 from cluster.domain.states import (
@@ -29,25 +29,21 @@ from cluster.domain.states import (
     AttemptState,
     EnvironmentState,
     Launcher,
-    OperationKind,
-    OperationState,
-    Queue,
     TrainingKind,
 )
-from cluster.services import jobs, storage
+from cluster.services import storage
 from cluster.services.context import Cluster
 from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.jobs import Attempt, Job
 from cluster.store.leases import Fact
 from cluster.store.nodes import Node
-from cluster.store.operations import Environment, Operation
+from cluster.store.operations import Environment
 from cluster.store.trainings import Training
 from cluster.store.users import User
-from tests.adversaries import canaries
 from tests.adversaries.moves import LARGE
 from tests.adversaries.services import contents_of
-from tests.builders import a_dataset, a_job, a_node, a_training, a_user, a_workspace, actor_of, add
+from tests.builders import a_job, a_node, a_training, a_user, a_workspace, add
 from tests.crash.partition import Pauses
 from worker.adapters.runtime import install_runtime
 from worker.executors.chosen import open_executor
@@ -64,7 +60,7 @@ SERVICE, WATCH, PERSON = BASE - 3, BASE - 2, BASE - 1
 SERVICE_NAME = "groundcrew-of-tests"
 PYTHON = "/usr/bin/python3"
 PASS_SECONDS = 20.0
-WITNESS = '''import json, os, sys
+WITNESS = """import json, os, sys
 folders = [sys.argv[1], os.environ.get("GROUNDCREW_OUT", "")]
 for folder in filter(None, folders):
     try:
@@ -75,9 +71,11 @@ for folder in filter(None, folders):
     told = {"uid": os.getresuid(), "gid": os.getresgid(), "groups": os.getgroups()}
     os.write(file, json.dumps(told).encode())
     os.close(file)
-'''
+"""
 """Says as whom it runs: by the owner of a file, and in it."""
-SLEEPER = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_DFL)\nwhile True:\n    time.sleep(60)\n"
+SLEEPER = (
+    "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_DFL)\nwhile True:\n    time.sleep(60)\n"
+)
 Files = Sequence[tuple[str, str | int]]
 """Names with what stands there, or as many bytes."""
 
@@ -266,14 +264,19 @@ class Stage:
             self.scheduler.held = None
 
     def until(self, condition: Callable[[], Any], seconds: float = PASS_SECONDS) -> bool:
-        """Turns until it holds; False where it does not within the time."""
-        deadline = time.monotonic() + seconds
+        """Turns until it holds, ever more slowly; False where it does not within the time."""
+        deadline, pause = time.monotonic() + seconds, 0.01
         while not condition():
             if time.monotonic() > deadline:
                 return False
             self.turn()
-            time.sleep(0.01)
+            time.sleep(pause)
+            pause = min(pause * 1.4, 0.25)
         return True
+
+    def was_refused(self) -> bool:
+        """Whether an attempt was not started, for which there is no hope in these tests."""
+        return bool(self.scheduler.reconciler.not_started)
 
     def is_over(self, job: Job) -> bool:
         return self.read(job).state in ENDED_JOB_STATES

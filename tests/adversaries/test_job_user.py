@@ -10,12 +10,21 @@ from tests.adversaries.moves import Move
 from tests.adversaries.passes import play
 from tests.adversaries.stage import EMBEDDED, SERVER, Layout, Services, a_stage
 
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0, reason="jobs are other users than the scheduler only for root"
+)
 SHOWN = 8
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="jobs are other users than the scheduler only for root")
+ROUNDS = 20
+RACES = [move for move in MOVES.values() if move.races]
+LONG = pytest.mark.long
+CASES = [
+    pytest.param(move, layout, id=f"{move}-{layout}", marks=[] if layout is SERVER or move.races else [LONG])
+    for move in MOVES.values()
+    for layout in (SERVER, EMBEDDED)
+]
 
 
-@pytest.mark.parametrize("layout", [SERVER, EMBEDDED], ids=str)
-@pytest.mark.parametrize("move", MOVES.values(), ids=str)
+@pytest.mark.parametrize(("move", "layout"), CASES)
 def test_nothing_changes_outside_of_what_is_the_jobs(
     move: Move,
     layout: Layout,
@@ -25,8 +34,25 @@ def test_nothing_changes_outside_of_what_is_the_jobs(
     tree: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    own = services[layout.service]
-    with a_stage(layout, migrated_file, redis_url, own, monkeypatch) as stage:
+    with a_stage(layout, migrated_file, redis_url, services[layout.service], monkeypatch) as stage:
         seen = play(stage, "job", move, tree)
     assert not seen.changes, "\n".join(seen.changes[:SHOWN])
-    assert not stage.troubles, stage.troubles
+    assert not seen.troubles
+
+
+@LONG
+@pytest.mark.parametrize("layout", [SERVER, EMBEDDED], ids=str)
+@pytest.mark.parametrize("move", RACES, ids=str)
+def test_a_race_is_lost_in_every_round(
+    move: Move,
+    layout: Layout,
+    migrated_file: Path,
+    redis_url: str,
+    services: dict[int, Services],
+    tree: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for number in range(ROUNDS):
+        with a_stage(layout, migrated_file, redis_url, services[layout.service], monkeypatch) as stage:
+            seen = play(stage, "job", move, tree)
+        assert not seen.changes, f"round {number + 1}:\n" + "\n".join(seen.changes[:SHOWN])

@@ -27,9 +27,7 @@ def test_a_protection_that_is_missing_is_seen(
     mutant.patch(monkeypatch)
     changes: list[str] = []
     for _ in range(mutant.tries):
-        with a_stage(
-            SERVER, migrated_file, redis_url, services[SERVICE], monkeypatch, mutant.spoil
-        ) as stage:
+        with a_stage(SERVER, migrated_file, redis_url, services[SERVICE], monkeypatch, mutant.spoil) as stage:
             changes = play(stage, mutant.adversary, move, tree).changes
         if any(mutant.seen in change for change in changes):
             return

@@ -1,9 +1,9 @@
 """A portal that somebody has taken over, against root's scheduler: nothing of root's or other people's changes."""
 
 import os
+from pathlib import Path
 
 import pytest
-from pathlib import Path
 
 from tests.adversaries.moves import Move
 from tests.adversaries.passes import play
@@ -11,7 +11,9 @@ from tests.adversaries.service_moves import MOVES
 from tests.adversaries.stage import SERVER, SERVICE, Services, a_stage
 
 SHOWN = 8
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="services are other users than the scheduler only for root")
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0, reason="services are other users than the scheduler only for root"
+)
 
 
 @pytest.mark.parametrize("move", MOVES.values(), ids=str)
