@@ -28,7 +28,7 @@ ALL = (
     Part("pages", PAGES, deal="load"),
     Part("store", ("store",), deal="load", is_measured=True),
     Part("crash", ("crash",), deal="worksteal"),
-    Part("integration", ("integration",), deal="loadfile", processes=4, trains=True),
+    Part("integration", ("integration", "adversaries"), deal="loadfile", processes=4, trains=True),
     Part("browser", ("browser", "kube_api"), deal="loadfile", trains=True),
     Part("training", ("training",), trains=True),
 )
