@@ -4,6 +4,7 @@ Threads, because a stream (one per open tab) holds one for as long as the tab is
 streams at 1 ms for an ordinary request. One process, so that one Redis reader serves all of them.
 """
 
+import sys
 from typing import Any
 
 from cluster.garbage import settle
@@ -31,7 +32,13 @@ limit_request_line = 8190
 control_socket_disable = True
 
 
+SWITCH_SECONDS = 0.001
+"""A thread that computes gives way after so long. A page takes up its work some fifty times (each read of the database,
+each write to its reader): with Python's own 5 ms it waits a quarter of a second for every thread that computes."""
+
+
 def post_worker_init(worker: Any) -> None:
     """Streams end by themselves when this process is told to stop."""
+    sys.setswitchinterval(SWITCH_SECONDS)
     worker.wsgi.extensions["stream_places"].is_closing = lambda: not worker.alive
     settle()

@@ -62,6 +62,14 @@ def test_memory_that_grows_is_a_goal_missed() -> None:
         assert [label in text for text in missed(run_of(seen(0.05), peak=more, after=more))] == [True, True]
 
 
+def test_what_grows_with_each_repeat_is_a_goal_missed() -> None:
+    run = run_of(seen(0.05))
+    again = [replace(phase, number=1, peak={**SERVICES, "portal": 160 * MIB}) for phase in run.phases]
+    assert missed(Run([*run.phases, *again], SERVICES, SERVICES)) == [
+        "memory of portal: ≤ 32 MiB more in the last repeat than in the first"
+    ]
+
+
 def test_the_table_has_a_line_for_each_attack() -> None:
     lines = table_of(run_of(seen(0.15))).splitlines()
     assert len(lines) == 4

@@ -12,6 +12,7 @@ import signal
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -56,7 +57,7 @@ def main(arguments: list[str]) -> int:
         verdict.Goal("the run is over in time", "yes" if is_over else "no", is_over),
     ]
     table = verdict.table_of(run)
-    print(f"\n{table}\n{did(run.phases)}\n{verdict.goal_lines(goals)}", flush=True)
+    print(f"\n{table}\n{did(run.phases)}\n{slowest(run)}\n{verdict.goal_lines(goals)}", flush=True)
     missed = [goal for goal in goals if not goal.is_kept]
     print(f"{len(goals) - len(missed)} of {len(goals)} goals are kept")
     if asked.write:
@@ -129,7 +130,7 @@ def head_of(busy: float, is_quick: bool) -> str:
     )
 
 
-def did(phases: list[Phase]) -> str:
+def did(phases: Sequence[Phase]) -> str:
     """What the attackers counted, one line for each attack."""
     lines = []
     for attack in dict.fromkeys(phase.attack for phase in phases if phase.attack):
@@ -143,6 +144,16 @@ def did(phases: list[Phase]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def slowest(run: verdict.Run) -> str:
+    """The three slowest requests of others beside each attack, and without any."""
+    lines = []
+    for attack in ["", *run.attacks]:
+        took = sorted((one for phase in run.of(attack) for one in phase.seen.took), reverse=True)[:3]
+        told = ", ".join(f"{path} {verdict.milliseconds(seconds)}" for seconds, path in took)
+        lines.append(f"- slowest, {attack or 'nobody attacks'}: {told}")
+    return "\n".join(lines) + "\n"
+
+
 def write_page(page: Path, head: str, table: str, run: verdict.Run, goals: list[verdict.Goal]) -> None:
     wrong = Counter(wrong for phase in run.phases for wrong in phase.seen.wrong)
     parts = [
@@ -153,7 +164,9 @@ def write_page(page: Path, head: str, table: str, run: verdict.Run, goals: list[
         "## Goals",
         "".join(f"- {line}\n" for line in verdict.goal_lines(goals).splitlines()),
         "## What the attackers saw",
-        did(list(run.phases)),
+        did(run.phases),
+        "## The slowest requests of others",
+        slowest(run),
     ]
     if wrong:
         parts += ["## Errors", "".join(f"- {count} × {what}\n" for what, count in wrong.most_common(20))]

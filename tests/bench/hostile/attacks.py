@@ -22,7 +22,9 @@ PATIENCE = 15.0
 BYTE_SECONDS = 1.0
 AGAIN_SECONDS = 1.0
 """A connection that was closed is opened again after so long: what is refused costs the attacker as well."""
-PAUSE = 0.1
+PAUSE = 0.5
+"""Between two requests of each: what is tried is what one request costs, not how many a second anybody can send."""
+STREAM_AGAIN_SECONDS = 10.0
 UPLOAD_PAUSE = 1.0
 TOKEN = re.compile(rb'name="csrf_token"[^>]*value="([^"]+)"')
 BOUNDARY = "----------------------------bench"
@@ -121,7 +123,7 @@ async def hold_stream(context: Context, number: int) -> None:
     if number < STREAMS_BY_HEAD:
         while True:
             await context.ask("HEAD", "/stream?topics=jobs,queue", headers)
-            await asyncio.sleep(AGAIN_SECONDS)
+            await asyncio.sleep(STREAM_AGAIN_SECONDS * random.uniform(0.5, 1.5))
     request = context.address.head("GET", "/stream?topics=jobs,queue", headers)
     while True:
         try:
@@ -140,7 +142,7 @@ async def hold_stream(context: Context, number: int) -> None:
             context.tally["connection closed"] += 1
         finally:
             writer.transport.abort()
-        await asyncio.sleep(AGAIN_SECONDS * 2)  # As the stream asks browsers to.
+        await asyncio.sleep(STREAM_AGAIN_SECONDS * random.uniform(0.5, 1.5))
 
 
 async def archives(context: Context) -> None:

@@ -50,16 +50,8 @@ class Seen:
     """5xx, but for the honest 503."""
     honest: int = 0
     wrong: list[str] = field(default_factory=list)
-
-    def add(self, other: "Seen") -> None:
-        self.latencies += other.latencies
-        self.health += other.health
-        self.asked += other.asked
-        self.given_up += other.given_up
-        self.no_answer += other.no_answer
-        self.server_errors += other.server_errors
-        self.honest += other.honest
-        self.wrong += other.wrong
+    took: list[tuple[float, str]] = field(default_factory=list)
+    """By request, to tell which were the slowest."""
 
 
 def requests_of(person: Person) -> Iterator[Request]:
@@ -133,6 +125,7 @@ async def one(address: Address, request: Request, due: float, seen: Seen) -> Non
         took = time.perf_counter() - due
     except TimeoutError:
         seen.given_up += not is_health
+        seen.took.append((took, request.path))
         (seen.health if is_health else seen.latencies).append(took)
         return
     except NoAnswer:
@@ -140,6 +133,7 @@ async def one(address: Address, request: Request, due: float, seen: Seen) -> Non
         if is_health:
             seen.health.append(PATIENCE)
         return
+    seen.took.append((took, request.path))
     if is_health:
         seen.health.append(took if answer.status == 200 else PATIENCE)
     elif answer.is_honest_refusal:
