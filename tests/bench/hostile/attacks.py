@@ -26,7 +26,7 @@ PAUSE = 0.5
 """Between two requests of each: what is tried is what one request costs, not how many a second anybody can send."""
 STREAM_AGAIN_SECONDS = 10.0
 STREAMS_OPEN_SECONDS = 3.5
-"""In which all of them are asked for; what is measured is how they are held, and how those that were refused come again."""
+"""In which all of them are asked for; measured is how they are held, and how the refused ones come again."""
 UPLOAD_PAUSE = 1.0
 TOKEN = re.compile(rb'name="csrf_token"[^>]*value="([^"]+)"')
 BOUNDARY = "----------------------------bench"
