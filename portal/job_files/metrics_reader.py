@@ -89,5 +89,6 @@ class MetricsReader:
         if lines.end - lines.place <= AT_ONCE_BYTES:
             while metrics.take(lines):
                 pass
+            return
         for _ in self.pace.turns(lambda: metrics.take(lines), until):
             pass

@@ -156,6 +156,13 @@ def test_a_large_file_holds_up_no_other_one(tmp_path: Path, monkeypatch: pytest.
         assert not other.done()
 
 
+def test_a_small_file_waits_for_no_turn(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_bytes(many_rows(1_000))
+    reader = MetricsReader()
+    with ThreadPoolExecutor(1) as pool, reader.pace.turn:
+        assert pool.submit(reader.read, tmp_path).result(timeout=0.9 * metrics_reader.READ_SECONDS).is_whole
+
+
 def test_what_is_kept_of_a_file_does_not_grow_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from tests.bench.hostile.site import Target
 
 MIB = 1024 * 1024
 HEADS = BODIES = 300
-STREAMS, STREAMS_BY_HEAD = 400, 100
+STREAMS, STREAMS_BY_HEAD = 500, 100
 READERS = 4
 """Requests at a time of one attack that sends whole requests."""
 PATIENCE = 15.0
@@ -25,6 +25,8 @@ AGAIN_SECONDS = 1.0
 PAUSE = 0.5
 """Between two requests of each: what is tried is what one request costs, not how many a second anybody can send."""
 STREAM_AGAIN_SECONDS = 10.0
+STREAMS_OPEN_SECONDS = 3.5
+"""In which all of them are asked for; measured is how they are held, and how the refused ones come again."""
 UPLOAD_PAUSE = 1.0
 TOKEN = re.compile(rb'name="csrf_token"[^>]*value="([^"]+)"')
 BOUNDARY = "----------------------------bench"
@@ -118,6 +120,7 @@ async def streams(context: Context) -> None:
 
 
 async def hold_stream(context: Context, number: int) -> None:
+    await asyncio.sleep(STREAMS_OPEN_SECONDS * number / STREAMS)
     cookies = context.target.attacker.cookies
     headers = {"Cookie": cookies[number % len(cookies)], "Accept": "text/event-stream"}
     if number < STREAMS_BY_HEAD:
