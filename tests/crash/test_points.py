@@ -25,7 +25,7 @@ LISTED = [
 
 HARMLESS = {
     *("look_through", "check_ansible", "Play", "install_runtime"),
-    *("database_problem", "portal_status", "redis_problem"),
+    *("database_problem", "portal_status", "redis_problem", "read_name"),
 }
 """They only read, or are a value; the last one is done again whole."""
 MODULES = {"shutil", "subprocess"}

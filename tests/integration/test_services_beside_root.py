@@ -97,18 +97,24 @@ def test_a_service_writes_code_for_jobs_of_one_workspace_into_the_folder_that_ro
         assert not can_read(file, 100_007, base + second.id) and not can_read(file, STRANGER, STRANGER)
 
 
+@pytest.mark.parametrize("is_replaced", [False, True], ids=["filled", "replaced"])
 def test_a_dataset_that_a_service_unpacks_is_for_the_jobs_of_its_workspace(
-    cluster: Cluster, scheduler: Scheduler
+    cluster: Cluster, scheduler: Scheduler, is_replaced: bool
 ) -> None:
+    """Who writes the sample digits puts a whole folder in the place of the empty one."""
     a_node(cluster, units=2)
     workspace = a_new_workspace(cluster, "first")
     scheduler.tick()
     dataset = a_dataset(cluster, workspace, kind=DatasetKind.UPLOAD)
 
     def unpack() -> None:
+        os.umask(0o022)
         with new_folder(cluster, dataset) as (folder, is_done):
-            (folder / "class").mkdir()
-            (folder / "class" / "image.png").write_bytes(b"1")
+            filled = folder.with_name(".own") if is_replaced else folder
+            filled.mkdir(mode=0o755, exist_ok=True)
+            (filled / "class").mkdir()
+            (filled / "class" / "image.png").write_bytes(b"1")
+            filled.rename(folder)
 
     assert as_service(unpack) == 0
     folder, group = (
@@ -117,6 +123,10 @@ def test_a_dataset_that_a_service_unpacks_is_for_the_jobs_of_its_workspace(
     )
     assert can_read(folder / "class" / "image.png", 100_007, group)
     assert not can_read(folder / "class" / "image.png", 100_007, group + 1)
+    modes = {
+        path.stat().st_mode & 0o777 for path in (folder, folder / "class", folder / "class" / "image.png")
+    }
+    assert modes == {0o750, 0o640}
     assert as_service(lambda: remove_folder(cluster, dataset)) == 0
     assert [path.name for path in folder.parent.iterdir()] == []
 

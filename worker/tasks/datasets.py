@@ -105,10 +105,10 @@ def new_folder(cluster: Cluster, dataset: Dataset) -> Iterator[tuple[Path, bool]
     with by_descriptor.folder(workspace, folder.parent.name) as datasets_folder:
         with outside("datasets.staging_made"):
             by_descriptor.remove_tree(datasets_folder, unfinished)
-            staging = by_descriptor.make_folder(datasets_folder, unfinished)
+            os.close(by_descriptor.make_folder(datasets_folder, unfinished))
         try:
             yield folder.with_name(unfinished), False
-            storage.give_to_group(settings, staging, dataset.workspace_id)
+            give_whole(cluster, dataset, datasets_folder, unfinished)
             os.sync()
             with outside("datasets.folder_in_its_place"):
                 by_descriptor.move(datasets_folder, unfinished, datasets_folder, folder.name)
@@ -117,9 +117,17 @@ def new_folder(cluster: Cluster, dataset: Dataset) -> Iterator[tuple[Path, bool]
                 raise
             raise NoSpace("dataset.no_space", free=shutil.disk_usage(folder.parent).free) from error
         finally:
-            os.close(staging)
             with outside("datasets.staging_removed"):
                 by_descriptor.remove_tree(datasets_folder, unfinished)
+
+
+def give_whole(cluster: Cluster, dataset: Dataset, parent: int, name: str) -> None:
+    """What has the name now: whoever has filled it may have put a folder of its own there."""
+    staging = by_descriptor.open_folder(name, parent)
+    try:
+        storage.give_to_group(cluster.settings, staging, dataset.workspace_id)
+    finally:
+        os.close(staging)
 
 
 def finish(cluster: Cluster, operation: Operation, folder: Path, reporter: Reporter) -> None:
