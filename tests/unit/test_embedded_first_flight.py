@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.states import EnvironmentState, JobState, OperationState
+from cluster.domain.states import DatasetState, EnvironmentState, JobState, OperationState, UnitKind
 from cluster.services import operations, workspaces
 from cluster.services.context import Cluster
 from cluster.services.environments import ensure_default_environment
@@ -13,6 +13,7 @@ from cluster.services.first_flight import read_landing, record_landing
 from cluster.services.jobs import read_job
 from cluster.services.storage import attempt_folder
 from cluster.services.users import service_actor
+from cluster.store.datasets import Dataset
 from cluster.store.jobs import Job
 from cluster.store.operations import Environment
 from cluster.store.workspaces import Workspace
@@ -55,6 +56,32 @@ def a_landed_job(cluster: Cluster, accuracy: float) -> tuple[Workspace, Job]:
 def with_attempt(cluster: Cluster, job: Job) -> Job:
     holding(cluster, job, a_node(cluster, units=2).units)
     return read_job(cluster, service_actor(cluster), job.id)
+
+
+@pytest.mark.parametrize("is_ready", [True, False])
+def test_gpus_without_an_environment_for_them_are_no_fault_of_the_machine(
+    light_cluster: Cluster, is_ready: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Refused where the environment is there already; else it has waited, and is stopped with the reason."""
+    cluster, pilot = light_cluster, service_actor(light_cluster)
+    a_node(cluster, units=2, kind=UnitKind.GPU)
+    workspace = ensure_workspace(cluster, pilot)
+    assert workspace is not None
+    dataset = ensure_digits(cluster, pilot, workspace)
+    environment = ensure_default_environment(cluster, pilot, "digest", "/nowhere")
+    if not is_ready:
+        job = ensure_job(cluster, pilot, workspace, dataset)
+    with cluster.store.write() as session:
+        row = session.get_one(Environment, environment.id)
+        row.state, row.contents = EnvironmentState.READY, [["tensorflow-cpu", "2.18.1", ""]]
+        session.get_one(Dataset, dataset.id).state = DatasetState.READY
+        if not is_ready:
+            session.get_one(Job, job.id).waiting_code = "waiting.no_gpu_environment"
+            session.get_one(Job, job.id).waiting_data = {"name": "default", "is_image": False}
+    assert fly(cluster) == 0
+    assert "computes on CPUs only" in capsys.readouterr().out
+    if not is_ready:
+        assert read_job(cluster, pilot, job.id).state is JobState.STOPPED
 
 
 def test_what_was_measured_is_read_up_to_the_last_whole_line(tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ from datetime import timedelta
 from pathlib import Path
 
 from cluster import words
-from cluster.domain.errors import Conflict
+from cluster.domain.errors import Conflict, Refused
 from cluster.domain.jobs import JobRequest, default_name
 from cluster.domain.models import LENET
 from cluster.domain.people import Actor
+from cluster.domain.reasons import NoGpuEnvironment
 from cluster.domain.states import (
     ENDED_JOB_STATES,
     DatasetKind,
@@ -65,6 +66,8 @@ def fly(cluster: Cluster) -> int:
             url=address(cluster),
         )
         return 130
+    except NotOffered:
+        return 0
     except Grounded:
         return 1
     return land(cluster, pilot, workspace, ended)
@@ -72,6 +75,10 @@ def fly(cluster: Cluster) -> int:
 
 class Grounded(Exception):
     """The flight cannot go on; the terminal has been told why."""
+
+
+class NotOffered(Grounded):
+    """This machine has GPUs, and no environment that computes on them: nothing is wrong with what is there."""
 
 
 def follow(cluster: Cluster, pilot: Actor, workspace: Workspace, board: FlightBoard) -> Job:
@@ -170,7 +177,13 @@ def ensure_job(cluster: Cluster, pilot: Actor, workspace: Workspace, dataset: Da
         launcher=Launcher.HOROVOD,
         dataset_id=dataset.id,
     )
-    return jobs.submit_job(cluster, pilot, training.id, request)
+    try:
+        return jobs.submit_job(cluster, pilot, training.id, request)
+    except Refused as refusal:
+        if refusal.code != "job.no_gpu_environment":
+            raise
+        say("No first flight: {reason}", reason=words.say(refusal.code, refusal.data, language()))
+        raise NotOffered from refusal
 
 
 def ensure_training(cluster: Cluster, pilot: Actor, workspace: Workspace) -> Training:
@@ -193,6 +206,10 @@ def wait_for_job(cluster: Cluster, pilot: Actor, job: Job, board: FlightBoard) -
         board.show(title, measured.share, word_about(job, measured))
         if job.state in ENDED_JOB_STATES:
             return job
+        if job.waiting_code == NoGpuEnvironment.code:
+            say("No first flight: {reason}", reason=word_about(job, measured))
+            jobs.stop_job(cluster, pilot, job.id)
+            raise NotOffered
         time.sleep(LOOK_EVERY)
 
 
