@@ -30,6 +30,10 @@ class Ground:
     container_image: str = ""
     """Of the Docker executor: around the environment, chosen by an administrator, with programs of its own."""
 
+    @property
+    def image(self) -> str | None:
+        return self.name if self.is_image else None
+
 
 def support_of(contents: Sequence[Sequence[str]]) -> Support:
     """By [[library, version, purpose], …]."""
@@ -45,7 +49,7 @@ def reason_without_gpus(ground: Ground) -> NoGpuEnvironment | None:
     """Of jobs on GPUs, whatever they run."""
     if ground.support is not Support.NO or ground.container_image:
         return None
-    return NoGpuEnvironment(ground.name, ground.is_image)
+    return NoGpuEnvironment(ground.name, ground.image)
 
 
 def check_gpus(
@@ -59,7 +63,7 @@ def check_gpus(
         return (Warned("units", "job.gpus_by_image", data),)
     if ground.support is Support.UNKNOWN:
         return (Warned("units", "job.gpus_assumed", {"name": ground.name}),)
-    raise Refused("units", "job.no_gpu_environment", name=ground.name, is_image=ground.is_image)
+    raise Refused("units", "job.no_gpu_environment", name=ground.name, image=ground.image)
 
 
 def is_run_by_environment(training: TrainingKind, command: Sequence[str]) -> bool:

@@ -129,11 +129,11 @@ class EnvironmentFailed:
 
 @dataclass(frozen=True)
 class NoGpuEnvironment:
-    """Units are GPUs, and what jobs run in computes on CPUs only: an environment, or an image."""
+    """Units are GPUs, and what jobs run in computes on CPUs only: the environment `name`, or `image` if given."""
 
     code: ClassVar[str] = "waiting.no_gpu_environment"
     name: str
-    is_image: bool = False
+    image: str | None = None
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,7 @@ def test_a_job_that_was_queued_before_waits_with_that_reason(cluster: Cluster, l
     assert place_waiting(cluster, held) == []
     waiting = jobs.read_job(cluster, lab.actor, job.id)
     assert (waiting.state, waiting.waiting_code) == (JobState.WAITING, "waiting.no_gpu_environment")
-    assert waiting.waiting_data == {"name": "default", "is_image": False}
+    assert waiting.waiting_data == {"name": "default"}
     holds(cluster, CUDA)
     assert len(place_waiting(cluster, held)) == 1
 
@@ -126,7 +126,7 @@ def test_on_kubernetes_the_images_decide(cluster: Cluster, lab: Lab) -> None:
         try:
             warnings = jobs.check_job(of, lab.actor, lab.training.id, lab.request).warnings
         except Refused as refusal:
-            assert refusal.data["is_image"]
+            assert refusal.data["image"] == refusal.data["name"]
             return refusal.code
         return warnings[0].code if warnings else None
 

@@ -77,7 +77,7 @@ def test_gpus_without_an_environment_for_them_are_no_fault_of_the_machine(
         session.get_one(Dataset, dataset.id).state = DatasetState.READY
         if not is_ready:
             session.get_one(Job, job.id).waiting_code = "waiting.no_gpu_environment"
-            session.get_one(Job, job.id).waiting_data = {"name": "default", "is_image": False}
+            session.get_one(Job, job.id).waiting_data = {"name": "default", "image": None}
     assert fly(cluster) == 0
     assert "computes on CPUs only" in capsys.readouterr().out
     if not is_ready:

@@ -12,8 +12,8 @@ SENTENCES = {
         "of Docker whose image has your program with its own libraries for GPUs."
     ),
     "job.no_gpu_environment.image": (
-        "The units here are GPUs, and the image {name} computes on CPUs only: the job would hold GPUs and train on the "
-        "CPU. Ask an administrator to add cuda to default_image_variants and to run site.yml."
+        "The units here are GPUs, and the image {image} computes on CPUs only: the job would hold GPUs and train "
+        "on the CPU. Ask an administrator to add cuda to default_image_variants and to run site.yml."
     ),
     "job.gpus_by_image": (
         "The training environment of this installation computes on CPUs only. It is assumed that {program} comes with "

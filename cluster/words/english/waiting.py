@@ -48,8 +48,8 @@ SENTENCES = {
         "administrator has an executor with an image for GPUs, such as Kubernetes with the variant cuda."
     ),
     "waiting.no_gpu_environment.image": (
-        "The units here are GPUs, and the image {name} computes on CPUs only. The job starts when an administrator has "
-        "added cuda to default_image_variants and run site.yml."
+        "The units here are GPUs, and the image {image} computes on CPUs only. The job starts when an administrator "
+        "has added cuda to default_image_variants and run site.yml."
     ),
     "waiting.dataset_not_ready": (
         "Dataset {name} is being prepared, {progress:percent} done. The job starts when it is ready."

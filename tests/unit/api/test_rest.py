@@ -2,9 +2,13 @@ from typing import Any
 
 import pytest
 from openapi_spec_validator import validate
+from sqlalchemy import select
 
+from cluster.domain.states import UnitKind
 from cluster.services import storage
 from portal.api.schemas import VariableValue
+from cluster.store.nodes import Unit
+from cluster.store.operations import Environment
 from tests.builders import a_user
 from tests.unit.api.conftest import Lab
 
@@ -213,3 +217,17 @@ def test_the_description_is_openapi_3_1(lab: Lab) -> None:
     validate(described)
     assert described["openapi"] == "3.1.0"
     assert "/api/v1/jobs/{job_id}/why" in described["paths"]
+
+
+@pytest.mark.parametrize("query", [{}, {"dry_run": "true"}])
+def test_a_gpu_job_without_an_environment_for_gpus_is_refused(lab: Lab, query: dict[str, str]) -> None:
+    with lab.cluster.store.write() as session:
+        for unit in session.scalars(select(Unit)):
+            unit.kind = UnitKind.GPU
+        session.scalars(select(Environment)).one().contents = [["tensorflow-cpu", "2.18.1", ""]]
+    answer = submit(lab, query=query)
+    assert answer.status_code == 422, answer.text
+    (error,) = answer.json["errors"]
+    assert (error["pointer"], error["code"]) == ("/units", "job.no_gpu_environment")
+    assert "computes on CPUs only" in error["message"] and "Kubernetes" in error["message"]
+    assert lab.client.get("/api/v1/jobs", headers=lab.headers()).json["items"] == []

@@ -72,7 +72,7 @@ def test_who_asks_for_gpus_is_told(
         with pytest.raises(Refused) as refusal:
             check_gpus(ground, kind, training, command)
         assert (refusal.value.field, refusal.value.code) == ("units", said)
-        assert refusal.value.data == {"name": ground.name, "is_image": ground.is_image}
+        assert refusal.value.data == {"name": ground.name, "image": ground.image}
     else:
         assert [each.code for each in check_gpus(ground, kind, training, command)] == ([said] if said else [])
 
@@ -81,7 +81,7 @@ def test_who_asks_for_gpus_is_told(
     ("ground", "reason"),
     [
         (ON_CPUS, NoGpuEnvironment("default")),
-        (IMAGE, NoGpuEnvironment("groundcrew-default:1", True)),
+        (IMAGE, NoGpuEnvironment("groundcrew-default:1", "groundcrew-default:1")),
         (ON_GPUS, None),
         (IN_DOCKER, None),
         (Ground("", UNKNOWN), None),

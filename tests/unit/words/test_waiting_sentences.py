@@ -38,7 +38,12 @@ CASES: list[tuple[Reason, Outlook, str, str]] = [
     (reasons.EnvironmentNotReady("default", 0.25), Outlook(), "25", "default"),
     (reasons.EnvironmentFailed("default", 3), Outlook(), "operation-3", "default"),
     (reasons.NoGpuEnvironment("default"), Outlook(), "GPU", "default"),
-    (reasons.NoGpuEnvironment("groundcrew-default:1", True), Outlook(), "cuda", "groundcrew-default:1"),
+    (
+        reasons.NoGpuEnvironment("groundcrew-default:1", "groundcrew-default:1"),
+        Outlook(),
+        "cuda",
+        "groundcrew-default:1",
+    ),
     (reasons.DatasetNotReady("digits", 0.5), Outlook(), "50", "digits"),
     (reasons.DatasetFailed("digits", 7), Outlook(), "operation-7", "digits"),
     (reasons.DiskShort("/data", 3 << 28, 1 << 30, [[12, 5 << 30]]), Outlook(), "768 MiB", "job-12"),
