@@ -6,9 +6,9 @@ from sqlalchemy import select
 
 from cluster.domain.states import UnitKind
 from cluster.services import storage
-from portal.api.schemas import VariableValue
 from cluster.store.nodes import Unit
 from cluster.store.operations import Environment
+from portal.api.schemas import VariableValue
 from tests.builders import a_user
 from tests.unit.api.conftest import Lab
 
