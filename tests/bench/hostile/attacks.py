@@ -108,7 +108,8 @@ async def trickle(context: Context, beginning: bytes) -> None:
 async def is_over(reader: asyncio.StreamReader, seconds: float) -> bool:
     """Whether the server said anything, or closed its end, within so long."""
     try:
-        await asyncio.wait_for(reader.read(1024), seconds)
+        async with asyncio.timeout(seconds):
+            await reader.read(1024)
     except TimeoutError:
         return False
     return True
