@@ -9,7 +9,7 @@ from flask import Flask, request
 from werkzeug.exceptions import RequestTimeout
 
 WINDOW = 60.0
-"""Seconds in which an archive must bring `LEAST` bytes; between two pieces nginx waits as long."""
+"""Seconds in which an archive must bring `LEAST` bytes; between two pieces nginx waits a little longer."""
 LEAST = 512 * 1024
 
 

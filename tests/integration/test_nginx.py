@@ -193,6 +193,19 @@ def test_an_archive_goes_through_as_it_arrives_and_a_form_once_it_is_whole(front
     assert heads == [ARCHIVE, "/sign-in"]
 
 
+def test_an_archive_that_the_portal_no_longer_reads_is_said_to_be_broken_off(front: Front) -> None:
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(front.places.portal_socket))
+        front.places.portal_socket.chmod(0o666)
+        silent.listen()
+        size = 50 * MIB
+        with front.begin(f"POST {ARCHIVE} HTTP/1.1\nHost: x\nContent-Length: {size}\n\n") as begun:
+            silent.accept()[0].close()
+            answer = begun.makefile("rb").read()
+    front.places.portal_socket.unlink()
+    assert answer.startswith(b"HTTP/1.1 503 ") and "끊겼습니다".encode() in answer
+
+
 def test_without_the_portal_a_page_says_so_and_asks_again(front: Front) -> None:
     status, headers, body = front.ask("GET", "/jobs")
     assert (status, headers["retry-after"], headers["cache-control"]) == (503, "5", "no-store")

@@ -21,7 +21,7 @@ from worker.embedded.places import Places
 from worker.embedded.state import ensure_state
 
 FRONT = ROOT / "portal" / "static" / "front"
-ANSWERS = ("408", "413", "429", "503")
+ANSWERS = ("413", "429", "503", "upload")
 
 
 @pytest.fixture
@@ -169,6 +169,10 @@ def test_what_nginx_answers_itself_is_said_in_both_languages(status: str) -> Non
     page = (FRONT / f"{status}.html").read_text()
     assert page.startswith('<!doctype html>\n<html lang="en">') and '<section lang="ko">' in page
     assert re.search("[가-힣]{2}", page) and "style=" not in page and "<script" not in page
+
+
+@pytest.mark.parametrize("status", ["413", "429", "503"])
+def test_rest_hears_it_as_problem_details(status: str) -> None:
     body = json.loads((FRONT / f"{status}.json").read_text())
     assert (body["status"], body["code"]) == (int(status), f"http.{status}")
     assert re.search("[가-힣]{2}", body["detail"])
