@@ -9,8 +9,7 @@ from flask import Flask, request
 from werkzeug.exceptions import RequestTimeout
 
 WINDOW = 60.0
-"""Seconds in which an archive must bring `LEAST` bytes. nginx waits longer between two pieces: it would end it
-without a word."""
+"""Seconds in which an archive must bring `LEAST` bytes; nginx waits longer, for it would end it without a word."""
 LEAST = 512 * 1024
 
 
