@@ -87,7 +87,7 @@ class House:
 
 def stand_ins(places: Places) -> list[Service]:
     real = {each.name: each for each in services_of(places)}
-    idle = (sys.executable, "-c", f'"{IDLE}"')
+    idle = (sys.executable, "-c", IDLE)
     holder = places.state / "run" / "holder.py"
     holder.write_text(HOLDS_THE_DATABASE)
     command = (sys.executable, str(holder), str(places.database_file), str(places.state / "run" / "hold"))
