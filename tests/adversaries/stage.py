@@ -4,6 +4,7 @@ The scheduler is the real one with the real executor, as root; operations are ru
 process of the services' user; around it lie files and processes that nobody may touch (`canaries.py`).
 """
 
+import itertools
 import json
 import os
 import pwd
@@ -21,9 +22,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from cluster.bell import RedisBell, connect
+from cluster.domain.errors import GroundcrewError
 from cluster.domain.states import (
     ENDED_JOB_STATES,
     AttemptState,
@@ -46,6 +48,7 @@ from tests.adversaries.services import contents_of
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, add
 from tests.crash.partition import Pauses
 from worker.adapters.runtime import install_runtime
+from worker.adapters.systemd import SystemdLauncher
 from worker.executors.chosen import open_executor
 from worker.executors.contract import Executor
 from worker.executors.launchers import Launcher as ShimLauncher
@@ -59,7 +62,11 @@ SERVICE, WATCH, PERSON = BASE - 3, BASE - 2, BASE - 1
 """The services' user, the one who watches repairs, and a person of the machine who has nothing to do with any of it."""
 SERVICE_NAME = "groundcrew-of-tests"
 PYTHON = "/usr/bin/python3"
+AS_UNITS = os.environ.get("GROUNDCREW_TEST_LAUNCHER") == "systemd"
+"""Each shim a transient unit: on hosts where systemd is process 1 (tests/hosts/appliance/test_adversaries_on_a_host.py)."""
+NUMBERS = itertools.count(1)
 PASS_SECONDS = 20.0
+CLEARINGS = 20
 WITNESS = """import json, os, sys
 folders = [sys.argv[1], os.environ.get("GROUNDCREW_OUT", "")]
 for folder in filter(None, folders):
@@ -293,10 +300,22 @@ class Stage:
     def is_awake(self, job: Job) -> bool:
         return self.has_begun(job) and (self.folder_of(job) / "out" / "rank-0.stdout").exists()
 
+    def end_runs(self) -> None:
+        """As the scheduler would, so that no group of processes is left on the machine."""
+        for run in self.executor.list_running():
+            self.executor.force_stop(run.handle)
+        for folder in self.settings.storage_dir.glob("workspaces/*/jobs/*/*"):
+            for _ in range(CLEARINGS):
+                with suppress(OSError, GroundcrewError):
+                    if self.executor.clear(folder) == 0:
+                        break
+                time.sleep(0.02)
+
     def close(self) -> None:
         for process in self.processes:
             process.kill()
             process.wait()
+        self.end_runs()
         end_all(self.ground)
         self.scheduler.reconciler.starts.askers.shutdown()
         if isinstance(self.launcher, NurseryLauncher):
@@ -405,7 +424,12 @@ def open_stage(
     row = Environment(name="default", digest="d", state=EnvironmentState.READY, path=str(folder))
     row.created_at = cluster.clock()
     add(cluster, row, Fact(name="default_environment", value={"digest": "d"}))
-    launcher = NurseryLauncher()
+    # A unit's name is a job's number: none is used again by the next installation of this process.
+    with cluster.store.write() as session:
+        session.execute(
+            text(f"insert into sqlite_sequence (name, seq) values ('jobs', {10 * next(NUMBERS)})")
+        )
+    launcher: ShimLauncher = SystemdLauncher() if AS_UNITS else NurseryLauncher()
     executor = open_executor(cluster, runtime, launcher)
     stage = Stage(
         ground=ground,
