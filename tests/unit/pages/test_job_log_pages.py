@@ -114,7 +114,7 @@ def test_a_log_that_became_something_else_is_not_followed_and_the_page_says_so(l
         assert b"the secret" not in answer.data
     assert b"rank-0.stdout is not a plain file" in browser.get(f"/jobs/{job.id}?tab=log").data
     told = browser.get(f"/jobs/{job.id}/metrics").json
-        assert told == {"x": [], "series": {}, "size": 0, "is_cut": False, "is_whole": True}
+    assert told == {"x": [], "series": {}, "size": 0, "is_cut": False, "is_whole": True}
 
 
 def test_a_whole_folder_behind_a_link_is_not_entered(lab: Lab) -> None:
