@@ -136,7 +136,7 @@ def kept_descriptors(ground: Ground) -> None:
         kept = kept[-3:]
 
 
-@move(races=True)
+@move(races=True, is_long=True)
 def copied_folders_are_deleted(ground: Ground) -> None:
     """What is copied for the next attempt is deleted while it is copied."""
     ground.ready()
@@ -173,7 +173,7 @@ def out_is_closed(ground: Ground) -> None:
     ground.own.chmod(0o700)
 
 
-@move()
+@move(is_long=True)
 def out_is_read_only(ground: Ground) -> None:
     """`out` may be read alone, while the next attempt is prepared."""
     ground.own.chmod(0o500)
@@ -228,7 +228,7 @@ def checkpoint_is_a_pipe(ground: Ground) -> None:
     ground.ready()
 
 
-@move(resumes=True)
+@move(resumes=True, is_long=True)
 def checkpoint_is_a_socket(ground: Ground) -> None:
     """A unix socket stands for the newest checkpoint."""
     file = checkpoint(ground)
@@ -251,7 +251,7 @@ def checkpoint_is_swapped(ground: Ground) -> None:
         exchange(file, twin)
 
 
-@move(resumes=True)
+@move(resumes=True, is_long=True)
 def checkpoints_are_swapped(ground: Ground) -> None:
     """The folder of checkpoints and a link into a folder of root's exchange their names without pause."""
     folder = checkpoint(ground).parent
@@ -262,7 +262,7 @@ def checkpoints_are_swapped(ground: Ground) -> None:
         exchange(folder, twin)
 
 
-@move(resumes=True)
+@move(resumes=True, is_long=True)
 def checkpoint_has_strange_names(ground: Ground) -> None:
     """Checkpoints with line breaks, broken text, leading dashes and the longest names there are."""
     folder = checkpoint(ground).parent
@@ -281,7 +281,7 @@ def checkpoint_has_strange_names(ground: Ground) -> None:
     ground.ready()
 
 
-@move(resumes=True)
+@move(resumes=True, is_long=True)
 def many_and_deep_checkpoints(ground: Ground) -> None:
     """Two thousand checkpoints, a folder three hundred deep and links that lead in circles."""
     folder = checkpoint(ground).parent
@@ -341,7 +341,7 @@ def results_are_sockets_and_devices(ground: Ground) -> None:
         listener.close()
 
 
-@move(ends=True)
+@move(ends=True, is_long=True)
 def results_lie(ground: Ground) -> None:
     """A rank's report and the metrics say what they like, in deep, huge and broken JSON."""
     (ground.own / "rank-0.exit.json").write_text(
@@ -579,7 +579,7 @@ def other_people_are_read(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def descriptors_are_sent_to_services(ground: Ground) -> None:
     """Descriptors that this process has inherited reach nothing of root's, and none leads to a service."""
     for name in os.listdir("/proc/self/fd"):

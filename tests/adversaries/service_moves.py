@@ -145,7 +145,7 @@ def workspaces_are_a_link(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def workspace_is_swapped(ground: Ground) -> None:
     """The workspace's folder turns into a link and back without pause."""
     aside = ground.home.with_name("aside")
@@ -235,7 +235,7 @@ def another_process_is_named(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def next_attempt_has_begun_elsewhere(ground: Ground) -> None:
     """The next attempt seems to have begun as a process of another person's."""
     with suppress(OSError):
@@ -325,7 +325,7 @@ def dataset_has_second_names(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def dataset_is_strange(ground: Ground) -> None:
     """Pipes, sockets, circles, special bits, line breaks in names and a folder three hundred deep are in a dataset."""
     folder = ground.home / "datasets" / "7"
@@ -348,7 +348,7 @@ def dataset_is_strange(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def dataset_has_an_access_list(ground: Ground) -> None:
     """Folders of ours hand rights for everybody on to what root makes in them."""
     for folder in (ground.home, ground.home / "jobs", ground.home / "datasets", ground.home.parent):
@@ -361,7 +361,7 @@ def dataset_has_an_access_list(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def folders_are_closed(ground: Ground) -> None:
     """Folders of the workspace have no rights at all, or may be read alone."""
     for folder, mode in ((ground.home / "datasets", 0), (ground.home / "jobs", 0o500), (ground.home, 0o500)):
@@ -401,7 +401,7 @@ def code_has_links(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def code_is_swapped(ground: Ground) -> None:
     """Files of the code version turn into links to root's between two looks at them."""
     code = Path(ground.code)
@@ -417,7 +417,7 @@ def code_is_swapped(ground: Ground) -> None:
                 path.unlink()
 
 
-@move()
+@move(is_long=True)
 def descriptors_are_kept(ground: Ground) -> None:
     """Folders that root makes are opened at once, and links are made through these descriptors later."""
     ground.ready()
@@ -482,7 +482,7 @@ def workspace_is_the_group_of_root(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def workspace_is_beyond_the_last(ground: Ground) -> None:
     """The job's workspace has a number whose group belongs to somebody else on the machine."""
     workspace = 2**20 + 7
@@ -491,14 +491,14 @@ def workspace_is_beyond_the_last(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def training_is_elsewhere(ground: Ground) -> None:
     """Training and code version of the job are numbers that no folder has, or that lead to another workspace."""
     ground.sql(f"update jobs set code_version = -1, training_id = 2 where id = {ground.job}")
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def attempt_has_a_strange_number(ground: Ground) -> None:
     """Attempts of the waiting job stand in the rows with numbers below nothing, on another node, begun long ago."""
     attempt = f"(select max(id) from attempts where job_id = {ground.resumed})"
@@ -526,7 +526,7 @@ def foreign_job_is_lost(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def resume_leads_out(ground: Ground) -> None:
     """The checkpoint from which the job goes on has a name that leads out of its folder."""
     for number, name in enumerate(
@@ -569,14 +569,14 @@ def environment_is_ours(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def environment_of_links(ground: Ground) -> None:
     """The training environment's row names the state folder, by a way that leads up."""
     ground.sql(f"update environments set path = '{ground.state}/cache/../secrets'")
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def node_has_a_strange_name(ground: Ground) -> None:
     """The node's name is a way to a file of root's, and its facts are no numbers."""
     facts = json.dumps({"cpus": -1, "memory_bytes": -(2**63)})
@@ -585,7 +585,7 @@ def node_has_a_strange_name(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def limits_are_strange(ground: Ground) -> None:
     """Time limit, grace and units of the job are numbers that nobody may ask for."""
     ground.sql(
@@ -672,7 +672,7 @@ def access_log_is_a_link(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def facts_and_leases_are_forged(ground: Ground) -> None:
     """The rows by which the scheduler knows itself and how far it has written are ours."""
     ground.sql(

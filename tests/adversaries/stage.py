@@ -63,7 +63,7 @@ SERVICE, WATCH, PERSON = BASE - 3, BASE - 2, BASE - 1
 SERVICE_NAME = "groundcrew-of-tests"
 PYTHON = "/usr/bin/python3"
 AS_UNITS = os.environ.get("GROUNDCREW_TEST_LAUNCHER") == "systemd"
-"""Each shim is a transient unit where systemd is process 1 (tests/hosts/appliance/test_adversaries_on_a_host.py)."""
+"""Each shim a transient unit: tests/hosts/appliance/test_adversaries_on_a_host.py."""
 NUMBERS = itertools.count(1)
 PASS_SECONDS = 20.0
 CLEARINGS = 20

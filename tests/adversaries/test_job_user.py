@@ -17,8 +17,15 @@ SHOWN = 8
 ROUNDS = 20
 RACES = [move for move in MOVES.values() if move.races]
 LONG = pytest.mark.long
+
+
+def marks_of(move: Move, layout: Layout) -> list[pytest.MarkDecorator]:
+    is_short = not move.is_long and (layout is SERVER or move.races)
+    return [] if is_short else [LONG]
+
+
 CASES = [
-    pytest.param(move, layout, id=f"{move}-{layout}", marks=[] if layout is SERVER or move.races else [LONG])
+    pytest.param(move, layout, id=f"{move}-{layout}", marks=marks_of(move, layout))
     for move in MOVES.values()
     for layout in (SERVER, EMBEDDED)
 ]

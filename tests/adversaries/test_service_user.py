@@ -16,7 +16,13 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize("move", MOVES.values(), ids=str)
+CASES = [
+    pytest.param(move, id=str(move), marks=[pytest.mark.long] if move.is_long else [])
+    for move in MOVES.values()
+]
+
+
+@pytest.mark.parametrize("move", CASES)
 def test_nothing_changes_outside_of_what_is_the_services(
     move: Move,
     migrated_file: Path,

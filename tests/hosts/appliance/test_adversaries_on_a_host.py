@@ -48,4 +48,4 @@ def test_links_plans_and_numbers_change_nothing_where_attempts_are_units(
 
 @pytest.mark.long
 def test_no_move_changes_anything_where_attempts_are_units(bed: Testbed, words: list[str]) -> None:
-    play_there(bed, [*words, "-m", "not long"], 100)
+    play_there(bed, [*words, "-m", "", "-k", "not in_every_round"], 120)
