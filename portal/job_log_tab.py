@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
-from flask import request
+from flask import current_app, request
 
 from cluster.files.beneath import FileMissing, FileNotPlain, open_file
 from portal import filters
 from portal.i18n import _
 from portal.job_files import log, log_search
-from portal.job_page import JobView
+from portal.job_files.metrics_reader import MetricsReader
+from portal.job_page import READER, JobView
 
 KINDS = ("stdout", "stderr")
 LAUNCHER = "launcher"
@@ -45,11 +46,12 @@ def read_log_tab(view: JobView) -> LogTab:
     """An unknown rank shows an empty log: it may still come."""
     rank, kind, wanted = chosen_rank(), chosen_kind(), request.args.get("find", "")[:LONGEST_WANTED]
     tail, problem, found = "", None, None
+    reader: MetricsReader = current_app.extensions[READER]
     try:
         with open_file(view.root, *view.out, file_name(rank, kind)) as file:
             tail = log.read_piece(file, -TAIL, TAIL).text
-            problem = log_search.first_problem(file)
-            found = log_search.find(file, wanted) if wanted else None
+            problem = log_search.first_problem(file, reader.pace)
+            found = log_search.find(file, wanted, reader.pace) if wanted else None
     except (FileMissing, FileNotPlain):
         found = log_search.Found(0, [], 0, True) if wanted else None
     return LogTab(ranks_of(view), rank, kind, tail, problem, wanted, found)

@@ -4,7 +4,6 @@ import shlex
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from cluster.domain.errors import NotFound
 from cluster.domain.states import LIVING_JOB_STATES, JobState
 from cluster.files.checkpoints import Checkpoint, list_checkpoints
 from cluster.files.checkpoints import best as best_checkpoint
+from cluster.kept import kept_property
 from cluster.services.context import Cluster
 from cluster.services.job_files import deletion_code, deletion_data
 from cluster.store.jobs import Attempt, Job
@@ -73,18 +73,18 @@ class JobView:
     def control(self) -> tuple[str, ...]:
         return control_folder(self.job, self.number)
 
-    @cached_property
+    @kept_property
     def metrics(self) -> Metrics:
         reader: MetricsReader = current_app.extensions[READER]
         return reader.read(self.root, *self.out)
 
-    @cached_property
+    @kept_property
     def progress(self) -> job_progress.Progress:
         is_running = self.is_newest and self.job.state is JobState.RUNNING
         ends_at = self.attempt.expected_end_at if is_running and self.attempt else None
         return job_progress.progress_of(self.metrics, self.now, ends_at)
 
-    @cached_property
+    @kept_property
     def best(self) -> job_progress.Best | None:
         return job_progress.best_of(self.metrics)
 
@@ -92,11 +92,11 @@ class JobView:
     def speed(self) -> float | None:
         return self.metrics.last(job_progress.SPEED)
 
-    @cached_property
+    @kept_property
     def usage(self) -> Usage | None:
         return read_usage(self.root, *self.control)
 
-    @cached_property
+    @kept_property
     def plan(self) -> Plan | None:
         return read_plan(self.root, *self.control)
 
@@ -105,11 +105,11 @@ class JobView:
         """As a shell would have to be given it."""
         return shlex.join(self.plan.argv) if self.plan else ""
 
-    @cached_property
+    @kept_property
     def streams(self) -> list[Stream]:
         return list_streams(self.root, *self.out)
 
-    @cached_property
+    @kept_property
     def checkpoints(self) -> list[Checkpoint]:
         return list_checkpoints(self.root, *self.out)
 

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from cluster.domain.compare import Entry, best_entry, first_direction, metrics_of, sort_entries
 from cluster.domain.errors import Refused
@@ -11,6 +10,7 @@ from cluster.domain.results import Results, parse_results
 from cluster.domain.states import LIVING_JOB_STATES, JobState
 from cluster.domain.sweeps import SweepPlan
 from cluster.files.beneath import read_small
+from cluster.kept import kept_property
 from cluster.services import sweep_table, sweeps
 from cluster.services.context import Cluster
 from cluster.store.jobs import Sweep
@@ -48,11 +48,11 @@ class SweepView:
     def metric(self) -> str:
         return self.metrics[0] if self.metrics else ""
 
-    @cached_property
+    @kept_property
     def best(self) -> Entry | None:
         return best_entry(self.entries, self.metric) if self.metric else None
 
-    @cached_property
+    @kept_property
     def best_of_column(self) -> dict[str, int]:
         """By metric: the job with the best value."""
         found = {metric: best_entry(self.entries, metric) for metric in self.columns}

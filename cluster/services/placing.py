@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
 from typing import Any
 
 from sqlalchemy import Row, select
@@ -14,6 +13,7 @@ from cluster.domain import placement
 from cluster.domain.outlook import Source
 from cluster.domain.placement import Decision, Head, NodeUnits, Placed, Quota, Running
 from cluster.domain.reasons import Reason
+from cluster.kept import kept_property
 from cluster.services.capacity import quotas_of, read_nodes, read_running
 from cluster.services.context import Cluster
 from cluster.services.history import Kind, Spans, expect, read_spans
@@ -43,7 +43,7 @@ class Board(placement.Board):
     def free(self) -> int:
         return free_on(self.nodes)
 
-    @cached_property
+    @kept_property
     def decisions(self) -> list[Decision]:
         """What `decide` says of the board as it is, found out once."""
         return self.decide()

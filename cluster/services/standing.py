@@ -5,7 +5,6 @@ Page, REST and command show the same object. Rows keep only what kind of reason 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from sqlalchemy import func, literal, select, tuple_
@@ -19,6 +18,7 @@ from cluster.domain.placement import Decision, Placed
 from cluster.domain.reasons import AheadInQueue, OnHold, Reason, SweepLimit
 from cluster.domain.totals import range_from_totals
 from cluster.domain.waiting import to_data
+from cluster.kept import kept_property
 from cluster.services.context import Cluster
 from cluster.services.lines import JOBS, in_line
 from cluster.services.obstacles import read_dataset_reasons
@@ -58,12 +58,12 @@ class Queue:
     blocked: frozenset[int]
     """Fronts that something of their own keeps: who stands behind them may pass."""
 
-    @cached_property
+    @kept_property
     def fronts(self) -> dict[int, int]:
         """The job that starts next, by workspace."""
         return self.first_of_each(job_id for job_id in self.decisions if job_id not in self.blocked)
 
-    @cached_property
+    @kept_property
     def foremost(self) -> dict[int, int]:
         """The job that stands first, by workspace, whatever keeps it."""
         return self.first_of_each(self.decisions)

@@ -1,11 +1,13 @@
 """Finds text in a log on the server, so that a browser need not hold the whole file."""
 
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
 from cluster.files.beneath import size_of
+from portal.job_files.pace import Pace
 
 SEARCHED_BYTES = 64 * 1024 * 1024
 LOOKED_AT_BYTES = 4 * 1024 * 1024
@@ -14,6 +16,8 @@ WARNING = re.compile(rb"\bWARN(ING)?\b|\bwarning:|\b[A-Z]\w{0,60}Warning:")
 """What the viewer tints, see static/js/log_text.js."""
 SEARCHED_OF_A_LINE = 4 * 1024
 """Bytes from a line's beginning in which a level is looked for: a program puts it there."""
+SEARCH_SECONDS = 5.0
+"""As long as one request looks, its waiting for turns included."""
 LISTED_HITS = 500
 COUNTED_HITS = 100_000
 LINE_BYTES = 256 * 1024
@@ -58,10 +62,10 @@ class Block:
     begins_line: bool
 
 
-def first_problem(file: BinaryIO) -> Problem | None:
+def first_problem(file: BinaryIO, pace: Pace | None = None) -> Problem | None:
     """In the first 4 MiB, and of each line in its first 4 KiB."""
     warning: Problem | None = None
-    for block in blocks(file):
+    for block in in_turns(blocks(file), pace):
         if error := problem_in(block, "error", ERROR):
             return error
         warning = warning or problem_in(block, "warning", WARNING)
@@ -80,12 +84,12 @@ def problem_in(block: Block, kind: str, sign: re.Pattern[bytes]) -> Problem | No
     return None
 
 
-def find(file: BinaryIO, wanted: str) -> Found:
+def find(file: BinaryIO, wanted: str, pace: Pace | None = None) -> Found:
     """Lines of the first 64 MiB that contain `wanted`, at most 100,000; capital and small ASCII letters are alike."""
     needle = wanted.encode().lower()
     count, searched = 0, 0
     hits: list[Hit] = []
-    for block in blocks(file):
+    for block in in_turns(blocks(file), pace):
         for begin, place in places_of(block.data.lower(), needle):
             count += 1
             if len(hits) < LISTED_HITS:
@@ -97,6 +101,11 @@ def find(file: BinaryIO, wanted: str) -> Found:
         if searched >= SEARCHED_BYTES:
             break
     return Found(count, hits, searched, is_whole=searched >= size_of(file))
+
+
+def in_turns(found: Iterator[Block], pace: Pace | None) -> Iterator[Block]:
+    """So that a large log delays nobody else's page; all of them at once where nobody else is there."""
+    return found if pace is None else pace.each(found, time.monotonic() + SEARCH_SECONDS)
 
 
 def places_of(text: bytes, needle: bytes) -> Iterator[tuple[int, int]]:

@@ -5,11 +5,15 @@ Python runs one thread at a time: a thread that works for seconds makes every ot
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
 
 TURN_SECONDS = 0.002
 REST_SECONDS = 0.003
 """Belongs to the turn: however many ask for long work, all of it together has two fifths of the process."""
+
+Item = TypeVar("Item")
 
 
 class Pace:
@@ -17,6 +21,26 @@ class Pace:
 
     def __init__(self) -> None:
         self.turn = threading.Lock()
+
+    def each(self, items: Iterable[Item], until: float) -> Iterator[Item]:
+        """The same items, for as long as time.monotonic() is not past `until`: whoever takes them works in turns.
+
+        The first one needs no turn: most files are no longer than that.
+        """
+        source = iter(items)
+        yield from islice(source, 1)
+        while time.monotonic() < until and self.turn.acquire(timeout=max(0.0, until - time.monotonic())):
+            try:
+                begun = time.monotonic()
+                for item in source:
+                    yield item
+                    if time.monotonic() - begun >= TURN_SECONDS:
+                        break
+                else:
+                    return
+                time.sleep((time.monotonic() - begun) * REST_SECONDS / TURN_SECONDS)
+            finally:
+                self.turn.release()
 
     def turns(self, step: Callable[[], bool], until: float | None = None) -> Iterator[None]:
         """Calls `step` until it returns False or time.monotonic() is past `until`; comes back after each turn.

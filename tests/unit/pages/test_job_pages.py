@@ -3,7 +3,10 @@
 import itertools
 import json
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from sqlalchemy import select, update
@@ -13,6 +16,8 @@ from cluster.services import jobs
 from cluster.store.jobs import Attempt
 from cluster.store.workspaces import Workspace
 from portal.job_files import metrics_reader
+from portal.job_files.metrics import Metrics
+from portal.job_files.metrics_reader import MetricsReader
 from tests.builders import a_job, actor_of
 from tests.unit.pages.conftest import Lab, metric_row
 
@@ -189,6 +194,32 @@ def test_a_large_file_of_numbers_is_read_by_several_requests_and_says_so(
     assert last["size"] == (lab.out(job) / "metrics.jsonl").stat().st_size
     assert "The numbers are being read" not in browser.get(f"/jobs/{job.id}/metrics?format=table").text
     assert len(browser.get(f"/jobs/{job.id}/metrics?format=csv").text.splitlines()) == 5_001
+
+
+def test_a_job_whose_numbers_take_long_keeps_no_other_page_waiting(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, quick = lab.a_running_job(), lab.a_running_job()
+    browsers = [lab.browser(lab.seoyeon) for _ in range(2)]
+    begun, may_end, read = threading.Event(), threading.Event(), MetricsReader.read
+
+    def wait(reader: MetricsReader, root: Path, *out: str) -> Metrics:
+        if out[3] == str(slow.id):
+            begun.set()
+            may_end.wait(20)
+        return read(reader, root, *out)
+
+    monkeypatch.setattr(MetricsReader, "read", wait)
+    with ThreadPoolExecutor(2) as pool:
+        other = pool.submit(browsers[0].get, f"/jobs/{slow.id}")
+        try:
+            assert begun.wait(10)
+            page = pool.submit(browsers[1].get, f"/jobs/{quick.id}")
+            assert page.result(timeout=10).status_code == 200
+            assert not other.done()
+        finally:
+            may_end.set()
+        assert other.result().status_code == 200
 
 
 def test_a_person_has_two_files_of_numbers_written_at_once_and_may_ask_again(lab: Lab) -> None:

@@ -1,0 +1,36 @@
+"""A property that is computed once per object, without a lock.
+
+That of functools holds one lock for all objects of a class while it computes (until Python 3.12): a page that
+waits for one job's file would keep every other job's page waiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, overload
+
+Value = TypeVar("Value")
+
+
+class kept_property(Generic[Value]):
+    """Two threads that ask at once may both compute it; the objects that use it belong to one request."""
+
+    def __init__(self, compute: Callable[[Any], Value]) -> None:
+        self.compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, of: None, owner: type) -> kept_property[Value]: ...
+
+    @overload
+    def __get__(self, of: object, owner: type) -> Value: ...
+
+    def __get__(self, of: object | None, owner: type) -> kept_property[Value] | Value:
+        if of is None:
+            return self
+        # The next time it is found in the object itself, also in a frozen one, and this is not asked.
+        value: Value = of.__dict__.setdefault(self.name, self.compute(of))
+        return value
