@@ -7,7 +7,7 @@ from flask import g
 from markupsafe import Markup, escape
 
 from cluster.domain.attention import Concern, Topic
-from cluster.services.attention import path_of, read_concerns, silent_engine
+from cluster.services.attention import nothing_starts, path_of, read_concerns
 from portal.current import current_actor, current_cluster, read_once
 from portal.i18n import _
 from portal.saying import N_, say
@@ -64,9 +64,9 @@ def attention() -> list[Line]:
 
 
 def engine_lines() -> Iterator[Line]:
-    """For administrators: what starts jobs does not answer."""
+    """For administrators: what starts jobs does not answer, or a disk has no room."""
     if current_actor().is_administrator:
-        yield from map(line_of, silent_engine(current_cluster()))
+        yield from map(line_of, nothing_starts(current_cluster()))
 
 
 def line_of(concern: Concern) -> Line:

@@ -90,5 +90,5 @@ class Ears:
         return any(self._is_for_us(fields) for _, fields in entries)
 
     def _is_for_us(self, fields: dict[bytes, bytes]) -> bool:
-        told = {name: fields.get(name.encode(), b"").decode() for name in ("topic", "by")}
+        told = {name: fields.get(name.encode(), b"").decode(errors="replace") for name in ("topic", "by")}
         return told["topic"] in self.topics and (not self.deaf_to or told["by"] != self.deaf_to)

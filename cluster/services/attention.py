@@ -43,6 +43,7 @@ from cluster.services.nodes import NodeView
 from cluster.services.places import Place
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Job
+from cluster.store.leases import Fact
 from cluster.store.nodes import offered_kind
 
 SHOWN = 3
@@ -67,7 +68,7 @@ def read_concerns(cluster: Cluster, actor: Actor, once: Once | None = None) -> l
     found += failed_work(cluster, actor)
     found += ending_terms(cluster, actor, once or directly)
     if actor.is_administrator:
-        found += [*silent_engine(cluster), *short_disk(cluster), *doubtful_backups(cluster), *untold(cluster)]
+        found += [*nothing_starts(cluster), *doubtful_backups(cluster), *untold(cluster)]
         found += troubled_nodes(once or directly)
         found += troubles_of_kubernetes(cluster, (once or directly)(nodes.unit_map))
     return sorted(found, key=lambda concern: ORDER.index(concern.urgency))
@@ -119,27 +120,29 @@ def failed_environment(cluster: Cluster) -> Iterator[Concern]:
         )
 
 
-def silent_engine(cluster: Cluster) -> Iterator[Concern]:
-    """What starts jobs does not answer."""
-    silence = executor_silence.read_silence(cluster)
-    if silence is not None:
-        details = (Detail("attention.nothing_starts_since", {"at": silence.since.isoformat()}),)
-        yield Concern(
-            Urgency.UNREACHABLE, Topic.ENGINE, silence.code, data=dict(silence.data), details=details
-        )
+def nothing_starts(cluster: Cluster) -> Iterator[Concern]:
+    """What starts jobs does not answer, or less is free of a disk than is kept for the database."""
+    with cluster.store.read() as session:
+        asked = select(Fact).where(Fact.name.in_((executor_silence.SILENT, disks.SHORTAGE)))
+        noted = {fact.name: fact.value for fact in session.scalars(asked)}
+    if executor_silence.SILENT in noted:
+        yield silent_engine(executor_silence.parse_silence(noted[executor_silence.SILENT]))
+    if disks.SHORTAGE in noted:
+        yield short_disk(disks.parse_shortage(noted[disks.SHORTAGE]))
 
 
-def short_disk(cluster: Cluster) -> Iterator[Concern]:
-    """Less is free of a disk than is kept for the database, so that nothing starts."""
-    shortage = disks.read_shortage(cluster)
-    if shortage is None:
-        return
+def silent_engine(silence: executor_silence.Silence) -> Concern:
+    details = (Detail("attention.nothing_starts_since", {"at": silence.since.isoformat()}),)
+    return Concern(Urgency.UNREACHABLE, Topic.ENGINE, silence.code, data=dict(silence.data), details=details)
+
+
+def short_disk(shortage: disks.Shortage) -> Concern:
     volume = shortage.volume
     details = [Detail("attention.disk_nothing_starts", {"at": shortage.since.isoformat()})]
     if shortage.fillers:
         details.append(Detail("attention.disk_filled_by", {"fillers": shortage.fillers}))
     data = {"mount": volume.mount, "free": volume.free, "reserve": volume.reserve}
-    yield Concern(Urgency.FAILED, Topic.DISK, "attention.disk_short", volume.mount, data, tuple(details))
+    return Concern(Urgency.FAILED, Topic.DISK, "attention.disk_short", volume.mount, data, tuple(details))
 
 
 def doubtful_backups(cluster: Cluster) -> Iterator[Concern]:

@@ -27,9 +27,10 @@ def read_silence(cluster: Cluster) -> Silence | None:
     """None while it answers."""
     with cluster.store.read() as session:
         fact = session.get(Fact, SILENT)
-    if fact is None:
-        return None
-    said = fact.value
+    return parse_silence(fact.value) if fact is not None else None
+
+
+def parse_silence(said: Mapping[str, Any]) -> Silence:
     return Silence(said["code"], said["data"], datetime.fromisoformat(said["since"]))
 
 

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from cluster.bell import RedisBell, connect
+from cluster.bell import STREAM, RedisBell, connect
 from worker.ears import Ears
 from worker.executors.ends import Ends
 from worker.inside.shim_tree import read_process
@@ -53,6 +53,15 @@ def test_a_ring_ends_the_wait_at_once(ears: Ears, bell: RedisBell) -> None:
 
 def test_a_ring_between_two_waits_is_not_missed(ears: Ears, bell: RedisBell) -> None:
     ears.wait(0.0)
+    bell.ring("queue", 1)
+    heard, seconds = waited(ears, LONG)
+    assert heard and seconds < LONG / 2
+
+
+def test_a_ring_that_is_no_text_is_passed_over(ears: Ears, bell: RedisBell, redis_url: str) -> None:
+    ears.wait(0.0)
+    with closing(connect(redis_url)) as connection:
+        connection.xadd(STREAM, {b"topic": b"\xff\xfe", b"by": b"\xff"})
     bell.ring("queue", 1)
     heard, seconds = waited(ears, LONG)
     assert heard and seconds < LONG / 2

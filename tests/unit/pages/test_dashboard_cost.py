@@ -5,7 +5,7 @@ from tests.builders import a_job, a_training, a_workspace
 from tests.unit.pages.conftest import Lab
 from tests.unit.pages.test_queue_page import counted, many
 
-MOST = 39
+MOST = 40
 """Statements besides the beginnings of reads, which PostgreSQL is not even sent."""
 
 

@@ -75,7 +75,9 @@ def test_every_tab_says_who_has_deleted_them_and_when(
         page = browser.get(f"/jobs/{ended.id}?tab={tab}").text
         assert "jisoo" in page and ("14:01" in page if is_done else "14:00" in page)
     piece = browser.get(f"/jobs/{ended.id}?tab=log", headers={"HX-Request": "true"})
-    went = {"en": "It went with the files of this job.", "ko": "이 작업의 파일과 함께 지워졌습니다."}[language]
+    went = {"en": "It went with the files of this job.", "ko": "이 작업의 파일과 함께 지워졌습니다."}[
+        language
+    ]
     assert went in piece.text and "job.files_" not in piece.text
     assert "data-charts" not in browser.get(f"/jobs/{ended.id}").text
 

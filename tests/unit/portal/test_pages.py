@@ -9,7 +9,6 @@ from sqlalchemy import update
 
 from cluster.domain.states import JobState, UnitState
 from cluster.services import sessions, workspaces
-from cluster.store.audit import AuditEntry
 from cluster.store.jobs import Job
 from cluster.store.nodes import Node, Unit
 from cluster.store.trainings import Training
@@ -217,9 +216,9 @@ def test_a_waiting_job_is_told_in_a_sentence(house: House) -> None:
 def test_every_change_says_who_and_from_where(house: House) -> None:
     browser = house.visitor("administrator")
     browser.post("/users/5/disable", headers={"X-Request-Id": "a-known-request"})
-    last: AuditEntry = entries(house.cluster)[-1]
-    assert (last.action, last.actor_name, last.address) == ("user.disabled", "root-of-all", "127.0.0.1")
-    assert last.request_id == "a-known-request"
+    made = [entry for entry in entries(house.cluster) if entry.request_id == "a-known-request"]
+    assert "user.disabled" in {entry.action for entry in made}
+    assert {(entry.actor_name, entry.address) for entry in made} == {("root-of-all", "127.0.0.1")}
 
 
 def test_many_workspaces_are_listed_by_state_then_name(house: House) -> None:
