@@ -3,7 +3,7 @@
 from contextlib import suppress
 from pathlib import Path
 
-from tests.integration.executors.conftest import PYTHON, until
+from tests.integration.executors.conftest import GID, IS_ROOT, PYTHON, UID, until
 from tests.races import at_once
 from worker.executors.contract import StartPlan
 from worker.executors.process import ProcessExecutor
@@ -20,6 +20,24 @@ def create_once(path, value):
     write_whole(path, value)
     return True
 """
+ALONE = {
+    "shim_group.py": """
+
+def make_group(control, plan):
+    return None
+""",
+    "shim_program.py": """
+
+make_it = make_out
+
+def make_out(plan):
+    try:
+        make_it(plan)
+    except FileExistsError:
+        pass
+""",
+}
+"""What else keeps a second program from beginning is taken away: the group of one name, and `out`, which is made once."""
 TELLS = "import os\nopen('begun', 'a').write(str(os.getpid()) + chr(10))\n"
 
 
@@ -30,6 +48,9 @@ def make_them_meet(runtime: Path) -> None:
     text = shim.read_text()
     assert text.count(before) == 1
     shim.write_text(text.replace(before, MEETING + before))
+    for name, more in ALONE.items():
+        with (runtime / name).open("a") as module:
+            module.write(more)
 
 
 def begun_when_asked_twice(runtime: Path, ground: Path) -> int:
@@ -39,7 +60,8 @@ def begun_when_asked_twice(runtime: Path, ground: Path) -> int:
     folder.mkdir(parents=True)
     executor = ProcessExecutor(runtime, ground / "storage")
     environment = {"PATH": "/usr/bin:/bin", "GROUNDCREW_OUT": str(folder / "out")}
-    plan = StartPlan(1, 1, folder, (PYTHON, "-c", TELLS), environment)
+    uid, gid = (UID, GID) if IS_ROOT else (None, None)
+    plan = StartPlan(1, 1, folder, (PYTHON, "-c", TELLS), environment, uid=uid, gid=gid)
     at_once(*[lambda: executor.start(plan)] * 2)
     until(lambda: not are_at_work_in(folder), what="both have ended")
     return len((folder / "out" / "begun").read_text().splitlines())
