@@ -13,6 +13,7 @@ from cluster.store.base import LARGEST_ID
 from portal import (
     api,
     errors,
+    fair_share,
     forms,
     headers,
     i18n,
@@ -63,6 +64,7 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     app.extensions["doorbell"] = Doorbell(settings.redis_url)
     app.extensions["stream_places"] = Places()
     request_log.init_app(app)
+    fair_share.init_app(app)
     reading.init_app(app)
     headers.init_app(app)
     i18n.init_app(app)

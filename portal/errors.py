@@ -137,6 +137,6 @@ def problem(
             )
         )
     response.status_code = status
-    if status == 503:
+    if status in (429, 503):
         response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
     return response

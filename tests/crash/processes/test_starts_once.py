@@ -37,7 +37,7 @@ def make_out(plan):
         pass
 """,
 }
-"""What else keeps a second program from beginning is taken away: the group of one name, and `out`, which is made once."""
+"""What else would keep a second program from beginning: the group of one name, and `out`, which is made once."""
 TELLS = "import os\nopen('begun', 'a').write(str(os.getpid()) + chr(10))\n"
 
 
