@@ -14,8 +14,8 @@ from worker.embedded.places import CLONE, Places
 from worker.embedded.services import Process, Service, Supervisor, supervisor_configuration
 from worker.embedded.state import ensure_state
 
-IDLE = (sys.executable, "-S", "-c", "'import signal; signal.pause()'")
-DEAF = (sys.executable, "-S", "-c", "'import signal; signal.signal(15, signal.SIG_IGN); signal.pause()'")
+IDLE = (sys.executable, "-S", "-c", "import signal; signal.pause()")
+DEAF = (sys.executable, "-S", "-c", "import signal; signal.signal(15, signal.SIG_IGN); signal.pause()")
 
 
 @pytest.fixture(scope="module")

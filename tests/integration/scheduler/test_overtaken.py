@@ -79,7 +79,7 @@ def test_a_start_for_which_no_folder_can_be_made_is_tried_again(
     reconciler = Reconciler(light_cluster, SimulatedExecutor(world), tmp_path, lambda: seconds[0])
     attempt_ids = place_waiting(light_cluster, held)
     assert [reconciler.reconcile(held) for _ in range(2)] == [1, 1]
-    assert "File exists" in str(reconciler.not_started[attempt_ids[0]].data)
+    assert "a file stands where a folder should" in str(reconciler.not_started[attempt_ids[0]].data)
     folder.unlink()
     seconds[0] = START_AGAIN_AFTER.total_seconds()
     reconciler.reconcile(held)
