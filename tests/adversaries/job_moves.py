@@ -160,7 +160,7 @@ def attempt_folder_is_taken(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def out_is_closed(ground: Ground) -> None:
     """`out` has no rights at all, for its owner neither, and so have the folders in it."""
     (ground.own / "closed").mkdir()
@@ -218,7 +218,7 @@ def checkpoint_is_a_hard_link(ground: Ground) -> None:
     ground.ready()
 
 
-@move(resumes=True)
+@move(resumes=True, is_long=True)
 def checkpoint_is_a_pipe(ground: Ground) -> None:
     """Nobody writes into the named pipe that stands for the newest checkpoint, and into that of its note."""
     file = checkpoint(ground)
@@ -462,7 +462,7 @@ def environment_of_another_attempt(ground: Ground) -> None:
     os.waitpid(pid, 0)
 
 
-@move()
+@move(is_long=True)
 def process_that_looks_like_a_shim(ground: Ground) -> None:
     """A process is called like the shim of a folder of ours, whose files name another person's attempt and process."""
     for number in range(len(ground.processes) + 1):

@@ -116,7 +116,7 @@ def attempt_is_a_link(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def job_is_a_link(ground: Ground) -> None:
     """The next job's folder is a link into a folder of root's."""
     with suppress(OSError):
@@ -124,14 +124,14 @@ def job_is_a_link(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def jobs_are_a_link(ground: Ground) -> None:
     """The folder of the workspace's jobs is a link into a folder of root's."""
     refusing(lambda: link(ground.home / "jobs", ground.target))
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def workspace_is_a_link(ground: Ground) -> None:
     """The workspace's folder is a link into a folder of root's."""
     refusing(lambda: link(ground.home, ground.target))
@@ -172,7 +172,7 @@ def out_is_a_link(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def log_of_the_shim_is_a_link(ground: Ground) -> None:
     """The shim's log is a link to a file of root's before the shim opens it, and so are its other files."""
     with suppress(OSError):
@@ -213,7 +213,7 @@ def result_is_a_link(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def result_is_forged(ground: Ground) -> None:
     """The running attempt's end is told by us: a control folder of ours says that it has gone, and how."""
     with suppress(OSError):
@@ -245,7 +245,7 @@ def next_attempt_has_begun_elsewhere(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def leftovers_of_another(ground: Ground) -> None:
     """The next attempt's folder has a name by which processes of another person's job are found as left behind."""
     foreign = Path(ground.foreign)
@@ -255,7 +255,7 @@ def leftovers_of_another(ground: Ground) -> None:
     ground.ready()
 
 
-@move(resumes=True)
+@move(resumes=True, is_long=True)
 def former_attempt_is_a_link(ground: Ground) -> None:
     """Where the job goes on from is a link into a folder of root's, in which there is a checkpoint."""
     with suppress(OSError):
@@ -289,7 +289,7 @@ def dataset_is_a_link(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def dataset_is_swapped(ground: Ground) -> None:
     """Files and folders of a dataset turn into links to root's between two looks at them."""
     folder = ground.home / "datasets" / "7"
@@ -370,7 +370,7 @@ def folders_are_closed(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def folders_are_gone(ground: Ground) -> None:
     """Folders of the workspace are deleted, and come back as files, while root works in them."""
     for name in ("datasets", "jobs", "code"):
@@ -455,7 +455,7 @@ def user_is_nobody_to_change_to(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def user_is_a_service(ground: Ground) -> None:
     """The job's user has the number of the services, below the first one."""
     user = -3
@@ -517,7 +517,7 @@ def handle_is_another_process(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def foreign_job_is_lost(ground: Ground) -> None:
     """The rows know nothing of another person's job any more, so that its run counts as a stray one."""
     ground.sql(
@@ -537,7 +537,7 @@ def resume_leads_out(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def command_and_variables(ground: Ground) -> None:
     """Command and variables of the job name programs and libraries of ours, and folders of others."""
     variables = {
@@ -730,7 +730,7 @@ def message_of_another_function(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def messages_that_cannot_be_read(ground: Ground) -> None:
     """Keys of Redis have other kinds than they should, and rings are broken text with huge numbers."""
     speak(
@@ -783,7 +783,7 @@ def what_root_runs_is_changed(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def files_with_special_bits(ground: Ground) -> None:
     """Files of ours carry the bits that hand on user and group where root gives them away."""
     folder = ground.home / "datasets" / "7"
@@ -796,7 +796,7 @@ def files_with_special_bits(ground: Ground) -> None:
     ground.ready()
 
 
-@move()
+@move(is_long=True)
 def mounts_of_our_own(ground: Ground) -> None:
     """In a user namespace of our own, a folder of root's is mounted into the workspace."""
     command = (
