@@ -78,13 +78,19 @@ def folder(root: Union[str, "os.PathLike[str]"], *names: str) -> Iterator[int]:
 
 
 def make_folder(parent: int, name: str, mode: int = 0o700) -> int:
-    """Raises FileExistsError: what somebody else has made before is never taken for ours."""
+    """Raises FileExistsError: what somebody else has made before is never taken for ours.
+
+    Without root the umask may narrow the mode: another call would take away the bit by which the parent's group is
+    handed on, and only root could give it back.
+    """
     os.mkdir(check_name(name), mode & 0o777, dir_fd=parent)
     made = open_folder(name, parent)
     try:
-        if os.fstat(made).st_uid != os.geteuid():
+        status = os.fstat(made)
+        if status.st_uid != os.geteuid():
             raise not_ours(name, "somebody else's folder stands where ours was made")
-        settle(made, mode)
+        if os.geteuid() == 0 or status.st_mode & 0o777 & ~mode:
+            settle(made, mode)
     except OSError:
         os.close(made)
         raise

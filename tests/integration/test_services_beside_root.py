@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 
 from cluster.domain.states import DatasetKind
+from cluster.files import by_descriptor
 from cluster.services import storage
 from cluster.services.context import Cluster
 from cluster.services.workspaces import create_workspace
@@ -101,17 +102,19 @@ def test_a_service_writes_code_for_jobs_of_one_workspace_into_the_folder_that_ro
 def test_a_dataset_that_a_service_unpacks_is_for_the_jobs_of_its_workspace(
     cluster: Cluster, scheduler: Scheduler, is_replaced: bool
 ) -> None:
-    """Who writes the sample digits puts a whole folder in the place of the empty one."""
+    """What writes the sample digits puts a whole folder in the place of the empty one, under the umask of services."""
     a_node(cluster, units=2)
     workspace = a_new_workspace(cluster, "first")
     scheduler.tick()
     dataset = a_dataset(cluster, workspace, kind=DatasetKind.UPLOAD)
 
     def unpack() -> None:
-        os.umask(0o022)
         with new_folder(cluster, dataset) as (folder, is_done):
             filled = folder.with_name(".own") if is_replaced else folder
-            filled.mkdir(mode=0o755, exist_ok=True)
+            if is_replaced:
+                with by_descriptor.folder(folder.parent) as parent:
+                    os.close(by_descriptor.make_folder(parent, ".own", 0o755))
+            os.umask(0o022)
             (filled / "class").mkdir()
             (filled / "class" / "image.png").write_bytes(b"1")
             filled.rename(folder)
