@@ -12,7 +12,9 @@ from tests.hosts.appliance.playing import CACHE, ROOT
 from tests.hosts.appliance.testbed import Testbed, quoted
 
 SUITE = "tests/adversaries"
-MOST_IMPORTANT = "mutants or becomes_a_link or is_ours or is_a_link or are_a_link or user_is or another_process"
+MOST_IMPORTANT = (
+    "mutants or becomes_a_link or is_ours or is_a_link or are_a_link or user_is or another_process"
+)
 """Of the moves, where the long cases are left out."""
 
 
