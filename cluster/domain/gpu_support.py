@@ -1,4 +1,4 @@
-"""Whether what jobs run in computes on GPUs, told by what was really built: a GPU job never runs on CPUs unsaid."""
+"""Refuses a job on GPUs if its environment or image was built for CPUs only."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
