@@ -8,7 +8,7 @@ import structlog
 from rq import Queue
 from rq.serializers import JSONSerializer
 
-from cluster.crash_points import outside
+from cluster.crash_points import external_call
 
 log = structlog.get_logger()
 
@@ -17,17 +17,17 @@ STREAM_LENGTH = 10_000
 RUN_OPERATION = "worker.tasks.run.run_operation"
 
 
-class Bell(Protocol):
+class EventBus(Protocol):
     """Rings after commit; a bell that cannot ring never fails the caller."""
 
-    def ring(self, topic: str, row_id: int) -> None: ...
+    def publish(self, topic: str, row_id: int) -> None: ...
 
-    def ring_all(self, *rings: tuple[str, int]) -> None: ...
+    def publish_all(self, *rings: tuple[str, int]) -> None: ...
 
     def enqueue(self, queue: str, operation_id: int) -> None: ...
 
 
-class RedisBell:
+class RedisEventBus:
     """Topics go to one Redis stream for pages and the scheduler, operations to RQ's queues."""
 
     def __init__(self, connection: redis.Redis) -> None:
@@ -35,12 +35,12 @@ class RedisBell:
         self.origin = uuid.uuid4().hex[:12]
         """Stands on every ring, so that nobody is woken by what they did themselves."""
 
-    def ring(self, topic: str, row_id: int) -> None:
-        self.ring_all((topic, row_id))
+    def publish(self, topic: str, row_id: int) -> None:
+        self.publish_all((topic, row_id))
 
-    def ring_all(self, *rings: tuple[str, int]) -> None:
+    def publish_all(self, *rings: tuple[str, int]) -> None:
         """Sent and answered together, in this order."""
-        with outside("bell.ring"):
+        with external_call("bell.ring"):
             try:
                 pipe = self.connection.pipeline(transaction=False)
                 for topic, row_id in rings:
@@ -52,7 +52,7 @@ class RedisBell:
 
     def enqueue(self, queue: str, operation_id: int) -> None:
         """RQ's own time limits, retries and results are off: the operation's row holds all of that."""
-        with outside("bell.enqueue"):
+        with external_call("bell.enqueue"):
             try:
                 Queue(queue, connection=self.connection, serializer=JSONSerializer).enqueue(
                     RUN_OPERATION, operation_id, job_timeout=-1, result_ttl=0, failure_ttl=60
@@ -61,19 +61,19 @@ class RedisBell:
                 log.warning("bell is silent", queue=queue, row=operation_id, error=str(error))
 
 
-class SilentBell:
+class NullEventBus:
     """For installations and tests without Redis: rows are found by the sweep alone."""
 
-    def ring(self, topic: str, row_id: int) -> None:
+    def publish(self, topic: str, row_id: int) -> None:
         pass
 
-    def ring_all(self, *rings: tuple[str, int]) -> None:
+    def publish_all(self, *rings: tuple[str, int]) -> None:
         pass
 
     def enqueue(self, queue: str, operation_id: int) -> None:
         pass
 
 
-def connect(redis_url: str) -> redis.Redis:
+def connect_redis(redis_url: str) -> redis.Redis:
     """A connection that gives up in 2 s, so that a dead Redis never holds a page."""
     return redis.Redis.from_url(redis_url, socket_connect_timeout=2, socket_timeout=15)

@@ -16,11 +16,11 @@ from pathlib import PurePath
 from typing import Any, TypeVar, cast
 
 VARIABLE = "GC_CRASH"
-Listener = Callable[[str], None]
+FailpointListener = Callable[[str], None]
 Thing = TypeVar("Thing")
 
 
-class Killer:
+class FailpointKiller:
     """Kills this very process when it comes to the point for the given time."""
 
     def __init__(self, wanted: str) -> None:
@@ -34,24 +34,26 @@ class Killer:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-listener: Listener | None = Killer(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None
+listener: FailpointListener | None = (
+    FailpointKiller(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None
+)
 """Set by the variable when a service starts, or by a test in a process of its own."""
 
 
-def reach(point: str) -> None:
+def hit(point: str) -> None:
     if listener is not None:
         listener(point)
 
 
 @contextmanager
-def outside(call: str) -> Iterator[None]:
+def external_call(call: str) -> Iterator[None]:
     """Around whatever leaves a trace outside the database: an executor, a bell, a file that counts."""
-    reach(f"{call} asking")
+    hit(f"{call} asking")
     yield
-    reach(f"{call} answered")
+    hit(f"{call} answered")
 
 
-def around(thing: Thing, name: str, besides: frozenset[str] = frozenset()) -> Thing:
+def wrap_calls(thing: Thing, name: str, besides: frozenset[str] = frozenset()) -> Thing:
     """The thing itself; while a listener is set, one whose every method is a call to the outside.
 
     `besides` are methods that only look: dying before or after them is the same.
@@ -69,13 +71,13 @@ class _Around:
             return found
 
         def call(*arguments: Any, **named: Any) -> Any:
-            with outside(f"{self._name}.{verb}"):
+            with external_call(f"{self._name}.{verb}"):
                 return found(*arguments, **named)
 
         return call
 
 
-def name_of_writer() -> str:
+def name_of_writing_verb() -> str:
     """`attempts.record_end` for the function whose `with store.write()` this is; empty without a listener."""
     if listener is None:
         return ""

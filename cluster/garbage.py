@@ -9,7 +9,7 @@ import gc
 from sqlalchemy.orm import configure_mappers
 
 
-def settle() -> None:
+def freeze_startup_objects() -> None:
     """Called once a service is ready to work: what is there now is never walked again."""
     configure_mappers()
     gc.collect()

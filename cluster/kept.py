@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar, overload
 Value = TypeVar("Value")
 
 
-class kept_property(Generic[Value]):
+class unlocked_cached_property(Generic[Value]):
     """Two threads that ask at once may both compute it; the objects that use it belong to one request."""
 
     def __init__(self, compute: Callable[[Any], Value]) -> None:
@@ -23,12 +23,12 @@ class kept_property(Generic[Value]):
         self.name = name
 
     @overload
-    def __get__(self, of: None, owner: type) -> kept_property[Value]: ...
+    def __get__(self, of: None, owner: type) -> unlocked_cached_property[Value]: ...
 
     @overload
     def __get__(self, of: object, owner: type) -> Value: ...
 
-    def __get__(self, of: object | None, owner: type) -> kept_property[Value] | Value:
+    def __get__(self, of: object | None, owner: type) -> unlocked_cached_property[Value] | Value:
         if of is None:
             return self
         # The next time it is found in the object itself, also in a frozen one, and this is not asked.

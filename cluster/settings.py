@@ -9,9 +9,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from cluster.domain.backups import parse_time
+from cluster.domain.backups import parse_time_of_day
 from cluster.domain.errors import GroundcrewError
-from cluster.domain.job_ids import JobIds, is_base
+from cluster.domain.job_ids import JobUnixIds, is_valid_id_base
 
 VERSION = "0.1.0"
 PREFIX = "GROUNDCREW_"
@@ -26,38 +26,38 @@ class MissingSettings(GroundcrewError):
         super().__init__("settings.missing", names=names)
 
 
-class Told:
+class SettingsReader:
     """Reads variables, all without the prefix; collects the names of what is missing or unusable."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.environment = environment
-        self.wrong: list[str] = []
+        self.invalid_names: list[str] = []
 
     def text(self, name: str, default: str = "") -> str:
         return self.environment.get(PREFIX + name, default)
 
-    def need(self, name: str) -> str:
+    def required(self, name: str) -> str:
         value = self.text(name)
         if not value:
-            self.wrong.append(PREFIX + name)
+            self.invalid_names.append(PREFIX + name)
         return value
 
-    def needed_by(self, name: str, executor: str) -> str:
-        return (self.need if self.text("EXECUTOR") == executor else self.text)(name)
+    def required_by(self, name: str, executor: str) -> str:
+        return (self.required if self.text("EXECUTOR") == executor else self.text)(name)
 
     def number(self, name: str, default: int) -> int:
         value = self.text(name, str(default))
         if value.isdigit():
             return int(value)
-        self.wrong.append(PREFIX + name)
+        self.invalid_names.append(PREFIX + name)
         return default
 
-    def base(self, name: str, default: int) -> int:
+    def id_base(self, name: str, default: int) -> int:
         """The first of an installation's numbers of users or workspaces."""
         value = self.number(name, default)
-        if is_base(value):
+        if is_valid_id_base(value):
             return value
-        self.wrong.append(PREFIX + name)
+        self.invalid_names.append(PREFIX + name)
         return default
 
     def bytes_or_none(self, name: str) -> int | None:
@@ -67,7 +67,7 @@ class Told:
     def choice(self, name: str, default: str, *others: str) -> str:
         value = self.text(name, default)
         if value not in (default, *others):
-            self.wrong.append(PREFIX + name)
+            self.invalid_names.append(PREFIX + name)
         return value
 
     def export(self, name: str) -> str:
@@ -75,27 +75,27 @@ class Told:
         value = self.text(name)
         server, between, _ = value.partition(":/")
         if value and not (server and between):
-            self.wrong.append(PREFIX + name)
+            self.invalid_names.append(PREFIX + name)
         return value
 
     def folder(self, name: str) -> Path | None:
         value = self.text(name)
         return Path(value) if value else None
 
-    def clock(self, name: str) -> time | None:
+    def time_of_day(self, name: str) -> time | None:
         """`HH:MM`; None where it is empty."""
         value = self.text(name)
         try:
-            return parse_time(value) if value else None
+            return parse_time_of_day(value) if value else None
         except ValueError:
-            self.wrong.append(PREFIX + name)
+            self.invalid_names.append(PREFIX + name)
             return None
 
     def place(self, name: str) -> str:
         """`user@host:/folder` or `/folder`, as rsync takes it; nothing that it would read as a switch or a shell."""
         value = self.text(name)
         if value and not PLACE.fullmatch(value):
-            self.wrong.append(PREFIX + name)
+            self.invalid_names.append(PREFIX + name)
         return value
 
     def address(self, name: str, schemes: Collection[str]) -> str:
@@ -107,7 +107,7 @@ class Told:
         except ValueError:
             is_good = False
         if value and not is_good:
-            self.wrong.append(PREFIX + name)
+            self.invalid_names.append(PREFIX + name)
         return value
 
     def zone(self, name: str, default: str) -> str:
@@ -115,7 +115,7 @@ class Told:
         try:
             ZoneInfo(value)
         except (ZoneInfoNotFoundError, ValueError):
-            self.wrong.append(PREFIX + name)
+            self.invalid_names.append(PREFIX + name)
         return value
 
 
@@ -173,7 +173,7 @@ class Settings:
     kubernetes_storage: str = ""
     """`server:/folder` where nodes mount the storage by NFS for a pod; empty: it is there, at the same place."""
     horovod_over: str = "mpi"
-    """How Horovod's ranks on several nodes speak: `mpi`, or `gloo`."""
+    """How Horovod's ranks on several nodes speak: `mpi`, or `start_gloo`."""
     host: str = "127.0.0.1"
     port: int = 8470
     public_url: str = "http://127.0.0.1:8470"
@@ -206,7 +206,7 @@ class Settings:
     """Whom the services without root run as: owner of the storage, reader of what jobs write."""
     ansible_dir: Path | None = None
     """Where the catalogue of repairs and its playbooks lie; None: this installation offers no repairs."""
-    repair_door: Path | None = None
+    repair_broker: Path | None = None
     """Socket behind which each repair is a unit with the keys of the hosts; None: this machine alone."""
     master_node: str = ""
     """The name by which the master reports as a node; empty: the first that reported."""
@@ -242,9 +242,9 @@ class Settings:
         return self.backups_dir or self.state_dir / "backups"
 
     @property
-    def job_ids(self) -> JobIds:
+    def job_ids(self) -> JobUnixIds:
         """The numbers as which jobs run."""
-        return JobIds(self.uid_base, self.gid_base)
+        return JobUnixIds(self.uid_base, self.gid_base)
 
     @property
     def storage_dir(self) -> Path:
@@ -263,20 +263,20 @@ class Settings:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
         """Raises MissingSettings with the whole list of what is missing or unusable."""
-        told = Told(environment)
+        told = SettingsReader(environment)
         host, port = told.text("HOST", "127.0.0.1"), told.number("PORT", 8470)
         settings = cls(
-            state_dir=Path(told.need("STATE_DIR")),
-            cache_dir=Path(told.need("CACHE_DIR")),
-            database_url=told.need("DATABASE_URL"),
-            redis_url=told.need("REDIS_URL"),
-            secret_key=told.need("SECRET_KEY"),
+            state_dir=Path(told.required("STATE_DIR")),
+            cache_dir=Path(told.required("CACHE_DIR")),
+            database_url=told.required("DATABASE_URL"),
+            redis_url=told.required("REDIS_URL"),
+            secret_key=told.required("SECRET_KEY"),
             executor=told.choice("EXECUTOR", "process", "docker", "kubernetes", "simulated"),
-            docker_image=told.needed_by("DOCKER_IMAGE", "docker"),
+            docker_image=told.required_by("DOCKER_IMAGE", "docker"),
             docker_socket=told.text("DOCKER_SOCKET", "/var/run/docker.sock"),
             docker_gpus=told.choice("DOCKER_GPUS", "nvidia", "cdi"),
             docker_network=told.choice("DOCKER_NETWORK", "none", "own"),
-            kubeconfig=Path(file) if (file := told.needed_by("KUBECONFIG", "kubernetes")) else None,
+            kubeconfig=Path(file) if (file := told.required_by("KUBECONFIG", "kubernetes")) else None,
             kubernetes_image=told.text("KUBERNETES_IMAGE"),
             kubernetes_storage=told.export("KUBERNETES_STORAGE"),
             horovod_over=told.choice("HOROVOD_OVER", "mpi", "gloo"),
@@ -284,8 +284,8 @@ class Settings:
             port=port,
             public_url=told.text("PUBLIC_URL", f"http://{host}:{port}"),
             time_zone=told.zone("TIME_ZONE", "UTC"),
-            uid_base=told.base("UID_BASE", 100_000),
-            gid_base=told.base("GID_BASE", 100_000),
+            uid_base=told.id_base("UID_BASE", 100_000),
+            gid_base=told.id_base("GID_BASE", 100_000),
             password_policy=told.choice("PASSWORD_POLICY", "asvs", "classic"),
             unicode_file_names=told.choice("UNICODE_FILE_NAMES", "no", "yes") == "yes",
             upload_limit_bytes=told.number("UPLOAD_LIMIT_BYTES", 20 * 1024**3),
@@ -303,20 +303,20 @@ class Settings:
             ansible_programs=told.folder("ANSIBLE_PROGRAMS"),
             service_user=told.text("SERVICE_USER"),
             ansible_dir=told.folder("ANSIBLE_DIR"),
-            repair_door=told.folder("REPAIR_DOOR"),
+            repair_broker=told.folder("REPAIR_DOOR"),
             master_node=told.text("MASTER_NODE"),
             backups_dir=told.folder("BACKUPS_DIR"),
             audit_key=told.text("AUDIT_KEY"),
             metrics_token=told.text("METRICS_TOKEN"),
-            backup_at=told.clock("BACKUP_AT"),
+            backup_at=told.time_of_day("BACKUP_AT"),
             backup_copy=told.place("BACKUP_COPY"),
             before_restore_days=told.number("BEFORE_RESTORE_DAYS", 30),
             etcd_snapshots=told.folder("ETCD_SNAPSHOTS"),
             mail_url=(mail_url := told.address("MAIL_URL", MAIL_SCHEMES)),
-            mail_from=(told.need if mail_url else told.text)("MAIL_FROM"),
+            mail_from=(told.required if mail_url else told.text)("MAIL_FROM"),
             webhook_url=(webhook_url := told.address("WEBHOOK_URL", ("http", "https"))),
-            webhook_secret=(told.need if webhook_url else told.text)("WEBHOOK_SECRET"),
+            webhook_secret=(told.required if webhook_url else told.text)("WEBHOOK_SECRET"),
         )
-        if told.wrong:
-            raise MissingSettings(told.wrong)
+        if told.invalid_names:
+            raise MissingSettings(told.invalid_names)
         return settings

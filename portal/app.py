@@ -32,9 +32,9 @@ from portal import (
     uploads,
     views,
 )
-from portal.current import is_api
-from portal.doorbell import Doorbell
-from portal.live import Places
+from portal.current import is_api_request
+from portal.doorbell import EventHub
+from portal.live import StreamSlots
 
 YEAR_SECONDS = 365 * 24 * 3600
 
@@ -61,15 +61,15 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     )
     app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
     app.extensions["cluster"] = cluster
-    app.extensions["doorbell"] = Doorbell(settings.redis_url)
-    app.extensions["stream_places"] = Places()
+    app.extensions["doorbell"] = EventHub(settings.redis_url)
+    app.extensions["stream_places"] = StreamSlots()
     request_log.init_app(app)
     fair_share.init_app(app)
     reading.init_app(app)
     headers.init_app(app)
     i18n.init_app(app)
     app.config["groundcrew_clock"] = cluster.clock
-    look.init_app(app, version=settings.version, shell=rail.shell, remember=rail.remember)
+    look.init_app(app, version=settings.version, shell=rail.read_page_layout, remember=rail.save_preference)
     saying.init_app(app)
     units.init_app(app)
     job_words.init_app(app)
@@ -84,29 +84,29 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     permissions.init_app(app)
     app.config["WTF_CSRF_CHECK_DEFAULT"] = False
     csrf = CSRFProtect(app)
-    app.before_request(lambda: check_token(csrf))
-    app.url_map.converters["int"] = RowId
-    for blueprint in feature_blueprints():
+    app.before_request(lambda: check_csrf_token(csrf))
+    app.url_map.converters["int"] = RowIdConverter
+    for blueprint in list_blueprints():
         app.register_blueprint(blueprint)
     api.init_app(app)
-    permissions.check_table(app)
+    permissions.require_rule_for_every_route(app)
     return app
 
 
-class RowId(IntegerConverter):
+class RowIdConverter(IntegerConverter):
     """A number that no row can have is no address: what the database could not even compare is 404."""
 
     def __init__(self, url_map: Map, **options: Any) -> None:
         super().__init__(url_map, max=LARGEST_ID, **options)
 
 
-def feature_blueprints() -> list[Blueprint]:
+def list_blueprints() -> list[Blueprint]:
     """The `blueprint` of every module in views/."""
     modules = sorted(module.name for module in pkgutil.iter_modules(views.__path__))
     return [importlib.import_module(f"{views.__name__}.{name}").blueprint for name in modules]
 
 
-def check_token(csrf: CSRFProtect) -> None:
+def check_csrf_token(csrf: CSRFProtect) -> None:
     """REST brings a token of its own, never a cookie alone; reports come from the browser itself."""
-    if not (is_api() or request.endpoint == "health.csp_report" or current_app.testing):
+    if not (is_api_request() or request.endpoint == "health.csp_report" or current_app.testing):
         csrf.protect()

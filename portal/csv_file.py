@@ -6,38 +6,38 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from werkzeug.wrappers import Response
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
 
-Cell = str | int | float | None
+CsvCell = str | int | float | None
 
 
-def csv_response(filename: str, head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Response:
+def csv_response(filename: str, head: Sequence[str], rows: Iterable[Sequence[CsvCell]]) -> Response:
     """With a byte order mark, without which Excel does not know Korean."""
-    response = Response(lines(head, rows), mimetype="text/csv")
+    response = Response(csv_lines(head, rows), mimetype="text/csv")
     response.headers.set("Content-Disposition", "attachment", filename=filename)
     return response
 
 
-def lines(head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterator[str]:
-    yield "\ufeff" + line(head)
+def csv_lines(head: Sequence[str], rows: Iterable[Sequence[CsvCell]]) -> Iterator[str]:
+    yield "\ufeff" + csv_line(head)
     for row in rows:
-        yield line(row)
+        yield csv_line(row)
 
 
-def line(row: Sequence[Cell]) -> str:
+def csv_line(row: Sequence[CsvCell]) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerow([safe(cell) for cell in row])
+    csv.writer(text, lineterminator="\r\n").writerow([escape_formula(cell) for cell in row])
     return text.getvalue()
 
 
-def safe(cell: Cell) -> Cell:
+def escape_formula(cell: CsvCell) -> CsvCell:
     """A text that begins like a formula gets an apostrophe; a number is none, also where it is text."""
-    if isinstance(cell, str) and cell.startswith(FORMULA) and not is_number(cell):
+    if isinstance(cell, str) and cell.startswith(FORMULA_PREFIXES) and not is_plain_number(cell):
         return "'" + cell
     return cell
 
 
-def is_number(text: str) -> bool:
+def is_plain_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:

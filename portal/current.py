@@ -29,8 +29,8 @@ def current_actor() -> Actor:
         user_id=user.id,
         name=user.name,
         is_administrator=user.is_administrator,
-        address=address(),
-        request_id=request_id(),
+        address=client_address(),
+        request_id=current_request_id(),
     )
     return actor
 
@@ -43,33 +43,33 @@ def read_once(read: Callable[[Cluster, Actor], Shown]) -> Shown:
     return known[read]
 
 
-def know(read: Callable[[Cluster, Actor], object], found: object) -> None:
+def store_read(read: Callable[[Cluster, Actor], object], found: object) -> None:
     """What a page has read already, in more detail, for those who would read it once more."""
     g.setdefault("read", {})[read] = found
 
 
-def nobody(name: str = "") -> Actor:
+def anonymous_actor(name: str = "") -> Actor:
     """Who acts before anybody has signed in, as the audit entry names it."""
-    return Actor(user_id=0, name=name, address=address(), request_id=request_id())
+    return Actor(user_id=0, name=name, address=client_address(), request_id=current_request_id())
 
 
-def address() -> str:
+def client_address() -> str:
     return request.remote_addr or ""
 
 
-def browser() -> str:
+def client_user_agent() -> str:
     """What the browser calls itself, for the list of sessions."""
     return request.headers.get("User-Agent", "")[:200]
 
 
-def request_id() -> str:
+def current_request_id() -> str:
     return str(g.get("request_id", ""))
 
 
-def is_api() -> bool:
+def is_api_request() -> bool:
     return request.path.startswith("/api/")
 
 
-def is_fragment() -> bool:
+def is_fragment_request() -> bool:
     """htmx wants a piece of the page; going back in the browser's history wants the whole one."""
     return "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers

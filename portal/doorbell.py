@@ -11,7 +11,7 @@ from typing import Any
 import redis
 import structlog
 
-from cluster.bell import STREAM, connect
+from cluster.bell import STREAM, connect_redis
 
 log = structlog.get_logger()
 
@@ -19,11 +19,11 @@ BLOCK_MS = 5_000
 """Shorter than the connection's own time limit, so that silence is not an error."""
 RETRY_SECONDS = 1.0
 QUEUE_LENGTH = 200
-MISSED_AT_MOST = 1_000
+MAX_MISSED_EVENTS = 1_000
 
 
 @dataclass(frozen=True)
-class Ring:
+class BusEvent:
     """`id` is Redis' own and grows: a browser that comes back names the last one it heard."""
 
     id: str
@@ -32,27 +32,27 @@ class Ring:
 
 
 @dataclass(eq=False)
-class Listener:
+class TabQueue:
     """A tab's queue. One that is not emptied is lost: the tab comes back and names where it was."""
 
-    waiting: "queue.Queue[Ring]" = field(default_factory=lambda: queue.Queue(QUEUE_LENGTH))
-    is_lost: bool = False
+    waiting: "queue.Queue[BusEvent]" = field(default_factory=lambda: queue.Queue(QUEUE_LENGTH))
+    has_overflowed: bool = False
 
 
-class Doorbell:
+class EventHub:
     """Without Redis nothing rings, and everybody who listens still gets heartbeats and file sizes."""
 
     def __init__(self, redis_url: str) -> None:
         self.redis_url = redis_url
-        self.listeners: set[Listener] = set()
+        self.tabs: set[TabQueue] = set()
         self.lock = threading.Lock()
         self.reader: threading.Thread | None = None
 
     @contextmanager
-    def listen(self) -> Iterator[Listener]:
-        listener = Listener()
+    def subscribe(self) -> Iterator[TabQueue]:
+        listener = TabQueue()
         with self.lock:
-            self.listeners.add(listener)
+            self.tabs.add(listener)
             if self.reader is None:
                 # Begun with the first tab, so that it is a thread of the serving process, not of its parent.
                 self.reader = threading.Thread(target=self.read_forever, name="doorbell", daemon=True)
@@ -61,18 +61,18 @@ class Doorbell:
             yield listener
         finally:
             with self.lock:
-                self.listeners.discard(listener)
+                self.tabs.discard(listener)
 
     def read_forever(self) -> None:
-        connection = connect(self.redis_url)
+        connection = connect_redis(self.redis_url)
         last: str | None = None
         is_silent = False
         while True:
             try:
-                last = last or newest(connection)
-                for ring in read_after(connection, last, BLOCK_MS):
+                last = last or newest_event_id(connection)
+                for ring in read_events_after(connection, last, BLOCK_MS):
                     last = ring.id
-                    self.hand_out(ring)
+                    self.deliver(ring)
                 is_silent = False
             except redis.RedisError as error:
                 if not is_silent:
@@ -80,31 +80,32 @@ class Doorbell:
                 is_silent = True
                 time.sleep(RETRY_SECONDS)
 
-    def hand_out(self, ring: Ring) -> None:
+    def deliver(self, ring: BusEvent) -> None:
         with self.lock:
-            listeners = list(self.listeners)
+            listeners = list(self.tabs)
         for listener in listeners:
             try:
                 listener.waiting.put_nowait(ring)
             except queue.Full:
-                listener.is_lost = True
+                listener.has_overflowed = True
 
-    def missed_since(self, last_id: str) -> list[Ring]:
+    def read_missed(self, last_id: str) -> list[BusEvent]:
         """What rang while a tab was away; empty where Redis is away too or `last_id` is nonsense."""
         try:
-            return read_after(connect(self.redis_url), last_id, None)
+            return read_events_after(connect_redis(self.redis_url), last_id, None)
         except redis.RedisError:
             return []
 
 
-def newest(connection: redis.Redis) -> str:
+def newest_event_id(connection: redis.Redis) -> str:
     entries: Any = connection.xrevrange(STREAM, count=1)
     return entries[0][0].decode() if entries else "0-0"
 
 
-def read_after(connection: redis.Redis, last_id: str, block_ms: int | None) -> list[Ring]:
-    answer: Any = connection.xread({STREAM: last_id}, count=MISSED_AT_MOST, block=block_ms)
+def read_events_after(connection: redis.Redis, last_id: str, block_ms: int | None) -> list[BusEvent]:
+    answer: Any = connection.xread({STREAM: last_id}, count=MAX_MISSED_EVENTS, block=block_ms)
     entries = answer[0][1] if answer else []
     return [
-        Ring(identity.decode(), fields[b"topic"].decode(), int(fields[b"id"])) for identity, fields in entries
+        BusEvent(identity.decode(), fields[b"topic"].decode(), int(fields[b"id"]))
+        for identity, fields in entries
     ]

@@ -11,9 +11,9 @@ from werkzeug.exceptions import HTTPException
 
 from cluster.domain.errors import Conflict, Forbidden, Gone, GroundcrewError, NotFound, Refused, Unavailable
 from cluster.services import disks
-from cluster.store.engine import FULL, is_disk_full
-from portal.api.shapes import wrong_shapes
-from portal.current import current_cluster, is_api, is_fragment, request_id
+from cluster.store.engine import DISK_FULL_ERRNOS, is_disk_full
+from portal.api.shapes import list_validation_errors
+from portal.current import current_cluster, current_request_id, is_api_request, is_fragment_request
 from portal.permissions import SAFE_METHODS, NotSignedIn
 from portal.saying import hint_for, say, title_of
 
@@ -29,66 +29,66 @@ STATUS = {
     Unavailable: 503,
 }
 RETRY_AFTER_SECONDS = 5
-KNOWN_STATUS = frozenset(
+STATUS_WITH_WORDS = frozenset(
     {400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 414, 415, 422, 428, 429, 500, 503}
 )
 
 
 def init_app(app: Flask) -> None:
-    app.register_error_handler(Exception, answer)
+    app.register_error_handler(Exception, handle_error)
 
 
-def answer(error: Exception) -> ResponseReturnValue:
+def handle_error(error: Exception) -> ResponseReturnValue:
     """Known states of the world become their status; all else is our bug: logged whole, shown as an id."""
-    if isinstance(error, NotSignedIn) and not is_api():
-        return ask_to_sign_in()
+    if isinstance(error, NotSignedIn) and not is_api_request():
+        return redirect_to_sign_in()
     if isinstance(error, GroundcrewError):
         status = next((number for kind, number in STATUS.items() if isinstance(error, kind)), 500)
         if status < 500 or isinstance(error, Unavailable):
-            return problem(status, error.code, error.data, getattr(error, "field", ""))
+            return problem_response(status, error.code, error.data, getattr(error, "field", ""))
     if isinstance(error, CSRFError):
-        return problem(400, "http.form_too_old", {})
+        return problem_response(400, "http.form_too_old", {})
     if isinstance(error, HTTPException) and error.code is not None:
         if error.code < 400:
             return error.get_response()
-        status = error.code if error.code in KNOWN_STATUS else 400
+        status = error.code if error.code in STATUS_WITH_WORDS else 400
         if status < 500:
             data: dict[str, object] = {"limit": request.max_content_length} if status == 413 else {}
-            return problem(status, f"http.{status}", data, shapes=wrong_shapes(error))
+            return problem_response(status, f"http.{status}", data, shapes=list_validation_errors(error))
     if isinstance(error, OperationalError | InterfaceError | TimeoutError):
         if is_disk_full(error, current_cluster().settings.database_url):
-            return without_room(error)
+            return respond_disk_full(error)
         log.error("the database does not answer", error=str(error), route=str(request.url_rule))
-        return without_database()
-    if isinstance(error, OSError) and error.errno in FULL:
+        return respond_database_unavailable()
+    if isinstance(error, OSError) and error.errno in DISK_FULL_ERRNOS:
         storage = disks.read_storage_disk(current_cluster().settings)
         log.error("the disk is full", error=str(error), route=str(request.url_rule), **storage)
-        return problem(503, "disk.short", storage)
+        return problem_response(503, "disk.short", storage)
     log.error("bug", exc_info=error, route=str(request.url_rule))
     # The page about a bug reads no rows: the database may be what is wrong.
     g.is_bug = True
-    return problem(500, "http.500", {})
+    return problem_response(500, "http.500", {})
 
 
-def without_room(error: Exception) -> Response:
+def respond_disk_full(error: Exception) -> Response:
     """The database's disk is full: what is kept for this case is given to it, and the sentence names the disk."""
     settings = current_cluster().settings
     found = disks.read_database_disk(settings)
     log.error("the disk is full", error=str(error), route=str(request.url_rule), **found)
     disks.release_ballast(settings)
-    return without_database("disk.database_full", found)
+    return respond_database_unavailable("disk.database_full", found)
 
 
-def without_database(code: str = "http.503", data: dict[str, object] | None = None) -> Response:
+def respond_database_unavailable(code: str = "http.503", data: dict[str, object] | None = None) -> Response:
     """Nothing was written, or all of it: asking again in a moment is safe."""
     g.is_bug = True  # Neither may this page read rows.
-    return problem(503, code, data or {})
+    return problem_response(503, code, data or {})
 
 
-def ask_to_sign_in() -> ResponseReturnValue:
+def redirect_to_sign_in() -> ResponseReturnValue:
     """A fragment must never receive the sign-in page: htmx is told to load it whole."""
     back = request.full_path.rstrip("?") if request.method in SAFE_METHODS else None
-    if is_fragment():
+    if is_fragment_request():
         response = make_response("", 401)
         response.headers["HX-Redirect"] = url_for("sign_in.sign_in")
         return response
@@ -97,7 +97,7 @@ def ask_to_sign_in() -> ResponseReturnValue:
     return redirect(url_for("sign_in.sign_in", next=back if back != "/" else None))
 
 
-def problem(
+def problem_response(
     status: int,
     code: str,
     data: dict[str, object],
@@ -106,14 +106,14 @@ def problem(
 ) -> Response:
     """HTML for pages, a piece for htmx, RFC 9457 for REST. `shapes` are fields of a wrong shape."""
     sentence = say(code, data)
-    if is_api():
+    if is_api_request():
         body: dict[str, object] = {
             "type": f"/problems/{code}",
             "title": title_of(code),
             "status": status,
             "detail": sentence,
             "code": code,
-            "request_id": request_id(),
+            "request_id": current_request_id(),
         }
         if field:
             pointer = "/" + field.replace(".", "/")
@@ -125,7 +125,7 @@ def problem(
         if status == 401:
             response.headers["WWW-Authenticate"] = "Bearer"
     else:
-        page = "errors/_piece.html" if is_fragment() else "errors/page.html"
+        page = "errors/_piece.html" if is_fragment_request() else "errors/page.html"
         response = make_response(
             render_template(
                 page,
@@ -133,7 +133,7 @@ def problem(
                 title=title_of(code),
                 sentence=sentence,
                 hint=hint_for(code, data),
-                request_id=request_id(),
+                request_id=current_request_id(),
             )
         )
     response.status_code = status

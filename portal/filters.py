@@ -7,10 +7,10 @@ from flask import request, url_for
 from cluster.domain.errors import Refused
 from cluster.store.base import LARGEST_ID
 
-MOST_DIGITS = 12
+MAX_DIGITS = 12
 
 
-def chosen(name: str, allowed: Collection[str], default: str = "") -> str:
+def choice_param(name: str, allowed: Collection[str], default: str = "") -> str:
     """One of `allowed`, or the default where the address does not say. Raises Refused."""
     value = request.args.get(name, "")
     if not value:
@@ -20,22 +20,22 @@ def chosen(name: str, allowed: Collection[str], default: str = "") -> str:
     return value
 
 
-def number(name: str) -> int | None:
+def id_param(name: str) -> int | None:
     """A row's id or a count; None where the address does not say. Raises Refused."""
-    return number_in(request.args, name)
+    return parse_id(request.args, name)
 
 
-def number_in(values: Mapping[str, str], name: str) -> int | None:
+def parse_id(values: Mapping[str, str], name: str) -> int | None:
     """The same of a form: at most what an id can be, for the database refuses to look for more. Raises Refused."""
     value = values.get(name, "")
     if not value:
         return None
-    if not (value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS):
+    if not (value.isascii() and value.isdigit() and len(value) <= MAX_DIGITS):
         raise Refused(name, "value.not_a_whole_number", value=value[:40])
     return min(int(value), LARGEST_ID)
 
 
-def same_page(**changes: object) -> str:
+def current_url_with(**changes: object) -> str:
     """This page's address with some filters changed; None takes one away."""
     values = {**request.args.to_dict(), **(request.view_args or {}), **changes}
     assert request.endpoint is not None

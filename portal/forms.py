@@ -14,28 +14,28 @@ from cluster.domain.errors import GroundcrewError, Refused
 from cluster.store.base import LARGEST_ID
 from portal.current import current_cluster
 from portal.i18n import _
-from portal.saying import say_error
+from portal.saying import localized_error
 
 LONGEST_TEXT = 100_000
-MOST_DIGITS = 12
+MAX_DIGITS = 12
 
 
 ALWAYS = frozenset({"csrf_token"})
 
 
-def expect(*names: str) -> None:
+def require_known_fields(*names: str) -> None:
     """Refuses a form that brings a field which nobody reads: a mistyped name must not pass in silence."""
     unknown = sorted(set(request.form) - set(names) - ALWAYS)
     if unknown:
         raise Refused(unknown[0][:60], "value.unknown_field", name=unknown[0][:60])
 
 
-def text(name: str, default: str = "") -> str:
+def text_field(name: str, default: str = "") -> str:
     """Without the blanks around it. Control characters other than line ends and tabs are refused."""
-    return checked(name, request.form.get(name, default))
+    return reject_control_characters(name, request.form.get(name, default))
 
 
-def checked(name: str, value: str) -> str:
+def reject_control_characters(name: str, value: str) -> str:
     if len(value) > LONGEST_TEXT:
         raise Refused(name, "value.too_long", longest=LONGEST_TEXT)
     if any(ord(sign) < 32 and sign not in "\r\n\t" for sign in value):
@@ -43,45 +43,45 @@ def checked(name: str, value: str) -> str:
     return value.strip()
 
 
-def texts(name: str) -> list[str]:
-    """A field that may come several times, as boxes do; each like `text`."""
+def text_fields(name: str) -> list[str]:
+    """A field that may come several times, as boxes do; each like `text_field`."""
     values = request.form.getlist(name)
     if sum(map(len, values)) > LONGEST_TEXT:
         raise Refused(name, "value.too_long", longest=LONGEST_TEXT)
-    return [checked(name, value) for value in values]
+    return [reject_control_characters(name, value) for value in values]
 
 
-def secret(name: str) -> str:
+def password_field(name: str) -> str:
     """A password as typed: blanks belong to it."""
     return request.form.get(name, "")
 
 
-def chosen(name: str, allowed: tuple[str, ...]) -> str:
-    value = text(name)
+def choice_field(name: str, allowed: tuple[str, ...]) -> str:
+    value = text_field(name)
     if value not in allowed:
         raise Refused(name, "value.not_a_choice", allowed=list(allowed))
     return value
 
 
-def whole_number(name: str) -> int:
+def integer_field(name: str) -> int:
     """Refuses everything that is not plain ASCII digits with a possible minus."""
-    value = text(name)
+    value = text_field(name)
     if not value:
         raise Refused(name, "value.missing")
     digits = value.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS):
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= MAX_DIGITS):
         raise Refused(name, "value.not_a_whole_number", value=value[:40])
     return int(value)
 
 
-def row(name: str) -> int | None:
+def id_field(name: str) -> int | None:
     """A row's id, None for an empty field; what is larger than an id can be is nobody's."""
-    return max(0, min(whole_number(name), LARGEST_ID)) if text(name) else None
+    return max(0, min(integer_field(name), LARGEST_ID)) if text_field(name) else None
 
 
-def day(name: str) -> date:
+def date_field(name: str) -> date:
     """As `<input type=date>` sends it and as a person types it without JavaScript: 2026-11-20."""
-    value = text(name)
+    value = text_field(name)
     if not value:
         raise Refused(name, "value.missing")
     try:
@@ -90,14 +90,14 @@ def day(name: str) -> date:
         raise Refused(name, "value.not_a_day", value=value[:40]) from None
 
 
-def names(name: str) -> list[str]:
+def names_field(name: str) -> list[str]:
     """Names apart by commas, blanks or lines, or the same field several times."""
     return " ".join(request.form.getlist(name)).replace(",", " ").split()
 
 
-def problems_with_repair(refusal: Refused, endpoint: str) -> dict[str, str]:
-    """As `problems`; where the domain offers a repaired value, a link opens the form again with it filled in."""
-    found = problems(refusal)
+def error_messages_with_suggestion(refusal: Refused, endpoint: str) -> dict[str, str]:
+    """As `error_messages`; where the domain offers a repaired value, a link opens the form again with it filled in."""
+    found = error_messages(refusal)
     repaired = refusal.data.get("repaired")
     if repaired:
         typed = {name: value[:500] for name, value in request.form.items() if name not in ALWAYS}
@@ -109,7 +109,7 @@ def problems_with_repair(refusal: Refused, endpoint: str) -> dict[str, str]:
     return found
 
 
-def filled_in(fields: Collection[str]) -> dict[str, str]:
+def read_prefilled(fields: Collection[str]) -> dict[str, str]:
     """What a link to a form wants filled in."""
     return {name: request.args[name] for name in fields if name in request.args}
 
@@ -121,7 +121,7 @@ def password_help() -> str:
     return _("At least 8 characters; a sentence is fine. What is on lists of stolen passwords is refused.")
 
 
-def problems(refusal: GroundcrewError) -> dict[str, str]:
+def error_messages(refusal: GroundcrewError) -> dict[str, str]:
     """{field: sentence in the reader's language}, for the field macro and the summary above the form."""
     field = refusal.field if isinstance(refusal, Refused) else ""
-    return {field: say_error(refusal)}
+    return {field: localized_error(refusal)}

@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from cluster.garbage import settle
+from cluster.garbage import freeze_startup_objects
 from cluster.settings import Settings
 from cluster.store.engine import Store
 from portal.request_log import configure_logging
@@ -45,10 +45,10 @@ def post_worker_init(worker: Any) -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
     worker.wsgi.extensions["stream_places"].is_closing = lambda: not worker.alive
     stay_open(worker.wsgi.extensions["cluster"].store)
-    settle()
+    freeze_startup_objects()
 
 
 def stay_open(store: Store) -> None:
     """A database that is away is met at its first use."""
     with suppress(sqlite3.Error):
-        store.stay_open()
+        store.hold_open()

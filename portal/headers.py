@@ -2,7 +2,7 @@
 
 from flask import Flask, Response, request
 
-POLICY = "; ".join(
+CONTENT_SECURITY_POLICY = "; ".join(
     [
         "default-src 'self'",
         "script-src 'self'",
@@ -16,8 +16,8 @@ POLICY = "; ".join(
         "report-uri /csp-report",
     ]
 )
-HEADERS = {
-    "Content-Security-Policy": POLICY,
+SECURITY_HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",
@@ -28,12 +28,12 @@ HEADERS = {
 
 
 def init_app(app: Flask) -> None:
-    app.after_request(protect)
+    app.after_request(set_security_headers)
 
 
-def protect(response: Response) -> Response:
+def set_security_headers(response: Response) -> Response:
     """Pages of one person are never kept by a cache; static files say themselves how long they live."""
-    for name, value in HEADERS.items():
+    for name, value in SECURITY_HEADERS.items():
         response.headers.setdefault(name, value)
     if request.endpoint != "static":
         response.headers.setdefault("Cache-Control", "no-store")

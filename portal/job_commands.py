@@ -12,7 +12,7 @@ from cluster.domain.memory import write_size
 from cluster.domain.sweeps import SweepKind, SweepRequest
 from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
-from portal.job_form import USUAL, model_of, write_duration
+from portal.job_form import DEFAULT_REQUEST, format_duration_field, model_of
 
 
 def changed_variables(training: Training, request: JobRequest) -> dict[str, str]:
@@ -24,7 +24,7 @@ def changed_variables(training: Training, request: JobRequest) -> dict[str, str]
     return {name: str(value) for name, value in request.variables.items() if str(value) != defaults.get(name)}
 
 
-def as_command(
+def job_command(
     training: Training,
     request: JobRequest,
     dataset: Dataset | None,
@@ -45,7 +45,7 @@ def as_command(
         options.append(["--priority", str(request.priority)])
     if request.time_limit_seconds:
         options.append(["--time-limit", command_duration(request.time_limit_seconds)])
-    if request.grace_seconds != USUAL.grace_seconds:
+    if request.grace_seconds != DEFAULT_REQUEST.grace_seconds:
         options.append(["--grace", command_duration(request.grace_seconds)])
     if request.retries:
         options.append(["--retries", str(request.retries)])
@@ -56,16 +56,16 @@ def as_command(
     return " \\\n  ".join([f"groundcrew {verb}", *(shlex.join(option) for option in options)])
 
 
-def as_sweep_command(training: Training, request: SweepRequest, dataset: Dataset | None) -> str:
+def sweep_command(training: Training, request: SweepRequest, dataset: Dataset | None) -> str:
     """`groundcrew sweep submit …`; a value with a comma in it stands in quotation marks."""
-    more = [["--var", f"{name}={written(values)}"] for name, values in request.values.items()]
+    more = [["--var", f"{name}={join_values(values)}"] for name, values in request.values.items()]
     more += [["--row-by-row"]] if request.kind is SweepKind.LIST else []
     more += [["--at-once", str(request.most_at_once)]] if request.most_at_once else []
     more += [["--stop-on-trouble"]] if request.stop_on_trouble else []
-    return as_command(training, request.job, dataset, "sweep submit", more)
+    return job_command(training, request.job, dataset, "sweep submit", more)
 
 
-def written(values: str | Sequence[str]) -> str:
+def join_values(values: str | Sequence[str]) -> str:
     """As `split_values` reads it again."""
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow([values] if isinstance(values, str) else values)
@@ -74,16 +74,16 @@ def written(values: str | Sequence[str]) -> str:
 
 def command_duration(seconds: int) -> str:
     """The command knows hours, minutes and seconds; days become hours."""
-    text = write_duration(seconds)
+    text = format_duration_field(seconds)
     return f"{int(text[:-1]) * 24}h" if text.endswith("d") else text
 
 
-def as_curl(url: str, training: Training, request: JobRequest) -> str:
+def job_curl(url: str, training: Training, request: JobRequest) -> str:
     """POST /api/v1/jobs with a token from the profile page."""
-    return curl(f"{url}/api/v1/jobs", body_of(training, request))
+    return curl_command(f"{url}/api/v1/jobs", request_body(training, request))
 
 
-def as_sweep_curl(url: str, training: Training, request: SweepRequest) -> str:
+def sweep_curl(url: str, training: Training, request: SweepRequest) -> str:
     """POST /api/v1/sweeps."""
     values = {name: list(texts) for name, texts in request.values.items()}
     more = {
@@ -92,10 +92,10 @@ def as_sweep_curl(url: str, training: Training, request: SweepRequest) -> str:
         "most_at_once": request.most_at_once,
         "stop_on_trouble": request.stop_on_trouble or None,
     }
-    return curl(f"{url}/api/v1/sweeps", body_of(training, request.job) | more)
+    return curl_command(f"{url}/api/v1/sweeps", request_body(training, request.job) | more)
 
 
-def body_of(training: Training, request: JobRequest) -> dict[str, Any]:
+def request_body(training: Training, request: JobRequest) -> dict[str, Any]:
     return {
         "training_id": training.id,
         "name": request.name,
@@ -106,13 +106,15 @@ def body_of(training: Training, request: JobRequest) -> dict[str, Any]:
         "dataset_id": request.dataset_id,
         "priority": request.priority,
         "time_limit_seconds": request.time_limit_seconds,
-        "grace_seconds": request.grace_seconds if request.grace_seconds != USUAL.grace_seconds else None,
+        "grace_seconds": request.grace_seconds
+        if request.grace_seconds != DEFAULT_REQUEST.grace_seconds
+        else None,
         "retries": request.retries,
         "memory_bytes": request.memory_bytes,
     }
 
 
-def curl(address: str, body: dict[str, Any]) -> str:
+def curl_command(address: str, body: dict[str, Any]) -> str:
     said = {key: value for key, value in body.items() if value not in (None, "", 0, [], {})}
     text = json.dumps(said, ensure_ascii=False, indent=2)
     return " \\\n  ".join(

@@ -4,17 +4,17 @@ from dataclasses import dataclass
 
 from flask import current_app, request
 
-from cluster.files.beneath import FileMissing, FileNotPlain, open_file
+from cluster.files.beneath import FileMissing, FileNotPlain, open_file_beneath
 from portal import filters
 from portal.i18n import _
 from portal.job_files import log, log_search
-from portal.job_files.metrics_reader import MetricsReader
-from portal.job_page import READER, JobView
+from portal.job_files.metrics_reader import MetricsCache
+from portal.job_page import METRICS_CACHE, JobView
 
 KINDS = ("stdout", "stderr")
-LAUNCHER = "launcher"
+LAUNCHER_LOG = "launcher"
 TAIL = 64 * 1024
-LONGEST_WANTED = 200
+LONGEST_QUERY = 200
 
 
 @dataclass(frozen=True)
@@ -25,41 +25,41 @@ class LogTab:
     rank: str
     kind: str
     tail: str
-    first_problem: log_search.Problem | None
+    first_problem: log_search.FirstLogProblem | None
     wanted: str
-    found: log_search.Found | None
+    found: log_search.LogSearchResult | None
 
 
-def chosen_rank() -> str:
+def read_rank() -> str:
     return request.args.get("rank", "0")[:10]
 
 
-def chosen_kind() -> str:
-    return filters.chosen("stream", KINDS, "stdout")
+def read_stream_kind() -> str:
+    return filters.choice_param("stream", KINDS, "stdout")
 
 
-def file_name(rank: str, kind: str) -> str:
-    return f"{LAUNCHER}.{kind}" if rank == LAUNCHER else f"rank-{rank}.{kind}"
+def log_file_name(rank: str, kind: str) -> str:
+    return f"{LAUNCHER_LOG}.{kind}" if rank == LAUNCHER_LOG else f"rank-{rank}.{kind}"
 
 
 def read_log_tab(view: JobView) -> LogTab:
     """An unknown rank shows an empty log: it may still come."""
-    rank, kind, wanted = chosen_rank(), chosen_kind(), request.args.get("find", "")[:LONGEST_WANTED]
+    rank, kind, wanted = read_rank(), read_stream_kind(), request.args.get("find", "")[:LONGEST_QUERY]
     tail, problem, found = "", None, None
-    reader: MetricsReader = current_app.extensions[READER]
+    reader: MetricsCache = current_app.extensions[METRICS_CACHE]
     try:
-        with open_file(view.root, *view.out, file_name(rank, kind)) as file:
-            tail = log.read_piece(file, -TAIL, TAIL).text
-            problem = log_search.first_problem(file, reader.pace)
-            found = log_search.find(file, wanted, reader.pace) if wanted else None
+        with open_file_beneath(view.root, *view.out, log_file_name(rank, kind)) as file:
+            tail = log.read_log_chunk(file, -TAIL, TAIL).text
+            problem = log_search.find_first_problem(file, reader.time_slicer)
+            found = log_search.search_log(file, wanted, reader.time_slicer) if wanted else None
     except (FileMissing, FileNotPlain):
-        found = log_search.Found(0, [], 0, True) if wanted else None
-    return LogTab(ranks_of(view), rank, kind, tail, problem, wanted, found)
+        found = log_search.LogSearchResult(0, [], 0, True) if wanted else None
+    return LogTab(list_rank_choices(view), rank, kind, tail, problem, wanted, found)
 
 
-def ranks_of(view: JobView) -> list[tuple[str, str]]:
+def list_rank_choices(view: JobView) -> list[tuple[str, str]]:
     """Rank 0 is offered before it has written anything."""
     numbers = sorted({stream.rank for stream in view.streams if stream.rank is not None} | {0})
     has_launcher = any(stream.rank is None for stream in view.streams)
     ranks = [(str(number), _("rank %(n)s", n=number)) for number in numbers]
-    return ranks + ([(LAUNCHER, _("launcher"))] if has_launcher else [])
+    return ranks + ([(LAUNCHER_LOG, _("launcher"))] if has_launcher else [])

@@ -10,27 +10,27 @@ from typing import Any
 from flask import current_app
 
 from cluster.domain.errors import NotFound
-from cluster.domain.states import LIVING_JOB_STATES, JobState
-from cluster.files.checkpoints import Checkpoint, list_checkpoints
-from cluster.files.checkpoints import best as best_checkpoint
-from cluster.kept import kept_property
+from cluster.domain.states import LIVE_JOB_STATES, JobState
+from cluster.files.checkpoints import CheckpointFile, list_checkpoints
+from cluster.files.checkpoints import best_checkpoint as best_checkpoint
+from cluster.kept import unlocked_cached_property
 from cluster.services.context import Cluster
 from cluster.services.job_files import deletion_code, deletion_data
 from cluster.store.jobs import Attempt, Job
 from portal import job_progress, job_times
-from portal.job_files.attempt import control_folder, out_folder
-from portal.job_files.log import Stream, list_streams
-from portal.job_files.metrics import Metrics
-from portal.job_files.metrics_reader import MetricsReader
-from portal.job_files.plan import Plan, read_plan
-from portal.job_files.usage import Usage, read_usage
+from portal.job_files.attempt import control_path_parts, out_path_parts
+from portal.job_files.log import LogFile, list_attempt_logs
+from portal.job_files.metrics import JobMetrics
+from portal.job_files.metrics_reader import MetricsCache
+from portal.job_files.plan import StartPlanFile, read_start_plan_file
+from portal.job_files.usage import AttemptUsage, read_attempt_usage
 
-READER = "metrics_reader"
-CSV_PLACES = "csv_places"
+METRICS_CACHE = "metrics_reader"
+CSV_SLOTS = "csv_places"
 
 
 @dataclass(frozen=True)
-class Place:
+class UnitsOnNode:
     """A node, and how many units of one try are there."""
 
     node: str
@@ -52,7 +52,7 @@ class JobView:
 
     @property
     def is_living(self) -> bool:
-        return self.job.state in LIVING_JOB_STATES
+        return self.job.state in LIVE_JOB_STATES
 
     @property
     def deleted(self) -> tuple[str, dict[str, Any]] | None:
@@ -67,54 +67,54 @@ class JobView:
 
     @property
     def out(self) -> tuple[str, ...]:
-        return out_folder(self.job, self.number)
+        return out_path_parts(self.job, self.number)
 
     @property
     def control(self) -> tuple[str, ...]:
-        return control_folder(self.job, self.number)
+        return control_path_parts(self.job, self.number)
 
-    @kept_property
-    def metrics(self) -> Metrics:
-        reader: MetricsReader = current_app.extensions[READER]
+    @unlocked_cached_property
+    def metrics(self) -> JobMetrics:
+        reader: MetricsCache = current_app.extensions[METRICS_CACHE]
         return reader.read(self.root, *self.out)
 
-    @kept_property
-    def progress(self) -> job_progress.Progress:
+    @unlocked_cached_property
+    def progress(self) -> job_progress.EpochProgress:
         is_running = self.is_newest and self.job.state is JobState.RUNNING
         ends_at = self.attempt.expected_end_at if is_running and self.attempt else None
-        return job_progress.progress_of(self.metrics, self.now, ends_at)
+        return job_progress.epoch_progress(self.metrics, self.now, ends_at)
 
-    @kept_property
-    def best(self) -> job_progress.Best | None:
-        return job_progress.best_of(self.metrics)
+    @unlocked_cached_property
+    def best(self) -> job_progress.BestMetric | None:
+        return job_progress.best_metric(self.metrics)
 
     @property
     def speed(self) -> float | None:
         return self.metrics.last(job_progress.SPEED)
 
-    @kept_property
-    def usage(self) -> Usage | None:
-        return read_usage(self.root, *self.control)
+    @unlocked_cached_property
+    def usage(self) -> AttemptUsage | None:
+        return read_attempt_usage(self.root, *self.control)
 
-    @kept_property
-    def plan(self) -> Plan | None:
-        return read_plan(self.root, *self.control)
+    @unlocked_cached_property
+    def plan(self) -> StartPlanFile | None:
+        return read_start_plan_file(self.root, *self.control)
 
     @property
     def command_line(self) -> str:
         """As a shell would have to be given it."""
         return shlex.join(self.plan.argv) if self.plan else ""
 
-    @kept_property
-    def streams(self) -> list[Stream]:
-        return list_streams(self.root, *self.out)
+    @unlocked_cached_property
+    def streams(self) -> list[LogFile]:
+        return list_attempt_logs(self.root, *self.out)
 
-    @kept_property
-    def checkpoints(self) -> list[Checkpoint]:
+    @unlocked_cached_property
+    def checkpoints(self) -> list[CheckpointFile]:
         return list_checkpoints(self.root, *self.out)
 
     @property
-    def best_checkpoint(self) -> Checkpoint | None:
+    def best_checkpoint(self) -> CheckpointFile | None:
         return best_checkpoint(self.checkpoints, job_progress.ACCURACY, highest=True)
 
     @property
@@ -123,24 +123,24 @@ class JobView:
         return [held.unit for held in self.attempt.allocations] if self.attempt else []
 
     @property
-    def places(self) -> list[Place]:
+    def places(self) -> list[UnitsOnNode]:
         return places_of(self.attempt) if self.attempt else []
 
     @property
     def unit_hours(self) -> float:
-        return job_times.unit_hours(self.job.attempts, self.now)
+        return job_times.job_unit_hours(self.job.attempts, self.now)
 
     @property
     def waited(self) -> float:
-        return job_times.waited_seconds(self.job, self.now)
+        return job_times.job_waited_seconds(self.job, self.now)
 
     @property
     def ran(self) -> float | None:
-        return job_times.ran_seconds(self.job, self.now)
+        return job_times.job_ran_seconds(self.job, self.now)
 
     @property
     def states(self) -> list[tuple[str, float]]:
-        return job_times.seconds_in_states(self.job, self.now)
+        return job_times.job_seconds_by_state(self.job, self.now)
 
     @property
     def is_simulated(self) -> bool:
@@ -158,15 +158,15 @@ class JobView:
         return None if self.plan is None else self.plan.uid is None
 
 
-def places_of(attempt: Attempt) -> list[Place]:
+def places_of(attempt: Attempt) -> list[UnitsOnNode]:
     """The node of the first rank first; of a gang over several nodes the others in the order of their units."""
     counts = Counter(held.unit.node.name for held in attempt.allocations)
     first = attempt.node.name
     others = [name for name in counts if name != first]
-    return [Place(name, counts[name]) for name in (first, *others)]
+    return [UnitsOnNode(name, counts[name]) for name in (first, *others)]
 
 
-def look_at(cluster: Cluster, job: Job, number: int | None) -> JobView:
+def read_job_view(cluster: Cluster, job: Job, number: int | None) -> JobView:
     """The newest attempt unless another is asked for. Raises NotFound for one that never was."""
     attempt = job.attempts[-1] if job.attempts else None
     if number is not None:

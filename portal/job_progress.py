@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from portal.job_files.metrics import Metrics
+from portal.job_files.metrics import JobMetrics
 
 ACCURACY = "accuracy/validation"
 LOSS = "loss/validation"
@@ -12,7 +12,7 @@ EPOCHS = "epochs"
 
 
 @dataclass(frozen=True)
-class Progress:
+class EpochProgress:
     """Epochs may be parts of one; `part` is 0 to 1; None where the program does not say."""
 
     epoch: float | None
@@ -26,16 +26,16 @@ class Progress:
         return min(1.0, max(0.0, self.epoch / self.epochs))
 
 
-def progress_of(metrics: Metrics, now: datetime, expected_end_at: datetime | None) -> Progress:
+def epoch_progress(metrics: JobMetrics, now: datetime, expected_end_at: datetime | None) -> EpochProgress:
     """`expected_end_at`: what the row says, as every page does; None for one that does not run."""
     epochs = metrics.last(EPOCHS)
     if metrics.last_epoch is None:
-        return Progress(None, epochs)
-    return Progress(metrics.last_epoch, epochs, max(now, expected_end_at) if expected_end_at else None)
+        return EpochProgress(None, epochs)
+    return EpochProgress(metrics.last_epoch, epochs, max(now, expected_end_at) if expected_end_at else None)
 
 
 @dataclass(frozen=True)
-class Best:
+class BestMetric:
     """`metric` tells what it is: an accuracy is best at its highest, a loss at its lowest."""
 
     metric: str
@@ -43,9 +43,9 @@ class Best:
     epoch: float | None
 
 
-def best_of(metrics: Metrics) -> Best | None:
+def best_metric(metrics: JobMetrics) -> BestMetric | None:
     for metric, is_highest in ((ACCURACY, True), (LOSS, False)):
         found = metrics.best(metric, highest=is_highest)
         if found:
-            return Best(metric, *found)
+            return BestMetric(metric, *found)
     return None

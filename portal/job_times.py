@@ -4,31 +4,31 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from cluster.domain import accounting
-from cluster.domain.accounting import Holding, StateChange
+from cluster.domain.accounting import JobStateChange, UnitHolding
 from cluster.domain.states import JobState
 from cluster.store.jobs import Attempt, Job
 
 
-def seconds_in_states(job: Job, now: datetime) -> list[tuple[str, float]]:
+def job_seconds_by_state(job: Job, now: datetime) -> list[tuple[str, float]]:
     """(state, seconds) in the order in which they first came; ended states take no time."""
-    changes = [StateChange(event.at, JobState(event.state)) for event in job.events]
-    changes = changes or [StateChange(job.submitted_at, job.state)]
+    changes = [JobStateChange(event.at, JobState(event.state)) for event in job.events]
+    changes = changes or [JobStateChange(job.submitted_at, job.state)]
     spent = accounting.seconds_in_states(changes, job.ended_at, now)
     return [(state.value, seconds) for state, seconds in spent.items()]
 
 
-def unit_hours(attempts: Sequence[Attempt], now: datetime) -> float:
+def job_unit_hours(attempts: Sequence[Attempt], now: datetime) -> float:
     """Units times hours that they were held, over all attempts."""
     holdings = [
-        Holding(1, held.begun_at, held.ended_at) for attempt in attempts for held in attempt.allocations
+        UnitHolding(1, held.begun_at, held.ended_at) for attempt in attempts for held in attempt.allocations
     ]
     return accounting.unit_hours(holdings, now)
 
 
-def waited_seconds(job: Job, now: datetime) -> float:
+def job_waited_seconds(job: Job, now: datetime) -> float:
     return ((job.dispatched_at or job.ended_at or now) - job.submitted_at).total_seconds()
 
 
-def ran_seconds(job: Job, now: datetime) -> float | None:
+def job_ran_seconds(job: Job, now: datetime) -> float | None:
     """From the first start to the end; None where it never started."""
     return ((job.ended_at or now) - job.started_at).total_seconds() if job.started_at else None

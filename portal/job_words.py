@@ -7,29 +7,28 @@ from flask import Flask
 
 from cluster import words
 from cluster.domain.memory import write_size
-from cluster.domain.outlook import MOST_AHEAD
+from cluster.domain.outlook import MAX_AHEAD_COUNTED
 from cluster.domain.states import JobState
-from cluster.services.queue import read_standings
+from cluster.services.queue import read_waiting_explanations
 from cluster.services.queue_counts import ReasonCount
-from cluster.services.standing import Standing
+from cluster.services.standing import WaitingExplanation
 from cluster.store.jobs import Job, JobEvent
 from portal.current import current_cluster
-from portal.i18n import _, language, ngettext, now, zone
-from portal.job_files.metrics_csv import CsvPlaces
-from portal.job_files.metrics_reader import MetricsReader
-from portal.job_page import CSV_PLACES, READER, places_of
-from portal.saying import reason_word, say, word_for
-from portal.units import unit_kind
+from portal.i18n import _, installation_zone, ngettext, now, request_language
+from portal.job_files.metrics_csv import CsvExportSlots
+from portal.job_files.metrics_reader import MetricsCache
+from portal.job_page import CSV_SLOTS, METRICS_CACHE, places_of
+from portal.saying import say, waiting_label, word_for
+from portal.units import installation_unit_kind
 
 
 def init_app(app: Flask) -> None:
-    app.extensions[READER] = MetricsReader()
-    app.extensions[CSV_PLACES] = CsvPlaces()
+    app.extensions[METRICS_CACHE] = MetricsCache()
+    app.extensions[CSV_SLOTS] = CsvExportSlots()
     for speaks in (
         one_unit,
         places_of,
         standings,
-        reason_word,
         many,
         waiting_truth,
         why_waiting,
@@ -39,27 +38,28 @@ def init_app(app: Flask) -> None:
         write_size,
     ):
         app.add_template_global(speaks)
+    app.add_template_global(waiting_label, "reason_word")
     app.add_template_global(now, "moment_now")
 
 
 def one_unit() -> str:
     """`GPU` or `CPU slot`, for "GPU hours"."""
-    return words.unit_word(unit_kind(), language(), 1)
+    return words.unit_word(installation_unit_kind(), request_language(), 1)
 
 
 def why_waiting(code: str, data: Mapping[str, Any] | None) -> str:
     """The reason alone, which pages set in bold."""
-    return words.waiting_reason(code, data, language(), zone(), now())
+    return words.waiting_reason_sentence(code, data, request_language(), installation_zone(), now())
 
 
 def when_starting(data: Mapping[str, Any] | None) -> str:
     """Who is ahead and what frees the units; empty where nothing is known."""
-    return words.waiting_start(data, language(), zone(), now())
+    return words.waiting_start_sentence(data, request_language(), installation_zone(), now())
 
 
-def standings(jobs: list[Job]) -> dict[int, Standing]:
+def standings(jobs: list[Job]) -> dict[int, WaitingExplanation]:
     """Why the waiting ones among these jobs wait, at this moment."""
-    return read_standings(current_cluster(), jobs)
+    return read_waiting_explanations(current_cluster(), jobs)
 
 
 def many(counted: ReasonCount) -> str:
@@ -70,8 +70,8 @@ def many(counted: ReasonCount) -> str:
 def waiting_truth(reasons: list[ReasonCount], workspace_id: int | None) -> str:
     """How many wait, in a sentence; exact to 1,000."""
     count = sum(one.count for one in reasons)
-    if any(one.is_more for one in reasons) or count > MOST_AHEAD:
-        return _("More than %(num)s jobs wait", num=f"{MOST_AHEAD:,}")
+    if any(one.is_more for one in reasons) or count > MAX_AHEAD_COUNTED:
+        return _("More than %(num)s jobs wait", num=f"{MAX_AHEAD_COUNTED:,}")
     return ngettext("%(num)d job waits", "%(num)d jobs wait", count) if count else _("Nothing waits")
 
 

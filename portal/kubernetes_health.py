@@ -10,17 +10,17 @@ from typing import Any
 from flask import Flask, url_for
 
 from cluster.domain.kube.disagreements import Disagreement
-from cluster.domain.kube.remedies import CERTIFICATES_SOON_DAYS, REMEDIES, soonest_end
-from cluster.domain.kube.standing import NodeStanding, OperatorStanding, Standing
+from cluster.domain.kube.remedies import CERTIFICATES_SOON_DAYS, REPAIRS_BY_CODE, soonest_certificate_end
+from cluster.domain.kube.standing import KubernetesNodeStatus, KubernetesStatus, SystemWorkloadStatus
 from cluster.domain.people import Actor
 from cluster.domain.states import UnitKind
 from cluster.services.context import Cluster
-from cluster.services.kubernetes import read_standing
-from cluster.services.nodes import NodeView, unit_map
-from cluster.services.unbegun import Unbegun
+from cluster.services.kubernetes import read_kubernetes_status
+from cluster.services.nodes import NodeView, list_nodes
+from cluster.services.unbegun import StartDelay
 from portal.current import current_actor, read_once
 from portal.i18n import _, ngettext, now
-from portal.repairs_offered import offer
+from portal.repairs_offered import list_repair_links
 from portal.saying import hint_for, say, word_for
 
 Repairs = list[tuple[str, str]]
@@ -48,7 +48,7 @@ class DisagreementLine:
 
 @dataclass(frozen=True)
 class ClusterHealth:
-    standing: Standing
+    standing: KubernetesStatus
     operators: list[HealthLine]
     lines: list[DisagreementLine]
     repairs: Repairs
@@ -74,63 +74,63 @@ def init_app(app: Flask) -> None:
     app.add_template_global(original_words)
 
 
-def standing_once(cluster: Cluster, actor: Actor) -> Standing | None:
-    return read_standing(cluster)
+def kubernetes_status_once(cluster: Cluster, actor: Actor) -> KubernetesStatus | None:
+    return read_kubernetes_status(cluster)
 
 
-def seen_of(node: NodeView) -> NodeStanding | None:
-    standing = read_once(standing_once)
+def kubernetes_status_of_node(node: NodeView) -> KubernetesNodeStatus | None:
+    standing = read_once(kubernetes_status_once)
     return standing.node(node.name) if standing else None
 
 
 def cluster_health() -> ClusterHealth | None:
     """None for everybody but administrators, and where jobs do not run on Kubernetes."""
-    standing = read_once(standing_once)
+    standing = read_once(kubernetes_status_once)
     if standing is None or not current_actor().is_administrator:
         return None
     return ClusterHealth(
         standing,
-        [operator_line(each) for each in standing.operators],
-        [line_of(each) for each in (*standing.disagreements, *rest_of(standing))],
-        offer(REMEDIES["silent"]) if standing.silent_since else [],
+        [system_workload_line(each) for each in standing.operators],
+        [disagreement_line(each) for each in (*standing.disagreements, *uncounted_disagreements(standing))],
+        list_repair_links(REPAIRS_BY_CODE["silent"]) if standing.silent_since else [],
     )
 
 
-def line_of(disagreement: Disagreement) -> DisagreementLine:
+def disagreement_line(disagreement: Disagreement) -> DisagreementLine:
     """What helps a job stands on its own page."""
-    sentence, data = in_words(disagreement), disagreement.data
+    sentence, data = disagreement_sentence(disagreement), disagreement.data
     if "job_id" in data:
         return DisagreementLine(sentence, "", url_for("jobs.page", job_id=data["job_id"]), _("See job"))
     way = hint_for(disagreement.code, data)
-    ids = {node.name.lower(): node.id for node in read_once(unit_map)}
+    ids = {node.name.lower(): node.id for node in read_once(list_nodes)}
     if disagreement.node not in ids:
         return DisagreementLine(sentence, way)
     href = url_for("nodes.page", node_id=ids[disagreement.node])
     return DisagreementLine(sentence, way, href, _("See node"))
 
 
-def rest_of(standing: Standing) -> Iterator[Disagreement]:
+def uncounted_disagreements(standing: KubernetesStatus) -> Iterator[Disagreement]:
     """What is only counted."""
     if count := sum(standing.more.values()):
         yield Disagreement("disagreement.more", "", data={"count": count})
 
 
-def operator_line(operator: OperatorStanding) -> HealthLine:
+def system_workload_line(operator: SystemWorkloadStatus) -> HealthLine:
     pods = ngettext("%(num)d pod", "%(num)d pods", operator.wanted)
     if operator.is_whole:
         return HealthLine(operator.name, "ready", pods)
     told = _("%(ready)s of %(pods)s ready", ready=operator.ready, pods=pods)
-    return HealthLine(operator.name, "broken", told, offer(REMEDIES["operator"]))
+    return HealthLine(operator.name, "broken", told, list_repair_links(REPAIRS_BY_CODE["operator"]))
 
 
 def node_health(node: NodeView) -> list[HealthLine]:
     """Empty where Kubernetes has nothing to do with the node."""
-    seen = seen_of(node)
-    lines = [*kubelet_lines(node, seen), *own_lines(node, seen)] if seen else []
+    seen = kubernetes_status_of_node(node)
+    lines = [*kubelet_lines(node, seen), *node_condition_lines(node, seen)] if seen else []
     return [*lines, *certificate_lines(node)]
 
 
-def kubelet_lines(node: NodeView, seen: NodeStanding) -> Iterator[HealthLine]:
+def kubelet_lines(node: NodeView, seen: KubernetesNodeStatus) -> Iterator[HealthLine]:
     if seen.problem is None:
         yield HealthLine("Kubelet", "ready", _("Reports · %(version)s", version=seen.kubelet or "–"))
         yield HealthLine(_("Container engine"), "ready", seen.engine.replace("://", " ") or "–")
@@ -139,21 +139,23 @@ def kubelet_lines(node: NodeView, seen: NodeStanding) -> Iterator[HealthLine]:
     yield HealthLine(
         _("Container engine") if code == "kubernetes.engine_down" else "Kubelet",
         "unreachable" if code == "kubernetes.node_silent" else "caution",
-        " ".join([say(code, seen.problem["data"]), *original_of(seen.problem)]),
-        offer(REMEDIES.get(code, ()), node.id),
+        " ".join([say(code, seen.problem["data"]), *original_message_of(seen.problem)]),
+        list_repair_links(REPAIRS_BY_CODE.get(code, ()), node.id),
     )
 
 
-def own_lines(node: NodeView, seen: NodeStanding) -> Iterator[HealthLine]:
+def node_condition_lines(node: NodeView, seen: KubernetesNodeStatus) -> Iterator[HealthLine]:
     """Of a node whose kubelet is silent nothing of it is known."""
     if seen.problem and seen.problem["code"] == "kubernetes.node_silent":
         return
     short = [word_for("kubernetes.resource", name) for name in seen.pressures]
-    remedies = [name for pressure in seen.pressures for name in REMEDIES.get(f"pressure.{pressure}", ())]
+    remedies = [
+        name for pressure in seen.pressures for name in REPAIRS_BY_CODE.get(f"pressure.{pressure}", ())
+    ]
     kind = "caution" if short else "ready"
-    yield HealthLine(_("Runs short of"), kind, ", ".join(short) or _("nothing"), offer(remedies))
+    yield HealthLine(_("Runs short of"), kind, ", ".join(short) or _("nothing"), list_repair_links(remedies))
     if not seen.is_open:
-        closed = offer(REMEDIES["kubernetes.closed"], node.id)
+        closed = list_repair_links(REPAIRS_BY_CODE["kubernetes.closed"], node.id)
         yield HealthLine(_("Takes pods"), "draining", _("Closed in Kubernetes"), closed)
     elif seen.problem:
         yield HealthLine(_("Takes pods"), "caution", _("Not before it is ready"))
@@ -164,7 +166,7 @@ def own_lines(node: NodeView, seen: NodeStanding) -> Iterator[HealthLine]:
 
 
 def certificate_lines(node: NodeView) -> Iterator[HealthLine]:
-    soonest = soonest_end(node.facts, now())
+    soonest = soonest_certificate_end(node.facts, now())
     if soonest is None:
         return
     name, days = soonest
@@ -174,29 +176,29 @@ def certificate_lines(node: NodeView) -> Iterator[HealthLine]:
         told = _("%(name)s ends first, in %(left)s", name=name, left=left)
     else:
         told = _("%(name)s has ended", name=name)
-    repairs = [] if kind == "ready" else offer(REMEDIES["certificates"], node.id)
+    repairs = [] if kind == "ready" else list_repair_links(REPAIRS_BY_CODE["certificates"], node.id)
     yield HealthLine(_("Certificates"), kind, told, repairs)
 
 
 def disagreements_of(node: NodeView) -> list[str]:
     """Of pods on this node, for administrators: their names are not everybody's."""
-    standing = read_once(standing_once)
+    standing = read_once(kubernetes_status_once)
     if standing is None or not current_actor().is_administrator:
         return []
-    return [in_words(each) for each in standing.of_node(node.name)]
+    return [disagreement_sentence(each) for each in standing.disagreements_of_node(node.name)]
 
 
-def in_words(disagreement: Disagreement) -> str:
+def disagreement_sentence(disagreement: Disagreement) -> str:
     """For administrators: what we have no words for stands beside in its own."""
     why = disagreement.data.get("why") or {}
-    return " ".join([say(disagreement.code, disagreement.data), *original_of(why)])
+    return " ".join([say(disagreement.code, disagreement.data), *original_message_of(why)])
 
 
-def original_words(unbegun: Unbegun) -> list[str]:
-    return list(original_of({"data": unbegun.data}))
+def original_words(unbegun: StartDelay) -> list[str]:
+    return list(original_message_of({"data": unbegun.data}))
 
 
-def original_of(why: Mapping[str, Any]) -> Iterator[str]:
+def original_message_of(why: Mapping[str, Any]) -> Iterator[str]:
     said = (why.get("data") or {}).get("said")
     if said and current_actor().is_administrator:
         yield say("kubernetes.original", {"said": said})

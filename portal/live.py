@@ -14,12 +14,12 @@ from typing import Any
 
 from cluster.domain.errors import NotFound, Unavailable
 from cluster.domain.people import Actor
-from cluster.files.beneath import FileMissing, FileNotPlain, open_file, size_of
+from cluster.files.beneath import FileMissing, FileNotPlain, open_file_beneath, open_file_size
 from cluster.services import jobs, sessions
 from cluster.services.context import Cluster
-from portal.doorbell import Doorbell, Listener, Ring
-from portal.job_files.attempt import out_folder
-from portal.job_files.log import list_streams
+from portal.doorbell import BusEvent, EventHub, TabQueue
+from portal.job_files.attempt import out_path_parts
+from portal.job_files.log import list_attempt_logs
 
 FILES_SECONDS = 0.5
 IDLE_SECONDS = 1.0
@@ -27,13 +27,13 @@ BEAT_SECONDS = 5.0
 """Where the server has no socket to look at, a written beat is how it learns that the tab is gone."""
 CHECK_SECONDS = 3.0
 RETRY_MS = 2_000
-STREAMS_PER_PERSON = 12
-STREAMS = 190
+MAX_STREAMS_PER_PERSON = 12
+MAX_STREAMS = 190
 """Leaves threads for ordinary requests, see gunicorn.py."""
-RING_ID = re.compile(r"\d{1,16}-\d{1,10}")
+EVENT_ID = re.compile(r"\d{1,16}-\d{1,10}")
 
 
-class Places:
+class StreamSlots:
     """How many streams there are, per person and together: each holds a thread.
 
     `is_closing` is asked by every stream each second, so that a stop need not wait for tabs to close.
@@ -41,24 +41,24 @@ class Places:
 
     def __init__(self, is_closing: Callable[[], bool] = lambda: False) -> None:
         self.is_closing = is_closing
-        self.taken: Counter[int] = Counter()
+        self.used_by_person: Counter[int] = Counter()
         self.lock = threading.Lock()
 
     @contextmanager
-    def held_by(self, user_id: int) -> Iterator[None]:
+    def hold_slot(self, user_id: int) -> Iterator[None]:
         """Raises TooManyStreams where the person has enough, or all together have."""
         with self.lock:
-            if self.taken[user_id] >= STREAMS_PER_PERSON:
-                raise TooManyStreams("stream.too_many", most=STREAMS_PER_PERSON)
-            if self.taken.total() >= STREAMS:
+            if self.used_by_person[user_id] >= MAX_STREAMS_PER_PERSON:
+                raise TooManyStreams("stream.too_many", most=MAX_STREAMS_PER_PERSON)
+            if self.used_by_person.total() >= MAX_STREAMS:
                 raise TooManyStreams("stream.all_taken")
-            self.taken[user_id] += 1
+            self.used_by_person[user_id] += 1
         try:
             yield
         finally:
             with self.lock:
-                self.taken[user_id] -= 1
-                self.taken += Counter()  # Keeps the people who have one.
+                self.used_by_person[user_id] -= 1
+                self.used_by_person += Counter()  # Keeps the people who have one.
 
 
 class TooManyStreams(Unavailable):
@@ -77,56 +77,56 @@ class WatchedJob:
 
 
 @dataclass
-class Tab:
+class TabStream:
     cluster: Cluster
     actor: Actor
     token: str
-    doorbell: Doorbell
+    event_hub: EventHub
     topics: frozenset[str]
     job_ids: tuple[int, ...]
-    last_id: str = ""
+    last_event_id: str = ""
     """The ring that the browser heard last, or where its page was rendered."""
-    is_gone: Callable[[], bool] = lambda: False
+    is_disconnected: Callable[[], bool] = lambda: False
 
-    def events(self, places: Places) -> Generator[str, None, None]:
+    def events(self, places: StreamSlots) -> Generator[str, None, None]:
         """Text of the stream. Ends when the session does, or when the tab cannot keep up (it comes back).
 
         Takes its place with the first piece: one that never begins holds none. Raises TooManyStreams.
         """
-        with places.held_by(self.actor.user_id), self.doorbell.listen() as listener:
+        with places.hold_slot(self.actor.user_id), self.event_hub.subscribe() as listener:
             yield f"retry: {RETRY_MS}\n\n"
-            if RING_ID.fullmatch(self.last_id):
-                yield from self.told_once(self.doorbell.missed_since(self.last_id))
+            if EVENT_ID.fullmatch(self.last_event_id):
+                yield from self.newest_per_row(self.event_hub.read_missed(self.last_event_id))
             yield from self.listen(listener, places)
 
-    def listen(self, listener: Listener, places: Places) -> Iterator[str]:
+    def listen(self, listener: TabQueue, places: StreamSlots) -> Iterator[str]:
         watched = [WatchedJob(job_id) for job_id in self.job_ids]
         beat_at = check_at = 0.0
-        while not (listener.is_lost or places.is_closing() or self.is_gone()):
+        while not (listener.has_overflowed or places.is_closing() or self.is_disconnected()):
             now = time.monotonic()
             if now >= check_at:
                 check_at = now + CHECK_SECONDS
                 if sessions.find_session(self.cluster, self.token) is None:
-                    yield event("end", {})
+                    yield format_event("end", {})
                     return
-                watched = [watch for watch in watched if self.find(watch)]
+                watched = [watch for watch in watched if self.refresh_watched_job(watch)]
             if now >= beat_at:
                 beat_at = now + BEAT_SECONDS
-                yield event("beat", {})
+                yield format_event("beat", {})
             for watch in watched:
-                yield from self.grown(watch)
-            rings = collect(listener, FILES_SECONDS if watched else IDLE_SECONDS)
+                yield from self.file_growth_events(watch)
+            rings = wait_for_events(listener, FILES_SECONDS if watched else IDLE_SECONDS)
             if any(ring.topic == "jobs" for ring in rings):
                 check_at = 0.0
-            yield from self.told_once(rings)
+            yield from self.newest_per_row(rings)
 
-    def told_once(self, rings: list[Ring]) -> Iterator[str]:
+    def newest_per_row(self, rings: list[BusEvent]) -> Iterator[str]:
         """One event per row, however often it rang; the last id counts."""
         newest = {(ring.topic, ring.row_id): ring for ring in rings if ring.topic in self.topics}
         for ring in sorted(newest.values(), key=lambda ring: tuple(map(int, ring.id.split("-")))):
-            yield event(ring.topic, {"id": ring.row_id}, ring.id)
+            yield format_event(ring.topic, {"id": ring.row_id}, ring.id)
 
-    def find(self, watch: WatchedJob) -> bool:
+    def refresh_watched_job(self, watch: WatchedJob) -> bool:
         """False where the person may no longer see the job. A new attempt has files of its own."""
         try:
             job = jobs.read_job(self.cluster, self.actor, watch.job_id)
@@ -134,30 +134,30 @@ class Tab:
             return False
         newest = max((attempt.number for attempt in job.attempts), default=0)
         if newest != watch.attempt:
-            watch.attempt, watch.folder = newest, out_folder(job, newest)
+            watch.attempt, watch.folder = newest, out_path_parts(job, newest)
             watch.log_sizes, watch.metrics_size = {}, -1
         return True
 
-    def grown(self, watch: WatchedJob) -> Iterator[str]:
+    def file_growth_events(self, watch: WatchedJob) -> Iterator[str]:
         if not watch.attempt:
             return
         root = self.cluster.settings.storage_dir
         about = {"job": watch.job_id, "attempt": watch.attempt}
-        sizes = {stream.name: stream.size for stream in list_streams(root, *watch.folder)}
+        sizes = {stream.name: stream.size for stream in list_attempt_logs(root, *watch.folder)}
         if sizes != watch.log_sizes:
             watch.log_sizes = sizes
-            yield event("log", {**about, "sizes": sizes})
+            yield format_event("log", {**about, "sizes": sizes})
         try:
-            with open_file(root, *watch.folder, "metrics.jsonl") as file:
-                size = size_of(file)
+            with open_file_beneath(root, *watch.folder, "metrics.jsonl") as file:
+                size = open_file_size(file)
         except (FileMissing, FileNotPlain):
             return
         if size != watch.metrics_size:
             watch.metrics_size = size
-            yield event("metrics", {**about, "size": size})
+            yield format_event("metrics", {**about, "size": size})
 
 
-class BegunStream:
+class StartedStream:
     """Events of which the first has been made: whoever drops it, or closes it unread, gives its place back."""
 
     def __init__(self, events: Generator[str, None, None]) -> None:
@@ -177,7 +177,7 @@ class BegunStream:
         self.events.close()
 
 
-def hang_up_of(environ: Mapping[str, Any]) -> Callable[[], bool]:
+def make_disconnect_check(environ: Mapping[str, Any]) -> Callable[[], bool]:
     """Whether the browser has closed its end: whoever leafs through pages leaves a stream behind with each."""
     connection = environ.get("gunicorn.socket")
     if connection is None:
@@ -187,7 +187,7 @@ def hang_up_of(environ: Mapping[str, Any]) -> Callable[[], bool]:
     return lambda: bool(poll.poll(0))
 
 
-def collect(listener: Listener, pause: float) -> list[Ring]:
+def wait_for_events(listener: TabQueue, pause: float) -> list[BusEvent]:
     """Waits at most `pause` seconds for a ring, then takes all that are there."""
     try:
         rings = [listener.waiting.get(timeout=pause)]
@@ -198,5 +198,5 @@ def collect(listener: Listener, pause: float) -> list[Ring]:
     return rings
 
 
-def event(name: str, data: dict[str, Any], identity: str = "") -> str:
+def format_event(name: str, data: dict[str, Any], identity: str = "") -> str:
     return f"{f'id: {identity}' + chr(10) if identity else ''}event: {name}\ndata: {json.dumps(data)}\n\n"

@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Flask, current_app, g, request, url_for
 
-from portal.shell import Shell
+from portal.shell import PageLayout
 
 THEMES = ("light", "dark")
 THEME_COOKIE = "gc_theme"
@@ -22,12 +22,12 @@ def chosen_theme() -> str | None:
     return chosen if chosen in THEMES else None
 
 
-def theme() -> str:
+def current_theme() -> str:
     """Light or dark as far as the server knows; js/first.js puts the system's wish where nobody chose."""
     return chosen_theme() or "light"
 
 
-def theme_follows() -> bool:
+def follows_system_theme() -> bool:
     """Whether the page follows the system."""
     return chosen_theme() is None
 
@@ -39,7 +39,7 @@ def remember(name: str, value: str) -> None:
         keep(name, value)
 
 
-def sprite() -> str:
+def icon_sprite_url() -> str:
     """The address of the icons, asked for a hundred times a page and made once for each request."""
     if "sprite" not in g:
         g.sprite = url_for("static", filename="vendor/tabler-icons-3.51.0/sprite.svg")
@@ -47,7 +47,7 @@ def sprite() -> str:
     return made
 
 
-def rings_since() -> str:
+def stream_start_id() -> str:
     """Where the stream of a page that is rendered now begins: what rings until it is open is told then.
 
     Redis makes the ids of its entries of milliseconds; one second is for clocks that differ a little.
@@ -59,16 +59,19 @@ def init_app(
     app: Flask,
     *,
     version: str = "0",
-    shell: Callable[[], Shell] = Shell,
+    shell: Callable[[], PageLayout] = PageLayout,
     remember: Callable[[str, str], None] | None = None,
 ) -> None:
-    """Gives templates `shell`, `theme()` and versioned static addresses.
+    """Gives templates `shell`, `current_theme()` and versioned static addresses.
 
     `shell` makes the rail of the current request; `remember(name, value)` keeps a choice in the user's row.
     """
     app.config.update({VERSION: version, REMEMBER: remember})
     app.jinja_env.globals.update(
-        theme=theme, theme_follows=theme_follows, rings_since=rings_since, sprite=sprite
+        theme=current_theme,
+        theme_follows=follows_system_theme,
+        rings_since=stream_start_id,
+        sprite=icon_sprite_url,
     )
     app.context_processor(lambda: {"shell": shell()})
     app.url_defaults(_static_version)

@@ -14,12 +14,12 @@ from flask_login import current_user
 
 from cluster.domain.errors import Forbidden, GroundcrewError
 from cluster.services import node_tokens, tokens
-from portal.current import address, current_actor, current_cluster, is_api, request_id
+from portal.current import client_address, current_actor, current_cluster, current_request_id, is_api_request
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-class Rule(Enum):
+class RouteRule(Enum):
     """Administrators pass every rule."""
 
     ANYONE = "anyone"
@@ -34,7 +34,7 @@ class Rule(Enum):
     """Every member; of a private training the owner, named members and the workspace's manager."""
     OWNS_TRAINING = "owner of the training or manager of its workspace"
     SEES_JOB = "sees the job's training"
-    ARRANGES_JOB = "the workspace's manager"
+    REORDERS_JOB = "the workspace's manager"
     STOPS_JOB = "the job's user, the training's owner or the workspace's manager"
     DELETES_FILES = "the job's user, the training's owner or the workspace's manager, once it has ended"
     SEES_SWEEP = "sees the sweep's training"
@@ -43,145 +43,145 @@ class Rule(Enum):
     RETRIES_OPERATION = "requester or manager of the workspace"
     NODE = "a node, by its own token"
     """Agents, and nobody who can sign in."""
-    COLLECTOR = (
+    METRICS_READER = (
         "whoever collects metrics: by the installation's token, or from this machine where it has none"
     )
-    OWN = "only one's own"
+    OWNER_ONLY = "only one's own"
     """Sessions and tokens: not even an administrator reaches another person's."""
 
 
-RULES: dict[str, Rule] = {
-    "static": Rule.ANYONE,
-    "health.health": Rule.ANYONE,
-    "health.csp_report": Rule.ANYONE,
-    "metrics.metrics": Rule.COLLECTOR,
-    "look.set_language": Rule.ANYONE,
-    "look.set_theme": Rule.ANYONE,
-    "sign_in.sign_in": Rule.ANYONE,
-    "sign_in.open_session": Rule.ANYONE,
-    "sign_in.sign_out": Rule.SIGNED_IN,
-    "first_administrator.form": Rule.ANYONE,
-    "first_administrator.create": Rule.ANYONE,
-    "links.form": Rule.ANYONE,
-    "links.set_password": Rule.ANYONE,
-    "stream.stream": Rule.SIGNED_IN,
-    "dashboard.home": Rule.SIGNED_IN,
-    "users.index": Rule.ADMINISTRATOR,
-    "users.new": Rule.ADMINISTRATOR,
-    "users.create": Rule.ADMINISTRATOR,
-    "users.page": Rule.ADMINISTRATOR,
-    "users.make_link": Rule.ADMINISTRATOR,
-    "users.set_role": Rule.ADMINISTRATOR,
-    "users.confirm_disable": Rule.ADMINISTRATOR,
-    "users.disable": Rule.ADMINISTRATOR,
-    "users.enable": Rule.ADMINISTRATOR,
-    "nodes.index": Rule.SIGNED_IN,
-    "nodes.page": Rule.SIGNED_IN,
-    "nodes.confirm_drain": Rule.ADMINISTRATOR,
-    "nodes.drain": Rule.ADMINISTRATOR,
-    "nodes.undrain": Rule.ADMINISTRATOR,
-    "workspaces.index": Rule.SIGNED_IN,
-    "workspaces.new": Rule.ADMINISTRATOR,
-    "workspaces.create": Rule.ADMINISTRATOR,
-    "workspaces.home": Rule.MEMBER,
-    "workspaces.edit": Rule.MANAGER,
-    "workspaces.save": Rule.MANAGER,
-    "workspaces.confirm_end": Rule.MANAGER,
-    "workspaces.end": Rule.MANAGER,
-    "workspaces.ask_longer": Rule.EXTENDS_WORKSPACE,
-    "workspaces.extend": Rule.EXTENDS_WORKSPACE,
-    "datasets.overall": Rule.SIGNED_IN,
-    "datasets.index": Rule.MEMBER,
-    "datasets.new": Rule.MEMBER,
-    "datasets.create": Rule.MEMBER,
-    "datasets.page": Rule.MEMBER,
-    "datasets.confirm_delete": Rule.MEMBER,
-    "datasets.delete": Rule.DELETES_DATASET,
-    "trainings.overall": Rule.SIGNED_IN,
-    "trainings.index": Rule.MEMBER,
-    "trainings.new": Rule.MEMBER,
-    "trainings.create": Rule.MEMBER,
-    "trainings.page": Rule.SEES_TRAINING,
-    "trainings.upload_code": Rule.OWNS_TRAINING,
-    "job_new.new": Rule.SEES_TRAINING,
-    "job_new.create": Rule.SEES_TRAINING,
-    "job_new.check": Rule.SEES_TRAINING,
-    "jobs.index": Rule.SIGNED_IN,
-    "jobs.page": Rule.SEES_JOB,
-    "jobs.duplicate": Rule.SEES_JOB,
-    "jobs.confirm_stop": Rule.SEES_JOB,
-    "jobs.stop": Rule.STOPS_JOB,
-    "jobs.confirm_delete_files": Rule.SEES_JOB,
-    "jobs.delete_files": Rule.DELETES_FILES,
-    "sweeps.page": Rule.SEES_SWEEP,
-    "sweeps.metrics": Rule.SEES_SWEEP,
-    "sweeps.confirm_stop": Rule.SEES_SWEEP,
-    "sweeps.stop": Rule.STOPS_SWEEP,
-    "job_log.piece": Rule.SEES_JOB,
-    "job_log.raw": Rule.SEES_JOB,
-    "job_log.download": Rule.SEES_JOB,
-    "job_metrics.metrics": Rule.SEES_JOB,
-    "job_metrics.checkpoint": Rule.SEES_JOB,
-    "accounting.page": Rule.SIGNED_IN,
-    "images.page": Rule.SIGNED_IN,
-    "queue.page": Rule.SIGNED_IN,
-    "queue.hold": Rule.ARRANGES_JOB,
-    "queue.release": Rule.ARRANGES_JOB,
-    "queue.move": Rule.ARRANGES_JOB,
-    "operations.index": Rule.SIGNED_IN,
-    "operations.page": Rule.SEES_OPERATION,
-    "operations.log": Rule.SEES_OPERATION,
-    "operations.retry": Rule.RETRIES_OPERATION,
-    "repairs.index": Rule.ADMINISTRATOR,
-    "repairs.forecast": Rule.ADMINISTRATOR,
-    "repairs.ask": Rule.ADMINISTRATOR,
-    "repairs.run": Rule.ADMINISTRATOR,
-    "repairs.cancel": Rule.ADMINISTRATOR,
-    "backups.page": Rule.ADMINISTRATOR,
-    "backups.make": Rule.ADMINISTRATOR,
-    "access_log.page": Rule.ADMINISTRATOR,
-    "access_log.days": Rule.ADMINISTRATOR,
-    "access_log.day": Rule.ADMINISTRATOR,
-    "access_log.confirm_delete": Rule.ADMINISTRATOR,
-    "access_log.delete": Rule.ADMINISTRATOR,
-    "profile.page": Rule.SIGNED_IN,
-    "profile.change_password": Rule.SIGNED_IN,
-    "profile.set_mail": Rule.SIGNED_IN,
-    "profile.end_session": Rule.OWN,
-    "profile.end_others": Rule.SIGNED_IN,
-    "profile.create_token": Rule.SIGNED_IN,
-    "profile.revoke_token": Rule.OWN,
-    "api-docs.openapi_json": Rule.ANYONE,
-    "api_nodes.Nodes": Rule.SIGNED_IN,
-    "api_nodes.OneNode": Rule.SIGNED_IN,
-    "api_nodes.Kubernetes": Rule.ADMINISTRATOR,
-    "api_nodes.Drain": Rule.ADMINISTRATOR,
-    "api_nodes.Undrain": Rule.ADMINISTRATOR,
-    "api_heartbeats.Heartbeats": Rule.NODE,
-    "api_repairs.Repairs": Rule.ADMINISTRATOR,
-    "api_repairs.OneRepair": Rule.ADMINISTRATOR,
-    "api_repairs.OneRun": Rule.ADMINISTRATOR,
-    "api_repairs.CancelRun": Rule.ADMINISTRATOR,
-    "api_workspaces.Workspaces": Rule.SIGNED_IN,
-    "api_trainings.Trainings": Rule.SIGNED_IN,
-    "api_datasets.Datasets": Rule.SIGNED_IN,
-    "api_jobs.Jobs": Rule.SIGNED_IN,
-    "api_jobs.OneJob": Rule.SEES_JOB,
-    "api_jobs.Why": Rule.SEES_JOB,
-    "api_jobs.Log": Rule.SEES_JOB,
-    "api_jobs.Stop": Rule.STOPS_JOB,
-    "api_jobs.Files": Rule.DELETES_FILES,
-    "api_jobs.DeleteFiles": Rule.SIGNED_IN,
-    "api_jobs.JobAccounting": Rule.SEES_JOB,
-    "api_accounting.Accounting": Rule.SIGNED_IN,
-    "api_images.Images": Rule.SIGNED_IN,
-    "api_sweeps.Sweeps": Rule.SIGNED_IN,
-    "api_sweeps.OneSweep": Rule.SEES_SWEEP,
-    "api_sweeps.StopSweep": Rule.STOPS_SWEEP,
-    "api_jobs.Hold": Rule.ARRANGES_JOB,
-    "api_jobs.Release": Rule.ARRANGES_JOB,
-    "api_jobs.Move": Rule.ARRANGES_JOB,
-    "api_queue.TheQueue": Rule.SIGNED_IN,
+ROUTE_RULES: dict[str, RouteRule] = {
+    "static": RouteRule.ANYONE,
+    "health.health": RouteRule.ANYONE,
+    "health.csp_report": RouteRule.ANYONE,
+    "metrics.metrics": RouteRule.METRICS_READER,
+    "look.set_language": RouteRule.ANYONE,
+    "look.set_theme": RouteRule.ANYONE,
+    "sign_in.sign_in": RouteRule.ANYONE,
+    "sign_in.open_session": RouteRule.ANYONE,
+    "sign_in.sign_out": RouteRule.SIGNED_IN,
+    "first_administrator.form": RouteRule.ANYONE,
+    "first_administrator.create": RouteRule.ANYONE,
+    "links.form": RouteRule.ANYONE,
+    "links.set_password": RouteRule.ANYONE,
+    "stream.stream": RouteRule.SIGNED_IN,
+    "dashboard.home": RouteRule.SIGNED_IN,
+    "users.index": RouteRule.ADMINISTRATOR,
+    "users.new": RouteRule.ADMINISTRATOR,
+    "users.create": RouteRule.ADMINISTRATOR,
+    "users.page": RouteRule.ADMINISTRATOR,
+    "users.make_link": RouteRule.ADMINISTRATOR,
+    "users.set_role": RouteRule.ADMINISTRATOR,
+    "users.confirm_disable": RouteRule.ADMINISTRATOR,
+    "users.disable": RouteRule.ADMINISTRATOR,
+    "users.enable": RouteRule.ADMINISTRATOR,
+    "nodes.index": RouteRule.SIGNED_IN,
+    "nodes.page": RouteRule.SIGNED_IN,
+    "nodes.confirm_drain": RouteRule.ADMINISTRATOR,
+    "nodes.drain": RouteRule.ADMINISTRATOR,
+    "nodes.undrain": RouteRule.ADMINISTRATOR,
+    "workspaces.index": RouteRule.SIGNED_IN,
+    "workspaces.new": RouteRule.ADMINISTRATOR,
+    "workspaces.create": RouteRule.ADMINISTRATOR,
+    "workspaces.home": RouteRule.MEMBER,
+    "workspaces.edit": RouteRule.MANAGER,
+    "workspaces.save": RouteRule.MANAGER,
+    "workspaces.confirm_end": RouteRule.MANAGER,
+    "workspaces.end": RouteRule.MANAGER,
+    "workspaces.ask_longer": RouteRule.EXTENDS_WORKSPACE,
+    "workspaces.extend": RouteRule.EXTENDS_WORKSPACE,
+    "datasets.overall": RouteRule.SIGNED_IN,
+    "datasets.index": RouteRule.MEMBER,
+    "datasets.new": RouteRule.MEMBER,
+    "datasets.create": RouteRule.MEMBER,
+    "datasets.page": RouteRule.MEMBER,
+    "datasets.confirm_delete": RouteRule.MEMBER,
+    "datasets.delete": RouteRule.DELETES_DATASET,
+    "trainings.overall": RouteRule.SIGNED_IN,
+    "trainings.index": RouteRule.MEMBER,
+    "trainings.new": RouteRule.MEMBER,
+    "trainings.create": RouteRule.MEMBER,
+    "trainings.page": RouteRule.SEES_TRAINING,
+    "trainings.upload_code": RouteRule.OWNS_TRAINING,
+    "job_new.new": RouteRule.SEES_TRAINING,
+    "job_new.create": RouteRule.SEES_TRAINING,
+    "job_new.check": RouteRule.SEES_TRAINING,
+    "jobs.index": RouteRule.SIGNED_IN,
+    "jobs.page": RouteRule.SEES_JOB,
+    "jobs.duplicate": RouteRule.SEES_JOB,
+    "jobs.confirm_stop": RouteRule.SEES_JOB,
+    "jobs.stop": RouteRule.STOPS_JOB,
+    "jobs.confirm_delete_files": RouteRule.SEES_JOB,
+    "jobs.delete_files": RouteRule.DELETES_FILES,
+    "sweeps.page": RouteRule.SEES_SWEEP,
+    "sweeps.metrics": RouteRule.SEES_SWEEP,
+    "sweeps.confirm_stop": RouteRule.SEES_SWEEP,
+    "sweeps.stop": RouteRule.STOPS_SWEEP,
+    "job_log.piece": RouteRule.SEES_JOB,
+    "job_log.raw": RouteRule.SEES_JOB,
+    "job_log.download": RouteRule.SEES_JOB,
+    "job_metrics.metrics": RouteRule.SEES_JOB,
+    "job_metrics.checkpoint": RouteRule.SEES_JOB,
+    "accounting.page": RouteRule.SIGNED_IN,
+    "images.page": RouteRule.SIGNED_IN,
+    "queue.page": RouteRule.SIGNED_IN,
+    "queue.hold": RouteRule.REORDERS_JOB,
+    "queue.release": RouteRule.REORDERS_JOB,
+    "queue.move": RouteRule.REORDERS_JOB,
+    "operations.index": RouteRule.SIGNED_IN,
+    "operations.page": RouteRule.SEES_OPERATION,
+    "operations.log": RouteRule.SEES_OPERATION,
+    "operations.retry": RouteRule.RETRIES_OPERATION,
+    "repairs.index": RouteRule.ADMINISTRATOR,
+    "repairs.forecast": RouteRule.ADMINISTRATOR,
+    "repairs.ask": RouteRule.ADMINISTRATOR,
+    "repairs.run": RouteRule.ADMINISTRATOR,
+    "repairs.cancel": RouteRule.ADMINISTRATOR,
+    "backups.page": RouteRule.ADMINISTRATOR,
+    "backups.make": RouteRule.ADMINISTRATOR,
+    "access_log.page": RouteRule.ADMINISTRATOR,
+    "access_log.days": RouteRule.ADMINISTRATOR,
+    "access_log.day": RouteRule.ADMINISTRATOR,
+    "access_log.confirm_delete": RouteRule.ADMINISTRATOR,
+    "access_log.delete": RouteRule.ADMINISTRATOR,
+    "profile.page": RouteRule.SIGNED_IN,
+    "profile.change_password": RouteRule.SIGNED_IN,
+    "profile.set_mail": RouteRule.SIGNED_IN,
+    "profile.end_session": RouteRule.OWNER_ONLY,
+    "profile.end_others": RouteRule.SIGNED_IN,
+    "profile.create_token": RouteRule.SIGNED_IN,
+    "profile.revoke_token": RouteRule.OWNER_ONLY,
+    "api-docs.openapi_json": RouteRule.ANYONE,
+    "api_nodes.Nodes": RouteRule.SIGNED_IN,
+    "api_nodes.OneNode": RouteRule.SIGNED_IN,
+    "api_nodes.Kubernetes": RouteRule.ADMINISTRATOR,
+    "api_nodes.Drain": RouteRule.ADMINISTRATOR,
+    "api_nodes.Undrain": RouteRule.ADMINISTRATOR,
+    "api_heartbeats.Heartbeats": RouteRule.NODE,
+    "api_repairs.Repairs": RouteRule.ADMINISTRATOR,
+    "api_repairs.OneRepair": RouteRule.ADMINISTRATOR,
+    "api_repairs.OneRun": RouteRule.ADMINISTRATOR,
+    "api_repairs.CancelRun": RouteRule.ADMINISTRATOR,
+    "api_workspaces.Workspaces": RouteRule.SIGNED_IN,
+    "api_trainings.Trainings": RouteRule.SIGNED_IN,
+    "api_datasets.Datasets": RouteRule.SIGNED_IN,
+    "api_jobs.Jobs": RouteRule.SIGNED_IN,
+    "api_jobs.OneJob": RouteRule.SEES_JOB,
+    "api_jobs.Why": RouteRule.SEES_JOB,
+    "api_jobs.Log": RouteRule.SEES_JOB,
+    "api_jobs.Stop": RouteRule.STOPS_JOB,
+    "api_jobs.Files": RouteRule.DELETES_FILES,
+    "api_jobs.DeleteFiles": RouteRule.SIGNED_IN,
+    "api_jobs.JobAccounting": RouteRule.SEES_JOB,
+    "api_accounting.Accounting": RouteRule.SIGNED_IN,
+    "api_images.Images": RouteRule.SIGNED_IN,
+    "api_sweeps.Sweeps": RouteRule.SIGNED_IN,
+    "api_sweeps.OneSweep": RouteRule.SEES_SWEEP,
+    "api_sweeps.StopSweep": RouteRule.STOPS_SWEEP,
+    "api_jobs.Hold": RouteRule.REORDERS_JOB,
+    "api_jobs.Release": RouteRule.REORDERS_JOB,
+    "api_jobs.Move": RouteRule.REORDERS_JOB,
+    "api_queue.TheQueue": RouteRule.SIGNED_IN,
 }
 
 
@@ -197,40 +197,40 @@ class UndeclaredEndpoint(RuntimeError):
 
 
 def init_app(app: Flask) -> None:
-    app.before_request(guard)
+    app.before_request(authorize_request)
 
 
-def check_table(app: Flask) -> None:
+def require_rule_for_every_route(app: Flask) -> None:
     """Raises UndeclaredEndpoint with all routes that have no rule."""
-    missing = sorted({rule.endpoint for rule in app.url_map.iter_rules()} - set(RULES))
+    missing = sorted({rule.endpoint for rule in app.url_map.iter_rules()} - set(ROUTE_RULES))
     if missing:
         raise UndeclaredEndpoint(f"portal/permissions.py has no rule for: {', '.join(missing)}")
 
 
-def guard() -> None:
+def authorize_request() -> None:
     """Runs before every view; raises NotSignedIn or Forbidden."""
     if request.endpoint is None:
         return
-    rule = RULES[request.endpoint]
-    refuse_other_sites()
-    if rule is Rule.ANYONE:
+    rule = ROUTE_RULES[request.endpoint]
+    refuse_cross_site_writes()
+    if rule is RouteRule.ANYONE:
         return
-    if rule is Rule.NODE:
-        identify_node()
+    if rule is RouteRule.NODE:
+        authenticate_node()
         return
-    if rule is Rule.COLLECTOR:
-        identify_collector()
+    if rule is RouteRule.METRICS_READER:
+        check_metrics_access()
         return
-    if is_api():
-        identify_by_token()
+    if is_api_request():
+        authenticate_by_token()
     elif not current_user.is_authenticated:
         raise NotSignedIn
     actor = current_actor()
-    if rule is Rule.ADMINISTRATOR and not actor.is_administrator:
+    if rule is RouteRule.ADMINISTRATOR and not actor.is_administrator:
         raise Forbidden("forbidden.administrators_only")
 
 
-def refuse_other_sites() -> None:
+def refuse_cross_site_writes() -> None:
     """A page on another port of this host (a notebook) could send our cookie: no writes from there."""
     if request.method not in SAFE_METHODS and request.headers.get("Sec-Fetch-Site") in (
         "same-site",
@@ -239,25 +239,25 @@ def refuse_other_sites() -> None:
         raise Forbidden("forbidden.other_site")
 
 
-def identify_node() -> None:
+def authenticate_node() -> None:
     """Which node speaks; raises NotSignedIn for everybody else."""
-    token = node_tokens.read_node_token(current_cluster(), bearer_text())
+    token = node_tokens.read_node_token(current_cluster(), bearer_token())
     if token is None:
         raise NotSignedIn
     g.node_token = token
 
 
-def identify_collector() -> None:
+def check_metrics_access() -> None:
     """A request that some proxy has passed on comes from elsewhere, whatever its address. Raises Forbidden."""
     settings = current_cluster().settings
     if settings.metrics_token:
-        if hmac.compare_digest(bearer_text().encode(), settings.metrics_token.encode()):
+        if hmac.compare_digest(bearer_token().encode(), settings.metrics_token.encode()):
             return
         raise Forbidden("forbidden.metrics_token")
     # Our own nginx adds the address that it sees; another one before it means that somebody else's proxy passed it on.
     passed_by = request.headers.get("X-Forwarded-For", "").count(",") + ("X-Forwarded-For" in request.headers)
     is_passed_on = passed_by > settings.is_behind_proxy
-    if is_passed_on or not is_loopback(address()):
+    if is_passed_on or not is_loopback(client_address()):
         raise Forbidden("forbidden.metrics_elsewhere")
 
 
@@ -268,19 +268,21 @@ def is_loopback(text: str) -> bool:
         return False
 
 
-def bearer_text() -> str:
+def bearer_token() -> str:
     """Empty where the request carries no such token."""
     scheme, _, text = request.headers.get("Authorization", "").partition(" ")
     return text.strip() if scheme.lower() == "bearer" else ""
 
 
-def identify_by_token() -> None:
+def authenticate_by_token() -> None:
     """REST takes a bearer token; a browser's session may read, so that a person can look at an answer."""
     scheme, _, text = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer":
-        actor = tokens.read_token(current_cluster(), text.strip(), address(), request_id())
+        actor = tokens.authenticate_api_token(
+            current_cluster(), text.strip(), client_address(), current_request_id()
+        )
         if actor is None:
-            raise NotSignedIn(tokens.why_refused(current_cluster(), text.strip()))
+            raise NotSignedIn(tokens.token_refusal_code(current_cluster(), text.strip()))
         if request.method not in SAFE_METHODS and actor.scopes is not None and "write" not in actor.scopes:
             raise Forbidden("forbidden.token_reads_only")
         g.actor = actor

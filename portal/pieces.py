@@ -5,11 +5,11 @@ from typing import Any
 from flask import make_response, render_template
 from werkzeug.wrappers import Response
 
-from portal.current import is_fragment
+from portal.current import is_fragment_request
 
 
-def page_or_piece(page: str, piece: str, status: int = 200, **values: Any) -> Response:
+def render_page_or_fragment(page: str, piece: str, status: int = 200, **values: Any) -> Response:
     """`page` includes `piece`; both may come from the same address, so that caches are told apart."""
-    response = make_response(render_template(piece if is_fragment() else page, **values), status)
+    response = make_response(render_template(piece if is_fragment_request() else page, **values), status)
     response.headers.add("Vary", "HX-Request")
     return response

@@ -12,15 +12,15 @@ from cluster.domain.people import Actor
 from cluster.domain.placement import NodeUnits
 from cluster.services import jobs, queue
 from cluster.services.context import Cluster
-from cluster.services.queue import Place, QueueView, Wanted
+from cluster.services.queue import QueueCursor, QueueFilters, QueueView
 from cluster.services.runs import RunningJob
-from cluster.services.standing import Standing
+from cluster.services.standing import WaitingExplanation
 from cluster.store.jobs import Job
 from portal import filters
 
 
 @dataclass(frozen=True)
-class Line:
+class QueueRow:
     """A waiting job. `job` None: another workspace's, of which only place and size are told.
 
     `code` None: its turn has come. `starts_at` None: not known; then there may be a range.
@@ -42,7 +42,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Short:
+class NodeShortage:
     """One node and how many units it lacks for a job; 0: it would fit there."""
 
     node: NodeUnits
@@ -50,7 +50,7 @@ class Short:
 
 
 @dataclass(frozen=True)
-class Run:
+class RunningRow:
     """A running job; `part` is what it says itself (0 to 1), None where it does not."""
 
     job: Job | None
@@ -61,11 +61,11 @@ class Run:
     part: float | None
 
 
-class Links:
+class QueueLinks:
     """Addresses of the page's rows, cut from one that was made as all addresses are."""
 
     def __init__(self) -> None:
-        self.folded = filters.same_page(open=None)
+        self.folded = filters.current_url_with(open=None)
         self._open = f"{self.folded}{'&' if '?' in self.folded else '?'}open="
         self._job = url_for("jobs.page", job_id=0).removesuffix("0")
 
@@ -76,22 +76,22 @@ class Links:
         return f"{self._job}{job_id}"
 
 
-def read_wanted(limit: int) -> Wanted:
+def read_queue_filter(limit: int) -> QueueFilters:
     """The filters and the place of the page from its address. Raises Refused."""
-    return Wanted(
-        workspace_id=filters.number("workspace"),
-        user_id=filters.number("user"),
+    return QueueFilters(
+        workspace_id=filters.id_param("workspace"),
+        user_id=filters.id_param("user"),
         reason=request.args.get("reason", "")[:60] or None,
-        state=filters.chosen("state", queue.STATES) or None,
-        after=read_place(request.args.get("after", "")),
-        after_front=filters.number("front"),
-        after_run=read_place(request.args.get("run", "")),
+        state=filters.choice_param("state", queue.STATES) or None,
+        after=parse_queue_cursor(request.args.get("after", "")),
+        after_head=filters.id_param("front"),
+        after_run=parse_queue_cursor(request.args.get("run", "")),
         limit=limit,
     )
 
 
-def read_place(text: str) -> Place | None:
-    """`<position>.<id>`, as `write_place` makes it. Raises Refused."""
+def parse_queue_cursor(text: str) -> QueueCursor | None:
+    """`<position>.<id>`, as `format_queue_cursor` makes it. Raises Refused."""
     if not text:
         return None
     position, _, job_id = text.partition(".")
@@ -104,18 +104,18 @@ def read_place(text: str) -> Place | None:
     return max(-(1 << 62), min(place[0], 1 << 62)), max(0, min(place[1], (1 << 31) - 1))
 
 
-def read_front(text: str) -> int:
+def parse_head_cursor(text: str) -> int:
     """Raises Refused."""
-    if not (text.isascii() and text.isdigit() and len(text) <= filters.MOST_DIGITS):
+    if not (text.isascii() and text.isdigit() and len(text) <= filters.MAX_DIGITS):
         raise Refused("cursor", "value.not_a_whole_number", value=text[:40])
     return int(text)
 
 
-def write_place(place: Place | None) -> str | None:
+def format_queue_cursor(place: QueueCursor | None) -> str | None:
     return f"{place[0]}.{place[1]}" if place else None
 
 
-def people_of(view: QueueView, actor: Actor, chosen: int | None) -> list[tuple[int, str]]:
+def list_job_owners(view: QueueView, actor: Actor, chosen: int | None) -> list[tuple[int, str]]:
     """Whose jobs stand on this page, by name, for the filter; the reader has a word of their own there."""
     rows = [line.job for line in view.waiting] + [run.job for run in view.running]
     found = {job.user_id: job.user.name for job in rows if job is not None and job.user_id != actor.user_id}
@@ -124,27 +124,27 @@ def people_of(view: QueueView, actor: Actor, chosen: int | None) -> list[tuple[i
     return sorted(found.items(), key=lambda each: each[1])
 
 
-def next_start(lines: list[Line], wanted: Wanted, moment: datetime) -> datetime | None:
+def next_expected_start(lines: list[QueueRow], wanted: QueueFilters, moment: datetime) -> datetime | None:
     """When the first of the line starts, as far as that is known; told at the front of the queue only."""
-    if wanted.after or wanted.after_front or wanted.reason:
+    if wanted.after or wanted.after_head or wanted.reason:
         return None
     return min((line.starts_at for line in lines if line.starts_at and line.starts_at > moment), default=None)
 
 
-def lines_of(view: QueueView, moment: datetime) -> list[Line]:
-    return [line_of(line.id, line.job, line.units, line.standing, moment) for line in view.waiting]
+def queue_rows(view: QueueView, moment: datetime) -> list[QueueRow]:
+    return [queue_row(line.id, line.job, line.units, line.standing, moment) for line in view.waiting]
 
 
-def line_of(
+def queue_row(
     job_id: int,
     job: Job | None,
     units: int,
-    standing: Standing,
+    standing: WaitingExplanation,
     moment: datetime,
     others: tuple[int, ...] = (),
-) -> Line:
+) -> QueueRow:
     outlook = standing.outlook
-    return Line(
+    return QueueRow(
         job_id,
         job,
         units,
@@ -160,16 +160,16 @@ def line_of(
     )
 
 
-def line_of_job(cluster: Cluster, actor: Actor, job: Job) -> Line:
+def queue_row_of_job(cluster: Cluster, actor: Actor, job: Job) -> QueueRow:
     """For the job's own page: with its expected start, what would help, and links to whom the sentence names."""
-    standing, _nodes = queue.read_standing(cluster, job)
+    standing, _nodes = queue.read_waiting_explanation(cluster, job)
     named = (standing.outlook.first_ahead, standing.outlook.freed_by)
-    seen = jobs.which_are_seen(cluster, actor, {one for one in named if one and one != job.id})
-    return line_of(job.id, job, job.units, standing, cluster.clock(), tuple(sorted(seen)))
+    seen = jobs.filter_visible_ids(cluster, actor, {one for one in named if one and one != job.id})
+    return queue_row(job.id, job, job.units, standing, cluster.clock(), tuple(sorted(seen)))
 
 
 @dataclass(frozen=True)
-class Past:
+class PastReason:
     """One reason that the job had, and when; `until` None: still."""
 
     code: str
@@ -178,28 +178,28 @@ class Past:
     until: datetime | None
 
 
-def reasons_of(cluster: Cluster, job: Job, now: datetime) -> list[Past]:
+def list_past_reasons(cluster: Cluster, job: Job, now: datetime) -> list[PastReason]:
     """Why it waited so far, from its history."""
     events = jobs.read_job_events(cluster, job.id)
     found = []
     for event, following in zip(events, [*events[1:], None], strict=False):
         if event.code.startswith("waiting."):
-            found.append(Past(event.code, event.data, event.at, following.at if following else None))
+            found.append(PastReason(event.code, event.data, event.at, following.at if following else None))
     return found
 
 
-def shorts_of(nodes: list[NodeUnits], units: int) -> list[Short]:
+def list_node_shortages(nodes: list[NodeUnits], units: int) -> list[NodeShortage]:
     """The node that lacks least first."""
-    shorts = [Short(node, max(0, units - len(node.free))) for node in nodes]
+    shorts = [NodeShortage(node, max(0, units - len(node.free))) for node in nodes]
     return sorted(shorts, key=lambda short: (not short.node.takes_jobs, short.missing, short.node.name))
 
 
-def runs_of(view: QueueView, moment: datetime) -> list[Run]:
+def running_rows(view: QueueView, moment: datetime) -> list[RunningRow]:
     """The soonest end first, those without one after them in the order in which they started."""
-    runs = [run_of(run, moment) for run in view.running]
+    runs = [running_row(run, moment) for run in view.running]
     return sorted(runs, key=lambda run: (run.ends_at is None, run.ends_at or moment, -(run.ran or 0.0)))
 
 
-def run_of(run: RunningJob, moment: datetime) -> Run:
+def running_row(run: RunningJob, moment: datetime) -> RunningRow:
     ran = (moment - run.started_at).total_seconds() if run.started_at else None
-    return Run(run.job, run.units, ", ".join(run.nodes), run.ends_at, ran, run.part)
+    return RunningRow(run.job, run.units, ", ".join(run.nodes), run.ends_at, ran, run.part)

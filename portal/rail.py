@@ -10,63 +10,63 @@ from flask_login import current_user
 from cluster.domain.states import JobState, WorkspaceState
 from cluster.domain.terms import workspace_state
 from cluster.services import job_counts, places, users
-from cluster.services.repair_catalogue import has_repairs
-from portal.attention import attention
-from portal.current import current_actor, current_cluster, is_fragment, read_once
-from portal.shell import Person, Shell, administrator_rail, workspace_rail
+from cluster.services.repair_catalogue import has_repair_catalogue
+from portal.attention import read_alert_lines
+from portal.current import current_actor, current_cluster, is_fragment_request, read_once
+from portal.shell import NavigationUser, PageLayout, administrator_navigation, workspace_navigation
 
 
-def shell() -> Shell:
+def read_page_layout() -> PageLayout:
     """Before sign-in only the place and the version."""
     cluster = current_cluster()
-    bare = Shell(place=place(), version=cluster.settings.version)
+    bare = PageLayout(place=installation_name(), version=cluster.settings.version)
     if g.get("is_bug") or not current_user.is_authenticated:
         return bare
-    if is_fragment():
+    if is_fragment_request():
         return bare
-    calls = Counter(line.place for line in attention())
-    calls["/"] = len(attention())
+    calls = Counter(line.place for line in read_alert_lines())
+    calls["/"] = len(read_alert_lines())
     groups = (
-        administrator_rail(request.path, counts(), calls, has_repairs(cluster))
+        administrator_navigation(request.path, navigation_counts(), calls, has_repair_catalogue(cluster))
         if current_actor().is_administrator
-        else workspace_rail(request.path, workspace_of_page(), counts(), calls)
+        else workspace_navigation(request.path, navigation_workspace(), navigation_counts(), calls)
     )
-    return Shell(
+    return PageLayout(
         place=bare.place,
         version=bare.version,
         groups=groups,
-        user=Person(current_user.name),
+        user=NavigationUser(current_user.name),
         live=True,
         topics=("jobs", "queue", "nodes", "operations"),
         sign_out=url_for("sign_in.sign_out"),
     )
 
 
-def counts() -> dict[str, int]:
+def navigation_counts() -> dict[str, int]:
     """How many wait and how many run, of what the person may see; silence where there are none."""
-    living = read_once(job_counts.count_living)
+    living = read_once(job_counts.count_live_jobs)
     running = sum(number for state, number in living.items() if state != JobState.WAITING)
     shown = {"/queue": living.get(JobState.WAITING, 0), "/jobs": running}
     return {path: number for path, number in shown.items() if number}
 
 
-def workspace_of_page() -> tuple[int, str] | None:
+def navigation_workspace() -> tuple[int, str] | None:
     """The one that the page is about, else the person's first active one."""
     cluster = current_cluster()
-    mine = list(read_once(places.list_places))
+    mine = list(read_once(places.list_workspace_summaries))
     asked = (request.view_args or {}).get("workspace_id")
     now, zone = cluster.clock(), cluster.settings.zone
     mine.sort(key=lambda row: (row.id != asked, workspace_state(row, now, zone) is not WorkspaceState.ACTIVE))
     return (mine[0].id, mine[0].name) if mine else None
 
 
-def place() -> str:
+def installation_name() -> str:
     """What people call this installation: the host of its public address, or the machine's own name."""
     host = urlsplit(current_cluster().settings.public_url).hostname or ""
     return host if host not in ("", "127.0.0.1", "localhost", "::1") else socket.gethostname()
 
 
-def remember(name: str, value: str) -> None:
+def save_preference(name: str, value: str) -> None:
     """Keeps a choice of language or theme in the person's row."""
     if current_user.is_authenticated:
         users.set_preferences(current_cluster(), current_actor(), **{name: value})

@@ -7,23 +7,26 @@ from flask import url_for
 
 from cluster.domain.people import Actor
 from cluster.services.context import Cluster
-from cluster.services.repair_catalogue import Entry, read_catalogue
+from cluster.services.repair_catalogue import CatalogueEntry, list_offered_repairs
 from portal.current import current_actor, read_once
-from portal.i18n import language
+from portal.i18n import request_language
 
 
-def offer(names: Iterable[str], node_id: int | None = None) -> list[tuple[str, str]]:
+def list_repair_links(names: Iterable[str], node_id: int | None = None) -> list[tuple[str, str]]:
     """Titles and forecasts, in this order; none for others than administrators. `node_id` is chosen already."""
     if not current_actor().is_administrator:
         return []
-    known = read_once(catalogue)
+    known = read_once(read_catalogue_for)
     where: dict[str, Any] = {"nodes": node_id} if node_id is not None else {}
     return [
-        (known[name].repair.title.in_language(language()), url_for("repairs.forecast", repair=name, **where))
+        (
+            known[name].repair.title.in_language(request_language()),
+            url_for("repairs.forecast", repair=name, **where),
+        )
         for name in dict.fromkeys(names)
         if name in known
     ]
 
 
-def catalogue(cluster: Cluster, actor: Actor) -> Mapping[str, Entry]:
-    return read_catalogue(cluster)
+def read_catalogue_for(cluster: Cluster, actor: Actor) -> Mapping[str, CatalogueEntry]:
+    return list_offered_repairs(cluster)

@@ -36,11 +36,11 @@ def configure_logging(level: int = logging.INFO) -> None:
 
 
 def init_app(app: Flask) -> None:
-    app.before_request(begin)
-    app.after_request(finish)
+    app.before_request(start_request)
+    app.after_request(log_request)
 
 
-def begin() -> None:
+def start_request() -> None:
     """A proxy's request id is kept where it is well formed, so that its log and ours can be joined."""
     given = request.headers.get("X-Request-Id", "")
     g.request_id = given if REQUEST_ID.fullmatch(given) else uuid.uuid4().hex[:16]
@@ -49,7 +49,7 @@ def begin() -> None:
     structlog.contextvars.bind_contextvars(request_id=g.request_id)
 
 
-def finish(response: Response) -> Response:
+def log_request(response: Response) -> Response:
     response.headers["X-Request-Id"] = g.request_id
     if request.endpoint == "static":
         return response

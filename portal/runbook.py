@@ -4,22 +4,22 @@ from dataclasses import dataclass
 
 from flask import Flask, url_for
 
-from cluster.domain.runbook import Match
+from cluster.domain.runbook import SymptomMatch
 from cluster.domain.states import JobState
-from cluster.files.beneath import FileMissing, FileNotPlain, open_file
-from cluster.services.repair_catalogue import read_catalogue
-from cluster.services.runbook import look_up
+from cluster.files.beneath import FileMissing, FileNotPlain, open_file_beneath
+from cluster.services.repair_catalogue import list_offered_repairs
+from cluster.services.runbook import find_symptom
 from cluster.store.operations import Operation
 from portal.current import current_actor, current_cluster
-from portal.i18n import language
-from portal.job_files.log import read_piece
+from portal.i18n import request_language
+from portal.job_files.log import read_log_chunk
 from portal.job_page import JobView
 
 TAIL_BYTES = 16 * 1024
 
 
 @dataclass(frozen=True)
-class Advice:
+class KnownProblem:
     """`href` leads to the repair's forecast where this person may ask for it, else it is empty."""
 
     cause: str
@@ -33,41 +33,43 @@ def init_app(app: Flask) -> None:
     app.add_template_global(advice_for_operation)
 
 
-def advice_for_job(view: JobView) -> Advice | None:
+def advice_for_job(view: JobView) -> KnownProblem | None:
     """By how it ended and the last lines of the stderr of the rank that failed."""
     if view.job.state is not JobState.FAILED:
         return None
     rank = (view.job.end_data or {}).get("rank", 0)
-    lines = tail_of(f"rank-{rank}.stderr", view)
-    return advice_of(look_up(current_cluster(), view.job.end_code or "", lines))
+    lines = read_rank_stderr_tail(f"rank-{rank}.stderr", view)
+    return known_problem_of(find_symptom(current_cluster(), view.job.end_code or "", lines))
 
 
-def tail_of(name: str, view: JobView) -> list[str]:
+def read_rank_stderr_tail(name: str, view: JobView) -> list[str]:
     try:
-        with open_file(view.root, *view.out, name) as file:
-            return read_piece(file, -TAIL_BYTES).text.splitlines()
+        with open_file_beneath(view.root, *view.out, name) as file:
+            return read_log_chunk(file, -TAIL_BYTES).text.splitlines()
     except (FileMissing, FileNotPlain):
         return []
 
 
-def advice_for_operation(operation: Operation, log_tail: str) -> Advice | None:
+def advice_for_operation(operation: Operation, log_tail: str) -> KnownProblem | None:
     """By its code, what the code says, and the last lines of its log."""
     if not operation.error_code:
         return None
     said = [str(value) for value in (operation.error_data or {}).values()]
-    return advice_of(look_up(current_cluster(), operation.error_code, [*log_tail.splitlines(), *said]))
+    return known_problem_of(
+        find_symptom(current_cluster(), operation.error_code, [*log_tail.splitlines(), *said])
+    )
 
 
-def advice_of(match: Match | None) -> Advice | None:
+def known_problem_of(match: SymptomMatch | None) -> KnownProblem | None:
     if match is None:
         return None
     entry = None
     if current_actor().is_administrator and match.sign.repairs:
-        offered = read_catalogue(current_cluster())
+        offered = list_offered_repairs(current_cluster())
         entry = next((offered[name] for name in match.sign.repairs if name in offered), None)
-    return Advice(
-        cause=match.sign.cause.in_language(language()),
+    return KnownProblem(
+        cause=match.sign.cause.in_language(request_language()),
         line=match.line,
         href=url_for("repairs.forecast", repair=entry.repair.name) if entry else "",
-        repair=entry.repair.title.in_language(language()) if entry else "",
+        repair=entry.repair.title.in_language(request_language()) if entry else "",
     )

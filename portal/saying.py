@@ -9,11 +9,11 @@ from markupsafe import Markup
 from cluster import words
 from cluster.domain.errors import GroundcrewError
 from cluster.domain.states import JobState
-from cluster.services.queue import read_standings
-from cluster.services.standing import Standing
+from cluster.services.queue import read_waiting_explanations
+from cluster.services.standing import WaitingExplanation
 from cluster.store.jobs import Job
 from portal.current import current_cluster
-from portal.i18n import _, duration, language, now, zone
+from portal.i18n import _, installation_zone, localized_duration, now, request_language
 
 
 def N_(message: str) -> str:
@@ -21,7 +21,7 @@ def N_(message: str) -> str:
     return message
 
 
-REASONS = {
+WAITING_LABELS = {
     "waiting.not_enough_units": N_("Too few units free"),
     "waiting.nodes_too_small": N_("No node fits"),
     "waiting.quota_used": N_("Quota used up"),
@@ -55,72 +55,72 @@ def init_app(app: Flask) -> None:
 
 def say(code: str, data: Mapping[str, Any] | None = None) -> str:
     """The whole sentence for a code of the domain."""
-    return words.say(code, data, language(), zone(), now())
+    return words.sentence(code, data, request_language(), installation_zone(), now())
 
 
-def say_error(error: GroundcrewError) -> str:
+def localized_error(error: GroundcrewError) -> str:
     return say(error.code, error.data)
 
 
 def title_of(code: str) -> str:
     """A short heading for an error or an end."""
-    return words.title(code, language())
+    return words.title(code, request_language())
 
 
 def hint_for(code: str, data: Mapping[str, Any] | None = None) -> str:
     """What to do next; may be empty."""
-    return words.hint(code, data, language())
+    return words.hint(code, data, request_language())
 
 
 def word_for(group: str, value: object) -> str:
     """`word_for("state.job", job.state.value)`."""
-    return words.word(group, value, language())
+    return words.word(group, value, request_language())
 
 
 def operation_word(kind: str) -> str:
-    return words.operation(kind, language())
+    return words.operation_name(kind, request_language())
 
 
 def step_word(code: str) -> str:
-    return words.step(code, language())
+    return words.step_name(code, request_language())
 
 
-def reason_word(code: str) -> str:
-    return _(REASONS.get(code, N_("Another reason")))
+def waiting_label(code: str) -> str:
+    return _(WAITING_LABELS.get(code, N_("Another reason")))
 
 
 def job_case(job: Job) -> str:
     """What is the case with a job, in a sentence; empty where its state says it all."""
     if job.state is JobState.WAITING:
-        standing = standing_of(job)
+        standing = wait_explanation_of(job)
         return say(standing.code, standing.data) if standing and standing.code else ""
     if job.state is JobState.FAILED and job.end_code:
         return say(job.end_code, job.end_data)
     if job.ended_at and job.started_at:
-        return _("ran %(time)s", time=duration((job.ended_at - job.started_at).total_seconds()))
+        return _("ran %(time)s", time=localized_duration((job.ended_at - job.started_at).total_seconds()))
     if job.state is JobState.RUNNING and job.started_at:
-        return _("runs for %(time)s", time=duration((now() - job.started_at).total_seconds()))
+        return _("runs for %(time)s", time=localized_duration((now() - job.started_at).total_seconds()))
     return ""
 
 
-def standing_of(job: Job) -> Standing | None:
+def wait_explanation_of(job: Job) -> WaitingExplanation | None:
     """One look for each job that no list has looked at before."""
-    known = known_standings()
+    known = stored_wait_explanations()
     if job.id not in known:
-        known.update(read_standings(current_cluster(), [job]))
+        known.update(read_waiting_explanations(current_cluster(), [job]))
     return known.get(job.id)
 
 
-def know_standings(standings: Mapping[int, Standing]) -> None:
+def store_wait_explanations(standings: Mapping[int, WaitingExplanation]) -> None:
     """What a list has read at once, so that its rows do not ask one by one."""
-    known_standings().update(standings)
+    stored_wait_explanations().update(standings)
 
 
-def known_standings() -> dict[int, Standing]:
-    known: dict[int, Standing] = g.setdefault("standings", {})
+def stored_wait_explanations() -> dict[int, WaitingExplanation]:
+    known: dict[int, WaitingExplanation] = g.setdefault("standings", {})
     return known
 
 
 def action_word(code: str) -> str:
     """What a line of history or audit says was done."""
-    return words.action(code, language())
+    return words.action_name(code, request_language())

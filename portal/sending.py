@@ -6,25 +6,25 @@ from typing import BinaryIO
 
 from werkzeug.wrappers import Response
 
-from cluster.files.beneath import size_of
+from cluster.files.beneath import open_file_size
 
-PIECE = 256 * 1024
+CHUNK_BYTES = 256 * 1024
 
 
 def send_file_so_far(file: BinaryIO, mimetype: str = "text/plain") -> Response:
     """The answer has a handle of its own, which is closed with it; `file` may be closed at once."""
     own = os.fdopen(os.dup(file.fileno()), "rb", buffering=0)
-    size = size_of(own)
-    response = Response(pieces(own, size), mimetype=mimetype)
+    size = open_file_size(own)
+    response = Response(read_chunks(own, size), mimetype=mimetype)
     response.call_on_close(own.close)
     response.content_length = size
     return response
 
 
-def pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
+def read_chunks(file: BinaryIO, size: int) -> Iterator[bytes]:
     """The first `size` bytes; fewer where the file was cut meanwhile. Closes the file."""
     with file:
         file.seek(0)
-        while size > 0 and (part := file.read(min(PIECE, size))):
+        while size > 0 and (part := file.read(min(CHUNK_BYTES, size))):
             size -= len(part)
             yield part

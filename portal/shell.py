@@ -1,6 +1,6 @@
 """What stands around every page: the rail's groups, who is signed in, what the live mark listens to.
 
-`base.html` reads one `Shell`; with the defaults it renders with nothing. Whoever signs people in gives
+`id_base.html` reads one `PageLayout`; with the defaults it renders with nothing. Whoever signs people in gives
 `look.init_app` a function that makes the shell of the current request.
 """
 
@@ -13,7 +13,7 @@ from portal.i18n import _
 
 
 @dataclass(frozen=True)
-class Entry:
+class NavigationItem:
     """One line of the rail; `count` says how many there are, `calls` how many need a person."""
 
     icon: str
@@ -25,15 +25,15 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Group:
+class NavigationGroup:
     """Lines under one small title; the first group has none."""
 
     title: str | None
-    entries: tuple[Entry, ...]
+    entries: tuple[NavigationItem, ...]
 
 
 @dataclass(frozen=True)
-class Person:
+class NavigationUser:
     """Who is signed in, as the foot of the rail shows it."""
 
     name: str
@@ -46,12 +46,12 @@ class Person:
 
 
 @dataclass(frozen=True)
-class Shell:
+class PageLayout:
     """Everything base.html needs besides the page itself."""
 
     place: str = ""
-    groups: tuple[Group, ...] = ()
-    user: Person | None = None
+    groups: tuple[NavigationGroup, ...] = ()
+    user: NavigationUser | None = None
     live: bool = False
     """Whether the page opens the stream; pages before sign-in do not."""
     stream: str = "/stream"
@@ -67,86 +67,86 @@ class Shell:
         return max((entry.calls for group in self.groups for entry in group.entries), default=0)
 
 
-def administrator_rail(
+def administrator_navigation(
     path: str,
     counts: Mapping[str, int] | None = None,
     calls: Mapping[str, int] | None = None,
     has_repairs: bool = False,
-) -> tuple[Group, ...]:
+) -> tuple[NavigationGroup, ...]:
     """Three groups: the cluster now, research, administration. Counts and calls by path, as {"/queue": 45}."""
-    repairs = (Entry("tool", _("Repairs"), "/repairs"),) if has_repairs else ()
+    repairs = (NavigationItem("tool", _("Repairs"), "/repairs"),) if has_repairs else ()
     return _marked(
         path,
         counts or {},
         calls or {},
         (
-            Group(
+            NavigationGroup(
                 None,
                 (
-                    Entry("layout-dashboard", _("Dashboard"), "/"),
-                    Entry("list-numbers", _("Queue"), "/queue"),
-                    Entry("server-2", _("Nodes"), "/nodes"),
+                    NavigationItem("layout-dashboard", _("Dashboard"), "/"),
+                    NavigationItem("list-numbers", _("Queue"), "/queue"),
+                    NavigationItem("server-2", _("Nodes"), "/nodes"),
                 ),
             ),
-            Group(
+            NavigationGroup(
                 _("Research"),
                 (
-                    Entry("briefcase", _("Workspaces"), "/workspaces"),
-                    Entry("school", _("Trainings"), "/trainings"),
-                    Entry("player-play", _("Jobs"), "/jobs"),
-                    Entry("database", _("Datasets"), "/datasets"),
-                    Entry("box", _("Images"), "/images"),
+                    NavigationItem("briefcase", _("Workspaces"), "/workspaces"),
+                    NavigationItem("school", _("Trainings"), "/trainings"),
+                    NavigationItem("player-play", _("Jobs"), "/jobs"),
+                    NavigationItem("database", _("Datasets"), "/datasets"),
+                    NavigationItem("box", _("Images"), "/images"),
                 ),
             ),
-            Group(
+            NavigationGroup(
                 _("Administration"),
                 (
                     *repairs,
-                    Entry("clipboard-check", _("Operations"), "/operations"),
-                    Entry("users", _("Users"), "/users"),
-                    Entry("file-text", _("Access log"), "/access-log"),
-                    Entry("clock", _("Accounting"), "/accounting"),
+                    NavigationItem("clipboard-check", _("Operations"), "/operations"),
+                    NavigationItem("users", _("Users"), "/users"),
+                    NavigationItem("file-text", _("Access log"), "/access-log"),
+                    NavigationItem("clock", _("Accounting"), "/accounting"),
                 ),
             ),
         ),
     )
 
 
-def workspace_rail(
+def workspace_navigation(
     path: str,
     workspace: tuple[int, str] | None,
     counts: Mapping[str, int] | None = None,
     calls: Mapping[str, int] | None = None,
-) -> tuple[Group, ...]:
+) -> tuple[NavigationGroup, ...]:
     """What a researcher sees: home and queue, then the parts of one workspace (its id and name)."""
-    first = Group(
+    first = NavigationGroup(
         None,
         (
-            Entry("home", _("Home"), "/"),
-            Entry("list-numbers", _("Queue"), "/queue"),
-            Entry("briefcase", _("Workspaces"), "/workspaces"),
-            Entry("box", _("Images"), "/images"),
-            Entry("clock", _("Accounting"), "/accounting"),
+            NavigationItem("home", _("Home"), "/"),
+            NavigationItem("list-numbers", _("Queue"), "/queue"),
+            NavigationItem("briefcase", _("Workspaces"), "/workspaces"),
+            NavigationItem("box", _("Images"), "/images"),
+            NavigationItem("clock", _("Accounting"), "/accounting"),
         ),
     )
     if workspace is None:
         return _marked(path, counts or {}, calls or {}, (first,))
     identity, title = workspace
     inside = f"/workspaces/{identity}"
-    second = Group(
+    second = NavigationGroup(
         title,
         (
-            Entry("school", _("Trainings"), f"{inside}/trainings"),
-            Entry("player-play", _("Jobs"), "/jobs"),
-            Entry("database", _("Datasets"), f"{inside}/datasets"),
+            NavigationItem("school", _("Trainings"), f"{inside}/trainings"),
+            NavigationItem("player-play", _("Jobs"), "/jobs"),
+            NavigationItem("database", _("Datasets"), f"{inside}/datasets"),
         ),
     )
     return _marked(path, counts or {}, calls or {}, (first, second))
 
 
 def _marked(
-    path: str, counts: Mapping[str, int], calls: Mapping[str, int], groups: tuple[Group, ...]
-) -> tuple[Group, ...]:
+    path: str, counts: Mapping[str, int], calls: Mapping[str, int], groups: tuple[NavigationGroup, ...]
+) -> tuple[NavigationGroup, ...]:
     """Counts filled in, and the entry with the longest matching path marked as the current one."""
     hrefs = [entry.href for group in groups for entry in group.entries]
     fits = [href for href in hrefs if path == href or (href != "/" and path.startswith(href + "/"))]

@@ -9,7 +9,7 @@ from cluster.store.users import User
 from portal.current import current_cluster
 
 
-class SignedIn(UserMixin):  # type: ignore[misc]
+class SignedInUser(UserMixin):  # type: ignore[misc]
     """What Flask-Login and templates call `current_user`."""
 
     def __init__(self, user: User, token: str) -> None:
@@ -27,32 +27,32 @@ class SignedIn(UserMixin):  # type: ignore[misc]
 
 def init_app(app: Flask) -> None:
     manager = LoginManager(app)
-    manager.request_loader(read_person)
+    manager.request_loader(load_signed_in_user)
     # The row already ends with its time, its role or its user; Flask-Login's own check would need its cookie.
     manager.session_protection = None
 
 
-def cookie_name() -> str:
+def session_cookie_name() -> str:
     """With the port in it: cookies do not tell ports apart, and two installations may share a host."""
     return f"gc_session_{current_cluster().settings.port}"
 
 
-def read_person(asking: Request) -> SignedIn | None:
-    token = asking.cookies.get(cookie_name(), "")
+def load_signed_in_user(asking: Request) -> SignedInUser | None:
+    token = asking.cookies.get(session_cookie_name(), "")
     if not token or g.get("is_bug"):  # The page about a bug reads no rows.
         return None
-    user = sessions.read_session(current_cluster(), token)
+    user = sessions.authenticate_session(current_cluster(), token)
     if user is None:
         return None
     g.language, g.theme = user.language, user.theme
-    return SignedIn(user, token)
+    return SignedInUser(user, token)
 
 
-def remember(response: BaseResponse, token: str) -> BaseResponse:
+def set_session_cookie(response: BaseResponse, token: str) -> BaseResponse:
     """The cookie lives as long as the browser; the row decides when it ends. The CSRF token is made anew."""
     session.clear()
     response.set_cookie(
-        cookie_name(),
+        session_cookie_name(),
         token,
         httponly=True,
         samesite="Lax",
@@ -61,13 +61,13 @@ def remember(response: BaseResponse, token: str) -> BaseResponse:
     return response
 
 
-def forget(response: BaseResponse) -> BaseResponse:
+def delete_session_cookie(response: BaseResponse) -> BaseResponse:
     session.clear()
-    response.delete_cookie(cookie_name(), httponly=True, samesite="Lax")
+    response.delete_cookie(session_cookie_name(), httponly=True, samesite="Lax")
     return response
 
 
-def safe_next(target: str) -> str:
+def local_path(target: str) -> str:
     """Only a path of our own: anything that a browser could read as another host becomes the dashboard."""
     is_path = target.startswith("/") and not target.startswith(("//", "/\\"))
     return target if is_path and target.isprintable() and "\\" not in target else "/"

@@ -8,49 +8,53 @@ from typing import IO
 from flask import Flask, request
 from werkzeug.exceptions import RequestTimeout
 
-WINDOW = 60.0
-"""Seconds in which an archive must bring `LEAST` bytes; nginx waits longer, for it would end it without a word."""
-LEAST = 512 * 1024
+WINDOW_SECONDS = 60.0
+"""Seconds in which an archive must bring `MIN_BYTES` bytes; nginx waits longer, for it would end it without a word."""
+MIN_BYTES = 512 * 1024
 
 
-class PacedBody:
+class MinimumRateBody:
     """The body of a request whose sender must keep a pace; `connection` is where it comes from.
 
     Reading raises RequestTimeout once the sender was too slow; the answer can still be sent.
     """
 
     def __init__(
-        self, body: IO[bytes], connection: socket.socket, window: float = WINDOW, least: int = LEAST
+        self,
+        body: IO[bytes],
+        connection: socket.socket,
+        window: float = WINDOW_SECONDS,
+        least: int = MIN_BYTES,
     ) -> None:
         self.body, self.connection, self.window, self.least = body, connection, window, least
         self.received = self.received_before = 0
-        self.is_slow = self.has_ended = False
+        self.is_too_slow = self.has_ended = False
         self.timer: threading.Timer | None = None
 
     def read(self, size: int = -1) -> bytes:
         if self.timer is None:
-            self.watch()
+            self.start_timer()
         piece = self.body.read(size)
-        if self.is_slow:
+        if self.is_too_slow:
             raise RequestTimeout
         self.received += len(piece)
         return piece
 
-    def watch(self) -> None:
+    def start_timer(self) -> None:
         if self.timer is not None:
             self.timer.cancel()
-        self.timer = threading.Timer(self.window, self.judge)
+        self.timer = threading.Timer(self.window, self.check_rate)
         self.timer.daemon = True
         self.timer.start()
 
-    def judge(self) -> None:
+    def check_rate(self) -> None:
         if self.has_ended:
             return
         if self.received - self.received_before >= self.least:
             self.received_before = self.received
-            self.watch()
+            self.start_timer()
             return
-        self.is_slow = True
+        self.is_too_slow = True
         # The thread that waits for the next piece sees the end of the body.
         with suppress(OSError):
             self.connection.shutdown(socket.SHUT_RD)
@@ -67,7 +71,7 @@ def init_app(app: Flask, endpoint: str) -> None:
     def begin() -> None:
         connection = request.environ.get("gunicorn.socket")
         if request.endpoint == endpoint and request.method == "POST" and connection is not None:
-            body = PacedBody(request.environ["wsgi.input"], connection)
+            body = MinimumRateBody(request.environ["wsgi.input"], connection)
             request.environ["wsgi.input"] = request.environ["groundcrew.paced_body"] = body
 
     def end(error: BaseException | None) -> None:

@@ -4,9 +4,9 @@ from flask import Flask, g
 
 from cluster import words
 from cluster.domain.states import UnitKind
-from cluster.store.nodes import offered_kind
+from cluster.store.nodes import offered_unit_kind
 from portal.current import current_cluster
-from portal.i18n import language
+from portal.i18n import request_language
 
 
 def init_app(app: Flask) -> None:
@@ -14,20 +14,20 @@ def init_app(app: Flask) -> None:
     app.add_template_global(units)
 
 
-def unit_kind() -> UnitKind:
+def installation_unit_kind() -> UnitKind:
     """Read once per request. Before any node was seen it is the humble one: nothing pretends to be a GPU."""
     if "unit_kind" not in g:
-        with current_cluster().store.look() as connection:
-            g.unit_kind = offered_kind(connection)
+        with current_cluster().store.read_columns() as connection:
+            g.unit_kind = offered_unit_kind(connection)
     kind: UnitKind = g.unit_kind
     return kind
 
 
 def unit_word(number: int = 2) -> str:
     """`GPUs` or `CPU slots`, for labels and column heads; one form in Korean."""
-    return words.unit_word(unit_kind(), language(), number)
+    return words.unit_word(installation_unit_kind(), request_language(), number)
 
 
 def units(number: int) -> str:
     """`2 GPUs`, `CPU 슬롯 1개`: for sentences."""
-    return words.units(number, unit_kind(), language())
+    return words.format_units(number, installation_unit_kind(), request_language())

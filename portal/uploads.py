@@ -13,7 +13,7 @@ from cluster.services import disks, leftovers, storage, workspaces
 from cluster.settings import Settings
 from portal import slow_uploads
 from portal.current import current_actor, current_cluster
-from portal.permissions import RULES, Rule
+from portal.permissions import ROUTE_RULES, RouteRule
 
 ARCHIVE_ENDPOINT = "datasets.create"
 CODE_ENDPOINTS = frozenset({"trainings.create", "trainings.upload_code"})
@@ -22,11 +22,11 @@ CODE_BYTES = 24 * MIB
 FORM_BYTES = 2 * MIB
 API_BYTES = 512 * 1024
 """The largest is a sweep's list of values."""
-DOOR_BYTES = 32 * 1024
-FIELDS_BYTES = 256 * 1024
+ANONYMOUS_BODY_BYTES = 32 * 1024
+FORM_FIELDS_BYTES = 256 * 1024
 """Of a form without files, which is read whole: half a million fields would take everybody's time."""
-FIELDS = "application/x-www-form-urlencoded"
-LOOK_BYTES = 16 * MIB
+FORM_MIMETYPE = "application/x-www-form-urlencoded"
+DISK_CHECK_BYTES = 16 * MIB
 """While so much of an archive arrives the disk is looked at once: several may arrive at the same time."""
 
 
@@ -36,10 +36,10 @@ class PortalRequest(Request):
     @property
     def max_content_length(self) -> int | None:
         """Bytes; a larger body is answered with 413 before any of it is kept."""
-        if self.is_nobodys:
-            return DOOR_BYTES
-        if self.mimetype == FIELDS:
-            return FIELDS_BYTES
+        if self.is_open_to_anyone:
+            return ANONYMOUS_BODY_BYTES
+        if self.mimetype == FORM_MIMETYPE:
+            return FORM_FIELDS_BYTES
         if (self.endpoint or "").startswith("api_"):
             return API_BYTES
         if self.endpoint == ARCHIVE_ENDPOINT:
@@ -51,9 +51,9 @@ class PortalRequest(Request):
         raise AttributeError("a route's limit stands in portal/uploads.py")
 
     @property
-    def is_nobodys(self) -> bool:
+    def is_open_to_anyone(self) -> bool:
         """Whether the page is also for people who have not signed in: their forms have two or three short fields."""
-        return RULES.get(self.endpoint or "") is Rule.ANYONE
+        return ROUTE_RULES.get(self.endpoint or "") is RouteRule.ANYONE
 
     def _get_file_stream(
         self,
@@ -67,30 +67,30 @@ class PortalRequest(Request):
             return super()._get_file_stream(total_content_length, content_type, filename, content_length)
         values: dict[str, Any] = self.view_args or {}
         workspaces.read_workspace(current_cluster(), current_actor(), values["workspace_id"])
-        leftovers.forget_archives(current_cluster())
+        leftovers.delete_orphaned_archives(current_cluster())
         folder = storage.incoming_folder(current_cluster().settings)
         settings = current_cluster().settings
-        disks.require_room(settings, total_content_length or 0)
-        file = Arriving(folder / f"{leftovers.RECEIVED}{secrets.token_hex(8)}", settings)
+        disks.require_disk_space(settings, total_content_length or 0)
+        file = IncomingFile(folder / f"{leftovers.UPLOAD_PREFIX}{secrets.token_hex(8)}", settings)
         g.setdefault("arriving", []).append(file)
         return file
 
 
-class Arriving(io.FileIO):
+class IncomingFile(io.FileIO):
     """A file on its way in, which stops to grow before the disk falls below its reserve. Raises Unavailable."""
 
     def __init__(self, path: Path, settings: Settings) -> None:
         super().__init__(path, "xb+")
         self.settings = settings
-        self.unchecked = 0
+        self.bytes_since_check = 0
 
     def write(self, data: Any, /) -> int:
         """All of it, as a buffered file would."""
         view = memoryview(data).cast("B")
-        self.unchecked += len(view)
-        if self.unchecked >= LOOK_BYTES:
-            disks.require_room(self.settings)
-            self.unchecked = 0
+        self.bytes_since_check += len(view)
+        if self.bytes_since_check >= DISK_CHECK_BYTES:
+            disks.require_disk_space(self.settings)
+            self.bytes_since_check = 0
         written = 0
         while written < len(view):
             written += super().write(view[written:])
@@ -100,17 +100,17 @@ class Arriving(io.FileIO):
 def init_app(app: Any) -> None:
     app.request_class = PortalRequest
     slow_uploads.init_app(app, ARCHIVE_ENDPOINT)
-    app.teardown_request(forget_arrived)
+    app.teardown_request(delete_incoming_files)
 
 
-def arrived(file: FileStorage) -> Path:
+def saved_path(file: FileStorage) -> Path:
     """The whole file on disk, where a rename is enough to take it in."""
     file.stream.flush()
     os.fsync(file.stream.fileno())
     return Path(file.stream.name)
 
 
-def forget_arrived(error: BaseException | None) -> None:
+def delete_incoming_files(error: BaseException | None) -> None:
     """What nobody took in (refused, broken off) goes at the end of its request."""
     if not current_app:
         return

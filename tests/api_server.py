@@ -19,7 +19,7 @@ import yaml
 from tests.ports import free_port
 from tests.shelf import find_manifests, find_programs
 from tests.unit.roles.rendering import render, value_of
-from worker.kube.api import Api, NoAnswer, Refused
+from worker.kube.api import ApiRefused, ApiUnreachable, KubernetesApi
 
 STARTS_WITHIN = 120.0
 ADMINISTRATOR, SCHEDULER, NOBODY = "administrator", "groundcrew-scheduler", "nobody"
@@ -37,13 +37,13 @@ class ApiServer:
     port: int
     start_server: Callable[[], "subprocess.Popen[bytes]"]
     programs: Mapping[str, Path]
-    api: Api = field(init=False)
+    api: KubernetesApi = field(init=False)
     server: "subprocess.Popen[bytes]" = field(init=False)
     has_kinds: bool = False
     """Whether those of the add-ons are there."""
 
     def __post_init__(self) -> None:
-        self.api = Api(self.kubeconfig(ADMINISTRATOR))
+        self.api = KubernetesApi(self.kubeconfig(ADMINISTRATOR))
         self.start()
 
     def kubeconfig(self, user: str) -> Path:
@@ -90,7 +90,7 @@ class ApiServer:
             assert self.server.poll() is None, (self.folder / "kube-apiserver.log").read_text()[-3000:]
             try:
                 return bool(self.api.list_all("Namespace").things)
-            except (NoAnswer, Refused):
+            except (ApiUnreachable, ApiRefused):
                 return False
 
         until(is_ready, "the API server's first answer")
@@ -241,7 +241,7 @@ def write_encryption(folder: Path) -> None:
     subprocess.run(["sh", "-c", program], check=True, env={"PATH": os.environ["PATH"]})
 
 
-def add_kinds(api: Api, manifests: tuple[Path, ...]) -> None:
+def add_kinds(api: KubernetesApi, manifests: tuple[Path, ...]) -> None:
     for manifest in manifests:
         for thing in yaml.load_all(
             manifest.read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -250,11 +250,11 @@ def add_kinds(api: Api, manifests: tuple[Path, ...]) -> None:
                 api.apply(without_conversion(thing))
 
 
-def can_list(api: Api, kind: str) -> bool:
+def can_list(api: KubernetesApi, kind: str) -> bool:
     """A kind that was just made answers 404, then 429, and a moment later with what there is."""
     try:
         api.list_all(kind)
-    except (NoAnswer, Refused):
+    except (ApiUnreachable, ApiRefused):
         return False
     return True
 

@@ -21,11 +21,11 @@ from cluster.domain.states import (
     Visibility,
 )
 from cluster.services.context import Cluster
-from cluster.store.base import Row
+from cluster.store.base import BaseRow
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import POSITION_STEP, PRIORITY_STEP, Attempt, Job, first_position
 from cluster.store.nodes import Allocation, Node, Unit
-from cluster.store.repairs import RepairHold, RepairRun
+from cluster.store.repairs import RepairLock, RepairRun
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
@@ -33,7 +33,7 @@ from cluster.store.workspaces import Workspace
 numbers = itertools.count(1)
 
 
-def add(cluster: Cluster, *rows: Row) -> None:
+def add(cluster: Cluster, *rows: BaseRow) -> None:
     with cluster.store.write() as session:
         session.add_all(rows)
 
@@ -231,5 +231,5 @@ def a_repair_run(cluster: Cluster, user: User, name: str = "back-up-now", **colu
     run = RepairRun(**values | columns)
     add(cluster, run)
     if run.ended_at is None:
-        add(cluster, RepairHold(run_id=run.id, target=run.target))
+        add(cluster, RepairLock(run_id=run.id, target=run.target))
     return run

@@ -18,7 +18,7 @@ from cluster.services import credentials
 from cluster.services.context import Cluster
 from cluster.settings import Settings
 from cluster.store.engine import Store
-from cluster.store.migrate import upgrade
+from cluster.store.migrate import upgrade_database
 from tests.databases import PostgresqlMissing, PostgresqlServer, postgresql_server
 from tests.memory import write_to_memory
 from tests.statements import compile_once
@@ -67,10 +67,10 @@ class RecordingBell:
     rung: list[tuple[str, int]] = field(default_factory=list)
     enqueued: list[tuple[str, int]] = field(default_factory=list)
 
-    def ring(self, topic: str, row_id: int) -> None:
+    def publish(self, topic: str, row_id: int) -> None:
         self.rung.append((topic, row_id))
 
-    def ring_all(self, *rings: tuple[str, int]) -> None:
+    def publish_all(self, *rings: tuple[str, int]) -> None:
         self.rung.extend(rings)
 
     def enqueue(self, queue: str, operation_id: int) -> None:
@@ -89,9 +89,9 @@ def postgresql() -> Iterator[PostgresqlServer]:
 
 @pytest.fixture(scope="session")
 def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A SQLite database as `upgrade` makes it; tests take copies."""
+    """A SQLite database as `upgrade_database` makes it; tests take copies."""
     path = tmp_path_factory.mktemp("sqlite") / "groundcrew.db"
-    upgrade(f"sqlite:///{path}")
+    upgrade_database(f"sqlite:///{path}")
     return path
 
 
@@ -125,9 +125,9 @@ def store(database_url: str) -> Iterator[Store]:
 def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """For tests with many passwords: Argon2's real cost is tried by its own test."""
     monkeypatch.setattr(credentials, "HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
-    credentials.nobodys_hash.cache_clear()
+    credentials.dummy_hash.cache_clear()
     yield
-    credentials.nobodys_hash.cache_clear()
+    credentials.dummy_hash.cache_clear()
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def settings(database_url: str, tmp_path: Path) -> Settings:
 @pytest.fixture
 def cluster(store: Store, bell: RecordingBell, settings: Settings, clock: Clock) -> Cluster:
     """A cluster on each kind of database; its clock stands at 14:00 on 2026-11-20 in Seoul."""
-    return Cluster(store=store, bell=bell, settings=settings, clock=clock)
+    return Cluster(store=store, events=bell, settings=settings, clock=clock)
 
 
 @contextmanager
@@ -171,7 +171,7 @@ def sqlite_cluster(folder: Path, migrated_file: Path) -> Iterator[Cluster]:
     url = f"sqlite:///{path}"
     store = Store(url)
     try:
-        yield Cluster(store=store, bell=RecordingBell(), settings=settings_for(url, folder), clock=Clock())
+        yield Cluster(store=store, events=RecordingBell(), settings=settings_for(url, folder), clock=Clock())
     finally:
         store.close()
 

@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import psycopg
 
-from cluster.store.migrate import upgrade
+from cluster.store.migrate import upgrade_database
 from cluster.store.tables import metadata
 
 TEMPLATE = "template_groundcrew"
@@ -45,7 +45,7 @@ class PostgresqlServer:
         self.start()
         with self.connect("postgres") as connection:
             connection.execute(f"CREATE DATABASE {TEMPLATE}")
-        upgrade(self.url(TEMPLATE))
+        upgrade_database(self.url(TEMPLATE))
         with self.connect(TEMPLATE) as connection:
             self.own_number = connection.execute(OWN_NUMBER).fetchone()
 

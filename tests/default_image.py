@@ -8,14 +8,14 @@ from pathlib import Path
 import docker
 import pytest
 
-from cluster.domain.images import Image
+from cluster.domain.images import DefaultImage
 from tests.conftest import IS_CI
 from tests.engine import SOCKET, ensure_engine
-from worker.embedded.packages import TO_BUILD_IMAGES, ensure_packages
-from worker.embedded.places import find_places
-from worker.images.build import build
+from worker.embedded.packages import IMAGE_BUILD_PACKAGES, ensure_packages
+from worker.embedded.places import find_installation_paths
+from worker.images.build import build_image
 from worker.images.description import read_variant
-from worker.images.record import read_record
+from worker.images.record import read_image_record
 
 LOADS_WITHIN = 600
 """Seconds."""
@@ -24,7 +24,7 @@ LOADS_WITHIN = 600
 @dataclass(frozen=True)
 class Built:
     archive: Path
-    record: Image
+    record: DefaultImage
 
 
 def built_or_skip() -> Built:
@@ -32,13 +32,13 @@ def built_or_skip() -> Built:
     uv = shutil.which("uv")
     if os.geteuid() != 0 or uv is None:
         (pytest.fail if IS_CI else pytest.skip)("the default image is built by root, with uv on PATH")
-    cache = find_places().cache
-    ensure_packages(TO_BUILD_IMAGES, cache / "log" / "install.log")
+    cache = find_installation_paths().cache_dir
+    ensure_packages(IMAGE_BUILD_PACKAGES, cache / "log" / "install.log")
     place = cache / "images"
-    archive = build(
+    archive = build_image(
         read_variant("cpu"), place, lambda *_: None, uv=Path(uv), log=place / "build.log", known=cache
     )
-    record = read_record(archive)
+    record = read_image_record(archive)
     assert record is not None
     return Built(archive, record)
 

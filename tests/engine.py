@@ -14,7 +14,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from worker.embedded.packages import TO_RUN_CONTAINERS, ensure_packages
+from worker.embedded.packages import CONTAINER_ENGINE_PACKAGES, ensure_packages
 
 SOCKET = Path("/var/run/docker.sock")
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -64,7 +64,7 @@ def ensure_engine() -> Path:
     with LOCK.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not answers():
-            ensure_packages(TO_RUN_CONTAINERS, CACHE / "log" / "install.log")
+            ensure_packages(CONTAINER_ENGINE_PACKAGES, CACHE / "log" / "install.log")
             start()
     return SOCKET
 

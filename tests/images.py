@@ -19,7 +19,7 @@ import pytest
 from tests.conftest import IS_CI
 from tests.engine import CACHE, SOCKET, ensure_engine
 from tests.hosts.bare_machine import bring_what_the_site_gives_every_machine
-from worker.embedded.packages import TO_TEST, ensure_packages
+from worker.embedded.packages import TEST_PACKAGES, ensure_packages
 
 SUITE = "bookworm"
 PACKAGES = "ca-certificates,python3"
@@ -63,7 +63,7 @@ def ensure_archive() -> Path:
     with (CACHE / ".test-image.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not archive.exists():
-            ensure_packages(TO_TEST, CACHE / "log" / "install.log")
+            ensure_packages(TEST_PACKAGES, CACHE / "log" / "install.log")
             with tempfile.TemporaryDirectory(prefix="gc-test-image-", dir="/var/tmp") as folder:
                 make_archive(Path(folder), archive)
     return archive

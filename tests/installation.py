@@ -15,9 +15,9 @@ from pathlib import Path
 import psutil
 
 from tests.ports import free_port
-from worker.embedded.places import Places, find_places
-from worker.embedded.processes import end, of_installation
-from worker.embedded.services import Supervisor
+from worker.embedded.places import InstallationPaths, find_installation_paths
+from worker.embedded.processes import end_processes, list_installation_processes
+from worker.embedded.services import SupervisorClient
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -26,15 +26,15 @@ ROOT = Path(__file__).resolve().parents[1]
 class Installation:
     """One set of services with a state directory of its own; `make` types a command for it."""
 
-    places: Places
+    places: InstallationPaths
     port: int
 
     def make(self, *words: str, **more: str) -> "subprocess.CompletedProcess[str]":
         environment = {
             **os.environ,
             "LC_ALL": "C.UTF-8",
-            "GROUNDCREW_STATE_DIR": str(self.places.state),
-            "GROUNDCREW_CACHE_DIR": str(self.places.cache),
+            "GROUNDCREW_STATE_DIR": str(self.places.state_dir),
+            "GROUNDCREW_CACHE_DIR": str(self.places.cache_dir),
             "PYTHONPATH": str(ROOT),
             **more,
         }
@@ -59,7 +59,7 @@ class Installation:
             return status
 
     def pids(self) -> dict[str, int]:
-        return {each.name: each.pid for each in Supervisor(self.places).processes()}
+        return {each.name: each.pid for each in SupervisorClient(self.places).list_services()}
 
 
 @contextmanager
@@ -67,17 +67,19 @@ def an_installation() -> Iterator[Installation]:
     """Its state is its own, in a short path that unix sockets can have; built environments are the machine's."""
     folder = Path(tempfile.mkdtemp(prefix="gc-"))
     folder.chmod(0o755)
-    installation = Installation(Places(ROOT, folder / "state", find_places().cache), free_port())
+    installation = Installation(
+        InstallationPaths(ROOT, folder / "state", find_installation_paths().cache_dir), free_port()
+    )
     try:
         yield installation
     finally:
-        end(of_installation(installation.places), patience=5)
-        end(trainings_of(installation.places), patience=1)
+        end_processes(list_installation_processes(installation.places), patience=5)
+        end_processes(trainings_of(installation.places), patience=1)
         shutil.rmtree(folder)
 
 
-def trainings_of(places: Places) -> list[psutil.Process]:
+def trainings_of(places: InstallationPaths) -> list[psutil.Process]:
     """Shims and ranks that a failed test has left behind: they run out of the installation's own folder."""
     processes = psutil.process_iter(["cmdline"])
-    mine = f"{places.state}/"
+    mine = f"{places.state_dir}/"
     return [each for each in processes if any(mine in word for word in each.info["cmdline"] or ())]

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests.pod_walls import start_container
 from worker.kube import names
-from worker.kube.api import Api, Conflict, NoAnswer, Refused, Thing
+from worker.kube.api import ApiConflict, ApiRefused, ApiUnreachable, KubernetesApi, KubernetesObject
 
 LOOKS_EVERY = 0.05
 KILLED = 137
@@ -32,7 +32,7 @@ class Container:
 
     process: "subprocess.Popen[bytes]"
     root: Path
-    pod: Thing
+    pod: KubernetesObject
     asked_at: float | None = None
     has_told: bool = False
     was_killed: bool = False
@@ -42,7 +42,7 @@ class Container:
 class Kubelet:
     """All nodes of a cluster at once; `images` are those that a node has."""
 
-    api: Api
+    api: KubernetesApi
     nodes: tuple[str, ...] = ("node-1", "node-2")
     python: str = sys.executable
     starts: bool = True
@@ -84,23 +84,23 @@ class Kubelet:
 
     def say_ready(self, node: str, status: str = "True") -> None:
         ready = {"type": "Ready", "status": status, "reason": "Played", "lastTransitionTime": now()}
-        self.api.change("Node", node, "", {"status": {"conditions": [ready]}}, "status")
+        self.api.patch("Node", node, "", {"status": {"conditions": [ready]}}, "status")
 
     def loop(self) -> None:
         while not self.is_over.wait(LOOKS_EVERY):
             try:
                 self.look()
-            except (NoAnswer, Conflict):
+            except (ApiUnreachable, ApiConflict):
                 continue  # A server that is away tells nothing, and a kubelet goes on.
-            except (Refused, OSError, KeyError, AssertionError) as error:
-                if isinstance(error, Refused) and error.status == GONE_MEANWHILE:
+            except (ApiRefused, OSError, KeyError, AssertionError) as error:
+                if isinstance(error, ApiRefused) and error.status == GONE_MEANWHILE:
                     continue
                 self.trouble.append(error)
                 return
 
     def look(self) -> None:
         """At the pods of runs: what other tests put there stays as they say it is."""
-        listed = self.api.list_all("Pod", names.selector(part=names.RUN)).things
+        listed = self.api.list_all("Pod", names.label_selector(part=names.RUN_PART)).things
         pods = {pod["metadata"]["uid"]: pod for pod in listed if self.minds(pod)}
         for uid, pod in pods.items():
             if uid in self.containers:
@@ -114,11 +114,11 @@ class Kubelet:
             if self.containers[uid].process.poll() is not None:
                 del self.containers[uid]
 
-    def minds(self, pod: Thing) -> bool:
+    def minds(self, pod: KubernetesObject) -> bool:
         """Also what has no node yet; simulated nodes are minded by others."""
         return pod["spec"].get("nodeName", self.nodes[0]) in self.nodes
 
-    def take(self, uid: str, pod: Thing) -> None:
+    def take(self, uid: str, pod: KubernetesObject) -> None:
         """Bound to the first node that its affinity allows; begun in the next round."""
         if pod["spec"].get("schedulingGates"):
             return
@@ -131,7 +131,7 @@ class Kubelet:
         elif self.starts and self.is_answering(pod["spec"]["nodeName"]):
             self.begin(uid, pod)
 
-    def bind(self, pod: Thing, node: str) -> None:
+    def bind(self, pod: KubernetesObject, node: str) -> None:
         about = pod["metadata"]
         path = f"/api/v1/namespaces/{about['namespace']}/pods/{about['name']}/binding"
         body = {
@@ -146,7 +146,7 @@ class Kubelet:
         found = self.api.get("Node", node)
         return bool(found) and found["status"]["conditions"][0]["status"] == "True"
 
-    def begin(self, uid: str, pod: Thing) -> None:
+    def begin(self, uid: str, pod: KubernetesObject) -> None:
         root, container = Path(self.ground.name) / uid, pod["spec"]["containers"][0]
         command = self.instead.get(container["name"], container["command"])
         gpus = self.gpus.get(pod["spec"]["nodeName"], "")
@@ -154,7 +154,7 @@ class Kubelet:
         self.containers[uid] = Container(process, root, pod)
         self.tell(pod, "Running", {"running": {"startedAt": now()}})
 
-    def attend(self, container: Container, pod: Thing) -> None:
+    def attend(self, container: Container, pod: KubernetesObject) -> None:
         if not self.is_answering(pod["spec"]["nodeName"]):
             return
         leaving = pod["metadata"].get("deletionTimestamp")
@@ -170,7 +170,7 @@ class Kubelet:
         elif leaving:
             self.let_go(pod)
 
-    def end_politely(self, container: Container, pod: Thing) -> None:
+    def end_politely(self, container: Container, pod: KubernetesObject) -> None:
         if container.asked_at is None:
             container.asked_at = time.monotonic()
             for pid in first_processes(container):
@@ -188,11 +188,11 @@ class Kubelet:
             each for each in self.containers.values() if each.pod["metadata"]["name"].startswith(name)
         )
 
-    def let_go(self, pod: Thing) -> None:
+    def let_go(self, pod: KubernetesObject) -> None:
         about = pod["metadata"]
         self.api.delete("Pod", about["name"], about["namespace"], about["uid"], grace_seconds=0)
 
-    def tell(self, pod: Thing, phase: str, state: Thing) -> None:
+    def tell(self, pod: KubernetesObject, phase: str, state: KubernetesObject) -> None:
         about, container = pod["metadata"], pod["spec"]["containers"][0]
         status = {"name": container["name"], "image": container["image"], "imageID": "", "restartCount": 0}
         status |= {"ready": phase == "Running", "state": state}
@@ -205,9 +205,9 @@ class Kubelet:
             ready,
             *others,
         ]  # A merge would forget what others than the kubelet have said.
-        self.api.change("Pod", about["name"], about["namespace"], {"status": content}, "status")
+        self.api.patch("Pod", about["name"], about["namespace"], {"status": content}, "status")
 
-    def mounts_of(self, root: Path, pod: Thing) -> list[tuple[Path, str, bool]]:
+    def mounts_of(self, root: Path, pod: KubernetesObject) -> list[tuple[Path, str, bool]]:
         """What is laid where, and whether to write."""
         sources = {each["name"]: self.source_of(root, each, pod) for each in pod["spec"]["volumes"]}
         return [
@@ -216,7 +216,7 @@ class Kubelet:
             if each["name"] in sources
         ]
 
-    def source_of(self, root: Path, volume: Thing, pod: Thing) -> Path:
+    def source_of(self, root: Path, volume: KubernetesObject, pod: KubernetesObject) -> Path:
         namespace = pod["metadata"]["namespace"]
         if claim := volume.get("persistentVolumeClaim"):
             found = self.api.get("PersistentVolumeClaim", claim["claimName"], namespace)
@@ -243,7 +243,7 @@ def first_processes(container: Container) -> list[int]:
     return [int(pid) for pid in listed.split()]
 
 
-def nodes_wanted(pod: Thing) -> list[str]:
+def nodes_wanted(pod: KubernetesObject) -> list[str]:
     affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
     if told := (pod["spec"].get("nodeSelector") or {}).get("kubernetes.io/hostname"):
         return [told]

@@ -4,7 +4,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from worker.kube.api import Thing
+from worker.kube.api import KubernetesObject
 
 SYSTEM = ("usr", "bin", "sbin", "lib", "lib64", "etc", "var")
 TRAINING = "opt/groundcrew/training/bin"
@@ -12,7 +12,7 @@ TRAINING = "opt/groundcrew/training/bin"
 
 
 def start_container(
-    root: Path, pod: Thing, command: list[str], mounts: list[tuple[Path, str, bool]], gpus: str
+    root: Path, pod: KubernetesObject, command: list[str], mounts: list[tuple[Path, str, bool]], gpus: str
 ) -> "subprocess.Popen[bytes]":
     root.mkdir()
     lines = ["set -e", f"mount -t tmpfs none {root}", f"cd {root}", "mkdir proc dev tmp groundcrew run"]
@@ -57,7 +57,7 @@ def start_container(
         return subprocess.Popen(outside, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
 
 
-def variables_of(pod: Thing, container: Thing) -> dict[str, str]:
+def variables_of(pod: KubernetesObject, container: KubernetesObject) -> dict[str, str]:
     index = (pod["metadata"].get("labels") or {}).get("batch.kubernetes.io/job-completion-index")
     known = {"JOB_COMPLETION_INDEX": index} if index is not None else {}
     for each in container.get("env") or ():

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from worker.bundle.go_builds import ensure_program
 from worker.bundle.go_programs import PROGRAMS
-from worker.bundle.manifests import make_manifests
-from worker.bundle.sources import read_sources
-from worker.bundle.workshop import CollectingFailed, Workshop
-from worker.embedded.places import find_places
+from worker.bundle.manifests import extract_manifests
+from worker.bundle.sources import read_bundle_sources
+from worker.bundle.workshop import BuildCache, CollectingFailed
+from worker.embedded.places import find_installation_paths
 
 NOT_BUILT = "binaries not built, `make test-kube` builds them"
 
@@ -17,24 +17,24 @@ class NotCompiled(Exception):
     """A program or a manifest of the bundle is not in this machine's cache."""
 
 
-class Shelf(Workshop):
+class Shelf(BuildCache):
     """Makes nothing: what is not there is not there."""
 
-    def made(self, name: str, inputs: Sequence[str | bytes], make: Callable[[Path], None]) -> Path:
-        target = self.place(name, inputs)
+    def build_once(self, name: str, inputs: Sequence[str | bytes], make: Callable[[Path], None]) -> Path:
+        target = self.path_for(name, inputs)
         if not target.exists():
             raise NotCompiled(name)
         return target
 
 
 def open_shelf() -> Shelf:
-    cache = find_places().cache
+    cache = find_installation_paths().cache_dir
     return Shelf(cache / "bundle", cache / "log" / "bundle.log")
 
 
 def find_programs(*names: str) -> Mapping[str, Path]:
     """Each by its name. Raises NotCompiled."""
-    sources, shelf = read_sources(), open_shelf()
+    sources, shelf = read_bundle_sources(), open_shelf()
     try:
         return {
             program.name: ensure_program(program, sources.modules, shelf).path
@@ -47,5 +47,5 @@ def find_programs(*names: str) -> Mapping[str, Path]:
 
 def find_manifests() -> Mapping[str, Path]:
     """Upstream's own, by their names in the sources map. Raises NotCompiled."""
-    sources = read_sources()
-    return {name: file for name, file, _ in make_manifests(sources, Path("kubectl"), open_shelf())}
+    sources = read_bundle_sources()
+    return {name: file for name, file, _ in extract_manifests(sources, Path("kubectl"), open_shelf())}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
-from worker.kube.api import Api, Refused, Thing
+from worker.kube.api import ApiRefused, KubernetesApi, KubernetesObject
 from worker.kube.kinds import KINDS
 
 GONE = 410
@@ -16,12 +16,12 @@ class Gone(Exception):
 
 
 def watch(
-    api: Api, kind: str, since: str, seconds: int, labels: str = "", namespace: str = ""
-) -> Iterator[tuple[str, Thing]]:
+    api: KubernetesApi, kind: str, since: str, seconds: int, labels: str = "", namespace: str = ""
+) -> Iterator[tuple[str, KubernetesObject]]:
     """("ADDED" | "MODIFIED" | "DELETED", the object) for so many seconds. Raises Gone, NoAnswer, Refused."""
     query = {"watch": "true", "resourceVersion": since, "timeoutSeconds": str(seconds)}
     query |= {"labelSelector": labels} if labels else {}
-    patient = Api(api.kubeconfig, seconds + api.ask_seconds)
+    patient = KubernetesApi(api.kubeconfig, seconds + api.ask_seconds)
     path = KINDS[kind].path(namespace)
     try:
         with closing(patient), patient._answering() as send, closing(send("GET", path, query)) as answer:
@@ -30,7 +30,7 @@ def watch(
                 if event["type"] == "ERROR":
                     raise Gone(event["object"].get("message", ""))
                 yield event["type"], event["object"]
-    except Refused as refusal:
+    except ApiRefused as refusal:
         if refusal.status == GONE:
             raise Gone(refusal.message) from refusal
         raise

@@ -17,29 +17,29 @@ import structlog
 from httpx import HTTPError
 from sqlalchemy.exc import DBAPIError
 
-from cluster.domain.gpu_minors import MINORS
-from cluster.domain.kube.remedies import CERTIFICATES
+from cluster.domain.gpu_minors import MINORS_FACT
+from cluster.domain.kube.remedies import CERTIFICATES_FACT
 from cluster.domain.states import UnitKind, UnitState
 from cluster.services.context import Cluster
-from cluster.services.nodes import SeenUnit, record_heartbeat
+from cluster.services.nodes import ReportedUnit, record_heartbeat
 from cluster.settings import AgentSettings, Settings
 from worker.adapters import host
-from worker.adapters.control_certificates import read_ends
-from worker.adapters.nvml import Gpus, read_gpus
-from worker.adapters.portal import PortalApi
+from worker.adapters.control_certificates import read_expiry_dates
+from worker.adapters.nvml import GpuInventory, read_gpus
+from worker.adapters.portal import PortalClient
 from worker.wiring import open_cluster
 
 log = structlog.get_logger()
 
-BEAT_SECONDS = 4.5
+HEARTBEAT_SECONDS = 4.5
 """At most one row per node per 5 s, and a beat that comes a little late is still in time."""
 
 
-def list_units(gpus: Gpus, cpu_slots: int) -> list[SeenUnit]:
+def units_of_node(gpus: GpuInventory, cpu_slots: int) -> list[ReportedUnit]:
     """GPUs by UUID. CPU slots only where no GPU is built in: one whose driver is broken is no CPU slot."""
     if gpus.gpus:
         return [
-            SeenUnit(
+            ReportedUnit(
                 identity=gpu.uuid,
                 kind=UnitKind.GPU,
                 position=gpu.position,
@@ -53,50 +53,50 @@ def list_units(gpus: Gpus, cpu_slots: int) -> list[SeenUnit]:
         ]
     if gpus.is_hardware_there:
         return []
-    return [SeenUnit(f"cpu-{number}", UnitKind.CPU_SLOT, number) for number in range(cpu_slots)]
+    return [ReportedUnit(f"cpu-{number}", UnitKind.CPU_SLOT, number) for number in range(cpu_slots)]
 
 
-def beat(cluster: Cluster) -> None:
+def record_own_heartbeat(cluster: Cluster) -> None:
     """One heartbeat into the rows: facts and units as they are now."""
     settings = cluster.settings
     gpus = read_gpus()
-    facts, units = read_all_facts(settings.storage_dir, gpus), list_units(gpus, settings.cpu_slots)
-    record_heartbeat(cluster, host.read_name(), host.read_boot_id(), facts, units, True)
+    facts, units = read_node_facts(settings.storage_dir, gpus), units_of_node(gpus, settings.cpu_slots)
+    record_heartbeat(cluster, host.read_host_name(), host.read_boot_id(), facts, units, True)
     write_telemetry(settings.state_dir / "telemetry", gpus)
 
 
-def report(settings: AgentSettings, portal: PortalApi) -> None:
+def post_heartbeat(settings: AgentSettings, portal: PortalClient) -> None:
     """One heartbeat to the portal. Raises HTTPError."""
     gpus = read_gpus()
-    facts, units = read_all_facts(settings.state_dir, gpus), list_units(gpus, settings.cpu_slots)
+    facts, units = read_node_facts(settings.state_dir, gpus), units_of_node(gpus, settings.cpu_slots)
     write_telemetry(settings.state_dir / "telemetry", gpus)
     portal.post_heartbeat(host.read_boot_id(), facts, [asdict(unit) for unit in units])
 
 
-def read_all_facts(storage: Path, gpus: Gpus) -> dict[str, Any]:
+def read_node_facts(storage: Path, gpus: GpuInventory) -> dict[str, Any]:
     facts = host.read_facts(storage) | {
         key: value for key, value in (("driver", gpus.driver), ("fabric", host.read_fabric())) if value
     }
-    if ends := read_ends():
-        facts[CERTIFICATES] = ends
+    if ends := read_expiry_dates():
+        facts[CERTIFICATES_FACT] = ends
     if minors := {gpu.uuid: gpu.minor for gpu in gpus.gpus if gpu.minor is not None}:
-        facts[MINORS] = minors
+        facts[MINORS_FACT] = minors
     if gpus.is_hardware_there and gpus.problem:
         facts["driver_problem"] = gpus.problem
     return facts
 
 
-def write_telemetry(folder: Path, gpus: Gpus) -> None:
+def write_telemetry(folder: Path, gpus: GpuInventory) -> None:
     """The newest measurements, whole; history is kept by whoever reads it."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{host.read_name()}.json"
+    path = folder / f"{host.read_host_name()}.json"
     measured = host.read_load() | {"gpus": [asdict(gpu) for gpu in gpus.gpus]}
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     temporary.write_text(json.dumps(measured))
     temporary.rename(path)
 
 
-def run(beat_once: Callable[[], None]) -> None:
+def run_agent(beat_once: Callable[[], None]) -> None:
     """Until SIGTERM. A database or a portal that does not answer is tried again at the next beat."""
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -106,15 +106,15 @@ def run(beat_once: Callable[[], None]) -> None:
             beat_once()
         except (DBAPIError, HTTPError, OSError) as error:
             log.warning("no heartbeat this time", error=str(error))
-        stopping.wait(BEAT_SECONDS)
+        stopping.wait(HEARTBEAT_SECONDS)
 
 
 def main(arguments: list[str]) -> int:
     remote = AgentSettings.from_environment()
     if remote is None:
         cluster = open_cluster(Settings.from_environment())
-        run(lambda: beat(cluster))
+        run_agent(lambda: record_own_heartbeat(cluster))
     else:
-        portal = PortalApi(remote.api_url, remote.authority, remote.token_file)
-        run(lambda: report(remote, portal))
+        portal = PortalClient(remote.api_url, remote.authority, remote.token_file)
+        run_agent(lambda: post_heartbeat(remote, portal))
     return 0

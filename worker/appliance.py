@@ -16,40 +16,40 @@ from cluster.domain.errors import GroundcrewError
 from cluster.domain.states import EnvironmentState
 from cluster.services.environments import read_default_environment
 from cluster.services.images import record_images
-from cluster.services.node_tokens import create_node_token, is_token_of, revoke_node_token
+from cluster.services.node_tokens import create_node_token, is_node_token_valid, revoke_node_token
 from cluster.services.users import issue_first_administrator_secret, needs_first_administrator
 from cluster.settings import Settings
-from cluster.store.migrate import upgrade
-from worker.adapters.certificates import ensure_authority, ensure_certificate, read_names
+from cluster.store.migrate import upgrade_database
+from worker.adapters.certificates import ensure_authority, ensure_certificate, read_certificate_names
 from worker.adapters.runtime import install_runtime, runtime_folder
-from worker.embedded.first_flight import fly
+from worker.embedded.first_flight import run_first_training
 from worker.embedded.training_environment import ensure_training_environment
-from worker.images.site import SETTINGS, archives, read_site
-from worker.node_starts import empty_node, reopen_node
+from worker.images.site import SITE_SETTINGS, list_archives, read_image_site
+from worker.node_starts import drain_for_reboot, undrain_after_reboot
 from worker.wiring import open_cluster
 
-Answer = dict[str, Any]
+CommandResult = dict[str, Any]
 
 
-def ensure_database(settings: Settings, chosen: argparse.Namespace) -> Answer:
+def ensure_migrated(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
     """Migrated to this code; a newer or a foreign database is left alone and named."""
-    done = upgrade(settings)
+    done = upgrade_database(settings)
     return {"changed": done.has_changed, "before": done.before, "after": done.after}
 
 
-def ensure_runtime(settings: Settings, chosen: argparse.Namespace) -> Answer:
+def ensure_runtime(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
     """What a job imports, installed where jobs may read it."""
     known = runtime_folder(settings.runtime_dir, settings.job_ids).exists()
     return {"changed": not known, "path": str(install_runtime(settings.runtime_dir, settings.job_ids))}
 
 
-def ensure_version(settings: Settings, chosen: argparse.Namespace) -> Answer:
+def ensure_version(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
     """The database and what jobs import, both of this code's version: one start of the program instead of two."""
-    database, runtime = ensure_database(settings, chosen), ensure_runtime(settings, chosen)
+    database, runtime = ensure_migrated(settings, chosen), ensure_runtime(settings, chosen)
     return {"changed": database["changed"] or runtime["changed"], "database": database, "runtime": runtime}
 
 
-def ensure_environment(settings: Settings, chosen: argparse.Namespace) -> Answer:
+def ensure_environment_row(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
     """The rows know the training environment that stands in the cache, or ask for its building."""
     cluster = open_cluster(settings)
     before = read_default_environment(cluster)
@@ -62,14 +62,14 @@ def ensure_environment(settings: Settings, chosen: argparse.Namespace) -> Answer
     }
 
 
-def tell_images(settings: Settings, chosen: argparse.Namespace) -> Answer:
+def record_default_images(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
     """The rows know the site's default images by what is written beside their archives."""
-    cluster, site = open_cluster(settings), read_site(Path(chosen.settings))
-    images = [image for _, image in archives(site)]
+    cluster, site = open_cluster(settings), read_image_site(Path(chosen.settings))
+    images = [image for _, image in list_archives(site)]
     return {"changed": record_images(cluster, images, site.registry.address)}
 
 
-def issue_secret(settings: Settings, chosen: argparse.Namespace) -> Answer:
+def issue_administrator_secret(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
     """The first administrator's one-time secret; with --known none, where an earlier one may be in use."""
     cluster = open_cluster(settings)
     if not needs_first_administrator(cluster):
@@ -79,49 +79,49 @@ def issue_secret(settings: Settings, chosen: argparse.Namespace) -> Answer:
     return {"changed": True, "needed": True, "secret": issue_first_administrator_secret(cluster)}
 
 
-def ensure_certificates(settings: Settings, chosen: argparse.Namespace) -> Answer:
+def ensure_certificates(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
     folder = Path(chosen.folder)
-    names = chosen.names or read_names(folder)
+    names = chosen.names or read_certificate_names(folder)
     made = ensure_authority(folder, f"Groundcrew on {names[0]}")
     return {"changed": ensure_certificate(folder, names) or made}
 
 
-def ensure_node_token(settings: Settings, chosen: argparse.Namespace) -> Answer:
+def ensure_node_token(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
     """A node's token; the one that the node has is read from standard input and kept where it is still good."""
     cluster = open_cluster(settings)
     # On Kubernetes jobs are started on every node, else on the master alone.
     has_executor = chosen.executor or settings.executor == "kubernetes"
-    if is_token_of(cluster, sys.stdin.read().strip(), chosen.name, has_executor):
+    if is_node_token_valid(cluster, sys.stdin.read().strip(), chosen.name, has_executor):
         return {"changed": False, "token": None}
     return {"changed": True, "token": create_node_token(cluster, chosen.name, has_executor)}
 
 
-def forget_node(settings: Settings, chosen: argparse.Namespace) -> Answer:
+def revoke_node(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
     """The node's token is worth nothing from now on."""
     return {"changed": revoke_node_token(open_cluster(settings), chosen.name)}
 
 
-def drain(settings: Settings, chosen: argparse.Namespace) -> Answer:
+def drain_host(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
     """Nothing new starts on the node from now on; answers once nothing runs there any more."""
     at_most = timedelta(seconds=chosen.at_most)
-    return {"changed": empty_node(open_cluster(settings), chosen.name, at_most)}
+    return {"changed": drain_for_reboot(open_cluster(settings), chosen.name, at_most)}
 
 
-def undrain(settings: Settings, chosen: argparse.Namespace) -> Answer:
+def undrain_host(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
     """Opened again, unless a person has closed it."""
-    return {"changed": reopen_node(open_cluster(settings), chosen.name)}
+    return {"changed": undrain_after_reboot(open_cluster(settings), chosen.name)}
 
 
 COMMANDS = {
     "version": ensure_version,
-    "environment": ensure_environment,
-    "images": tell_images,
-    "first-administrator": issue_secret,
+    "environment": ensure_environment_row,
+    "images": record_default_images,
+    "first-administrator": issue_administrator_secret,
     "certificates": ensure_certificates,
     "node-token": ensure_node_token,
-    "forget-node": forget_node,
-    "drain": drain,
-    "undrain": undrain,
+    "forget-node": revoke_node,
+    "drain": drain_host,
+    "undrain": undrain_host,
 }
 
 
@@ -139,7 +139,7 @@ def main(arguments: list[str]) -> int:
         if verb == "drain":
             each.add_argument("--at-most", type=int, default=3600, help="seconds to wait for running jobs")
         if verb == "images":
-            each.add_argument("--settings", default=str(SETTINGS), help="default: %(default)s")
+            each.add_argument("--settings", default=str(SITE_SETTINGS), help="default: %(default)s")
         if verb == "certificates":
             each.add_argument("--folder", required=True)
             each.add_argument("names", nargs="*", help="names and addresses, the public one first; as before")
@@ -147,11 +147,11 @@ def main(arguments: list[str]) -> int:
     chosen = parser.parse_args(arguments)
     try:
         if chosen.verb == "first-flight":
-            return fly(open_cluster(Settings.from_environment()))
+            return run_first_training(open_cluster(Settings.from_environment()))
         answer = COMMANDS[chosen.verb](Settings.from_environment(), chosen)
     except GroundcrewError as error:
         sys.stderr.write(
-            f"{words.say(error.code, error.data, 'en')} {words.hint(error.code, error.data, 'en')}\n"
+            f"{words.sentence(error.code, error.data, 'en')} {words.hint(error.code, error.data, 'en')}\n"
         )
         return 1
     sys.stdout.write(json.dumps(answer) + "\n")

@@ -14,14 +14,14 @@ from cluster import words
 from cluster.domain.errors import GroundcrewError
 from cluster.services.audit_seals import check_audit
 from cluster.settings import Settings
-from worker.audit_anchors import anchors_in, anchors_of
-from worker.embedded.own_settings import own_settings
-from worker.embedded.say import complain, language, say, stop
+from worker.audit_anchors import anchors_in_backups, anchors_in_log
+from worker.embedded.own_settings import read_installed_settings
+from worker.embedded.say import exit_with_error, language_of_terminal, print_error, print_sentence
 from worker.wiring import open_cluster
 
 
-def verify(settings: Settings, logs: list[Path]) -> int:
-    anchors = anchors_of(settings) + [anchor for file in logs for anchor in anchors_in(file)]
+def verify_access_log(settings: Settings, logs: list[Path]) -> int:
+    anchors = anchors_in_backups(settings) + [anchor for file in logs for anchor in anchors_in_log(file)]
     cluster = open_cluster(settings)
     try:
         standing = check_audit(cluster, anchors)
@@ -30,14 +30,15 @@ def verify(settings: Settings, logs: list[Path]) -> int:
     if standing.found is not None:
         code, data = standing.found.code, standing.found.data
         sys.stderr.write(
-            f"{words.say(code, data, language())} {words.hint(code, data, language())}".strip() + "\n"
+            f"{words.sentence(code, data, language_of_terminal())} {words.hint(code, data, language_of_terminal())}".strip()
+            + "\n"
         )
         return 1
-    say("The access log is as it was sealed: {entries} entries in {seals} seals.",
+    print_sentence("The access log is as it was sealed: {entries} entries in {seals} seals.",
         entries=standing.checked, seals=standing.seals)  # fmt: skip
-    say("Seals that were written down elsewhere, all of them in it: {count}", count=len(anchors))
+    print_sentence("Seals that were written down elsewhere, all of them in it: {count}", count=len(anchors))
     if later := standing.entries - standing.checked:
-        say("Not sealed yet, and not checked: {count}", count=later)
+        print_sentence("Not sealed yet, and not checked: {count}", count=later)
     return 0
 
 
@@ -48,11 +49,11 @@ def main(arguments: list[str]) -> int:
     chosen = parser.parse_args(arguments)
     for file in chosen.log:
         if file.is_dir() or not os.access(file, os.R_OK):
-            stop("--log {file}: there is no such file that you may read.", file=file)
+            exit_with_error("--log {file}: there is no such file that you may read.", file=file)
     try:
-        return verify(own_settings(), chosen.log)
+        return verify_access_log(read_installed_settings(), chosen.log)
     except GroundcrewError as error:
-        sys.stderr.write(words.say(error.code, error.data, language()) + "\n")
+        sys.stderr.write(words.sentence(error.code, error.data, language_of_terminal()) + "\n")
     except DBAPIError as error:
-        complain("The database does not answer: {reason}", reason=str(error.orig).strip())
+        print_error("The database does not answer: {reason}", reason=str(error.orig).strip())
     return 1

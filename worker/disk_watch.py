@@ -7,25 +7,32 @@ from pathlib import Path
 
 import structlog
 
-from cluster.domain.disks import Cause, Level, Volume, Writer, cause_of, choose_writer
+from cluster.domain.disks import (
+    DiskLevel,
+    DiskWriter,
+    MonitoredDisk,
+    StopCause,
+    choose_writer_to_stop,
+    stop_cause_of,
+)
 from cluster.services import attempts, disks
 from cluster.services.context import Cluster
-from cluster.services.leases import Held
-from worker.executors.contract import CannotTell, Executor, Handle
+from cluster.services.leases import HeldLease
+from worker.executors.contract import Executor, ExecutorUnreachable, Handle
 from worker.inside import shim_room, shim_tree
 
 log = structlog.get_logger()
 
 MEASURE_SECONDS = 1.0
 """While a disk is short, the folders of running attempts are measured this often."""
-NOTE_SECONDS = 10.0
+RECORD_SECONDS = 10.0
 """While a disk is short, its numbers are written down this often."""
 MOST_ENTRIES = 20_000
 """Per attempt: a folder with more is measured in part."""
 
 
 @dataclass(frozen=True)
-class Run:
+class LiveRun:
     """A living attempt as the executor saw it last; `since` is when it was placed, in steady seconds."""
 
     job_id: int
@@ -35,7 +42,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Measured:
+class WriteMeasurement:
     """Sizes in bytes; `rate` in bytes a second since the measurement before."""
 
     at: float
@@ -52,122 +59,122 @@ class DiskWatch:
         self, cluster: Cluster, executor: Executor, steady: Callable[[], float] = time.monotonic
     ) -> None:
         self.cluster, self.executor, self.steady = cluster, executor, steady
-        self.volumes: list[Volume] = []
-        self.causes: dict[int, Cause] = {}
+        self.volumes: list[MonitoredDisk] = []
+        self.causes: dict[int, StopCause] = {}
         """By attempt: why it is being ended."""
         self.unwritten: set[int] = set()
         """Attempts whose cause no row has yet."""
-        self.measured: dict[int, Measured] = {}
+        self.measured: dict[int, WriteMeasurement] = {}
         self.sizes: dict[int, int] = {}
         """Of what running jobs have written, in bytes by job."""
-        self.noted: str | None = None
+        self.recorded_state: str | None = None
         """Which disk the rows call short and how short; None: not looked at yet."""
-        self.noted_at = float("-inf")
+        self.recorded_at = float("-inf")
 
     @property
-    def jobs_volume(self) -> Volume | None:
+    def jobs_volume(self) -> MonitoredDisk | None:
         """The one that jobs write to."""
         return next((volume for volume in self.volumes if volume.holds_jobs), None)
 
-    def look(self, runs: Mapping[int, Run]) -> None:
+    def check(self, runs: Mapping[int, LiveRun]) -> None:
         """Called before the database is asked for anything: `runs` are the living attempts of the last look."""
         settings = self.cluster.settings
-        self.volumes = disks.read_volumes(settings, {each.mount: each.level for each in self.volumes})
+        self.volumes = disks.read_monitored_disks(settings, {each.mount: each.level for each in self.volumes})
         self.causes = {
             key: cause for key, cause in self.causes.items() if key in runs or key in self.unwritten
         }
         volume = self.jobs_volume
-        if volume is not None and volume.level is not Level.ROOM:
-            self.end_writers(volume, runs)
+        if volume is not None and volume.level is not DiskLevel.ROOM:
+            self.end_largest_writer(volume, runs)
         else:
             self.measured.clear()
             self.sizes.clear()
-        if any(each.level is Level.FULL for each in self.volumes):
+        if any(each.level is DiskLevel.FULL for each in self.volumes):
             if disks.release_ballast(settings):
-                log.warning("a disk is full: its ballast is released", volumes=describe(self.volumes))
+                log.warning("a disk is full: its ballast is released", volumes=describe_volumes(self.volumes))
         else:
-            disks.keep_ballast(settings, self.volumes)
+            disks.ensure_ballast(settings, self.volumes)
 
-    def end_writers(self, volume: Volume, runs: Mapping[int, Run]) -> None:
+    def end_largest_writer(self, volume: MonitoredDisk, runs: Mapping[int, LiveRun]) -> None:
         """One at a time; the next one once it is gone. On a full disk nobody is asked politely."""
-        writers = self.measure(runs)
+        writers = self.measure_writers(runs)
         under_way = [key for key in self.causes if key in runs]
-        if not under_way and (chosen := choose_writer(volume, writers)) is not None:
-            cause = self.causes[chosen.attempt_id] = cause_of(volume, chosen)
+        if not under_way and (chosen := choose_writer_to_stop(volume, writers)) is not None:
+            cause = self.causes[chosen.attempt_id] = stop_cause_of(volume, chosen)
             self.unwritten.add(chosen.attempt_id)
             under_way = [chosen.attempt_id]
             log.warning(
                 "an attempt that fills the disk is ended",
                 attempt_id=chosen.attempt_id, bytes=chosen.size, rate=round(chosen.rate), code=cause.code,
-                volumes=describe(self.volumes),
+                volumes=describe_volumes(self.volumes),
             )  # fmt: skip
-        if volume.level is Level.FULL:
+        if volume.level is DiskLevel.FULL:
             for key in under_way:
-                self.force_stop(key, runs[key].handle)
+                self.kill_writer(key, runs[key].handle)
 
-    def force_stop(self, attempt_id: int, handle: Handle) -> None:
+    def kill_writer(self, attempt_id: int, handle: Handle) -> None:
         try:
-            self.executor.force_stop(handle)
-        except CannotTell as silence:
+            self.executor.kill(handle)
+        except ExecutorUnreachable as silence:
             log.warning("it cannot be ended yet", attempt_id=attempt_id, code=silence.code, **silence.data)
 
-    def measure(self, runs: Mapping[int, Run]) -> list[Writer]:
+    def measure_writers(self, runs: Mapping[int, LiveRun]) -> list[DiskWriter]:
         """By what their folders grow; where none grows, by what their processes send to the disk."""
         now = self.steady()
         self.measured = {key: found for key, found in self.measured.items() if key in runs}
         for key, run in runs.items():
             former = self.measured.get(key)
             if former is None or now - former.at >= MEASURE_SECONDS:
-                self.measured[key] = measure(run, former, now)
+                self.measured[key] = measure_run(run, former, now)
         self.sizes = {runs[key].job_id: each.size for key, each in self.measured.items()}
-        by_folder = [Writer(key, each.size, int(each.rate), 1.0) for key, each in self.measured.items()]
+        by_folder = [DiskWriter(key, each.size, int(each.rate), 1.0) for key, each in self.measured.items()]
         volume = self.jobs_volume
-        if volume is None or volume.level is not Level.FULL or any(writer.grown for writer in by_folder):
+        if volume is None or volume.level is not DiskLevel.FULL or any(writer.growth for writer in by_folder):
             return by_folder
         return [
-            Writer(key, max(each.size, each.written), int(each.written_rate), 1.0)
+            DiskWriter(key, max(each.size, each.written), int(each.written_rate), 1.0)
             for key, each in self.measured.items()
         ]
 
-    def write(self, held: Held) -> None:
+    def record(self, held: HeldLease) -> None:
         """What the rows keep of it. Raises LeaseLost."""
         for key in sorted(self.unwritten):
-            attempts.note_cause(self.cluster, held, key, self.causes[key])
+            attempts.record_stop_cause(self.cluster, held, key, self.causes[key])
             self.unwritten.discard(key)
         if self.volumes:
-            self.note(held, disks.gravest(self.volumes))
+            self.record_shortage(held, disks.most_critical_disk(self.volumes))
 
-    def note(self, held: Held, short: Volume | None) -> None:
+    def record_shortage(self, held: HeldLease, short: MonitoredDisk | None) -> None:
         """A shortage when it begins, changes and ends, and its numbers every few seconds."""
-        if self.noted is None:
+        if self.recorded_state is None:
             # Of another scheduler, before us.
-            self.noted = "unknown" if disks.read_shortage(self.cluster) is not None else ""
+            self.recorded_state = "unknown" if disks.read_disk_shortage(self.cluster) is not None else ""
         state = f"{short.mount}:{short.level}" if short is not None else ""
-        is_due = short is not None and self.steady() - self.noted_at >= NOTE_SECONDS
-        if state == self.noted and not is_due:
+        is_due = short is not None and self.steady() - self.recorded_at >= RECORD_SECONDS
+        if state == self.recorded_state and not is_due:
             return
-        disks.note_shortage(self.cluster, held, short, self.sizes)
-        self.noted, self.noted_at = state, self.steady()
+        disks.record_disk_shortage(self.cluster, held, short, self.sizes)
+        self.recorded_state, self.recorded_at = state, self.steady()
 
-    def cause_of_end(self, size: int | None) -> Cause:
+    def disk_full_cause(self, size: int | None) -> StopCause:
         """Of an attempt that says that the disk was full; `size` of its own files in bytes."""
         if self.jobs_volume is None:
-            self.volumes = disks.read_volumes(self.cluster.settings)
+            self.volumes = disks.read_monitored_disks(self.cluster.settings)
         volume = self.jobs_volume
         assert volume is not None, "the storage is on a file system"
-        return cause_of(volume, Writer(0, size or 0, 0, 1.0))
+        return stop_cause_of(volume, DiskWriter(0, size or 0, 0, 1.0))
 
 
-def measure(run: Run, former: Measured | None, now: float) -> Measured:
+def measure_run(run: LiveRun, former: WriteMeasurement | None, now: float) -> WriteMeasurement:
     """The first time all that is there counts as grown since the attempt was placed."""
-    size = shim_room.size_of(str(run.folder / "out"), MOST_ENTRIES) or 0
-    written = shim_room.written_by(pids_of(run.handle))
+    size = shim_room.folder_size(str(run.folder / "out"), MOST_ENTRIES) or 0
+    written = shim_room.bytes_written_by(run_pids(run.handle))
     passed = max(now - (former.at if former else run.since), 0.001)
     grown, sent = (size - former.size, written - former.written) if former else (size, written)
-    return Measured(now, size, written, max(0, grown) / passed, max(0, sent) / passed)
+    return WriteMeasurement(now, size, written, max(0, grown) / passed, max(0, sent) / passed)
 
 
-def pids_of(handle: Handle) -> list[int]:
+def run_pids(handle: Handle) -> list[int]:
     """Of a run that is a process of this machine, with all that descends from it."""
     pid = handle.get("pid")
     if not isinstance(pid, int):
@@ -175,5 +182,5 @@ def pids_of(handle: Handle) -> list[int]:
     return [pid, *(process.pid for process in shim_tree.living_descendants(pid))]
 
 
-def describe(volumes: list[Volume]) -> dict[str, str]:
+def describe_volumes(volumes: list[MonitoredDisk]) -> dict[str, str]:
     return {volume.mount: f"{volume.free} of {volume.whole} bytes free" for volume in volumes}

@@ -13,21 +13,21 @@ import structlog
 from cluster.bell import STREAM
 
 log = structlog.get_logger()
-DEAF_SECONDS = 1.0
-LISTEN_SECONDS = 5.0
+RETRY_SECONDS = 1.0
+BLOCK_SECONDS = 5.0
 """How long one question to Redis stays open; shorter than the connection's own patience."""
 
 
-class Ears:
+class Wakeup:
     """A thread listens to Redis and remembers the last ring it heard, so that none is missed between two waits."""
 
     def __init__(self, connection: redis.Redis, topics: frozenset[str], deaf_to: str = "") -> None:
-        """`deaf_to` is the origin of our own bell: what we did ourselves is no news."""
+        """`ignored_origin` is the origin of our own bell: what we did ourselves is no news."""
         self.connection = connection
         self.topics = topics
-        self.deaf_to = deaf_to
+        self.ignored_origin = deaf_to
         self.last: Any = None
-        self.rung = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.event = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self.listener: threading.Thread | None = None
 
     def wait(self, seconds: float, ends: Collection[int] = ()) -> bool:
@@ -37,18 +37,18 @@ class Ears:
         """
         self._ensure_listener()
         watched = select.poll()
-        for descriptor in (self.rung, *ends):
+        for descriptor in (self.event, *ends):
             watched.register(descriptor, select.POLLIN)
         heard = {descriptor for descriptor, _event in watched.poll(seconds * 1000)}
-        if self.rung in heard:
-            os.eventfd_read(self.rung)
+        if self.event in heard:
+            os.eventfd_read(self.event)
         return bool(heard)
 
     def wake(self) -> None:
         """As if it had rung; may be called by a signal's handler."""
-        os.eventfd_write(self.rung, 1)
+        os.eventfd_write(self.event, 1)
 
-    def listen_from_now(self) -> None:
+    def skip_to_newest(self) -> None:
         """Called before the first look at the rows; what rang earlier is in them."""
         try:
             newest: Any = self.connection.xrevrange(STREAM, count=1)
@@ -73,15 +73,15 @@ class Ears:
                     log.warning("the doorbell is silent", error=str(error))
                 is_silent = True
                 self.last = None
-                time.sleep(DEAF_SECONDS)
+                time.sleep(RETRY_SECONDS)
 
     def _hear(self) -> bool:
         if self.last is None:
-            self.listen_from_now()
+            self.skip_to_newest()
             if self.last is not None:
                 return True  # Something may have rung while we were deaf.
         after: dict[Any, Any] = {STREAM: self.last or "$"}
-        patience = int(LISTEN_SECONDS * 1000)
+        patience = int(BLOCK_SECONDS * 1000)
         found: Any = self.connection.xread(after, block=patience, count=1000)
         if not found:
             return False
@@ -91,4 +91,4 @@ class Ears:
 
     def _is_for_us(self, fields: dict[bytes, bytes]) -> bool:
         told = {name: fields.get(name.encode(), b"").decode(errors="replace") for name in ("topic", "by")}
-        return told["topic"] in self.topics and (not self.deaf_to or told["by"] != self.deaf_to)
+        return told["topic"] in self.topics and (not self.ignored_origin or told["by"] != self.ignored_origin)

@@ -6,57 +6,57 @@ from pathlib import Path
 
 import structlog
 
-from cluster.crash_points import outside
-from cluster.files.by_descriptor import NotOurs, folder, remove_tree
+from cluster.crash_points import external_call
+from cluster.files.by_descriptor import UnsafeFile, open_folder_path, remove_tree
 from cluster.services import job_files
 from cluster.services.context import Cluster
-from cluster.services.job_files import Unwanted
-from cluster.services.leases import Held
+from cluster.services.job_files import PendingFileDeletion
+from cluster.services.leases import HeldLease
 
 log = structlog.get_logger()
 
 
-class FileDeletions:
+class JobFileDeletions:
     """One at a time beside the scheduler's loop: a folder may have millions of files. Killed, it is begun again."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.remover = ThreadPoolExecutor(1, "delete")
-        self.under_way: dict[int, Future[None]] = {}
+        self.in_progress: dict[int, Future[None]] = {}
 
-    def take_turn(self, held: Held) -> None:
+    def advance(self, held: HeldLease) -> None:
         """Called once a second. Raises LeaseLost."""
-        for job_id, removal in list(self.under_way.items()):
+        for job_id, removal in list(self.in_progress.items()):
             if removal.done():
-                del self.under_way[job_id]
-                self.finish(held, job_id, removal)
-        for job in job_files.list_unwanted(self.cluster):
-            if job.job_id not in self.under_way:
-                self.under_way[job.job_id] = self.remover.submit(
-                    delete_folder, self.cluster.settings.storage_dir, job
+                del self.in_progress[job_id]
+                self.record_deleted(held, job_id, removal)
+        for job in job_files.list_pending_deletions(self.cluster):
+            if job.job_id not in self.in_progress:
+                self.in_progress[job.job_id] = self.remover.submit(
+                    delete_job_folder, self.cluster.settings.storage_dir, job
                 )
 
-    def finish(self, held: Held, job_id: int, removal: "Future[None]") -> None:
+    def record_deleted(self, held: HeldLease, job_id: int, removal: "Future[None]") -> None:
         try:
             removal.result()
         except OSError as error:
             log.warning("files of a job are not deleted; trying again", job=job_id, error=str(error))
             return
-        if job_files.note_deleted(self.cluster, held, job_id):
+        if job_files.record_files_deleted(self.cluster, held, job_id):
             log.info("the files of a job are deleted", job=job_id)
 
     def close(self) -> None:
         self.remover.shutdown(wait=False, cancel_futures=True)
 
 
-def delete_folder(storage: Path, job: Unwanted) -> None:
+def delete_job_folder(storage: Path, job: PendingFileDeletion) -> None:
     """The job's own folder with all of its attempts; safe to repeat. Raises OSError."""
     names = ("workspaces", str(job.workspace_id), "jobs")
     try:
-        with outside("file_deletions.folder_deleted"), folder(storage, *names) as jobs:
+        with external_call("file_deletions.folder_deleted"), open_folder_path(storage, *names) as jobs:
             remove_tree(jobs, str(job.job_id))
             os.fsync(jobs)
     except FileNotFoundError:
         return  # The workspace's own folder is gone, or was never made.
-    except NotOurs as error:
+    except UnsafeFile as error:
         raise OSError(error.errno, f"it does not lead to a folder of ours: {error}") from error

@@ -16,38 +16,45 @@ import structlog
 
 from cluster.domain.kube.disagreements import (
     Disagreement,
-    OurMarks,
+    OwnershipMarks,
     find_disagreements,
-    find_doubled,
+    find_units_held_twice,
 )
-from cluster.domain.kube.standing import Standing, silenced, standing_of
-from cluster.domain.kube.tenancies import Tenancy
+from cluster.domain.kube.standing import KubernetesStatus, build_kubernetes_status, with_silence
+from cluster.domain.kube.tenancies import WorkspaceNamespace
 from cluster.services import kubernetes
 from cluster.services.context import Cluster
-from cluster.services.leases import Held
+from cluster.services.leases import HeldLease
 from worker.executors.contract import Executor
 from worker.executors.kubernetes import KubernetesExecutor
 from worker.kube import names
-from worker.kube.api import Api, NoAnswer, Refused
-from worker.kube.tenants.differences import Difference
-from worker.kube.tenants.keeping import Change, Keeper, Kept, Key, Refusal, What
+from worker.kube.api import ApiRefused, ApiUnreachable, KubernetesApi
+from worker.kube.tenants.differences import FieldDifference
+from worker.kube.tenants.keeping import (
+    ChangeKind,
+    NamespaceSync,
+    ObjectChange,
+    ObjectKey,
+    SyncReport,
+    WriteRefusal,
+)
 
 log = structlog.get_logger()
 
-LOOK_SECONDS = 10.0
+SYNC_SECONDS = 10.0
 """Between two looks while no workspace changes."""
-ACTIONS = {What.PUT_RIGHT: "workspace.put_right", What.MADE_AGAIN: "workspace.made_again"}
+AUDIT_ACTIONS = {ChangeKind.PUT_RIGHT: "workspace.put_right", ChangeKind.MADE_AGAIN: "workspace.made_again"}
 
 
 @dataclass(frozen=True)
-class Seen:
+class KubernetesReport:
     """What one look has brought. `standing` is None where Kubernetes gave no answer."""
 
-    kept: Kept
-    standing: Standing | None
+    kept: SyncReport
+    standing: KubernetesStatus | None
 
 
-def watch_kubernetes(cluster: Cluster, executor: Executor) -> "KubernetesWatch | None":
+def open_kubernetes_watch(cluster: Cluster, executor: Executor) -> "KubernetesWatch | None":
     """None where jobs do not run there."""
     if not isinstance(executor, KubernetesExecutor):
         return None
@@ -60,128 +67,144 @@ class KubernetesWatch:
     def __init__(
         self,
         cluster: Cluster,
-        api: Api,
+        api: KubernetesApi,
         read_installation: Callable[[], str],
-        pause_seconds: float = LOOK_SECONDS,
+        pause_seconds: float = SYNC_SECONDS,
     ) -> None:
         self.cluster = cluster
         self.pause_seconds = pause_seconds
-        self.looked_for: list[Tenancy] = []
-        self.looked_at = float("-inf")
+        self.synced_tenancies: list[WorkspaceNamespace] = []
+        self.read_at = float("-inf")
         self.api = api  # With the crash points of whoever opened it.
         self.read_installation = read_installation
-        self.asker = ThreadPoolExecutor(1, "kubernetes")
-        self.looking: Future[Seen] | None = None
-        self.put_right: dict[Key, tuple[Difference, ...]] = {}
+        self.pool = ThreadPoolExecutor(1, "kubernetes")
+        self.pending_report: Future[KubernetesReport] | None = None
+        self.corrected: dict[ObjectKey, tuple[FieldDifference, ...]] = {}
         """At the last look: whoever does the same again and again is told of once."""
 
     @cached_property
-    def keeper(self) -> Keeper:
-        return Keeper(self.api, self.read_installation())
+    def namespace_sync(self) -> NamespaceSync:
+        return NamespaceSync(self.api, self.read_installation())
 
     @cached_property
-    def ours(self) -> OurMarks:
-        return marks_of(self.read_installation())
+    def ownership_marks(self) -> OwnershipMarks:
+        return ownership_marks_of(self.read_installation())
 
-    def take_turn(self, held: Held) -> None:
+    def advance(self, held: HeldLease) -> None:
         """Writes what the last look has found, and begins the next where one is due or a workspace has changed.
 
         Raises LeaseLost.
         """
-        if self.looking is not None:
-            if not self.looking.done():
+        if self.pending_report is not None:
+            if not self.pending_report.done():
                 return
-            looked, self.looking = self.looking, None
+            looked, self.pending_report = self.pending_report, None
             self.record(held, looked.result())
-        tenancies = kubernetes.list_tenancies(self.cluster)
-        if tenancies == self.looked_for and time.monotonic() - self.looked_at < self.pause_seconds:
+        tenancies = kubernetes.list_workspace_namespaces(self.cluster)
+        if tenancies == self.synced_tenancies and time.monotonic() - self.read_at < self.pause_seconds:
             return
-        self.looked_for, self.looked_at = tenancies, time.monotonic()
-        reports = kubernetes.reported_units(self.cluster)
-        before, now = kubernetes.read_standing(self.cluster), self.cluster.clock()
-        self.looking = self.asker.submit(self.look, tenancies, reports, before, now)
+        self.synced_tenancies, self.read_at = tenancies, time.monotonic()
+        reports = kubernetes.read_reported_units(self.cluster)
+        before, now = kubernetes.read_kubernetes_status(self.cluster), self.cluster.clock()
+        self.pending_report = self.pool.submit(self.read_report, tenancies, reports, before, now)
 
-    def look(
+    def read_report(
         self,
-        tenancies: Collection[Tenancy],
+        tenancies: Collection[WorkspaceNamespace],
         reports: Mapping[int, Collection[str]],
-        before: Standing | None,
+        before: KubernetesStatus | None,
         now: datetime,
-    ) -> Seen:
-        kept = Kept()
+    ) -> KubernetesReport:
+        kept = SyncReport()
         try:
-            self.keeper.keep(tenancies, kept)
-            told = [*self.find(now), *find_doubled(reports), *map(of_refusal, kept.refusals)]
-            told += [of_going(workspace) for workspace in kept.going]
-            return Seen(kept, self.stand(told, before, now))
-        except NoAnswer as silence:
+            self.namespace_sync.sync(tenancies, kept)
+            told = [
+                *self.find_disagreements_in_cluster(now),
+                *find_units_held_twice(reports),
+                *map(write_refusal_disagreement, kept.refusals),
+            ]
+            told += [namespace_deletion_disagreement(workspace) for workspace in kept.deleting]
+            return KubernetesReport(kept, self.read_cluster_status(told, before, now))
+        except ApiUnreachable as silence:
             log.warning("Kubernetes does not answer", **silence.data)
-        except Refused as refusal:
+        except ApiRefused as refusal:
             log.warning("Kubernetes does not let us look", status=refusal.status, said=refusal.message)
-            return Seen(kept, refused(standing_of([], [], [of_closed_door(refusal)], before, now), before))
-        return Seen(kept, None)
+            return KubernetesReport(
+                kept,
+                keep_last_status(
+                    build_kubernetes_status([], [], [access_refused_disagreement(refusal)], before, now),
+                    before,
+                ),
+            )
+        return KubernetesReport(kept, None)
 
-    def find(self, now: datetime) -> list[Disagreement]:
+    def find_disagreements_in_cluster(self, now: datetime) -> list[Disagreement]:
         pods, workloads = (self.api.list_all(kind).things for kind in ("Pod", "Workload"))
-        return find_disagreements(pods, workloads, self.ours, now)
+        return find_disagreements(pods, workloads, self.ownership_marks, now)
 
-    def stand(self, told: Collection[Disagreement], before: Standing | None, now: datetime) -> Standing:
+    def read_cluster_status(
+        self, told: Collection[Disagreement], before: KubernetesStatus | None, now: datetime
+    ) -> KubernetesStatus:
         nodes = self.api.list_all("Node").things
         kinds = ("Deployment", "DaemonSet", "StatefulSet")
         workloads = [each for kind in kinds for each in self.api.list_all(kind).things]
-        return standing_of(nodes, workloads, told, before, now)
+        return build_kubernetes_status(nodes, workloads, told, before, now)
 
-    def record(self, held: Held, seen: Seen) -> None:
+    def record(self, held: HeldLease, seen: KubernetesReport) -> None:
         for change in seen.kept.changes:
-            log.info("a workspace's object in Kubernetes", what=change.what.value, **describe(change))
-        before, self.put_right = (
-            self.put_right,
+            log.info("a workspace's object in Kubernetes", what=change.kind.value, **describe_change(change))
+        before, self.corrected = (
+            self.corrected,
             {change.key: change.differences for change in seen.kept.changes if change.is_by_hand},
         )
         told = [
-            (change.workspace, ACTIONS[change.what], describe(change))
+            (change.workspace, AUDIT_ACTIONS[change.kind], describe_change(change))
             for change in seen.kept.changes
             if change.is_by_hand and before.get(change.key) != change.differences
         ]
         if told:
-            kubernetes.note_put_right(self.cluster, held, told)
-        standing = seen.standing or silenced(kubernetes.read_standing(self.cluster), self.cluster.clock())
-        kubernetes.note_standing(self.cluster, held, standing)
+            kubernetes.record_corrections(self.cluster, held, told)
+        standing = seen.standing or with_silence(
+            kubernetes.read_kubernetes_status(self.cluster), self.cluster.clock()
+        )
+        kubernetes.record_kubernetes_status(self.cluster, held, standing)
 
     def close(self) -> None:
-        self.asker.shutdown(wait=True)
+        self.pool.shutdown(wait=True)
 
 
-def marks_of(installation: str) -> OurMarks:
-    return OurMarks(names.INSTALLATION, installation, names.JOB, names.ATTEMPT, names.RUNS, names.NAMESPACES)
+def ownership_marks_of(installation: str) -> OwnershipMarks:
+    return OwnershipMarks(
+        names.INSTALLATION, installation, names.JOB, names.ATTEMPT, names.RUN_NAME, names.NAMESPACE_PREFIX
+    )
 
 
-def refused(standing: Standing, before: Standing | None) -> Standing:
+def keep_last_status(standing: KubernetesStatus, before: KubernetesStatus | None) -> KubernetesStatus:
     """What was seen while we were let in still stands."""
     return replace(standing, nodes=before.nodes, operators=before.operators) if before else standing
 
 
-def describe(change: Change) -> dict[str, Any]:
+def describe_change(change: ObjectChange) -> dict[str, Any]:
     kind, namespace, name = change.key
     return {
         "object": f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}",
         "differences": [difference.to_data() for difference in change.differences],
-        "by": list(change.by),
+        "by": list(change.other_managers),
     }
 
 
-def of_refusal(refusal: Refusal) -> Disagreement:
+def write_refusal_disagreement(refusal: WriteRefusal) -> Disagreement:
     kind, namespace, name = refusal.key
     thing = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
     data = {"object": thing, "status": refusal.status, "said": refusal.message[:300]}
     return Disagreement("disagreement.not_kept", thing, data=data)
 
 
-def of_going(workspace: int) -> Disagreement:
-    namespace = names.namespace_of(workspace)
+def namespace_deletion_disagreement(workspace: int) -> Disagreement:
+    namespace = names.workspace_namespace(workspace)
     return Disagreement("disagreement.namespace_goes", namespace, data={"namespace": namespace})
 
 
-def of_closed_door(refusal: Refused) -> Disagreement:
+def access_refused_disagreement(refusal: ApiRefused) -> Disagreement:
     data = {"status": refusal.status, "said": refusal.message[:300]}
     return Disagreement("disagreement.closed_door", "kubernetes", data=data)

@@ -12,17 +12,17 @@ from sqlalchemy.exc import DBAPIError
 
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
-from cluster.services.dropped_operations import MOST_CLAIMS
-from cluster.services.repair_records import read_in
+from cluster.services.dropped_operations import MAX_CLAIMS
+from cluster.services.repair_records import import_offline_records
 from cluster.settings import Settings
 from cluster.store.operations import Operation
 from worker.tasks.run import run_operation
 from worker.wiring import open_cluster
 
 log = structlog.get_logger()
-LOOK_SECONDS = 0.25
-AWAY_SECONDS = 1.0
-RECORDS_SECONDS = 10.0
+POLL_SECONDS = 0.25
+DATABASE_RETRY_SECONDS = 1.0
+IMPORT_SECONDS = 10.0
 
 
 def main(arguments: list[str]) -> int:
@@ -31,43 +31,43 @@ def main(arguments: list[str]) -> int:
     read_at = float("-inf")
     while True:
         at_work = {number: thread for number, thread in at_work.items() if thread.is_alive()}
-        for number in read_waiting(cluster):
+        for number in list_claimable_repairs(cluster):
             if number not in at_work:
-                at_work[number] = take_up(number)
-        if time.monotonic() - read_at >= RECORDS_SECONDS:
-            read_records(cluster)
+                at_work[number] = start_operation_thread(number)
+        if time.monotonic() - read_at >= IMPORT_SECONDS:
+            import_offline_repairs(cluster)
             read_at = time.monotonic()
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
 
 
-def read_records(cluster: Cluster) -> None:
+def import_offline_repairs(cluster: Cluster) -> None:
     """What the console did without the database becomes rows; the scheduler's user may not read that folder here."""
     try:
-        for run_id in read_in(cluster):
+        for run_id in import_offline_records(cluster):
             log.info("read in what the console did", run=run_id)
     except (DBAPIError, OSError) as error:
         log.warning("the console's records are not read in; trying again", error=str(error))
 
 
-def take_up(number: int) -> threading.Thread:
+def start_operation_thread(number: int) -> threading.Thread:
     """A thread each, for repairs of different hosts; a daemon, because the row lets go of whoever is stopped."""
     thread = threading.Thread(target=run_operation, args=(number,), name=f"operation-{number}", daemon=True)
     thread.start()
     return thread
 
 
-def read_waiting(cluster: Cluster) -> list[int]:
+def list_claimable_repairs(cluster: Cluster) -> list[int]:
     """Ids of repairs that nobody holds; none while the database is away, of which a repair may be the reason."""
     silent = (Operation.state == OperationState.RUNNING) & (Operation.lease_until < cluster.clock())
     query = select(Operation.id).where(
         Operation.kind == OperationKind.REPAIR,
         or_(Operation.state == OperationState.REQUESTED, silent),
-        Operation.claims < MOST_CLAIMS,
+        Operation.claims < MAX_CLAIMS,
     )
     try:
         with cluster.store.read() as session:
             return list(session.scalars(query.order_by(Operation.id)))
     except DBAPIError as error:
         log.warning("the database is away", error=str(error.orig))
-        time.sleep(AWAY_SECONDS)
+        time.sleep(DATABASE_RETRY_SECONDS)
         return []

@@ -6,65 +6,65 @@ from functools import partial
 from pathlib import Path
 
 from cluster.domain.errors import Refused
-from cluster.domain.resuming import Resume
+from cluster.domain.resuming import ResumePoint
 from cluster.services import attempts, storage
 from cluster.services.context import Cluster
-from cluster.services.leases import Held
-from cluster.services.living import LivingAttempt
-from worker.executors.contract import Executor, Handle, NotStarted, not_started
-from worker.resuming import find_again
-from worker.start_plans import Loaded, load, read_start_plan
+from cluster.services.leases import HeldLease
+from cluster.services.living import LiveAttempt
+from worker.executors.contract import Executor, Handle, NotStarted, start_problem_of
+from worker.resuming import find_recorded_resume_point
+from worker.start_plans import StartRows, build_start_plan, read_start_rows
 
-AT_ONCE = 8
+STARTS_AT_ONCE = 8
 LOADED_AT_ONCE = 32
 """Attempts whose rows are read together; the executor has been asked for these before the next ones are read."""
-Start = Future[Handle | None]
+PendingStart = Future[Handle | None]
 
 
-class Starts:
+class AttemptStarts:
     """Keeps nothing: whoever was asked for and has not begun is found again in the rows."""
 
     def __init__(self, cluster: Cluster, executor: Executor, runtime: Path) -> None:
         self.cluster = cluster
         self.executor = executor
         self.runtime = runtime
-        self.askers = ThreadPoolExecutor(AT_ONCE, "start")
+        self.pool = ThreadPoolExecutor(STARTS_AT_ONCE, "start")
 
-    def begin(
-        self, held: Held, to_start: Sequence[LivingAttempt], renew: Callable[[], object]
-    ) -> Iterator[tuple[LivingAttempt, Start]]:
-        """Each with the executor's answer to come. `renew` is called before each, for many take a while."""
+    def start_all(
+        self, held: HeldLease, to_start: Sequence[LiveAttempt], renew: Callable[[], object]
+    ) -> Iterator[tuple[LiveAttempt, PendingStart]]:
+        """Each with the executor's answer to come. `renew_lease` is called before each, for many take a while."""
         for first in range(0, len(to_start), LOADED_AT_ONCE):
             some = to_start[first : first + LOADED_AT_ONCE]
-            loaded = load(self.cluster, [attempt.attempt_id for attempt in some])
+            loaded = read_start_rows(self.cluster, [attempt.attempt_id for attempt in some])
             asked = []
             for attempt in some:
                 renew()
-                asked.append((attempt, self.intend(held, attempt, loaded)))
+                asked.append((attempt, self.record_and_submit(held, attempt, loaded)))
             yield from asked
 
-    def intend(self, held: Held, attempt: LivingAttempt, loaded: Loaded) -> Start:
+    def record_and_submit(self, held: HeldLease, attempt: LiveAttempt, loaded: StartRows) -> PendingStart:
         """The intention is written before the executor is asked."""
-        resume = find_again(self.cluster.settings, attempt) if attempt.resume_from else None
-        start = self.prepare(attempt, resume, loaded)
+        resume = find_recorded_resume_point(self.cluster.settings, attempt) if attempt.resume_from else None
+        start = self.prepare_call(attempt, resume, loaded)
         attempts.record_starting(self.cluster, held, attempt.attempt_id, resume)
-        return self.askers.submit(start)
+        return self.pool.submit(start)
 
-    def prepare(
-        self, attempt: LivingAttempt, resume: Resume | None, loaded: Loaded
+    def prepare_call(
+        self, attempt: LiveAttempt, resume: ResumePoint | None, loaded: StartRows
     ) -> Callable[[], Handle | None]:
         """A disk that is full or away, or a row that is not ours, lets this one start fail and holds up nobody else."""
         try:
-            plan = read_start_plan(self.cluster, self.runtime, attempt.attempt_id, resume, loaded)
+            plan = build_start_plan(self.cluster, self.runtime, attempt.attempt_id, resume, loaded)
             storage.ensure_workspace_folder(self.cluster.settings, attempt.workspace_id)
         except OSError as error:
-            return partial(refuse, not_started(str(error), error.errno))
+            return partial(raise_not_started, start_problem_of(str(error), error.errno))
         except Refused as refusal:
-            return partial(refuse, NotStarted(refusal.code, **refusal.data))
+            return partial(raise_not_started, NotStarted(refusal.code, **refusal.data))
         except NotStarted as problem:
-            return partial(refuse, problem)
+            return partial(raise_not_started, problem)
         return partial(self.executor.start, plan)
 
 
-def refuse(problem: NotStarted) -> Handle:
+def raise_not_started(problem: NotStarted) -> Handle:
     raise problem

@@ -4,18 +4,18 @@ import structlog
 
 from cluster.services import attempts
 from cluster.services.context import Cluster
-from worker.executors.contract import CannotTell, Executor
+from worker.executors.contract import Executor, ExecutorUnreachable
 
 log = structlog.get_logger()
 
 
-class Strays:
+class OrphanRuns:
     def __init__(self, cluster: Cluster, executor: Executor) -> None:
         self.cluster, self.executor = cluster, executor
-        self.silence: CannotTell | None = None
+        self.executor_problem: ExecutorUnreachable | None = None
         """Why the executor could not say at the last look what runs."""
 
-    def end(self) -> int | None:
+    def end_all(self) -> int | None:
         """How many there were; None where the executor cannot tell.
 
         The runs are listed before the rows: each had its row first, so that one which another scheduler has just
@@ -23,15 +23,17 @@ class Strays:
         """
         try:
             runs = self.executor.list_running()
-            known = {(attempt.job_id, attempt.number) for attempt in attempts.list_living(self.cluster)}
+            known = {
+                (attempt.job_id, attempt.number) for attempt in attempts.list_live_attempts(self.cluster)
+            }
             strays = [run for run in runs if (run.job, run.attempt) not in known]
             for run in strays:
                 log.warning("a stray run is ended", job=run.job, attempt=run.attempt)
-                self.executor.force_stop(run.handle)
-            self.executor.forget_all_but(known)
-        except CannotTell as silence:
+                self.executor.kill(run.handle)
+            self.executor.remove_ended_except(known)
+        except ExecutorUnreachable as silence:
             log.warning("the executor does not answer", code=silence.code, **silence.data)
-            self.silence = silence
+            self.executor_problem = silence
             return None
-        self.silence = None
+        self.executor_problem = None
         return len(strays)

@@ -14,28 +14,28 @@ from typing import Any
 
 from cluster import words
 from cluster.domain.errors import GroundcrewError, Unavailable
-from cluster.services.audit_seals import check_audit, read_anchor, seal_entries
+from cluster.services.audit_seals import check_audit, read_newest_seal, seal_entries
 from cluster.services.context import Cluster
-from cluster.services.repair_progress import release_stuck
-from cluster.services.spare_files import delete_leftovers, list_leftovers
+from cluster.services.repair_progress import release_stuck_operations
+from cluster.services.spare_files import delete_reclaimable_of_run, list_reclaimable_paths
 from cluster.settings import Settings
-from worker.audit_anchors import anchors_of
+from worker.audit_anchors import anchors_in_backups
 from worker.backups import dump
-from worker.backups.open_page import open_pages
-from worker.backups.restore import prove_newest
-from worker.embedded.places import Places
-from worker.embedded.services import Supervisor
-from worker.embedded.settings_file import read_settings
+from worker.backups.open_page import run_smoke_test
+from worker.backups.restore import drill_newest_backup
+from worker.embedded.places import InstallationPaths
+from worker.embedded.services import SupervisorClient
+from worker.embedded.settings_file import read_settings_file
 from worker.wiring import open_cluster
 
-Answer = dict[str, Any]
-FROM_ENVIRONMENT = Path("-")
+CommandResult = dict[str, Any]
+SETTINGS_FROM_ENVIRONMENT = Path("-")
 
 
-def verify_audit(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
+def verify_audit(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
     """Raises Unavailable with the first place that is wrong."""
     seal_entries(cluster)
-    standing = check_audit(cluster, anchors_of(cluster.settings))
+    standing = check_audit(cluster, anchors_in_backups(cluster.settings))
     if standing.found is not None:
         raise Unavailable(standing.found.code, **standing.found.data)
     return {
@@ -46,65 +46,65 @@ def verify_audit(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
     }
 
 
-def check_room(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
+def check_backup_room(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
     """Raises Unavailable where the copy and the text of a backup would not fit on the disk."""
-    free, needed = dump.check_room(cluster.settings)
+    free, needed = dump.check_backup_space(cluster.settings)
     return {"changed": False, "free": free, "needed": needed}
 
 
-def backup(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
+def make_backup_now(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
     """The newest seal of the audit is written into the manifest: it lies outside of the database then."""
     seal_entries(cluster)
-    return {"changed": True, **dump.make_backup(cluster.settings, cluster.clock(), read_anchor(cluster))}
+    return {"changed": True, **dump.make_backup(cluster.settings, cluster.clock(), read_newest_seal(cluster))}
 
 
-def prove_backup(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
+def drill_backup(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
     """Raises Unavailable where the newest backup is broken: the manifest says so as well."""
-    manifest = prove_newest(cluster.settings, cluster.clock(), open_pages)
+    manifest = drill_newest_backup(cluster.settings, cluster.clock(), run_smoke_test)
     if manifest["problem"]:
         raise Unavailable("backup.broken", name=manifest["name"], problem=manifest["problem"])
     return {"changed": True, **manifest}
 
 
-def restart_services(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
+def restart_services(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
     """Of the embedded set, one after the other, so that the one that this run hangs on is the last."""
-    supervisor = Supervisor(places_of(cluster))
+    supervisor = SupervisorClient(installation_paths(cluster))
     for name in chosen.names:
-        supervisor.restart(name)
+        supervisor.restart_service(name)
     return {"changed": True, "names": chosen.names}
 
 
-def places_of(cluster: Cluster) -> Places:
+def installation_paths(cluster: Cluster) -> InstallationPaths:
     settings = cluster.settings
-    return Places(
-        clone=Path(__file__).resolve().parents[1], state=settings.state_dir, cache=settings.cache_dir
+    return InstallationPaths(
+        clone=Path(__file__).resolve().parents[1], state_dir=settings.state_dir, cache_dir=settings.cache_dir
     )
 
 
-def release_operations(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
-    released = release_stuck(cluster, chosen.names[0])
+def release_operations(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
+    released = release_stuck_operations(cluster, chosen.names[0])
     return {"changed": bool(released), "operations": released}
 
 
-def show_leftovers(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
-    found = list_leftovers(cluster)
+def list_reclaimable(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
+    found = list_reclaimable_paths(cluster)
     return {"changed": False, "files": [[str(each.path), each.size] for each in found]}
 
 
-def remove_leftovers(cluster: Cluster, chosen: argparse.Namespace) -> Answer:
-    gone = delete_leftovers(cluster, int(chosen.names[0]))
+def delete_reclaimable(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
+    gone = delete_reclaimable_of_run(cluster, int(chosen.names[0]))
     return {"changed": bool(gone), "files": len(gone), "bytes": sum(each.size for each in gone)}
 
 
 COMMANDS = {
-    "check-room": check_room,
+    "check-room": check_backup_room,
     "verify-audit": verify_audit,
-    "backup": backup,
-    "prove-backup": prove_backup,
+    "backup": make_backup_now,
+    "prove-backup": drill_backup,
     "restart-services": restart_services,
     "release-operations": release_operations,
-    "list-leftovers": show_leftovers,
-    "delete-leftovers": remove_leftovers,
+    "list-leftovers": list_reclaimable,
+    "delete-leftovers": delete_reclaimable,
 }
 
 
@@ -114,12 +114,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("names", nargs="*")
     chosen = parser.parse_args(arguments)
-    told = os.environ if chosen.settings == FROM_ENVIRONMENT else read_settings(chosen.settings)
+    told = os.environ if chosen.settings == SETTINGS_FROM_ENVIRONMENT else read_settings_file(chosen.settings)
     cluster = open_cluster(Settings.from_environment(told))
     try:
         sys.stdout.write(json.dumps(COMMANDS[chosen.command](cluster, chosen)) + "\n")
     except GroundcrewError as error:
-        sys.stderr.write(words.say(error.code, error.data) + "\n")
+        sys.stderr.write(words.sentence(error.code, error.data) + "\n")
         return 1
     finally:
         cluster.store.close()

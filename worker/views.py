@@ -6,68 +6,68 @@ from typing import Protocol
 
 from worker.executors.contract import Mount
 from worker.executors.docker_request import FOLDER_INSIDE, RUNTIME_INSIDE
-from worker.images.description import PLACE
+from worker.images.description import ENVIRONMENT_PATH
 
-INSIDE = Path("/groundcrew")
+CONTAINER_ROOT = Path("/groundcrew")
 
 
-class View(Protocol):
+class PathMapping(Protocol):
     mounts: list[Mount]
     """What has to be given to a container so that the shown paths are there."""
 
-    def show(self, path: Path, name: str) -> Path:
+    def map_path(self, path: Path, name: str) -> Path:
         """The path under which the program finds it; `name` is its own within the attempt."""
         ...
 
-    def show_runtime(self, runtime: Path) -> Path: ...
+    def map_runtime(self, runtime: Path) -> Path: ...
 
-    def show_environment(self, environment: Path) -> Path: ...
+    def map_environment(self, environment: Path) -> Path: ...
 
-    def show_attempt(self, folder: Path) -> Path: ...
+    def map_attempt(self, folder: Path) -> Path: ...
 
 
 @dataclass
-class MachineView:
+class HostPaths:
     """A process finds everything where it lies on the machine."""
 
     mounts: list[Mount] = field(default_factory=list)
-    shown: list[Path] = field(default_factory=list)
+    visible: list[Path] = field(default_factory=list)
     """What a sandbox has to leave in sight."""
 
-    def show(self, path: Path, name: str) -> Path:
+    def map_path(self, path: Path, name: str) -> Path:
         return self._keep(path)
 
-    def show_runtime(self, runtime: Path) -> Path:
+    def map_runtime(self, runtime: Path) -> Path:
         return self._keep(runtime)
 
-    def show_environment(self, environment: Path) -> Path:
+    def map_environment(self, environment: Path) -> Path:
         return self._keep(environment)
 
-    def show_attempt(self, folder: Path) -> Path:
+    def map_attempt(self, folder: Path) -> Path:
         return folder
 
     def _keep(self, path: Path) -> Path:
-        self.shown.append(path)
+        self.visible.append(path)
         return path
 
 
 @dataclass
-class ContainerView:
+class ContainerPaths:
     """The same few paths in every container, whatever the machine calls them."""
 
     mounts: list[Mount] = field(default_factory=list)
 
-    def show(self, path: Path, name: str) -> Path:
-        return self._give(path, INSIDE / name)
+    def map_path(self, path: Path, name: str) -> Path:
+        return self._give(path, CONTAINER_ROOT / name)
 
-    def show_runtime(self, runtime: Path) -> Path:
+    def map_runtime(self, runtime: Path) -> Path:
         return self._give(runtime, RUNTIME_INSIDE)
 
-    def show_environment(self, environment: Path) -> Path:
+    def map_environment(self, environment: Path) -> Path:
         """At the same place, for its programs name it: the image needs the same Python in /usr/bin."""
         return self._give(environment, environment) if environment.is_dir() else environment
 
-    def show_attempt(self, folder: Path) -> Path:
+    def map_attempt(self, folder: Path) -> Path:
         """The executor gives its two folders itself, to write."""
         return FOLDER_INSIDE
 
@@ -77,17 +77,17 @@ class ContainerView:
 
 
 @dataclass
-class PodView(ContainerView):
+class PodPaths(ContainerPaths):
     """As in a container, on a node that has nothing of the master's: what runs inside comes with the pod."""
 
-    def show_runtime(self, runtime: Path) -> Path:
+    def map_runtime(self, runtime: Path) -> Path:
         return RUNTIME_INSIDE
 
-    def show_environment(self, environment: Path) -> Path:
-        return PLACE
+    def map_environment(self, environment: Path) -> Path:
+        return ENVIRONMENT_PATH
 
 
-def view_of(executor: str) -> View:
+def path_mapping_of(executor: str) -> PathMapping:
     if executor == "kubernetes":
-        return PodView()
-    return ContainerView() if executor == "docker" else MachineView()
+        return PodPaths()
+    return ContainerPaths() if executor == "docker" else HostPaths()

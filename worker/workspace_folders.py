@@ -16,7 +16,7 @@ from cluster.services.workspaces import list_workspace_ids
 
 log = structlog.get_logger()
 
-AGAIN_SECONDS = 60.0
+ENSURE_AGAIN_SECONDS = 60.0
 """What somebody took away or changed meanwhile is put right after that."""
 
 
@@ -26,20 +26,20 @@ class WorkspaceFolders:
     def __init__(self, cluster: Cluster, steady: Callable[[], float] = time.monotonic) -> None:
         self.cluster = cluster
         self.steady = steady
-        self.seen_to: dict[int, float] = {}
+        self.ensured_at: dict[int, float] = {}
 
-    def keep(self) -> int:
+    def ensure_all(self) -> int:
         """How many were seen to. One that cannot be made is logged, and keeps no other from its folder."""
-        if not (storage.WE_ARE_ROOT and self.cluster.settings.service_user):
+        if not (storage.IS_ROOT and self.cluster.settings.service_user):
             return 0  # Where all services are one user, each makes what it needs.
         now, ids = self.steady(), list_workspace_ids(self.cluster)
-        due = [each for each in ids if now - self.seen_to.get(each, float("-inf")) >= AGAIN_SECONDS]
+        due = [each for each in ids if now - self.ensured_at.get(each, float("-inf")) >= ENSURE_AGAIN_SECONDS]
         for workspace_id in due:
-            self.ensure(workspace_id)
-        self.seen_to = {each: now if each in due else self.seen_to[each] for each in ids}
+            self.ensure_one(workspace_id)
+        self.ensured_at = {each: now if each in due else self.ensured_at[each] for each in ids}
         return len(due)
 
-    def ensure(self, workspace_id: int) -> None:
+    def ensure_one(self, workspace_id: int) -> None:
         try:
             storage.ensure_workspace_folder(self.cluster.settings, workspace_id)
         except OSError as error:

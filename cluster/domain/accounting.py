@@ -11,7 +11,7 @@ from cluster.domain.states import JobState
 
 
 @dataclass(frozen=True)
-class StateChange:
+class JobStateChange:
     """From `at` on the job was in `state`."""
 
     at: datetime
@@ -19,7 +19,7 @@ class StateChange:
 
 
 @dataclass(frozen=True)
-class Holding:
+class UnitHolding:
     """Units held from `begun_at` until `ended_at` (None: still)."""
 
     units: int
@@ -28,7 +28,7 @@ class Holding:
 
 
 def seconds_in_states(
-    changes: Sequence[StateChange], ended_at: datetime | None, now: datetime
+    changes: Sequence[JobStateChange], ended_at: datetime | None, now: datetime
 ) -> dict[JobState, float]:
     """Seconds in each state that the job was in, in the order of their first appearance."""
     spent: dict[JobState, float] = {}
@@ -42,7 +42,7 @@ def seconds_in_states(
     return spent
 
 
-def unit_hours(holdings: Sequence[Holding], now: datetime) -> float:
+def unit_hours(holdings: Sequence[UnitHolding], now: datetime) -> float:
     """Units times hours over all attempts, the living one up to now."""
     seconds = (
         holding.units * max(0.0, ((holding.ended_at or now) - holding.begun_at).total_seconds())
@@ -52,7 +52,7 @@ def unit_hours(holdings: Sequence[Holding], now: datetime) -> float:
 
 
 @dataclass(frozen=True, order=True)
-class Month:
+class CalendarMonth:
     """A calendar month of the installation's time zone."""
 
     year: int
@@ -61,29 +61,29 @@ class Month:
     def __str__(self) -> str:
         return f"{self.year:04}-{self.month:02}"
 
-    def begins(self, zone: ZoneInfo) -> datetime:
+    def starts_at(self, zone: ZoneInfo) -> datetime:
         """Aware UTC; the day that a clock is changed is as long as it was."""
         return datetime(self.year, self.month, 1, tzinfo=zone).astimezone(UTC)
 
-    def ends(self, zone: ZoneInfo) -> datetime:
+    def ends_at(self, zone: ZoneInfo) -> datetime:
         """The first moment of the next month."""
-        return self.next().begins(zone)
+        return self.next().starts_at(zone)
 
-    def next(self) -> "Month":
-        return Month(self.year + self.month // 12, self.month % 12 + 1)
+    def next(self) -> "CalendarMonth":
+        return CalendarMonth(self.year + self.month // 12, self.month % 12 + 1)
 
-    def before(self) -> "Month":
-        return Month(self.year - (self.month == 1), (self.month - 2) % 12 + 1)
+    def before(self) -> "CalendarMonth":
+        return CalendarMonth(self.year - (self.month == 1), (self.month - 2) % 12 + 1)
 
 
-def month_of(now: datetime, zone: ZoneInfo) -> Month:
+def month_of(now: datetime, zone: ZoneInfo) -> CalendarMonth:
     local = now.astimezone(zone)
-    return Month(local.year, local.month)
+    return CalendarMonth(local.year, local.month)
 
 
-def parse_month(text: str, field: str = "month") -> Month:
+def parse_month(text: str, field: str = "month") -> CalendarMonth:
     """`2026-11`; raises Refused."""
     found = re.fullmatch(r"(20[0-9]{2})-(0[1-9]|1[0-2])", text)
     if found is None:
         raise Refused(field, "accounting.bad_month", value=text[:40])
-    return Month(int(found[1]), int(found[2]))
+    return CalendarMonth(int(found[1]), int(found[2]))

@@ -3,50 +3,52 @@
 from dataclasses import dataclass, replace
 from math import isfinite
 
-from cluster.domain.board import Head, Placed
+from cluster.domain.board import JobToPlace, Placement
 from cluster.domain.jobs import LONGEST_TIME_LIMIT, SHORTEST_TIME_LIMIT
-from cluster.domain.look import Look
-from cluster.domain.outlook import Outlook
-from cluster.domain.placement import Board
-from cluster.domain.table import Table
+from cluster.domain.look import SchedulingPass
+from cluster.domain.outlook import StartEstimate
+from cluster.domain.placement import PlacementInput
+from cluster.domain.table import FreeCapacity
 
 
 @dataclass(frozen=True)
-class Advice:
+class StartSuggestion:
     """Either of them alone is enough."""
 
     units: int | None = None
     time_limit_seconds: int | None = None
 
-    def added_to(self, outlook: Outlook) -> Outlook:
+    def added_to_estimate(self, outlook: StartEstimate) -> StartEstimate:
         return replace(outlook, helps_units=self.units, helps_seconds=self.time_limit_seconds)
 
 
-def advise(board: Board, head: Head, grace: float = 0.0) -> Advice | None:
+def suggest_changes(board: PlacementInput, head: JobToPlace, grace: float = 0.0) -> StartSuggestion | None:
     """`head` is one of the board's. `grace`: seconds that a job holds its units after its time limit.
 
     None where neither fewer units nor a time limit would help, or where it starts anyway.
     """
-    table = Table(board.nodes, board.quotas, board.running, board.now, board.spread)
-    look = Look(table)
+    table = FreeCapacity(board.nodes, board.quotas, board.running, board.now, board.can_spread)
+    look = SchedulingPass(table)
     small = replace(head, units=1)  # What could never start stands elsewhere in the order.
-    for other in look.in_turn([small if each.job_id == head.job_id else each for each in board.heads]):
+    for other in look.sort_by_turn(
+        [small if each.job_id == head.job_id else each for each in board.jobs_to_place]
+    ):
         if other.job_id == head.job_id:
             break
         look.start(other)
-    if head.blocked or not look.may_pass(head):
+    if head.blocked_by or not look.can_backfill(head):
         return None
-    units, seconds = table.fewer_units(head), table.longest(head) - grace
+    units, seconds = table.most_units_now(head), table.longest_free_seconds(head) - grace
     if look.start(head):
         return None
-    advice = Advice(
-        units if units and starts_now(board, replace(head, units=units)) else None,
-        time_limit(board, head, seconds, grace),
+    advice = StartSuggestion(
+        units if units and would_start_now(board, replace(head, units=units)) else None,
+        suggest_time_limit(board, head, seconds, grace),
     )
-    return advice if advice != Advice() else None
+    return advice if advice != StartSuggestion() else None
 
 
-def time_limit(board: Board, head: Head, length: float, grace: float) -> int | None:
+def suggest_time_limit(board: PlacementInput, head: JobToPlace, length: float, grace: float) -> int | None:
     """The longest one, in whole minutes, that is over before a promised start; none that would cut it off.
 
     `length`: for how many seconds its units are free.
@@ -56,12 +58,13 @@ def time_limit(board: Board, head: Head, length: float, grace: float) -> int | N
     seconds = min(int(length) // 60 * 60, LONGEST_TIME_LIMIT)
     if head.seconds is not None and head.seconds > seconds:
         return None
-    return seconds if starts_now(board, replace(head, limit=seconds + grace)) else None
+    return seconds if would_start_now(board, replace(head, limit_seconds=seconds + grace)) else None
 
 
-def starts_now(board: Board, changed: Head) -> bool:
+def would_start_now(board: PlacementInput, changed: JobToPlace) -> bool:
     """Whether the job would start at once, were it so."""
-    heads = [changed if head.job_id == changed.job_id else head for head in board.heads]
+    heads = [changed if head.job_id == changed.job_id else head for head in board.jobs_to_place]
     return any(
-        isinstance(decision, Placed) and decision.job_id == changed.job_id for decision in board.decide(heads)
+        isinstance(decision, Placement) and decision.job_id == changed.job_id
+        for decision in board.decide(heads)
     )

@@ -13,7 +13,7 @@ SETUID_SETGID = 0o6000
 GIB = 1024**3
 
 
-class EntryKind(StrEnum):
+class ArchiveEntryKind(StrEnum):
     FILE = "file"
     FOLDER = "folder"
     LINK = "link"
@@ -23,18 +23,18 @@ class EntryKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Entry:
+class ArchiveEntry:
     """One line of the archive's table, as the archive says it: nothing of it is to be trusted."""
 
     name: str
-    kind: EntryKind = EntryKind.FILE
+    kind: ArchiveEntryKind = ArchiveEntryKind.FILE
     size: int = 0
     mode: int = 0
     is_encrypted: bool = False
 
 
 @dataclass(frozen=True)
-class Limits:
+class ArchiveLimits:
     """`ratio` is unpacked bytes per packed byte; it counts from `ratio_from` bytes on."""
 
     total_bytes: int = 200 * GIB
@@ -45,7 +45,7 @@ class Limits:
 
 
 @dataclass
-class Verdict:
+class ArchiveChecker:
     """Takes entries and bytes one after another and raises Refused at the first that is not allowed.
 
     `packed_bytes` is the size of the archive's own file. Of each path two hashes are kept, about 110 bytes,
@@ -53,36 +53,36 @@ class Verdict:
     """
 
     packed_bytes: int
-    limits: Limits = field(default_factory=Limits)
+    limits: ArchiveLimits = field(default_factory=ArchiveLimits)
     unicode_names: bool = False
     files: int = 0
-    written: int = 0
+    unpacked_bytes: int = 0
     _said: int = 0
     _entries: int = 0
     _known: dict[int, int] = field(default_factory=dict)
     """Hash of the path in small letters: hash of the path as written, doubled, odd for a folder."""
 
-    def check(self, entry: Entry) -> str:
+    def check(self, entry: ArchiveEntry) -> str:
         """The entry's path beneath the dataset's folder, made plain; "" for the folder itself."""
         self._entries += 1
         if self._entries > self.limits.files:
             raise _refused("archive.too_many_files", entry, most=self.limits.files)
-        check_kind(entry)
-        path = check_path(entry, self.limits.depth, self.unicode_names)
+        check_entry_kind(entry)
+        path = check_entry_path(entry, self.limits.depth, self.unicode_names)
         if not path:
             return ""
         self._check_place(entry, path)
-        if entry.kind is EntryKind.FILE:
+        if entry.kind is ArchiveEntryKind.FILE:
             self.files += 1
             self._said += max(0, entry.size)
             self._check_amount(self._said, entry)
         return path
 
-    def count(self, entry: Entry, size: int) -> None:
+    def count(self, entry: ArchiveEntry, size: int) -> None:
         """Call it for each piece that was unpacked, `size` bytes: the archive's own sizes may lie."""
-        self.written += size
-        self._check_amount(self.written, entry)
-        if self.written > self._said:
+        self.unpacked_bytes += size
+        self._check_amount(self.unpacked_bytes, entry)
+        if self.unpacked_bytes > self._said:
             raise _refused("archive.size_lies", entry)
 
     def finish(self) -> int:
@@ -91,14 +91,14 @@ class Verdict:
             raise Refused("archive", "archive.empty")
         return self.files
 
-    def _check_place(self, entry: Entry, path: str) -> None:
+    def _check_place(self, entry: ArchiveEntry, path: str) -> None:
         """No path twice, none that only letters' case tells apart, no file where a folder is."""
         parts = path.split("/")
         for depth in range(1, len(parts)):
             self._take(entry, "/".join(parts[:depth]), is_folder=True)
-        self._take(entry, path, entry.kind is EntryKind.FOLDER)
+        self._take(entry, path, entry.kind is ArchiveEntryKind.FOLDER)
 
-    def _take(self, entry: Entry, path: str, is_folder: bool) -> None:
+    def _take(self, entry: ArchiveEntry, path: str, is_folder: bool) -> None:
         """A folder may be named again; everything else may not."""
         key, mark = hash(path.casefold()), hash(path) << 1 | is_folder
         known = self._known.get(key)
@@ -112,26 +112,26 @@ class Verdict:
         if not is_folder:
             raise _refused("archive.twice", entry)
 
-    def _check_amount(self, size: int, entry: Entry) -> None:
+    def _check_amount(self, size: int, entry: ArchiveEntry) -> None:
         if size > self.limits.total_bytes:
             raise _refused("archive.too_large", entry, most=self.limits.total_bytes)
         if size > self.limits.ratio_from and size > self.limits.ratio * max(1, self.packed_bytes):
             raise _refused("archive.too_dense", entry, ratio=self.limits.ratio)
 
 
-def check_kind(entry: Entry) -> None:
+def check_entry_kind(entry: ArchiveEntry) -> None:
     """Files and folders only, without special rights and not encrypted; raises Refused."""
-    if entry.kind in (EntryKind.LINK, EntryKind.HARD_LINK):
+    if entry.kind in (ArchiveEntryKind.LINK, ArchiveEntryKind.HARD_LINK):
         raise _refused("archive.link", entry)
-    if entry.kind is EntryKind.DEVICE:
+    if entry.kind is ArchiveEntryKind.DEVICE:
         raise _refused("archive.device", entry)
-    if entry.mode & SETUID_SETGID and entry.kind is EntryKind.FILE:
+    if entry.mode & SETUID_SETGID and entry.kind is ArchiveEntryKind.FILE:
         raise _refused("archive.setuid", entry)
     if entry.is_encrypted:
         raise _refused("archive.encrypted", entry)
 
 
-def check_path(entry: Entry, depth: int = 32, unicode_names: bool = False) -> str:
+def check_entry_path(entry: ArchiveEntry, depth: int = 32, unicode_names: bool = False) -> str:
     """The path made plain; raises Refused for one that leads out, or breaks the rule for file names (D2)."""
     name = entry.name
     if "\\" in name:
@@ -146,6 +146,6 @@ def check_path(entry: Entry, depth: int = 32, unicode_names: bool = False) -> st
     return check_file_path("/".join(parts), unicode_names, "archive") if parts else ""
 
 
-def _refused(code: str, entry: Entry, **data: object) -> Refused:
+def _refused(code: str, entry: ArchiveEntry, **data: object) -> Refused:
     shown = entry.name.encode("utf-8", "backslashreplace").decode()
     return Refused("archive", code, entry=shown if len(shown) <= 200 else shown[:199] + "…", **data)

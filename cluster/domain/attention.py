@@ -8,7 +8,7 @@ from typing import Any
 
 ENDS_SOON_DAYS = 3
 DISK_FULL_SHARE = 0.9
-STUCK_CODES = frozenset(
+STUCK_WAITING_CODES = frozenset(
     {
         "waiting.nodes_too_small",
         "waiting.cluster_too_small",
@@ -22,7 +22,7 @@ STUCK_CODES = frozenset(
 """Reasons that no other job's end takes away: somebody has to do something."""
 
 
-class Urgency(StrEnum):
+class AlertUrgency(StrEnum):
     """People who cannot go on come first, what is only going to matter last."""
 
     WAITING = "waiting"
@@ -33,10 +33,10 @@ class Urgency(StrEnum):
     CAUTION = "caution"
 
 
-ORDER = list(Urgency)
+URGENCY_ORDER = list(AlertUrgency)
 
 
-class Topic(StrEnum):
+class AlertTopic(StrEnum):
     """What it is about, and so where the way out leads."""
 
     JOB = "job"
@@ -53,7 +53,7 @@ class Topic(StrEnum):
 
 
 @dataclass(frozen=True)
-class Detail:
+class AlertDetail:
     """One more half sentence."""
 
     code: str
@@ -61,15 +61,15 @@ class Detail:
 
 
 @dataclass(frozen=True)
-class Concern:
+class Alert:
     """One thing that needs a person; `subject` is the row or the name that it is about."""
 
-    urgency: Urgency
-    topic: Topic
+    urgency: AlertUrgency
+    topic: AlertTopic
     code: str
     subject: int | str = 0
     data: Mapping[str, Any] = field(default_factory=dict)
-    details: tuple[Detail, ...] = ()
+    details: tuple[AlertDetail, ...] = ()
 
     @property
     def key(self) -> str:
@@ -77,20 +77,25 @@ class Concern:
         return f"{self.code}:{self.subject}"[:120]
 
 
-SETTLES = timedelta(seconds=60)
+NOTIFY_AFTER = timedelta(seconds=60)
 """What is over by then is told to nobody."""
-QUIET = timedelta(hours=1)
+REPEAT_INTERVAL = timedelta(hours=1)
 """So long after it was told the same thing is not told again, however often it comes and goes."""
-PAUSES = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=15), timedelta(hours=1))
-GIVES_UP = timedelta(hours=24)
+DELIVERY_RETRY_DELAYS = (
+    timedelta(minutes=1),
+    timedelta(minutes=5),
+    timedelta(minutes=15),
+    timedelta(hours=1),
+)
+DELIVERY_DEADLINE = timedelta(hours=24)
 """A message that nobody took for so long is no news any more."""
 
 
-def is_to_be_told(began_at: datetime, told_last: datetime | None, now: datetime) -> bool:
+def is_notification_due(began_at: datetime, told_last: datetime | None, now: datetime) -> bool:
     """`told_last`: when the same thing was last told of."""
-    return now - began_at >= SETTLES and (told_last is None or now - told_last >= QUIET)
+    return now - began_at >= NOTIFY_AFTER and (told_last is None or now - told_last >= REPEAT_INTERVAL)
 
 
-def pause_after(tries: int) -> timedelta:
+def delivery_retry_delay(tries: int) -> timedelta:
     """Until the next try; `tries` have failed."""
-    return PAUSES[min(tries, len(PAUSES)) - 1]
+    return DELIVERY_RETRY_DELAYS[min(tries, len(DELIVERY_RETRY_DELAYS)) - 1]

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-DIGEST_SIGNS = 16
+DIGEST_LENGTH = 16
 """Of 64 bits: enough to find the place; the seal over all of them has the whole 256."""
 
 CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
-"""Made once, as `Digests` is: a million entries are read each night."""
+"""Made once, as `EntryDigester` is: a million entries are read each night."""
 
-Line = tuple[int, str]
+EntryDigest = tuple[int, str]
 """An entry's id and its digest."""
-NO_LINE: Line = (sys.maxsize, "")
+NO_ENTRY: EntryDigest = (sys.maxsize, "")
 """Behind the last one."""
 
 
@@ -26,89 +26,91 @@ class Seal:
 
     number: int
     key_id: str
-    lines: tuple[Line, ...]
+    lines: tuple[EntryDigest, ...]
     previous: str
     mac: str
 
 
 @dataclass(frozen=True)
-class Found:
+class SealViolation:
     """The first place at which the audit is not what was sealed; `code` has words in both languages."""
 
     code: str
     data: Mapping[str, Any]
 
 
-def key_of(secret: str) -> bytes:
+def derive_seal_key(secret: str) -> bytes:
     """The seals' own key, so that no other use of the installation's secret can make one."""
     return hmac.new(secret.encode(), b"groundcrew audit seals 1", hashlib.sha256).digest()
 
 
-def key_id_of(key: bytes) -> str:
+def seal_key_id(key: bytes) -> str:
     """Names the key without telling it."""
     return hashlib.sha256(key).hexdigest()[:16]
 
 
-class Digests:
+class EntryDigester:
     """Of many entries by one key, which is prepared once."""
 
     def __init__(self, key: bytes) -> None:
         self.keyed = hmac.new(key, digestmod=hashlib.sha256)
 
-    def of(self, entry: Mapping[str, Any]) -> str:
+    def digest_of(self, entry: Mapping[str, Any]) -> str:
         """Of all its columns, times as ISO text in UTC."""
         begun = self.keyed.copy()
-        begun.update(canonical(entry))
-        return begun.hexdigest()[:DIGEST_SIGNS]
+        begun.update(canonical_json(entry))
+        return begun.hexdigest()[:DIGEST_LENGTH]
 
 
-def canonical(value: Any) -> bytes:
+def canonical_json(value: Any) -> bytes:
     return CANONICAL.encode(value).encode()
 
 
-def make_mac(key: bytes, previous: str, lines: Sequence[Line]) -> str:
-    return hmac.new(key, canonical([previous, lines]), hashlib.sha256).hexdigest()
+def seal_mac(key: bytes, previous: str, lines: Sequence[EntryDigest]) -> str:
+    return hmac.new(key, canonical_json([previous, lines]), hashlib.sha256).hexdigest()
 
 
-def sign_epoch(key: bytes, said: Mapping[str, Any]) -> str:
+def epoch_mac(key: bytes, said: Mapping[str, Any]) -> str:
     """Who can write into the database but has no key cannot pass a changed chain off as a restored one."""
     plain = {name: value for name, value in said.items() if name != "mac"}
-    return hmac.new(key, b"epoch " + canonical(plain), hashlib.sha256).hexdigest()
+    return hmac.new(key, b"epoch " + canonical_json(plain), hashlib.sha256).hexdigest()
 
 
-def check_seal(key: bytes, seal: Seal, before: Seal | None) -> Found | None:
+def check_seal(key: bytes, seal: Seal, before: Seal | None) -> SealViolation | None:
     """The link itself: its own lines and the one before. None where it is whole."""
-    if seal.number == next_number(before) and seal.key_id != key_id_of(key):
-        return Found("audit.other_key", {"seal": seal.number})
-    wrong = check_seal_alone(seal, before)
-    if wrong is None and not hmac.compare_digest(seal.mac, make_mac(key, seal.previous, seal.lines)):
-        return Found("audit.seal_broken", {"seal": seal.number})
+    if seal.number == next_seal_number(before) and seal.key_id != seal_key_id(key):
+        return SealViolation("audit.other_key", {"seal": seal.number})
+    wrong = check_seal_link(seal, before)
+    if wrong is None and not hmac.compare_digest(seal.mac, seal_mac(key, seal.previous, seal.lines)):
+        return SealViolation("audit.seal_broken", {"seal": seal.number})
     return wrong
 
 
-def check_seal_alone(seal: Seal, before: Seal | None) -> Found | None:
+def check_seal_link(seal: Seal, before: Seal | None) -> SealViolation | None:
     """What can be said without its key: that it follows the one before."""
-    if seal.number != next_number(before):
-        return Found("audit.seal_missing", {"seal": next_number(before)})
+    if seal.number != next_seal_number(before):
+        return SealViolation("audit.seal_missing", {"seal": next_seal_number(before)})
     if seal.previous != (before.mac if before else ""):
-        return Found("audit.seal_broken", {"seal": seal.number})
+        return SealViolation("audit.seal_broken", {"seal": seal.number})
     return None
 
 
-def next_number(before: Seal | None) -> int:
+def next_seal_number(before: Seal | None) -> int:
     return before.number + 1 if before else 1
 
 
-def check_entries(digests: Digests, seal: Seal, entries: Iterable[Mapping[str, Any]]) -> Found | None:
+def check_entries(
+    digests: EntryDigester, seal: Seal, entries: Iterable[Mapping[str, Any]]
+) -> SealViolation | None:
     """`entries` are all that stand between the seal before and the end of this one, by id as the seal's lines are."""
     lines = iter(seal.lines)
     for entry in entries:
-        number, digest = next(lines, NO_LINE)
+        number, digest = next(lines, NO_ENTRY)
         if number != entry["id"]:
             is_missing = number < entry["id"]
             code = "audit.entry_missing" if is_missing else "audit.entry_added"
-            return Found(code, {"entry": number if is_missing else entry["id"]})
-        if not hmac.compare_digest(digest, digests.of(entry)):
-            return Found("audit.entry_edited", {"entry": number, "at": entry["at"]})
+            return SealViolation(code, {"entry": number if is_missing else entry["id"]})
+        if not hmac.compare_digest(digest, digests.digest_of(entry)):
+            return SealViolation("audit.entry_edited", {"entry": number, "at": entry["at"]})
     left = next(lines, None)
-    return Found("audit.entry_missing", {"entry": left[0]}) if left else None
+    return SealViolation("audit.entry_missing", {"entry": left[0]}) if left else None

@@ -7,12 +7,12 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 DAYS, WEEKS, MONTHS = 7, 4, 12
-TOO_OLD = timedelta(hours=26)
+OLDEST_ACCEPTABLE = timedelta(hours=26)
 """A night and a patient backup: after that somebody has to know."""
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredBackup:
     """A backup in its folder; `is_verified`: a restore has proved it, and it is still what was proved."""
 
     name: str
@@ -21,14 +21,14 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Problem:
+class BackupProblem:
     """What is wrong with a backup or with its copy; `code` has words in both languages."""
 
     code: str
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-def parse_problem(value: Any) -> Problem | None:
+def parse_backup_problem(value: Any) -> BackupProblem | None:
     """As a manifest or a row keeps it; None where nothing is wrong. The oldest ones keep a text.
 
     Raises KeyError, TypeError.
@@ -36,11 +36,11 @@ def parse_problem(value: Any) -> Problem | None:
     if not value:
         return None
     if isinstance(value, str):
-        return Problem("broken.said", {"said": value})
-    return Problem(str(value["code"]), dict(value["data"]))
+        return BackupProblem("broken.said", {"said": value})
+    return BackupProblem(str(value["code"]), dict(value["data"]))
 
 
-def parse_time(text: str) -> time:
+def parse_time_of_day(text: str) -> time:
     """`HH:MM` on the installation's own clock. Raises ValueError."""
     if len(text) != len("HH:MM"):
         raise ValueError(text)
@@ -64,7 +64,7 @@ def next_due(now: datetime, zone: ZoneInfo, at: time) -> datetime:
     return next(moment for moment in moments if moment > now)
 
 
-def owed(now: datetime, zone: ZoneInfo, at: time, asked_for: datetime) -> datetime | None:
+def due_night(now: datetime, zone: ZoneInfo, at: time, asked_for: datetime) -> datetime | None:
     """The night that has not been asked for yet; of several missed ones the last alone.
 
     `asked_for` is the one that was asked for last. Where it is still to come the clock was set back since: a
@@ -74,7 +74,7 @@ def owed(now: datetime, zone: ZoneInfo, at: time, asked_for: datetime) -> dateti
     return night if asked_for < night or asked_for > now else None
 
 
-def surplus(backups: Iterable[Kept], zone: ZoneInfo) -> set[str]:
+def surplus_backups(backups: Iterable[StoredBackup], zone: ZoneInfo) -> set[str]:
     """The names of those that may go.
 
     The newest verified one stays of each of the last 7 days, 4 weeks and 12 months that have one, so that the last
@@ -89,35 +89,35 @@ def surplus(backups: Iterable[Kept], zone: ZoneInfo) -> set[str]:
             newest.setdefault(period_of(backup.made_at.astimezone(zone)), backup.name)
         stay.update(list(newest.values())[:most])
     for backup in found:
-        if not backup.is_verified and not is_overtaken(backup, verified):
+        if not backup.is_verified and not is_superseded(backup, verified):
             stay.add(backup.name)
     return {backup.name for backup in found} - stay
 
 
-def past_restores(made: Mapping[Any, datetime], now: datetime, days: int) -> list[Any]:
+def expired_pre_restore_copies(made: Mapping[Any, datetime], now: datetime, days: int) -> list[Any]:
     """Which of what restores have put aside may go, oldest first: all older than `days` but the newest."""
     found = sorted(made, key=lambda each: made[each])
     return [each for each in found[:-1] if now - made[each] > timedelta(days=days)]
 
 
-def is_overtaken(backup: Kept, verified: list[Kept]) -> bool:
+def is_superseded(backup: StoredBackup, verified: list[StoredBackup]) -> bool:
     return bool(verified) and verified[0].made_at - backup.made_at > timedelta(days=DAYS)
 
 
-def day_of(local: datetime) -> tuple[int, ...]:
+def day_key(local: datetime) -> tuple[int, ...]:
     return (local.year, local.month, local.day)
 
 
-def week_of(local: datetime) -> tuple[int, ...]:
+def week_key(local: datetime) -> tuple[int, ...]:
     return tuple(local.isocalendar()[:2])
 
 
-def month_of(local: datetime) -> tuple[int, ...]:
+def month_key(local: datetime) -> tuple[int, ...]:
     return (local.year, local.month)
 
 
 PERIODS: tuple[tuple[int, Callable[[datetime], tuple[int, ...]]], ...] = (
-    (DAYS, day_of),
-    (WEEKS, week_of),
-    (MONTHS, month_of),
+    (DAYS, day_key),
+    (WEEKS, week_key),
+    (MONTHS, month_key),
 )

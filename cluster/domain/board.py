@@ -1,8 +1,8 @@
 """What placement looks at and what it answers: heads of the queue, nodes, quotas, runs; placed or waiting.
 
 Shares of a GPU and lending need no other types. A share is a unit of its own (its row has a slice), so it is
-one more id in `NodeUnits.free`. A workspace that borrows has for that time a larger `Quota.limit`, and its
-`Running` will say that it can be called back.
+one more id in `NodeUnits.free`. A workspace that borrows has for that time a larger `WorkspaceQuota.limit`, and its
+`RunningOnNode` will say that it can be called back.
 """
 
 from collections.abc import Mapping
@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from cluster.domain.outlook import Outlook, Source
-from cluster.domain.reasons import Reason
+from cluster.domain.outlook import EstimateSource, StartEstimate
+from cluster.domain.reasons import WaitingReason
 from cluster.domain.states import NodeState, UnitKind
 
 
 @dataclass(frozen=True)
-class Head:
-    """A waiting job. `blocked` is a reason that was found before units were looked at: such a job does not
+class JobToPlace:
+    """A waiting job. `blocked_by` is a reason that was found before units were looked at: such a job does not
     start and stands in nobody's way."""
 
     job_id: int
@@ -27,21 +27,21 @@ class Head:
     """Higher goes first within the workspace."""
     position: int = 0
     """Lower goes first among equal priorities."""
-    blocked: Reason | None = None
+    blocked_by: WaitingReason | None = None
     seconds: float | None = None
     """How long it is expected to hold its units, from its time limit or from earlier runs. None: unknown."""
-    limit: float | None = None
+    limit_seconds: float | None = None
     """After so many seconds it is made to end, grace included. None: it may run for ever.
 
     Only this lets it pass a job whose start is promised: an expectation is no promise.
     """
     since: datetime | None = None
     """When it joined the line: submitted, or came back into it. None: before all others."""
-    source: Source | None = None
+    estimate_source: EstimateSource | None = None
     """Where `seconds` comes from."""
-    shortest: float | None = None
+    shortest_seconds: float | None = None
     """Seconds of the shortest and the longest earlier run, where there were several."""
-    longest: float | None = None
+    longest_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -70,20 +70,20 @@ class NodeUnits:
 
 
 @dataclass(frozen=True)
-class Quota:
+class WorkspaceQuota:
     """Units that a workspace may hold during its term, and what its living attempts hold now."""
 
     limit: int
     used: int
-    served_at: datetime | None = None
-    """When one of its jobs was given units last without `passes`: it has had its turn, and goes behind
+    last_turn_at: datetime | None = None
+    """When one of its jobs was given units last without `is_backfill`: it has had its turn, and goes behind
     those who wait."""
-    served: int = 0
+    last_turn_attempt_id: int = 0
     """That attempt's id: tells two turns of the same moment apart."""
 
 
 @dataclass(frozen=True)
-class Running:
+class RunningOnNode:
     """A job that holds units, and when it is expected to give them back (None: not known).
 
     A gang over several nodes is one entry for each of its nodes.
@@ -98,17 +98,17 @@ class Running:
     """Earlier runs were as short as this."""
     latest_at: datetime | None = None
     """Its time limit ends it then at the latest, or earlier runs were as long as this."""
-    source: Source | None = None
+    source: EstimateSource | None = None
     """Where `ends_at` comes from."""
 
 
 @dataclass(frozen=True)
-class Placed:
+class Placement:
     """The units that a job is given: all of them or none. `nodes`: (node id, unit ids on it) one by one."""
 
     job_id: int
     nodes: tuple[tuple[int, tuple[int, ...]], ...]
-    passes: bool = False
+    is_backfill: bool = False
     """It passed the foremost job of its workspace without delaying it: that was not the workspace's turn."""
 
     @property
@@ -123,10 +123,10 @@ class Placed:
 
 
 @dataclass(frozen=True)
-class Waiting:
+class NotPlaced:
     job_id: int
-    reason: Reason
-    outlook: Outlook = field(default_factory=Outlook)
+    reason: WaitingReason
+    outlook: StartEstimate = field(default_factory=StartEstimate)
 
 
-Decision = Placed | Waiting
+PlacementDecision = Placement | NotPlaced

@@ -6,12 +6,12 @@ Wall time is what rows are stamped with; steady time (seconds, never set) is wha
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-JUMP = timedelta(seconds=30)
+SMALLEST_JUMP = timedelta(seconds=30)
 """Smaller differences are the ordinary corrections of a clock, or a process that was slow."""
 
 
 @dataclass(frozen=True)
-class ClockWatch:
+class ClockJumpDetector:
     """The last look at both clocks; `settled_at` is the steady second from which things may expire again."""
 
     wall: datetime
@@ -20,11 +20,11 @@ class ClockWatch:
     jump: timedelta = timedelta(0)
     """How far the last look found it set; zero where it was not."""
 
-    def look(self, wall: datetime, steady: float, pause: timedelta) -> "ClockWatch":
+    def observe(self, wall: datetime, steady: float, pause: timedelta) -> "ClockJumpDetector":
         """The next look. After a jump expiry rests for `pause`, in which everybody alive says so again."""
         jump = wall - self.wall - timedelta(seconds=steady - self.steady)
         seen = replace(self, wall=wall, steady=steady, jump=timedelta(0))
-        if abs(jump) <= JUMP:
+        if abs(jump) <= SMALLEST_JUMP:
             return seen
         return replace(seen, jump=jump, settled_at=steady + pause.total_seconds())
 

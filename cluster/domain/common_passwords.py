@@ -2,13 +2,13 @@
 
 The commonest 3000 of the list that zxcvbn-python 4.5.0 carries (MIT licence, from public breaches) and words
 of this trade. Kept in the source, so that the domain reads no file; packed, because many of them are foul.
-To look one up: `cluster.domain.passwords.is_common`.
+To look one up: `cluster.domain.passwords.is_common_password`.
 """
 
 import base64
 import zlib
 
-PACKED = """
+PACKED_PASSWORDS = """
 eNpVnFmWqzjUpd+ZRQ6gahncr3qpmfxLgGhMIwKBHXj0tfcWIm5l5r35GYQkpKPTqOG/H/PNPv43Of1v/Xs6JafjH5ec0lOaPnlRkEa4Rrgd
 kO5wj1fux5UswjnCJcI1wi3CPcIjwnOHR8z5EXN+xJwfMedHzPkRc37EnB8x50fM+RFzfsacnzHnZ8z5GXN+xpyfMedneDw77e0DSHdI45VU
 V7LT+XQ54KQMsljsOVb2HKt2jlW7xFuXeOsWX+gWH7/HK4/41DO+63O/kmZ7GgHzudwf14yPP7PH+X65oZAs9lkWOyaLjZ7FRs9io2ex0bPY
@@ -162,4 +162,4 @@ Ejpe8h60W4VfK/tM/Mb4BzDLXKAZeeSbc88flNlR8e/gk9979mqa9fxNNkMLCWnc4ZaErQU+jZABZqfR
 D/lZoeQLwXjRjfliFGg29PtrPJdOAEX40uofcRxwiUMeHUGLH4Q83sr3+hBHyFmE/fa7+MW7fR+P0/079f8PtedDTw==
 """
 
-COMMON_PASSWORDS = frozenset(zlib.decompress(base64.b64decode(PACKED)).decode("ascii").split("\n"))
+COMMON_PASSWORDS = frozenset(zlib.decompress(base64.b64decode(PACKED_PASSWORDS)).decode("ascii").split("\n"))

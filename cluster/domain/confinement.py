@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-WEAKNESSES = {
+GAP_CODES = {
     "memory": "confinement.no_memory",
     "processes": "confinement.no_processes",
     "devices": "confinement.no_devices",
@@ -15,26 +15,26 @@ WEAKNESSES = {
     "metadata_address": "confinement.no_metadata_address",
 }
 """By power, as `worker/inside/shim_powers.py` names them; what is missing if it is not there."""
-BY_CGROUP = ("cgroup-v1", "cgroup-v2")
+CGROUP_STOPS = ("cgroup-v1", "cgroup-v2")
 
 
 @dataclass(frozen=True)
-class Weakness:
+class ConfinementGap:
     """`code` has a sentence and a hint: what is not enforced, and what would help."""
 
     code: str
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-def list_weaknesses(powers: Mapping[str, Any]) -> tuple[Weakness, ...]:
+def list_confinement_gaps(powers: Mapping[str, Any]) -> tuple[ConfinementGap, ...]:
     """Empty: everything is enforced. What nobody reported counts as not enforced."""
     if "failed" in powers:
-        return (Weakness("confinement.unknown", {"why": str(powers["failed"])}),)
-    stop = () if powers.get("stop") in BY_CGROUP else (Weakness("confinement.no_stop"),)
+        return (ConfinementGap("confinement.unknown", {"why": str(powers["failed"])}),)
+    stop = () if powers.get("stop") in CGROUP_STOPS else (ConfinementGap("confinement.no_stop"),)
     if not powers.get("root"):
-        return (Weakness("confinement.without_root"), *stop)
+        return (ConfinementGap("confinement.without_root"), *stop)
     refused = powers.get("refused") or {}
-    missing = [power for power in WEAKNESSES if powers.get(power) is not True]
+    missing = [power for power in GAP_CODES if powers.get(power) is not True]
     return stop + tuple(
-        Weakness(WEAKNESSES[power], {"why": str(refused.get(power, "–"))}) for power in missing
+        ConfinementGap(GAP_CODES[power], {"why": str(refused.get(power, "–"))}) for power in missing
     )

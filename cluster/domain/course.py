@@ -6,33 +6,33 @@ from datetime import datetime, timedelta
 from math import isfinite
 from typing import Any
 
-Mark = tuple[float, float]
+Milestone = tuple[float, float]
 """Epochs done, and when (Unix seconds)."""
 
-MOST_MARKS = 64
-MANY_MARKS = 8
+MAX_MILESTONES = 64
+MILESTONES_TO_HALVE = 8
 """With more, the older half is left out: the first epoch may have compiled."""
-LONGEST = timedelta(days=3660)
+LONGEST_REMAINING = timedelta(days=3660)
 
 
 @dataclass(frozen=True)
-class Course:
+class ProgressReport:
     """What a program has said of its way; `epochs` None: not how many it will do."""
 
     epochs: float | None
-    marks: tuple[Mark, ...]
+    milestones: tuple[Milestone, ...]
     """The oldest first."""
 
     @property
     def part(self) -> float | None:
         """0 to 1; None where it is not known."""
-        if not self.marks or not self.epochs:
+        if not self.milestones or not self.epochs:
             return None
-        return min(1.0, max(0.0, self.marks[-1][0] / self.epochs))
+        return min(1.0, max(0.0, self.milestones[-1][0] / self.epochs))
 
 
 @dataclass(frozen=True)
-class Progress:
+class ProgressEstimate:
     """`part` of the way is done; the end is told with the range that its changing pace leaves open."""
 
     part: float | None = None
@@ -41,39 +41,42 @@ class Progress:
     latest_at: datetime | None = None
 
 
-def parse_course(said: Any) -> Course | None:
+def parse_progress_report(said: Any) -> ProgressReport | None:
     """From what a shim wrote; None where it makes no sense: the file may be a stranger's."""
     if not isinstance(said, dict) or not isinstance(marks := said.get("marks"), list):
         return None
     epochs = said.get("epochs")
     try:
-        known = tuple((_number(mark[0]), _number(mark[1])) for mark in marks[-MOST_MARKS:])
-        return Course(None if epochs is None else _number(epochs), known)
+        known = tuple((_number(mark[0]), _number(mark[1])) for mark in marks[-MAX_MILESTONES:])
+        return ProgressReport(None if epochs is None else _number(epochs), known)
     except (TypeError, ValueError, IndexError, KeyError, OverflowError):
         return None
 
 
-def progress_of(course: Course, now: datetime) -> Progress:
+def estimate_progress(course: ProgressReport, now: datetime) -> ProgressEstimate:
     """The end at the pace of the newer half; earliest and latest at its fastest and slowest of late."""
-    newer = newer_half(course.marks)
-    pace = pace_of(newer)
+    newer = newer_half(course.milestones)
+    pace = seconds_per_epoch(newer)
     if pace is None or not course.epochs:
-        return Progress(course.part)
-    paces = [pace, *(each for part in (course.marks, newer_half(newer)) if (each := pace_of(part)))]
+        return ProgressEstimate(course.part)
+    paces = [
+        pace,
+        *(each for part in (course.milestones, newer_half(newer)) if (each := seconds_per_epoch(part))),
+    ]
 
     def end(seconds: float) -> datetime:
-        done, at = course.marks[-1]
+        done, at = course.milestones[-1]
         left = at + seconds * ((course.epochs or 0.0) - done) - now.timestamp()
-        return now + timedelta(seconds=max(0.0, min(left, LONGEST.total_seconds())))
+        return now + timedelta(seconds=max(0.0, min(left, LONGEST_REMAINING.total_seconds())))
 
-    return Progress(course.part, end(pace), end(min(paces)), end(max(paces)))
-
-
-def newer_half(marks: Sequence[Mark]) -> Sequence[Mark]:
-    return marks[len(marks) // 2 :] if len(marks) > MANY_MARKS else marks
+    return ProgressEstimate(course.part, end(pace), end(min(paces)), end(max(paces)))
 
 
-def pace_of(marks: Sequence[Mark]) -> float | None:
+def newer_half(marks: Sequence[Milestone]) -> Sequence[Milestone]:
+    return marks[len(marks) // 2 :] if len(marks) > MILESTONES_TO_HALVE else marks
+
+
+def seconds_per_epoch(marks: Sequence[Milestone]) -> float | None:
     """Seconds per epoch; None where it cannot be told."""
     if len(marks) < 2:
         return None
@@ -82,7 +85,7 @@ def pace_of(marks: Sequence[Mark]) -> float | None:
     return pace if isfinite(pace) and pace > 0 else None
 
 
-def is_news(known: Progress, found: Progress, now: datetime) -> bool:
+def has_changed_visibly(known: ProgressEstimate, found: ProgressEstimate, now: datetime) -> bool:
     """Whether a row is to be written: a percent more, or an end that moved by a twentieth of what is left."""
     if (known.ends_at is None) is not (found.ends_at is None):
         return True

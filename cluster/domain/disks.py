@@ -6,16 +6,16 @@ from enum import StrEnum
 from typing import Any
 
 GIB = 1024**3
-MOST_BALLAST = 64 * 1024**2
-STOPPED_WITHIN = 60.0
+MAX_BALLAST = 64 * 1024**2
+SECONDS_OF_ROOM_LEFT = 60.0
 """Seconds. A job that writes is ended while the room that is left lasts no longer than this."""
-LEAST_RATE = 64 * 1024
+MIN_RATE_TO_STOP = 64 * 1024
 """Bytes a second. What writes less, a log, is never ended for want of room."""
-SHORT = "interrupted.disk_full"
-FILLED = "exit.disk_filled"
+INTERRUPTED_DISK_FULL = "interrupted.disk_full"
+EXIT_DISK_FILLED = "exit.disk_filled"
 
 
-class Level(StrEnum):
+class DiskLevel(StrEnum):
     """How far the free room of a disk has fallen below its reserve."""
 
     ROOM = "room"
@@ -28,35 +28,35 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True)
-class Volume:
+class MonitoredDisk:
     """A file system that this installation needs; sizes are bytes that a user without rights may use."""
 
     mount: str
     free: int
     whole: int
     reserve: int
-    level: Level = Level.ROOM
+    level: DiskLevel = DiskLevel.ROOM
     holds_jobs: bool = True
     """Whether jobs write to it."""
 
 
 @dataclass(frozen=True)
-class Writer:
+class DiskWriter:
     """A running attempt: how large its folder is, and by how much that grew in how many seconds."""
 
     attempt_id: int
     size: int
-    grown: int
+    growth: int
     seconds: float
 
     @property
     def rate(self) -> float:
         """Bytes a second."""
-        return self.grown / self.seconds if self.seconds > 0 else 0.0
+        return self.growth / self.seconds if self.seconds > 0 else 0.0
 
 
 @dataclass(frozen=True)
-class Cause:
+class StopCause:
     """Why an attempt is ended although nobody asked for it: a code with words, and its data."""
 
     code: str
@@ -72,44 +72,44 @@ def reserve_of(whole: int, wanted: int | None = None) -> int:
 
 def ballast_of(reserve: int) -> int:
     """Bytes of the file that is removed when the disk is full, so that the database can write again."""
-    return min(reserve // 8, MOST_BALLAST)
+    return min(reserve // 8, MAX_BALLAST)
 
 
-def level_of(free: int, reserve: int, before: Level = Level.ROOM) -> Level:
+def disk_level_of(free: int, reserve: int, before: DiskLevel = DiskLevel.ROOM) -> DiskLevel:
     """A disk that was short counts as short until a quarter more than the reserve is free."""
     if free < reserve // 8:
-        return Level.FULL
+        return DiskLevel.FULL
     if free < reserve // 2:
-        return Level.LOW
-    if free < reserve or (before is not Level.ROOM and free < reserve + reserve // 4):
-        return Level.SHORT
-    return Level.ROOM
+        return DiskLevel.LOW
+    if free < reserve or (before is not DiskLevel.ROOM and free < reserve + reserve // 4):
+        return DiskLevel.SHORT
+    return DiskLevel.ROOM
 
 
-def may_keep_ballast(volume: Volume) -> bool:
+def can_keep_ballast(volume: MonitoredDisk) -> bool:
     """Whether the disk has room for the ballast without coming near its reserve."""
     return volume.free - ballast_of(volume.reserve) >= volume.reserve + volume.reserve // 4
 
 
-def choose_writer(volume: Volume, writers: Sequence[Writer]) -> Writer | None:
+def choose_writer_to_stop(volume: MonitoredDisk, writers: Sequence[DiskWriter]) -> DiskWriter | None:
     """The attempt to end now: the one that writes fastest, while the room lasts for less than a minute.
 
     The files of a job that was ended stay, so the disk stays low: the others go on as long as they write slowly.
     """
-    if volume.level not in (Level.LOW, Level.FULL):
+    if volume.level not in (DiskLevel.LOW, DiskLevel.FULL):
         return None
-    fast = [writer for writer in writers if writer.rate >= LEAST_RATE]
+    fast = [writer for writer in writers if writer.rate >= MIN_RATE_TO_STOP]
     lasting = max(0, volume.free - volume.reserve // 8)
-    if not fast or lasting > STOPPED_WITHIN * sum(writer.rate for writer in fast):
+    if not fast or lasting > SECONDS_OF_ROOM_LEFT * sum(writer.rate for writer in fast):
         return None
     return max(fast, key=lambda writer: (writer.rate, writer.size, -writer.attempt_id))
 
 
-def cause_of(volume: Volume, writer: Writer) -> Cause:
+def stop_cause_of(volume: MonitoredDisk, writer: DiskWriter) -> StopCause:
     """A job that has written as much as the reserve has filled the disk and fails; any other waits for room.
 
     Where nothing is reserved, a tenth of the disk counts instead.
     """
     if writer.size >= (volume.reserve or volume.whole // 10):
-        return Cause(FILLED, {"mount": volume.mount, "bytes": writer.size})
-    return Cause(SHORT, {"mount": volume.mount})
+        return StopCause(EXIT_DISK_FILLED, {"mount": volume.mount, "bytes": writer.size})
+    return StopCause(INTERRUPTED_DISK_FULL, {"mount": volume.mount})

@@ -24,7 +24,7 @@ SIGNALS = {
 }
 """Linux numbers, signal(7); those that end a program and that people have met."""
 
-MEANING_OF_SIGNAL = {
+CODE_OF_SIGNAL = {
     2: "exit.interrupt_key",
     6: "exit.aborted",
     9: "exit.killed",
@@ -32,7 +32,7 @@ MEANING_OF_SIGNAL = {
     15: "exit.terminated",
     25: "exit.file_too_large",
 }
-MEANING_OF_CODE = {
+CODE_OF_EXIT = {
     0: "exit.finished",
     1: "exit.error",
     2: "exit.wrong_usage",
@@ -41,13 +41,13 @@ MEANING_OF_CODE = {
 }
 
 
-def meaning(exit_code: int | None, signal: int | None = None) -> tuple[str, dict[str, Any]]:
+def meaning_of_status(exit_code: int | None, signal: int | None = None) -> tuple[str, dict[str, Any]]:
     """Code and data of a bare exit status; an exit code above 128 is a shell's way to name a signal."""
     if signal is None and exit_code is not None and 128 < exit_code <= 128 + 64:
         signal = exit_code - 128
     if signal is not None:
         known = {"signal": signal, "signal_name": SIGNALS.get(signal, f"SIG{signal}")}
-        return MEANING_OF_SIGNAL.get(signal, "exit.signal"), {"exit_code": 128 + signal} | known
+        return CODE_OF_SIGNAL.get(signal, "exit.signal"), {"exit_code": 128 + signal} | known
     if exit_code is None:
         return "exit.lost", {}
-    return MEANING_OF_CODE.get(exit_code, "exit.other"), {"exit_code": exit_code}
+    return CODE_OF_EXIT.get(exit_code, "exit.other"), {"exit_code": exit_code}

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
-from cluster.domain.exit_meanings import meaning
-from cluster.domain.results import Results, check_metric, parse_results
-from cluster.domain.states import Desired, JobState
+from cluster.domain.exit_meanings import meaning_of_status
+from cluster.domain.results import MetricResults, check_metric_name, parse_results
+from cluster.domain.states import DesiredState, JobState
 
 Value = TypeVar("Value")
 
-LARGEST_TRUTH = 256 * 1024
-MOST_RANKS = 4096
+LARGEST_RECORD = 256 * 1024
+MAX_RANKS = 4096
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class RankExit:
     signal: int | None = None
 
     @property
-    def is_bad(self) -> bool:
+    def has_failed(self) -> bool:
         return bool(self.exit_code) or self.signal is not None
 
 
 @dataclass(frozen=True)
-class Taken:
+class Disruption:
     """What runs it has taken a part of it away, for no fault of its own: a code with words, and its data."""
 
     code: str
@@ -39,7 +39,7 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class ExitTruth:
+class ExitRecord:
     """`exit.json`, validated. Sizes are bytes; `error` is a code where the shim itself could not go on."""
 
     job: int = 0
@@ -68,9 +68,9 @@ class ExitTruth:
     """How many processes and threads it may have, where it was refused one more."""
     executor_exit_code: int | None = None
     """Not in the file: what ran it has an exit code of its own."""
-    taken: Taken | None = None
+    disruption: Disruption | None = None
     """Not in the file either: it did not end, it was ended by others than us."""
-    results: Results = field(default_factory=dict)
+    results: MetricResults = field(default_factory=dict)
     not_finite: str | None = None
     """The first loss that was NaN or infinite; without root the program could have said so itself."""
     disk_full: bool = False
@@ -84,7 +84,7 @@ class ExitTruth:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AttemptOutcome:
     """What the rows keep of an end: the job's last state, the code of the reason with its data."""
 
     state: JobState
@@ -93,25 +93,25 @@ class Outcome:
     exit_code: int | None = None
 
 
-UNREADABLE = "exit.truth_unreadable"
-FOREIGN = "exit.truth_foreign"
+UNREADABLE_RECORD = "exit.truth_unreadable"
+FOREIGN_RECORD = "exit.truth_foreign"
 
 
-def parse_exit(content: str | bytes) -> ExitTruth:
+def parse_exit_record(content: str | bytes) -> ExitRecord:
     """Always a value: where anything is missing, of the wrong type or too large, `error` says so."""
-    if len(content) > LARGEST_TRUTH:
-        return ExitTruth(error=UNREADABLE)
+    if len(content) > LARGEST_RECORD:
+        return ExitRecord(error=UNREADABLE_RECORD)
     try:
         return _read_truth(json.loads(content))
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
-        return ExitTruth(error=UNREADABLE)
+        return ExitRecord(error=UNREADABLE_RECORD)
 
 
-def parse_use(content: str | bytes) -> ExitTruth | None:
+def parse_usage(content: str | bytes) -> ExitRecord | None:
     """The numbers of a shim's last measurement (`usage.json`); None where they make no sense."""
     try:
         found = json.loads(content)
-        return ExitTruth(
+        return ExitRecord(
             cpu_seconds=_maybe(found.get("cpu_seconds"), _number),
             max_rss_bytes=_maybe(found.get("max_rss_bytes"), _whole),
             average_rss_bytes=_maybe(found.get("average_rss_bytes"), _whole),
@@ -121,14 +121,14 @@ def parse_use(content: str | bytes) -> ExitTruth | None:
         return None
 
 
-def _read_truth(found: Any) -> ExitTruth:
+def _read_truth(found: Any) -> ExitRecord:
     """Keys that this version does not know are passed over."""
     if not isinstance(found, dict):
         raise TypeError("not an object")
     ranks = found["ranks"]
-    if not isinstance(ranks, list) or len(ranks) > MOST_RANKS:
+    if not isinstance(ranks, list) or len(ranks) > MAX_RANKS:
         raise TypeError("ranks")
-    return ExitTruth(
+    return ExitRecord(
         job=_whole(found["job"]),
         attempt=_whole(found["attempt"]),
         fence=_whole(found["fence"]),
@@ -155,7 +155,7 @@ def _read_truth(found: Any) -> ExitTruth:
         left_behind=_whole(found.get("left_behind", 0)),
         error=_maybe(found.get("error"), _code),
         results=parse_results(found.get("results") or {}),
-        not_finite=_maybe(found.get("not_finite"), check_metric),
+        not_finite=_maybe(found.get("not_finite"), check_metric_name),
         memory_limit_bytes=_maybe(found.get("memory_limit_bytes"), _whole),
         process_limit=_maybe(found.get("process_limit"), _whole),
         disk_full=_flag(found.get("disk_full", False)),
@@ -163,7 +163,7 @@ def _read_truth(found: Any) -> ExitTruth:
     )
 
 
-def outcome(truth: ExitTruth, desired: Desired = Desired.RUN) -> Outcome:
+def outcome_of(truth: ExitRecord, desired: DesiredState = DesiredState.RUN) -> AttemptOutcome:
     """The job's end from the shim's word, read as the first rank that failed where there are ranks.
 
     The launcher's own exit code says only that some rank failed (Horovod: always 1), so it counts last.
@@ -176,50 +176,52 @@ def outcome(truth: ExitTruth, desired: Desired = Desired.RUN) -> Outcome:
     if truth.not_finite:
         data["not_finite"] = truth.not_finite
     if truth.error:
-        return Outcome(_bad_end(desired), truth.error, data, shown)
+        return AttemptOutcome(_bad_end(desired), truth.error, data, shown)
     if truth.executor_exit_code is not None and _contradicts(truth):
         both = data | {"exit_code": truth.exit_code, "executor_exit_code": truth.executor_exit_code}
-        return Outcome(_bad_end(desired), "exit.executor_disagrees", both, truth.executor_exit_code)
+        return AttemptOutcome(_bad_end(desired), "exit.executor_disagrees", both, truth.executor_exit_code)
     if truth.stopped:
-        return Outcome(JobState.STOPPED, "exit.stopped", data, shown)
+        return AttemptOutcome(JobState.STOPPED, "exit.stopped", data, shown)
     if truth.timed_out:
-        return Outcome(JobState.FAILED, "exit.timed_out", data, shown)
+        return AttemptOutcome(JobState.FAILED, "exit.timed_out", data, shown)
     if truth.out_of_memory:
         most = {"max_rss_bytes": truth.max_rss_bytes} if truth.max_rss_bytes else {}
         if truth.memory_limit_bytes:
             most["memory_limit_bytes"] = truth.memory_limit_bytes
-        return Outcome(JobState.FAILED, "exit.out_of_memory", data | most, shown)
-    code, more = meaning(exit_code, signal)
+        return AttemptOutcome(JobState.FAILED, "exit.out_of_memory", data | most, shown)
+    code, more = meaning_of_status(exit_code, signal)
     state = JobState.FINISHED if code == "exit.finished" else JobState.FAILED
     if truth.process_limit and state is JobState.FAILED:
-        return Outcome(state, "exit.process_limit", data | {"process_limit": truth.process_limit}, shown)
-    return Outcome(state, code, data | more, shown)
+        return AttemptOutcome(
+            state, "exit.process_limit", data | {"process_limit": truth.process_limit}, shown
+        )
+    return AttemptOutcome(state, code, data | more, shown)
 
 
-def without_truth(desired: Desired) -> Outcome:
+def outcome_without_record(desired: DesiredState) -> AttemptOutcome:
     """The shim is gone and left no `exit.json`: killed from outside, or its disk was full."""
-    if desired is Desired.STOP:
-        return Outcome(JobState.STOPPED, "exit.stopped", {})
-    return Outcome(JobState.FAILED, "exit.lost", {})
+    if desired is DesiredState.STOP:
+        return AttemptOutcome(JobState.STOPPED, "exit.stopped", {})
+    return AttemptOutcome(JobState.FAILED, "exit.lost", {})
 
 
-def never_started(desired: Desired, why: dict[str, Any] | None = None) -> Outcome:
+def outcome_never_started(desired: DesiredState, why: dict[str, Any] | None = None) -> AttemptOutcome:
     """The executor was asked and no shim ever showed up; `why` has the code and data of its last refusal."""
-    if desired is Desired.STOP:
-        return Outcome(JobState.STOPPED, "exit.stopped_before_start", {})
-    return Outcome(JobState.FAILED, "exit.not_started", dict(why or {}))
+    if desired is DesiredState.STOP:
+        return AttemptOutcome(JobState.STOPPED, "exit.stopped_before_start", {})
+    return AttemptOutcome(JobState.FAILED, "exit.not_started", dict(why or {}))
 
 
-def of_attempt(truth: ExitTruth, job: int, attempt: int, fence: int) -> ExitTruth:
+def record_of_attempt(truth: ExitRecord, job: int, attempt: int, fence: int) -> ExitRecord:
     """The truth itself, or one that says that the file speaks of another attempt."""
-    if truth.error == UNREADABLE or truth.is_of(job, attempt, fence):
+    if truth.error == UNREADABLE_RECORD or truth.is_of(job, attempt, fence):
         return truth
-    return replace(ExitTruth(), job=job, attempt=attempt, fence=fence, error=FOREIGN)
+    return replace(ExitRecord(), job=job, attempt=attempt, fence=fence, error=FOREIGN_RECORD)
 
 
-def _first_cause(truth: ExitTruth) -> tuple[int | None, int | None, int | None]:
+def _first_cause(truth: ExitRecord) -> tuple[int | None, int | None, int | None]:
     """Exit code, signal and rank of the first failed rank; of the whole where no rank is known to be bad."""
-    bad = {rank.rank: rank for rank in truth.ranks if rank.is_bad}
+    bad = {rank.rank: rank for rank in truth.ranks if rank.has_failed}
     if not bad:
         return truth.exit_code, truth.signal, None
     first = truth.first_failed_rank
@@ -227,13 +229,13 @@ def _first_cause(truth: ExitTruth) -> tuple[int | None, int | None, int | None]:
     return cause.exit_code, cause.signal, cause.rank if len(truth.ranks) > 1 else None
 
 
-def _contradicts(truth: ExitTruth) -> bool:
+def _contradicts(truth: ExitRecord) -> bool:
     """The shim ends with the exit code that it writes down; where it wrote none, nothing can contradict it."""
     return truth.exit_code is not None and truth.executor_exit_code != truth.exit_code
 
 
-def _bad_end(desired: Desired) -> JobState:
-    return JobState.STOPPED if desired is Desired.STOP else JobState.FAILED
+def _bad_end(desired: DesiredState) -> JobState:
+    return JobState.STOPPED if desired is DesiredState.STOP else JobState.FAILED
 
 
 def _maybe(found: Any, read: Callable[[Any], Value]) -> Value | None:

@@ -3,19 +3,19 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-MINORS = "gpu_minors"
+MINORS_FACT = "gpu_minors"
 """The fact's name: {UUID: number in the name of the device file}."""
-MOST = 2**20
+MAX_MINORS = 2**20
 """Linux keeps 20 bits for the minor number of a device."""
 
 
-def minors_of(facts: Mapping[str, Any], uuids: Collection[str]) -> dict[str, int]:
+def gpu_minors_of(facts: Mapping[str, Any], uuids: Collection[str]) -> dict[str, int]:
     """Of these GPUs; what a node told that is no such number is passed over."""
-    found = facts.get(MINORS)
+    found = facts.get(MINORS_FACT)
     if not isinstance(found, Mapping):
         return {}
     return {uuid: found[uuid] for uuid in uuids if is_minor(found.get(uuid))}
 
 
 def is_minor(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MAX_MINORS

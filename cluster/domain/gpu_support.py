@@ -5,27 +5,27 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from cluster.domain.errors import Refused
-from cluster.domain.jobs import Warned
+from cluster.domain.jobs import SubmissionWarning
 from cluster.domain.reasons import NoGpuEnvironment
 from cluster.domain.states import TrainingKind, UnitKind
 
-FOR_CPUS = "tensorflow-cpu"
-FOR_GPUS = "nvidia-"
+CPU_ONLY_LIBRARY = "tensorflow-cpu"
+GPU_LIBRARY_PREFIX = "nvidia-"
 """What NVIDIA's own packages begin with; each build for GPUs brings some."""
 
 
-class Support(StrEnum):
+class GpuSupport(StrEnum):
     YES = "yes"
     NO = "no"
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
-class Ground:
+class EnvironmentOrImage:
     """What programs run in: the environment called `name`, or an image. `name` is empty before there is one."""
 
     name: str
-    support: Support
+    support: GpuSupport
     is_image: bool = False
     container_image: str = ""
     """Of the Docker executor: around the environment, chosen by an administrator, with programs of its own."""
@@ -35,34 +35,34 @@ class Ground:
         return self.name if self.is_image else None
 
 
-def support_of(contents: Sequence[Sequence[str]]) -> Support:
+def gpu_support_of(contents: Sequence[Sequence[str]]) -> GpuSupport:
     """By [[library, version, purpose], …]."""
     versions = {str(library): str(version) for library, version, *_ in contents}
-    if any(library.startswith(FOR_GPUS) for library in versions):
-        return Support.YES
-    if FOR_CPUS in versions or versions.get("torch", "").endswith("+cpu"):
-        return Support.NO
-    return Support.UNKNOWN
+    if any(library.startswith(GPU_LIBRARY_PREFIX) for library in versions):
+        return GpuSupport.YES
+    if CPU_ONLY_LIBRARY in versions or versions.get("torch", "").endswith("+cpu"):
+        return GpuSupport.NO
+    return GpuSupport.UNKNOWN
 
 
-def reason_without_gpus(ground: Ground) -> NoGpuEnvironment | None:
+def no_gpu_reason(ground: EnvironmentOrImage) -> NoGpuEnvironment | None:
     """Of jobs on GPUs, whatever they run."""
-    if ground.support is not Support.NO or ground.container_image:
+    if ground.support is not GpuSupport.NO or ground.container_image:
         return None
     return NoGpuEnvironment(ground.name, ground.image)
 
 
-def check_gpus(
-    ground: Ground, kind: UnitKind, training: TrainingKind, command: Sequence[str]
-) -> tuple[Warned, ...]:
+def check_gpu_support(
+    ground: EnvironmentOrImage, kind: UnitKind, training: TrainingKind, command: Sequence[str]
+) -> tuple[SubmissionWarning, ...]:
     """Raises Refused for a GPU job that would compute on CPUs; a warning says what is assumed."""
-    if kind is not UnitKind.GPU or ground.support is Support.YES or not ground.name:
+    if kind is not UnitKind.GPU or ground.support is GpuSupport.YES or not ground.name:
         return ()
     if ground.container_image and not is_run_by_environment(training, command):
         data = {"image": ground.container_image, "program": command[0]}
-        return (Warned("units", "job.gpus_by_image", data),)
-    if ground.support is Support.UNKNOWN:
-        return (Warned("units", "job.gpus_assumed", {"name": ground.name}),)
+        return (SubmissionWarning("units", "job.gpus_by_image", data),)
+    if ground.support is GpuSupport.UNKNOWN:
+        return (SubmissionWarning("units", "job.gpus_assumed", {"name": ground.name}),)
     raise Refused("units", "job.no_gpu_environment", name=ground.name, image=ground.image)
 
 

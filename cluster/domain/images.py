@@ -9,7 +9,7 @@ VARIANTS = ("cpu", "cuda")
 
 
 @dataclass(frozen=True)
-class Part:
+class LibraryVersion:
     """A line of a table of contents; `purpose` is a code with words."""
 
     library: str
@@ -22,7 +22,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Image:
+class DefaultImage:
     """A default image. Nobody can change one in the portal; a repair puts it back where it is lost."""
 
     name: str
@@ -35,7 +35,7 @@ class Image:
     system: str
     """The distribution below, as debian-12."""
     made_at: datetime
-    contents: tuple[Part, ...]
+    contents: tuple[LibraryVersion, ...]
     registry: str = ""
     """Where nodes pull it from; empty where no registry has it."""
 
@@ -52,14 +52,14 @@ class Image:
         return {**asdict(self), "made_at": self.made_at.isoformat(), "contents": contents}
 
 
-def parse_image(read: Mapping[str, Any]) -> Image:
+def parse_default_image(read: Mapping[str, Any]) -> DefaultImage:
     """As the builder wrote it. Raises KeyError, TypeError, ValueError."""
     if read["variant"] not in VARIANTS:
         raise ValueError(f"no such variant: {read['variant']}")
-    return Image(
+    return DefaultImage(
         **{
             **read,
             "made_at": datetime.fromisoformat(read["made_at"]),
-            "contents": tuple(Part(**part) for part in read["contents"]),
+            "contents": tuple(LibraryVersion(**part) for part in read["contents"]),
         }
     )

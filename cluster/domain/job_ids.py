@@ -4,17 +4,17 @@ from dataclasses import dataclass
 
 from cluster.domain.errors import Refused
 
-COUNT = 2**20
+IDS_PER_BASE = 2**20
 """Numbers from each base on; the base itself is nobody's job, for rows are counted from 1."""
-LEAST_BASE = 1000
+MIN_BASE = 1000
 """Below are root and the services of a machine."""
-LARGEST_BASE = 2**32 - 2 - COUNT
+LARGEST_BASE = 2**32 - 2 - IDS_PER_BASE
 """The kernel keeps the last number for nobody at all."""
-LARGEST_ROW_ID = COUNT - 1
+LARGEST_ROW_ID = IDS_PER_BASE - 1
 
 
 @dataclass(frozen=True)
-class JobIds:
+class JobUnixIds:
     """Where an installation's numbers of users and of workspaces begin."""
 
     uid_base: int = 100_000
@@ -30,24 +30,24 @@ class JobIds:
 
     def check_uid(self, uid: int) -> int:
         """Raises Refused for root, for a service, and for whoever else is not one of our users."""
-        return check("user", "job.user_number_outside", uid, self.uid_base)
+        return check_id_in_range("user", "job.user_number_outside", uid, self.uid_base)
 
     def check_gid(self, gid: int) -> int:
         """Raises Refused."""
-        return check("workspace", "job.workspace_number_outside", gid, self.gid_base)
+        return check_id_in_range("workspace", "job.workspace_number_outside", gid, self.gid_base)
 
 
-def check(field: str, code: str, number: int, base: int) -> int:
-    first, last = max(base + 1, LEAST_BASE), min(base, LARGEST_BASE) + LARGEST_ROW_ID
+def check_id_in_range(field: str, code: str, number: int, base: int) -> int:
+    first, last = max(base + 1, MIN_BASE), min(base, LARGEST_BASE) + LARGEST_ROW_ID
     if not first <= number <= last:
         raise Refused(field, code, number=number, first=first, last=last)
     return number
 
 
-USUAL_IDS = JobIds()
+DEFAULT_UNIX_IDS = JobUnixIds()
 """Of an installation whose settings say nothing else."""
 
 
-def is_base(number: int) -> bool:
+def is_valid_id_base(number: int) -> bool:
     """Whether an installation's numbers may begin there."""
-    return LEAST_BASE <= number <= LARGEST_BASE
+    return MIN_BASE <= number <= LARGEST_BASE

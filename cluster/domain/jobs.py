@@ -8,20 +8,20 @@ from typing import Any
 
 from cluster.domain.errors import Conflict, Refused
 from cluster.domain.names import check_job_name
-from cluster.domain.outlook import Outlook
-from cluster.domain.reasons import Reason
+from cluster.domain.outlook import StartEstimate
+from cluster.domain.reasons import WaitingReason
 from cluster.domain.states import ENDED_JOB_STATES, JobState, Launcher, TrainingKind, UnitKind
 
 LONGEST_TIME_LIMIT = 366 * 24 * 3600
 SHORTEST_TIME_LIMIT = 60
-MOST_ARGUMENTS = 1000
-MOST_COMMAND_BYTES = 64 * 1024
+MAX_ARGUMENTS = 1000
+MAX_COMMAND_BYTES = 64 * 1024
 PRIORITIES = range(-100, 101)
 GRACES = range(1, 601)
 RETRIES = range(11)
 
 
-class Event(StrEnum):
+class JobEventKind(StrEnum):
     """What happens to a job; how it ended is decided by `cluster.domain.exits`."""
 
     PLACED = "placed"
@@ -35,8 +35,8 @@ class Event(StrEnum):
     """An attempt has failed and another one follows."""
 
 
-_S, _E = JobState, Event
-TRANSITIONS: dict[tuple[JobState, Event], JobState] = {
+_S, _E = JobState, JobEventKind
+TRANSITIONS: dict[tuple[JobState, JobEventKind], JobState] = {
     (_S.WAITING, _E.PLACED): _S.STARTING,
     (_S.WAITING, _E.STOP_REQUESTED): _S.STOPPED,  # Nothing runs: stopping it is done at once.
     (_S.WAITING, _E.FAILED): _S.FAILED,
@@ -63,7 +63,7 @@ TRANSITIONS: dict[tuple[JobState, Event], JobState] = {
 }
 
 
-def next_state(state: JobState, event: Event) -> JobState:
+def next_state(state: JobState, event: JobEventKind) -> JobState:
     """Raises Conflict where the event does not belong to the state."""
     try:
         return TRANSITIONS[state, event]
@@ -93,7 +93,7 @@ class JobRequest:
 
 
 @dataclass(frozen=True)
-class Warned:
+class SubmissionWarning:
     """Something that is allowed and seldom meant; shown beside the field, never in the way."""
 
     field: str
@@ -102,24 +102,24 @@ class Warned:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class SubmissionPreview:
     """What would happen to the request now. `reason` None: it starts now, on `node`."""
 
     units: int
     kind: UnitKind
-    reason: Reason | None = None
-    outlook: Outlook = field(default_factory=Outlook)
+    reason: WaitingReason | None = None
+    outlook: StartEstimate = field(default_factory=StartEstimate)
     node: str | None = None
-    warnings: tuple[Warned, ...] = ()
+    warnings: tuple[SubmissionWarning, ...] = ()
 
     @property
     def starts_now(self) -> bool:
         return self.reason is None
 
 
-def check_request(
+def check_job_request(
     request: JobRequest, training: TrainingKind, quota: int, largest_node: int | None, kind: UnitKind
-) -> tuple[Warned, ...]:
+) -> tuple[SubmissionWarning, ...]:
     """Raises Refused for what can never run; returns what is worth a warning.
 
     `largest_node` is the most working units on one node, None where no node has reported yet.
@@ -136,7 +136,7 @@ def check_request(
         raise Refused("priority", "job.priority_range", least=least, most=most)
     if training is TrainingKind.ADVANCED:
         check_command(request.command)
-        return relative_paths(request.command)
+        return relative_path_warnings(request.command)
     if request.command:
         raise Refused("command", "job.command_of_built_in")
     return ()
@@ -189,8 +189,8 @@ def check_command(command: Sequence[str]) -> Sequence[str]:
     """Arguments reach the program byte for byte, so only what no argument can hold is refused."""
     if not command or not command[0].strip():
         raise Refused("command", "job.command_missing")
-    if len(command) > MOST_ARGUMENTS:
-        raise Refused("command", "job.too_many_arguments", most=MOST_ARGUMENTS, count=len(command))
+    if len(command) > MAX_ARGUMENTS:
+        raise Refused("command", "job.too_many_arguments", most=MAX_ARGUMENTS, count=len(command))
     for position, argument in enumerate(command):
         for character in argument:
             if character == "\x7f" or (character < " " and character not in "\t\n"):
@@ -199,15 +199,15 @@ def check_command(command: Sequence[str]) -> Sequence[str]:
                 )
             if "\ud800" <= character <= "\udfff":
                 raise Refused("command", "job.argument_not_text", position=position)
-    if sum(len(argument.encode()) + 1 for argument in command) > MOST_COMMAND_BYTES:
-        raise Refused("command", "job.command_too_long", most=MOST_COMMAND_BYTES)
+    if sum(len(argument.encode()) + 1 for argument in command) > MAX_COMMAND_BYTES:
+        raise Refused("command", "job.command_too_long", most=MAX_COMMAND_BYTES)
     return command
 
 
-def relative_paths(command: Sequence[str]) -> tuple[Warned, ...]:
+def relative_path_warnings(command: Sequence[str]) -> tuple[SubmissionWarning, ...]:
     """Arguments that look like relative paths: they are looked up in the job's copy of the code."""
     return tuple(
-        Warned("command", "job.relative_path", {"argument": argument, "position": position})
+        SubmissionWarning("command", "job.relative_path", {"argument": argument, "position": position})
         for position, argument in enumerate(command)
         if position and _is_relative_path(argument)
     )
@@ -220,7 +220,7 @@ def _is_relative_path(argument: str) -> bool:
     return value.startswith(("./", "../")) or value in (".", "..") or "/" in value.strip("/")
 
 
-def default_name(training: str, number: int) -> str:
+def default_job_name(training: str, number: int) -> str:
     """What the form offers: the training's name and a number that is free."""
     return f"{training}-{number}"
 

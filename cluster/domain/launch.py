@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cluster.domain.attempts import GIVE_UP_AWAITING_AFTER
+from cluster.domain.attempts import GIVE_UP_PENDING_AFTER
 from cluster.domain.states import Launcher, UnitKind
 
-RANK_SHIM = "rank.py"
-GANG = "gang.py"
-REACH = "reach.py"
+RANK_SCRIPT = "rank.py"
+GANG_SCRIPT = "gang.py"
+WAIT_FOR_SSH_SCRIPT = "reach.py"
 SSH_PORT = 2222
 """Of the sshd in each worker of an MPIJob, as in the default image: worker/environments/default/image.toml."""
-REACHED_WITHIN = round(GIVE_UP_AWAITING_AFTER.total_seconds())
+SSH_DEADLINE_SECONDS = round(GIVE_UP_PENDING_AFTER.total_seconds())
 """Seconds until each of them answers; as long as any start may take."""
 POD_INTERFACE = "eth0"
 """A pod's only one besides loopback. Cards for RDMA need rights that pods of workspaces do not have."""
@@ -31,7 +31,7 @@ class LaunchPlan:
     ranks: int
 
 
-def launch_plan(
+def local_launch_plan(
     launcher: Launcher, interpreter: str, runtime: str, ranks: int, program: Sequence[str]
 ) -> LaunchPlan:
     """`interpreter` is the training environment's Python, `runtime` the folder with the rank shim.
@@ -40,7 +40,7 @@ def launch_plan(
     the launcher's own host need no host list and no interface (measured with Horovod 0.28.1). Horovod's
     --verbose is never used, because it prints the whole environment of the job.
     """
-    rank = (interpreter, f"{runtime}/{RANK_SHIM}", "--", *program)
+    rank = (interpreter, f"{runtime}/{RANK_SCRIPT}", "--", *program)
     if launcher is Launcher.HOROVOD:
         horovod = (interpreter, "-m", "horovod.runner.launch", "-np", str(ranks), "--gloo")
         command = (*horovod, *rank)
@@ -52,14 +52,14 @@ def launch_plan(
     return LaunchPlan(command, tuple(program), ranks)
 
 
-def split(units_by_node: Sequence[int]) -> tuple[int, ...]:
+def units_per_pod(units_by_node: Sequence[int]) -> tuple[int, ...]:
     """How many units each pod of a gang has: all of a node's in one where the nodes are even, else one in each."""
     if len(set(units_by_node)) == 1:
         return tuple(units_by_node)
     return (1,) * sum(units_by_node)
 
 
-def over_mpi(
+def mpi_launch_plan(
     plan: LaunchPlan, interpreter: str, runtime: str, folder: str, names: Sequence[str]
 ) -> LaunchPlan:
     """Horovod over Open MPI between pods: hosts come from the MPI operator, ssh is its way, `names` go to every rank.
@@ -80,33 +80,40 @@ def over_mpi(
         "oob_tcp_if_include": POD_INTERFACE,
     }
     hostfile = "/etc/mpi/hostfile"
-    reach = (interpreter, f"{runtime}/{REACH}", hostfile, str(SSH_PORT), str(REACHED_WITHIN), "--")
+    reach = (
+        interpreter,
+        f"{runtime}/{WAIT_FOR_SSH_SCRIPT}",
+        hostfile,
+        str(SSH_PORT),
+        str(SSH_DEADLINE_SECONDS),
+        "--",
+    )
     mpirun = ["mpirun", "--hostfile", hostfile, "-np", str(plan.ranks), "--bind-to", "none"]
     for name, value in switches.items():
         mpirun += ["--mca", name, value]
     for name in (*names, f"NCCL_SOCKET_IFNAME={POD_INTERFACE}"):
         mpirun += ["-x", name]
-    rank = rank_elsewhere(plan, interpreter, runtime)
+    rank = remote_rank_command(plan, interpreter, runtime)
     return LaunchPlan((*reach, *mpirun, "--wdir", folder, *rank), plan.program, plan.ranks)
 
 
-def over_pods(
+def pod_launch_plan(
     plan: LaunchPlan, launcher: Launcher, interpreter: str, runtime: str, pods: Sequence[int], address: str
 ) -> LaunchPlan:
     """Between pods that know their number: Horovod over Gloo, torchrun, or the program once in each."""
     way = {Launcher.HOROVOD: "gloo", Launcher.TORCHRUN: "torchrun"}.get(launcher, "plain")
     counts = ",".join(map(str, pods))
-    gang = (interpreter, f"{runtime}/{GANG}", way, counts, address, POD_INTERFACE, "--")
-    rank = rank_elsewhere(plan, interpreter, runtime)
+    gang = (interpreter, f"{runtime}/{GANG_SCRIPT}", way, counts, address, POD_INTERFACE, "--")
+    rank = remote_rank_command(plan, interpreter, runtime)
     return LaunchPlan((*gang, *rank), plan.program, plan.ranks)
 
 
-def rank_elsewhere(plan: LaunchPlan, interpreter: str, runtime: str) -> tuple[str, ...]:
+def remote_rank_command(plan: LaunchPlan, interpreter: str, runtime: str) -> tuple[str, ...]:
     """A rank that the attempt's shim may not see tells itself what it uses."""
-    return (interpreter, f"{runtime}/{RANK_SHIM}", "told", "--", *plan.program)
+    return (interpreter, f"{runtime}/{RANK_SCRIPT}", "told", "--", *plan.program)
 
 
-def own_program(interpreter: str, command: Sequence[str]) -> tuple[str, ...]:
+def custom_program(interpreter: str, command: Sequence[str]) -> tuple[str, ...]:
     """The program of an advanced training: a `.py` file is run by the environment's Python.
 
     Anything else is a command, looked up on PATH, or from the code folder where it has a slash.
@@ -119,7 +126,7 @@ def own_program(interpreter: str, command: Sequence[str]) -> tuple[str, ...]:
     return tuple(command)
 
 
-def model_program(interpreter: str, model: str) -> tuple[str, ...]:
+def built_in_program(interpreter: str, model: str) -> tuple[str, ...]:
     """The program of a built-in model, found by PYTHONPATH; its variables come by GROUNDCREW_VARIABLES."""
     return (interpreter, "-u", "-m", f"groundcrew_models.{model}")
 

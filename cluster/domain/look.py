@@ -3,53 +3,53 @@
 from collections.abc import Sequence
 from math import inf
 
-from cluster.domain.board import Decision, Head, Placed, Waiting
-from cluster.domain.gangs import Share
-from cluster.domain.never import why_never
-from cluster.domain.order import in_order
-from cluster.domain.outlook import Outlook
+from cluster.domain.board import JobToPlace, NotPlaced, Placement, PlacementDecision
+from cluster.domain.gangs import NodeUnitCount
+from cluster.domain.never import infeasible_reason
+from cluster.domain.order import sort_queue
+from cluster.domain.outlook import StartEstimate
 from cluster.domain.reasons import (
     AheadInQueue,
-    HeldForAnother,
-    NotEnoughTogether,
     NotEnoughUnits,
-    QuotaUsed,
-    Reason,
+    NotEnoughUnitsTogether,
+    QuotaInUse,
+    ReservedForAnother,
+    WaitingReason,
 )
-from cluster.domain.rooms import UNKNOWN, as_time
-from cluster.domain.table import NO_QUOTA, Table
+from cluster.domain.rooms import UNKNOWN_END, moment_as_datetime
+from cluster.domain.table import NO_QUOTA, FreeCapacity
 
-Shape = tuple[int, float | None]
+JobShape = tuple[int, float | None]
 """Units and limit: what decides whether a job fits."""
 
 
-class Look:
+class SchedulingPass:
     """What it has refused to one job it refuses to its like at once: during a look less and less is free."""
 
-    def __init__(self, table: Table) -> None:
-        self.table = table
-        table.forget_promises()
+    def __init__(self, table: FreeCapacity) -> None:
+        self.capacity = table
+        table.clear_reservations()
         self.lines: dict[int, list[int]] = {}
         """Waiting jobs per workspace, the foremost first."""
-        self.promised: set[int] = set()
+        self.workspaces_with_reservation: set[int] = set()
         """Workspaces whose foremost job has a promise, so that others can pass it without delaying it."""
-        self.refused: set[tuple[int, Shape]] = set()
+        self.refused_shapes: set[tuple[int, JobShape]] = set()
         """By workspace: there is no room within its quota, or on no node."""
-        self.nowhere: set[Shape] = set()
-        self.never: dict[tuple[int, int], Reason | None] = {}
+        self.shapes_without_room: set[JobShape] = set()
+        self.infeasible_reasons: dict[tuple[int, int], WaitingReason | None] = {}
 
-    def in_turn(self, heads: Sequence[Head]) -> list[Head]:
-        return in_order(heads, self.table.quotas, self.takes_turn)
+    def sort_by_turn(self, heads: Sequence[JobToPlace]) -> list[JobToPlace]:
+        return sort_queue(heads, self.capacity.quotas, self.can_ever_start)
 
-    def takes_turn(self, head: Head) -> bool:
-        return head.blocked is None and not self.why_never(head)
+    def can_ever_start(self, head: JobToPlace) -> bool:
+        return head.blocked_by is None and not self.infeasible_reason(head)
 
-    def decide(self, head: Head) -> Decision:
-        if head.blocked:
-            return Waiting(head.job_id, head.blocked)
-        never = self.why_never(head)
+    def decide(self, head: JobToPlace) -> PlacementDecision:
+        if head.blocked_by:
+            return NotPlaced(head.job_id, head.blocked_by)
+        never = self.infeasible_reason(head)
         if never:
-            return Waiting(head.job_id, never)
+            return NotPlaced(head.job_id, never)
         placed = self._start(head)
         if placed:
             return placed
@@ -57,13 +57,13 @@ class Look:
         line.append(head.job_id)
         if len(line) > 1:
             ahead = len(line) - 1
-            return Waiting(head.job_id, AheadInQueue(ahead, line[0]), Outlook(ahead, line[0]))
-        reason, helps = self._why_not_now(head), self.table.fewer_units(head)
-        return Waiting(head.job_id, reason, self._outlook(head, helps, *self._promise(head)))
+            return NotPlaced(head.job_id, AheadInQueue(ahead, line[0]), StartEstimate(ahead, line[0]))
+        reason, helps = self._why_not_now(head), self.capacity.most_units_now(head)
+        return NotPlaced(head.job_id, reason, self._outlook(head, helps, *self._promise(head)))
 
-    def start(self, head: Head) -> Placed | None:
+    def start(self, head: JobToPlace) -> Placement | None:
         """`decide` for those who do not ask why."""
-        if not self.takes_turn(head):
+        if not self.can_ever_start(head):
             return None
         placed = self._start(head)
         if not placed:
@@ -73,64 +73,68 @@ class Look:
                 self._promise(head)
         return placed
 
-    def why_never(self, head: Head) -> Reason | None:
-        quota = self.table.quotas.get(head.workspace_id, NO_QUOTA).limit
+    def infeasible_reason(self, head: JobToPlace) -> WaitingReason | None:
+        quota = self.capacity.quotas.get(head.workspace_id, NO_QUOTA).limit
         key = (head.units, quota)
-        if key not in self.never:
-            self.never[key] = why_never(head, self.table.nodes, quota, self.table.spread)
-        return self.never[key]
+        if key not in self.infeasible_reasons:
+            self.infeasible_reasons[key] = infeasible_reason(
+                head, self.capacity.nodes, quota, self.capacity.can_spread
+            )
+        return self.infeasible_reasons[key]
 
-    def may_pass(self, head: Head) -> bool:
+    def can_backfill(self, head: JobToPlace) -> bool:
         """Whether it is the foremost of its workspace, or that one has a promise which it cannot break."""
-        return not self.lines.get(head.workspace_id) or head.workspace_id in self.promised
+        return not self.lines.get(head.workspace_id) or head.workspace_id in self.workspaces_with_reservation
 
-    def _start(self, head: Head) -> Placed | None:
-        shape = (head.units, head.limit)
-        if (head.workspace_id, shape) in self.refused or not self.may_pass(head):
+    def _start(self, head: JobToPlace) -> Placement | None:
+        shape = (head.units, head.limit_seconds)
+        if (head.workspace_id, shape) in self.refused_shapes or not self.can_backfill(head):
             return None
-        if shape not in self.nowhere and self.table.share(head.workspace_id).fits(*shape):
-            nodes = self.table.choose(*shape)
+        if shape not in self.shapes_without_room and self.capacity.share(head.workspace_id).fits(*shape):
+            nodes = self.capacity.choose_nodes(*shape)
             if nodes:
-                return self.table.give(head, nodes, passes=bool(self.lines.get(head.workspace_id)))
-            self.nowhere.add(shape)
-        self.refused.add((head.workspace_id, shape))
+                return self.capacity.take_units(head, nodes, passes=bool(self.lines.get(head.workspace_id)))
+            self.shapes_without_room.add(shape)
+        self.refused_shapes.add((head.workspace_id, shape))
         return None
 
-    def _why_not_now(self, head: Head) -> Reason:
-        table = self.table
+    def _why_not_now(self, head: JobToPlace) -> WaitingReason:
+        table = self.capacity
         share, ready = table.share(head.workspace_id), list(table.ready.values())
         # A master that only directs has no units, and so none of any kind.
         kind = next((node.kind for node in ready if node.total), ready[0].kind)
         if share.free < head.units:
             limit = table.quotas[head.workspace_id].limit
-            return QuotaUsed(limit, limit - share.free, head.units, kind)
+            return QuotaInUse(limit, limit - share.free, head.units, kind)
         free = {node_id: len(units) for node_id, units in table.free.items()}
-        if table.spread and sum(free.values()) < head.units:
-            return NotEnoughTogether(head.units, sum(free.values()), len(ready), kind)
+        if table.can_spread and sum(free.values()) < head.units:
+            return NotEnoughUnitsTogether(head.units, sum(free.values()), len(ready), kind)
         most = max(ready, key=lambda node: (free[node.node_id], node.total, -node.node_id))
-        if not table.spread and free[most.node_id] < head.units:
+        if not table.can_spread and free[most.node_id] < head.units:
             return NotEnoughUnits(head.units, free[most.node_id], most.name, most.kind, len(ready))
-        kept = [node for node in ready if table.rooms[node.node_id].promises]
+        kept = [node for node in ready if table.node_units[node.node_id].reservations]
         node = max(kept, key=lambda node: (free[node.node_id], -node.node_id))
-        return HeldForAnother(table.rooms[node.node_id].promises[0].job_id, node.name)
+        return ReservedForAnother(table.node_units[node.node_id].reservations[0].job_id, node.name)
 
-    def _promise(self, head: Head) -> tuple[float, list[Share]]:
+    def _promise(self, head: JobToPlace) -> tuple[float, list[NodeUnitCount]]:
         """Keeps units for it from the first moment at which they are there; infinite where nothing tells it."""
-        table, share = self.table, self.table.share(head.workspace_id)
-        moment, nodes = table.first_moment(head.units, share.moment_for(head.units))
+        table, share = self.capacity, self.capacity.share(head.workspace_id)
+        moment, nodes = table.earliest_fit_for(head.units, share.earliest_with(head.units))
         if moment < inf:
-            is_until_nobody_knows = share.free < head.units and moment >= UNKNOWN
+            is_until_nobody_knows = share.free < head.units and moment >= UNKNOWN_END
             # Units are not left idle for others while its own workspace runs nobody knows how long.
-            table.promise(head, moment, [] if is_until_nobody_knows else nodes)
-            self.promised.add(head.workspace_id)
+            table.reserve(head, moment, [] if is_until_nobody_knows else nodes)
+            self.workspaces_with_reservation.add(head.workspace_id)
         return moment, nodes
 
-    def _outlook(self, head: Head, helps: int | None, moment: float, nodes: list[Share]) -> Outlook:
-        run = self.table.run_ending_at(moment, head.workspace_id, nodes) if moment < inf else None
-        return Outlook(
+    def _outlook(
+        self, head: JobToPlace, helps: int | None, moment: float, nodes: list[NodeUnitCount]
+    ) -> StartEstimate:
+        run = self.capacity.job_ending_at(moment, head.workspace_id, nodes) if moment < inf else None
+        return StartEstimate(
             freed_by=run.job_id if run else None,
-            starts_at=as_time(moment, self.table.now),
-            starts_on_node=nodes[0][0].name if run or moment < UNKNOWN else None,
+            starts_at=moment_as_datetime(moment, self.capacity.now),
+            starts_on_node=nodes[0][0].name if run or moment < UNKNOWN_END else None,
             helps_units=helps,
             earliest_at=run.earliest_at if run else None,
             latest_at=run.latest_at if run else None,

@@ -8,13 +8,13 @@ from decimal import Decimal
 from cluster.domain.errors import Refused
 from cluster.domain.states import UnitKind
 
-FOR_JOBS = 0.9
+SHARE_FOR_JOBS = 0.9
 """Of a node's memory; the rest is for its services."""
-LEAST_BYTES = 256 * 1024**2
-MOST_BYTES = 1024**5
+MIN_BYTES = 256 * 1024**2
+MAX_BYTES = 1024**5
 """While no node has reported its memory."""
 SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,3})?) *(B|KiB|MiB|GiB|TiB|)")
-UNITS = {"TiB": 1024**4, "GiB": 1024**3, "MiB": 1024**2, "KiB": 1024, "B": 1}
+SIZE_UNITS = {"TiB": 1024**4, "GiB": 1024**3, "MiB": 1024**2, "KiB": 1024, "B": 1}
 
 
 @dataclass(frozen=True)
@@ -26,16 +26,16 @@ class NodeMemory:
 
     @property
     def for_jobs(self) -> int:
-        return int(self.memory_bytes * FOR_JOBS)
+        return int(self.memory_bytes * SHARE_FOR_JOBS)
 
     def share(self, units: int) -> int:
         """As large a part of it as of its units."""
-        return self.most(units, 100)
+        return self.most_bytes_for(units, 100)
 
-    def most(self, units: int, overcommit: int = 100) -> int:
+    def most_bytes_for(self, units: int, overcommit: int = 100) -> int:
         """What so many units may ask for, with `overcommit` percent of their share; never more than all there is."""
         part = min(units / self.units, 1.0) * overcommit / 100
-        return int(self.memory_bytes * min(part, 1.0) * FOR_JOBS)
+        return int(self.memory_bytes * min(part, 1.0) * SHARE_FOR_JOBS)
 
 
 def check_memory(
@@ -45,34 +45,34 @@ def check_memory(
 
     On `nodes` with fewer units the job runs in parts, each with its part of the memory.
     """
-    if memory_bytes < LEAST_BYTES:
-        raise Refused("memory_bytes", "job.memory_too_little", least=LEAST_BYTES)
+    if memory_bytes < MIN_BYTES:
+        raise Refused("memory_bytes", "job.memory_too_little", least=MIN_BYTES)
     nodes = list(nodes)
-    largest = max((node.for_jobs for node in nodes), default=MOST_BYTES)
+    largest = max((node.for_jobs for node in nodes), default=MAX_BYTES)
     wide = [node for node in nodes if node.units >= units]
     if (wide or not nodes) and memory_bytes > largest:
-        raise Refused("memory_bytes", "job.memory_over_node", most=round_down(largest))
+        raise Refused("memory_bytes", "job.memory_over_node", most=round_down_size(largest))
     most = min(
-        node.most(units, overcommit)
+        node.most_bytes_for(units, overcommit)
         if node.units >= units
-        else node.most(node.units, overcommit) * units // node.units
-        for node in wide or nodes or [NodeMemory(units, MOST_BYTES)]
+        else node.most_bytes_for(node.units, overcommit) * units // node.units
+        for node in wide or nodes or [NodeMemory(units, MAX_BYTES)]
     )
     if memory_bytes > most:
         raise Refused(
-            "memory_bytes", "job.memory_over_share", most=round_down(most), units=units, kind=kind.value
+            "memory_bytes", "job.memory_over_share", most=round_down_size(most), units=units, kind=kind.value
         )
     return memory_bytes
 
 
-def memory_of(node: NodeMemory, units: int, asked: int | None, overcommit: int = 100) -> int:
+def memory_limit_of(node: NodeMemory, units: int, asked: int | None, overcommit: int = 100) -> int:
     """The limit of what runs on `units` of the node; `asked` is for these alone, None: their share."""
-    return node.share(units) if asked is None else min(asked, node.most(units, overcommit))
+    return node.share(units) if asked is None else min(asked, node.most_bytes_for(units, overcommit))
 
 
-def round_down(size: int) -> int:
+def round_down_size(size: int) -> int:
     """To the digits that a sentence shows, so that who types what they read is not refused again."""
-    unit = next((unit for unit in UNITS.values() if size >= unit), 1)
+    unit = next((unit for unit in SIZE_UNITS.values() if size >= unit), 1)
     tenths = 10 if size >= 100 * unit or unit == 1 else 1
     # One byte more, for a share was cut off at a whole one.
     return min(size, (size + 1) * 10 // (unit * tenths) * unit * tenths // 10)
@@ -81,12 +81,12 @@ def round_down(size: int) -> int:
 def parse_size(text: str) -> int | None:
     """`12GiB`, `1.5 TiB`, `800 MiB`; a bare number is GiB. None for anything else."""
     match = SIZE.fullmatch(text.strip())
-    return int(Decimal(match[1]) * UNITS[match[2] or "GiB"]) if match else None
+    return int(Decimal(match[1]) * SIZE_UNITS[match[2] or "GiB"]) if match else None
 
 
 def write_size(size: int) -> str:
     """As `parse_size` reads it again, to the byte."""
-    for name, unit in UNITS.items():
+    for name, unit in SIZE_UNITS.items():
         for digits in range(4):
             text = f"{size / unit:.{digits}f} {name}"
             if size >= unit and parse_size(text) == size:

@@ -15,16 +15,16 @@ class VariableType(StrEnum):
     CHOICE = "choice"
 
 
-Value = int | float | str
+VariableValue = int | float | str
 
 
 @dataclass(frozen=True)
-class Variable:
+class ModelVariable:
     """One value that a user chooses; bounds are inclusive unless the flag beside them says otherwise."""
 
     name: str
     type: VariableType
-    default: Value
+    default: VariableValue
     minimum: float | None = None
     maximum: float | None = None
     minimum_is_excluded: bool = False
@@ -33,35 +33,37 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Model:
+class BuiltInModel:
     """A built-in model: `name` is the word in the database, in REST and in `groundcrew_models.<name>`."""
 
     name: str
     title: str
-    variables: tuple[Variable, ...]
+    variables: tuple[ModelVariable, ...]
 
-    def variable(self, name: str) -> Variable:
+    def variable(self, name: str) -> ModelVariable:
         return next(variable for variable in self.variables if variable.name == name)
 
 
-_EPOCHS = Variable("epochs", VariableType.INTEGER, 20, minimum=1, maximum=10_000)
-_BATCH_SIZE = Variable("batch_size", VariableType.INTEGER, 32, minimum=1, maximum=65_536)
-_LEARNING_RATE = Variable(
+_EPOCHS = ModelVariable("epochs", VariableType.INTEGER, 20, minimum=1, maximum=10_000)
+_BATCH_SIZE = ModelVariable("batch_size", VariableType.INTEGER, 32, minimum=1, maximum=65_536)
+_LEARNING_RATE = ModelVariable(
     "learning_rate", VariableType.NUMBER, 0.002, minimum=0, maximum=1_000, minimum_is_excluded=True
 )
-_SCHEDULE = Variable("schedule", VariableType.CHOICE, "cosine", choices=("cosine", "constant"))
-_OPTIMIZER = Variable("optimizer", VariableType.CHOICE, "adam", choices=("adam", "sgd"))
-_MOMENTUM = Variable("momentum", VariableType.NUMBER, 0.9, minimum=0, maximum=1, maximum_is_excluded=True)
-_DROPOUT = Variable("dropout", VariableType.NUMBER, 0.2, minimum=0, maximum=1, maximum_is_excluded=True)
-_HIDDEN_UNITS = Variable("hidden_units", VariableType.INTEGER, 128, minimum=1, maximum=8_192)
+_SCHEDULE = ModelVariable("schedule", VariableType.CHOICE, "cosine", choices=("cosine", "constant"))
+_OPTIMIZER = ModelVariable("optimizer", VariableType.CHOICE, "adam", choices=("adam", "sgd"))
+_MOMENTUM = ModelVariable(
+    "momentum", VariableType.NUMBER, 0.9, minimum=0, maximum=1, maximum_is_excluded=True
+)
+_DROPOUT = ModelVariable("dropout", VariableType.NUMBER, 0.2, minimum=0, maximum=1, maximum_is_excluded=True)
+_HIDDEN_UNITS = ModelVariable("hidden_units", VariableType.INTEGER, 128, minimum=1, maximum=8_192)
 # NumPy takes no larger seed.
-_SEED = Variable("seed", VariableType.INTEGER, 1, minimum=0, maximum=2**32 - 1)
+_SEED = ModelVariable("seed", VariableType.INTEGER, 1, minimum=0, maximum=2**32 - 1)
 
 _TRAINING = (_EPOCHS, _BATCH_SIZE, _LEARNING_RATE, _SCHEDULE, _OPTIMIZER, _MOMENTUM, _DROPOUT)
 
-LENET = Model("lenet", "LeNet", (*_TRAINING, _SEED))
-MLP = Model("mlp", "MLP", (*_TRAINING, _HIDDEN_UNITS, _SEED))
-MODELS: Mapping[str, Model] = {model.name: model for model in (LENET, MLP)}
+LENET = BuiltInModel("lenet", "LeNet", (*_TRAINING, _SEED))
+MLP = BuiltInModel("mlp", "MLP", (*_TRAINING, _HIDDEN_UNITS, _SEED))
+BUILT_IN_MODELS: Mapping[str, BuiltInModel] = {model.name: model for model in (LENET, MLP)}
 
 # Plain ASCII only: float() would also take 1_000, "infinity" in any case and the digits of every script.
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -70,7 +72,7 @@ _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE | re.ASCII)
 LONGEST_TEXT = 40
 
 
-def check_variables(model: Model, raw: Mapping[str, str]) -> dict[str, Value]:
+def check_variables(model: BuiltInModel, raw: Mapping[str, str]) -> dict[str, VariableValue]:
     """The typed value of each variable of the model, in its order; what `raw` leaves out has its default.
 
     Raises Refused for the field `variables.<name>` of the first value that is no good; its data has what the
@@ -84,7 +86,7 @@ def check_variables(model: Model, raw: Mapping[str, str]) -> dict[str, Value]:
     return {variable.name: given.get(variable.name, variable.default) for variable in model.variables}
 
 
-def parse_variable(variable: Variable, text: str) -> Value:
+def parse_variable(variable: ModelVariable, text: str) -> VariableValue:
     """Turn what a user typed into the variable's value, or refuse it."""
     text = text.strip()
     if not text:
@@ -98,7 +100,7 @@ def parse_variable(variable: Variable, text: str) -> Value:
     return number
 
 
-def _parse_number(variable: Variable, text: str) -> int | float:
+def _parse_number(variable: ModelVariable, text: str) -> int | float:
     if _NOT_FINITE.fullmatch(text):
         raise _refused(variable, "variable.not_finite", text)
     if len(text) > LONGEST_TEXT or not _NUMBER.fullmatch(text):
@@ -113,7 +115,7 @@ def _parse_number(variable: Variable, text: str) -> int | float:
     return number
 
 
-def _check_bounds(variable: Variable, text: str, number: int | float) -> None:
+def _check_bounds(variable: ModelVariable, text: str, number: int | float) -> None:
     least, most = variable.minimum, variable.maximum
     if least is not None and (number < least or (variable.minimum_is_excluded and number == least)):
         raise _refused(variable, "variable.too_small", text)
@@ -121,7 +123,7 @@ def _check_bounds(variable: Variable, text: str, number: int | float) -> None:
         raise _refused(variable, "variable.too_large", text)
 
 
-def _refused(variable: Variable, code: str, text: str) -> Refused:
+def _refused(variable: ModelVariable, code: str, text: str) -> Refused:
     return Refused(
         f"variables.{variable.name}",
         code,

@@ -74,29 +74,29 @@ def check_text(value: str, field: str, longest: int) -> str:
         raise Refused(field, "text.too_long", most=longest, length=len(text))
     for character in text:
         if unicodedata.category(character) in ("Cc", "Cs") and character not in "\n\t":
-            raise Refused(field, "text.bad_character", **describe(character))
+            raise Refused(field, "text.bad_character", **describe_character(character))
     return text
 
 
-def describe(character: str) -> dict[str, str]:
+def describe_character(character: str) -> dict[str, str]:
     """How a sentence names a character that may be invisible, wide, or look like another one."""
     visible = unicodedata.category(character) not in UNSEEN and not unicodedata.combining(character)
     name = unicodedata.name(character, "").lower() or "control character"
     return {"character": character if visible else "", "codepoint": f"U+{ord(character):04X}", "called": name}
 
 
-def repair_name(value: str, longest: int, letters: frozenset[str] = LETTERS) -> str:
+def suggest_name(value: str, longest: int, letters: frozenset[str] = LETTERS) -> str:
     """The nearest allowed name: Hangul in Latin letters, wide and capital ones folded, hyphens for the rest.
 
     May be empty, or shorter than the rule asks.
     """
-    folded = unicodedata.normalize("NFKD", in_latin(value)).casefold()
+    folded = unicodedata.normalize("NFKD", romanise_hangul(value)).casefold()
     kept = (c if c in letters else "-" for c in folded if not _vanishes(c))
     words = [word for word in "".join(kept).split("-") if word]
     return "-".join(words)[:longest].strip("-")
 
 
-def in_latin(value: str) -> str:
+def romanise_hangul(value: str) -> str:
     """Hangul syllables by their Unicode names, `강아지` as `gangaji`; everything else as it was."""
     syllables = unicodedata.normalize("NFC", value)
     return "".join(
@@ -116,8 +116,8 @@ def check_file_name(value: str, unicode_names: bool = False, field: str = "file"
                 field,
                 code,
                 file=_shown(value),
-                repaired=repair_file_name(value, unicode_names),
-                **describe(character),
+                repaired=suggest_file_name(value, unicode_names),
+                **describe_character(character),
             )
     if length > LONGEST_FILE_NAME:
         raise Refused(field, "file.too_long", file=_shown(value), bytes=length, most=LONGEST_FILE_NAME)
@@ -135,11 +135,11 @@ def check_file_path(value: str, unicode_names: bool = False, field: str = "file"
     return value
 
 
-def repair_file_name(value: str, unicode_names: bool = False) -> str:
+def suggest_file_name(value: str, unicode_names: bool = False) -> str:
     """The name to offer instead: Hangul in Latin letters, marks folded, underscores for the rest."""
     folded = unicodedata.normalize("NFC", value)
     if not unicode_names:
-        folded = unicodedata.normalize("NFKD", in_latin(folded))
+        folded = unicodedata.normalize("NFKD", romanise_hangul(folded))
     kept = "".join("_" if _file_problem(c, unicode_names) else c for c in folded if not _vanishes(c))
     cut = kept.encode("utf-8", "ignore")[:LONGEST_FILE_NAME].decode("utf-8", "ignore")
     return cut if cut.strip("._") else "file"
@@ -147,14 +147,14 @@ def repair_file_name(value: str, unicode_names: bool = False) -> str:
 
 def _check_name(value: str, field: str, least: int, most: int, letters: frozenset[str] = LETTERS) -> str:
     def offer() -> str:
-        repaired = repair_name(value, most, letters)
+        repaired = suggest_name(value, most, letters)
         return repaired if len(repaired) >= least else ""
 
     if not value:
         raise Refused(field, "name.missing", least=least, most=most)
     for position, character in enumerate(value, start=1):
         if character not in letters:
-            seen = describe(character)
+            seen = describe_character(character)
             raise Refused(field, "name.bad_character", position=position, repaired=offer(), **seen)
     if len(value) < least:
         raise Refused(field, "name.too_short", least=least, length=len(value))

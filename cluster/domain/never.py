@@ -2,47 +2,51 @@
 
 from collections.abc import Iterator, Sequence
 
-from cluster.domain.board import Head, NodeUnits
+from cluster.domain.board import JobToPlace, NodeUnits
 from cluster.domain.reasons import (
     ClusterTooSmall,
-    NodeDraining,
-    NodeKeptOut,
-    NodeLost,
+    NodeClosedByKubernetes,
     NodesTooSmall,
-    NodeUnreachable,
     NoExecutor,
     NoNodes,
+    OnlyNodesDraining,
+    OnlyNodesLost,
+    OnlyNodesUnreachable,
     QuotaTooSmall,
-    Reason,
+    WaitingReason,
 )
 from cluster.domain.states import NodeState
 
-AWAY = (NodeState.UNREACHABLE, NodeState.LOST, NodeState.DRAINING)
+AWAY_STATES = (NodeState.UNREACHABLE, NodeState.LOST, NodeState.DRAINING)
 """The likeliest to come back first."""
 
 
-def why_never(head: Head, nodes: Sequence[NodeUnits], limit: int, spread: bool) -> Reason | None:
+def infeasible_reason(
+    head: JobToPlace, nodes: Sequence[NodeUnits], limit: int, spread: bool
+) -> WaitingReason | None:
     """None where it could start if nothing else ran; `limit` is its workspace's quota."""
     if not nodes:
         return NoNodes(head.units)
     ready = [node for node in nodes if node.takes_jobs]
-    if not has_room(head, ready, spread):
-        return why_no_room(head, nodes, ready, spread)
+    if not has_enough_units(head, ready, spread):
+        return too_few_units_reason(head, nodes, ready, spread)
     if head.units > limit:
         return QuotaTooSmall(limit, head.units, ready[0].kind)
     return None
 
 
-def has_room(head: Head, nodes: Sequence[NodeUnits], spread: bool) -> bool:
+def has_enough_units(head: JobToPlace, nodes: Sequence[NodeUnits], spread: bool) -> bool:
     totals = [node.total for node in nodes]
     return (sum(totals) if spread else max(totals, default=0)) >= head.units
 
 
-def why_no_room(head: Head, nodes: Sequence[NodeUnits], ready: Sequence[NodeUnits], spread: bool) -> Reason:
+def too_few_units_reason(
+    head: JobToPlace, nodes: Sequence[NodeUnits], ready: Sequence[NodeUnits], spread: bool
+) -> WaitingReason:
     """A node that is away is the reason where it could run the job, or where there is no other."""
-    for away in alike(nodes):
-        if away and (has_room(head, [*ready, *away], spread) or not ready):
-            return why_away(max(away, key=lambda node: (node.total >= head.units, -node.node_id)))
+    for away in group_away_nodes(nodes):
+        if away and (has_enough_units(head, [*ready, *away], spread) or not ready):
+            return away_reason(max(away, key=lambda node: (node.total >= head.units, -node.node_id)))
     watched = next((node for node in nodes if node.state is NodeState.NO_EXECUTOR), None)
     if watched and not ready:
         return NoExecutor(watched.name, len(nodes))
@@ -52,18 +56,18 @@ def why_no_room(head: Head, nodes: Sequence[NodeUnits], ready: Sequence[NodeUnit
     return NodesTooSmall(head.units, largest.total, largest.name, largest.kind)
 
 
-def alike(nodes: Sequence[NodeUnits]) -> Iterator[list[NodeUnits]]:
+def group_away_nodes(nodes: Sequence[NodeUnits]) -> Iterator[list[NodeUnits]]:
     """Those that are away and come back, by what keeps them."""
-    for state in AWAY:
+    for state in AWAY_STATES:
         yield [node for node in nodes if node.state is state]
     yield [node for node in nodes if node.kept_out]
 
 
-def why_away(node: NodeUnits) -> Reason:
+def away_reason(node: NodeUnits) -> WaitingReason:
     if node.state is NodeState.UNREACHABLE:
-        return NodeUnreachable(node.name, node.since)
+        return OnlyNodesUnreachable(node.name, node.since)
     if node.state is NodeState.LOST:
-        return NodeLost(node.name, node.since)
+        return OnlyNodesLost(node.name, node.since)
     if node.kept_out:
-        return NodeKeptOut(node.name, node.kept_out)
-    return NodeDraining(node.name, node.since)
+        return NodeClosedByKubernetes(node.name, node.kept_out)
+    return OnlyNodesDraining(node.name, node.since)

@@ -10,12 +10,12 @@ from cluster.domain.errors import Refused
 from cluster.domain.names import check_text
 from cluster.domain.states import NodeState
 
-SILENT_AFTER = timedelta(seconds=20)
+UNREACHABLE_AFTER = timedelta(seconds=20)
 """Silent for this long a node is unreachable: its units stay booked, nothing new starts there."""
 LONGEST_REASON = 200
 
 
-class HasSigns(Protocol):
+class HasNodeSignals(Protocol):
     """What a node's row offers."""
 
     @property
@@ -35,7 +35,7 @@ class HasSigns(Protocol):
 
 
 @dataclass(frozen=True)
-class NodeSigns:
+class NodeSignals:
     """The same as a value. Every moment is UTC."""
 
     heartbeat_at: datetime | None
@@ -46,7 +46,7 @@ class NodeSigns:
     """When its agent first reported the boot that it has now; None for the first boot that was seen."""
 
 
-def state_of(node: HasSigns, now: datetime) -> NodeState:
+def node_state_of(node: HasNodeSignals, now: datetime) -> NodeState:
     """One state, the gravest first. A lost node stays lost until what still runs there has been ended."""
     if node.lost_at is not None:
         return NodeState.LOST
@@ -57,29 +57,29 @@ def state_of(node: HasSigns, now: datetime) -> NodeState:
     return NodeState.READY if node.draining_since is None else NodeState.DRAINING
 
 
-def in_state_since(node: HasSigns, now: datetime) -> datetime | None:
+def node_state_since(node: HasNodeSignals, now: datetime) -> datetime | None:
     """Since when it is draining, silent or lost; None for every other state."""
-    state = state_of(node, now)
+    state = node_state_of(node, now)
     if state in (NodeState.UNREACHABLE, NodeState.LOST):
         return node.heartbeat_at
     return node.draining_since if state is NodeState.DRAINING else None
 
 
-def is_silent(node: HasSigns, now: datetime) -> bool:
-    return node.heartbeat_at is None or now - node.heartbeat_at > SILENT_AFTER
+def is_silent(node: HasNodeSignals, now: datetime) -> bool:
+    return node.heartbeat_at is None or now - node.heartbeat_at > UNREACHABLE_AFTER
 
 
-def is_to_be_lost(node: HasSigns, now: datetime, grace: timedelta) -> bool:
+def is_due_to_be_lost(node: HasNodeSignals, now: datetime, grace: timedelta) -> bool:
     """Silent for longer than the grace time. One that never spoke holds nothing and is not given up."""
     return node.lost_at is None and node.heartbeat_at is not None and now - node.heartbeat_at >= grace
 
 
-def has_healed(node: HasSigns, now: datetime) -> bool:
+def has_recovered(node: HasNodeSignals, now: datetime) -> bool:
     """It was given up and speaks again; it is welcome once nothing of its former runs is left."""
     return node.lost_at is not None and not is_silent(node, now)
 
 
-def fate_since(node: HasSigns, placed_at: datetime, now: datetime) -> NodeFate:
+def node_fate_since(node: HasNodeSignals, placed_at: datetime, now: datetime) -> NodeFate:
     """What became of the node since something was placed there."""
     if node.lost_at is not None:
         return NodeFate.LOST
@@ -91,12 +91,12 @@ def fate_since(node: HasSigns, placed_at: datetime, now: datetime) -> NodeFate:
 _GRAVEST = (NodeFate.LOST, NodeFate.REBOOTED, NodeFate.UNREACHABLE, NodeFate.SAME_BOOT)
 
 
-def gravest(fates: Iterable[NodeFate]) -> NodeFate:
+def worst_fate(fates: Iterable[NodeFate]) -> NodeFate:
     """The fate of a gang over several nodes: one member lost is the whole lost."""
     return min(fates, key=_GRAVEST.index, default=NodeFate.SAME_BOOT)
 
 
-def is_given_up(fate: NodeFate) -> bool:
+def is_node_gone(fate: NodeFate) -> bool:
     """Nothing that was placed there before counts as running any more, even where nobody could look."""
     return fate in (NodeFate.LOST, NodeFate.REBOOTED)
 

@@ -1,11 +1,11 @@
 """How a notebook's server is called: Jupyter of the training environment, for whoever has its token."""
 
 PORT = 8888
-IS_UP = "/api"
+HEALTH_PATH = "/api"
 """Answered to anybody once it serves, with its version alone."""
-SCRATCH = "/tmp/jupyter"
+SCRATCH_DIR = "/tmp/jupyter"
 """What dies with the notebook: sockets, the token's own files, and databases that a shared storage would spoil."""
-SETTINGS = {
+SERVER_SETTINGS = {
     "ServerApp.ip": "0.0.0.0",
     "ServerApp.port": str(PORT),
     # Another port would be found by nobody.
@@ -20,7 +20,7 @@ SETTINGS = {
 
 def notebook_program(interpreter: str, folder: str) -> tuple[str, ...]:
     """`folder` is what is shown of its files, and where programs in it begin."""
-    switches = (f"--{name}={value}" for name, value in SETTINGS.items())
+    switches = (f"--{name}={value}" for name, value in SERVER_SETTINGS.items())
     return (interpreter, "-m", "jupyterlab", *switches, f"--ServerApp.root_dir={folder}")
 
 
@@ -28,8 +28,8 @@ def notebook_environment(token: str) -> dict[str, str]:
     """Besides what every job is told. The token stands in no command line: everybody in the pod could read that."""
     return {
         "JUPYTER_TOKEN": token,
-        "JUPYTER_RUNTIME_DIR": f"{SCRATCH}/runtime",
-        "JUPYTER_DATA_DIR": f"{SCRATCH}/data",
-        "IPYTHONDIR": f"{SCRATCH}/ipython",
+        "JUPYTER_RUNTIME_DIR": f"{SCRATCH_DIR}/runtime",
+        "JUPYTER_DATA_DIR": f"{SCRATCH_DIR}/data",
+        "IPYTHONDIR": f"{SCRATCH_DIR}/ipython",
         "SHELL": "/bin/bash",
     }

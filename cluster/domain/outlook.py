@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 
-class Source(StrEnum):
+class EstimateSource(StrEnum):
     """Where an expected end comes from."""
 
     TIME_LIMITS = "time_limits"
@@ -17,7 +17,7 @@ class Source(StrEnum):
 
 
 @dataclass(frozen=True)
-class Outlook:
+class StartEstimate:
     """What is known about the start: who is ahead, what frees the units and when, what would help."""
 
     ahead: int = 0
@@ -32,20 +32,20 @@ class Outlook:
     """With this many units it would start now."""
     earliest_at: datetime | None = None
     latest_at: datetime | None = None
-    source: Source | None = None
+    source: EstimateSource | None = None
     helps_seconds: int | None = None
     """With this time limit it would start now, because it would be over before it is in the way."""
     is_more_ahead: bool = False
     """There are more than `ahead`."""
 
 
-MOST_AHEAD = 1000
+MAX_AHEAD_COUNTED = 1000
 """Counted exactly up to here: further on the number helps nobody and costs a look at every row."""
 
 
-NOTHING_KNOWN = Outlook()
+UNKNOWN_START = StartEstimate()
 
 
-def counted_ahead(outlook: Outlook, ahead: int) -> Outlook:
+def with_jobs_ahead(outlook: StartEstimate, ahead: int) -> StartEstimate:
     """With the jobs ahead as the rows count them; the count may stop at MOST_AHEAD + 1."""
-    return replace(outlook, ahead=min(ahead, MOST_AHEAD), is_more_ahead=ahead > MOST_AHEAD)
+    return replace(outlook, ahead=min(ahead, MAX_AHEAD_COUNTED), is_more_ahead=ahead > MAX_AHEAD_COUNTED)

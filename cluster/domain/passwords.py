@@ -4,7 +4,7 @@ from cluster.domain.common_passwords import COMMON_PASSWORDS
 from cluster.domain.errors import Refused
 
 CLASSIC_SIGNS = "~!@#$%^&*<>?"
-ROWS = ("abcdefghijklmnopqrstuvwxyz", "01234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
+KEYBOARD_ROWS = ("abcdefghijklmnopqrstuvwxyz", "01234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
 def check_password(value: str, user_name: str, policy: str = "asvs", field: str = "password") -> str:
@@ -16,12 +16,12 @@ def check_password(value: str, user_name: str, policy: str = "asvs", field: str 
     return _check_asvs(value, user_name, field)
 
 
-def is_common(value: str) -> bool:
+def is_common_password(value: str) -> bool:
     """On the list of breached ones, one character repeated, or a walk along a keyboard row."""
     folded = value.casefold()
     if folded in COMMON_PASSWORDS or len(set(folded)) < 3:
         return True
-    return any(folded in row * 2 or folded in row[::-1] * 2 for row in ROWS)
+    return any(folded in row * 2 or folded in row[::-1] * 2 for row in KEYBOARD_ROWS)
 
 
 def _check_asvs(value: str, user_name: str, field: str) -> str:
@@ -36,7 +36,7 @@ def _check_asvs(value: str, user_name: str, field: str) -> str:
         raise Refused(field, "password.only_spaces")
     if _is_from_name(value, user_name):
         raise Refused(field, "password.is_name")
-    if is_common(value):
+    if is_common_password(value):
         raise Refused(field, "password.too_common")
     return value
 

@@ -26,7 +26,7 @@ _CHIEFS = frozenset({Relation.ADMINISTRATOR, Relation.MANAGER})
 _OWNERS = _CHIEFS | {Relation.OWNER}
 _ADMINISTRATORS = frozenset({Relation.ADMINISTRATOR})
 
-MAY: dict[str, frozenset[Relation]] = {
+ALLOWED_RELATIONS: dict[str, frozenset[Relation]] = {
     "cluster.administer": _ADMINISTRATORS,
     "workspace.see": _ALL,
     "workspace.create": _ADMINISTRATORS,
@@ -89,24 +89,24 @@ def relation_to_job(to_training: Relation, actor: Actor, job_user_id: int) -> Re
     return to_training
 
 
-def relation_to_owned(to_workspace: Relation, actor: Actor, owner_id: int) -> Relation:
+def relation_to_owned_object(to_workspace: Relation, actor: Actor, owner_id: int) -> Relation:
     """For datasets and operations: the member who made it owns it."""
     if to_workspace is Relation.MEMBER and actor.user_id == owner_id:
         return Relation.OWNER
     return to_workspace
 
 
-def may(action: str, relation: Relation) -> bool:
-    return relation in MAY[action]
+def is_allowed(action: str, relation: Relation) -> bool:
+    return relation in ALLOWED_RELATIONS[action]
 
 
-def require(action: str, relation: Relation, identity: object = None) -> None:
+def require_permission(action: str, relation: Relation, identity: object = None) -> None:
     """Raises NotFound where the thing may not even be seen, Forbidden naming who may do it otherwise."""
     kind = action.split(".")[0]
-    if relation is Relation.STRANGER and f"{kind}.see" in MAY:
+    if relation is Relation.STRANGER and f"{kind}.see" in ALLOWED_RELATIONS:
         raise NotFound(kind, identity)
-    if not may(action, relation):
-        raise Forbidden("forbidden." + action, allowed=sorted(MAY[action]))
+    if not is_allowed(action, relation):
+        raise Forbidden("forbidden." + action, allowed=sorted(ALLOWED_RELATIONS[action]))
 
 
 def require_scope(actor: Actor, scope: str) -> None:

@@ -10,61 +10,69 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from cluster.domain.board import Decision, Head, NodeUnits, Placed, Quota, Running, Waiting
-from cluster.domain.look import Look
-from cluster.domain.order import in_order
-from cluster.domain.table import Table
+from cluster.domain.board import (
+    JobToPlace,
+    NodeUnits,
+    NotPlaced,
+    Placement,
+    PlacementDecision,
+    RunningOnNode,
+    WorkspaceQuota,
+)
+from cluster.domain.look import SchedulingPass
+from cluster.domain.order import sort_queue
+from cluster.domain.table import FreeCapacity
 
 __all__ = [
-    "Board",
-    "Decision",
-    "Head",
+    "PlacementInput",
+    "PlacementDecision",
+    "JobToPlace",
     "NodeUnits",
-    "Placed",
-    "Quota",
-    "Running",
-    "Waiting",
-    "in_order",
-    "place",
+    "Placement",
+    "WorkspaceQuota",
+    "RunningOnNode",
+    "NotPlaced",
+    "sort_queue",
+    "place_jobs",
 ]
 
 
-def place(
-    heads: Sequence[Head],
+def place_jobs(
+    heads: Sequence[JobToPlace],
     nodes: Sequence[NodeUnits],
-    quotas: Mapping[int, Quota],
-    running: Sequence[Running],
+    quotas: Mapping[int, WorkspaceQuota],
+    running: Sequence[RunningOnNode],
     now: datetime,
     spread: bool = False,
-) -> list[Decision]:
+) -> list[PlacementDecision]:
     """One decision per head, in the true order of the queue; the same input gives the same output.
 
-    `spread`: the executor can run one job on several nodes.
+    `can_spread`: the executor can run one job on several nodes.
     """
-    look = Look(Table(nodes, quotas, running, now, spread))
-    return [look.decide(head) for head in look.in_turn(heads)]
+    look = SchedulingPass(FreeCapacity(nodes, quotas, running, now, spread))
+    return [look.decide(head) for head in look.sort_by_turn(heads)]
 
 
 @dataclass(frozen=True)
-class Board:
+class PlacementInput:
     """Everything that placement looks at, at one moment."""
 
-    heads: Sequence[Head]
+    jobs_to_place: Sequence[JobToPlace]
     nodes: Sequence[NodeUnits]
-    quotas: Mapping[int, Quota]
-    running: Sequence[Running]
+    quotas: Mapping[int, WorkspaceQuota]
+    running: Sequence[RunningOnNode]
     now: datetime
-    spread: bool = False
+    can_spread: bool = False
 
     def decide(
-        self, heads: Sequence[Head] | None = None, quotas: Mapping[int, Quota] | None = None
-    ) -> list[Decision]:
-        """`heads` and `quotas` instead of the own ones, for a job that is only asked about."""
-        return place(
-            self.heads if heads is None else heads,
+        self, heads: Sequence[JobToPlace] | None = None, quotas: Mapping[int, WorkspaceQuota] | None = None
+    ) -> list[PlacementDecision]:
+        """`jobs_to_place` and `quotas` instead of the own ones, for a job that is only asked about."""
+        return place_jobs(
+            self.jobs_to_place if heads is None else heads,
             self.nodes,
             self.quotas if quotas is None else quotas,
             self.running,
             self.now,
-            self.spread,
+            self.can_spread,
         )

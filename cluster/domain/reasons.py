@@ -22,7 +22,7 @@ class NotEnoughUnits:
 
 
 @dataclass(frozen=True)
-class NotEnoughTogether:
+class NotEnoughUnitsTogether:
     """A gang may spread, and all nodes together have too few free units."""
 
     code: ClassVar[str] = "waiting.not_enough_together"
@@ -55,7 +55,7 @@ class NodesTooSmall:
 
 
 @dataclass(frozen=True)
-class QuotaUsed:
+class QuotaInUse:
     """The workspace's own units are in use by its other jobs."""
 
     code: ClassVar[str] = "waiting.quota_used"
@@ -85,7 +85,7 @@ class AheadInQueue:
 
 
 @dataclass(frozen=True)
-class HeldForAnother:
+class ReservedForAnother:
     """Free units are kept for a job of another workspace that has waited longer."""
 
     code: ClassVar[str] = "waiting.held_for_another"
@@ -151,7 +151,7 @@ class DatasetFailed:
 
 
 @dataclass(frozen=True)
-class DiskShort:
+class DiskBelowReserve:
     """Less is free of a disk than is kept for the database; sizes are bytes.
 
     `fillers` are the jobs whose files are the largest: (job id, bytes).
@@ -165,7 +165,7 @@ class DiskShort:
 
 
 @dataclass(frozen=True)
-class NodeUnreachable:
+class OnlyNodesUnreachable:
     """The only nodes that could run it do not answer."""
 
     code: ClassVar[str] = "waiting.node_unreachable"
@@ -174,7 +174,7 @@ class NodeUnreachable:
 
 
 @dataclass(frozen=True)
-class NodeLost:
+class OnlyNodesLost:
     """Silent for longer than the grace time; what ran there waits again."""
 
     code: ClassVar[str] = "waiting.node_lost"
@@ -183,7 +183,7 @@ class NodeLost:
 
 
 @dataclass(frozen=True)
-class NodeDraining:
+class OnlyNodesDraining:
     """The only nodes that could run it take nothing new, because somebody empties them."""
 
     code: ClassVar[str] = "waiting.node_draining"
@@ -192,7 +192,7 @@ class NodeDraining:
 
 
 @dataclass(frozen=True)
-class NodeKeptOut:
+class NodeClosedByKubernetes:
     """The only nodes that could run it are well, and Kubernetes starts nothing there; `why` is {code, data}."""
 
     code: ClassVar[str] = "waiting.node_kept_out"
@@ -216,7 +216,7 @@ class NoNodes:
 
 
 @dataclass(frozen=True)
-class Interrupted:
+class AttemptInterrupted:
     """The last attempt ended for no fault of the job; `cause` is an `interrupted.…` code."""
 
     code: ClassVar[str] = "waiting.interrupted"
@@ -226,7 +226,7 @@ class Interrupted:
 
 
 @dataclass(frozen=True)
-class TriedLater:
+class RetryBackoff:
     """Interrupted as soon as it began, `in_a_row` times, for no fault of its own; `pause` in seconds."""
 
     code: ClassVar[str] = "waiting.tried_later"
@@ -239,7 +239,7 @@ class TriedLater:
 
 
 @dataclass(frozen=True)
-class OnHold:
+class JobOnHold:
     """Somebody who may has held it; it stands in nobody's way until it is let go."""
 
     code: ClassVar[str] = "waiting.on_hold"
@@ -248,7 +248,7 @@ class OnHold:
 
 
 @dataclass(frozen=True)
-class SweepLimit:
+class SweepLimitReached:
     """So many jobs of its sweep run already; it stands in nobody's way."""
 
     code: ClassVar[str] = "waiting.sweep_limit"
@@ -257,7 +257,7 @@ class SweepLimit:
 
 
 @dataclass(frozen=True)
-class TriedAgain:
+class RetryAfterFailure:
     """The last attempt failed and the job has tries left; `cause` is an `exit.…` code."""
 
     code: ClassVar[str] = "waiting.tried_again"
@@ -268,21 +268,21 @@ class TriedAgain:
 
 
 @dataclass(frozen=True)
-class JustSubmitted:
+class NotYetExamined:
     """Nobody has looked at it yet; lasts for one turn of the scheduler."""
 
     code: ClassVar[str] = "waiting.submitted"
 
 
-Reason = (
+WaitingReason = (
     NotEnoughUnits
-    | NotEnoughTogether
+    | NotEnoughUnitsTogether
     | ClusterTooSmall
     | NodesTooSmall
-    | QuotaUsed
+    | QuotaInUse
     | QuotaTooSmall
     | AheadInQueue
-    | HeldForAnother
+    | ReservedForAnother
     | WorkspaceNotStarted
     | WorkspaceExpired
     | EnvironmentNotReady
@@ -290,18 +290,18 @@ Reason = (
     | NoGpuEnvironment
     | DatasetNotReady
     | DatasetFailed
-    | DiskShort
-    | NodeUnreachable
-    | NodeLost
-    | NodeDraining
-    | NodeKeptOut
+    | DiskBelowReserve
+    | OnlyNodesUnreachable
+    | OnlyNodesLost
+    | OnlyNodesDraining
+    | NodeClosedByKubernetes
     | NoExecutor
     | NoNodes
-    | OnHold
-    | SweepLimit
-    | Interrupted
-    | TriedLater
-    | TriedAgain
-    | JustSubmitted
+    | JobOnHold
+    | SweepLimitReached
+    | AttemptInterrupted
+    | RetryBackoff
+    | RetryAfterFailure
+    | NotYetExamined
 )
-REASONS: dict[str, type[Reason]] = {kind.code: kind for kind in Reason.__args__}
+REASONS: dict[str, type[WaitingReason]] = {kind.code: kind for kind in WaitingReason.__args__}

@@ -7,7 +7,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Answer:
+class CheckResult:
     """One line of a verification; `code` has words in both languages."""
 
     is_ok: bool
@@ -19,7 +19,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Facts:
+class CheckFacts:
     """What was read of the installation at one moment; what no check asked for is left at its default."""
 
     newest_backup: Mapping[str, Any] | None = None
@@ -29,7 +29,7 @@ class Facts:
     stuck_operations: int = 0
     leftovers: int = 0
     free_bytes: int = 0
-    whole_bytes: int = 0
+    total_bytes: int = 0
     portal_status: int | None = None
     """What /health answered; None: nothing."""
     redis_problem: str = ""
@@ -48,6 +48,6 @@ class Facts:
     """Why the default training environment is of no use; empty where it stands."""
 
 
-def well(facts: Facts, code: str, data: dict[str, Any]) -> Answer:
+def passed_on_hosts(facts: CheckFacts, code: str, data: dict[str, Any]) -> CheckResult:
     """Nothing is wrong on any host; where none was looked at, that is what is said."""
-    return Answer(True, code, data) if facts.hosts else Answer(False, "check.host.none", {})
+    return CheckResult(True, code, data) if facts.hosts else CheckResult(False, "check.host.none", {})

@@ -8,34 +8,34 @@ from typing import Any
 
 from cluster.domain.errors import Refused
 from cluster.domain.repairs import (
-    ON_HOSTS,
-    Check,
+    HOST_CHECKS,
     CheckKind,
-    Installation,
+    InstallationKind,
     Repair,
-    Targets,
-    check_look_ahead,
+    RepairCheck,
+    RepairTargets,
+    check_dry_run,
 )
 
-LOOK_WITHIN = 120
+PROBE_TIMEOUT = 120
 """Seconds."""
 NUMBER = re.compile(r"[1-9][0-9]{0,18}")
 LOCK = re.compile(r"master|node-[1-9][0-9]{0,18}")
-SITE = {CheckKind.SITE_ANSWERS, CheckKind.CERTIFICATE_LASTS}
-CLUSTER = {
+SITE_CHECKS = {CheckKind.SITE_ANSWERS, CheckKind.CERTIFICATE_LASTS}
+KUBERNETES_CHECKS = {
     CheckKind.CONTROL_PLANE_ANSWERS,
     CheckKind.CONTROL_CERTIFICATES_LAST,
     CheckKind.WORKLOADS_READY,
     CheckKind.NODE_READY,
     CheckKind.PODS_NETWORKED,
 }
-OF_SERVERS = {Installation.SERVERS, Installation.KUBERNETES}
-SHOWN = 60
+OF_SERVERS = {InstallationKind.SERVERS, InstallationKind.KUBERNETES}
+MAX_QUOTED = 60
 """Characters of what was said that a message repeats."""
 
 
 @dataclass(frozen=True)
-class Known:
+class BrokerInventory:
     """What was installed: the catalogue's repairs by name, and the hosts of the inventory."""
 
     repairs: Mapping[str, Repair]
@@ -44,15 +44,15 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class BrokerRequest:
     """One run that may begin: everything that reaches Ansible is one of these or follows from them."""
 
     number: str
     repair: Repair
     hosts: tuple[str, ...]
     locks: tuple[str, ...]
-    is_look_ahead: bool = False
-    looks_at_port: int | None = None
+    is_dry_run: bool = False
+    probe_port: int | None = None
     """The site's own port where only the repair's checks are looked at; None: the repair runs."""
 
     def to_data(self) -> dict[str, Any]:
@@ -62,40 +62,40 @@ class Wanted:
             "repair": self.repair.name,
             "hosts": list(self.hosts),
             "locks": list(self.locks),
-            "look_ahead": self.is_look_ahead,
-            "looks_at_port": self.looks_at_port,
+            "dry_run": self.is_dry_run,
+            "probe_port": self.probe_port,
         }
 
 
-def parse_wanted(words: Mapping[str, Any], known: Known) -> Wanted:
+def parse_broker_request(words: Mapping[str, Any], known: BrokerInventory) -> BrokerRequest:
     """Raises Refused with the first thing that is not as it should be."""
-    expected = set(Wanted.__dataclass_fields__) - {"is_look_ahead"} | {"look_ahead"}
+    expected = set(BrokerRequest.__dataclass_fields__) - {"is_dry_run"} | {"dry_run"}
     if set(words) != expected:
         raise Refused(
-            "request", "repair.refused_request", what=", ".join(sorted(set(words) ^ expected))[:SHOWN]
+            "request", "repair.refused_request", what=", ".join(sorted(set(words) ^ expected))[:MAX_QUOTED]
         )
     repair = known.repairs.get(str(words["repair"]))
     if repair is None or not OF_SERVERS & repair.installations:
-        raise Refused("repair", "repair.refused_name", name=str(words["repair"])[:SHOWN])
-    port = parse_port(words["looks_at_port"])
-    is_look_ahead = parse_look_ahead(words["look_ahead"])
-    check_look_ahead(repair, is_look_ahead)
+        raise Refused("repair", "repair.refused_name", name=str(words["repair"])[:MAX_QUOTED])
+    port = parse_port(words["probe_port"])
+    is_look_ahead = parse_dry_run(words["dry_run"])
+    check_dry_run(repair, is_look_ahead)
     hosts = parse_hosts(words["hosts"], repair, known)
     locks = parse_locks(words["locks"], 0 if port is not None else len(hosts))
-    return Wanted(parse_number(words["number"]), repair, hosts, locks, is_look_ahead, port)
+    return BrokerRequest(parse_run_number(words["number"]), repair, hosts, locks, is_look_ahead, port)
 
 
-def parse_number(said: Any) -> str:
+def parse_run_number(said: Any) -> str:
     """Of a run: also the name of its folder."""
     if not isinstance(said, str) or not NUMBER.fullmatch(said):
-        raise Refused("number", "repair.refused_run", number=str(said)[:SHOWN])
+        raise Refused("number", "repair.refused_run", number=str(said)[:MAX_QUOTED])
     return said
 
 
-def parse_look_ahead(said: Any) -> bool:
+def parse_dry_run(said: Any) -> bool:
     """A word that only resembles it would change what was to be looked at."""
     if not isinstance(said, bool):
-        raise Refused("look_ahead", "repair.refused_request", what=f"look_ahead {said}"[:SHOWN])
+        raise Refused("dry_run", "repair.refused_request", what=f"dry_run {said}"[:MAX_QUOTED])
     return said
 
 
@@ -103,15 +103,15 @@ def parse_port(said: Any) -> int | None:
     if said is None:
         return None
     if type(said) is not int or not 0 < said < 65536:
-        raise Refused("looks_at_port", "repair.refused_request", what=f"looks_at_port {said}"[:SHOWN])
+        raise Refused("probe_port", "repair.refused_request", what=f"probe_port {said}"[:MAX_QUOTED])
     return said
 
 
-def parse_hosts(said: Any, repair: Repair, known: Known) -> tuple[str, ...]:
+def parse_hosts(said: Any, repair: Repair, known: BrokerInventory) -> tuple[str, ...]:
     """A repair of the master works there alone; one of nodes on any host of the inventory."""
-    there = {*known.masters} if repair.targets is Targets.MASTER else {*known.masters, *known.nodes}
+    there = {*known.masters} if repair.targets is RepairTargets.MASTER else {*known.masters, *known.nodes}
     names = [str(name) for name in said] if isinstance(said, list) else []
-    strange = [name[:SHOWN] for name in names if name not in there]
+    strange = [name[:MAX_QUOTED] for name in names if name not in there]
     if not names or strange or len(set(names)) != len(names):
         raise Refused("hosts", "repair.refused_hosts", names=strange[:5] or ["-"])
     return tuple(names)
@@ -121,24 +121,24 @@ def parse_locks(said: Any, count: int) -> tuple[str, ...]:
     """One for each host; none where nothing is changed."""
     names = [str(name) for name in said] if isinstance(said, list) else []
     if len(names) != count or not all(LOCK.fullmatch(name) for name in names):
-        raise Refused("locks", "repair.refused_request", what=f"locks {said}"[:SHOWN])
+        raise Refused("locks", "repair.refused_request", what=f"locks {said}"[:MAX_QUOTED])
     return tuple(names)
 
 
-def look_variables(checks: Iterable[Check], port: int) -> dict[str, str]:
+def probe_variables(checks: Iterable[RepairCheck], port: int) -> dict[str, str]:
     """What look.yml asks of each host: it follows from the catalogue alone."""
     units: set[str] = set()
     doors: set[str] = set()
     kinds: set[CheckKind] = set()
-    for check in (each for each in checks if each.kind in ON_HOSTS):
+    for check in (each for each in checks if each.kind in HOST_CHECKS):
         units.update(check.options.get("units", ()))
         doors.update([check.options["door"]] if "door" in check.options else [])
         kinds.add(check.kind)
     return {
         "look_units": json.dumps(sorted(units)),
         "look_doors": json.dumps(sorted(doors)),
-        "look_site": str(port if kinds & SITE else 0),
+        "look_site": str(port if kinds & SITE_CHECKS else 0),
         "look_gpus": "yes" if CheckKind.GPUS_ANSWER in kinds else "no",
-        "look_kubernetes": "yes" if kinds & CLUSTER else "no",
+        "look_kubernetes": "yes" if kinds & KUBERNETES_CHECKS else "no",
         "look_images": "yes" if CheckKind.IMAGES_STAND in kinds else "no",
     }

@@ -7,7 +7,7 @@ from typing import Any
 from unicodedata import category
 
 
-class Cell(StrEnum):
+class HostTaskState(StrEnum):
     RUNNING = "running"
     OK = "ok"
     CHANGED = "changed"
@@ -17,10 +17,10 @@ class Cell(StrEnum):
     NOT_RUN = "not_run"
 
 
-BAD_CELLS = (Cell.FAILED, Cell.UNREACHABLE)
+FAILED_STATES = (HostTaskState.FAILED, HostTaskState.UNREACHABLE)
 
 
-class Verdict(StrEnum):
+class RepairVerdict(StrEnum):
     """How a run ended. The checks decide it; a playbook's exit code alone never does."""
 
     VERIFIED = "verified"
@@ -28,12 +28,12 @@ class Verdict(StrEnum):
     CANCELLED = "cancelled"
     BROKEN = "broken"
     """It could not run at all: no environment, a changed playbook, a runner that disappeared."""
-    LOOKED_AHEAD = "looked_ahead"
+    DRY_RUN = "looked_ahead"
     """Nothing was changed, and so nothing was verified: its tasks say what they would change."""
 
 
 @dataclass
-class Task:
+class TaskProgress:
     """`seconds` is None while it runs; `line` where its output begins in the log, from 1."""
 
     name: str
@@ -53,19 +53,19 @@ class Task:
         }
 
 
-ENDS = {
-    "runner_on_ok": Cell.OK,
-    "runner_on_failed": Cell.FAILED,
-    "runner_on_skipped": Cell.SKIPPED,
-    "runner_on_unreachable": Cell.UNREACHABLE,
+STATE_OF_EVENT = {
+    "runner_on_ok": HostTaskState.OK,
+    "runner_on_failed": HostTaskState.FAILED,
+    "runner_on_skipped": HostTaskState.SKIPPED,
+    "runner_on_unreachable": HostTaskState.UNREACHABLE,
 }
 LONGEST_OUTPUT = 2000
 UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 
 
-def matrix_of(events: Iterable[Mapping[str, Any]], planned: Iterable[str]) -> list[Task]:
+def build_task_matrix(events: Iterable[Mapping[str, Any]], planned: Iterable[str]) -> list[TaskProgress]:
     """From ansible-runner's events in their order; planned tasks that never began have no host."""
-    tasks = {name: Task(name) for name in planned}
+    tasks = {name: TaskProgress(name) for name in planned}
     for event in events:
         data = event.get("event_data") or {}
         name = str(data.get("task", ""))
@@ -75,56 +75,58 @@ def matrix_of(events: Iterable[Mapping[str, Any]], planned: Iterable[str]) -> li
         task = tasks[name]
         kind = str(event.get("event"))
         if kind == "runner_on_start":
-            task.hosts.setdefault(host, Cell.RUNNING)
-        elif kind in ENDS:
-            settle(task, host, ENDS[kind], data, int(event.get("start_line") or 0) + 1)
+            task.hosts.setdefault(host, HostTaskState.RUNNING)
+        elif kind in STATE_OF_EVENT:
+            record_host_result(task, host, STATE_OF_EVENT[kind], data, int(event.get("start_line") or 0) + 1)
     return list(tasks.values())
 
 
-def settle(task: Task, host: str, cell: Cell, data: Mapping[str, Any], line: int) -> None:
+def record_host_result(
+    task: TaskProgress, host: str, cell: HostTaskState, data: Mapping[str, Any], line: int
+) -> None:
     result = data.get("res") or {}
-    if cell is Cell.OK and result.get("changed"):
-        cell = Cell.CHANGED
-    if cell is Cell.FAILED and data.get("ignore_errors"):
-        cell = Cell.OK
+    if cell is HostTaskState.OK and result.get("changed"):
+        cell = HostTaskState.CHANGED
+    if cell is HostTaskState.FAILED and data.get("ignore_errors"):
+        cell = HostTaskState.OK
     task.hosts[host] = cell
     task.lines[host] = line
     task.seconds = max(task.seconds or 0.0, round(float(data.get("duration") or 0.0), 2))
-    if cell in BAD_CELLS:
-        task.output[host] = readable("\n".join(words_of(result))[:LONGEST_OUTPUT])
+    if cell in FAILED_STATES:
+        task.output[host] = to_printable("\n".join(error_lines(result))[:LONGEST_OUTPUT])
 
 
-def words_of(result: Mapping[str, Any]) -> Iterator[str]:
+def error_lines(result: Mapping[str, Any]) -> Iterator[str]:
     """Of a task that did several things: of each that went wrong, for the whole only says that all were done."""
     parts = result.get("results")
     for part in parts if isinstance(parts, list) else ():
         if part.get("failed") or part.get("unreachable"):
-            yield f"{part.get('item', '')}: {one_word(part)}"
+            yield f"{part.get('item', '')}: {host_error_text(part)}"
     if not isinstance(parts, list):
-        yield one_word(result)
+        yield host_error_text(result)
 
 
-def one_word(result: Mapping[str, Any]) -> str:
+def host_error_text(result: Mapping[str, Any]) -> str:
     return str(result.get("stderr") or result.get("msg") or "")
 
 
-def readable(text: str) -> str:
+def to_printable(text: str) -> str:
     """Without what a program may have said to a terminal: neither PostgreSQL's JSON nor a console takes every sign."""
     return "".join(
         UNREADABLE if category(sign) in ("Cc", "Cs") and sign not in "\n\t" else sign for sign in text
     )
 
 
-def share_done(tasks: Iterable[Task]) -> float:
+def share_of_tasks_done(tasks: Iterable[TaskProgress]) -> float:
     """0 to 1: how many of the planned tasks have ended on all their hosts."""
     found = list(tasks)
-    ended = [task for task in found if task.hosts and Cell.RUNNING not in task.hosts.values()]
+    ended = [task for task in found if task.hosts and HostTaskState.RUNNING not in task.hosts.values()]
     return len(ended) / len(found) if found else 0.0
 
 
-def verdict_of(checks: Iterable[Mapping[str, Any]], was_cancelled: bool) -> Verdict:
+def decide_verdict(checks: Iterable[Mapping[str, Any]], was_cancelled: bool) -> RepairVerdict:
     """`checks` are [{code, data, is_ok}]; without a single check nothing is verified."""
     answers = [bool(check["is_ok"]) for check in checks]
     if answers and all(answers):
-        return Verdict.VERIFIED
-    return Verdict.CANCELLED if was_cancelled else Verdict.NOT_VERIFIED
+        return RepairVerdict.VERIFIED
+    return RepairVerdict.CANCELLED if was_cancelled else RepairVerdict.NOT_VERIFIED

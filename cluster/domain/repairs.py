@@ -10,12 +10,12 @@ from cluster.domain.errors import Refused, Unavailable
 from cluster.domain.names import check_text
 
 LONGEST_REASON = 500
-NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,253}[A-Za-z0-9])?")
+CATALOGUE_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,253}[A-Za-z0-9])?")
 LANGUAGES = ("en", "ko")
 
 
-class Group(StrEnum):
+class RepairGroup(StrEnum):
     """How the catalogue is read: from what only looks to what cannot be undone."""
 
     CHECK = "check"
@@ -23,7 +23,7 @@ class Group(StrEnum):
     DANGEROUS = "dangerous"
 
 
-class Jobs(StrEnum):
+class EffectOnJobs(StrEnum):
     """What becomes of the jobs that run where the repair works."""
 
     GO_ON = "go_on"
@@ -45,7 +45,7 @@ class CheckKind(StrEnum):
     DATABASE_ANSWERS = "database_answers"
     AUDIT_WHOLE = "audit_whole"
     UNITS_RUNNING = "units_running"
-    DOOR_ANSWERS = "door_answers"
+    ENDPOINT_ANSWERS = "door_answers"
     SITE_ANSWERS = "site_answers"
     CERTIFICATE_LASTS = "certificate_lasts"
     HOST_STARTED = "host_started"
@@ -60,9 +60,9 @@ class CheckKind(StrEnum):
     IMAGES_STAND = "images_stand"
 
 
-ON_HOSTS = (
+HOST_CHECKS = (
     CheckKind.UNITS_RUNNING,
-    CheckKind.DOOR_ANSWERS,
+    CheckKind.ENDPOINT_ANSWERS,
     CheckKind.SITE_ANSWERS,
     CheckKind.CERTIFICATE_LASTS,
     CheckKind.HOST_STARTED,
@@ -77,14 +77,14 @@ ON_HOSTS = (
 """Checks that are answered for each host by looking at it."""
 
 
-class Targets(StrEnum):
+class RepairTargets(StrEnum):
     """Where a repair works: on the master, or on nodes that a person chooses."""
 
     MASTER = "master"
     NODES = "nodes"
 
 
-class Installation(StrEnum):
+class InstallationKind(StrEnum):
     """EMBEDDED is what `make up` runs on one machine, SERVERS what site.yml has installed.
 
     KUBERNETES is said by repairs of a cluster: only servers that have one have their files.
@@ -95,7 +95,7 @@ class Installation(StrEnum):
     KUBERNETES = "kubernetes"
 
 
-class CatalogueBroken(Unavailable):
+class CatalogueInvalid(Unavailable):
     """A file of the catalogue does not say what it must: `file` and `what` name the place."""
 
     def __init__(self, file: str, what: str) -> None:
@@ -103,7 +103,7 @@ class CatalogueBroken(Unavailable):
 
 
 @dataclass(frozen=True)
-class Said:
+class BilingualText:
     """One text in both languages, as the file has it."""
 
     en: str
@@ -114,7 +114,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Check:
+class RepairCheck:
     """One line of the verification; `options` belong to its kind."""
 
     kind: CheckKind
@@ -126,101 +126,101 @@ class Repair:
     """One repair of the catalogue; `timeout` is seconds, `tasks` the playbook's own names in their order."""
 
     name: str
-    title: Said
-    text: Said
-    group: Group
-    installations: frozenset[Installation]
-    jobs: Jobs
-    undo: Said
-    checks: tuple[Check, ...]
-    tasks: tuple[Said, ...]
+    title: BilingualText
+    text: BilingualText
+    group: RepairGroup
+    installations: frozenset[InstallationKind]
+    jobs: EffectOnJobs
+    undo: BilingualText
+    checks: tuple[RepairCheck, ...]
+    tasks: tuple[BilingualText, ...]
     timeout: int
     gentler: tuple[str, ...] = ()
     restarts_operations: bool = False
     """Whether what task workers are doing begins anew."""
     lists: str = ""
     """What the forecast lists before it is deleted: `leftovers`, or nothing."""
-    targets: Targets = Targets.MASTER
-    needs_drained: bool = False
+    targets: RepairTargets = RepairTargets.MASTER
+    needs_drained_nodes: bool = False
     """Whether each node has to be drained and empty before."""
-    settles: int = 20
+    verify_timeout: int = 20
     """Seconds that the checks may take to turn green once the playbook has ended well."""
     can_look_ahead: bool = False
     """Whether the playbook means something in Ansible's check mode, which changes nothing."""
 
     @property
     def needs_typed_name(self) -> bool:
-        return self.group is Group.DANGEROUS
+        return self.group is RepairGroup.DANGEROUS
 
 
 def parse_repair(name: str, document: Any, playbook: Any) -> Repair:
     """Both files of one stem, as YAML read them. Raises CatalogueBroken."""
     file = f"ansible/repairs/{name}.yml"
-    if not NAME.fullmatch(name) or not isinstance(document, dict):
-        raise CatalogueBroken(file, "no mapping of a repair's words")
+    if not CATALOGUE_NAME.fullmatch(name) or not isinstance(document, dict):
+        raise CatalogueInvalid(file, "no mapping of a repair's words")
     known = {*Repair.__dataclass_fields__, "korean"} - {"name", "tasks"}
     unknown = sorted(set(map(str, document)) - known)
     if unknown:
-        raise CatalogueBroken(file, f"unknown: {', '.join(unknown)}")
+        raise CatalogueInvalid(file, f"unknown: {', '.join(unknown)}")
     try:
         return Repair(
             name=name,
-            title=parse_said(document["title"]),
-            text=parse_said(document["text"]),
-            group=Group(document["group"]),
-            installations=frozenset(Installation(each) for each in document["installations"]),
-            jobs=Jobs(document["jobs"]),
-            undo=parse_said(document["undo"]),
+            title=parse_bilingual(document["title"]),
+            text=parse_bilingual(document["text"]),
+            group=RepairGroup(document["group"]),
+            installations=frozenset(InstallationKind(each) for each in document["installations"]),
+            jobs=EffectOnJobs(document["jobs"]),
+            undo=parse_bilingual(document["undo"]),
             checks=tuple(parse_check(each) for each in document["checks"]),
             tasks=parse_tasks(playbook, document.get("korean", {})),
             timeout=int(document["timeout"]),
             gentler=tuple(document.get("gentler", ())),
             restarts_operations=bool(document.get("restarts_operations", False)),
             lists=str(document.get("lists", "")),
-            targets=Targets(document.get("targets", "master")),
-            needs_drained=bool(document.get("needs_drained", False)),
-            settles=int(document.get("settles", 20)),
+            targets=RepairTargets(document.get("targets", "master")),
+            needs_drained_nodes=bool(document.get("needs_drained_nodes", False)),
+            verify_timeout=int(document.get("verify_timeout", 20)),
             can_look_ahead=bool(document.get("can_look_ahead", False)),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise CatalogueBroken(file, f"{type(error).__name__}: {error}") from error
+        raise CatalogueInvalid(file, f"{type(error).__name__}: {error}") from error
 
 
-def parse_said(value: Any) -> Said:
+def parse_bilingual(value: Any) -> BilingualText:
     """Raises KeyError, TypeError, ValueError."""
     texts = {language: " ".join(value[language].split()) for language in LANGUAGES}
     if not all(texts.values()):
         raise ValueError("an empty text")
-    return Said(**texts)
+    return BilingualText(**texts)
 
 
-def parse_check(value: Any) -> Check:
+def parse_check(value: Any) -> RepairCheck:
     options = dict(value)
-    return Check(CheckKind(options.pop("kind")), options)
+    return RepairCheck(CheckKind(options.pop("kind")), options)
 
 
-def parse_tasks(playbook: Any, korean: Mapping[str, str]) -> tuple[Said, ...]:
+def parse_tasks(playbook: Any, korean: Mapping[str, str]) -> tuple[BilingualText, ...]:
     """The names of all tasks of all plays; each has Korean. Raises KeyError, ValueError."""
-    names = [str(task["name"]) for play in playbook for task in flat(play["tasks"])]
+    names = [str(task["name"]) for play in playbook for task in flatten_tasks(play["tasks"])]
     if not names or len(set(names)) != len(names):
         raise ValueError("tasks without a name of their own")
-    return tuple(Said(en=name, ko=str(korean[name])) for name in names)
+    return tuple(BilingualText(en=name, ko=str(korean[name])) for name in names)
 
 
-def flat(tasks: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+def flatten_tasks(tasks: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """In the order in which they run where all goes well; a block is none of them."""
     for task in tasks:
         if "block" in task:
-            yield from flat([*task["block"], *task.get("always", [])])
+            yield from flatten_tasks([*task["block"], *task.get("always", [])])
         else:
             yield task
 
 
-def check_gentler(repair: Repair, known: Collection[str]) -> None:
+def check_try_first(repair: Repair, known: Collection[str]) -> None:
     """What one file says of another. Raises CatalogueBroken."""
     for gentler in repair.gentler:
         if gentler not in known:
-            raise CatalogueBroken(f"ansible/repairs/{repair.name}.yml", f"no such gentler way: {gentler}")
+            raise CatalogueInvalid(f"ansible/repairs/{repair.name}.yml", f"no such gentler way: {gentler}")
 
 
 def check_reason(text: str) -> str:
@@ -233,33 +233,33 @@ def check_reason(text: str) -> str:
     return check_text(reason, "reason", LONGEST_REASON)
 
 
-def check_typed(repair: Repair, typed: str, target: str) -> None:
+def check_typed_name(repair: Repair, typed: str, target: str) -> None:
     """Raises Refused where a dangerous repair is asked for without the target's name."""
     if repair.needs_typed_name and typed.strip() != target:
         raise Refused("typed", "repair.other_name", typed=typed.strip()[:60], name=target)
 
 
-def check_chosen(repair: Repair, chosen: Sequence[object]) -> None:
+def check_nodes_chosen(repair: Repair, chosen: Sequence[object]) -> None:
     """Raises Refused where a repair of nodes has none to work on."""
-    if repair.targets is Targets.NODES and not chosen:
+    if repair.targets is RepairTargets.NODES and not chosen:
         raise Refused("nodes", "repair.no_node")
 
 
-def check_drained(repair: Repair, busy: Sequence[str]) -> None:
+def check_nodes_drained(repair: Repair, busy: Sequence[str]) -> None:
     """`busy`: names of nodes where something runs or may start. Raises Refused."""
-    if repair.needs_drained and busy:
+    if repair.needs_drained_nodes and busy:
         raise Refused("nodes", "repair.not_drained", names=list(busy))
 
 
-def check_look_ahead(repair: Repair, is_look_ahead: bool) -> None:
+def check_dry_run(repair: Repair, is_look_ahead: bool) -> None:
     """Raises Refused where the playbook cannot say beforehand what it would change."""
     if is_look_ahead and not repair.can_look_ahead:
         raise Refused("look_ahead", "repair.no_look_ahead")
 
 
-def check_host(name: str) -> str:
+def check_inventory_host(name: str) -> str:
     """The name as Ansible's inventory gets it. Raises Refused for what could mean anything else there."""
-    if not HOST.fullmatch(name):
+    if not HOST_NAME.fullmatch(name):
         raise Refused("target", "repair.host_unusable", name=name[:60])
     return name
 

@@ -4,22 +4,22 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-MOST_METRICS = 64
+MAX_METRICS = 64
 LONGEST_METRIC = 64
-LOW_IS_GOOD = ("loss", "error", "perplexity", "seconds")
+LOWER_IS_BETTER_WORDS = ("loss", "error", "perplexity", "seconds")
 
-Results = Mapping[str, tuple[float, float, float]]
+MetricResults = Mapping[str, tuple[float, float, float]]
 """Lowest, highest and last value of each metric."""
 
 
 def parse_results(found: Any) -> dict[str, tuple[float, float, float]]:
     """Raises TypeError or ValueError for what is no table of finite numbers."""
-    if not isinstance(found, dict) or len(found) > MOST_METRICS:
+    if not isinstance(found, dict) or len(found) > MAX_METRICS:
         raise TypeError("results")
-    return {check_metric(name): _three(values) for name, values in found.items()}
+    return {check_metric_name(name): _three(values) for name, values in found.items()}
 
 
-def check_metric(found: Any) -> str:
+def check_metric_name(found: Any) -> str:
     if not isinstance(found, str) or not 1 <= len(found) <= LONGEST_METRIC or not found.isprintable():
         raise TypeError(found)
     return found
@@ -32,15 +32,15 @@ def _three(found: Any) -> tuple[float, float, float]:
     return float(low), float(high), float(last)
 
 
-def is_best_low(metric: str) -> bool:
+def is_lower_better(metric: str) -> bool:
     """A loss is best at its lowest, an accuracy and everything that we do not know at its highest."""
     words = metric.lower().replace("/", "_").split("_")
-    return any(word in LOW_IS_GOOD for word in words)
+    return any(word in LOWER_IS_BETTER_WORDS for word in words)
 
 
-def best_of(results: Results, metric: str) -> float | None:
+def best_value(results: MetricResults, metric: str) -> float | None:
     """The value by which jobs are compared; None where it was not measured."""
     three = results.get(metric)
     if three is None:
         return None
-    return three[0] if is_best_low(metric) else three[1]
+    return three[0] if is_lower_better(metric) else three[1]

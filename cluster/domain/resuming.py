@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Resume:
+class ResumePoint:
     """A complete checkpoint that an earlier attempt has left; `epoch` is how many it had finished."""
 
     attempt: int
@@ -18,7 +18,7 @@ class Resume:
         return f"{self.attempt}/{self.file}"
 
 
-def parse_key(text: str) -> tuple[int, str] | None:
+def parse_resume_key(text: str) -> tuple[int, str] | None:
     """Attempt number and file name; None for what is no such key."""
     number, _, file = text.partition("/")
     return (int(number), file) if number.isdigit() and file and "/" not in file else None

@@ -13,7 +13,7 @@ class JobState(StrEnum):
     STOPPED = "stopped"
 
 
-class Desired(StrEnum):
+class DesiredState(StrEnum):
     RUN = "run"
     STOP = "stop"
 
@@ -127,12 +127,12 @@ class NoticeState(StrEnum):
     GIVEN_UP = "given_up"
 
 
-class Queue(StrEnum):
+class TaskQueue(StrEnum):
     GENERAL = "general"
     IMAGES = "images"
     REPAIR = "repair"
     BACKUPS = "backups"
 
 
-LIVING_JOB_STATES = (JobState.WAITING, JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
+LIVE_JOB_STATES = (JobState.WAITING, JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
 ENDED_JOB_STATES = (JobState.FINISHED, JobState.FAILED, JobState.STOPPED)

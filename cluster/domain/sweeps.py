@@ -9,14 +9,14 @@ from math import prod
 from typing import Any
 
 from cluster.domain.errors import Refused
-from cluster.domain.jobs import JobRequest, Warned, check_command
-from cluster.domain.models import Model, Value, check_variables, parse_variable
+from cluster.domain.jobs import JobRequest, SubmissionWarning, check_command
+from cluster.domain.models import BuiltInModel, VariableValue, check_variables, parse_variable
 from cluster.domain.states import JobState
 
-MOST_JOBS = 10_000
-MOST_PARAMETERS = 20
+MAX_SWEEP_JOBS = 10_000
+MAX_PARAMETERS = 20
 LONGEST_VALUE = 1000
-MOST_BYTES = 16 * 1024 * 1024
+MAX_SWEEP_BYTES = 16 * 1024 * 1024
 """All commands of a sweep together: they are written in one transaction."""
 
 PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
@@ -50,7 +50,7 @@ class SweepPlan:
     """The checked values; job number n (from 1) is a row of them, which no table has to remember."""
 
     kind: SweepKind
-    values: Mapping[str, tuple[Value, ...]]
+    values: Mapping[str, tuple[VariableValue, ...]]
 
     @property
     def size(self) -> int:
@@ -62,10 +62,10 @@ class SweepPlan:
         """The parameters that tell jobs apart."""
         return tuple(name for name, values in self.values.items() if len(set(values)) > 1)
 
-    def row(self, number: int) -> dict[str, Value]:
+    def row(self, number: int) -> dict[str, VariableValue]:
         """The last parameter changes fastest; a list's lone value holds for all."""
         place = number - 1
-        found: dict[str, Value] = {}
+        found: dict[str, VariableValue] = {}
         for name, values in reversed(list(self.values.items())):
             if self.kind is SweepKind.LIST:
                 found[name] = values[place if len(values) > 1 else 0]
@@ -74,7 +74,7 @@ class SweepPlan:
                 found[name] = values[own]
         return {name: found[name] for name in self.values}
 
-    def rows(self) -> Iterator[dict[str, Value]]:
+    def rows(self) -> Iterator[dict[str, VariableValue]]:
         return (self.row(number) for number in range(1, self.size + 1))
 
     def to_data(self) -> dict[str, Any]:
@@ -103,48 +103,50 @@ def split_values(name: str, text: str) -> tuple[str, ...]:
         ends = RANGE.fullmatch(cell)
         if ends:
             low, high = int(ends[1]), int(ends[2])
-            if not 0 <= high - low < MOST_JOBS:
-                raise Refused(f"values.{name}", "sweep.bad_range", name=name, range=cell, most=MOST_JOBS)
+            if not 0 <= high - low < MAX_SWEEP_JOBS:
+                raise Refused(f"values.{name}", "sweep.bad_range", name=name, range=cell, most=MAX_SWEEP_JOBS)
             found += [str(value) for value in range(low, high + 1)]
         elif cell:
             found.append(cell)
     return tuple(found)
 
 
-def check_sweep(request: SweepRequest, model: Model | None) -> SweepPlan:
+def check_sweep(request: SweepRequest, model: BuiltInModel | None) -> SweepPlan:
     """The plan with typed values; `model` None: own code. Raises Refused naming `values.<parameter>`."""
     if not request.values:
         raise Refused("values", "sweep.no_values")
-    if len(request.values) > MOST_PARAMETERS:
-        raise Refused("values", "sweep.too_many_parameters", count=len(request.values), most=MOST_PARAMETERS)
-    least, most = 1, MOST_JOBS
+    if len(request.values) > MAX_PARAMETERS:
+        raise Refused("values", "sweep.too_many_parameters", count=len(request.values), most=MAX_PARAMETERS)
+    least, most = 1, MAX_SWEEP_JOBS
     if request.most_at_once is not None and not least <= request.most_at_once <= most:
         raise Refused("most_at_once", "sweep.most_at_once_range", least=least, most=most)
-    parse = own_value if model is None else model_value(model)
-    values = {name: typed(name, raw, parse) for name, raw in request.values.items()}
+    parse = parse_custom_value if model is None else model_value_parser(model)
+    values = {name: parse_values(name, raw, parse) for name, raw in request.values.items()}
     for name in values:
         if name in request.job.variables:
             raise Refused(f"values.{name}", "sweep.variable_twice", name=name)
     plan = SweepPlan(request.kind, values)
-    check_size(plan)
+    check_sweep_size(plan)
     if request.kind is SweepKind.LIST:
         check_rows(plan)
     return plan
 
 
-def typed(name: str, raw: str | Sequence[str], parse: Callable[[str, str], Value]) -> tuple[Value, ...]:
+def parse_values(
+    name: str, raw: str | Sequence[str], parse: Callable[[str, str], VariableValue]
+) -> tuple[VariableValue, ...]:
     texts = split_values(name, raw) if isinstance(raw, str) else tuple(raw)
     if not texts:
         raise Refused(f"values.{name}", "sweep.value_missing", name=name)
-    if len(texts) > MOST_JOBS:
-        raise Refused("values", "sweep.too_many_jobs", jobs=len(texts), most=MOST_JOBS)
+    if len(texts) > MAX_SWEEP_JOBS:
+        raise Refused("values", "sweep.too_many_jobs", jobs=len(texts), most=MAX_SWEEP_JOBS)
     return tuple(parse(name, text) for text in texts)
 
 
-def model_value(model: Model) -> Callable[[str, str], Value]:
+def model_value_parser(model: BuiltInModel) -> Callable[[str, str], VariableValue]:
     """A model's variable knows its type and its bounds."""
 
-    def parse(name: str, text: str) -> Value:
+    def parse(name: str, text: str) -> VariableValue:
         try:
             if not any(variable.name == name for variable in model.variables):
                 check_variables(model, {name: text})
@@ -155,7 +157,7 @@ def model_value(model: Model) -> Callable[[str, str], Value]:
     return parse
 
 
-def own_value(name: str, text: str) -> Value:
+def parse_custom_value(name: str, text: str) -> VariableValue:
     """Own code gets its values as they were typed."""
     field = f"values.{name}"
     if not PARAMETER.fullmatch(name):
@@ -173,7 +175,7 @@ def own_value(name: str, text: str) -> Value:
     return text
 
 
-def check_size(plan: SweepPlan) -> None:
+def check_sweep_size(plan: SweepPlan) -> None:
     if plan.kind is SweepKind.LIST:
         lengths = {name: len(values) for name, values in plan.values.items() if len(values) > 1}
         longest = max(lengths, key=lambda name: lengths[name], default="")
@@ -187,23 +189,23 @@ def check_size(plan: SweepPlan) -> None:
                     other=longest,
                     other_count=lengths[longest],
                 )
-    if plan.size > MOST_JOBS:
-        raise Refused("values", "sweep.too_many_jobs", jobs=plan.size, most=MOST_JOBS)
+    if plan.size > MAX_SWEEP_JOBS:
+        raise Refused("values", "sweep.too_many_jobs", jobs=plan.size, most=MAX_SWEEP_JOBS)
     if plan.kind is SweepKind.GRID:
         for name, values in plan.values.items():
-            twice = first_twice(values)
+            twice = first_duplicate(values)
             if twice is not None:
                 raise Refused(f"values.{name}", "sweep.value_twice", name=name, value=str(values[twice])[:40])
 
 
 def check_rows(plan: SweepPlan) -> None:
     """In a list a value may come again, a whole row may not."""
-    twice = first_twice([tuple(row.values()) for row in plan.rows()])
+    twice = first_duplicate([tuple(row.values()) for row in plan.rows()])
     if twice is not None:
         raise Refused("values", "sweep.row_twice", row=twice + 1)
 
 
-def first_twice(values: Sequence[Any]) -> int | None:
+def first_duplicate(values: Sequence[Any]) -> int | None:
     """The place of the first value that stood before; None where all differ."""
     seen: set[Any] = set()
     for place, value in enumerate(values):
@@ -213,7 +215,7 @@ def first_twice(values: Sequence[Any]) -> int | None:
     return None
 
 
-def command_of(command: Sequence[str], row: Mapping[str, Value]) -> list[str]:
+def fill_command(command: Sequence[str], row: Mapping[str, VariableValue]) -> list[str]:
     """`{lr}` in an argument is the value of lr; a parameter that stands nowhere is appended as `--lr value`."""
     used = placeholders(command)
     filled = [PLACEHOLDER.sub(lambda found: str(row.get(found[1], found[0])), word) for word in command]
@@ -231,18 +233,20 @@ def check_commands(command: Sequence[str], plan: SweepPlan) -> None:
     longest = {
         name: max(values, key=lambda value: len(str(value).encode())) for name, values in plan.values.items()
     }
-    words = check_command(command_of(command, longest))
-    if sum(len(word.encode()) + 1 for word in words) * plan.size > MOST_BYTES:
-        raise Refused("values", "sweep.too_large", most=MOST_BYTES)
+    words = check_command(fill_command(command, longest))
+    if sum(len(word.encode()) + 1 for word in words) * plan.size > MAX_SWEEP_BYTES:
+        raise Refused("values", "sweep.too_large", most=MAX_SWEEP_BYTES)
 
 
-def unknown_placeholders(job: JobRequest, plan: SweepPlan) -> tuple[Warned, ...]:
+def unknown_placeholders(job: JobRequest, plan: SweepPlan) -> tuple[SubmissionWarning, ...]:
     """Braces around a name without values stay as they are, which is seldom meant."""
     unknown = sorted(placeholders(job.command) - set(plan.values))
-    return tuple(Warned("command", "sweep.placeholder_unknown", {"name": name}) for name in unknown)
+    return tuple(
+        SubmissionWarning("command", "sweep.placeholder_unknown", {"name": name}) for name in unknown
+    )
 
 
-def trouble_of(state: JobState, code: str, data: Mapping[str, Any]) -> str | None:
+def stop_code_of(state: JobState, code: str, data: Mapping[str, Any]) -> str | None:
     """Why a sweep that stops on trouble stops now; a time limit that somebody set is no crash."""
     if data.get("not_finite"):
         return "sweep.nan"

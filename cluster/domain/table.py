@@ -6,120 +6,127 @@ from datetime import datetime, timedelta
 from heapq import heapify, heapreplace
 from math import inf
 
-from cluster.domain.board import Head, NodeUnits, Placed, Quota, Running
-from cluster.domain.gangs import Offer, Share, choose_nodes, choose_units
-from cluster.domain.rooms import NOBODY, Clock, Room, room_of
+from cluster.domain.board import JobToPlace, NodeUnits, Placement, RunningOnNode, WorkspaceQuota
+from cluster.domain.gangs import NodeOffer, NodeUnitCount, choose_nodes, choose_units
+from cluster.domain.rooms import NO_JOB, PlacementClock, UnitAvailability, availability_of
 
-NO_QUOTA = Quota(0, 0)
+NO_QUOTA = WorkspaceQuota(0, 0)
 
 
-class Table:
+class FreeCapacity:
     def __init__(
         self,
         nodes: Sequence[NodeUnits],
-        quotas: Mapping[int, Quota],
-        running: Sequence[Running],
+        quotas: Mapping[int, WorkspaceQuota],
+        running: Sequence[RunningOnNode],
         now: datetime,
         spread: bool,
     ) -> None:
-        self.now, self.quotas, self.spread = now, quotas, spread
-        self.clock = Clock(now.timestamp())
+        self.now, self.quotas, self.can_spread = now, quotas, spread
+        self.clock = PlacementClock(now.timestamp())
         self.nodes = sorted(nodes, key=lambda node: node.node_id)
         self.ready = {node.node_id: node for node in self.nodes if node.takes_jobs}
         self.free = {node_id: list(node.free) for node_id, node in self.ready.items()}
-        self.of_workspace: dict[int, list[Running]] = {}
-        on_node: dict[int, list[Running]] = {}
+        self.running_by_workspace: dict[int, list[RunningOnNode]] = {}
+        on_node: dict[int, list[RunningOnNode]] = {}
         for run in running:
             on_node.setdefault(run.node_id, []).append(run)
-            self.of_workspace.setdefault(run.workspace_id, []).append(run)
-        self.rooms = {
-            node_id: room_of(self.clock, node.total, len(node.free), on_node.get(node_id, ()))
+            self.running_by_workspace.setdefault(run.workspace_id, []).append(run)
+        self.node_units = {
+            node_id: availability_of(self.clock, node.total, len(node.free), on_node.get(node_id, ()))
             for node_id, node in self.ready.items()
         }
-        self.shares: dict[int, Room] = {}
+        self.workspace_units: dict[int, UnitAvailability] = {}
         """What each workspace may still take of its quota."""
-        self.promised: list[Room] = []
-        self.soonest: dict[int, list[tuple[float, int, int]]] = {}
+        self.reserved: list[UnitAvailability] = []
+        self.earliest_fit: dict[int, list[tuple[float, int, int]]] = {}
         """By units, a heap of (first moment, size, node): within a look moments only get later.
 
         Equal moments go to the smaller node, whoever else is there now: a promise stays where it was.
         """
-        self.made_up = 0
+        self.placeholder_unit_id = 0
 
-    def share(self, workspace_id: int) -> Room:
-        share = self.shares.get(workspace_id)
+    def share(self, workspace_id: int) -> UnitAvailability:
+        share = self.workspace_units.get(workspace_id)
         if share is None:
-            quota, runs = self.quotas.get(workspace_id, NO_QUOTA), self.of_workspace.get(workspace_id, ())
-            share = room_of(self.clock, quota.limit, quota.limit - quota.used, runs)
-            self.shares[workspace_id] = share
+            quota, runs = (
+                self.quotas.get(workspace_id, NO_QUOTA),
+                self.running_by_workspace.get(workspace_id, ()),
+            )
+            share = availability_of(self.clock, quota.limit, quota.limit - quota.used, runs)
+            self.workspace_units[workspace_id] = share
         return share
 
-    def offers(self, limit: float | None) -> list[Offer]:
+    def node_offers(self, limit: float | None) -> list[NodeOffer]:
         """The nodes that have something free for a job that is over by then."""
         return [
-            Offer(self.ready[node_id], self.rooms[node_id].most(limit), free)
+            NodeOffer(self.ready[node_id], self.node_units[node_id].most_units_for(limit), free)
             for node_id, free in self.free.items()
             if free
         ]
 
-    def choose(self, units: int, limit: float | None) -> list[Share]:
+    def choose_nodes(self, units: int, limit: float | None) -> list[NodeUnitCount]:
         """On which nodes so many are free now, promises kept; empty where they are not."""
-        offers = [offer for offer in self.offers(limit) if offer.units >= (1 if self.spread else units)]
-        return choose_nodes(offers, units, self.spread)
+        offers = [
+            offer for offer in self.node_offers(limit) if offer.units >= (1 if self.can_spread else units)
+        ]
+        return choose_nodes(offers, units, self.can_spread)
 
-    def give(self, head: Head, nodes: Sequence[Share], passes: bool) -> Placed:
+    def take_units(self, head: JobToPlace, nodes: Sequence[NodeUnitCount], passes: bool) -> Placement:
         given = []
         for node, count in nodes:
             free = self.free[node.node_id]
             units = choose_units(node, free, count)
             self.free[node.node_id] = [unit for unit in free if unit not in units]
-            run = run_of(head, node.node_id, count, self.now)
-            self.rooms[node.node_id].take(run)
-            self.share(head.workspace_id).take(run)
+            run = running_on_node(head, node.node_id, count, self.now)
+            self.node_units[node.node_id].take_units(run)
+            self.share(head.workspace_id).take_units(run)
             given.append((node.node_id, units))
-        return Placed(head.job_id, tuple(given), passes)
+        return Placement(head.job_id, tuple(given), passes)
 
-    def promise(self, head: Head, moment: float, nodes: Sequence[Share]) -> None:
+    def reserve(self, head: JobToPlace, moment: float, nodes: Sequence[NodeUnitCount]) -> None:
         """Keeps quota and units for it from a moment on."""
-        rooms = [(self.rooms[node.node_id], count) for node, count in nodes]
+        rooms = [(self.node_units[node.node_id], count) for node, count in nodes]
         for room, count in (*rooms, (self.share(head.workspace_id), head.units)):
-            room.promise(head.job_id, moment, expected_of(head), count)
-            self.promised.append(room)
+            room.reserve(head.job_id, moment, expected_seconds(head), count)
+            self.reserved.append(room)
 
-    def forget_promises(self) -> None:
-        for room in self.promised:
-            room.forget_promises()
-        self.promised = []
-        self.soonest = {}
+    def clear_reservations(self) -> None:
+        for room in self.reserved:
+            room.clear_reservations()
+        self.reserved = []
+        self.earliest_fit = {}
 
-    def go_on(self, now: datetime, over: Collection[int]) -> None:
+    def advance_to(self, now: datetime, over: Collection[int]) -> None:
         """At a later moment, at which these jobs have ended.
 
         Which units they had is not looked up: numbers below zero stand for them.
         """
-        for workspace_id in self.of_workspace:
+        for workspace_id in self.running_by_workspace:
             self.share(workspace_id)
         self.now, self.clock.now = now, now.timestamp()
-        self.forget_promises()
-        for node_id, room in self.rooms.items():
+        self.clear_reservations()
+        for node_id, room in self.node_units.items():
             if any(run.job_id in over for _, run in room.ends):
                 before = room.free
-                room.give_back(over)
-                self.free[node_id] += range(self.made_up - room.free + before, self.made_up)
-                self.made_up -= room.free - before
-        for share in self.shares.values():
+                room.release_jobs(over)
+                self.free[node_id] += range(
+                    self.placeholder_unit_id - room.free + before, self.placeholder_unit_id
+                )
+                self.placeholder_unit_id -= room.free - before
+        for share in self.workspace_units.values():
             if any(run.job_id in over for _, run in share.ends):
-                share.give_back(over)
+                share.release_jobs(over)
 
-    def first_moment(self, units: int, earliest: float) -> tuple[float, list[Share]]:
+    def earliest_fit_for(self, units: int, earliest: float) -> tuple[float, list[NodeUnitCount]]:
         """When so many are free for good and where, not before `earliest`; infinite where nothing tells it.
 
         On one node where one is large enough, else on several.
         """
-        heap = self.soonest.get(units)
+        heap = self.earliest_fit.get(units)
         if heap is None:
             able = (node_id for node_id, node in self.ready.items() if node.total >= units)
-            heap = self.soonest[units] = [self._soonest(units, node_id) for node_id in able]
+            heap = self.earliest_fit[units] = [self._soonest(units, node_id) for node_id in able]
             heapify(heap)
         if not heap:
             return self._first_moment_together(units, earliest)
@@ -129,55 +136,68 @@ class Table:
         return max(moment, earliest), [(self.ready[node_id], units)]
 
     def _soonest(self, units: int, node_id: int) -> tuple[float, int, int]:
-        return self.rooms[node_id].moment_for(units), self.ready[node_id].total, node_id
+        return self.node_units[node_id].earliest_with(units), self.ready[node_id].total, node_id
 
-    def _first_moment_together(self, units: int, earliest: float) -> tuple[float, list[Share]]:
+    def _first_moment_together(self, units: int, earliest: float) -> tuple[float, list[NodeUnitCount]]:
         """What all nodes have for good grows with time, so the first moment is found by halving."""
-        levels = (moment for room in self.rooms.values() for moment, _ in room.levels())
+        levels = (moment for room in self.node_units.values() for moment, _ in room.levels())
         moments = sorted({earliest, *(moment for moment in levels if moment > earliest)})
 
         def together(moment: float) -> int:
-            return sum(room.most_from(moment) for room in self.rooms.values())
+            return sum(room.most_units_from(moment) for room in self.node_units.values())
 
         first = bisect_left(moments, units, key=together)
         if first == len(moments) or moments[first] == inf:
             return inf, []
         there = (
-            (node, self.rooms[node_id].most_from(moments[first])) for node_id, node in self.ready.items()
+            (node, self.node_units[node_id].most_units_from(moments[first]))
+            for node_id, node in self.ready.items()
         )
-        offers = [Offer(node, most, ()) for node, most in there if most > 0]
+        offers = [NodeOffer(node, most, ()) for node, most in there if most > 0]
         return moments[first], choose_nodes(offers, units, spread=True)
 
-    def run_ending_at(self, moment: float, workspace_id: int, nodes: Sequence[Share]) -> Running | None:
+    def job_ending_at(
+        self, moment: float, workspace_id: int, nodes: Sequence[NodeUnitCount]
+    ) -> RunningOnNode | None:
         """Whose end it is that somebody waits for; None where it is another promise's."""
-        rooms = [self.share(workspace_id), *(self.rooms[node.node_id] for node, _ in nodes)]
+        rooms = [self.share(workspace_id), *(self.node_units[node.node_id] for node, _ in nodes)]
         ends = (run for room in rooms for end, run in room.ends if end == moment)
-        return next((run for run in ends if run.job_id != NOBODY), None)
+        return next((run for run in ends if run.job_id != NO_JOB), None)
 
-    def fewer_units(self, head: Head) -> int | None:
+    def most_units_now(self, head: JobToPlace) -> int | None:
         """The most with which it would start now; None where even one would not help."""
-        most = min(self.share(head.workspace_id).most(head.limit), head.units - 1)
+        most = min(self.share(head.workspace_id).most_units_for(head.limit_seconds), head.units - 1)
         if most <= 0:
             return None
-        units = [offer.units for offer in self.offers(head.limit)]
-        most = min(most, sum(units) if self.spread else max(units, default=0))
+        units = [offer.units for offer in self.node_offers(head.limit_seconds)]
+        most = min(most, sum(units) if self.can_spread else max(units, default=0))
         return most if most > 0 else None
 
-    def longest(self, head: Head) -> float:
+    def longest_free_seconds(self, head: JobToPlace) -> float:
         """For how many seconds from now on its units are free on one node, within the quota."""
-        lengths = (room.longest(head.units) for room in self.rooms.values() if room.free >= head.units)
-        return min(max(lengths, default=0.0), self.share(head.workspace_id).longest(head.units))
+        lengths = (
+            room.longest_free_seconds(head.units)
+            for room in self.node_units.values()
+            if room.free >= head.units
+        )
+        return min(max(lengths, default=0.0), self.share(head.workspace_id).longest_free_seconds(head.units))
 
 
-def expected_of(head: Head) -> float | None:
+def expected_seconds(head: JobToPlace) -> float | None:
     """How many seconds it will hold its units, as far as anybody knows."""
-    return head.limit if head.seconds is None else head.seconds
+    return head.limit_seconds if head.seconds is None else head.seconds
 
 
-def run_of(head: Head, node_id: int, units: int, now: datetime) -> Running:
-    seconds = expected_of(head)
+def running_on_node(head: JobToPlace, node_id: int, units: int, now: datetime) -> RunningOnNode:
+    seconds = expected_seconds(head)
     ends_at = None if seconds is None else now + timedelta(seconds=seconds)
-    latest_at = None if head.limit is None else now + timedelta(seconds=head.limit)
-    return Running(
-        head.job_id, head.workspace_id, node_id, units, ends_at, latest_at=latest_at, source=head.source
+    latest_at = None if head.limit_seconds is None else now + timedelta(seconds=head.limit_seconds)
+    return RunningOnNode(
+        head.job_id,
+        head.workspace_id,
+        node_id,
+        units,
+        ends_at,
+        latest_at=latest_at,
+        source=head.estimate_source,
     )

@@ -35,7 +35,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Peak:
+class PeakDay:
     """The day on which most units are held, and how many."""
 
     day: date
@@ -76,22 +76,24 @@ def check_term(starts_on: date, ends_on: date, today: date) -> Term:
     return Term(starts_on, ends_on, 0)
 
 
-def overlapping_peak(terms: Sequence[Term], new: Term) -> Peak:
+def peak_of_overlap(terms: Sequence[Term], new: Term) -> PeakDay:
     """Most units held by `terms` on one day of the new term, and the first such day."""
     days = {new.starts_on}
     days |= {t.starts_on for t in terms if new.starts_on <= t.starts_on <= new.ends_on}
-    sums = [Peak(day, sum(t.units for t in terms if t.starts_on <= day <= t.ends_on)) for day in sorted(days)]
+    sums = [
+        PeakDay(day, sum(t.units for t in terms if t.starts_on <= day <= t.ends_on)) for day in sorted(days)
+    ]
     return max(sums, key=lambda peak: peak.units)
 
 
 def check_units_fit(terms: Sequence[Term], new: Term, capacity: int, kind: str = "gpu") -> int:
     """The new term's units, where they and all overlapping terms fit into the cluster; raises Refused.
 
-    `terms` are the other workspaces' that are not ended; `capacity` counts units that can be offered.
+    `terms` are the other workspaces' that are not ended; `count_working_units` counts units that can be offered.
     """
     if new.units < 0:
         raise Refused("units", "workspace.units_negative", kind=kind)
-    peak = overlapping_peak(terms, new)
+    peak = peak_of_overlap(terms, new)
     if new.units and peak.units + new.units > capacity:
         raise Refused(
             "units",
@@ -106,6 +108,6 @@ def check_units_fit(terms: Sequence[Term], new: Term, capacity: int, kind: str =
     return new.units
 
 
-def extended(ends_on: date, days: int) -> date:
+def extended_by_days(ends_on: date, days: int) -> date:
     """The last day after an extension by whole days."""
     return ends_on + timedelta(days=days)

@@ -5,13 +5,15 @@ from datetime import datetime, timedelta
 
 WINDOW = timedelta(minutes=15)
 """Older tries are forgotten; also the longest lock."""
-FREE_BY_NAME = 5
-FREE_BY_ADDRESS = 30
+FREE_FAILURES_BY_NAME = 5
+FREE_FAILURES_BY_ADDRESS = 30
 """A laboratory behind one address has many people with slow fingers."""
 FIRST_DELAY = timedelta(seconds=30)
 
 
-def locked_until(tries: Sequence[datetime], now: datetime, free: int = FREE_BY_NAME) -> datetime | None:
+def throttled_until(
+    tries: Sequence[datetime], now: datetime, free: int = FREE_FAILURES_BY_NAME
+) -> datetime | None:
     """The moment from which the next try counts again; None where it does now.
 
     The last free try starts a delay of 30 s, each further one doubles it, up to 15 min.
@@ -25,13 +27,13 @@ def locked_until(tries: Sequence[datetime], now: datetime, free: int = FREE_BY_N
     return until if until > now else None
 
 
-def sign_in_locked_until(
+def sign_in_throttled_until(
     tries_of_name: Sequence[datetime], tries_of_address: Sequence[datetime], now: datetime
 ) -> datetime | None:
     """The later of the two locks: guessing one name from many places, many names from one place."""
     locks = (
-        locked_until(tries_of_name, now, FREE_BY_NAME),
-        locked_until(tries_of_address, now, FREE_BY_ADDRESS),
+        throttled_until(tries_of_name, now, FREE_FAILURES_BY_NAME),
+        throttled_until(tries_of_address, now, FREE_FAILURES_BY_ADDRESS),
     )
     return max((lock for lock in locks if lock), default=None)
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-Pair = tuple[str, str]
+LinkedPair = tuple[str, str]
 
 
-def find_islands(
-    identities: Sequence[str], nvlinks: Iterable[Pair], switches: Iterable[Pair]
+def find_gpu_islands(
+    identities: Sequence[str], nvlinks: Iterable[LinkedPair], switches: Iterable[LinkedPair]
 ) -> Mapping[str, str]:
     """Island by identity: `nvlink-0`, `pcie-1` …, numbered in the order of the GPUs.
 
@@ -24,7 +24,7 @@ def find_islands(
     }
 
 
-def _groups(identities: Sequence[str], pairs: Iterable[Pair]) -> list[list[str]]:
+def _groups(identities: Sequence[str], pairs: Iterable[LinkedPair]) -> list[list[str]]:
     """Connected ones together, those without any connection left out."""
     leader = {identity: identity for identity in identities}
     for one, other in pairs:

@@ -7,11 +7,11 @@ from datetime import date
 from enum import StrEnum
 from typing import Any
 
-from cluster.domain.outlook import NOTHING_KNOWN, Outlook
-from cluster.domain.reasons import Reason
+from cluster.domain.outlook import UNKNOWN_START, StartEstimate
+from cluster.domain.reasons import WaitingReason
 
 
-def to_data(reason: Reason, outlook: Outlook = NOTHING_KNOWN) -> dict[str, Any]:
+def to_waiting_data(reason: WaitingReason, outlook: StartEstimate = UNKNOWN_START) -> dict[str, Any]:
     """What the row keeps beside the code: plain JSON, times as ISO text, nothing that is not known."""
     # Both are flat, so that their own dictionaries do; asdict() would copy each value deeply, for every row.
     known = {key: value for key, value in vars(outlook).items() if value not in (None, 0, False)}

@@ -42,7 +42,7 @@ def open_component(name: str, flags: int, parent: int | None) -> int:
 
 
 @contextmanager
-def open_folder(root: Path, *names: str) -> Iterator[int]:
+def open_folder_beneath(root: Path, *names: str) -> Iterator[int]:
     """A descriptor of `root/names…`; only `root` itself may be a link (the administrator's choice)."""
     current = open_component(str(root), (WAY if names else FOLDER) & ~os.O_NOFOLLOW, None)
     try:
@@ -54,7 +54,7 @@ def open_folder(root: Path, *names: str) -> Iterator[int]:
         os.close(current)
 
 
-def open_plain(folder: int, name: str) -> BinaryIO:
+def open_plain_file(folder: int, name: str) -> BinaryIO:
     """A regular file with one name. A second name (hard link) may belong to a file outside."""
     descriptor = open_component(name, FILE, folder)
     status = os.fstat(descriptor)
@@ -65,21 +65,21 @@ def open_plain(folder: int, name: str) -> BinaryIO:
 
 
 @contextmanager
-def open_file(root: Path, *names: str) -> Iterator[BinaryIO]:
+def open_file_beneath(root: Path, *names: str) -> Iterator[BinaryIO]:
     """Raises FileMissing or FileNotPlain."""
-    with open_folder(root, *names[:-1]) as folder, open_plain(folder, names[-1]) as file:
+    with open_folder_beneath(root, *names[:-1]) as folder, open_plain_file(folder, names[-1]) as file:
         yield file
 
 
-def read_small(root: Path, *names: str, limit: int = 64 * 1024) -> bytes | None:
+def read_small_file(root: Path, *names: str, limit: int = 64 * 1024) -> bytes | None:
     """The whole of a small file, or None where it is missing, larger than `limit` bytes or not plain."""
     try:
-        with open_file(root, *names) as file:
+        with open_file_beneath(root, *names) as file:
             text = file.read(limit + 1)
     except (FileMissing, FileNotPlain):
         return None
     return text if len(text) <= limit else None
 
 
-def size_of(file: BinaryIO) -> int:
+def open_file_size(file: BinaryIO) -> int:
     return os.fstat(file.fileno()).st_size

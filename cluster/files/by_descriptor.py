@@ -13,42 +13,42 @@ from contextlib import contextmanager
 from typing import Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-WAY = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+PASS_THROUGH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 """Through a folder that one may pass and not list."""
 # O_NONBLOCK: opening a named pipe without a writer would wait for ever.
 FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 DEEPEST = 64
 """Folders within folders that are held open at once; nothing of ours is as deep."""
-MOST_ENTRIES = 10000000
+MAX_ENTRIES = 10000000
 """In one tree that is copied or given away."""
-MOST_LINKS = 40
+MAX_LINKS = 40
 """On the way to one path, as for the kernel itself."""
-MOST_PASSES = 20000
+MAX_PASSES = 20000
 """Over one tree that is removed: each pass takes 64 levels of it away."""
-PIECE = 1024 * 1024
+CHUNK_SIZE = 1024 * 1024
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 Owner = Tuple[int, int]
 """Number of the user and of the group; -1 leaves either as it is."""
 
 
-class NotOurs(OSError):
+class UnsafeFile(OSError):
     """What stands there is not what we would have put there: a link, a second name, another owner, too deep a tree."""
 
 
-def not_ours(name: str, why: str) -> NotOurs:
-    return NotOurs(errno.EPERM, why, name)
+def unsafe_file(name: str, why: str) -> UnsafeFile:
+    return UnsafeFile(errno.EPERM, why, name)
 
 
 def check_name(name: str) -> str:
     """One component: a name that comes from outside leads nowhere else. Raises NotOurs."""
     if name in ("", ".", "..") or "/" in name or "\0" in name:
-        raise not_ours(name, "no plain name")
+        raise unsafe_file(name, "no plain name")
     return name
 
 
-def open_folder(name: str, parent: Optional[int] = None, flags: int = FOLDER) -> int:
+def open_folder_at(name: str, parent: Optional[int] = None, flags: int = FOLDER) -> int:
     """`name` beneath the descriptor `parent`, or an absolute path whose last component is no link.
 
     Raises FileNotFoundError, and NotOurs where a link or a file stands there.
@@ -59,18 +59,18 @@ def open_folder(name: str, parent: Optional[int] = None, flags: int = FOLDER) ->
         return os.open(name, flags, dir_fd=parent)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
-            raise not_ours(name, "a link or a file stands where a folder should") from error
+            raise unsafe_file(name, "a link or a file stands where a folder should") from error
         raise
 
 
 @contextmanager
-def folder(root: Union[str, "os.PathLike[str]"], *names: str) -> Iterator[int]:
+def open_folder_path(root: Union[str, "os.PathLike[str]"], *names: str) -> Iterator[int]:
     """The descriptor of `root/names…`; only `root` itself may be or contain links, which are the administrator's."""
-    current = os.open(os.fspath(root), (WAY if names else FOLDER) & ~os.O_NOFOLLOW)
+    current = os.open(os.fspath(root), (PASS_THROUGH if names else FOLDER) & ~os.O_NOFOLLOW)
     try:
         for number, name in enumerate(names, 1):
             parent = current
-            current = open_folder(name, parent, FOLDER if number == len(names) else WAY)
+            current = open_folder_at(name, parent, FOLDER if number == len(names) else PASS_THROUGH)
             os.close(parent)
         yield current
     finally:
@@ -84,13 +84,13 @@ def make_folder(parent: int, name: str, mode: int = 0o700) -> int:
     handed on, and only root could give it back.
     """
     os.mkdir(check_name(name), mode & 0o777, dir_fd=parent)
-    made = open_folder(name, parent)
+    made = open_folder_at(name, parent)
     try:
         status = os.fstat(made)
         if status.st_uid != os.geteuid():
-            raise not_ours(name, "somebody else's folder stands where ours was made")
+            raise unsafe_file(name, "somebody else's folder stands where ours was made")
         if os.geteuid() == 0 or status.st_mode & 0o777 & ~mode:
-            settle(made, mode)
+            set_owner_and_mode(made, mode)
     except OSError:
         os.close(made)
         raise
@@ -100,21 +100,21 @@ def make_folder(parent: int, name: str, mode: int = 0o700) -> int:
 def ensure_folder(parent: int, name: str, mode: int, owner: Owner = (-1, -1)) -> int:
     """Made where it is missing, and with this owner and mode afterwards. Raises NotOurs for a link or a file."""
     try:
-        opened = open_folder(name, parent)
+        opened = open_folder_at(name, parent)
     except FileNotFoundError:
         try:
             opened = make_folder(parent, name, mode)
         except FileExistsError:
-            opened = open_folder(name, parent)  # Another of our threads or processes was faster.
+            opened = open_folder_at(name, parent)  # Another of our threads or processes was faster.
     try:
-        settle(opened, mode, owner)
+        set_owner_and_mode(opened, mode, owner)
     except OSError:
         os.close(opened)
         raise
     return opened
 
 
-def settle(descriptor: int, mode: int, owner: Owner = (-1, -1)) -> None:
+def set_owner_and_mode(descriptor: int, mode: int, owner: Owner = (-1, -1)) -> None:
     """Gives what is open this owner and mode; what is right already is left alone.
 
     The owner first: who is no longer the owner cannot change the mode again. Without root a folder keeps the bit by
@@ -129,18 +129,18 @@ def settle(descriptor: int, mode: int, owner: Owner = (-1, -1)) -> None:
         os.fchmod(descriptor, mode)
 
 
-def open_plain(parent: int, name: str, flags: int = os.O_RDONLY) -> int:
+def open_plain_at(parent: int, name: str, flags: int = os.O_RDONLY) -> int:
     """A regular file with one name: a second one may belong to a file elsewhere. Raises NotOurs."""
     try:
         opened = os.open(check_name(name), flags | FILE, dir_fd=parent)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
-            raise not_ours(name, "no regular file") from error
+            raise unsafe_file(name, "no regular file") from error
         raise
     status = os.fstat(opened)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         os.close(opened)
-        raise not_ours(name, "no regular file with one name")
+        raise unsafe_file(name, "no regular file with one name")
     return opened
 
 
@@ -148,31 +148,31 @@ def check_owner(descriptor: int, name: str, users: Sequence[int]) -> None:
     """Belongs to one of these and can be written by its owner alone. Raises NotOurs."""
     status = os.fstat(descriptor)
     if status.st_uid not in users:
-        raise not_ours(name, "it belongs to user %d" % status.st_uid)
+        raise unsafe_file(name, "it belongs to user %d" % status.st_uid)
     if status.st_mode & WRITABLE_BY_OTHERS:
-        raise not_ours(name, "others than its owner may write it")
+        raise unsafe_file(name, "others than its owner may write it")
 
 
 def read_all(descriptor: int, most: int) -> bytes:
     """Raises NotOurs for more than `most` bytes."""
     content = b""
     while len(content) <= most:
-        piece = os.read(descriptor, PIECE)
+        piece = os.read(descriptor, CHUNK_SIZE)
         if not piece:
             return content
         content += piece
-    raise not_ours("", "more than %d bytes" % most)
+    raise unsafe_file("", "more than %d bytes" % most)
 
 
-def write_file(parent: int, name: str, content: bytes, mode: int = 0o600, owner: Owner = (-1, -1)) -> None:
+def replace_file(parent: int, name: str, content: bytes, mode: int = 0o600, owner: Owner = (-1, -1)) -> None:
     """Whole or not at all; what has the name is replaced and never written through. Not synced."""
     check_name(name)
     unfinished = ".%s.%s.new" % (name, os.urandom(8).hex())
     descriptor = os.open(unfinished, NEW_FILE, 0o600, dir_fd=parent)
     try:
         try:
-            write_all(descriptor, content)
-            settle(descriptor, mode, owner)
+            write_fully(descriptor, content)
+            set_owner_and_mode(descriptor, mode, owner)
         finally:
             os.close(descriptor)
         os.rename(unfinished, name, src_dir_fd=parent, dst_dir_fd=parent)
@@ -181,17 +181,17 @@ def write_file(parent: int, name: str, content: bytes, mode: int = 0o600, owner:
         raise
 
 
-def write_synced(parent: int, name: str, content: bytes) -> None:
+def create_synced_file(parent: int, name: str, content: bytes) -> None:
     """A new file whose content outlives a power cut. Raises FileExistsError."""
     descriptor = os.open(check_name(name), NEW_FILE, 0o600, dir_fd=parent)
     try:
-        write_all(descriptor, content)
+        write_fully(descriptor, content)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
-def write_all(descriptor: int, content: bytes) -> None:
+def write_fully(descriptor: int, content: bytes) -> None:
     while content:
         content = content[os.write(descriptor, content) :]
 
@@ -205,7 +205,7 @@ def remove_name(parent: int, name: str) -> bool:
     return True
 
 
-def move(source: int, name: str, target: int, new_name: str) -> None:
+def move_at(source: int, name: str, target: int, new_name: str) -> None:
     """From one open folder into another. Raises OSError where a folder with something in it has that name."""
     os.rename(check_name(name), check_name(new_name), src_dir_fd=source, dst_dir_fd=target)
 
@@ -215,7 +215,7 @@ def list_names(descriptor: int) -> List[str]:
     return os.listdir(descriptor)
 
 
-def kind_of(parent: int, name: str) -> int:
+def kind_at(parent: int, name: str) -> int:
     """stat.S_IFDIR, stat.S_IFREG …, of the thing itself where it is a link; 0 where there is none."""
     try:
         return stat.S_IFMT(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode)
@@ -223,7 +223,7 @@ def kind_of(parent: int, name: str) -> int:
         return 0
 
 
-def size_of(parent: int, name: str) -> int:
+def size_at(parent: int, name: str) -> int:
     """Bytes of a regular file; -1 where there is none."""
     try:
         status = os.stat(name, dir_fd=parent, follow_symlinks=False)
@@ -248,20 +248,20 @@ class _Copy:
 
     def copy(self, source: int, target: int, depth: int) -> int:
         for name in os.listdir(source):
-            kind = kind_of(source, name)
+            kind = kind_at(source, name)
             if kind in (stat.S_IFDIR, stat.S_IFREG):
                 self.entries += 1
-                check_size(name, depth, self.entries)
+                check_tree_size(name, depth, self.entries)
                 (self.copy_folder if kind == stat.S_IFDIR else self.copy_file)(source, target, name, depth)
         return self.entries
 
     def copy_folder(self, source: int, target: int, name: str, depth: int) -> None:
-        inner = open_folder(name, source)
+        inner = open_folder_at(name, source)
         try:
             made = make_folder(target, name)
             try:
                 self.copy(inner, made, depth + 1)
-                settle(made, 0o700, self.owner)
+                set_owner_and_mode(made, 0o700, self.owner)
             finally:
                 os.close(made)
         finally:
@@ -269,8 +269,8 @@ class _Copy:
 
     def copy_file(self, source: int, target: int, name: str, depth: int) -> None:
         try:
-            reader = open_plain(source, name)
-        except NotOurs:
+            reader = open_plain_at(source, name)
+        except UnsafeFile:
             return  # It has become a link meanwhile, or has another name elsewhere.
         try:
             is_program = os.fstat(reader).st_mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
@@ -279,7 +279,7 @@ class _Copy:
             os.close(reader)
 
 
-def take_file(source: int, name: str, target: int, mode: int) -> bool:
+def link_or_copy_file(source: int, name: str, target: int, mode: int) -> bool:
     """A regular file into another folder: a second name for what is ours and stays so, else a copy of its content.
 
     False where it is a link, has names elsewhere and is not ours, or belongs to another than its folder does.
@@ -311,21 +311,21 @@ def take_file(source: int, name: str, target: int, mode: int) -> bool:
 def copy_content(reader: int, name: str, target: int, mode: int, owner: Owner = (-1, -1)) -> None:
     writer = os.open(check_name(name), NEW_FILE, 0o600, dir_fd=target)
     try:
-        for piece in iter(lambda: os.read(reader, PIECE), b""):
-            write_all(writer, piece)
-        settle(writer, mode, owner)
+        for piece in iter(lambda: os.read(reader, CHUNK_SIZE), b""):
+            write_fully(writer, piece)
+        set_owner_and_mode(writer, mode, owner)
     finally:
         os.close(writer)
 
 
-def check_size(name: str, depth: int, entries: int) -> None:
+def check_tree_size(name: str, depth: int, entries: int) -> None:
     if depth >= DEEPEST:
-        raise not_ours(name, "more than %d folders within each other" % DEEPEST)
-    if entries > MOST_ENTRIES:
-        raise not_ours(name, "more than %d entries" % MOST_ENTRIES)
+        raise unsafe_file(name, "more than %d folders within each other" % DEEPEST)
+    if entries > MAX_ENTRIES:
+        raise unsafe_file(name, "more than %d entries" % MAX_ENTRIES)
 
 
-def give_tree(
+def chown_tree(
     descriptor: int, owner: Owner, folder_mode: int, file_mode: int, of_users: Optional[Sequence[int]] = None
 ) -> int:
     """Folders and regular files with one name, each by its own descriptor; the folder itself last. How many.
@@ -349,24 +349,24 @@ class _Gift:
         if not self.is_to_give(descriptor):
             return self.entries
         for name in os.listdir(descriptor):
-            kind = kind_of(descriptor, name)
+            kind = kind_at(descriptor, name)
             if kind in self.modes:
                 self.entries += 1
-                check_size(name, depth, self.entries)
+                check_tree_size(name, depth, self.entries)
                 self.give_entry(descriptor, name, kind, depth)
-        settle(descriptor, self.modes[stat.S_IFDIR], self.owner)
+        set_owner_and_mode(descriptor, self.modes[stat.S_IFDIR], self.owner)
         return self.entries
 
     def give_entry(self, parent: int, name: str, kind: int, depth: int) -> None:
         try:
-            opened = open_folder(name, parent) if kind == stat.S_IFDIR else open_plain(parent, name)
-        except (FileNotFoundError, NotOurs):
+            opened = open_folder_at(name, parent) if kind == stat.S_IFDIR else open_plain_at(parent, name)
+        except (FileNotFoundError, UnsafeFile):
             return
         try:
             if kind == stat.S_IFDIR:
                 self.give(opened, depth + 1)
             elif self.is_to_give(opened):
-                settle(opened, self.modes[kind], self.owner)
+                set_owner_and_mode(opened, self.modes[kind], self.owner)
         finally:
             os.close(opened)
 
@@ -381,10 +381,10 @@ def remove_tree(parent: int, name: str) -> bool:
     so that nobody adds to it. Another file system that is mounted in it is left alone. Raises OSError.
     """
     try:
-        top = open_to_empty(parent, name)
+        top = open_folder_to_empty(parent, name)
     except FileNotFoundError:
         return False
-    except NotOurs:
+    except UnsafeFile:
         return remove_name(parent, name)
     try:
         _Removal(top).empty(top, 0)
@@ -397,7 +397,7 @@ def remove_tree(parent: int, name: str) -> bool:
 class _Removal:
     def __init__(self, top: int) -> None:
         self.top = top
-        self.mount = mount_of(top)
+        self.mount = mount_id_of(top)
         self.passes = 0
 
     def empty(self, descriptor: int, depth: int) -> None:
@@ -406,7 +406,7 @@ class _Removal:
             if not names:
                 return
             self.passes += depth == 0
-            if self.passes > MOST_PASSES:
+            if self.passes > MAX_PASSES:
                 raise OSError(errno.ENOTEMPTY, "somebody else writes into it again and again")
             left = [name for name in names if not self.remove(descriptor, name, depth)]
             if left and depth:
@@ -427,7 +427,7 @@ class _Removal:
                 os.rename(name, ".%s.deep" % os.urandom(8).hex(), src_dir_fd=parent, dst_dir_fd=self.top)
                 return True
             self.remove_folder(parent, name, depth)
-        except (FileNotFoundError, NotOurs):
+        except (FileNotFoundError, UnsafeFile):
             return False
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
@@ -436,9 +436,9 @@ class _Removal:
         return True
 
     def remove_folder(self, parent: int, name: str, depth: int) -> None:
-        opened = open_to_empty(parent, name)
+        opened = open_folder_to_empty(parent, name)
         try:
-            if mount_of(opened) != self.mount:
+            if mount_id_of(opened) != self.mount:
                 raise OSError(errno.EBUSY, "another file system is mounted there", name)
             self.empty(opened, depth + 1)
         finally:
@@ -446,31 +446,31 @@ class _Removal:
         os.rmdir(name, dir_fd=parent)
 
 
-def open_to_empty(parent: int, name: str) -> int:
+def open_folder_to_empty(parent: int, name: str) -> int:
     """A folder that is ours alone from now on, where we may make it so. Raises NotOurs, FileNotFoundError."""
     try:
-        opened = open_folder(name, parent)
+        opened = open_folder_at(name, parent)
     except PermissionError:
-        way = open_folder(name, parent, WAY)
+        way = open_folder_at(name, parent, PASS_THROUGH)
         try:
             # Our own folder that its program has closed; by this name it is the one that is open, and no other.
             os.chmod("/proc/self/fd/%d" % way, 0o700)
-            return open_folder(name, parent)
+            return open_folder_at(name, parent)
         finally:
             os.close(way)
     status = os.fstat(opened)
     try:
         if os.geteuid() == 0:
-            settle(opened, 0o700, (0, 0))
+            set_owner_and_mode(opened, 0o700, (0, 0))
         elif status.st_uid == os.geteuid():
-            settle(opened, 0o700)
+            set_owner_and_mode(opened, 0o700)
     except OSError:
         os.close(opened)
         raise
     return opened
 
 
-def mount_of(descriptor: int) -> int:
+def mount_id_of(descriptor: int) -> int:
     """The number of the mount in which it lies; of a folder that is mounted a second time it is another one."""
     with open("/proc/self/fdinfo/%d" % descriptor) as file:
         for line in file:
@@ -480,7 +480,7 @@ def mount_of(descriptor: int) -> int:
     return -1
 
 
-def find_changeable(path: Union[str, "os.PathLike[str]"]) -> Optional[str]:
+def find_replaceable_part(path: Union[str, "os.PathLike[str]"]) -> Optional[str]:
     """The topmost part of this absolute path that others than root and ourselves could replace; None: there is none.
 
     Where folders are missing, those above count. In a folder with the sticky bit nobody replaces what is not theirs.
@@ -499,7 +499,7 @@ def find_changeable(path: Union[str, "os.PathLike[str]"]) -> Optional[str]:
             return current
         if stat.S_ISLNK(status.st_mode):
             links += 1
-            if links > MOST_LINKS:
+            if links > MAX_LINKS:
                 return current
             target = os.readlink(current)
             current = "/" if target.startswith("/") else os.path.dirname(current)

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from cluster.files.beneath import FileMissing, FileNotPlain, open_folder, open_plain
-from cluster.files.numbers import finite, whole
+from cluster.files.beneath import FileMissing, FileNotPlain, open_folder_beneath, open_plain_file
+from cluster.files.numbers import finite_or_none, whole_or_none
 
 FOLDER = "checkpoints"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -19,7 +19,7 @@ NOTE_LIMIT = 64 * 1024
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class CheckpointFile:
     """One file; `size` is bytes, `scalars` are finite numbers by metric name."""
 
     name: str
@@ -30,50 +30,50 @@ class Checkpoint:
     scalars: Mapping[str, float] = field(default_factory=dict)
 
 
-def is_checkpoint(name: str) -> bool:
+def is_checkpoint_name(name: str) -> bool:
     return NAME.fullmatch(name) is not None and not name.endswith((".json", ".tmp"))
 
 
-def list_checkpoints(root: Path, *out: str) -> list[Checkpoint]:
+def list_checkpoints(root: Path, *out: str) -> list[CheckpointFile]:
     """Newest epoch first; nothing but plain files with plain names."""
     try:
-        with open_folder(root, *out, FOLDER) as folder:
+        with open_folder_beneath(root, *out, FOLDER) as folder:
             with os.scandir(folder) as entries:
                 names = [entry.name for _, entry in zip(range(FOLDER_LIMIT), entries, strict=False)]
-            found = [read_checkpoint(folder, name) for name in names if is_checkpoint(name)]
+            found = [read_checkpoint(folder, name) for name in names if is_checkpoint_name(name)]
     except (FileMissing, FileNotPlain):
         return []
     kept = [checkpoint for checkpoint in found if checkpoint is not None]
     return sorted(kept, key=lambda one: (one.epoch is not None, one.epoch or 0, one.name), reverse=True)
 
 
-def read_checkpoint(folder: int, name: str) -> Checkpoint | None:
+def read_checkpoint(folder: int, name: str) -> CheckpointFile | None:
     try:
-        with open_plain(folder, name) as file:
+        with open_plain_file(folder, name) as file:
             status = os.fstat(file.fileno())
     except (FileMissing, FileNotPlain):
         return None
-    note = read_note(folder, name)
+    note = read_checkpoint_note(folder, name)
     scalars = note.get("scalars")
-    return Checkpoint(
+    return CheckpointFile(
         name,
         status.st_size,
         datetime.fromtimestamp(status.st_mtime, UTC),
-        finite(note.get("epoch")),
-        whole(note.get("step")),
+        finite_or_none(note.get("epoch")),
+        whole_or_none(note.get("step")),
         {
             str(key)[:64]: number
             for key, value in (scalars.items() if isinstance(scalars, dict) else ())
-            if (number := finite(value)) is not None
+            if (number := finite_or_none(value)) is not None
         },
     )
 
 
-def read_note(folder: int, name: str) -> dict[str, Any]:
+def read_checkpoint_note(folder: int, name: str) -> dict[str, Any]:
     """`epoch-0001.weights.h5` is described by `epoch-0001.json` or `epoch-0001.weights.h5.json`."""
     for note in (f"{name}.json", f"{name.split('.')[0]}.json"):
         try:
-            with open_plain(folder, note) as file:
+            with open_plain_file(folder, note) as file:
                 text = file.read(NOTE_LIMIT + 1)
             read = json.loads(text) if len(text) <= NOTE_LIMIT else None
         except (FileMissing, FileNotPlain, ValueError, RecursionError):
@@ -83,7 +83,9 @@ def read_note(folder: int, name: str) -> dict[str, Any]:
     return {}
 
 
-def best(checkpoints: list[Checkpoint], metric: str, *, highest: bool) -> Checkpoint | None:
+def best_checkpoint(
+    checkpoints: list[CheckpointFile], metric: str, *, highest: bool
+) -> CheckpointFile | None:
     """The one with the highest (or lowest) value of a metric, the earliest of equals."""
     having = [one for one in checkpoints if metric in one.scalars]
     sign = -1 if highest else 1

@@ -5,7 +5,7 @@ import math
 LARGEST_WHOLE = 2**53
 
 
-def finite(value: object) -> float | None:
+def finite_or_none(value: object) -> float | None:
     """A finite float, or None for anything else (a truth value is no number)."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -16,9 +16,9 @@ def finite(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def whole(value: object) -> int | None:
+def whole_or_none(value: object) -> int | None:
     """A whole number from 0 to 2^53, which is also exact in a browser."""
-    number = finite(value)
+    number = finite_or_none(value)
     if number is None or number != int(number) or not 0 <= number <= LARGEST_WHOLE:
         return None
     return int(number)

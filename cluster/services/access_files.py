@@ -13,26 +13,26 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from cluster.crash_points import outside
+from cluster.crash_points import external_call
 from cluster.domain.errors import Conflict, NotFound, Unavailable
 from cluster.domain.people import Actor
 from cluster.domain.permissions import require_administrator, require_person
 from cluster.files.appended import append_lines
-from cluster.files.beneath import open_folder
-from cluster.services.audit_seals import last_seal
+from cluster.files.beneath import open_folder_beneath
+from cluster.services.audit_seals import load_last_seal
 from cluster.services.context import Cluster
-from cluster.services.storage import WE_ARE_ROOT, service_ids
-from cluster.store.audit import AuditEntry, write_entry
-from cluster.store.leases import Fact
+from cluster.services.storage import IS_ROOT, service_ids
+from cluster.store.audit import AuditEntry, add_audit_entry
+from cluster.store.leases import InstallationFact
 
-NAME = re.compile(r"\d{8}\.log")
-WRITTEN = "access_files"
+LOG_FILE_NAME = re.compile(r"\d{8}\.log")
+LAST_WRITTEN_FACT = "access_files"
 BATCH = 1000
-FOLDER = ("log", "access")
+LOG_FOLDER = ("log", "access")
 
 
 @dataclass(frozen=True)
-class DayFile:
+class AuditLogFile:
     """`day` is YYYYMMDD by the installation's clock; `size` in bytes. Of today's file more is to come."""
 
     day: str
@@ -40,57 +40,57 @@ class DayFile:
     is_today: bool
 
 
-def folder_of(cluster: Cluster) -> Path:
-    return cluster.settings.state_dir.joinpath(*FOLDER)
+def audit_log_folder(cluster: Cluster) -> Path:
+    return cluster.settings.state_dir.joinpath(*LOG_FOLDER)
 
 
-def write_days(cluster: Cluster) -> int:
+def append_sealed_entries(cluster: Cluster) -> int:
     """Appends what has been sealed since; how many entries. What a crash has left is gone on with.
 
     Raises FileMissing, FileNotPlain, OSError.
     """
     written = 0
     with cluster.store.read() as session:
-        seal, known = last_seal(session), session.get(Fact, WRITTEN)
+        seal, known = load_last_seal(session), session.get(InstallationFact, LAST_WRITTEN_FACT)
     until = seal.last_id if seal else 0
     last = known.value["last_id"] if known else 0
     while last < until:
         with cluster.store.read() as session:
-            entries = read_after(session, last, until)
+            entries = read_entries_after(session, last, until)
         if not entries:
             break
-        with outside("access_log.append"):
-            written += append(cluster, entries)
+        with external_call("access_log.append"):
+            written += append_entries(cluster, entries)
         last = entries[-1].id
         with cluster.store.write() as session:
-            session.merge(Fact(name=WRITTEN, value={"last_id": last}))
+            session.merge(InstallationFact(name=LAST_WRITTEN_FACT, value={"last_id": last}))
     return written
 
 
-def read_after(session: Session, last: int, until: int) -> list[AuditEntry]:
+def read_entries_after(session: Session, last: int, until: int) -> list[AuditEntry]:
     query = select(AuditEntry).where(AuditEntry.id > last, AuditEntry.id <= until)
     return list(session.scalars(query.order_by(AuditEntry.id).limit(BATCH)))
 
 
-def append(cluster: Cluster, entries: Iterable[AuditEntry]) -> int:
+def append_entries(cluster: Cluster, entries: Iterable[AuditEntry]) -> int:
     """Each to the file of its own day: one that was committed late may belong to yesterday."""
     days: dict[str, list[bytes]] = {}
     for entry in entries:
-        days.setdefault(day_of(cluster, entry.at), []).append(line_of(cluster, entry).encode())
-    folder_of(cluster).mkdir(parents=True, exist_ok=True, mode=0o700)
+        days.setdefault(local_day(cluster, entry.at), []).append(audit_log_line(cluster, entry).encode())
+    audit_log_folder(cluster).mkdir(parents=True, exist_ok=True, mode=0o700)
     # The portal, which is not root, lists and deletes them; root follows no link that it might have put there.
-    owner = service_ids(cluster.settings) if WE_ARE_ROOT else None
-    with open_folder(cluster.settings.state_dir, *FOLDER) as folder:
+    owner = service_ids(cluster.settings) if IS_ROOT else None
+    with open_folder_beneath(cluster.settings.state_dir, *LOG_FOLDER) as folder:
         if owner is not None:
             os.fchown(folder, *owner)
         return sum(append_lines(folder, f"{day}.log", lines, owner) for day, lines in days.items())
 
 
-def day_of(cluster: Cluster, at: datetime) -> str:
+def local_day(cluster: Cluster, at: datetime) -> str:
     return f"{at.astimezone(cluster.settings.zone):%Y%m%d}"
 
 
-def line_of(cluster: Cluster, entry: AuditEntry) -> str:
+def audit_log_line(cluster: Cluster, entry: AuditEntry) -> str:
     """JSON, in which no text of a person can begin a line of its own."""
     values: dict[str, Any] = {
         "id": entry.id,
@@ -106,31 +106,35 @@ def line_of(cluster: Cluster, entry: AuditEntry) -> str:
     return json.dumps(values, ensure_ascii=False) + "\n"
 
 
-def list_days(cluster: Cluster, actor: Actor) -> list[DayFile]:
+def list_log_files(cluster: Cluster, actor: Actor) -> list[AuditLogFile]:
     """Newest first."""
     require_administrator(actor)
-    folder, today = folder_of(cluster), day_of(cluster, cluster.clock())
-    files = sorted((path for path in folder.glob("*.log") if NAME.fullmatch(path.name)), reverse=True)
+    folder, today = audit_log_folder(cluster), local_day(cluster, cluster.clock())
+    files = sorted(
+        (path for path in folder.glob("*.log") if LOG_FILE_NAME.fullmatch(path.name)), reverse=True
+    )
     # One may go meanwhile, or be a link that leads nowhere.
-    return [DayFile(path.stem, size_of(path), path.stem == today) for path in files if path.is_file()]
+    return [
+        AuditLogFile(path.stem, log_file_size(path), path.stem == today) for path in files if path.is_file()
+    ]
 
 
-def size_of(path: Path) -> int:
+def log_file_size(path: Path) -> int:
     try:
         return path.stat().st_size
     except FileNotFoundError:
         return 0
 
 
-def find_day(cluster: Cluster, actor: Actor, day: str) -> DayFile:
+def find_log_file(cluster: Cluster, actor: Actor, day: str) -> AuditLogFile:
     """Raises Forbidden, NotFound."""
-    found = {file.day: file for file in list_days(cluster, actor)}
+    found = {file.day: file for file in list_log_files(cluster, actor)}
     if day not in found:
         raise NotFound("log", day[:20])
     return found[day]
 
 
-def delete_day(cluster: Cluster, actor: Actor, day: str) -> None:
+def delete_log_file(cluster: Cluster, actor: Actor, day: str) -> None:
     """Its beginning is an entry, with the file's lines and SHA-256, and so is its end: one that was killed on the way
     lacks that. The sealed entries stay in the database.
 
@@ -138,9 +142,9 @@ def delete_day(cluster: Cluster, actor: Actor, day: str) -> None:
     refuses, which is an entry too.
     """
     require_person(actor)
-    if find_day(cluster, actor, day).is_today:
+    if find_log_file(cluster, actor, day).is_today:
         raise Conflict("access_log.today", day=day)
-    path = folder_of(cluster) / f"{day}.log"
+    path = audit_log_folder(cluster) / f"{day}.log"
     try:
         content = path.read_bytes()
     except FileNotFoundError as error:
@@ -150,17 +154,17 @@ def delete_day(cluster: Cluster, actor: Actor, day: str) -> None:
         "lines": content.count(b"\n"),
         "sha256": hashlib.sha256(content).hexdigest(),
     }
-    note_deletion(cluster, actor, "access_log.deletion_begun", "done", told)
+    record_deletion(cluster, actor, "access_log.deletion_begun", "done", told)
     try:
-        with outside("access_log.delete_day"):
+        with external_call("access_log.delete_day"):
             path.unlink(missing_ok=True)
     except OSError as error:
         failure = {"day": day, "error": str(error.strerror)}
-        note_deletion(cluster, actor, "access_log.deleted", "failed", failure)
+        record_deletion(cluster, actor, "access_log.deleted", "failed", failure)
         raise Unavailable("access_log.not_deleted", day=day, error=str(error.strerror)) from error
-    note_deletion(cluster, actor, "access_log.deleted", "done", told)
+    record_deletion(cluster, actor, "access_log.deleted", "done", told)
 
 
-def note_deletion(cluster: Cluster, actor: Actor, action: str, outcome: str, told: dict[str, Any]) -> None:
+def record_deletion(cluster: Cluster, actor: Actor, action: str, outcome: str, told: dict[str, Any]) -> None:
     with cluster.store.write() as session:
-        write_entry(session, cluster.clock(), actor, action, None, outcome, **told)
+        add_audit_entry(session, cluster.clock(), actor, action, None, outcome, **told)

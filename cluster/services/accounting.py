@@ -8,20 +8,20 @@ from sqlalchemy import ColumnElement, Row, Select, case, func, literal, or_, sel
 from sqlalchemy.orm import Session
 
 from cluster.domain import accounting
-from cluster.domain.accounting import Holding, Month, StateChange
+from cluster.domain.accounting import CalendarMonth, JobStateChange, UnitHolding
 from cluster.domain.people import Actor
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
 from cluster.services.jobs import load_job
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation
-from cluster.store.seconds import seconds_of
+from cluster.store.seconds import epoch_seconds
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
 
 
 @dataclass(frozen=True)
-class UseLine:
+class MonthlyUsage:
     """What a person's jobs of one workspace took in a month; seconds of units, of CPU; bytes."""
 
     workspace_id: int
@@ -41,7 +41,7 @@ class UseLine:
 
 
 @dataclass(frozen=True)
-class JobAccount:
+class JobUsage:
     """One job from its submission to now or its end."""
 
     job: Job
@@ -50,41 +50,45 @@ class JobAccount:
     """Units times seconds over all attempts."""
 
 
-def read_job_account(cluster: Cluster, actor: Actor, job_id: int) -> JobAccount:
+def read_job_usage(cluster: Cluster, actor: Actor, job_id: int) -> JobUsage:
     """Raises NotFound where the person may not see the job."""
     now = cluster.clock()
     with cluster.store.read() as session:
         job = load_job(session, actor, job_id)
-    changes = [StateChange(event.at, JobState(event.state)) for event in job.events]
-    changes = changes or [StateChange(job.submitted_at, job.state)]
+    changes = [JobStateChange(event.at, JobState(event.state)) for event in job.events]
+    changes = changes or [JobStateChange(job.submitted_at, job.state)]
     holdings = [
-        Holding(1, held.begun_at, held.ended_at) for attempt in job.attempts for held in attempt.allocations
+        UnitHolding(1, held.begun_at, held.ended_at)
+        for attempt in job.attempts
+        for held in attempt.allocations
     ]
     spent = accounting.seconds_in_states(changes, job.ended_at, now)
-    return JobAccount(job, spent, accounting.unit_hours(holdings, now) * 3600)
+    return JobUsage(job, spent, accounting.unit_hours(holdings, now) * 3600)
 
 
-def read_month(
-    cluster: Cluster, actor: Actor, month: Month, workspace_id: int | None = None
-) -> list[UseLine]:
+def read_monthly_usage(
+    cluster: Cluster, actor: Actor, month: CalendarMonth, workspace_id: int | None = None
+) -> list[MonthlyUsage]:
     """Administrators see all, managers their workspaces, everybody their own; by workspace and name.
 
     Two queries by index: what was held since the month began, and what ended in it.
     """
     zone, now = cluster.settings.zone, cluster.clock()
-    begins, ends = month.begins(zone), month.ends(zone)
-    may_see = sees_use(actor)
+    begins, ends = month.starts_at(zone), month.ends_at(zone)
+    may_see = can_see_usage(actor)
     if workspace_id is not None:
         may_see = may_see & (Job.workspace_id == workspace_id)
     with cluster.store.read() as session:
-        held = {key(row): row for row in session.execute(held_in(begins, ends, now).where(may_see))}
-        ended = {key(row): row for row in session.execute(ended_in(begins, ends).where(may_see))}
-        names = read_names(session, {*held, *ended})
-    lines = [line_of(pair, names, held.get(pair), ended.get(pair)) for pair in {*held, *ended}]
+        held = {
+            usage_key(row): row for row in session.execute(held_in_month(begins, ends, now).where(may_see))
+        }
+        ended = {usage_key(row): row for row in session.execute(ended_in_month(begins, ends).where(may_see))}
+        names = read_workspace_and_user_names(session, {*held, *ended})
+    lines = [build_monthly_usage(pair, names, held.get(pair), ended.get(pair)) for pair in {*held, *ended}]
     return sorted(lines, key=lambda line: (line.workspace, line.user))
 
 
-def first_month(cluster: Cluster) -> Month:
+def read_first_month(cluster: Cluster) -> CalendarMonth:
     """In which units were held for the first time; this month where they never were."""
     query = select(Allocation.begun_at).order_by(Allocation.id).limit(1)
     with cluster.store.read() as session:
@@ -92,18 +96,18 @@ def first_month(cluster: Cluster) -> Month:
     return accounting.month_of(begun_at or cluster.clock(), cluster.settings.zone)
 
 
-def key(row: Row[Any]) -> tuple[int, int]:
+def usage_key(row: Row[Any]) -> tuple[int, int]:
     return row.workspace_id, row.user_id
 
 
-def sees_use(actor: Actor) -> ColumnElement[bool]:
+def can_see_usage(actor: Actor) -> ColumnElement[bool]:
     if actor.is_administrator:
         return true()
     managed = select(Workspace.id).where(Workspace.manager_id == actor.user_id)
     return or_(Job.user_id == actor.user_id, Job.workspace_id.in_(managed))
 
 
-def held_in(begins: datetime, ends: datetime, now: datetime) -> Select[*tuple[Any, ...]]:
+def held_in_month(begins: datetime, ends: datetime, now: datetime) -> Select[*tuple[Any, ...]]:
     """Unit seconds of allocations within the month; a living one counts up to now."""
     columns = (Allocation.attempt_id, Allocation.begun_at, Allocation.ended_at)
     over = select(*columns).where(Allocation.ended_at > begins, Allocation.begun_at < ends)
@@ -119,7 +123,7 @@ def held_in(begins: datetime, ends: datetime, now: datetime) -> Select[*tuple[An
             Job.workspace_id,
             Job.user_id,
             func.count(Job.id.distinct()).label("jobs"),
-            func.sum(seconds_of(until) - seconds_of(since)).label("booked"),
+            func.sum(epoch_seconds(until) - epoch_seconds(since)).label("booked"),
         )
         .select_from(held)
         .join(Attempt, Attempt.id == held.c.attempt_id)
@@ -128,7 +132,7 @@ def held_in(begins: datetime, ends: datetime, now: datetime) -> Select[*tuple[An
     )
 
 
-def ended_in(begins: datetime, ends: datetime) -> Select[*tuple[Any, ...]]:
+def ended_in_month(begins: datetime, ends: datetime) -> Select[*tuple[Any, ...]]:
     """What attempts that ended in the month had used, and how many jobs ended with them."""
 
     def ended_as(state: JobState) -> ColumnElement[int]:
@@ -150,7 +154,9 @@ def ended_in(begins: datetime, ends: datetime) -> Select[*tuple[Any, ...]]:
     )
 
 
-def read_names(session: Session, pairs: set[tuple[int, int]]) -> tuple[dict[int, str], dict[int, str]]:
+def read_workspace_and_user_names(
+    session: Session, pairs: set[tuple[int, int]]
+) -> tuple[dict[int, str], dict[int, str]]:
     """(workspaces, users) by id."""
     workspaces = select(Workspace.id, Workspace.name).where(Workspace.id.in_({ws for ws, _ in pairs}))
     users = select(User.id, User.name).where(User.id.in_({user for _, user in pairs}))
@@ -160,14 +166,14 @@ def read_names(session: Session, pairs: set[tuple[int, int]]) -> tuple[dict[int,
     )
 
 
-def line_of(
+def build_monthly_usage(
     pair: tuple[int, int],
     names: tuple[dict[int, str], dict[int, str]],
     held: Row[Any] | None,
     ended: Row[Any] | None,
-) -> UseLine:
+) -> MonthlyUsage:
     workspace_id, user_id = pair
-    return UseLine(
+    return MonthlyUsage(
         workspace_id,
         names[0][workspace_id],
         user_id,

@@ -7,43 +7,43 @@ from sqlalchemy.orm import Session, joinedload
 
 from cluster.domain import jobs
 from cluster.domain.errors import NotFound, Refused
-from cluster.domain.gpu_support import check_gpus
-from cluster.domain.jobs import JobRequest, Warned
+from cluster.domain.gpu_support import check_gpu_support
+from cluster.domain.jobs import JobRequest, SubmissionWarning
 from cluster.domain.memory import NodeMemory, check_memory
-from cluster.domain.models import MODELS, check_variables
+from cluster.domain.models import BUILT_IN_MODELS, check_variables
 from cluster.domain.people import Actor
-from cluster.domain.permissions import Relation, relation_to_training, require
+from cluster.domain.permissions import Relation, relation_to_training, require_permission
 from cluster.domain.states import DatasetState, TrainingKind, UnitKind, UnitState
 from cluster.services.context import Cluster
-from cluster.services.environments import default_environment
-from cluster.services.gpu_support import read_ground
-from cluster.services.placing import can_spread
-from cluster.services.relations import require_active
+from cluster.services.environments import load_default_environment
+from cluster.services.gpu_support import read_job_environment
+from cluster.services.placing import can_span_nodes
+from cluster.services.relations import require_active_workspace
 from cluster.store.datasets import Dataset
-from cluster.store.nodes import Node, Unit, offered_units
+from cluster.store.nodes import Node, Unit, count_offered_units
 from cluster.store.trainings import Training, TrainingMember
 from cluster.store.users import User
 from cluster.store.workspaces import WorkspaceMember
 
-OK: ColumnElement[UnitState] = literal_column(f"'{UnitState.OK.value}'")
-WORKING = func.count(Unit.id)
+OK_STATE: ColumnElement[UnitState] = literal_column(f"'{UnitState.OK.value}'")
+WORKING_UNITS = func.count(Unit.id)
 LARGEST_NODE = (
-    select(Unit.kind, WORKING.label("units"))
+    select(Unit.kind, WORKING_UNITS.label("units"))
     .join(Node)
-    .where(Unit.state == OK, Node.has_executor)
+    .where(Unit.state == OK_STATE, Node.has_executor)
     .group_by(Unit.node_id, Unit.kind)
-    .order_by(WORKING.desc())
+    .order_by(WORKING_UNITS.desc())
     .limit(literal_column("1"))
 )
 LARGEST = LARGEST_NODE.subquery("largest")
-WORKS_THERE = exists().where(
+IS_WORKSPACE_MEMBER = exists().where(
     WorkspaceMember.workspace_id == Training.workspace_id, WorkspaceMember.user_id == bindparam("person")
 )
-IS_NAMED = exists().where(
+IS_TRAINING_MEMBER = exists().where(
     TrainingMember.training_id == Training.id, TrainingMember.user_id == bindparam("person")
 )
-GROUND = (
-    select(Training, User, WORKS_THERE, IS_NAMED, LARGEST.c.kind, LARGEST.c.units)
+SUBMISSION_QUERY = (
+    select(Training, User, IS_WORKSPACE_MEMBER, IS_TRAINING_MEMBER, LARGEST.c.kind, LARGEST.c.units)
     .join_from(Training, User, User.id == bindparam("person"))
     .outerjoin(LARGEST, true())
     .where(Training.id == bindparam("training"))
@@ -53,47 +53,49 @@ GROUND = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class CheckedSubmission:
     """A request with checked values, and the rows that it was checked against."""
 
     training: Training
     person: User
     dataset: Dataset | None
     request: JobRequest
-    warnings: tuple[Warned, ...]
+    warnings: tuple[SubmissionWarning, ...]
 
 
 def check_submission(
     cluster: Cluster, session: Session, actor: Actor, training_id: int, request: JobRequest
-) -> Asked:
-    found = session.execute(GROUND, {"person": actor.user_id, "training": training_id}).first()
+) -> CheckedSubmission:
+    found = session.execute(SUBMISSION_QUERY, {"person": actor.user_id, "training": training_id}).first()
     if found is None:
         raise NotFound("training", training_id)
     training, person, is_member, is_named, kind, largest = found
-    require("job.submit", relation_of(actor, training, is_member, is_named), training_id)
-    require_active(cluster, training.workspace, "training")
+    require_permission("job.submit", submitter_relation(actor, training, is_member, is_named), training_id)
+    require_active_workspace(cluster, training.workspace, "training")
     request = replace(request, name=request.name or training.name)
     kind = kind or UnitKind.GPU
-    if can_spread(cluster) and largest is not None:
-        largest = offered_units(session)
-    warnings = jobs.check_request(request, training.kind, training.workspace.units, largest, kind)
+    if can_span_nodes(cluster) and largest is not None:
+        largest = count_offered_units(session)
+    warnings = jobs.check_job_request(request, training.kind, training.workspace.units, largest, kind)
     if request.memory_bytes is not None:
-        nodes, overcommit = read_memories(session, kind), cluster.settings.memory_overcommit
+        nodes, overcommit = read_node_memories(session, kind), cluster.settings.memory_overcommit
         check_memory(request.memory_bytes, request.units, kind, nodes, overcommit)
     if kind is UnitKind.GPU and largest is not None:
-        ground = read_ground(cluster, session, default_environment(session))
-        warnings += check_gpus(ground, kind, training.kind, request.command)
+        ground = read_job_environment(cluster, session, load_default_environment(session))
+        warnings += check_gpu_support(ground, kind, training.kind, request.command)
     dataset = check_dataset(session, training, request.dataset_id)
     if training.kind is TrainingKind.BUILT_IN:
         if dataset is None:
             raise Refused("dataset", "job.dataset_needed", model=training.model)
-        request = replace(request, variables=check_variables(MODELS[training.model or ""], request.variables))
+        request = replace(
+            request, variables=check_variables(BUILT_IN_MODELS[training.model or ""], request.variables)
+        )
     elif request.variables:
         raise Refused("variables", "job.variables_without_model", name=training.name)
-    return Asked(training, person, dataset, request, warnings)
+    return CheckedSubmission(training, person, dataset, request, warnings)
 
 
-def relation_of(actor: Actor, training: Training, is_member: bool, is_named: bool) -> Relation:
+def submitter_relation(actor: Actor, training: Training, is_member: bool, is_named: bool) -> Relation:
     """Raises NotFound where the person may not see it."""
     relation = relation_to_training(
         actor,
@@ -114,7 +116,7 @@ def read_largest_node(session: Session) -> tuple[UnitKind, int | None]:
     return (row[0], row[1]) if row else (UnitKind.GPU, None)
 
 
-def read_memories(session: Session, kind: UnitKind) -> list[NodeMemory]:
+def read_node_memories(session: Session, kind: UnitKind) -> list[NodeMemory]:
     """Of all nodes with such units, those without a report of their memory left out."""
     query = (
         select(Node.facts, func.count(Unit.id))

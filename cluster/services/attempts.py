@@ -13,48 +13,50 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import set_committed_value
 
-from cluster.domain.attempts import is_tried_again
-from cluster.domain.disks import Cause
-from cluster.domain.exits import ExitTruth, Outcome
-from cluster.domain.jobs import Event, next_state
-from cluster.domain.pauses import MOST_IN_A_ROW, pause_after
-from cluster.domain.reasons import Interrupted, TriedAgain, TriedLater
-from cluster.domain.resuming import Resume
-from cluster.domain.states import AttemptState, Desired, JobState
-from cluster.domain.waiting import to_data
+from cluster.domain.attempts import is_retried
+from cluster.domain.disks import StopCause
+from cluster.domain.exits import AttemptOutcome, ExitRecord
+from cluster.domain.jobs import JobEventKind, next_state
+from cluster.domain.pauses import MAX_INTERRUPTIONS_IN_A_ROW, backoff_after
+from cluster.domain.reasons import AttemptInterrupted, RetryAfterFailure, RetryBackoff
+from cluster.domain.resuming import ResumePoint
+from cluster.domain.states import AttemptState, DesiredState, JobState
+from cluster.domain.waiting import to_waiting_data
 from cluster.services import sweep_stops
 from cluster.services.context import Cluster
-from cluster.services.leases import Held, check_lease
-from cluster.services.living import LivingAttempt, list_living
-from cluster.services.pauses import count_in_a_row
-from cluster.services.use import record_use
+from cluster.services.leases import HeldLease, check_lease
+from cluster.services.living import LiveAttempt, list_live_attempts
+from cluster.services.pauses import read_interruptions_in_a_row
+from cluster.services.use import record_usage
 from cluster.store.jobs import Attempt, Job, JobEvent
 from cluster.store.nodes import Allocation, Node
 from cluster.store.users import User
 
 __all__ = [
-    "LivingAttempt",
-    "interrupt_attempt",
-    "list_living",
-    "note_cause",
+    "LiveAttempt",
+    "record_interruption",
+    "list_live_attempts",
+    "record_stop_cause",
     "record_end",
     "record_running",
     "record_starting",
 ]
 
 EVENT_OF_END = {
-    JobState.FINISHED: Event.FINISHED,
-    JobState.FAILED: Event.FAILED,
-    JobState.STOPPED: Event.STOPPED,
+    JobState.FINISHED: JobEventKind.FINISHED,
+    JobState.FAILED: JobEventKind.FAILED,
+    JobState.STOPPED: JobEventKind.STOPPED,
 }
 
 
-def record_starting(cluster: Cluster, held: Held, attempt_id: int, resume: Resume | None = None) -> bool:
+def record_starting(
+    cluster: Cluster, held: HeldLease, attempt_id: int, resume: ResumePoint | None = None
+) -> bool:
     """Written before the executor is asked. `resume` is the checkpoint that it begins with."""
     now = cluster.clock()
     with cluster.store.write() as session:
         check_lease(session, held)
-        attempt = load_current(session, attempt_id)
+        attempt = load_current_attempt(session, attempt_id)
         if attempt is None or attempt.state is not AttemptState.PLACED:
             return False
         attempt.state = AttemptState.STARTING
@@ -62,37 +64,37 @@ def record_starting(cluster: Cluster, held: Held, attempt_id: int, resume: Resum
             attempt.resumed_from = resume.key
             job = attempt.job
             data = {"epoch": resume.epoch, "from_attempt": resume.attempt, "attempt": attempt.number}
-            note(session, job, now, job.state, "job.resumed", data)
+            add_job_event(session, job, now, job.state, "job.resumed", data)
     return True
 
 
 def record_running(
-    cluster: Cluster, held: Held, attempt_id: int, handle: Mapping[str, Any], adopted: bool = False
+    cluster: Cluster, held: HeldLease, attempt_id: int, handle: Mapping[str, Any], adopted: bool = False
 ) -> bool:
-    """`handle` is the executor's; `adopted` where another scheduler had started it."""
+    """`handle` is the executor's; `is_adopted` where another scheduler had started it."""
     now = cluster.clock()
     with cluster.store.write() as session:
         check_lease(session, held)
-        attempt = load_current(session, attempt_id)
+        attempt = load_current_attempt(session, attempt_id)
         if attempt is None or attempt.state is AttemptState.RUNNING:
             return False
         attempt.state = AttemptState.RUNNING
         attempt.handle = dict(handle)
         attempt.started_at = now
         job = attempt.job
-        job.state = next_state(job.state, Event.STARTED)
+        job.state = next_state(job.state, JobEventKind.STARTED)
         job.started_at = job.started_at or now
         data = {"attempt": attempt.number, "node": attempt.node.name}
-        note(session, job, now, job.state, "job.adopted" if adopted else "job.started", data)
-    ring(cluster, attempt.job_id)
+        add_job_event(session, job, now, job.state, "job.adopted" if adopted else "job.started", data)
+    publish_jobs(cluster, attempt.job_id)
     return True
 
 
-def note_cause(cluster: Cluster, held: Held, attempt_id: int, cause: Cause) -> bool:
+def record_stop_cause(cluster: Cluster, held: HeldLease, attempt_id: int, cause: StopCause) -> bool:
     """Why the scheduler ends it, written before its end is recorded; the first cause stays."""
     with cluster.store.write() as session:
         check_lease(session, held)
-        attempt = load_current(session, attempt_id)
+        attempt = load_current_attempt(session, attempt_id)
         if attempt is None or attempt.cause_code is not None:
             return False
         attempt.cause_code, attempt.cause_data = cause.code, dict(cause.data)
@@ -101,11 +103,11 @@ def note_cause(cluster: Cluster, held: Held, attempt_id: int, cause: Cause) -> b
 
 def record_end(
     cluster: Cluster,
-    held: Held,
+    held: HeldLease,
     attempt_id: int,
-    outcome: Outcome,
-    truth: ExitTruth | None = None,
-    resume: Resume | None = None,
+    outcome: AttemptOutcome,
+    truth: ExitRecord | None = None,
+    resume: ResumePoint | None = None,
 ) -> bool:
     """The job's end and the freeing of its units are one transaction.
 
@@ -114,71 +116,81 @@ def record_end(
     now = cluster.clock()
     with cluster.store.write() as session:
         check_lease(session, held)
-        attempt = load_current(session, attempt_id)
+        attempt = load_current_attempt(session, attempt_id)
         if attempt is None:
             return False
         job = attempt.job
-        ended_at = moment_of_end(truth, attempt, now)
-        outcome = with_name(session, job, outcome)
+        ended_at = choose_end_time(truth, attempt, now)
+        outcome = with_requester_name(session, job, outcome)
         end_attempt(session, attempt, now, ended_at, outcome)
         if attempt.started_at is None and truth is not None and truth.started_at is not None:
             attempt.started_at = min(truth.started_at, ended_at)
             job.started_at = job.started_at or attempt.started_at
-        record_use(session, attempt, truth)
+        record_usage(session, attempt, truth)
         left = {"left_behind": truth.left_behind} if truth and truth.left_behind else {}
         data = outcome.data | left | {"attempt": attempt.number}
-        if is_tried_again(outcome, job.desired, job.retries, job.retries_used):
-            try_again(session, job, now, outcome, attempt.number, resume)
+        if is_retried(outcome, job.desired, job.retries, job.retries_used):
+            retry_job(session, job, now, outcome, attempt.number, resume)
         else:
             if truth is not None:
                 job.results = {name: list(three) for name, three in truth.results.items()} or None
             end_job(session, job, now, ended_at, outcome, data)
-    ring(cluster, attempt.job_id)
+    publish_jobs(cluster, attempt.job_id)
     return True
 
 
 def end_job(
-    session: Session, job: Job, now: datetime, ended_at: datetime, outcome: Outcome, data: Mapping[str, Any]
+    session: Session,
+    job: Job,
+    now: datetime,
+    ended_at: datetime,
+    outcome: AttemptOutcome,
+    data: Mapping[str, Any],
 ) -> None:
     """`data` are those of the line of history."""
     job.state = next_state(job.state, EVENT_OF_END[outcome.state])
     job.ended_at = ended_at
     job.exit_code, job.end_code, job.end_data = outcome.exit_code, outcome.code, outcome.data
-    note(session, job, now, job.state, outcome.code, data)
-    sweep_stops.note_end(session, job, outcome, now)
+    add_job_event(session, job, now, job.state, outcome.code, data)
+    sweep_stops.mark_sweep_on_failure(session, job, outcome, now)
 
 
-def try_again(
-    session: Session, job: Job, now: datetime, outcome: Outcome, number: int, resume: Resume | None
-) -> None:
-    job.state = next_state(job.state, Event.RETRIED)
-    job.retries_used += 1
-    reason = TriedAgain(outcome.code, number, job.retries_used, job.retries)
-    wait_again(session, job, now, reason, outcome.data, resume)
-
-
-def wait_again(
+def retry_job(
     session: Session,
     job: Job,
     now: datetime,
-    reason: Interrupted | TriedAgain | TriedLater,
+    outcome: AttemptOutcome,
+    number: int,
+    resume: ResumePoint | None,
+) -> None:
+    job.state = next_state(job.state, JobEventKind.RETRIED)
+    job.retries_used += 1
+    reason = RetryAfterFailure(outcome.code, number, job.retries_used, job.retries)
+    requeue_job(session, job, now, reason, outcome.data, resume)
+
+
+def requeue_job(
+    session: Session,
+    job: Job,
+    now: datetime,
+    reason: AttemptInterrupted | RetryAfterFailure | RetryBackoff,
     data: Mapping[str, Any],
-    resume: Resume | None,
+    resume: ResumePoint | None,
 ) -> None:
     """The data of the cause stand beside the reason, so that its sentence can name them."""
     job.resume_from = resume.key if resume is not None else None
-    job.waiting_code, job.waiting_data = reason.code, dict(data) | to_data(reason)
-    note(session, job, now, job.state, reason.code, job.waiting_data)
+    job.waiting_code, job.waiting_data = reason.code, dict(data) | to_waiting_data(reason)
+    add_job_event(session, job, now, job.state, reason.code, job.waiting_data)
 
 
-def interrupt_attempt(
+def record_interruption(
     cluster: Cluster,
-    held: Held,
+    held: HeldLease,
     attempt_id: int,
     cause: str,
     data: Mapping[str, Any],
-    truth: ExitTruth | None = None,
-    resume: Resume | None = None,
+    truth: ExitRecord | None = None,
+    resume: ResumePoint | None = None,
 ) -> bool:
     """It ended for no fault of the job, which waits again, or is stopped where somebody wanted that.
 
@@ -189,47 +201,54 @@ def interrupt_attempt(
     now = cluster.clock()
     with cluster.store.write() as session:
         check_lease(session, held)
-        attempt = load_current(session, attempt_id)
+        attempt = load_current_attempt(session, attempt_id)
         if attempt is None:
             return False
         job = attempt.job
         data = {"node": attempt.node.name} | dict(data)
-        end_attempt(session, attempt, now, now, Outcome(job.state, cause, data))
-        record_use(session, attempt, truth)
-        in_a_row = count_in_a_row(session, attempt.job_id)
-        end = end_of_interrupted(session, attempt, in_a_row, cause, data)
+        end_attempt(session, attempt, now, now, AttemptOutcome(job.state, cause, data))
+        record_usage(session, attempt, truth)
+        in_a_row = read_interruptions_in_a_row(session, attempt.job_id)
+        end = outcome_after_interruptions(session, attempt, in_a_row, cause, data)
         if end is not None:
             end_job(session, job, now, now, end, end.data | {"attempt": attempt.number})
         else:
-            job.state = next_state(job.state, Event.INTERRUPTED)
-            wait_again(session, job, now, reason_of_interrupted(attempt, in_a_row, now, cause), data, resume)
-    ring(cluster, attempt.job_id)
+            job.state = next_state(job.state, JobEventKind.INTERRUPTED)
+            requeue_job(
+                session,
+                job,
+                now,
+                waiting_reason_after_interruption(attempt, in_a_row, now, cause),
+                data,
+                resume,
+            )
+    publish_jobs(cluster, attempt.job_id)
     return True
 
 
-def end_of_interrupted(
+def outcome_after_interruptions(
     session: Session, attempt: Attempt, in_a_row: int, cause: str, data: Mapping[str, Any]
-) -> Outcome | None:
+) -> AttemptOutcome | None:
     """Somebody wanted it stopped, or it was interrupted too often; None where it is tried again."""
-    if attempt.job.desired is Desired.STOP:
-        return with_name(session, attempt.job, Outcome(JobState.STOPPED, "exit.stopped", {}))
-    if in_a_row < MOST_IN_A_ROW:
+    if attempt.job.desired is DesiredState.STOP:
+        return with_requester_name(session, attempt.job, AttemptOutcome(JobState.STOPPED, "exit.stopped", {}))
+    if in_a_row < MAX_INTERRUPTIONS_IN_A_ROW:
         return None
     why = dict(data) | {"cause": cause, "in_a_row": in_a_row}
-    return Outcome(JobState.FAILED, "exit.interrupted_each_time", why)
+    return AttemptOutcome(JobState.FAILED, "exit.interrupted_each_time", why)
 
 
-def reason_of_interrupted(
+def waiting_reason_after_interruption(
     attempt: Attempt, in_a_row: int, now: datetime, cause: str
-) -> Interrupted | TriedLater:
-    pause, node = pause_after(in_a_row), attempt.node.name
+) -> AttemptInterrupted | RetryBackoff:
+    pause, node = backoff_after(in_a_row), attempt.node.name
     if not pause:
-        return Interrupted(cause, attempt.number, node)
+        return AttemptInterrupted(cause, attempt.number, node)
     seconds = round(pause.total_seconds())
-    return TriedLater(cause, attempt.number, node, in_a_row, seconds, now + pause)
+    return RetryBackoff(cause, attempt.number, node, in_a_row, seconds, now + pause)
 
 
-def load_current(session: Session, attempt_id: int) -> Attempt | None:
+def load_current_attempt(session: Session, attempt_id: int) -> Attempt | None:
     """The attempt, locked together with its job; None where it has ended or a newer one exists.
 
     Both are locked, for a row that is only joined would be read as it was before the wait. Job and node come
@@ -252,7 +271,7 @@ def load_current(session: Session, attempt_id: int) -> Attempt | None:
 
 
 def end_attempt(
-    session: Session, attempt: Attempt, now: datetime, ended_at: datetime, outcome: Outcome
+    session: Session, attempt: Attempt, now: datetime, ended_at: datetime, outcome: AttemptOutcome
 ) -> None:
     attempt.state = AttemptState.ENDED
     attempt.ended_at = ended_at
@@ -265,28 +284,28 @@ def end_attempt(
     )
 
 
-def with_name(session: Session, job: Job, outcome: Outcome) -> Outcome:
+def with_requester_name(session: Session, job: Job, outcome: AttemptOutcome) -> AttemptOutcome:
     """A stop says whose wish it was."""
     if outcome.state is not JobState.STOPPED or job.stopped_by is None:
         return outcome
     return replace(outcome, data=outcome.data | {"by": session.get_one(User, job.stopped_by).name})
 
 
-def moment_of_end(truth: ExitTruth | None, attempt: Attempt, now: datetime) -> datetime:
+def choose_end_time(truth: ExitRecord | None, attempt: Attempt, now: datetime) -> datetime:
     """The shim's word, where it can be true; without root the program could have forged it."""
     if truth is None or truth.ended_at is None:
         return now
     return max(min(truth.ended_at, now), attempt.started_at or attempt.created_at)
 
 
-def note(
+def add_job_event(
     session: Session, job: Job, now: datetime, state: JobState, code: str, data: Mapping[str, Any]
 ) -> None:
     session.add(JobEvent(job_id=job.id, at=now, state=state.value, code=code, data=dict(data)))
 
 
-def ring(cluster: Cluster, *job_ids: int) -> None:
+def publish_jobs(cluster: Cluster, *job_ids: int) -> None:
     for job_id in job_ids:
-        cluster.bell.ring("jobs", job_id)
+        cluster.events.publish("jobs", job_id)
     if job_ids:
-        cluster.bell.ring("queue", 0)
+        cluster.events.publish("queue", 0)

@@ -9,10 +9,10 @@ from cluster.domain.permissions import require_administrator
 from cluster.services.context import Cluster
 from cluster.store.audit import AuditEntry
 
-MOST = 500
+MAX_PER_PAGE = 500
 
 
-def list_entries(
+def list_audit_entries(
     cluster: Cluster,
     actor: Actor,
     *,
@@ -28,7 +28,7 @@ def list_entries(
 ) -> list[AuditEntry]:
     """Newest first; the next page is `before_id` of the last one."""
     require_administrator(actor)
-    query = select(AuditEntry).order_by(AuditEntry.id.desc()).limit(max(1, min(limit, MOST)))
+    query = select(AuditEntry).order_by(AuditEntry.id.desc()).limit(max(1, min(limit, MAX_PER_PAGE)))
     wanted = {
         AuditEntry.actor_name: actor_name,
         AuditEntry.object_kind: object_kind,

@@ -13,98 +13,104 @@ from typing import Any
 
 from sqlalchemy import select
 
-from cluster.domain.audit import Found, Seal, canonical, check_seal_alone, key_id_of, sign_epoch
+from cluster.domain.audit import Seal, SealViolation, canonical_json, check_seal_link, epoch_mac, seal_key_id
 from cluster.services.context import Cluster
 from cluster.store.audit import AuditEntry
 
-ACTION = "audit.epoch"
+EPOCH_ACTION = "audit.epoch"
 
 
 @dataclass(frozen=True)
-class Epoch:
+class AuditEpoch:
     """Begun by the entry `entry`; `seal` is the last one before, which ends with the entry `last`.
 
-    `left` are places whose seals were of a life that the restore has left.
+    `superseded_places` are places whose seals were of a life that the restore has left.
     """
 
     number: int
     entry: int
     at: datetime
-    is_ours: bool
+    is_signed_by_our_key: bool
     """Signed by the key of today."""
     seal: int
     last: int
     digest: str
     made_at: datetime
-    left: frozenset[str]
+    superseded_places: frozenset[str]
 
 
-def read_epochs(cluster: Cluster, key: bytes) -> list[Epoch]:
+def read_epochs(cluster: Cluster, key: bytes) -> list[AuditEpoch]:
     """In their order; the first one, which nothing began, is not among them.
 
     Signed by this key, or by an older one where a later epoch speaks for it.
     """
-    query = select(AuditEntry).where(AuditEntry.action == ACTION).order_by(AuditEntry.id.desc())
+    query = select(AuditEntry).where(AuditEntry.action == EPOCH_ACTION).order_by(AuditEntry.id.desc())
     with cluster.store.read() as session:
         found = session.scalars(query).all()
-    epochs: list[Epoch] = []
+    epochs: list[AuditEpoch] = []
     for entry in found:
-        is_ours = hmac.compare_digest(str(entry.data.get("mac")), sign_epoch(key, entry.data))
+        is_ours = hmac.compare_digest(str(entry.data.get("mac")), epoch_mac(key, entry.data))
         if is_ours or (epochs and entry.id <= epochs[0].last):
             epochs.insert(0, parse_epoch(entry, is_ours))
     return epochs
 
 
-def parse_epoch(entry: AuditEntry, is_ours: bool) -> Epoch:
+def parse_epoch(entry: AuditEntry, is_ours: bool) -> AuditEpoch:
     data = entry.data
-    return Epoch(
+    return AuditEpoch(
         number=data["epoch"],
         entry=entry.id,
         at=entry.at,
-        is_ours=is_ours,
+        is_signed_by_our_key=is_ours,
         seal=data["seal"],
         last=data["last"],
         digest=data["digest"],
         made_at=datetime.fromisoformat(data["made_at"]),
-        left=frozenset(data["left"]),
+        superseded_places=frozenset(data["left"]),
     )
 
 
-class OldEpochs:
+class OldEpochChecker:
     """Told of every seal with its entries, in their order; says where the old epochs are not what was written down."""
 
-    def __init__(self, epochs: Iterable[Epoch], key: bytes) -> None:
+    def __init__(self, epochs: Iterable[AuditEpoch], key: bytes) -> None:
         self.epochs = list(epochs)
-        self.own_key = key_id_of(key)
+        self.own_key = seal_key_id(key)
         self.running = hashlib.sha256()
         self.last = max((epoch.seal for epoch in self.epochs), default=0)
-        self.spoken_for = max((epoch.seal for epoch in self.epochs if epoch.is_ours), default=0)
+        self.last_vouched_seal = max(
+            (epoch.seal for epoch in self.epochs if epoch.is_signed_by_our_key), default=0
+        )
 
     def is_old(self, seal: Seal) -> bool:
         """Whether it cannot be checked by itself, and its epoch's digest has to."""
-        return seal.key_id != self.own_key and seal.number <= self.spoken_for
+        return seal.key_id != self.own_key and seal.number <= self.last_vouched_seal
 
-    def hear(self, seal: Seal, before: Seal | None, entries: Iterable[Mapping[str, Any]]) -> Found | None:
+    def check(
+        self, seal: Seal, before: Seal | None, entries: Iterable[Mapping[str, Any]]
+    ) -> SealViolation | None:
         if seal.number > self.last:
             return None
-        add_to(self.running, seal, entries)
-        wrong = check_seal_alone(seal, before)
+        update_digest(self.running, seal, entries)
+        wrong = check_seal_link(seal, before)
         if wrong is not None:
             return wrong
         for epoch in self.epochs:
             if epoch.seal == seal.number and epoch.digest != self.running.hexdigest():
-                return Found("audit.epoch_changed", {"epoch": epoch.number, "seal": seal.number})
+                return SealViolation("audit.epoch_changed", {"epoch": epoch.number, "seal": seal.number})
         return None
 
-    def excuses(self, where: str, made_at: datetime | None) -> bool:
+    def explains_missing(self, where: str, made_at: datetime | None) -> bool:
         """Whether a seal that was written down there belongs to a life that a restore has left."""
         for epoch in self.epochs:
-            if where in epoch.left or (made_at is not None and epoch.made_at < made_at < epoch.at):
+            if where in epoch.superseded_places or (
+                made_at is not None and epoch.made_at < made_at < epoch.at
+            ):
                 return True
         return False
 
 
-def add_to(running: "hashlib._Hash", seal: Seal, entries: Iterable[Mapping[str, Any]]) -> None:
-    running.update(canonical([seal.number, seal.key_id, seal.lines, seal.previous, seal.mac]))
+def update_digest(running: "hashlib._Hash", seal: Seal, entries: Iterable[Mapping[str, Any]]) -> None:
+    running.update(canonical_json([seal.number, seal.key_id, seal.lines, seal.previous, seal.mac]))
     for entry in entries:
-        running.update(canonical(entry))
+        running.update(canonical_json(entry))

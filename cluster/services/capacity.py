@@ -8,13 +8,13 @@ from typing import Any
 from sqlalchemy import Row, func, select
 from sqlalchemy.orm import Session
 
-from cluster.domain.kube.standing import Standing
-from cluster.domain.nodes import in_state_since, state_of
-from cluster.domain.outlook import Source
-from cluster.domain.placement import NodeUnits, Quota, Running
+from cluster.domain.kube.standing import KubernetesStatus
+from cluster.domain.nodes import node_state_of, node_state_since
+from cluster.domain.outlook import EstimateSource
+from cluster.domain.placement import NodeUnits, RunningOnNode, WorkspaceQuota
 from cluster.domain.states import UnitKind, UnitState
-from cluster.services.history import Spans, expect, read_spans
-from cluster.services.kubernetes import kept_out_of, load_standing
+from cluster.services.history import DurationRange, expected_duration, read_durations
+from cluster.services.kubernetes import load_kubernetes_status, node_closed_reason
 from cluster.services.lines import JOBS
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
@@ -23,20 +23,20 @@ from cluster.store.workspaces import Workspace
 Columns = Row[*tuple[Any, ...]]
 
 
-def read_nodes(session: Session, now: datetime) -> list[NodeUnits]:
+def read_node_units(session: Session, now: datetime) -> list[NodeUnits]:
     held = set(session.scalars(select(Allocation.unit_id).where(Allocation.ended_at.is_(None))))
     working: dict[int, list[Columns]] = defaultdict(list)
     units = select(Unit.id, Unit.node_id, Unit.kind, Unit.island).where(Unit.state == UnitState.OK)
     for unit in session.execute(units.order_by(Unit.node_id, Unit.position)):
         working[unit.node_id].append(unit)
-    nodes, standing = session.scalars(select(Node).order_by(Node.id)), load_standing(session)
-    return [units_of(node, working[node.id], held, standing, now) for node in nodes]
+    nodes, standing = session.scalars(select(Node).order_by(Node.id)), load_kubernetes_status(session)
+    return [build_node_units(node, working[node.id], held, standing, now) for node in nodes]
 
 
-def units_of(
-    node: Node, working: list[Columns], held: set[int], standing: Standing | None, now: datetime
+def build_node_units(
+    node: Node, working: list[Columns], held: set[int], standing: KubernetesStatus | None, now: datetime
 ) -> NodeUnits:
-    state = state_of(node, now)
+    state = node_state_of(node, now)
     return NodeUnits(
         node.id,
         node.name,
@@ -46,21 +46,24 @@ def units_of(
         len(working),
         node.fabric,
         {unit.id: unit.island for unit in working},
-        in_state_since(node, now),
-        kept_out_of(standing, node.name, state),
+        node_state_since(node, now),
+        node_closed_reason(standing, node.name, state),
     )
 
 
-def quotas_of(workspaces: Iterable[Workspace | Columns], running: Iterable[Running]) -> dict[int, Quota]:
+def build_quotas(
+    workspaces: Iterable[Workspace | Columns], running: Iterable[RunningOnNode]
+) -> dict[int, WorkspaceQuota]:
     used: Counter[int] = Counter()
     for run in running:
         used[run.workspace_id] += run.units
     return {
-        place.id: Quota(place.units, used[place.id], place.served_at, place.served) for place in workspaces
+        place.id: WorkspaceQuota(place.units, used[place.id], place.served_at, place.served)
+        for place in workspaces
     }
 
 
-def read_use(session: Session) -> dict[int, int]:
+def read_units_in_use(session: Session) -> dict[int, int]:
     """Units that living attempts hold, by workspace."""
     query = (
         select(Job.workspace_id, func.count(Allocation.id))
@@ -72,7 +75,7 @@ def read_use(session: Session) -> dict[int, int]:
     return {row[0]: row[1] for row in session.execute(query)}
 
 
-def read_running(session: Session, now: datetime) -> list[Running]:
+def read_running_on_nodes(session: Session, now: datetime) -> list[RunningOnNode]:
     """What living attempts hold, node by node, with the expected end where anything tells it."""
     rows = session.execute(
         select(
@@ -88,11 +91,11 @@ def read_running(session: Session, now: datetime) -> list[Running]:
         .order_by(Attempt.id, Unit.node_id)
     ).all()  # fmt: skip
     one_of_each = {(row.training_id, row.units): row.id for row in rows}
-    spans = read_spans(session, one_of_each.values())
-    return [running_of(row, spans.get((row.training_id, row.units)), now) for row in rows]
+    spans = read_durations(session, one_of_each.values())
+    return [build_running_on_node(row, spans.get((row.training_id, row.units)), now) for row in rows]
 
 
-def running_of(row: Columns, spans: Spans | None, now: datetime) -> Running:
+def build_running_on_node(row: Columns, spans: DurationRange | None, now: datetime) -> RunningOnNode:
     """What it says itself tells its end best. An estimate that has passed is no longer one."""
     begun, limit = row.started_at or row.created_at, row.time_limit_seconds
 
@@ -100,11 +103,15 @@ def running_of(row: Columns, spans: Spans | None, now: datetime) -> Running:
         end = begun + timedelta(seconds=seconds) if seconds is not None else None
         return end if end is not None and end > now else None
 
-    told = [expect(own, limit, Source.PROGRESS)] if (own := measured(row, begun)) else []
-    for expected in (*told, expect(spans, limit), expect(None, limit)):
+    told = (
+        [expected_duration(own, limit, EstimateSource.PROGRESS)]
+        if (own := duration_from_progress(row, begun))
+        else []
+    )
+    for expected in (*told, expected_duration(spans, limit), expected_duration(None, limit)):
         ends_at = moment(expected.seconds) or moment(expected.most)
         if ends_at is not None:
-            return Running(
+            return RunningOnNode(
                 row.id,
                 row.workspace_id,
                 row.node_id,
@@ -114,12 +121,12 @@ def running_of(row: Columns, spans: Spans | None, now: datetime) -> Running:
                 moment(expected.most),
                 expected.source,
             )
-    return Running(row.id, row.workspace_id, row.node_id, row.held)
+    return RunningOnNode(row.id, row.workspace_id, row.node_id, row.held)
 
 
-def measured(row: Columns, begun: datetime) -> Spans | None:
+def duration_from_progress(row: Columns, begun: datetime) -> DurationRange | None:
     """How long the run will have taken at its end, at the pace at which it gets on."""
     ends = (row.earliest_end_at, row.expected_end_at, row.latest_end_at)
     if None in ends:
         return None
-    return Spans(*((end - begun).total_seconds() for end in ends))
+    return DurationRange(*((end - begun).total_seconds() for end in ends))

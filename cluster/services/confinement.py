@@ -7,31 +7,33 @@ from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
 from cluster.services.context import Cluster
-from cluster.services.leases import Held, check_lease
-from cluster.store.leases import Fact
+from cluster.services.leases import HeldLease, check_lease
+from cluster.store.leases import InstallationFact
 
-CONFINEMENT = "confinement"
+CONFINEMENT_FACT = "confinement"
 
 
-def load_powers(session: Session, node: str) -> Mapping[str, Any] | None:
+def load_confinement_features(session: Session, node: str) -> Mapping[str, Any] | None:
     """None where jobs are not processes of that node, or nobody has asked it yet."""
-    fact = session.get(Fact, CONFINEMENT)
+    fact = session.get(InstallationFact, CONFINEMENT_FACT)
     powers = fact.value.get(node) if fact else None
     return powers if isinstance(powers, dict) else None
 
 
-def note_powers(cluster: Cluster, held: Held, node: str, powers: Mapping[str, Any] | None) -> bool:
+def record_confinement_features(
+    cluster: Cluster, held: HeldLease, node: str, powers: Mapping[str, Any] | None
+) -> bool:
     """`powers` None: jobs are no processes of this machine. Whether that was news. Raises LeaseLost."""
     value = {} if powers is None else {node: dict(powers)}
     with cluster.store.read() as session:
-        fact = session.get(Fact, CONFINEMENT)
+        fact = session.get(InstallationFact, CONFINEMENT_FACT)
     if (fact.value if fact else {}) == value:
         return False
     with cluster.store.write() as session:
         check_lease(session, held)
         if powers is None:
-            session.execute(delete(Fact).where(Fact.name == CONFINEMENT))
+            session.execute(delete(InstallationFact).where(InstallationFact.name == CONFINEMENT_FACT))
         else:
-            session.merge(Fact(name=CONFINEMENT, value=value))
-    cluster.bell.ring("nodes", 0)
+            session.merge(InstallationFact(name=CONFINEMENT_FACT, value=value))
+    cluster.events.publish("nodes", 0)
     return True

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from cluster.bell import Bell
+from cluster.bell import EventBus
 from cluster.settings import Settings
 from cluster.store.engine import Store
 
@@ -18,6 +18,6 @@ class Cluster:
     """One installation, as the entry points hand it to pages, tasks and loops."""
 
     store: Store
-    bell: Bell
+    events: EventBus
     settings: Settings
     clock: Callable[[], datetime] = utc_now

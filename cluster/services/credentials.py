@@ -24,14 +24,14 @@ def hash_password(password: str) -> str:
 
 
 @functools.cache
-def nobodys_hash() -> str:
+def dummy_hash() -> str:
     """Compared with where there is no password, so that the answer takes as long as for a real one."""
     return HASHER.hash(secrets.token_urlsafe(32))
 
 
 def is_password(password_hash: str | None, password: str) -> bool:
     """Takes the same time for users without a password and for names that nobody has."""
-    stand_in = nobodys_hash()
+    stand_in = dummy_hash()
     tried = password.encode("utf-8", "surrogatepass")[:LONGEST_TRIED]
     try:
         HASHER.verify(password_hash or stand_in, tried)
@@ -40,7 +40,7 @@ def is_password(password_hash: str | None, password: str) -> bool:
     return password_hash is not None and len(password) <= LONGEST_TRIED
 
 
-def is_outdated(password_hash: str) -> bool:
+def needs_rehash(password_hash: str) -> bool:
     """Made with other parameters than today's: hashed again at the next sign-in."""
     return HASHER.check_needs_rehash(password_hash)
 
@@ -63,7 +63,7 @@ def parse_readable_secret(text: str) -> str:
     return "-".join(whole[start : start + GROUP_LENGTH] for start in range(0, len(whole), GROUP_LENGTH))
 
 
-def digest(secret: str) -> str:
+def secret_digest(secret: str) -> str:
     """SHA-256 in hex; enough for secrets that nobody can guess."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -73,5 +73,5 @@ def keyed_digest(key: str, text: str) -> str:
     return hmac.new(key.encode(), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
 
-def is_same(one: str, other: str) -> bool:
+def is_same_digest(one: str, other: str) -> bool:
     return hmac.compare_digest(one, other)

@@ -8,22 +8,27 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload
 
-from cluster.crash_points import outside
+from cluster.crash_points import external_call
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.names import check_dataset_name, check_file_name
 from cluster.domain.people import Actor
-from cluster.domain.permissions import require
-from cluster.domain.states import LIVING_JOB_STATES, DatasetKind, DatasetState, OperationKind
+from cluster.domain.permissions import require_permission
+from cluster.domain.states import LIVE_JOB_STATES, DatasetKind, DatasetState, OperationKind
 from cluster.services import storage
 from cluster.services.context import Cluster
-from cluster.services.disks import require_room
-from cluster.services.operations import fail_in, finish_in, request_operation, ring_operation
-from cluster.services.relations import load_workspace, require_active, to_dataset, to_workspace
-from cluster.store.audit import write_entry
+from cluster.services.disks import require_disk_space
+from cluster.services.operations import enqueue_operation, fail_operation, finish_operation, request_operation
+from cluster.services.relations import (
+    dataset_relation,
+    load_workspace,
+    require_active_workspace,
+    workspace_relation,
+)
+from cluster.store.audit import add_audit_entry
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Job
 from cluster.store.operations import Operation
-from cluster.store.visibility import sees_dataset, sees_job
+from cluster.store.visibility import can_see_dataset, can_see_job
 from cluster.store.workspaces import Workspace
 
 ARCHIVE_ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
@@ -41,10 +46,10 @@ def create_upload(
     def take_in(dataset: Dataset) -> None:
         dataset.archive = archive_name
         archive = storage.incoming_archive(cluster.settings, dataset.id)
-        with outside("datasets.archive_taken_in"):
+        with external_call("datasets.archive_taken_in"):
             received.rename(archive)
 
-    return create(
+    return create_dataset(
         cluster, actor, workspace_id, name, DatasetKind.UPLOAD, OperationKind.DATASET_IMPORT, take_in
     )
 
@@ -64,7 +69,7 @@ def register_path(cluster: Cluster, actor: Actor, workspace_id: int, name: str, 
     def remember(dataset: Dataset) -> None:
         dataset.path = str(folder)
 
-    return create(
+    return create_dataset(
         cluster, actor, workspace_id, name, DatasetKind.PATH, OperationKind.DATASET_IMPORT, remember
     )
 
@@ -87,14 +92,18 @@ def create_sample(cluster: Cluster, actor: Actor, workspace_id: int) -> Dataset:
     with cluster.store.read() as session:
         load_workspace(session, actor, workspace_id)
         taken = set(
-            session.scalars(select(Dataset.name).where(Dataset.workspace_id == workspace_id, living()))
+            session.scalars(
+                select(Dataset.name).where(Dataset.workspace_id == workspace_id, is_not_deleted())
+            )
         )
     names = [SAMPLE_NAME, *(f"{SAMPLE_NAME}-{number}" for number in range(2, 1000))]
     name = next(name for name in names if name not in taken)
-    return create(cluster, actor, workspace_id, name, DatasetKind.SAMPLE, OperationKind.DATASET_SAMPLE)
+    return create_dataset(
+        cluster, actor, workspace_id, name, DatasetKind.SAMPLE, OperationKind.DATASET_SAMPLE
+    )
 
 
-def create(
+def create_dataset(
     cluster: Cluster,
     actor: Actor,
     workspace_id: int,
@@ -106,12 +115,12 @@ def create(
     action = "dataset.register_path" if kind is DatasetKind.PATH else "dataset.create"
     now = cluster.clock()
     if kind is not DatasetKind.PATH:
-        require_room(cluster.settings)
+        require_disk_space(cluster.settings)
     try:
         with cluster.store.write() as session:
             workspace = load_workspace(session, actor, workspace_id)
-            require(action, to_workspace(actor, workspace), workspace_id)
-            require_active(cluster, workspace, "name")
+            require_permission(action, workspace_relation(actor, workspace), workspace_id)
+            require_active_workspace(cluster, workspace, "name")
             dataset = Dataset(
                 workspace_id=workspace.id, name=name, kind=kind, created_by=actor.user_id, created_at=now
             )
@@ -120,21 +129,21 @@ def create(
             complete(dataset)
             operation = request_operation(session, operation_kind, dataset.id, actor, now, workspace.id)
             dataset.operation_id = operation.id
-            write_entry(session, now, actor, "dataset.created", dataset.id, name=name, kind=kind.value)
+            add_audit_entry(session, now, actor, "dataset.created", dataset.id, name=name, kind=kind.value)
     except IntegrityError:
         raise Refused("name", "name.taken", name=name) from None
-    ring_operation(cluster, operation)
-    cluster.bell.ring("datasets", dataset.id)
+    enqueue_operation(cluster, operation)
+    cluster.events.publish("datasets", dataset.id)
     return dataset
 
 
-def living() -> Any:
+def is_not_deleted() -> Any:
     return Dataset.deleted_at.is_(None)
 
 
 def list_datasets(cluster: Cluster, actor: Actor, workspace_id: int | None = None) -> list[Dataset]:
     """Newest first; administrators see all."""
-    query = select(Dataset).where(sees_dataset(actor), living())
+    query = select(Dataset).where(can_see_dataset(actor), is_not_deleted())
     if workspace_id is not None:
         query = query.where(Dataset.workspace_id == workspace_id)
     query = query.options(joinedload(Dataset.workspace), joinedload(Dataset.creator))
@@ -145,7 +154,7 @@ def list_datasets(cluster: Cluster, actor: Actor, workspace_id: int | None = Non
 def load_dataset(session: Session, actor: Actor, dataset_id: int) -> Dataset:
     dataset = session.scalar(
         select(Dataset)
-        .where(Dataset.id == dataset_id, sees_dataset(actor), living())
+        .where(Dataset.id == dataset_id, can_see_dataset(actor), is_not_deleted())
         .options(joinedload(Dataset.workspace).selectinload(Workspace.members), joinedload(Dataset.creator))
     )
     if dataset is None:
@@ -158,9 +167,9 @@ def read_dataset(cluster: Cluster, actor: Actor, dataset_id: int) -> Dataset:
         return load_dataset(session, actor, dataset_id)
 
 
-def list_users_of(cluster: Cluster, actor: Actor, dataset_id: int) -> Sequence[Job]:
+def list_reading_jobs(cluster: Cluster, actor: Actor, dataset_id: int) -> Sequence[Job]:
     """The newest jobs that read it, as far as the person may see them."""
-    query = select(Job).where(Job.dataset_id == dataset_id, sees_job(actor)).options(joinedload(Job.user))
+    query = select(Job).where(Job.dataset_id == dataset_id, can_see_job(actor)).options(joinedload(Job.user))
     with cluster.store.read() as session:
         return list(session.scalars(query.order_by(Job.id.desc()).limit(50)))
 
@@ -173,8 +182,8 @@ def delete_dataset(cluster: Cluster, actor: Actor, dataset_id: int) -> None:
     now = cluster.clock()
     with cluster.store.write() as session:
         dataset = load_dataset(session, actor, dataset_id)
-        require("dataset.delete", to_dataset(actor, dataset), dataset_id)
-        readers = select(func.count()).where(Job.dataset_id == dataset.id, Job.state.in_(LIVING_JOB_STATES))
+        require_permission("dataset.delete", dataset_relation(actor, dataset), dataset_id)
+        readers = select(func.count()).where(Job.dataset_id == dataset.id, Job.state.in_(LIVE_JOB_STATES))
         if count := session.scalar(readers):
             raise Refused("dataset", "dataset.in_use", name=dataset.name, jobs=count)
         dataset.deleted_at = now
@@ -183,13 +192,13 @@ def delete_dataset(cluster: Cluster, actor: Actor, dataset_id: int) -> None:
             operation = request_operation(
                 session, OperationKind.DATASET_DELETE, dataset.id, actor, now, dataset.workspace_id
             )
-        write_entry(session, now, actor, "dataset.deleted", dataset.id, name=dataset.name)
+        add_audit_entry(session, now, actor, "dataset.deleted", dataset.id, name=dataset.name)
     if operation is not None:
-        ring_operation(cluster, operation)
-    cluster.bell.ring("datasets", dataset_id)
+        enqueue_operation(cluster, operation)
+    cluster.events.publish("datasets", dataset_id)
 
 
-def read_subject(cluster: Cluster, operation: Operation) -> Dataset:
+def read_dataset_of_operation(cluster: Cluster, operation: Operation) -> Dataset:
     """The dataset that a task's operation is about, deleted or not."""
     with cluster.store.read() as session:
         return session.get_one(Dataset, operation.subject_id)
@@ -205,34 +214,34 @@ def finish_import(
 ) -> None:
     """`size` in bytes; `classes` as (label, images) where it is a folder-per-class set. Stale: Conflict."""
     with cluster.store.write() as session:
-        operation = finish_in(session, operation_id, fence, cluster.clock())
+        operation = finish_operation(session, operation_id, fence, cluster.clock())
         dataset = session.get_one(Dataset, operation.subject_id)
         dataset.state = DatasetState.READY
         dataset.files, dataset.bytes = files, size
         dataset.classes = [list(pair) for pair in classes] if classes else None
         dataset.error_code = dataset.error_data = None
-    ring_ended(cluster, operation_id, dataset.id)
+    publish_import_end(cluster, operation_id, dataset.id)
 
 
 def finish_delete(cluster: Cluster, operation_id: int, fence: int) -> None:
     with cluster.store.write() as session:
-        finish_in(session, operation_id, fence, cluster.clock())
-    cluster.bell.ring("operations", operation_id)
+        finish_operation(session, operation_id, fence, cluster.clock())
+    cluster.events.publish("operations", operation_id)
 
 
 def fail_import(cluster: Cluster, operation_id: int, fence: int, code: str, data: dict[str, Any]) -> None:
     """The operation and its dataset tell the same reason. Stale: Conflict."""
     with cluster.store.write() as session:
-        operation = fail_in(session, operation_id, fence, cluster.clock(), code, data)
+        operation = fail_operation(session, operation_id, fence, cluster.clock(), code, data)
         dataset = session.get_one(Dataset, operation.subject_id)
         if dataset.deleted_at is None:
             dataset.state = DatasetState.FAILED
             dataset.error_code, dataset.error_data = code, data
-    ring_ended(cluster, operation_id, dataset.id)
+    publish_import_end(cluster, operation_id, dataset.id)
 
 
-def ring_ended(cluster: Cluster, operation_id: int, dataset_id: int) -> None:
+def publish_import_end(cluster: Cluster, operation_id: int, dataset_id: int) -> None:
     """Jobs may be waiting for this dataset: the queue hears of it too."""
-    cluster.bell.ring("operations", operation_id)
-    cluster.bell.ring("datasets", dataset_id)
-    cluster.bell.ring("queue", 0)
+    cluster.events.publish("operations", operation_id)
+    cluster.events.publish("datasets", dataset_id)
+    cluster.events.publish("queue", 0)

@@ -8,14 +8,14 @@ from typing import Any
 from sqlalchemy import bindparam, func, insert, select, tuple_, update
 from sqlalchemy.orm import Session
 
-from cluster.domain.placement import NodeUnits, Placed, Waiting
+from cluster.domain.placement import NodeUnits, NotPlaced, Placement
 from cluster.domain.reasons import AheadInQueue
-from cluster.domain.states import AttemptState, Desired, JobState
-from cluster.domain.waiting import to_data
-from cluster.services.attempts import ring
+from cluster.domain.states import AttemptState, DesiredState, JobState
+from cluster.domain.waiting import to_waiting_data
+from cluster.services.attempts import publish_jobs
 from cluster.services.context import Cluster
-from cluster.services.leases import Held, check_lease
-from cluster.services.placing import Board, read_board
+from cluster.services.leases import HeldLease, check_lease
+from cluster.services.placing import PlacementSnapshot, read_placement_snapshot
 from cluster.store.base import UtcDateTime
 from cluster.store.jobs import Attempt, Job, JobEvent
 from cluster.store.nodes import Allocation
@@ -23,15 +23,17 @@ from cluster.store.workspaces import Workspace
 
 
 @dataclass(frozen=True)
-class Look:
+class DispatchPlan:
     """What is new since the rows were written."""
 
-    board: Board
-    placed: list[Placed]
-    reasons: list[Waiting]
+    snapshot: PlacementSnapshot
+    placements: list[Placement]
+    reasons: list[NotPlaced]
 
 
-def place_waiting(cluster: Cluster, held: Held, is_rung: bool = False, has_freed: bool = False) -> list[int]:
+def place_waiting_jobs(
+    cluster: Cluster, held: HeldLease, is_rung: bool = False, has_freed: bool = False
+) -> list[int]:
     """Starts what fits and writes why the fronts of the lines wait; the ids of the new attempts.
 
     Looks before it locks: a queue in which nothing changes costs no write. Where somebody has just rung there
@@ -40,30 +42,34 @@ def place_waiting(cluster: Cluster, held: Held, is_rung: bool = False, has_freed
     """
     if not has_freed and (not is_rung or cluster.store.is_sqlite):
         with cluster.store.read() as session:
-            look = look_at_queue(cluster, session)
-        if not look.placed and not look.reasons:
+            look = plan_dispatch(cluster, session)
+        if not look.placements and not look.reasons:
             return []
     now = cluster.clock()
     with cluster.store.write(lock="placement") as session:
         check_lease(session, held)
-        look = look_at_queue(cluster, session)
-        attempts = give_units(session, look, now)
-        written = write_reasons(session, look, now)
-    ring(cluster, *attempts, *written)
+        look = plan_dispatch(cluster, session)
+        attempts = allocate_units(session, look, now)
+        written = record_waiting_reasons(session, look, now)
+    publish_jobs(cluster, *attempts, *written)
     return list(attempts.values())
 
 
-def look_at_queue(cluster: Cluster, session: Session) -> Look:
-    board = read_board(cluster, session)
+def plan_dispatch(cluster: Cluster, session: Session) -> DispatchPlan:
+    board = read_placement_snapshot(cluster, session)
     decisions = board.decisions
-    return Look(
+    return DispatchPlan(
         board,
-        [decision for decision in decisions if isinstance(decision, Placed)],
-        [decision for decision in decisions if isinstance(decision, Waiting) and is_new(board, decision)],
+        [decision for decision in decisions if isinstance(decision, Placement)],
+        [
+            decision
+            for decision in decisions
+            if isinstance(decision, NotPlaced) and is_new_reason(board, decision)
+        ],
     )
 
 
-def is_new(board: Board, decision: Waiting) -> bool:
+def is_new_reason(board: PlacementSnapshot, decision: NotPlaced) -> bool:
     """Rows keep reasons of their own only: who stands behind others is said when somebody asks."""
     known = board.jobs[decision.job_id].waiting_code
     if known is None and isinstance(decision.reason, AheadInQueue):
@@ -71,12 +77,12 @@ def is_new(board: Board, decision: Waiting) -> bool:
     return known != decision.reason.code
 
 
-def give_units(session: Session, look: Look, now: datetime) -> dict[int, int]:
+def allocate_units(session: Session, look: DispatchPlan, now: datetime) -> dict[int, int]:
     """New attempts with their allocations, by job; none for a job that has changed meanwhile."""
-    if not look.placed:
+    if not look.placements:
         return {}
-    fences = take_jobs(session, look, now)
-    placed = [decision for decision in look.placed if decision.job_id in fences]
+    fences = claim_jobs(session, look, now)
+    placed = [decision for decision in look.placements if decision.job_id in fences]
     attempts = [
         {
             "job_id": decision.job_id,
@@ -99,25 +105,25 @@ def give_units(session: Session, look: Look, now: datetime) -> dict[int, int]:
             for unit_id in decision.unit_ids
         ],
     )
-    note_turns(session, look, ids, now)
-    nodes = {node.node_id: node for node in look.board.nodes}
-    note_all(
+    record_turns(session, look, ids, now)
+    nodes = {node.node_id: node for node in look.snapshot.nodes}
+    add_job_events(
         session,
         now,
         JobState.STARTING,
-        ((one.job_id, "job.placed", data_of(one, fences[one.job_id], nodes)) for one in placed),
+        ((one.job_id, "job.placed", placement_event_data(one, fences[one.job_id], nodes)) for one in placed),
     )
     return ids
 
 
-def note_turns(session: Session, look: Look, attempts: dict[int, int], now: datetime) -> None:
+def record_turns(session: Session, look: DispatchPlan, attempts: dict[int, int], now: datetime) -> None:
     """Whose jobs were given units has had its turn; who only passed a promise has not."""
     served: dict[int, int] = {}
-    passing = {decision.job_id for decision in look.placed if decision.passes}
+    passing = {decision.job_id for decision in look.placements if decision.is_backfill}
     for job_id, attempt_id in attempts.items():
         if job_id in passing:
             continue
-        workspace_id = look.board.jobs[job_id].workspace_id
+        workspace_id = look.snapshot.jobs[job_id].workspace_id
         served[workspace_id] = max(attempt_id, served.get(workspace_id, 0))
     if not served:
         return
@@ -130,16 +136,16 @@ def note_turns(session: Session, look: Look, attempts: dict[int, int], now: date
     session.connection().execute(statement, rows)
 
 
-def take_jobs(session: Session, look: Look, now: datetime) -> dict[int, int]:
+def claim_jobs(session: Session, look: DispatchPlan, now: datetime) -> dict[int, int]:
     """Compare-and-set on state, wish and fence; the new fence by job."""
-    known = [(decision.job_id, look.board.jobs[decision.job_id].fence) for decision in look.placed]
+    known = [(decision.job_id, look.snapshot.jobs[decision.job_id].fence) for decision in look.placements]
     taken = session.execute(
         update(Job)
         .where(
             Job.id.in_([job_id for job_id, _fence in known]),
             tuple_(Job.id, Job.fence).in_(known),
             Job.state == JobState.WAITING,
-            Job.desired == Desired.RUN,
+            Job.desired == DesiredState.RUN,
             Job.held_at.is_(None),
         )
         .values(
@@ -155,7 +161,7 @@ def take_jobs(session: Session, look: Look, now: datetime) -> dict[int, int]:
     return {job_id: fence for job_id, fence in taken}  # noqa: C416
 
 
-def data_of(placed: Placed, attempt: int, nodes: Mapping[int, NodeUnits]) -> dict[str, Any]:
+def placement_event_data(placed: Placement, attempt: int, nodes: Mapping[int, NodeUnits]) -> dict[str, Any]:
     """`nodes` stand there only where there are several."""
     first, units = nodes[placed.node_id], len(placed.unit_ids)
     told = {"attempt": attempt, "node": first.name, "units": units, "kind": first.kind.value}
@@ -164,13 +170,13 @@ def data_of(placed: Placed, attempt: int, nodes: Mapping[int, NodeUnits]) -> dic
     return told | {"nodes": [nodes[node_id].name for node_id, _units in placed.nodes]}
 
 
-def write_reasons(session: Session, look: Look, now: datetime) -> list[int]:
+def record_waiting_reasons(session: Session, look: DispatchPlan, now: datetime) -> list[int]:
     """The row and the history get the new kind of reason, with what is the case at this moment."""
     if not look.reasons:
         return []
-    known = [(one.job_id, look.board.jobs[one.job_id].fence) for one in look.reasons]
+    known = [(one.job_id, look.snapshot.jobs[one.job_id].fence) for one in look.reasons]
     ids = [job_id for job_id, _fence in known]
-    data = {one.job_id: to_data(one.reason, one.outlook) for one in look.reasons}
+    data = {one.job_id: to_waiting_data(one.reason, one.outlook) for one in look.reasons}
     still = set(
         session.scalars(
             select(Job.id)
@@ -187,11 +193,11 @@ def write_reasons(session: Session, look: Look, now: datetime) -> list[int]:
     rows = [{"id": job_id, "waiting_code": code, "waiting_data": data} for job_id, code, data in news]
     if rows:
         session.execute(update(Job), rows)
-    note_all(session, now, JobState.WAITING, news)
+    add_job_events(session, now, JobState.WAITING, news)
     return sorted(still)
 
 
-def note_all(
+def add_job_events(
     session: Session, now: datetime, state: JobState, lines: Iterable[tuple[int, str, dict[str, Any]]]
 ) -> None:
     """One line of history per job."""

@@ -12,19 +12,19 @@ from cluster.domain.nodes import check_drain_reason
 from cluster.domain.people import Actor
 from cluster.domain.permissions import require_administrator
 from cluster.domain.states import UnitState
-from cluster.services.capacity import read_running
+from cluster.services.capacity import read_running_on_nodes
 from cluster.services.context import Cluster
-from cluster.services.lines import WORKSPACES, read_shapes
-from cluster.store.audit import write_entry
+from cluster.services.lines import WORKSPACES, read_heads_by_shape
+from cluster.store.audit import add_audit_entry
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
-from cluster.store.visibility import sees_job
+from cluster.store.visibility import can_see_job
 
-MOST_SHOWN = 100
+MAX_SHOWN = 100
 
 
 @dataclass(frozen=True)
-class RunningThere:
+class JobOnNode:
     """`job` is None where the reader may not see it; `ends_at` None where nobody knows."""
 
     job_id: int
@@ -35,10 +35,10 @@ class RunningThere:
 
 
 @dataclass(frozen=True)
-class Affected:
+class DrainEffect:
     """Whom a drain touches: who runs there ends by itself; who is too large for every other node waits."""
 
-    running: Sequence[RunningThere]
+    running: Sequence[JobOnNode]
     too_large: Sequence[int]
     """Waiting jobs, at most a hundred, that this node could take and no other one, even when it is empty."""
     largest_elsewhere: int
@@ -54,8 +54,8 @@ def drain_node(cluster: Cluster, actor: Actor, node_id: int, reason: str) -> Nod
         reason = check_drain_reason(reason)
         node.draining_since = node.draining_since or now
         node.drained_by, node.drain_reason = actor.user_id or None, reason
-        write_entry(session, now, actor, "node.drained", node.id, name=node.name, reason=reason)
-    ring_node(cluster, node_id)
+        add_audit_entry(session, now, actor, "node.drained", node.id, name=node.name, reason=reason)
+    publish_node_change(cluster, node_id)
     return node
 
 
@@ -67,10 +67,12 @@ def undrain_node(cluster: Cluster, actor: Actor, node_id: int) -> Node:
         node = load_node(session, node_id)
         if node.draining_since is None:
             raise Conflict("node.not_draining", node=node.name)
-        write_entry(session, now, actor, "node.undrained", node.id, name=node.name, reason=node.drain_reason)
+        add_audit_entry(
+            session, now, actor, "node.undrained", node.id, name=node.name, reason=node.drain_reason
+        )
         node.draining_since = node.drained_by = None
         node.drain_reason = ""
-    ring_node(cluster, node_id)
+    publish_node_change(cluster, node_id)
     return node
 
 
@@ -81,22 +83,22 @@ def load_node(session: Session, node_id: int) -> Node:
     return node
 
 
-def ring_node(cluster: Cluster, node_id: int) -> None:
-    cluster.bell.ring("nodes", node_id)
-    cluster.bell.ring("queue", 0)
+def publish_node_change(cluster: Cluster, node_id: int) -> None:
+    cluster.events.publish("nodes", node_id)
+    cluster.events.publish("queue", 0)
 
 
-def affected_jobs(cluster: Cluster, actor: Actor, node_id: int) -> Affected:
+def read_drain_effect(cluster: Cluster, actor: Actor, node_id: int) -> DrainEffect:
     """Raises NotFound. Changes nothing."""
     now = cluster.clock()
     with cluster.store.read() as session:
         load_node(session, node_id)
-        here, elsewhere = working_units(session, node_id), largest_other_node(session, node_id)
-        waiting = too_large_for(session, elsewhere, here)
-        return Affected(running_there(session, actor, node_id, now), waiting, elsewhere)
+        here, elsewhere = count_units_of_node(session, node_id), largest_other_node(session, node_id)
+        waiting = find_jobs_too_large(session, elsewhere, here)
+        return DrainEffect(list_jobs_on_node(session, actor, node_id, now), waiting, elsewhere)
 
 
-def running_there(session: Session, actor: Actor, node_id: int, now: datetime) -> list[RunningThere]:
+def list_jobs_on_node(session: Session, actor: Actor, node_id: int, now: datetime) -> list[JobOnNode]:
     count = func.count(Allocation.id)
     held = session.execute(
         select(Attempt.job_id, count)
@@ -107,10 +109,10 @@ def running_there(session: Session, actor: Actor, node_id: int, now: datetime) -
         .order_by(Attempt.job_id)
     ).all()
     loads = (joinedload(Job.workspace), joinedload(Job.user))
-    visible = select(Job).where(Job.id.in_([row[0] for row in held]), sees_job(actor)).options(*loads)
+    visible = select(Job).where(Job.id.in_([row[0] for row in held]), can_see_job(actor)).options(*loads)
     jobs = {job.id: job for job in session.scalars(visible)}
-    ends = {run.job_id: run.ends_at for run in read_running(session, now)}
-    return [RunningThere(job_id, jobs.get(job_id), units, ends.get(job_id)) for job_id, units in held]
+    ends = {run.job_id: run.ends_at for run in read_running_on_nodes(session, now)}
+    return [JobOnNode(job_id, jobs.get(job_id), units, ends.get(job_id)) for job_id, units in held]
 
 
 def largest_other_node(session: Session, node_id: int) -> int:
@@ -133,15 +135,15 @@ def largest_other_node(session: Session, node_id: int) -> int:
     return session.scalar(query) or 0
 
 
-def working_units(session: Session, node_id: int) -> int:
+def count_units_of_node(session: Session, node_id: int) -> int:
     query = select(func.count(Unit.id)).where(Unit.node_id == node_id, Unit.state == UnitState.OK)
     return session.scalar(query) or 0
 
 
-def too_large_for(session: Session, elsewhere: int, here: int) -> list[int]:
+def find_jobs_too_large(session: Session, elsewhere: int, here: int) -> list[int]:
     """By the index of shapes, which begin with their units; held jobs are left out."""
     if here <= elsewhere:
         return []
     lines = session.scalars(select(WORKSPACES.c.id)).all()
-    found = read_shapes(session, lines, MOST_SHOWN, here, MOST_SHOWN, smallest=elsewhere + 1)
-    return sorted(job.id for job in found)[:MOST_SHOWN]
+    found = read_heads_by_shape(session, lines, MAX_SHOWN, here, MAX_SHOWN, smallest=elsewhere + 1)
+    return sorted(job.id for job in found)[:MAX_SHOWN]

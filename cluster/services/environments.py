@@ -6,11 +6,11 @@ from sqlalchemy.orm import Session
 from cluster.domain.people import Actor
 from cluster.domain.states import EnvironmentState, OperationKind, OperationState
 from cluster.services.context import Cluster
-from cluster.services.operations import fail_in, finish_in, request_operation, ring_operation
-from cluster.store.leases import Fact
+from cluster.services.operations import enqueue_operation, fail_operation, finish_operation, request_operation
+from cluster.store.leases import InstallationFact
 from cluster.store.operations import Environment, Operation
 
-DEFAULT = "default_environment"
+DEFAULT_ENVIRONMENT_FACT = "default_environment"
 
 
 def ensure_default_environment(cluster: Cluster, actor: Actor, digest: str, path: str) -> Environment:
@@ -21,7 +21,7 @@ def ensure_default_environment(cluster: Cluster, actor: Actor, digest: str, path
     now = cluster.clock()
     requested: Operation | None = None
     with cluster.store.write() as session:
-        session.merge(Fact(name=DEFAULT, value={"digest": digest}))
+        session.merge(InstallationFact(name=DEFAULT_ENVIRONMENT_FACT, value={"digest": digest}))
         environment = session.scalar(
             select(Environment).where(Environment.digest == digest).with_for_update()
         )
@@ -36,7 +36,7 @@ def ensure_default_environment(cluster: Cluster, actor: Actor, digest: str, path
             environment.state = EnvironmentState.BUILDING
             environment.operation_id = requested.id
     if requested is not None:
-        ring_operation(cluster, requested)
+        enqueue_operation(cluster, requested)
     return environment
 
 
@@ -47,20 +47,22 @@ def is_being_built(session: Session, environment: Environment) -> bool:
 
 def read_default_environment(cluster: Cluster) -> Environment | None:
     with cluster.store.read() as session:
-        return default_environment(session)
+        return load_default_environment(session)
 
 
-def default_environment(session: Session) -> Environment | None:
-    named = Fact.value["digest"].as_string()
+def load_default_environment(session: Session) -> Environment | None:
+    named = InstallationFact.value["digest"].as_string()
     return session.scalar(
-        select(Environment).join(Fact, named == Environment.digest).where(Fact.name == DEFAULT)
+        select(Environment)
+        .join(InstallationFact, named == Environment.digest)
+        .where(InstallationFact.name == DEFAULT_ENVIRONMENT_FACT)
     )
 
 
 def rebuild_default_environment(cluster: Cluster, actor: Actor) -> None:
     """Asks again where the files of a ready environment are gone from the disk."""
     with cluster.store.write() as session:
-        environment = default_environment(session)
+        environment = load_default_environment(session)
         if environment is not None:
             environment.state = EnvironmentState.MISSING
     if environment is not None:
@@ -71,19 +73,19 @@ def finish_build(cluster: Cluster, operation_id: int, fence: int, contents: list
     """`contents` is [[library, version, purpose], …], read from what was built. Stale: Conflict."""
     now = cluster.clock()
     with cluster.store.write() as session:
-        operation = finish_in(session, operation_id, fence, now)
+        operation = finish_operation(session, operation_id, fence, now)
         environment = session.get_one(Environment, operation.subject_id)
         environment.state = EnvironmentState.READY
         environment.contents = list(contents)
         environment.ready_at = now
-    cluster.bell.ring("operations", operation_id)
-    cluster.bell.ring("queue", 0)
+    cluster.events.publish("operations", operation_id)
+    cluster.events.publish("queue", 0)
 
 
 def fail_build(cluster: Cluster, operation_id: int, fence: int, code: str, data: dict[str, object]) -> None:
     """Raises Conflict when stale."""
     with cluster.store.write() as session:
-        operation = fail_in(session, operation_id, fence, cluster.clock(), code, data)
+        operation = fail_operation(session, operation_id, fence, cluster.clock(), code, data)
         session.get_one(Environment, operation.subject_id).state = EnvironmentState.FAILED
-    cluster.bell.ring("operations", operation_id)
-    cluster.bell.ring("queue", 0)
+    cluster.events.publish("operations", operation_id)
+    cluster.events.publish("queue", 0)

@@ -7,13 +7,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from cluster.domain.backups import Problem, parse_problem
+from cluster.domain.backups import BackupProblem, parse_backup_problem
 from cluster.domain.people import Actor
 from cluster.domain.permissions import require_administrator
 from cluster.services.backups import LARGEST_MANIFEST
 from cluster.services.context import Cluster
 
-NAME = re.compile(r"etcd-\d{8}T\d{6}Z\.db\.zst")
+ETCD_BACKUP_NAME = re.compile(r"etcd-\d{8}T\d{6}Z\.db\.zst")
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class EtcdBackup:
     keys: int | None = None
     restored_at: datetime | None = None
     restore_seconds: float | None = None
-    problem: Problem | None = None
+    problem: BackupProblem | None = None
     copied_at: datetime | None = None
-    copy_problem: Problem | None = None
+    copy_problem: BackupProblem | None = None
 
 
 def list_etcd_backups(cluster: Cluster, actor: Actor) -> list[EtcdBackup]:
@@ -58,7 +58,7 @@ def read_etcd_manifest(path: Path) -> EtcdBackup | None:
 
 def parse_etcd_manifest(name: str, data: dict[str, Any]) -> EtcdBackup | None:
     """Raises KeyError, TypeError, ValueError."""
-    if not NAME.fullmatch(name):
+    if not ETCD_BACKUP_NAME.fullmatch(name):
         return None
     restored, copied = data.get("restored_at"), data.get("copied_at")
     return EtcdBackup(
@@ -70,7 +70,7 @@ def parse_etcd_manifest(name: str, data: dict[str, Any]) -> EtcdBackup | None:
         keys=data.get("keys"),
         restored_at=datetime.fromisoformat(restored) if restored else None,
         restore_seconds=data.get("restore_seconds"),
-        problem=parse_problem(data.get("problem")),
+        problem=parse_backup_problem(data.get("problem")),
         copied_at=datetime.fromisoformat(copied) if copied else None,
-        copy_problem=parse_problem(data.get("copy_problem")),
+        copy_problem=parse_backup_problem(data.get("copy_problem")),
     )

@@ -8,14 +8,14 @@ from typing import Any
 from sqlalchemy import delete
 
 from cluster.services.context import Cluster
-from cluster.services.leases import Held, check_lease
-from cluster.store.leases import Fact
+from cluster.services.leases import HeldLease, check_lease
+from cluster.store.leases import InstallationFact
 
-SILENT = "executor_silent"
+EXECUTOR_OUTAGE_FACT = "executor_silent"
 
 
 @dataclass(frozen=True)
-class Silence:
+class ExecutorOutage:
     """`code` has a sentence, e.g. `engine.silent`."""
 
     code: str
@@ -23,28 +23,34 @@ class Silence:
     since: datetime
 
 
-def read_silence(cluster: Cluster) -> Silence | None:
+def read_executor_outage(cluster: Cluster) -> ExecutorOutage | None:
     """None while it answers."""
     with cluster.store.read() as session:
-        fact = session.get(Fact, SILENT)
-    return parse_silence(fact.value) if fact is not None else None
+        fact = session.get(InstallationFact, EXECUTOR_OUTAGE_FACT)
+    return parse_executor_outage(fact.value) if fact is not None else None
 
 
-def parse_silence(said: Mapping[str, Any]) -> Silence:
-    return Silence(said["code"], said["data"], datetime.fromisoformat(said["since"]))
+def parse_executor_outage(said: Mapping[str, Any]) -> ExecutorOutage:
+    return ExecutorOutage(said["code"], said["data"], datetime.fromisoformat(said["since"]))
 
 
-def note_silence(cluster: Cluster, held: Held, code: str | None, data: Mapping[str, Any]) -> bool:
+def record_executor_outage(
+    cluster: Cluster, held: HeldLease, code: str | None, data: Mapping[str, Any]
+) -> bool:
     """`code` None: it answers. Whether that was news. Raises LeaseLost."""
-    known = read_silence(cluster)
+    known = read_executor_outage(cluster)
     if (known.code if known else None) == code:
         return False
     with cluster.store.write() as session:
         check_lease(session, held)
         if code is None:
-            session.execute(delete(Fact).where(Fact.name == SILENT))
+            session.execute(delete(InstallationFact).where(InstallationFact.name == EXECUTOR_OUTAGE_FACT))
         else:
             since = cluster.clock().isoformat()
-            session.merge(Fact(name=SILENT, value={"code": code, "data": dict(data), "since": since}))
-    cluster.bell.ring("nodes", 0)
+            session.merge(
+                InstallationFact(
+                    name=EXECUTOR_OUTAGE_FACT, value={"code": code, "data": dict(data), "since": since}
+                )
+            )
+    cluster.events.publish("nodes", 0)
     return True

@@ -1,18 +1,18 @@
 """Whether the first flight of this installation has landed; make up flies it until it has."""
 
 from cluster.services.context import Cluster
-from cluster.store.leases import Fact
+from cluster.store.leases import InstallationFact
 
-FIRST_FLIGHT = "first_flight"
+FIRST_TRAINING_FACT = "first_flight"
 
 
-def read_landing(cluster: Cluster) -> int | None:
+def read_first_training(cluster: Cluster) -> int | None:
     """The job with which it landed; None before."""
     with cluster.store.read() as session:
-        fact = session.get(Fact, FIRST_FLIGHT)
+        fact = session.get(InstallationFact, FIRST_TRAINING_FACT)
     return int(fact.value["job"]) if fact else None
 
 
-def record_landing(cluster: Cluster, job_id: int) -> None:
+def record_first_training(cluster: Cluster, job_id: int) -> None:
     with cluster.store.write() as session:
-        session.merge(Fact(name=FIRST_FLIGHT, value={"job": job_id}))
+        session.merge(InstallationFact(name=FIRST_TRAINING_FACT, value={"job": job_id}))

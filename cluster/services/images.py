@@ -5,37 +5,37 @@ from dataclasses import replace
 
 from sqlalchemy.orm import Session
 
-from cluster.domain.images import VARIANTS, Image, parse_image
+from cluster.domain.images import VARIANTS, DefaultImage, parse_default_image
 from cluster.domain.people import Actor
 from cluster.domain.states import UnitKind
 from cluster.services.context import Cluster
-from cluster.store.leases import Fact
+from cluster.store.leases import InstallationFact
 
-DEFAULT_IMAGES = "default_images"
+DEFAULT_IMAGES_FACT = "default_images"
 
 
-def record_images(cluster: Cluster, images: Sequence[Image], registry: str) -> bool:
+def record_images(cluster: Cluster, images: Sequence[DefaultImage], registry: str) -> bool:
     """Whether that is news. These are all of them, one a variant: a variant that a site gave up is shown no longer."""
     known = {image.variant: replace(image, registry=registry).to_data() for image in images}
     with cluster.store.write() as session:
-        fact = session.get(Fact, DEFAULT_IMAGES, with_for_update=True)
+        fact = session.get(InstallationFact, DEFAULT_IMAGES_FACT, with_for_update=True)
         if fact is not None and fact.value == known:
             return False
-        session.merge(Fact(name=DEFAULT_IMAGES, value=known))
+        session.merge(InstallationFact(name=DEFAULT_IMAGES_FACT, value=known))
     return True
 
 
 def read_default_image(session: Session, kind: UnitKind) -> str:
     """What a node pulls for units of this kind; empty where the site has built none yet."""
-    fact = session.get(Fact, DEFAULT_IMAGES)
+    fact = session.get(InstallationFact, DEFAULT_IMAGES_FACT)
     known = fact.value if fact else {}
     wanted = ("cuda", "cpu") if kind is UnitKind.GPU else ("cpu", "cuda")
-    return next((parse_image(known[variant]).reference for variant in wanted if variant in known), "")
+    return next((parse_default_image(known[variant]).reference for variant in wanted if variant in known), "")
 
 
-def list_images(cluster: Cluster, actor: Actor) -> list[Image]:
+def list_default_images(cluster: Cluster, actor: Actor) -> list[DefaultImage]:
     """In the order of the variants; everybody who has signed in may see them all."""
     with cluster.store.read() as session:
-        fact = session.get(Fact, DEFAULT_IMAGES)
+        fact = session.get(InstallationFact, DEFAULT_IMAGES_FACT)
     known = fact.value if fact else {}
-    return [parse_image(known[variant]) for variant in VARIANTS if variant in known]
+    return [parse_default_image(known[variant]) for variant in VARIANTS if variant in known]

@@ -10,35 +10,35 @@ from sqlalchemy.orm.attributes import set_committed_value
 from sqlalchemy.sql.base import ExecutableOption
 
 from cluster.domain.errors import Conflict, NotFound, Refused
-from cluster.domain.jobs import Estimate, JobRequest, Warned
+from cluster.domain.jobs import JobRequest, SubmissionPreview, SubmissionWarning
 from cluster.domain.people import Actor
-from cluster.domain.permissions import may, require
-from cluster.domain.placement import Head, Placed
+from cluster.domain.permissions import is_allowed, require_permission
+from cluster.domain.placement import JobToPlace, Placement
 from cluster.domain.states import (
     ENDED_JOB_STATES,
-    LIVING_JOB_STATES,
-    Desired,
+    LIVE_JOB_STATES,
+    DesiredState,
     JobState,
 )
-from cluster.services.asking import Asked, check_submission, read_largest_node
+from cluster.services.asking import CheckedSubmission, check_submission, read_largest_node
 from cluster.services.context import Cluster
-from cluster.services.environments import default_environment
-from cluster.services.history import expect, read_kind_spans
-from cluster.services.obstacles import building_reason, dataset_reason
-from cluster.services.placing import read_board
-from cluster.services.relations import to_job
-from cluster.store.audit import AuditEntry, entry, write_entry
+from cluster.services.environments import load_default_environment
+from cluster.services.history import expected_duration, read_durations_of_kind
+from cluster.services.obstacles import dataset_reason, environment_reason
+from cluster.services.placing import read_placement_snapshot
+from cluster.services.relations import job_relation
+from cluster.store.audit import AuditEntry, add_audit_entry, audit_entry_columns
 from cluster.store.datasets import Dataset
-from cluster.store.jobs import IS_LIVING, Attempt, Job, JobEvent, first_position, shape_of
+from cluster.store.jobs import IS_LIVE, Attempt, Job, JobEvent, first_position, job_shape
 from cluster.store.leases import IdempotentAnswer
 from cluster.store.many_jobs import reserve_ids
 from cluster.store.nodes import Allocation, Unit
-from cluster.store.together import insert_together
+from cluster.store.together import insert_rows
 from cluster.store.trainings import Training
-from cluster.store.visibility import sees_job
+from cluster.store.visibility import can_see_job
 from cluster.store.workspaces import Workspace
 
-LOADS = (
+JOB_LOADS = (
     joinedload(Job.workspace).joinedload(Workspace.manager),
     joinedload(Job.training).joinedload(Training.owner),
     joinedload(Job.training).selectinload(Training.members),
@@ -61,43 +61,43 @@ def submit_job(
     The job comes with what its description needs, so that nobody has to read it again."""
     now = cluster.clock()
     with cluster.store.write(lock=f"submit {actor.user_id}" if idempotency else None) as session:
-        if idempotency and (answered := read_answer(session, actor, *idempotency)):
+        if idempotency and (answered := read_idempotent_answer(session, actor, *idempotency)):
             return load_job(session, actor, answered)
         asked = check_submission(cluster, session, actor, training_id, request)
         (job_id,) = reserve_ids(session, 1)
-        row = new_row(job_id, columns_of(asked.training, asked.request, actor, now))
+        row = new_job_row(job_id, job_columns(asked.training, asked.request, actor, now))
         if idempotency:
-            keep_answer(session, actor, *idempotency, job_id, now)
+            store_idempotent_answer(session, actor, *idempotency, job_id, now)
         about = {"name": row["name"], "units": row["units"]}
-        insert_together(
+        insert_rows(
             session.connection(),
             (Job.__table__, row),
-            (JobEvent.__table__, first_event(job_id, now)),
-            (AuditEntry.__table__, entry(now, actor, "job.submitted", job_id, about)),
+            (JobEvent.__table__, submitted_event(job_id, now)),
+            (AuditEntry.__table__, audit_entry_columns(now, actor, "job.submitted", job_id, about)),
         )
-    cluster.bell.ring_all(("queue", job_id), ("jobs", job_id))
-    return job_of(row, asked)
+    cluster.events.publish_all(("queue", job_id), ("jobs", job_id))
+    return job_from_row(row, asked)
 
 
-def new_row(job_id: int, columns: dict[str, Any]) -> dict[str, Any]:
+def new_job_row(job_id: int, columns: dict[str, Any]) -> dict[str, Any]:
     """A job that waits at the end of its priority's line."""
     limits = columns["units"], columns["time_limit_seconds"], columns["dataset_id"]
     return columns | {
         "id": job_id,
         "state": JobState.WAITING,
-        "desired": Desired.RUN,
+        "desired": DesiredState.RUN,
         "fence": 0,
         "position": first_position(job_id, columns["priority"]),
-        "shape": shape_of(*limits, None),
+        "shape": job_shape(*limits, None),
         "retries_used": 0,
     }
 
 
-def first_event(job_id: int, now: datetime) -> dict[str, Any]:
+def submitted_event(job_id: int, now: datetime) -> dict[str, Any]:
     return {"job_id": job_id, "at": now, "state": JobState.WAITING.value, "code": "job.submitted", "data": {}}
 
 
-def job_of(row: dict[str, Any], asked: Asked) -> Job:
+def job_from_row(row: dict[str, Any], asked: CheckedSubmission) -> Job:
     """What was written, with the rows that it points to; all of them were read while it was checked."""
     job = Job(**row)
     set_committed_value(job, "training", asked.training)
@@ -107,7 +107,7 @@ def job_of(row: dict[str, Any], asked: Asked) -> Job:
     return job
 
 
-def columns_of(training: Training, checked: JobRequest, actor: Actor, now: datetime) -> dict[str, Any]:
+def job_columns(training: Training, checked: JobRequest, actor: Actor, now: datetime) -> dict[str, Any]:
     """A new job's row, but for its place in the queue; the jobs of a sweep share all but a few of these."""
     return {
         "workspace_id": training.workspace_id,
@@ -129,7 +129,7 @@ def columns_of(training: Training, checked: JobRequest, actor: Actor, now: datet
     }
 
 
-def read_answer(session: Session, actor: Actor, key: str, body_hash: str) -> int | None:
+def read_idempotent_answer(session: Session, actor: Actor, key: str, body_hash: str) -> int | None:
     """The id of what the first such request made. Raises Refused where its body was another one."""
     answer = session.get(IdempotentAnswer, (actor.user_id, key))
     if answer is None:
@@ -139,7 +139,7 @@ def read_answer(session: Session, actor: Actor, key: str, body_hash: str) -> int
     return answer.object_id
 
 
-def keep_answer(
+def store_idempotent_answer(
     session: Session, actor: Actor, key: str, body_hash: str, object_id: int, now: datetime
 ) -> None:
     session.add(
@@ -149,28 +149,32 @@ def keep_answer(
     )
 
 
-def check_request(
+def check_submission_request(
     cluster: Cluster, session: Session, actor: Actor, training_id: int, request: JobRequest
-) -> tuple[Training, JobRequest, tuple[Warned, ...]]:
+) -> tuple[Training, JobRequest, tuple[SubmissionWarning, ...]]:
     """The same checks for the estimate, the form and REST; returns the request with checked values."""
     asked = check_submission(cluster, session, actor, training_id, request)
     return asked.training, asked.request, asked.warnings
 
 
-def check_job(cluster: Cluster, actor: Actor, training_id: int, request: JobRequest) -> Estimate:
+def preview_submission(
+    cluster: Cluster, actor: Actor, training_id: int, request: JobRequest
+) -> SubmissionPreview:
     """What would happen to this request now; nothing is made. Raises what `submit_job` would raise."""
     with cluster.store.read() as session:
-        training, checked, warnings = check_request(cluster, session, actor, training_id, request)
-        board = read_board(cluster, session)
+        training, checked, warnings = check_submission_request(cluster, session, actor, training_id, request)
+        board = read_placement_snapshot(cluster, session)
         kind, _ = read_largest_node(session)
         dataset = session.get(Dataset, checked.dataset_id) if checked.dataset_id else None
-        environment = building_reason(session, default_environment(session))
-        blocked = dataset_reason(session, dataset) or environment or board.obstacles.disk
+        environment = environment_reason(session, load_default_environment(session))
+        blocked = dataset_reason(session, dataset) or environment or board.blockers.disk
         last = 1 + (session.scalar(select(func.max(Job.id))) or 0)
         end = first_position(last, checked.priority)
-        expected = expect(read_kind_spans(session, training_id, checked.units), checked.time_limit_seconds)
+        expected = expected_duration(
+            read_durations_of_kind(session, training_id, checked.units), checked.time_limit_seconds
+        )
         limit = checked.time_limit_seconds
-        head = Head(
+        head = JobToPlace(
             last,
             training.workspace_id,
             checked.units,
@@ -182,24 +186,28 @@ def check_job(cluster: Cluster, actor: Actor, training_id: int, request: JobRequ
             cluster.clock(),
             expected.source,
         )
-    decisions = board.decide([*board.heads, head])
+    decisions = board.decide([*board.jobs_to_place, head])
     decision = next(decision for decision in decisions if decision.job_id == last)
-    if isinstance(decision, Placed):
+    if isinstance(decision, Placement):
         node = next(node.name for node in board.nodes if node.node_id == decision.node_id)
-        return Estimate(checked.units, kind, node=node, warnings=warnings)
-    return Estimate(checked.units, kind, decision.reason, decision.outlook, warnings=warnings)
+        return SubmissionPreview(checked.units, kind, node=node, warnings=warnings)
+    return SubmissionPreview(checked.units, kind, decision.reason, decision.outlook, warnings=warnings)
 
 
 def load_job(session: Session, actor: Actor, job_id: int) -> Job:
     """With everything that its page shows. Raises NotFound where the person may not see it."""
-    query = select(Job).where(Job.id == job_id, sees_job(actor)).options(*LOADS, *attempts_and_events())
+    query = (
+        select(Job)
+        .where(Job.id == job_id, can_see_job(actor))
+        .options(*JOB_LOADS, *attempt_and_event_loads())
+    )
     job = session.scalar(query)
     if job is None:
         raise NotFound("job", job_id)
     return job
 
 
-def attempts_and_events() -> tuple[ExecutableOption, ...]:
+def attempt_and_event_loads() -> tuple[ExecutableOption, ...]:
     held = selectinload(Job.attempts).selectinload(Attempt.allocations).joinedload(Allocation.unit)
     nodes = selectinload(Job.attempts).joinedload(Attempt.node)
     return held.joinedload(Unit.node), nodes, selectinload(Job.events)
@@ -210,11 +218,11 @@ def read_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
         return load_job(session, actor, job_id)
 
 
-def which_are_seen(cluster: Cluster, actor: Actor, job_ids: Collection[int]) -> set[int]:
+def filter_visible_ids(cluster: Cluster, actor: Actor, job_ids: Collection[int]) -> set[int]:
     if not job_ids:
         return set()
     with cluster.store.read() as session:
-        return set(session.scalars(select(Job.id).where(Job.id.in_(job_ids), sees_job(actor))))
+        return set(session.scalars(select(Job.id).where(Job.id.in_(job_ids), can_see_job(actor))))
 
 
 def read_job_events(cluster: Cluster, job_id: int) -> list[JobEvent]:
@@ -235,11 +243,11 @@ def list_jobs(
     limit: int = 50,
 ) -> list[Job]:
     """Newest first, one keyset page: those below `before_id`."""
-    query = select(Job).where(sees_job(actor)).options(*LOADS)
+    query = select(Job).where(can_see_job(actor)).options(*JOB_LOADS)
     if states:
         query = query.where(Job.state.in_(states))
-    if states and set(states) <= set(LIVING_JOB_STATES):
-        query = query.where(IS_LIVING)
+    if states and set(states) <= set(LIVE_JOB_STATES):
+        query = query.where(IS_LIVE)
     for column, value in (
         (Job.workspace_id, workspace_id),
         (Job.training_id, training_id),
@@ -265,11 +273,11 @@ def stop_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
         # Held against the scheduler, which may be writing this job's end at the same moment.
         session.execute(select(Job.id).where(Job.id == job_id).with_for_update())
         job = load_job(session, actor, job_id)
-        require("job.stop", to_job(actor, job), job_id)
+        require_permission("job.stop", job_relation(actor, job), job_id)
         if job.state in ENDED_JOB_STATES:
             raise Conflict("job.has_ended", id=job.id, state=job.state.value)
-        if job.desired is not Desired.STOP:
-            job.desired = Desired.STOP
+        if job.desired is not DesiredState.STOP:
+            job.desired = DesiredState.STOP
             job.stopped_by = actor.user_id
             if job.state is JobState.WAITING:
                 job.state = JobState.STOPPED
@@ -281,11 +289,11 @@ def stop_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
             event = JobEvent(job_id=job.id, at=now, state=job.state.value, code="job.stop_requested")
             event.data = {"by": actor.name}
             session.add(event)
-            write_entry(session, now, actor, "job.stop_requested", job.id)
-    cluster.bell.ring("queue", job_id)
-    cluster.bell.ring("jobs", job_id)
+            add_audit_entry(session, now, actor, "job.stop_requested", job.id)
+    cluster.events.publish("queue", job_id)
+    cluster.events.publish("jobs", job_id)
     return job
 
 
-def may_stop(actor: Actor, job: Job) -> bool:
-    return may("job.stop", to_job(actor, job))
+def can_stop_job(actor: Actor, job: Job) -> bool:
+    return is_allowed("job.stop", job_relation(actor, job))

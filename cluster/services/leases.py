@@ -17,19 +17,19 @@ class LeaseLost(Conflict):
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldLease:
     name: str
     holder: str
     fence: int
 
 
-def hold_lease(
+def acquire_lease(
     cluster: Cluster,
     name: str,
     holder: str,
     lasts: timedelta,
     is_dead: Callable[[str], bool] = lambda holder: False,
-) -> Held | None:
+) -> HeldLease | None:
     """Takes or renews it; None while another holder's time is not over.
 
     `is_dead` may say of the other holder that it is known to be gone: then nobody waits for its time.
@@ -42,7 +42,7 @@ def hold_lease(
         lease = session.get(Lease, name)
         if lease is None:
             session.add(Lease(name=name, holder=holder, fence=1, expires_at=now + lasts))
-            return Held(name, holder, 1)
+            return HeldLease(name, holder, 1)
         if lease.holder != holder:
             is_the_dead_one = gone and seen is not None and lease.fence == seen.fence
             if lease.expires_at > now and not is_the_dead_one:
@@ -50,10 +50,10 @@ def hold_lease(
             lease.holder = holder
             lease.fence += 1
         lease.expires_at = now + lasts
-        return Held(name, holder, lease.fence)
+        return HeldLease(name, holder, lease.fence)
 
 
-def check_lease(session: Session, held: Held) -> None:
+def check_lease(session: Session, held: HeldLease) -> None:
     """Called first in every transaction that only the holder may make. Raises LeaseLost.
 
     The time is not looked at: until somebody else has taken it, the last holder's changes do no harm.
@@ -65,7 +65,7 @@ def check_lease(session: Session, held: Held) -> None:
         raise LeaseLost("lease.lost", name=held.name, holder=held.holder)
 
 
-def release_lease(cluster: Cluster, held: Held) -> None:
+def release_lease(cluster: Cluster, held: HeldLease) -> None:
     """The next holder need not wait; a lease that was lost meanwhile stays as it is."""
     with cluster.store.write() as session:
         session.execute(

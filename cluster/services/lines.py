@@ -24,16 +24,16 @@ from cluster.domain.states import JobState
 from cluster.store.jobs import Job
 from cluster.store.workspaces import Workspace
 
-WAITING: ColumnElement[JobState] = literal_column("'waiting'")
+WAITING_STATE: ColumnElement[JobState] = literal_column("'waiting'")
 """Written into the statement: with a parameter neither database would use the partial indexes."""
-FINISHED: ColumnElement[JobState] = literal_column("'finished'")
+FINISHED_STATE: ColumnElement[JobState] = literal_column("'finished'")
 JOBS = Job.__table__
 WORKSPACES = Workspace.__table__
 Query = Select[*tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
-class InLine:
+class QueuedJobRow:
     """What placement needs to know of a job that waits."""
 
     id: int
@@ -52,41 +52,43 @@ class InLine:
     waiting_code: str | None
 
 
-def in_line(jobs: FromClause) -> ColumnElement[bool]:
+def is_queued(jobs: FromClause) -> ColumnElement[bool]:
     """The condition of `ix_jobs_line` and `ix_jobs_shapes`: it waits, and nobody holds it."""
-    return (jobs.c.state == WAITING) & jobs.c.held_at.is_(None)
+    return (jobs.c.state == WAITING_STATE) & jobs.c.held_at.is_(None)
 
 
-def read_fronts(session: Session, each: int, workspace_ids: Collection[int] | None = None) -> list[InLine]:
-    """The first `each` jobs of every workspace's line, or of these workspaces' lines."""
+def read_queue_heads(
+    session: Session, each: int, workspace_ids: Collection[int] | None = None
+) -> list[QueuedJobRow]:
+    """The first `slice_items` jobs of every workspace's line, or of these workspaces' lines."""
     dialect = dialect_of(session)
     if workspace_ids is None:
-        return read(session, fronts_query(dialect), each=each)
-    return read(session, some_fronts_query(dialect), each=each, workspaces=list(workspace_ids))
+        return fetch_rows(session, heads_query(dialect), each=each)
+    return fetch_rows(session, some_heads_query(dialect), each=each, workspaces=list(workspace_ids))
 
 
-def read_line(session: Session, workspace_id: int, first: int) -> list[InLine]:
+def read_workspace_queue(session: Session, workspace_id: int, first: int) -> list[QueuedJobRow]:
     """The first jobs of one line."""
-    return read(session, line_query(), workspace=workspace_id, first=first)
+    return fetch_rows(session, workspace_queue_query(), workspace=workspace_id, first=first)
 
 
-def read_shapes(
+def read_heads_by_shape(
     session: Session, workspace_ids: Collection[int], each: int, largest: int, most: int, smallest: int = 1
-) -> list[InLine]:
-    """The first `each` of every shape that needs `smallest` to `largest` units; `most` shapes are looked at.
+) -> list[QueuedJobRow]:
+    """The first `slice_items` of every shape that needs `smallest` to `largest` units; `most` shapes are looked at.
 
     Behind a front that waits for its data or for more units there may be jobs that can go now.
     """
     query, ids = shapes_query(dialect_of(session)), list(workspace_ids)
-    ends = {"begin": above(smallest - 1), "above": above(largest)}
-    return read(session, query, each=each, most=most, workspaces=ids, **ends)
+    ends = {"begin": shape_above(smallest - 1), "above": shape_above(largest)}
+    return fetch_rows(session, query, each=each, most=most, workspaces=ids, **ends)
 
 
-def read(session: Session, query: Query, **values: object) -> list[InLine]:
-    return [InLine(*row) for row in session.execute(query, values)]
+def fetch_rows(session: Session, query: Query, **values: object) -> list[QueuedJobRow]:
+    return [QueuedJobRow(*row) for row in session.execute(query, values)]
 
 
-def above(units: int) -> str:
+def shape_above(units: int) -> str:
     """Shapes begin with their units in five digits: all that need at most `units` sort below this."""
     return f"{units + 1:05}"
 
@@ -96,16 +98,16 @@ def dialect_of(session: Session) -> str:
 
 
 @cache
-def fronts_query(dialect: str) -> Query:
+def heads_query(dialect: str) -> Query:
     return first_of_each(WORKSPACES, dialect, lambda jobs: jobs.c.workspace_id == WORKSPACES.c.id)
 
 
 @cache
-def some_fronts_query(dialect: str) -> Query:
-    return fronts_query(dialect).where(among(WORKSPACES.c.id, "workspaces", dialect))
+def some_heads_query(dialect: str) -> Query:
+    return heads_query(dialect).where(is_among(WORKSPACES.c.id, "workspaces", dialect))
 
 
-def among(column: ColumnElement[int], name: str, dialect: str) -> ColumnElement[bool]:
+def is_among(column: ColumnElement[int], name: str, dialect: str) -> ColumnElement[bool]:
     """One of the numbers in parameter `name`; on PostgreSQL the same statement however many there are."""
     if dialect == "postgresql":
         return column == any_(bindparam(name, type_=ARRAY(Integer)))
@@ -113,10 +115,13 @@ def among(column: ColumnElement[int], name: str, dialect: str) -> ColumnElement[
 
 
 @cache
-def line_query() -> Query:
-    mine = in_line(JOBS) & (JOBS.c.workspace_id == bindparam("workspace"))
+def workspace_queue_query() -> Query:
+    mine = is_queued(JOBS) & (JOBS.c.workspace_id == bindparam("workspace"))
     return (
-        select(*columns_of(JOBS)).where(mine).order_by(JOBS.c.position, JOBS.c.id).limit(bindparam("first"))
+        select(*queued_job_columns(JOBS))
+        .where(mine)
+        .order_by(JOBS.c.position, JOBS.c.id)
+        .limit(bindparam("first"))
     )
 
 
@@ -125,15 +130,15 @@ def shapes_query(dialect: str) -> Query:
     """Steps from one shape to the next by the index, then takes the first jobs of each."""
     first, other = JOBS.alias("first"), JOBS.alias("other")
     least = select(first.c.shape).where(
-        in_line(first), first.c.workspace_id == WORKSPACES.c.id, first.c.shape >= bindparam("begin")
+        is_queued(first), first.c.workspace_id == WORKSPACES.c.id, first.c.shape >= bindparam("begin")
     )
     shapes = (
         select(WORKSPACES.c.id, least.order_by(first.c.shape).limit(1).scalar_subquery().label("shape"))
-        .where(among(WORKSPACES.c.id, "workspaces", dialect))
+        .where(is_among(WORKSPACES.c.id, "workspaces", dialect))
         .cte("shapes", recursive=True)
     )
     following = select(other.c.shape).where(
-        in_line(other), other.c.workspace_id == shapes.c.id, other.c.shape > shapes.c.shape
+        is_queued(other), other.c.workspace_id == shapes.c.id, other.c.shape > shapes.c.shape
     )
     step = select(shapes.c.id, following.order_by(other.c.shape).limit(1).scalar_subquery())
     shapes = shapes.union_all(step.where(shapes.c.shape < bindparam("above")))
@@ -152,16 +157,16 @@ def first_of_each(
     The two databases say "for each" differently; joined plainly, both would rather read the whole table.
     """
     near = JOBS.alias("near")
-    wanted = select(near.c.id).where(in_line(near), of_group(near))
+    wanted = select(near.c.id).where(is_queued(near), of_group(near))
     wanted = wanted.order_by(near.c.position, near.c.id).limit(bindparam("each"))
     if dialect == "sqlite":
-        return select(*columns_of(JOBS)).join_from(groups, JOBS, JOBS.c.id.in_(wanted))
-    found = wanted.with_only_columns(*columns_of(near)).lateral("found")
+        return select(*queued_job_columns(JOBS)).join_from(groups, JOBS, JOBS.c.id.in_(wanted))
+    found = wanted.with_only_columns(*queued_job_columns(near)).lateral("found")
     return select(found).join_from(groups, found, true())
 
 
-def columns_of(jobs: FromClause) -> tuple[ColumnElement[Any], ...]:
-    """The fields of `InLine`."""
+def queued_job_columns(jobs: FromClause) -> tuple[ColumnElement[Any], ...]:
+    """The fields of `QueuedJobRow`."""
     plain = (
         "id", "workspace_id", "units", "priority", "position", "shape", "dataset_id", "sweep_id", "fence",
         "time_limit_seconds", "grace_seconds", "submitted_at", "training_id", "waiting_code",

@@ -9,16 +9,16 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from cluster.domain.attempts import NodeFate
-from cluster.domain.disks import Cause
-from cluster.domain.nodes import NodeSigns, fate_since, gravest, is_given_up
-from cluster.domain.states import AttemptState, Desired
+from cluster.domain.disks import StopCause
+from cluster.domain.nodes import NodeSignals, is_node_gone, node_fate_since, worst_fate
+from cluster.domain.states import AttemptState, DesiredState
 from cluster.services.context import Cluster
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
 
 
 @dataclass(frozen=True)
-class LivingAttempt:
+class LiveAttempt:
     """What the scheduler knows of an attempt that has not ended; `fence` is the job's now."""
 
     attempt_id: int
@@ -27,28 +27,28 @@ class LivingAttempt:
     number: int
     fence: int
     state: AttemptState
-    desired: Desired
+    desired: DesiredState
     created_at: datetime
     resume_from: str | None
     retries_left: int
     grace_seconds: int
     cause_code: str | None = None
     cause_data: Mapping[str, Any] | None = None
-    fate: NodeFate = NodeFate.SAME_BOOT
+    node_fate: NodeFate = NodeFate.SAME_BOOT
     """The gravest of its nodes."""
-    fate_of: str = ""
+    fate_node: str = ""
     """The node whose fate it is."""
-    given_up: frozenset[str] = frozenset()
+    lost_nodes: frozenset[str] = frozenset()
     """Those of its nodes that are lost or have started anew: what ran there is waited for no longer."""
     nodes: int = 1
 
     @property
-    def cause(self) -> Cause | None:
+    def cause(self) -> StopCause | None:
         """Why it is ended although nobody asked for it."""
-        return Cause(self.cause_code, self.cause_data or {}) if self.cause_code else None
+        return StopCause(self.cause_code, self.cause_data or {}) if self.cause_code else None
 
 
-COLUMNS = (
+ATTEMPT_COLUMNS = (
     Attempt.id,
     Attempt.job_id,
     Job.workspace_id,
@@ -65,7 +65,7 @@ COLUMNS = (
 )
 
 
-SIGNS = (
+NODE_SIGNAL_COLUMNS = (
     Node.id,
     Node.name,
     Node.heartbeat_at,
@@ -76,32 +76,36 @@ SIGNS = (
 )
 
 
-def list_living(cluster: Cluster, only: Collection[int] | None = None) -> list[LivingAttempt]:
+def list_live_attempts(cluster: Cluster, only: Collection[int] | None = None) -> list[LiveAttempt]:
     """In the order in which they were made; `only` of these attempts, where it is given."""
     now = cluster.clock()
-    query = select(*COLUMNS).join(Job, Job.id == Attempt.job_id).where(Attempt.ended_at.is_(None))
+    query = select(*ATTEMPT_COLUMNS).join(Job, Job.id == Attempt.job_id).where(Attempt.ended_at.is_(None))
     if only is not None:
         query = query.where(Attempt.id.in_(only))
     with cluster.store.read() as session:
         rows = session.execute(query.order_by(Attempt.id)).all()
         # Without their facts, which are large and belong to the pages.
         nodes = (
-            {row[0]: (row[1], NodeSigns(*row[2:])) for row in session.execute(select(*SIGNS))} if rows else {}
+            {row[0]: (row[1], NodeSignals(*row[2:])) for row in session.execute(select(*NODE_SIGNAL_COLUMNS))}
+            if rows
+            else {}
         )
-        places = read_places(session, [row[0] for row in rows]) if rows else {}
+        places = read_attempt_nodes(session, [row[0] for row in rows]) if rows else {}
     living = []
     for row in rows:
         there = [nodes[node_id] for node_id in places.get(row[0], ())]
-        fates = {name: fate_since(signs, row[7], now) for name, signs in there}
-        fate = gravest(fates.values())
+        fates = {name: node_fate_since(signs, row[7], now) for name, signs in there}
+        fate = worst_fate(fates.values())
         where = next((name for name, each in fates.items() if each is fate), "")
-        gone = frozenset(name for name, each in fates.items() if is_given_up(each))
-        known = LivingAttempt(*row)
-        living.append(replace(known, fate=fate, fate_of=where, given_up=gone, nodes=max(1, len(there))))
+        gone = frozenset(name for name, each in fates.items() if is_node_gone(each))
+        known = LiveAttempt(*row)
+        living.append(
+            replace(known, node_fate=fate, fate_node=where, lost_nodes=gone, nodes=max(1, len(there)))
+        )
     return living
 
 
-def read_places(session: Session, attempt_ids: Collection[int]) -> Mapping[int, list[int]]:
+def read_attempt_nodes(session: Session, attempt_ids: Collection[int]) -> Mapping[int, list[int]]:
     """The nodes of these living attempts."""
     query = (
         select(Allocation.attempt_id, Unit.node_id)
@@ -115,7 +119,7 @@ def read_places(session: Session, attempt_ids: Collection[int]) -> Mapping[int, 
     return places
 
 
-def count_lost(cluster: Cluster, job_id: int) -> int:
+def count_lost_attempts(cluster: Cluster, job_id: int) -> int:
     """Attempts of the job whose shim disappeared."""
     lost = select(func.count()).where(Attempt.job_id == job_id, Attempt.end_code == "interrupted.shim_lost")
     with cluster.store.read() as session:

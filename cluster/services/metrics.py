@@ -11,28 +11,28 @@ from sqlalchemy import and_, func, literal, or_, select
 from sqlalchemy.orm import Session
 
 from cluster.domain.disks import reserve_of
-from cluster.domain.kube.standing import Standing, parse_standing
-from cluster.domain.nodes import state_of
+from cluster.domain.kube.standing import KubernetesStatus, parse_kubernetes_status
+from cluster.domain.nodes import node_state_of
 from cluster.domain.states import JobState, NodeState, OperationState, UnitState
-from cluster.services.audit_seals import CHECKED
-from cluster.services.backups import last_proven, read_backups
+from cluster.services.audit_seals import LAST_CHECK_FACT
+from cluster.services.backups import last_verified_backup, read_backups
 from cluster.services.context import Cluster
-from cluster.services.disks import disk_of
-from cluster.services.job_counts import first_submitted, is_state
-from cluster.services.kubernetes import STANDING
-from cluster.services.pulse import PULSE, Pulse, parse_pulse
-from cluster.store.jobs import IS_LIVING, Job
-from cluster.store.leases import Fact
+from cluster.services.disks import read_disk_usage
+from cluster.services.job_counts import has_state, read_oldest_submission
+from cluster.services.kubernetes import KUBERNETES_STATUS_FACT
+from cluster.services.pulse import SCHEDULER_STATS_FACT, SchedulerStats, parse_scheduler_stats
+from cluster.store.jobs import IS_LIVE, Job
+from cluster.store.leases import InstallationFact
 from cluster.store.nodes import Allocation, Node, Unit
 from cluster.store.operations import Operation
 from cluster.store.queue import QueueTotal
 
-MOST_HELD = 100_000
-AT_WORK = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
+MAX_HELD_COUNTED = 100_000
+STARTED_STATES = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
 OPEN_OPERATIONS = (OperationState.REQUESTED, OperationState.RUNNING, OperationState.INTERRUPTED)
-UNIT_FATES = ("free", "booked", "broken", "lost", "closed")
+UNIT_CONDITIONS = ("free", "booked", "broken", "lost", "closed")
 """`lost`: its node does not answer; `closed`: its node is drained or cannot start anything."""
-FATE_OF_NODE = {
+CONDITION_OF_NODE = {
     NodeState.READY: "free",
     NodeState.UNREACHABLE: "lost",
     NodeState.LOST: "lost",
@@ -40,7 +40,7 @@ FATE_OF_NODE = {
 
 
 @dataclass(frozen=True)
-class Numbers:
+class ClusterMetrics:
     """Ages and times are seconds, `inf` for what has never been; sizes are bytes."""
 
     version: str
@@ -54,68 +54,78 @@ class Numbers:
     backup_age: float
     """Of the newest backup that was restored and found whole."""
     audit_age: float
-    audit_is_whole: bool
-    pulse_age: float
-    pulse: Pulse | None
+    is_audit_intact: bool
+    scheduler_age: float
+    scheduler: SchedulerStats | None
     disk_free: int
     disk_bytes: int
     disk_reserve: int
-    kubernetes: Standing | None = None
+    kubernetes: KubernetesStatus | None = None
     """As it was last seen; None where jobs do not run on it."""
 
 
-def read_numbers(cluster: Cluster) -> Numbers:
+def read_metrics(cluster: Cluster) -> ClusterMetrics:
     now = cluster.clock()
-    disk = disk_of(cluster.settings.state_dir)
+    disk = read_disk_usage(cluster.settings.state_dir)
     with cluster.store.read() as session:
         facts = {
             fact.name: fact
-            for fact in session.scalars(select(Fact).where(Fact.name.in_((PULSE, CHECKED, STANDING))))
+            for fact in session.scalars(
+                select(InstallationFact).where(
+                    InstallationFact.name.in_((SCHEDULER_STATS_FACT, LAST_CHECK_FACT, KUBERNETES_STATUS_FACT))
+                )
+            )
         }
-        nodes = {node.id: state_of(node, now) for node in session.scalars(select(Node))}
+        nodes = {node.id: node_state_of(node, now) for node in session.scalars(select(Node))}
         jobs, units = count_jobs(session), count_units(session, nodes)
         operations = count_operations(session)
-        oldest = first_submitted(session, Job.held_at.is_(None))
-    proven = last_proven(read_backups(cluster.settings.backups))
-    checked: dict[str, Any] = facts[CHECKED].value if CHECKED in facts else {}
-    pulse = parse_pulse(facts.get(PULSE))
+        oldest = read_oldest_submission(session, Job.held_at.is_(None))
+    proven = last_verified_backup(read_backups(cluster.settings.backups))
+    checked: dict[str, Any] = facts[LAST_CHECK_FACT].value if LAST_CHECK_FACT in facts else {}
+    pulse = parse_scheduler_stats(facts.get(SCHEDULER_STATS_FACT))
     by_state = Counter(nodes.values())
-    return Numbers(
+    return ClusterMetrics(
         version=cluster.settings.version,
         jobs=jobs,
-        oldest_waiting_seconds=age(oldest, now) if oldest else 0.0,
+        oldest_waiting_seconds=seconds_since(oldest, now) if oldest else 0.0,
         units=units,
         nodes={state.value: by_state[state] for state in NodeState},
         operations=operations,
-        backup_age=age(proven.made_at if proven else None, now),
-        audit_age=age(datetime.fromisoformat(checked["at"]) if checked else None, now),
-        audit_is_whole=bool(checked) and not checked.get("code"),
-        pulse_age=age(pulse.at if pulse else None, now),
-        pulse=pulse,
+        backup_age=seconds_since(proven.made_at if proven else None, now),
+        audit_age=seconds_since(datetime.fromisoformat(checked["at"]) if checked else None, now),
+        is_audit_intact=bool(checked) and not checked.get("code"),
+        scheduler_age=seconds_since(pulse.at if pulse else None, now),
+        scheduler=pulse,
         disk_free=disk.free,
         disk_bytes=disk.whole,
         disk_reserve=reserve_of(disk.whole, cluster.settings.disk_reserve_bytes),
-        kubernetes=parse_standing(facts[STANDING].value) if STANDING in facts else None,
+        kubernetes=parse_kubernetes_status(facts[KUBERNETES_STATUS_FACT].value)
+        if KUBERNETES_STATUS_FACT in facts
+        else None,
     )
 
 
-def age(at: datetime | None, now: datetime) -> float:
+def seconds_since(at: datetime | None, now: datetime) -> float:
     return max(0.0, (now - at).total_seconds()) if at else inf
 
 
 def count_jobs(session: Session) -> dict[str, int]:
     """What waits is summed from the shapes that the scheduler counts; what is at work holds units, so it is few."""
-    held = select(literal(1)).where(is_state(JobState.WAITING), Job.held_at.is_not(None)).limit(MOST_HELD)
+    held = (
+        select(literal(1))
+        .where(has_state(JobState.WAITING), Job.held_at.is_not(None))
+        .limit(MAX_HELD_COUNTED)
+    )
     waiting, kept = session.execute(
         select(
             select(func.coalesce(func.sum(QueueTotal.jobs), 0)).scalar_subquery(),
             select(func.count()).select_from(held.subquery()).scalar_subquery(),
         )
     ).one()
-    working = or_(*(is_state(state) for state in AT_WORK))
-    query = select(Job.state, func.count()).where(IS_LIVING, working).group_by(Job.state)
+    working = or_(*(has_state(state) for state in STARTED_STATES))
+    query = select(Job.state, func.count()).where(IS_LIVE, working).group_by(Job.state)
     at_work = {state: count for state, count in session.execute(query)}  # noqa: C416
-    found = {state.value: at_work.get(state, 0) for state in AT_WORK}
+    found = {state.value: at_work.get(state, 0) for state in STARTED_STATES}
     return {"waiting": int(waiting), "held": kept, **found}
 
 
@@ -129,11 +139,11 @@ def count_units(session: Session, nodes: Mapping[int, NodeState]) -> dict[str, i
         .where(or_(Unit.state != UnitState.GONE, is_held))
         .group_by(Unit.node_id, Unit.state, is_held)
     )
-    found = dict.fromkeys(UNIT_FATES, 0)
+    found = dict.fromkeys(UNIT_CONDITIONS, 0)
     for node_id, state, held, count in session.execute(query):
         if node_id not in nodes:
             continue  # It has reported since they were read; the next reading has it.
-        broken = "broken" if state is not UnitState.OK else FATE_OF_NODE.get(nodes[node_id], "closed")
+        broken = "broken" if state is not UnitState.OK else CONDITION_OF_NODE.get(nodes[node_id], "closed")
         found["booked" if held else broken] += count
     return found
 

@@ -9,35 +9,35 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload, selectinload
 
 from cluster.domain.errors import NotFound
-from cluster.domain.kube.standing import Standing
-from cluster.domain.nodes import state_of
+from cluster.domain.kube.standing import KubernetesStatus
+from cluster.domain.nodes import node_state_of
 from cluster.domain.people import Actor
 from cluster.domain.states import NodeState, UnitKind, UnitState
-from cluster.services.confinement import load_powers
+from cluster.services.confinement import load_confinement_features
 from cluster.services.context import Cluster
-from cluster.services.drains import Affected, affected_jobs, drain_node, undrain_node
-from cluster.services.kubernetes import kept_out_of, load_standing
+from cluster.services.drains import DrainEffect, drain_node, read_drain_effect, undrain_node
+from cluster.services.kubernetes import load_kubernetes_status, node_closed_reason
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
-from cluster.store.visibility import sees_job
+from cluster.store.visibility import can_see_job
 
 __all__ = [
-    "Affected",
+    "DrainEffect",
     "NodeView",
-    "SeenUnit",
+    "ReportedUnit",
     "UnitView",
-    "affected_jobs",
-    "capacity",
+    "read_drain_effect",
+    "count_working_units",
     "drain_node",
     "read_node",
     "record_heartbeat",
     "undrain_node",
-    "unit_map",
+    "list_nodes",
 ]
 
 
 @dataclass(frozen=True)
-class SeenUnit:
+class ReportedUnit:
     """A unit as an agent sees it. `identity` is the GPU's UUID, or cpu-0, cpu-1 …; memory in bytes."""
 
     identity: str
@@ -109,7 +109,7 @@ def record_heartbeat(
     name: str,
     boot_id: str,
     facts: Mapping[str, Any],
-    units: Sequence[SeenUnit],
+    units: Sequence[ReportedUnit],
     has_executor: bool = True,
 ) -> Node:
     """The node and its units as they are now; a unit that is no longer seen is `gone`, never deleted.
@@ -119,7 +119,7 @@ def record_heartbeat(
     now = cluster.clock()
     with cluster.store.write() as session:
         node = session.scalar(select(Node).where(Node.name == name).options(selectinload(Node.units)))
-        is_news = node is None or state_of(node, now) is not NodeState.READY or node.boot_id != boot_id
+        is_news = node is None or node_state_of(node, now) is not NodeState.READY or node.boot_id != boot_id
         if node is None:
             node = Node(name=name, boot_id=boot_id, created_at=now, units=[])
             session.add(node)
@@ -133,12 +133,12 @@ def record_heartbeat(
         is_news = record_units(node, units) or is_news
         session.flush()
     if is_news:
-        cluster.bell.ring("nodes", node.id)
-        cluster.bell.ring("queue", 0)
+        cluster.events.publish("nodes", node.id)
+        cluster.events.publish("queue", 0)
     return node
 
 
-def record_units(node: Node, seen: Sequence[SeenUnit]) -> bool:
+def record_units(node: Node, seen: Sequence[ReportedUnit]) -> bool:
     """Whether a unit came, went or changed."""
     known = {unit.identity: unit for unit in node.units}
     changed = False
@@ -158,27 +158,27 @@ def record_units(node: Node, seen: Sequence[SeenUnit]) -> bool:
     return changed
 
 
-LOADS = (selectinload(Node.units), joinedload(Node.drainer))
+NODE_LOADS = (selectinload(Node.units), joinedload(Node.drainer))
 
 
-def unit_map(cluster: Cluster, actor: Actor) -> list[NodeView]:
+def list_nodes(cluster: Cluster, actor: Actor) -> list[NodeView]:
     """All nodes by name with their units; everybody sees what is taken, not by whom."""
     now = cluster.clock()
     with cluster.store.read() as session:
-        nodes = session.scalars(select(Node).options(*LOADS).order_by(Node.name)).all()
-        holders = read_holders(session)
+        nodes = session.scalars(select(Node).options(*NODE_LOADS).order_by(Node.name)).all()
+        holders = read_unit_holders(session)
         jobs = read_visible_jobs(session, actor, set(holders.values()))
-        standing = load_standing(session)
-        powers = {node.name: load_powers(session, node.name) for node in nodes}
-    return [view_of(node, now, holders, jobs, standing, powers[node.name]) for node in nodes]
+        standing = load_kubernetes_status(session)
+        powers = {node.name: load_confinement_features(session, node.name) for node in nodes}
+    return [build_node_view(node, now, holders, jobs, standing, powers[node.name]) for node in nodes]
 
 
-def view_of(
+def build_node_view(
     node: Node,
     now: datetime,
     holders: dict[int, int],
     jobs: dict[int, Job],
-    standing: Standing | None,
+    standing: KubernetesStatus | None,
     powers: Mapping[str, Any] | None = None,
 ) -> NodeView:
     units = []
@@ -186,11 +186,11 @@ def view_of(
         job_id = holders.get(unit.id)
         if unit.state is not UnitState.GONE or job_id is not None:
             units.append(UnitView(unit, job_id, jobs.get(job_id) if job_id else None))
-    state = state_of(node, now)
-    return NodeView(node, state, units, kept_out_of(standing, node.name, state), powers)
+    state = node_state_of(node, now)
+    return NodeView(node, state, units, node_closed_reason(standing, node.name, state), powers)
 
 
-def read_holders(session: Session) -> dict[int, int]:
+def read_unit_holders(session: Session) -> dict[int, int]:
     """Job id by unit id, for units that are held now."""
     query = (
         select(Allocation.unit_id, Attempt.job_id)
@@ -201,19 +201,19 @@ def read_holders(session: Session) -> dict[int, int]:
 
 
 def read_visible_jobs(session: Session, actor: Actor, job_ids: set[int]) -> dict[int, Job]:
-    query = select(Job).where(Job.id.in_(job_ids), sees_job(actor))
+    query = select(Job).where(Job.id.in_(job_ids), can_see_job(actor))
     loads = (joinedload(Job.workspace), joinedload(Job.user))
     return {job.id: job for job in session.scalars(query.options(*loads))}
 
 
 def read_node(cluster: Cluster, actor: Actor, node_id: int) -> NodeView:
-    for view in unit_map(cluster, actor):
+    for view in list_nodes(cluster, actor):
         if view.id == node_id:
             return view
     raise NotFound("node", node_id)
 
 
-def capacity(cluster: Cluster) -> int:
+def count_working_units(cluster: Cluster) -> int:
     """Working units on nodes with an executor: what terms may hold in sum."""
     query = select(func.count(Unit.id)).join(Node).where(Unit.state == UnitState.OK, Node.has_executor)
     with cluster.store.read() as session:

@@ -12,62 +12,62 @@ from cluster.domain.reasons import (
     DatasetNotReady,
     EnvironmentFailed,
     EnvironmentNotReady,
-    Reason,
+    WaitingReason,
     WorkspaceExpired,
     WorkspaceNotStarted,
 )
 from cluster.domain.states import DatasetState, EnvironmentState, WorkspaceState
 from cluster.domain.terms import starts_at, workspace_state
 from cluster.services.context import Cluster
-from cluster.services.disks import load_shortage
-from cluster.services.environments import default_environment
-from cluster.services.gpu_support import gpu_reason
+from cluster.services.disks import load_disk_shortage
+from cluster.services.environments import load_default_environment
+from cluster.services.gpu_support import read_no_gpu_reason
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Environment, Operation
 from cluster.store.workspaces import Workspace
 
 
 @dataclass(frozen=True)
-class Obstacles:
+class StartBlockers:
     """Reasons by the id of what they hang on; a job has the first that applies."""
 
-    terms: dict[int, Reason]
+    terms: dict[int, WaitingReason]
     """By workspace."""
-    datasets: dict[int, Reason]
-    environment: Reason | None
-    disk: Reason | None = None
+    datasets: dict[int, WaitingReason]
+    environment: WaitingReason | None
+    disk: WaitingReason | None = None
 
-    def of(self, workspace_id: int, dataset_id: int | None) -> Reason | None:
+    def reason_for(self, workspace_id: int, dataset_id: int | None) -> WaitingReason | None:
         found = self.terms.get(workspace_id)
         if found is None and dataset_id is not None:
             found = self.datasets.get(dataset_id)
         return found or self.environment or self.disk
 
 
-def read_obstacles(
+def read_start_blockers(
     cluster: Cluster,
     session: Session,
     workspaces: Iterable[Workspace | Row[*tuple[Any, ...]]],
     dataset_ids: Collection[int],
-) -> Obstacles:
+) -> StartBlockers:
     """Of the workspaces at least the columns of the term and the name are needed."""
     terms = {place.id: term_reason(cluster, place) for place in workspaces}
-    environment = default_environment(session)
-    return Obstacles(
+    environment = load_default_environment(session)
+    return StartBlockers(
         {place: reason for place, reason in terms.items() if reason},
         read_dataset_reasons(session, dataset_ids),
-        building_reason(session, environment) or gpu_reason(cluster, session, environment),
+        environment_reason(session, environment) or read_no_gpu_reason(cluster, session, environment),
         disk_reason(session),
     )
 
 
-def disk_reason(session: Session) -> Reason | None:
+def disk_reason(session: Session) -> WaitingReason | None:
     """Nothing starts while a disk has less free than is kept for the database."""
-    shortage = load_shortage(session)
+    shortage = load_disk_shortage(session)
     return shortage.reason if shortage is not None else None
 
 
-def term_reason(cluster: Cluster, workspace: Workspace | Row[*tuple[Any, ...]]) -> Reason | None:
+def term_reason(cluster: Cluster, workspace: Workspace | Row[*tuple[Any, ...]]) -> WaitingReason | None:
     zone = cluster.settings.zone
     state = workspace_state(workspace, cluster.clock(), zone)
     if state is WorkspaceState.SCHEDULED:
@@ -78,7 +78,7 @@ def term_reason(cluster: Cluster, workspace: Workspace | Row[*tuple[Any, ...]]) 
     return None
 
 
-def read_dataset_reasons(session: Session, dataset_ids: Collection[int]) -> dict[int, Reason]:
+def read_dataset_reasons(session: Session, dataset_ids: Collection[int]) -> dict[int, WaitingReason]:
     """Of those datasets that are not ready."""
     if not dataset_ids:
         return {}
@@ -87,7 +87,7 @@ def read_dataset_reasons(session: Session, dataset_ids: Collection[int]) -> dict
     return {dataset_id: reason for dataset_id, reason in found if reason}
 
 
-def dataset_reason(session: Session, dataset: Dataset | None) -> Reason | None:
+def dataset_reason(session: Session, dataset: Dataset | None) -> WaitingReason | None:
     if dataset is None or dataset.state is DatasetState.READY:
         return None
     if dataset.state is DatasetState.FAILED or dataset.deleted_at is not None:
@@ -96,7 +96,7 @@ def dataset_reason(session: Session, dataset: Dataset | None) -> Reason | None:
     return DatasetNotReady(dataset.name, operation.progress if operation else 0.0)
 
 
-def building_reason(session: Session, environment: Environment | None) -> Reason | None:
+def environment_reason(session: Session, environment: Environment | None) -> WaitingReason | None:
     """Every job of the process executor runs in the default environment."""
     if environment is None:
         return EnvironmentNotReady("default")

@@ -8,25 +8,25 @@ from sqlalchemy.orm import Session, joinedload
 
 from cluster.domain.errors import Conflict, Forbidden, NotFound
 from cluster.domain.people import Actor
-from cluster.domain.permissions import MAY, require_administrator, require_scope
-from cluster.domain.states import DatasetState, EnvironmentState, OperationKind, OperationState, Queue
+from cluster.domain.permissions import ALLOWED_RELATIONS, require_administrator, require_scope
+from cluster.domain.states import DatasetState, EnvironmentState, OperationKind, OperationState, TaskQueue
 from cluster.services.context import Cluster
-from cluster.store.audit import write_entry
+from cluster.store.audit import add_audit_entry
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Environment, Operation
-from cluster.store.visibility import own_workspace_ids
+from cluster.store.visibility import member_workspace_ids
 from cluster.store.workspaces import Workspace
 
-LEASE = timedelta(seconds=10)
+CLAIM_LASTS = timedelta(seconds=10)
 
-QUEUE_OF = {
-    OperationKind.ENVIRONMENT_BUILD: Queue.IMAGES,
-    OperationKind.DATASET_IMPORT: Queue.GENERAL,
-    OperationKind.DATASET_SAMPLE: Queue.GENERAL,
-    OperationKind.DATASET_DELETE: Queue.GENERAL,
-    OperationKind.REPAIR: Queue.REPAIR,
-    OperationKind.BACKUP: Queue.BACKUPS,
-    OperationKind.NOTICES: Queue.GENERAL,
+QUEUE_OF_KIND = {
+    OperationKind.ENVIRONMENT_BUILD: TaskQueue.IMAGES,
+    OperationKind.DATASET_IMPORT: TaskQueue.GENERAL,
+    OperationKind.DATASET_SAMPLE: TaskQueue.GENERAL,
+    OperationKind.DATASET_DELETE: TaskQueue.GENERAL,
+    OperationKind.REPAIR: TaskQueue.REPAIR,
+    OperationKind.BACKUP: TaskQueue.BACKUPS,
+    OperationKind.NOTICES: TaskQueue.GENERAL,
 }
 
 
@@ -38,10 +38,10 @@ def request_operation(
     now: datetime,
     workspace_id: int | None = None,
 ) -> Operation:
-    """Records the intent in the caller's transaction; the caller calls `ring_operation` after its commit."""
+    """Records the intent in the caller's transaction; the caller calls `enqueue_operation` after its commit."""
     operation = Operation(
         kind=kind,
-        queue=QUEUE_OF[kind],
+        queue=QUEUE_OF_KIND[kind],
         subject_id=subject_id,
         workspace_id=workspace_id,
         requested_by=actor.user_id,
@@ -53,11 +53,11 @@ def request_operation(
     return operation
 
 
-def ring_operation(cluster: Cluster, operation: Operation) -> None:
+def enqueue_operation(cluster: Cluster, operation: Operation) -> None:
     """On servers repairs have no queue: their task worker looks at the rows, and Redis may be what it mends."""
-    if operation.queue is not Queue.REPAIR or cluster.settings.launcher != "systemd":
-        cluster.bell.enqueue(operation.queue.value, operation.id)
-    cluster.bell.ring("operations", operation.id)
+    if operation.queue is not TaskQueue.REPAIR or cluster.settings.launcher != "systemd":
+        cluster.events.enqueue(operation.queue.value, operation.id)
+    cluster.events.publish("operations", operation.id)
 
 
 def claim_operation(cluster: Cluster, operation_id: int, holder: str) -> Operation | None:
@@ -77,11 +77,11 @@ def claim_operation(cluster: Cluster, operation_id: int, holder: str) -> Operati
         operation.holder = holder
         operation.fence += 1
         operation.claims += 1
-        operation.lease_until = now + LEASE
+        operation.lease_until = now + CLAIM_LASTS
         operation.started_at = operation.started_at or now
         operation.steps = []
         operation.progress = 0.0
-    cluster.bell.ring("operations", operation_id)
+    cluster.events.publish("operations", operation_id)
     return operation
 
 
@@ -90,14 +90,14 @@ def renew_operation(cluster: Cluster, operation_id: int, fence: int) -> bool:
     with cluster.store.write() as session:
         renewed = session.execute(
             update(Operation)
-            .where(held_under(operation_id, fence))
-            .values(lease_until=cluster.clock() + LEASE)
+            .where(is_claimed_under(operation_id, fence))
+            .values(lease_until=cluster.clock() + CLAIM_LASTS)
             .returning(Operation.id)
         )
         return renewed.first() is not None
 
 
-def held_under(operation_id: int, fence: int) -> Any:
+def is_claimed_under(operation_id: int, fence: int) -> Any:
     return (
         (Operation.id == operation_id)
         & (Operation.fence == fence)
@@ -105,9 +105,11 @@ def held_under(operation_id: int, fence: int) -> Any:
     )
 
 
-def load_held(session: Session, operation_id: int, fence: int) -> Operation:
+def load_claimed_operation(session: Session, operation_id: int, fence: int) -> Operation:
     """Raises Conflict where the fence is stale."""
-    operation = session.scalar(select(Operation).where(held_under(operation_id, fence)).with_for_update())
+    operation = session.scalar(
+        select(Operation).where(is_claimed_under(operation_id, fence)).with_for_update()
+    )
     if operation is None:
         raise Conflict("operation.stale", id=operation_id, fence=fence)
     return operation
@@ -116,9 +118,9 @@ def load_held(session: Session, operation_id: int, fence: int) -> Operation:
 def plan_steps(cluster: Cluster, operation_id: int, fence: int, codes: list[str]) -> None:
     """Names all steps before the first begins, so that the page can show what is to come."""
     with cluster.store.write() as session:
-        operation = load_held(session, operation_id, fence)
+        operation = load_claimed_operation(session, operation_id, fence)
         operation.steps = [{"code": code, "state": "to_come"} for code in codes]
-    cluster.bell.ring("operations", operation_id)
+    cluster.events.publish("operations", operation_id)
 
 
 def report_step(
@@ -127,7 +129,7 @@ def report_step(
     """`progress` is that of the whole operation, 0 to 1. Steps before `code` become done."""
     now = cluster.clock()
     with cluster.store.write() as session:
-        operation = load_held(session, operation_id, fence)
+        operation = load_claimed_operation(session, operation_id, fence)
         steps: list[dict[str, Any]] = [dict(step) for step in operation.steps]
         if code not in [step["code"] for step in steps]:
             steps.append({"code": code, "state": "to_come"})
@@ -139,7 +141,7 @@ def report_step(
             close_step(step, "done", now)
         operation.steps = steps
         operation.progress = min(1.0, max(0.0, progress))
-    cluster.bell.ring("operations", operation_id)
+    cluster.events.publish("operations", operation_id)
 
 
 def close_step(step: dict[str, Any], state: str, now: datetime) -> None:
@@ -149,21 +151,21 @@ def close_step(step: dict[str, Any], state: str, now: datetime) -> None:
         step["ended_at"] = now.isoformat()
 
 
-def finish_in(session: Session, operation_id: int, fence: int, now: datetime) -> Operation:
+def finish_operation(session: Session, operation_id: int, fence: int, now: datetime) -> Operation:
     """Ends it well inside the caller's transaction, which also writes what the operation was for."""
-    operation = load_held(session, operation_id, fence)
+    operation = load_claimed_operation(session, operation_id, fence)
     steps = [dict(step) for step in operation.steps]
     for step in steps:
         close_step(step, "done", now)
     operation.steps = steps
     operation.progress = 1.0
-    return end(operation, OperationState.FINISHED, now)
+    return end_operation(operation, OperationState.FINISHED, now)
 
 
-def fail_in(
+def fail_operation(
     session: Session, operation_id: int, fence: int, now: datetime, code: str, data: dict[str, Any]
 ) -> Operation:
-    operation = load_held(session, operation_id, fence)
+    operation = load_claimed_operation(session, operation_id, fence)
     steps = [dict(step) for step in operation.steps]
     for step in steps:
         if step["state"] == "now":
@@ -171,10 +173,10 @@ def fail_in(
     operation.steps = steps
     operation.error_code = code
     operation.error_data = data
-    return end(operation, OperationState.FAILED, now)
+    return end_operation(operation, OperationState.FAILED, now)
 
 
-def end(operation: Operation, state: OperationState, now: datetime) -> Operation:
+def end_operation(operation: Operation, state: OperationState, now: datetime) -> Operation:
     operation.state = state
     operation.ended_at = now
     operation.lease_until = None
@@ -185,7 +187,7 @@ def list_operations(
     cluster: Cluster, actor: Actor, before_id: int | None = None, limit: int = 50, is_open: bool | None = None
 ) -> list[Operation]:
     """Newest first. A person sees their own, their workspaces' and the building of environments."""
-    query = select(Operation).where(sees_operation(actor)).options(joinedload(Operation.requester))
+    query = select(Operation).where(can_see_operation(actor)).options(joinedload(Operation.requester))
     if before_id is not None:
         query = query.where(Operation.id < before_id)
     if is_open is not None:
@@ -195,7 +197,7 @@ def list_operations(
         return list(session.scalars(query.order_by(Operation.id.desc()).limit(limit)))
 
 
-def list_given_up(cluster: Cluster, actor: Actor, limit: int) -> list[Operation]:
+def list_interrupted_operations(cluster: Cluster, actor: Actor, limit: int) -> list[Operation]:
     """What was dropped too often and this person may ask for again, however much has been done since; newest first."""
     query = select(Operation).where(Operation.state == OperationState.INTERRUPTED)
     if not actor.is_administrator:
@@ -206,19 +208,19 @@ def list_given_up(cluster: Cluster, actor: Actor, limit: int) -> list[Operation]
         return list(session.scalars(query.order_by(Operation.id.desc()).limit(limit)))
 
 
-def sees_operation(viewer: Actor) -> Any:
+def can_see_operation(viewer: Actor) -> Any:
     """Building the environment is everybody's affair: their jobs wait for it."""
     if viewer.is_administrator:
         return Operation.id.is_not(None)
     return or_(
         Operation.requested_by == viewer.user_id,
-        Operation.workspace_id.in_(own_workspace_ids(viewer)),
+        Operation.workspace_id.in_(member_workspace_ids(viewer)),
         Operation.kind == OperationKind.ENVIRONMENT_BUILD,
     )
 
 
 def read_operation(cluster: Cluster, actor: Actor, operation_id: int) -> Operation:
-    query = select(Operation).where(Operation.id == operation_id, sees_operation(actor))
+    query = select(Operation).where(Operation.id == operation_id, can_see_operation(actor))
     with cluster.store.read() as session:
         operation = session.scalar(query.options(joinedload(Operation.requester)))
     if operation is None:
@@ -226,7 +228,7 @@ def read_operation(cluster: Cluster, actor: Actor, operation_id: int) -> Operati
     return operation
 
 
-def may_retry(cluster: Cluster, actor: Actor, operation: Operation) -> bool:
+def can_retry_operation(cluster: Cluster, actor: Actor, operation: Operation) -> bool:
     """Whoever asked for it, the manager of its workspace, administrators; nobody a repair, see `retry_operation`."""
     if operation.kind == OperationKind.REPAIR:
         return False
@@ -248,29 +250,29 @@ def retry_operation(cluster: Cluster, actor: Actor, operation_id: int) -> Operat
         require_administrator(actor)
         require_scope(actor, "repair")
         raise Conflict("repair.ask_again")
-    if not may_retry(cluster, actor, asked):
-        raise Forbidden("forbidden.operation.retry", allowed=sorted(MAY["operation.retry"]))
+    if not can_retry_operation(cluster, actor, asked):
+        raise Forbidden("forbidden.operation.retry", allowed=sorted(ALLOWED_RELATIONS["operation.retry"]))
     now = cluster.clock()
     with cluster.store.write() as session:
         operation = session.get_one(Operation, operation_id, with_for_update=True)
         if operation.state not in (OperationState.FAILED, OperationState.INTERRUPTED):
             raise Conflict("operation.not_ended_badly", id=operation_id)
-        ask_again(session, operation, now)
-        write_entry(session, now, actor, "operation.retried", operation_id, kind=operation.kind)
-    ring_operation(cluster, operation)
+        requeue_operation(session, operation, now)
+        add_audit_entry(session, now, actor, "operation.retried", operation_id, kind=operation.kind)
+    enqueue_operation(cluster, operation)
     return operation
 
 
-def ask_again(session: Session, operation: Operation, now: datetime) -> None:
+def requeue_operation(session: Session, operation: Operation, now: datetime) -> None:
     """The caller rings after its commit. Raises Conflict for a repair."""
     operation.state = OperationState.REQUESTED
     operation.error_code = operation.error_data = operation.ended_at = None
     operation.claims = 0
     operation.requested_at = operation.rung_at = now
-    resume_subject(session, operation)
+    restart_subject(session, operation)
 
 
-def resume_subject(session: Session, operation: Operation) -> None:
+def restart_subject(session: Session, operation: Operation) -> None:
     """What the operation is about is under way again."""
     if operation.kind == OperationKind.ENVIRONMENT_BUILD:
         session.get_one(Environment, operation.subject_id).state = EnvironmentState.BUILDING

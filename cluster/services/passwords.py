@@ -11,67 +11,69 @@ from cluster.domain.permissions import require_administrator, require_person
 from cluster.domain.states import UserState
 from cluster.services import credentials, tries
 from cluster.services.context import Cluster
-from cluster.services.tokens import revoke_all_tokens
-from cluster.store.audit import write_entry
+from cluster.services.tokens import revoke_all_api_tokens
+from cluster.store.audit import add_audit_entry
 from cluster.store.users import (
     PASSWORD_LINK,
     OneTimeSecret,
     User,
-    add_secret,
-    end_sessions,
+    add_one_time_secret,
+    end_sign_in_sessions,
+    find_usable_secret,
     load_user,
-    usable_secret,
-    void_secrets,
+    revoke_one_time_secrets,
 )
 
 LINK_TERM = timedelta(hours=72)
-LOCK = "users"
+USERS_LOCK = "users"
 """Held by whoever changes who is there, who administers, or how somebody gets in."""
 
 
-def issue_link(cluster: Cluster, actor: Actor, user_id: int) -> str:
+def issue_password_link(cluster: Cluster, actor: Actor, user_id: int) -> str:
     """The secret of a new link for an active user; earlier ones stop working, the password still works."""
     require_person(actor)
     require_administrator(actor)
     now, secret = cluster.clock(), credentials.new_secret()
-    with cluster.store.write(lock=LOCK) as session:
+    with cluster.store.write(lock=USERS_LOCK) as session:
         user = load_user(session, user_id)
         if user.state is not UserState.ACTIVE:
             raise Conflict("user.not_active", name=user.name)
-        add_secret(session, PASSWORD_LINK, user.id, credentials.digest(secret), now, LINK_TERM)
-        write_entry(session, now, actor, "user.link_issued", user.id, name=user.name)
+        add_one_time_secret(
+            session, PASSWORD_LINK, user.id, credentials.secret_digest(secret), now, LINK_TERM
+        )
+        add_audit_entry(session, now, actor, "user.link_issued", user.id, name=user.name)
     return secret
 
 
-def read_link(cluster: Cluster, secret: str) -> User:
+def read_password_link(cluster: Cluster, secret: str) -> User:
     """For whom the link is. Raises NotFound for one that is wrong, used, replaced or too old."""
     with cluster.store.read() as session:
-        return user_of_link(session, secret, cluster.clock())[1]
+        return load_password_link(session, secret, cluster.clock())[1]
 
 
-def user_of_link(session: Session, secret: str, now: datetime) -> tuple[OneTimeSecret, User]:
-    row = usable_secret(session, PASSWORD_LINK, credentials.digest(secret), now)
+def load_password_link(session: Session, secret: str, now: datetime) -> tuple[OneTimeSecret, User]:
+    row = find_usable_secret(session, PASSWORD_LINK, credentials.secret_digest(secret), now)
     user = session.get(User, row.user_id) if row is not None and row.user_id is not None else None
     if row is None or user is None or user.state is not UserState.ACTIVE:
         raise NotFound("link")
     return row, user
 
 
-def use_link(cluster: Cluster, secret: str, password: str, address: str = "") -> User:
+def use_password_link(cluster: Cluster, secret: str, password: str, address: str = "") -> User:
     """Sets the password and ends all the user's sessions and API tokens; the link is used up."""
     now = cluster.clock()
-    user = read_link(cluster, secret)
+    user = read_password_link(cluster, secret)
     check_password(password, user.name, cluster.settings.password_policy)
     password_hash = credentials.hash_password(password)
-    with cluster.store.write(lock=LOCK) as session:
-        row, user = user_of_link(session, secret, now)
+    with cluster.store.write(lock=USERS_LOCK) as session:
+        row, user = load_password_link(session, secret, now)
         row.used_at = now
         user.password_hash = password_hash
         user.password_changed_at = now
-        end_sessions(session, user.id, now)
+        end_sign_in_sessions(session, user.id, now)
         actor = Actor(user.id, user.name, user.is_administrator, address)
-        write_entry(session, now, actor, "user.link_used", user.id, name=user.name)
-        revoke_all_tokens(session, actor, user.id, now, "user.link_used")
+        add_audit_entry(session, now, actor, "user.link_used", user.id, name=user.name)
+        revoke_all_api_tokens(session, actor, user.id, now, "user.link_used")
     return user
 
 
@@ -81,17 +83,17 @@ def change_password(cluster: Cluster, actor: Actor, old: str, new: str, keep_tok
     Raises Refused on `old` (`password.old_wrong`, `sign_in.throttled`) or on `password`.
     """
     require_person(actor)
-    try_id, _ = tries.take_try(cluster, actor.name, actor.address, field="old")
+    try_id, _ = tries.record_failed_sign_in(cluster, actor.name, actor.address, field="old")
     with cluster.store.read() as session:
         known_hash = load_user(session, actor.user_id).password_hash
     if not credentials.is_password(known_hash, old):
         with cluster.store.write() as session:
-            write_entry(
+            add_audit_entry(
                 session, cluster.clock(), actor, "user.password_kept", actor.user_id, outcome="refused"
             )
         raise Refused("old", "password.old_wrong")
     with cluster.store.write() as session:
-        tries.forget_try(session, try_id)
+        tries.delete_failed_sign_in(session, try_id)
     check_password(new, actor.name, cluster.settings.password_policy)
     if credentials.is_password(known_hash, new):
         raise Refused("password", "password.unchanged")
@@ -100,7 +102,7 @@ def change_password(cluster: Cluster, actor: Actor, old: str, new: str, keep_tok
         user = load_user(session, actor.user_id)
         user.password_hash = password_hash
         user.password_changed_at = now
-        void_secrets(session, PASSWORD_LINK, user.id, now)
-        end_sessions(session, user.id, now, credentials.digest(keep_token))
-        write_entry(session, now, actor, "user.password_changed", user.id, name=user.name)
-        return revoke_all_tokens(session, actor, user.id, now, "user.password_changed")
+        revoke_one_time_secrets(session, PASSWORD_LINK, user.id, now)
+        end_sign_in_sessions(session, user.id, now, credentials.secret_digest(keep_token))
+        add_audit_entry(session, now, actor, "user.password_changed", user.id, name=user.name)
+        return revoke_all_api_tokens(session, actor, user.id, now, "user.password_changed")

@@ -7,29 +7,29 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from cluster.domain import pauses
-from cluster.domain.pauses import MOST_IN_A_ROW, pause_of
-from cluster.domain.reasons import TriedLater
-from cluster.services.lines import InLine
+from cluster.domain.pauses import MAX_INTERRUPTIONS_IN_A_ROW, parse_backoff
+from cluster.domain.reasons import RetryBackoff
+from cluster.services.lines import QueuedJobRow
 from cluster.store.jobs import Attempt, Job
 
 
-def count_in_a_row(session: Session, job_id: int) -> int:
+def read_interruptions_in_a_row(session: Session, job_id: int) -> int:
     """How many of its last attempts were interrupted as soon as they began; no more than matter."""
     query = (
         select(Attempt.end_code, Attempt.created_at, Attempt.ended_at)
         .where(Attempt.job_id == job_id, Attempt.ended_at.is_not(None))
         .order_by(Attempt.number.desc())
-        .limit(MOST_IN_A_ROW)
+        .limit(MAX_INTERRUPTIONS_IN_A_ROW)
     )
     ends = ((code, ended - begun) for code, begun, ended in session.execute(query) if ended is not None)
-    return pauses.count_in_a_row(ends)
+    return pauses.count_interruptions_in_a_row(ends)
 
 
-def read_pauses(session: Session, jobs: Iterable[InLine], now: datetime) -> dict[int, TriedLater]:
+def read_backoffs(session: Session, jobs: Iterable[QueuedJobRow], now: datetime) -> dict[int, RetryBackoff]:
     """By job, of those whose pause is not over."""
-    ids = [job.id for job in jobs if job.waiting_code == TriedLater.code]
+    ids = [job.id for job in jobs if job.waiting_code == RetryBackoff.code]
     if not ids:
         return {}
     rows = session.execute(select(Job.id, Job.waiting_code, Job.waiting_data).where(Job.id.in_(ids)))
-    found = {job_id: pause_of(code, data, now) for job_id, code, data in rows}
+    found = {job_id: parse_backoff(code, data, now) for job_id, code, data in rows}
     return {job_id: pause for job_id, pause in found.items() if pause}

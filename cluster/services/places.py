@@ -7,12 +7,12 @@ from sqlalchemy import select
 
 from cluster.domain.people import Actor
 from cluster.services.context import Cluster
-from cluster.store.visibility import sees_workspace
+from cluster.store.visibility import can_see_workspace
 from cluster.store.workspaces import Workspace
 
 
 @dataclass(frozen=True)
-class Place:
+class WorkspaceSummary:
     id: int
     name: str
     units: int
@@ -22,7 +22,7 @@ class Place:
     ended_at: datetime | None
 
 
-COLUMNS = (
+SUMMARY_COLUMNS = (
     Workspace.id,
     Workspace.name,
     Workspace.units,
@@ -33,8 +33,8 @@ COLUMNS = (
 )
 
 
-def list_places(cluster: Cluster, actor: Actor) -> list[Place]:
+def list_workspace_summaries(cluster: Cluster, actor: Actor) -> list[WorkspaceSummary]:
     """Those of the person, or all for administrators, by name."""
-    query = select(*COLUMNS).where(sees_workspace(actor)).order_by(Workspace.name)
+    query = select(*SUMMARY_COLUMNS).where(can_see_workspace(actor)).order_by(Workspace.name)
     with cluster.store.read() as session:
-        return [Place(*row) for row in session.execute(query)]
+        return [WorkspaceSummary(*row) for row in session.execute(query)]

@@ -9,16 +9,16 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from cluster.services.context import Cluster
-from cluster.services.leases import Held, check_lease
+from cluster.services.leases import HeldLease, check_lease
 from cluster.store.jobs import Attempt
-from cluster.store.leases import Fact
+from cluster.store.leases import InstallationFact
 from cluster.store.nodes import Allocation
 
-PULSE = "scheduler_pulse"
+SCHEDULER_STATS_FACT = "scheduler_pulse"
 
 
 @dataclass(frozen=True)
-class Pulse:
+class SchedulerStats:
     """`slowest_seconds` is that of all looks since the pulse before; `ended` only grows, by the exit's meaning."""
 
     at: datetime
@@ -27,23 +27,25 @@ class Pulse:
     ended: Mapping[str, int] = field(default_factory=dict)
 
 
-def parse_pulse(fact: Fact | None) -> Pulse | None:
+def parse_scheduler_stats(fact: InstallationFact | None) -> SchedulerStats | None:
     """None before the first one."""
     if fact is None:
         return None
     said = fact.value
     at = datetime.fromisoformat(said["at"])
-    return Pulse(at, said["last_seconds"], said["slowest_seconds"], said["ended"])
+    return SchedulerStats(at, said["last_seconds"], said["slowest_seconds"], said["ended"])
 
 
-def tell_pulse(cluster: Cluster, held: Held, last_seconds: float, slowest_seconds: float) -> None:
+def record_scheduler_stats(
+    cluster: Cluster, held: HeldLease, last_seconds: float, slowest_seconds: float
+) -> None:
     """Only the scheduler ends attempts, so that none is missed between two pulses. Raises LeaseLost."""
     now = cluster.clock()
     with cluster.store.read() as session:
-        before = parse_pulse(session.get(Fact, PULSE))
+        before = parse_scheduler_stats(session.get(InstallationFact, SCHEDULER_STATS_FACT))
         ended = Counter(dict(before.ended) if before else {})
         if before is not None:
-            ended.update(count_ended(session, before.at, now))
+            ended.update(count_ended_attempts(session, before.at, now))
     value = {
         "at": now.isoformat(),
         "last_seconds": round(last_seconds, 6),
@@ -52,10 +54,10 @@ def tell_pulse(cluster: Cluster, held: Held, last_seconds: float, slowest_second
     }
     with cluster.store.write() as session:
         check_lease(session, held)
-        session.merge(Fact(name=PULSE, value=value))
+        session.merge(InstallationFact(name=SCHEDULER_STATS_FACT, value=value))
 
 
-def count_ended(session: Session, since: datetime, until: datetime) -> dict[str, int]:
+def count_ended_attempts(session: Session, since: datetime, until: datetime) -> dict[str, int]:
     """By when their units came free, which is when it was written down: the shim may have told of an earlier end.
 
     By the index of those moments, so that only what ended in between is read.

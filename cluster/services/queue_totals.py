@@ -3,20 +3,20 @@
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
-from cluster.domain.totals import ShapeTotal
+from cluster.domain.totals import QueuedShapeTotal
 from cluster.services.context import Cluster
-from cluster.services.history import expect, read_spans
-from cluster.services.leases import Held, check_lease
-from cluster.services.lines import JOBS, in_line
+from cluster.services.history import expected_duration, read_durations
+from cluster.services.leases import HeldLease, check_lease
+from cluster.services.lines import JOBS, is_queued
 from cluster.store.queue import QueueTotal
 
 
-def read_totals(session: Session, workspace_id: int) -> list[ShapeTotal]:
+def read_queue_totals(session: Session, workspace_id: int) -> list[QueuedShapeTotal]:
     query = select(QueueTotal).where(QueueTotal.workspace_id == workspace_id)
-    return [ShapeTotal(total.units, total.jobs, total.seconds) for total in session.scalars(query)]
+    return [QueuedShapeTotal(total.units, total.jobs, total.seconds) for total in session.scalars(query)]
 
 
-def refresh_totals(cluster: Cluster, held: Held) -> bool:
+def refresh_queue_totals(cluster: Cluster, held: HeldLease) -> bool:
     """Counts by the index of shapes alone, and writes where something has changed. Raises LeaseLost."""
     now = cluster.clock()
     with cluster.store.read() as session:
@@ -40,18 +40,18 @@ def count_shapes(session: Session) -> list[dict[str, object]]:
     """A shape's length is that of its first job."""
     query = (
         select(JOBS.c.workspace_id, JOBS.c.shape, func.count(), func.min(JOBS.c.id))
-        .where(in_line(JOBS))
+        .where(is_queued(JOBS))
         .group_by(JOBS.c.workspace_id, JOBS.c.shape)
     )
     groups = session.execute(query).all()
     firsts = {row[3] for row in groups}
     columns = (JOBS.c.id, JOBS.c.training_id, JOBS.c.units, JOBS.c.time_limit_seconds)
     samples = {row.id: row for row in session.execute(select(*columns).where(JOBS.c.id.in_(firsts)))}
-    spans = read_spans(session, firsts)
+    spans = read_durations(session, firsts)
     rows: list[dict[str, object]] = []
     for workspace_id, shape, count, first in groups:
         sample = samples[first]
-        expected = expect(spans.get((sample.training_id, sample.units)), sample.time_limit_seconds)
+        expected = expected_duration(spans.get((sample.training_id, sample.units)), sample.time_limit_seconds)
         rows.append(
             {
                 "workspace_id": workspace_id,

@@ -8,7 +8,7 @@ from cluster.domain.people import Actor
 from cluster.domain.permissions import (
     Relation,
     relation_to_job,
-    relation_to_owned,
+    relation_to_owned_object,
     relation_to_training,
     relation_to_workspace,
 )
@@ -18,7 +18,7 @@ from cluster.services.context import Cluster
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Job, Sweep
 from cluster.store.trainings import Training
-from cluster.store.visibility import sees_workspace
+from cluster.store.visibility import can_see_workspace
 from cluster.store.workspaces import Workspace
 
 
@@ -26,7 +26,7 @@ def load_workspace(session: Session, actor: Actor, workspace_id: int) -> Workspa
     """With manager and members. Raises NotFound where the person may not see it."""
     workspace = session.scalar(
         select(Workspace)
-        .where(Workspace.id == workspace_id, sees_workspace(actor))
+        .where(Workspace.id == workspace_id, can_see_workspace(actor))
         .options(joinedload(Workspace.manager), selectinload(Workspace.members))
     )
     if workspace is None:
@@ -34,7 +34,7 @@ def load_workspace(session: Session, actor: Actor, workspace_id: int) -> Workspa
     return workspace
 
 
-def require_active(cluster: Cluster, workspace: Workspace, field: str) -> None:
+def require_active_workspace(cluster: Cluster, workspace: Workspace, field: str) -> None:
     """Raises Refused on `field` before the term and after its end: what is there stays readable (W2)."""
     zone = cluster.settings.zone
     state = workspace_state(workspace, cluster.clock(), zone)
@@ -46,15 +46,15 @@ def require_active(cluster: Cluster, workspace: Workspace, field: str) -> None:
         raise Refused(field, "workspace.expired", workspace=workspace.name, ended_on=last.isoformat())
 
 
-def to_workspace(actor: Actor, workspace: Workspace) -> Relation:
+def workspace_relation(actor: Actor, workspace: Workspace) -> Relation:
     return relation_to_workspace(actor, workspace.manager_id, [member.id for member in workspace.members])
 
 
-def to_dataset(actor: Actor, dataset: Dataset) -> Relation:
-    return relation_to_owned(to_workspace(actor, dataset.workspace), actor, dataset.created_by)
+def dataset_relation(actor: Actor, dataset: Dataset) -> Relation:
+    return relation_to_owned_object(workspace_relation(actor, dataset.workspace), actor, dataset.created_by)
 
 
-def to_training(actor: Actor, training: Training) -> Relation:
+def training_relation(actor: Actor, training: Training) -> Relation:
     return relation_to_training(
         actor,
         training.workspace.manager_id,
@@ -65,9 +65,9 @@ def to_training(actor: Actor, training: Training) -> Relation:
     )
 
 
-def to_job(actor: Actor, job: Job) -> Relation:
-    return relation_to_job(to_training(actor, job.training), actor, job.user_id)
+def job_relation(actor: Actor, job: Job) -> Relation:
+    return relation_to_job(training_relation(actor, job.training), actor, job.user_id)
 
 
-def to_sweep(actor: Actor, sweep: Sweep) -> Relation:
-    return relation_to_job(to_training(actor, sweep.training), actor, sweep.user_id)
+def sweep_relation(actor: Actor, sweep: Sweep) -> Relation:
+    return relation_to_job(training_relation(actor, sweep.training), actor, sweep.user_id)

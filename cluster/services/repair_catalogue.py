@@ -12,7 +12,7 @@ import yaml
 
 from cluster.domain.errors import NotFound
 from cluster.domain.people import Actor
-from cluster.domain.repairs import CatalogueBroken, Installation, Repair, check_gentler, parse_repair
+from cluster.domain.repairs import CatalogueInvalid, InstallationKind, Repair, check_try_first, parse_repair
 from cluster.services.context import Cluster
 from cluster.settings import Settings
 
@@ -20,67 +20,69 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """A repair and the digest of its two files."""
 
     repair: Repair
     digest: str
 
 
-def installation_of(settings: Settings) -> Installation:
-    return Installation.SERVERS if settings.launcher == "systemd" else Installation.EMBEDDED
+def installation_kind_of(settings: Settings) -> InstallationKind:
+    return InstallationKind.SERVERS if settings.launcher == "systemd" else InstallationKind.EMBEDDED
 
 
-def has_repairs(cluster: Cluster) -> bool:
+def has_repair_catalogue(cluster: Cluster) -> bool:
     return cluster.settings.ansible_dir is not None
 
 
 @dataclass(frozen=True)
-class Catalogue:
+class RepairCatalogue:
     """What this installation offers, by name, and the files that say nothing: these are left out."""
 
-    entries: Mapping[str, Entry]
-    broken: Mapping[str, CatalogueBroken]
+    entries: Mapping[str, CatalogueEntry]
+    broken: Mapping[str, CatalogueInvalid]
 
 
-def read_catalogue(cluster: Cluster) -> Mapping[str, Entry]:
+def list_offered_repairs(cluster: Cluster) -> Mapping[str, CatalogueEntry]:
     """Without the files that cannot be read: a job's page is not their victim, and neither are other repairs."""
-    return read_files(cluster).entries
+    return read_repair_catalogue(cluster).entries
 
 
-def read_files(cluster: Cluster) -> Catalogue:
-    folder, here = cluster.settings.ansible_dir, offered_by(installation_of(cluster.settings))
-    entries: dict[str, Entry] = {}
-    broken: dict[str, CatalogueBroken] = {}
+def read_repair_catalogue(cluster: Cluster) -> RepairCatalogue:
+    folder, here = cluster.settings.ansible_dir, installation_kinds(installation_kind_of(cluster.settings))
+    entries: dict[str, CatalogueEntry] = {}
+    broken: dict[str, CatalogueInvalid] = {}
     stems = sorted(path.stem for path in folder.glob("repairs/*.yml")) if folder else []
     for name in stems:
         assert folder is not None
         try:
-            entry = read_entry(folder, name)
-            check_gentler(entry.repair, stems)
-        except CatalogueBroken as problem:
+            entry = read_catalogue_entry(folder, name)
+            check_try_first(entry.repair, stems)
+        except CatalogueInvalid as problem:
             log.warning("a repair is left out", **problem.data)
             broken[name] = problem
         else:
             entries[name] = entry
     offered = {name: entry for name, entry in entries.items() if here & entry.repair.installations}
-    return Catalogue({name: without_others(entry, offered) for name, entry in offered.items()}, broken)
+    return RepairCatalogue(
+        {name: with_offered_alternatives(entry, offered) for name, entry in offered.items()}, broken
+    )
 
 
-def without_others(entry: Entry, offered: Collection[str]) -> Entry:
+def with_offered_alternatives(entry: CatalogueEntry, offered: Collection[str]) -> CatalogueEntry:
     """Its gentler ways are those that are offered here."""
     gentler = tuple(name for name in entry.repair.gentler if name in offered)
     return replace(entry, repair=replace(entry.repair, gentler=gentler))
 
 
-def offered_by(here: Installation) -> set[Installation]:
+def installation_kinds(here: InstallationKind) -> set[InstallationKind]:
     """The role repairs leaves the files of a cluster out where there is none."""
-    return {here, Installation.KUBERNETES} if here is Installation.SERVERS else {here}
+    return {here, InstallationKind.KUBERNETES} if here is InstallationKind.SERVERS else {here}
 
 
-def find_entry(cluster: Cluster, name: str) -> Entry:
+def find_catalogue_entry(cluster: Cluster, name: str) -> CatalogueEntry:
     """Raises NotFound, CatalogueBroken."""
-    catalogue = read_files(cluster)
+    catalogue = read_repair_catalogue(cluster)
     if name in catalogue.broken:
         raise catalogue.broken[name]
     if name not in catalogue.entries:
@@ -88,22 +90,24 @@ def find_entry(cluster: Cluster, name: str) -> Entry:
     return catalogue.entries[name]
 
 
-def may_ask_for(cluster: Cluster, actor: Actor, name: str) -> bool:
+def can_request_repair(cluster: Cluster, actor: Actor, name: str) -> bool:
     """Whether the person is offered the repair of this name here."""
-    return actor.is_administrator and name in read_catalogue(cluster)
+    return actor.is_administrator and name in list_offered_repairs(cluster)
 
 
-def read_entry(folder: Path, name: str) -> Entry:
+def read_catalogue_entry(folder: Path, name: str) -> CatalogueEntry:
     words, playbook = description_file(folder, name), playbook_file(folder, name)
-    return entry_of(name, read_text(words), read_text(playbook))
+    return parse_catalogue_entry(name, read_catalogue_file(words), read_catalogue_file(playbook))
 
 
 @lru_cache(maxsize=256)
-def entry_of(name: str, words: str, playbook: str) -> Entry:
+def parse_catalogue_entry(name: str, words: str, playbook: str) -> CatalogueEntry:
     """By what the files say, so that a page that is asked for again and again parses them once."""
     digest = hashlib.sha256(f"{words}\0{playbook}".encode()).hexdigest()
     file = Path(f"{name}.yml")
-    return Entry(parse_repair(name, parse_yaml(file, words), parse_yaml(file, playbook)), digest)
+    return CatalogueEntry(
+        parse_repair(name, parse_catalogue_yaml(file, words), parse_catalogue_yaml(file, playbook)), digest
+    )
 
 
 def description_file(folder: Path, name: str) -> Path:
@@ -114,17 +118,17 @@ def playbook_file(folder: Path, name: str) -> Path:
     return folder / "playbooks" / "repair" / f"{name}.yml"
 
 
-def read_text(path: Path) -> str:
+def read_catalogue_file(path: Path) -> str:
     try:
         return path.read_text()
     except OSError as error:
-        raise CatalogueBroken(path.name, str(error)) from error
+        raise CatalogueInvalid(path.name, str(error)) from error
 
 
-def parse_yaml(path: Path, text: str) -> Mapping[str, Any]:
+def parse_catalogue_yaml(path: Path, text: str) -> Mapping[str, Any]:
     try:
         # Plain values only; ten times as fast as the loader in Python, and pages read several files.
         found: Mapping[str, Any] = yaml.load(text, Loader=yaml.CSafeLoader)
     except yaml.YAMLError as error:
-        raise CatalogueBroken(path.name, str(error)[:200]) from error
+        raise CatalogueInvalid(path.name, str(error)[:200]) from error
     return found

@@ -11,15 +11,15 @@ from cluster.domain.states import JobState
 from cluster.services.context import Cluster
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
-from cluster.store.repairs import RepairHold, RepairRun
+from cluster.store.repairs import RepairLock, RepairRun
 
 MASTER = "master"
-RUNNING = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
+RUNNING_STATES = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
 WITH_PEOPLE = (joinedload(RepairRun.asker), joinedload(RepairRun.operation))
 
 
 @dataclass(frozen=True)
-class Target:
+class RepairTarget:
     """One machine: `key` is held while a repair works there, `host` is its name in the inventory."""
 
     key: str
@@ -27,24 +27,26 @@ class Target:
     node_id: int | None = None
 
 
-def host_of_master(session: Session) -> str:
+def read_master_host(session: Session) -> str:
     """The first node that reported is the machine itself; before any has, the word for it."""
     return session.scalar(select(Node.name).order_by(Node.id).limit(1)) or MASTER
 
 
-def master_of(cluster: Cluster, session: Session) -> Target:
-    host = cluster.settings.master_node or host_of_master(session)
-    return Target(MASTER, host, session.scalar(select(Node.id).where(Node.name == host)))
+def master_target(cluster: Cluster, session: Session) -> RepairTarget:
+    host = cluster.settings.master_node or read_master_host(session)
+    return RepairTarget(MASTER, host, session.scalar(select(Node.id).where(Node.name == host)))
 
 
-def list_nodes(cluster: Cluster, session: Session) -> list[Target]:
+def list_node_targets(cluster: Cluster, session: Session) -> list[RepairTarget]:
     """Every node by its name; the one that is also the master is held by that name."""
-    master = cluster.settings.master_node or host_of_master(session)
+    master = cluster.settings.master_node or read_master_host(session)
     rows = session.execute(select(Node.id, Node.name).where(Node.simulated.is_(False)).order_by(Node.name))
-    return [Target(MASTER if name == master else f"node-{number}", name, number) for number, name in rows]
+    return [
+        RepairTarget(MASTER if name == master else f"node-{number}", name, number) for number, name in rows
+    ]
 
 
-def choose(choices: Sequence[Target], node_ids: Sequence[int]) -> list[Target]:
+def choose_targets(choices: Sequence[RepairTarget], node_ids: Sequence[int]) -> list[RepairTarget]:
     """The only one is chosen already. Raises NotFound."""
     if not node_ids and len(choices) == 1:
         return list(choices)
@@ -55,7 +57,7 @@ def choose(choices: Sequence[Target], node_ids: Sequence[int]) -> list[Target]:
     return [known[number] for number in dict.fromkeys(node_ids)]
 
 
-def running_jobs(session: Session, node_ids: Sequence[int | None]) -> list[Job]:
+def list_jobs_on_targets(session: Session, node_ids: Sequence[int | None]) -> list[Job]:
     """Those that hold units on one of these nodes."""
     there = (
         select(Attempt.job_id)
@@ -64,25 +66,25 @@ def running_jobs(session: Session, node_ids: Sequence[int | None]) -> list[Job]:
         .where(Allocation.ended_at.is_(None), Unit.node_id.in_([each for each in node_ids if each]))
     )
     loads = (joinedload(Job.user), joinedload(Job.workspace))
-    query = select(Job).where(Job.state.in_(RUNNING), Job.id.in_(there))
+    query = select(Job).where(Job.state.in_(RUNNING_STATES), Job.id.in_(there))
     return list(session.scalars(query.options(*loads).order_by(Job.id)))
 
 
-def read_busy(session: Session, targets: Sequence[Target]) -> list[str]:
+def list_undrained_hosts(session: Session, targets: Sequence[RepairTarget]) -> list[str]:
     """Names of those that are not drained, or where something still runs."""
     drained = select(Node.id).where(Node.draining_since.is_not(None))
     empty = {*session.scalars(drained)}
     return [
         target.host
         for target in targets
-        if target.node_id not in empty or running_jobs(session, [target.node_id])
+        if target.node_id not in empty or list_jobs_on_targets(session, [target.node_id])
     ]
 
 
-def read_under_way(session: Session, targets: Sequence[Target]) -> RepairRun | None:
+def find_locking_run(session: Session, targets: Sequence[RepairTarget]) -> RepairRun | None:
     """The first that holds one of these."""
-    holders = select(RepairHold.run_id).where(
-        RepairHold.target.in_([target.key for target in targets]), RepairHold.released_at.is_(None)
+    holders = select(RepairLock.run_id).where(
+        RepairLock.target.in_([target.key for target in targets]), RepairLock.released_at.is_(None)
     )
     query = select(RepairRun).where(RepairRun.id.in_(holders)).order_by(RepairRun.id).limit(1)
     return session.scalar(query.options(*WITH_PEOPLE))

@@ -13,46 +13,46 @@ from sqlalchemy.orm import Session, joinedload
 from cluster.domain.errors import Conflict, NotFound
 from cluster.domain.people import Actor
 from cluster.domain.permissions import require_administrator, require_scope
-from cluster.domain.repair_runs import Verdict
+from cluster.domain.repair_runs import RepairVerdict
 from cluster.domain.repairs import (
-    Jobs,
+    EffectOnJobs,
     Repair,
-    Targets,
-    check_chosen,
-    check_drained,
-    check_host,
-    check_look_ahead,
+    RepairTargets,
+    check_dry_run,
+    check_inventory_host,
+    check_nodes_chosen,
+    check_nodes_drained,
     check_reason,
-    check_typed,
+    check_typed_name,
     typical_seconds,
 )
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
-from cluster.services.operations import end, request_operation, ring_operation
-from cluster.services.repair_catalogue import Entry, find_entry, read_catalogue
+from cluster.services.operations import end_operation, enqueue_operation, request_operation
+from cluster.services.repair_catalogue import CatalogueEntry, find_catalogue_entry, list_offered_repairs
 from cluster.services.repair_targets import (
     WITH_PEOPLE,
-    Target,
-    choose,
-    list_nodes,
-    master_of,
-    read_busy,
-    read_under_way,
-    running_jobs,
+    RepairTarget,
+    choose_targets,
+    find_locking_run,
+    list_jobs_on_targets,
+    list_node_targets,
+    list_undrained_hosts,
+    master_target,
 )
-from cluster.services.spare import Leftover
-from cluster.services.spare_files import list_leftovers
-from cluster.store.audit import write_entry
+from cluster.services.spare import ReclaimablePath
+from cluster.services.spare_files import list_reclaimable_paths
+from cluster.store.audit import add_audit_entry
 from cluster.store.jobs import Job
 from cluster.store.nodes import Node
 from cluster.store.operations import Operation
-from cluster.store.repairs import RepairHold, RepairRun
+from cluster.store.repairs import RepairLock, RepairRun
 
 LAST_RUNS = 3
 
 
 @dataclass(frozen=True)
-class Shown:
+class RepairSummary:
     """One line of the catalogue."""
 
     repair: Repair
@@ -62,14 +62,14 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Forecast:
+class RepairPreview:
     """What would happen, read at `read_at`; `etag` changes with anything that the person decides by."""
 
     repair: Repair
     digest: str
-    targets: Sequence[Target]
+    targets: Sequence[RepairTarget]
     """Where it would work; empty where a person has yet to choose nodes."""
-    choices: Sequence[Target]
+    choices: Sequence[RepairTarget]
     """The nodes to choose from; empty for a repair of the master."""
     read_at: datetime
     last_runs: Sequence[RepairRun]
@@ -79,8 +79,8 @@ class Forecast:
     jobs_there: int
     operations: Sequence[Operation]
     """Those under way that begin anew."""
-    leftovers: Sequence[Leftover]
-    gentler: Sequence[Shown]
+    leftovers: Sequence[ReclaimablePath]
+    gentler: Sequence[RepairSummary]
     under_way: RepairRun | None
     is_first: bool
     """Whether none has run here yet: Ansible may have to be prepared before."""
@@ -94,16 +94,16 @@ class Forecast:
         return ", ".join(target.host for target in self.targets)
 
 
-def list_repairs(cluster: Cluster, actor: Actor) -> list[Shown]:
+def list_repair_summaries(cluster: Cluster, actor: Actor) -> list[RepairSummary]:
     require_administrator(actor)
-    entries = read_catalogue(cluster)
+    entries = list_offered_repairs(cluster)
     with cluster.store.read() as session:
-        return [show(session, entry.repair) for entry in entries.values()]
+        return [summarize_repair(session, entry.repair) for entry in entries.values()]
 
 
-def show(session: Session, repair: Repair) -> Shown:
+def summarize_repair(session: Session, repair: Repair) -> RepairSummary:
     runs = read_last_runs(session, repair.name)
-    return Shown(repair, runs[0] if runs else None, typical_seconds(seconds_of(runs)))
+    return RepairSummary(repair, runs[0] if runs else None, typical_seconds(run_durations(runs)))
 
 
 def read_last_runs(session: Session, name: str, limit: int = LAST_RUNS) -> list[RepairRun]:
@@ -112,41 +112,43 @@ def read_last_runs(session: Session, name: str, limit: int = LAST_RUNS) -> list[
     return list(session.scalars(query.options(*WITH_PEOPLE).order_by(RepairRun.id.desc()).limit(limit)))
 
 
-def seconds_of(runs: Sequence[RepairRun]) -> list[float]:
+def run_durations(runs: Sequence[RepairRun]) -> list[float]:
     return [
         (run.ended_at - run.started_at).total_seconds()
         for run in runs
-        if run.ended_at and run.started_at and run.verdict is Verdict.VERIFIED and not run.is_look_ahead
+        if run.ended_at and run.started_at and run.verdict is RepairVerdict.VERIFIED and not run.is_look_ahead
     ]
 
 
-def forecast(cluster: Cluster, actor: Actor, name: str, node_ids: Sequence[int] = ()) -> Forecast:
+def preview_repair(cluster: Cluster, actor: Actor, name: str, node_ids: Sequence[int] = ()) -> RepairPreview:
     """Changes nothing. Raises Forbidden, NotFound, CatalogueBroken."""
     require_administrator(actor)
-    entry = find_entry(cluster, name)
+    entry = find_catalogue_entry(cluster, name)
     repair = entry.repair
-    leftovers = list_leftovers(cluster) if repair.lists == "leftovers" else []
+    leftovers = list_reclaimable_paths(cluster) if repair.lists == "leftovers" else []
     with cluster.store.read() as session:
-        choices = list_nodes(cluster, session) if repair.targets is Targets.NODES else []
-        targets = choose(choices, node_ids) if choices else [master_of(cluster, session)]
+        choices = list_node_targets(cluster, session) if repair.targets is RepairTargets.NODES else []
+        targets = choose_targets(choices, node_ids) if choices else [master_target(cluster, session)]
         runs = read_last_runs(session, name)
-        there = running_jobs(session, [target.node_id for target in targets])
-        operations = operations_under_way(session) if repair.restarts_operations else []
-        under_way = read_under_way(session, targets)
+        there = list_jobs_on_targets(session, [target.node_id for target in targets])
+        operations = list_running_operations(session) if repair.restarts_operations else []
+        under_way = find_locking_run(session, targets)
         is_first = (
             session.scalar(select(RepairRun.id).where(RepairRun.started_at.is_not(None)).limit(1)) is None
         )
-        gentler = [show(session, find_entry(cluster, each).repair) for each in repair.gentler]
-        busy = read_busy(session, targets) if repair.needs_drained else []
-    jobs = there if repair.jobs is not Jobs.GO_ON else []
-    return Forecast(
+        gentler = [
+            summarize_repair(session, find_catalogue_entry(cluster, each).repair) for each in repair.gentler
+        ]
+        busy = list_undrained_hosts(session, targets) if repair.needs_drained_nodes else []
+    jobs = there if repair.jobs is not EffectOnJobs.GO_ON else []
+    return RepairPreview(
         repair=repair,
         digest=entry.digest,
         targets=targets,
         choices=choices,
         read_at=cluster.clock(),
         last_runs=runs,
-        seconds=typical_seconds(seconds_of(runs)),
+        seconds=typical_seconds(run_durations(runs)),
         jobs=jobs,
         jobs_there=len(there),
         operations=operations,
@@ -155,16 +157,16 @@ def forecast(cluster: Cluster, actor: Actor, name: str, node_ids: Sequence[int] 
         under_way=under_way,
         is_first=is_first,
         busy=busy,
-        etag=etag_of(entry, targets, jobs, operations, leftovers, under_way, busy),
+        etag=preview_etag(entry, targets, jobs, operations, leftovers, under_way, busy),
     )
 
 
-def etag_of(
-    entry: Entry,
-    targets: Sequence[Target],
+def preview_etag(
+    entry: CatalogueEntry,
+    targets: Sequence[RepairTarget],
     jobs: Sequence[Job],
     operations: Sequence[Operation],
-    leftovers: Sequence[Leftover],
+    leftovers: Sequence[ReclaimablePath],
     under_way: RepairRun | None,
     busy: Sequence[str],
 ) -> str:
@@ -181,7 +183,7 @@ def etag_of(
     return hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:32]
 
 
-def operations_under_way(session: Session) -> list[Operation]:
+def list_running_operations(session: Session) -> list[Operation]:
     query = select(Operation).where(
         Operation.state == OperationState.RUNNING, Operation.kind != OperationKind.REPAIR
     )
@@ -202,14 +204,14 @@ def request_repair(
     """Raises Refused, Forbidden, NotFound, Conflict where the forecast has changed or another one runs there."""
     require_administrator(actor)
     require_scope(actor, "repair")
-    seen = forecast(cluster, actor, name, node_ids)
-    check_chosen(seen.repair, seen.targets)
+    seen = preview_repair(cluster, actor, name, node_ids)
+    check_nodes_chosen(seen.repair, seen.targets)
     reason = check_reason(reason)
-    check_look_ahead(seen.repair, is_look_ahead)
+    check_dry_run(seen.repair, is_look_ahead)
     if not is_look_ahead:
-        check_typed(seen.repair, typed, seen.host)
-        check_drained(seen.repair, seen.busy)
-    refuse_second(seen.under_way)
+        check_typed_name(seen.repair, typed, seen.host)
+        check_nodes_drained(seen.repair, seen.busy)
+    require_no_other_run(seen.under_way)
     if etag != seen.etag:
         raise Conflict("repair.forecast_changed", name=name)
     now = cluster.clock()
@@ -217,7 +219,7 @@ def request_repair(
         name=name,
         target=seen.targets[0].key,
         host=seen.host[:255],
-        targets=[[target.key, check_host(target.host)] for target in seen.targets],
+        targets=[[target.key, check_inventory_host(target.host)] for target in seen.targets],
         is_look_ahead=is_look_ahead,
         digest=seen.digest,
         reason=reason,
@@ -231,19 +233,21 @@ def request_repair(
         with cluster.store.write() as session:
             session.add(run)
             session.flush()
-            session.add_all([RepairHold(run_id=run.id, target=key) for key in run.locks])
+            session.add_all([RepairLock(run_id=run.id, target=key) for key in run.locks])
             operation = request_operation(session, OperationKind.REPAIR, run.id, actor, now)
             run.operation_id = operation.id
-            write_entry(session, now, actor, "repair.asked", run.id, name=name, host=run.host, reason=reason)
+            add_audit_entry(
+                session, now, actor, "repair.asked", run.id, name=name, host=run.host, reason=reason
+            )
     except IntegrityError:
         with cluster.store.read() as session:
-            refuse_second(read_under_way(session, seen.targets))
+            require_no_other_run(find_locking_run(session, seen.targets))
         raise
-    ring_operation(cluster, operation)
+    enqueue_operation(cluster, operation)
     return run
 
 
-def refuse_second(under_way: RepairRun | None) -> None:
+def require_no_other_run(under_way: RepairRun | None) -> None:
     if under_way is not None:
         raise Conflict(
             "repair.under_way",
@@ -254,7 +258,7 @@ def refuse_second(under_way: RepairRun | None) -> None:
         )
 
 
-def read_run(cluster: Cluster, actor: Actor, run_id: int) -> RepairRun:
+def read_repair_run(cluster: Cluster, actor: Actor, run_id: int) -> RepairRun:
     """Raises Forbidden, NotFound."""
     require_administrator(actor)
     with cluster.store.read() as session:
@@ -264,7 +268,7 @@ def read_run(cluster: Cluster, actor: Actor, run_id: int) -> RepairRun:
     return run
 
 
-def list_runs(
+def list_repair_runs(
     cluster: Cluster, actor: Actor, before_id: int | None = None, limit: int = 20
 ) -> list[RepairRun]:
     """Newest first."""
@@ -276,7 +280,7 @@ def list_runs(
         return list(session.scalars(query))
 
 
-def node_ids_of(cluster: Cluster, names: Collection[str]) -> list[int]:
+def read_node_ids(cluster: Cluster, names: Collection[str]) -> list[int]:
     with cluster.store.read() as session:
         return list(session.scalars(select(Node.id).where(Node.name.in_(names)).order_by(Node.name)))
 
@@ -297,29 +301,29 @@ def cancel_repair(cluster: Cluster, actor: Actor, run_id: int) -> RepairRun:
             raise Conflict("repair.over", id=run_id)
         run.is_forced = run.cancel_asked_at is not None
         run.cancel_asked_at = run.cancel_asked_at or now
-        write_entry(session, now, actor, "repair.cancelled", run.id, name=run.name, forced=run.is_forced)
+        add_audit_entry(session, now, actor, "repair.cancelled", run.id, name=run.name, forced=run.is_forced)
         operation = (
             session.get(Operation, run.operation_id, with_for_update=True) if run.operation_id else None
         )
         if operation is not None and operation.state is OperationState.INTERRUPTED:
-            close_given_up(session, actor, run, operation, now)
-    cluster.bell.ring("operations", run.operation_id or 0)
+            close_interrupted_run(session, actor, run, operation, now)
+    cluster.events.publish("operations", run.operation_id or 0)
     return run
 
 
-def close_given_up(
+def close_interrupted_run(
     session: Session, actor: Actor, run: RepairRun, operation: Operation, now: datetime
 ) -> None:
     operation.error_code, operation.error_data = "repair.closed", {}
-    end(operation, OperationState.FAILED, now)
-    run.verdict, run.ended_at = Verdict.BROKEN, now
-    release_targets(session, run.id, now)
-    write_entry(
+    end_operation(operation, OperationState.FAILED, now)
+    run.verdict, run.ended_at = RepairVerdict.BROKEN, now
+    release_repair_locks(session, run.id, now)
+    add_audit_entry(
         session, now, actor, "repair.ended", run.id, "failed",
-        name=run.name, host=run.host, verdict=Verdict.BROKEN.value,
+        name=run.name, host=run.host, verdict=RepairVerdict.BROKEN.value,
     )  # fmt: skip
 
 
-def release_targets(session: Session, run_id: int, now: datetime) -> None:
-    held = update(RepairHold).where(RepairHold.run_id == run_id, RepairHold.released_at.is_(None))
+def release_repair_locks(session: Session, run_id: int, now: datetime) -> None:
+    held = update(RepairLock).where(RepairLock.run_id == run_id, RepairLock.released_at.is_(None))
     session.execute(held.values(released_at=now))

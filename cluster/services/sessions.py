@@ -11,16 +11,16 @@ from cluster.domain.people import Actor
 from cluster.domain.states import UserState
 from cluster.services import tries
 from cluster.services.context import Cluster
-from cluster.services.credentials import digest, hash_password, is_outdated, is_password, new_secret
-from cluster.store.audit import write_entry
-from cluster.store.engine import unless_disk_full
-from cluster.store.users import SignInSession, User, end_sessions, find_user, load_user
+from cluster.services.credentials import hash_password, is_password, needs_rehash, new_secret, secret_digest
+from cluster.store.audit import add_audit_entry
+from cluster.store.engine import ignoring_disk_full
+from cluster.store.users import SignInSession, User, end_sign_in_sessions, find_user, load_user
 
 IDLE_LIMIT = timedelta(hours=12)
 ABSOLUTE_LIMIT = timedelta(days=7)
 TOUCH_EVERY = timedelta(minutes=1)
-KEPT_FOR = tries.KNOWN_FOR
-"""How long the row of an ended session stays; see `tries.is_at_home`."""
+ROWS_KEPT_FOR = tries.ADDRESS_KNOWN_FOR
+"""How long the row of an ended session stays; see `tries.is_known_address`."""
 
 
 def sign_in(
@@ -30,16 +30,16 @@ def sign_in(
 
     Wrong passwords, unknown, disabled and service users all look the same, in words and in time.
     """
-    try_id, locks = tries.take_try(cluster, name, address, field="name")
+    try_id, locks = tries.record_failed_sign_in(cluster, name, address, field="name")
     with cluster.store.read() as session:
         user = find_user(session, name)
     known_hash = user.password_hash if user and user.state is UserState.ACTIVE else None
     is_right = is_password(known_hash, password)
     if user is None or known_hash is None or not is_right:
-        refuse(cluster, user, address, request_id, locks)
-    new_hash = hash_password(password) if is_outdated(known_hash) else None
+        refuse_sign_in(cluster, user, address, request_id, locks)
+    new_hash = hash_password(password) if needs_rehash(known_hash) else None
     with cluster.store.write() as session:
-        tries.forget_try(session, try_id)
+        tries.delete_failed_sign_in(session, try_id)
         unchanged = select(User).where(
             User.id == user.id, User.state == UserState.ACTIVE, User.password_hash == known_hash
         )
@@ -52,14 +52,16 @@ def sign_in(
         return add_session(cluster, session, current, address, browser, request_id)
 
 
-def refuse(cluster: Cluster, user: User | None, address: str, request_id: str, locks: bool) -> NoReturn:
+def refuse_sign_in(
+    cluster: Cluster, user: User | None, address: str, request_id: str, locks: bool
+) -> NoReturn:
     """The typed name is written down only where it is a user's: others may be mistyped passwords."""
     now, user_id = cluster.clock(), user.id if user else None
     actor = Actor(0, user.name if user else "", address=address, request_id=request_id)
     with cluster.store.write() as session:
-        write_entry(session, now, actor, "session.refused", user_id, outcome="refused")
+        add_audit_entry(session, now, actor, "session.refused", user_id, outcome="refused")
         if locks:
-            write_entry(session, now, actor, "session.locked", user_id, outcome="refused")
+            add_audit_entry(session, now, actor, "session.locked", user_id, outcome="refused")
     raise Refused("password", "sign_in.wrong")
 
 
@@ -77,7 +79,7 @@ def add_session(
 ) -> str:
     now, token = cluster.clock(), new_secret()
     row = SignInSession(
-        token_hash=digest(token),
+        token_hash=secret_digest(token),
         user_id=user.id,
         created_at=now,
         seen_at=now,
@@ -86,21 +88,21 @@ def add_session(
         browser="".join(c for c in browser if c.isprintable())[:200],
     )
     session.add(row)
-    session.execute(delete(SignInSession).where(SignInSession.created_at < now - KEPT_FOR))
+    session.execute(delete(SignInSession).where(SignInSession.created_at < now - ROWS_KEPT_FOR))
     session.flush()
     actor = Actor(user.id, user.name, user.is_administrator, address, request_id)
-    write_entry(session, now, actor, "session.begun", row.id)
+    add_audit_entry(session, now, actor, "session.begun", row.id)
     return token
 
 
-def read_session(cluster: Cluster, token: str) -> User | None:
+def authenticate_session(cluster: Cluster, token: str) -> User | None:
     """The person behind the cookie; None once the session has ended. Notes the time once a minute."""
     row = find_session(cluster, token)
     if row is None:
         return None
     now = cluster.clock()
     if now - row.seen_at >= TOUCH_EVERY:
-        with unless_disk_full(cluster.store), cluster.store.write() as session:
+        with ignoring_disk_full(cluster.store), cluster.store.write() as session:
             session.execute(update(SignInSession).where(SignInSession.id == row.id).values(seen_at=now))
     return row.user
 
@@ -111,7 +113,7 @@ def find_session(cluster: Cluster, token: str) -> SignInSession | None:
     query = (
         select(SignInSession)
         .join(SignInSession.user)
-        .where(SignInSession.token_hash == digest(token), *living(now))
+        .where(SignInSession.token_hash == secret_digest(token), *is_live_session(now))
         .where(User.state == UserState.ACTIVE)
         .options(joinedload(SignInSession.user))
     )
@@ -119,7 +121,7 @@ def find_session(cluster: Cluster, token: str) -> SignInSession | None:
         return session.scalar(query)
 
 
-def living(now: datetime) -> tuple[ColumnElement[bool], ...]:
+def is_live_session(now: datetime) -> tuple[ColumnElement[bool], ...]:
     return (
         SignInSession.ended_at.is_(None),
         SignInSession.expires_at > now,
@@ -139,7 +141,7 @@ def list_sessions(cluster: Cluster, actor: Actor) -> list[SignInSession]:
     """The person's own living ones, the one used last first."""
     query = (
         select(SignInSession)
-        .where(SignInSession.user_id == actor.user_id, *living(cluster.clock()))
+        .where(SignInSession.user_id == actor.user_id, *is_live_session(cluster.clock()))
         .order_by(SignInSession.seen_at.desc(), SignInSession.id.desc())
     )
     with cluster.store.read() as session:
@@ -155,12 +157,12 @@ def end_session(cluster: Cluster, actor: Actor, session_id: int) -> None:
             raise NotFound("session", session_id)
         if row.ended_at is None:
             row.ended_at = now
-            write_entry(session, now, actor, "session.ended", row.id)
+            add_audit_entry(session, now, actor, "session.ended", row.id)
 
 
 def end_other_sessions(cluster: Cluster, actor: Actor, token: str) -> None:
     """All of one's own but the one with this token."""
     now = cluster.clock()
     with cluster.store.write() as session:
-        end_sessions(session, actor.user_id, now, keep_token_hash=digest(token))
-        write_entry(session, now, actor, "session.others_ended", None)
+        end_sign_in_sessions(session, actor.user_id, now, keep_token_hash=secret_digest(token))
+        add_audit_entry(session, now, actor, "session.others_ended", None)

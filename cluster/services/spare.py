@@ -5,15 +5,15 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.crash_points import outside
+from cluster.crash_points import external_call
 from cluster.files import by_descriptor
 
-GONE = ".gone"
+DELETING_SUFFIX = ".gone"
 """Ends the name of a folder that is being deleted: killed in between, what is left is taken for nothing whole."""
 
 
 @dataclass(frozen=True)
-class Leftover:
+class ReclaimablePath:
     """`code` says why it may go; `size` in bytes, of a folder with all that is in it."""
 
     path: Path
@@ -21,33 +21,33 @@ class Leftover:
     code: str
 
 
-def size_of(path: Path) -> int:
+def tree_size(path: Path) -> int:
     """What goes away meanwhile counts nothing."""
     if path.is_symlink() or not path.is_dir():
-        return size_of_file(path)
-    return sum(size_of_file(Path(folder, name)) for folder, _, names in os.walk(path) for name in names)
+        return path_size(path)
+    return sum(path_size(Path(folder, name)) for folder, _, names in os.walk(path) for name in names)
 
 
-def size_of_file(path: Path) -> int:
+def path_size(path: Path) -> int:
     try:
         return path.lstat().st_size
     except FileNotFoundError:
         return 0
 
 
-def modified(path: Path) -> float:
+def modified_at(path: Path) -> float:
     return path.stat(follow_symlinks=False).st_mtime
 
 
-def delete(path: Path) -> None:
+def delete_reclaimable_path(path: Path) -> None:
     """Follows no link, neither here nor below: folders of services may be deleted by root."""
-    with outside("leftovers.delete"), by_descriptor.folder(path.parent) as parent:
-        if by_descriptor.kind_of(parent, path.name) != stat.S_IFDIR:
+    with external_call("leftovers.delete"), by_descriptor.open_folder_path(path.parent) as parent:
+        if by_descriptor.kind_at(parent, path.name) != stat.S_IFDIR:
             by_descriptor.remove_name(parent, path.name)
             return
         going = path.name
-        if path.suffix != GONE:
-            going = f"{path.name}{GONE}"
+        if path.suffix != DELETING_SUFFIX:
+            going = f"{path.name}{DELETING_SUFFIX}"
             by_descriptor.remove_tree(parent, going)  # One that was half deleted, and built again since.
-            by_descriptor.move(parent, path.name, parent, going)
+            by_descriptor.move_at(parent, path.name, parent, going)
         by_descriptor.remove_tree(parent, going)

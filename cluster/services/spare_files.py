@@ -12,59 +12,59 @@ from sqlalchemy.orm import Session
 
 from cluster.domain.errors import NotFound
 from cluster.services.context import Cluster
-from cluster.services.put_aside import ASIDE
-from cluster.services.spare import Leftover, delete, modified
+from cluster.services.put_aside import PRE_RESTORE_PREFIX
+from cluster.services.spare import ReclaimablePath, delete_reclaimable_path, modified_at
 from cluster.services.spare_versions import old_versions
 from cluster.store.operations import Operation
 from cluster.store.repairs import RepairRun
 
 COPIES_KEPT = 2
 """Copies of the database from before migrations; the newest stay."""
-LOG_AFTER = timedelta(days=90)
+LOGS_KEPT_FOR = timedelta(days=90)
 
 
-def list_leftovers(cluster: Cluster) -> list[Leftover]:
+def list_reclaimable_paths(cluster: Cluster) -> list[ReclaimablePath]:
     """Largest first; reads the disk, changes nothing."""
     now = cluster.clock()
     with cluster.store.read() as session:
-        named = named_ids(session)
-    found = [*old_copies(cluster), *old_logs(cluster, now, named), *old_versions(cluster)]
+        named = read_open_operation_ids(session)
+    found = [*old_database_copies(cluster), *old_logs(cluster, now, named), *old_versions(cluster)]
     return sorted(found, key=lambda leftover: (-leftover.size, str(leftover.path)))
 
 
-def named_ids(session: Session) -> set[int]:
+def read_open_operation_ids(session: Session) -> set[int]:
     """Operations that have not ended: their logs are being written."""
     return set(session.scalars(select(Operation.id).where(Operation.ended_at.is_(None))))
 
 
-def old_copies(cluster: Cluster) -> Iterator[Leftover]:
+def old_database_copies(cluster: Cluster) -> Iterator[ReclaimablePath]:
     """Copies of the database that migrations made, all but the newest; those of restores go with the backups."""
     found = (cluster.settings.state_dir / "database").glob("before-*.db")
-    copies = sorted((path for path in found if not path.name.startswith(ASIDE)), key=modified)
+    copies = sorted((path for path in found if not path.name.startswith(PRE_RESTORE_PREFIX)), key=modified_at)
     for path in copies[:-COPIES_KEPT]:
-        yield Leftover(path, path.stat().st_size, "leftover.database_copy")
+        yield ReclaimablePath(path, path.stat().st_size, "leftover.database_copy")
 
 
-def owner(path: Path) -> int | None:
+def operation_of_log(path: Path) -> int | None:
     """The operation that a log belongs to, by its name."""
     digits = "".join(sign for sign in path.stem if sign.isdigit())
     return int(digits) if digits else None
 
 
-def old_logs(cluster: Cluster, now: datetime, still: set[int]) -> Iterator[Leftover]:
+def old_logs(cluster: Cluster, now: datetime, still: set[int]) -> Iterator[ReclaimablePath]:
     for path in sorted((cluster.settings.state_dir / "log").glob("operation-*.log")):
-        if modified(path) < (now - LOG_AFTER).timestamp() and owner(path) not in still:
-            yield Leftover(path, path.stat().st_size, "leftover.log")
+        if modified_at(path) < (now - LOGS_KEPT_FOR).timestamp() and operation_of_log(path) not in still:
+            yield ReclaimablePath(path, path.stat().st_size, "leftover.log")
 
 
-def delete_leftovers(cluster: Cluster, run_id: int) -> list[Leftover]:
+def delete_reclaimable_of_run(cluster: Cluster, run_id: int) -> list[ReclaimablePath]:
     """Deletes what the run's forecast listed and what is still of no use; returns it. Raises NotFound."""
     with cluster.store.read() as session:
         run = session.get(RepairRun, run_id)
     if run is None:
         raise NotFound("repair", run_id)
     listed = {path for path, _ in run.listed}
-    gone = [leftover for leftover in list_leftovers(cluster) if str(leftover.path) in listed]
+    gone = [leftover for leftover in list_reclaimable_paths(cluster) if str(leftover.path) in listed]
     for leftover in gone:
-        delete(leftover.path)
+        delete_reclaimable_path(leftover.path)
     return gone

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.crash_points import outside
+from cluster.crash_points import external_call
 from cluster.domain.errors import Unavailable
 from cluster.files import by_descriptor
-from cluster.files.by_descriptor import NotOurs, Owner
+from cluster.files.by_descriptor import Owner, UnsafeFile
 from cluster.settings import Settings
 from cluster.store.datasets import Dataset
 
-WE_ARE_ROOT = os.geteuid() == 0
+IS_ROOT = os.geteuid() == 0
 WORKSPACES, INCOMING = "workspaces", "incoming"
-GIVEN = ("code", "datasets")
+SERVICE_FOLDERS = ("code", "datasets")
 """What the services write in a workspace's folder; `jobs` is ours."""
 TAKEN_OVER, BEING_TAKEN_OVER = 0o751, 0o1751
 """Modes of `jobs` on servers: until all in it is root's it has the sticky bit, so that an interruption is noticed."""
@@ -25,7 +25,7 @@ WAIT_SECONDS, PAUSE_SECONDS = 3.0, 0.05
 
 
 @dataclass(frozen=True)
-class Rights:
+class FolderRights:
     """Owner and modes; -1 leaves an owner as it is."""
 
     owner: Owner
@@ -48,27 +48,27 @@ def service_ids(settings: Settings) -> tuple[int, int] | None:
     return user.pw_uid, user.pw_gid
 
 
-def way_rights(settings: Settings) -> Rights:
+def parent_rights(settings: Settings) -> FolderRights:
     """Of the folders that lead to the workspaces: all pass, and with services beside root those may list them."""
-    ids = service_ids(settings) if WE_ARE_ROOT else None
-    return Rights((0, ids[1]), 0o751, 0o640) if ids else Rights((-1, -1), 0o711, 0o640)
+    ids = service_ids(settings) if IS_ROOT else None
+    return FolderRights((0, ids[1]), 0o751, 0o640) if ids else FolderRights((-1, -1), 0o711, 0o640)
 
 
-def own_rights(settings: Settings, workspace_id: int) -> Rights:
+def root_folder_rights(settings: Settings, workspace_id: int) -> FolderRights:
     """Of a workspace's folder and of `jobs`: root's alone to write, and there is nothing to see but ids."""
-    ids = service_ids(settings) if WE_ARE_ROOT else None
-    return Rights((0, ids[1]), TAKEN_OVER, 0o640) if ids else group_rights(settings, workspace_id)
+    ids = service_ids(settings) if IS_ROOT else None
+    return FolderRights((0, ids[1]), TAKEN_OVER, 0o640) if ids else group_rights(settings, workspace_id)
 
 
-def group_rights(settings: Settings, workspace_id: int) -> Rights:
+def group_rights(settings: Settings, workspace_id: int) -> FolderRights:
     """The services keep it, the workspace's numeric group may read it; without root the portal's user owns all.
 
     Where services are not root, a folder hands its group on to what they write into it.
     """
-    if not WE_ARE_ROOT:
-        return Rights((-1, -1), 0o750, 0o640)
+    if not IS_ROOT:
+        return FolderRights((-1, -1), 0o750, 0o640)
     ids, group = service_ids(settings), settings.job_ids.gid_of(workspace_id)
-    return Rights((ids[0], group), 0o2750, 0o640) if ids else Rights((0, group), 0o750, 0o640)
+    return FolderRights((ids[0], group), 0o2750, 0o640) if ids else FolderRights((0, group), 0o750, 0o640)
 
 
 def ensure_workspace_folder(settings: Settings, workspace_id: int) -> Path:
@@ -77,22 +77,22 @@ def ensure_workspace_folder(settings: Settings, workspace_id: int) -> Path:
     Where services are not root, only root makes it: a service waits a moment. Raises Unavailable, Refused for a
     workspace whose group is none of ours, OSError; of these NotOurs says that something else stands there.
     """
-    if settings.service_user and not WE_ARE_ROOT:
+    if settings.service_user and not IS_ROOT:
         return wait_for_folder(settings, workspace_id)
     return make_workspace_folder(settings, workspace_id)
 
 
-@outside("storage.make_workspace_folder")
+@external_call("storage.make_workspace_folder")
 def make_workspace_folder(settings: Settings, workspace_id: int) -> Path:
-    given, own = group_rights(settings, workspace_id), own_rights(settings, workspace_id)
+    given, own = group_rights(settings, workspace_id), root_folder_rights(settings, workspace_id)
     ensure_storage(settings)
-    with by_descriptor.folder(settings.storage_dir, WORKSPACES) as workspaces:
+    with by_descriptor.open_folder_path(settings.storage_dir, WORKSPACES) as workspaces:
         folder = by_descriptor.ensure_folder(workspaces, str(workspace_id), own.folder, own.owner)
         try:
-            make_jobs(settings, folder, own)
-            for name in GIVEN:
+            make_jobs_folder(settings, folder, own)
+            for name in SERVICE_FOLDERS:
                 os.close(by_descriptor.ensure_folder(folder, name, given.folder, given.owner))
-            if WE_ARE_ROOT and settings.service_user:
+            if IS_ROOT and settings.service_user:
                 hand_over_datasets(settings, folder, given)
         finally:
             os.close(folder)
@@ -101,34 +101,34 @@ def make_workspace_folder(settings: Settings, workspace_id: int) -> Path:
 
 def ensure_storage(settings: Settings) -> None:
     """The folders above the workspaces, and that of uploads: on servers they were the services' once."""
-    rights = way_rights(settings)
+    rights = parent_rights(settings)
     settings.storage_dir.mkdir(parents=True, exist_ok=True)
-    with by_descriptor.folder(settings.storage_dir) as storage:
-        by_descriptor.settle(storage, rights.folder, rights.owner)
+    with by_descriptor.open_folder_path(settings.storage_dir) as storage:
+        by_descriptor.set_owner_and_mode(storage, rights.folder, rights.owner)
         os.close(by_descriptor.ensure_folder(storage, WORKSPACES, rights.folder, rights.owner))
-        ids = service_ids(settings) if WE_ARE_ROOT else None
+        ids = service_ids(settings) if IS_ROOT else None
         if ids:
             os.close(by_descriptor.ensure_folder(storage, INCOMING, 0o700, ids))
 
 
-def make_jobs(settings: Settings, folder: int, rights: Rights) -> None:
+def make_jobs_folder(settings: Settings, folder: int, rights: FolderRights) -> None:
     """Where the services once owned attempts' folders, root takes them over before anything is done in them."""
     try:
-        jobs = by_descriptor.open_folder("jobs", folder)
+        jobs = by_descriptor.open_folder_at("jobs", folder)
     except FileNotFoundError:
         jobs = by_descriptor.ensure_folder(folder, "jobs", rights.folder, rights.owner)
     try:
-        ids = service_ids(settings) if WE_ARE_ROOT else None
+        ids = service_ids(settings) if IS_ROOT else None
         status = os.fstat(jobs)
         if ids and (status.st_uid != 0 or status.st_mode & 0o7777 == BEING_TAKEN_OVER):
-            by_descriptor.settle(jobs, BEING_TAKEN_OVER, rights.owner)
-            take_over(jobs, ids, rights)
-        by_descriptor.settle(jobs, rights.folder, rights.owner)
+            by_descriptor.set_owner_and_mode(jobs, BEING_TAKEN_OVER, rights.owner)
+            take_over_folders(jobs, ids, rights)
+        by_descriptor.set_owner_and_mode(jobs, rights.folder, rights.owner)
     finally:
         os.close(jobs)
 
 
-def take_over(parent: int, ids: Owner, rights: Rights, levels: int = 2) -> None:
+def take_over_folders(parent: int, ids: Owner, rights: FolderRights, levels: int = 2) -> None:
     """The folders of jobs and of attempts; what is in those keeps its owner, and is believed by that.
 
     Others' folders and links are left alone: nothing is ever started in them.
@@ -137,14 +137,14 @@ def take_over(parent: int, ids: Owner, rights: Rights, levels: int = 2) -> None:
         if not name.isdecimal():
             continue
         try:
-            folder = by_descriptor.open_folder(name, parent)
-        except (FileNotFoundError, NotOurs):
+            folder = by_descriptor.open_folder_at(name, parent)
+        except (FileNotFoundError, UnsafeFile):
             continue
         try:
             if os.fstat(folder).st_uid in (0, ids[0]):
-                by_descriptor.settle(folder, rights.folder, rights.owner)
+                by_descriptor.set_owner_and_mode(folder, rights.folder, rights.owner)
                 if levels > 1:
-                    take_over(folder, ids, rights, levels - 1)
+                    take_over_folders(folder, ids, rights, levels - 1)
         finally:
             os.close(folder)
 
@@ -152,39 +152,39 @@ def take_over(parent: int, ids: Owner, rights: Rights, levels: int = 2) -> None:
 def wait_for_folder(settings: Settings, workspace_id: int) -> Path:
     """Raises Unavailable."""
     folder, until = workspace_folder(settings, workspace_id), time.monotonic() + WAIT_SECONDS
-    while not all((folder / name).is_dir() for name in GIVEN):
+    while not all((folder / name).is_dir() for name in SERVICE_FOLDERS):
         if time.monotonic() > until:
             raise Unavailable("workspace.no_folder_yet", workspace=workspace_id)
         time.sleep(PAUSE_SECONDS)
     return folder
 
 
-def hand_over_datasets(settings: Settings, folder: int, rights: Rights) -> None:
+def hand_over_datasets(settings: Settings, folder: int, rights: FolderRights) -> None:
     """What a service without root has written has that service's group until root gives it away.
 
     Only what belongs to the services, and by descriptors: they may put there what they like. Hidden folders are those
     that a task worker still fills or removes; it may remove another one meanwhile.
     """
     services, group = rights.owner
-    datasets = by_descriptor.open_folder("datasets", folder)
+    datasets = by_descriptor.open_folder_at("datasets", folder)
     try:
         for name in by_descriptor.list_names(datasets):
             if not name.startswith("."):
-                hand_over(datasets, name, services, group, rights)
+                hand_over_dataset(datasets, name, services, group, rights)
     finally:
         os.close(datasets)
 
 
-def hand_over(datasets: int, name: str, services: int, group: int, rights: Rights) -> None:
+def hand_over_dataset(datasets: int, name: str, services: int, group: int, rights: FolderRights) -> None:
     """One that is no tree of ours, or larger than any, keeps nothing else from its turn."""
     try:
-        dataset = by_descriptor.open_folder(name, datasets)
-    except (FileNotFoundError, NotOurs):
+        dataset = by_descriptor.open_folder_at(name, datasets)
+    except (FileNotFoundError, UnsafeFile):
         return
     try:
         if os.fstat(dataset).st_gid != group:
-            by_descriptor.give_tree(dataset, (-1, group), rights.folder, rights.file, of_users=(services,))
-    except NotOurs:
+            by_descriptor.chown_tree(dataset, (-1, group), rights.folder, rights.file, of_users=(services,))
+    except UnsafeFile:
         return
     finally:
         os.close(dataset)
@@ -193,7 +193,7 @@ def hand_over(datasets: int, name: str, services: int, group: int, rights: Right
 def give_to_group(settings: Settings, descriptor: int, workspace_id: int) -> None:
     """All that is in an open folder that we have filled, and the folder itself last."""
     rights = group_rights(settings, workspace_id)
-    by_descriptor.give_tree(descriptor, rights.owner, rights.folder, rights.file, of_users=(os.geteuid(),))
+    by_descriptor.chown_tree(descriptor, rights.owner, rights.folder, rights.file, of_users=(os.geteuid(),))
 
 
 def code_folder(settings: Settings, workspace_id: int, training_id: int, version: int) -> Path:
@@ -211,16 +211,16 @@ def attempt_folder(settings: Settings, workspace_id: int, job_id: int, attempt: 
     return workspace_folder(settings, workspace_id) / "jobs" / str(job_id) / str(attempt)
 
 
-@outside("storage.incoming_folder")
+@external_call("storage.incoming_folder")
 def incoming_folder(settings: Settings) -> Path:
     """Uploads on their way in; nobody but the portal and the task workers reads it."""
     folder = settings.storage_dir / INCOMING
     if settings.service_user:
-        if WE_ARE_ROOT:
+        if IS_ROOT:
             ensure_storage(settings)
         return folder
     settings.storage_dir.mkdir(parents=True, exist_ok=True)
-    with by_descriptor.folder(settings.storage_dir) as storage:
+    with by_descriptor.open_folder_path(settings.storage_dir) as storage:
         os.close(by_descriptor.ensure_folder(storage, INCOMING, 0o700))
     return folder
 
@@ -239,7 +239,7 @@ def write_code(
     workspace = ensure_workspace_folder(settings, workspace_id)
     kind, training, version = folder.relative_to(workspace).parts
     rights = group_rights(settings, workspace_id)
-    with outside("storage.write_code"), by_descriptor.folder(workspace, kind) as code:
+    with external_call("storage.write_code"), by_descriptor.open_folder_path(workspace, kind) as code:
         versions = by_descriptor.ensure_folder(code, training, rights.folder, rights.owner)
         try:
             write_version(settings, versions, version, files, workspace_id)
@@ -256,9 +256,9 @@ def write_version(
     staging = by_descriptor.make_folder(versions, unfinished)
     try:
         for name, content in files:
-            by_descriptor.write_synced(staging, name, content)
+            by_descriptor.create_synced_file(staging, name, content)
         give_to_group(settings, staging, workspace_id)
     finally:
         os.close(staging)
-    with outside("storage.code_in_its_place"):
-        by_descriptor.move(versions, unfinished, versions, version)
+    with external_call("storage.code_in_its_place"):
+        by_descriptor.move_at(versions, unfinished, versions, version)

@@ -11,19 +11,19 @@ from typing import Any
 from sqlalchemy import Select, insert, literal, null, select, update
 from sqlalchemy.orm import Session
 
-from cluster.domain.exits import Outcome
+from cluster.domain.exits import AttemptOutcome
 from cluster.domain.people import Actor
-from cluster.domain.states import Desired, JobState
-from cluster.domain.sweeps import trouble_of
+from cluster.domain.states import DesiredState, JobState
+from cluster.domain.sweeps import stop_code_of
 from cluster.services.context import Cluster
-from cluster.services.leases import Held, check_lease
+from cluster.services.leases import HeldLease, check_lease
 from cluster.store.jobs import Attempt, Job, JobEvent, Sweep
 
-UNDER_WAY = (JobState.STARTING, JobState.RUNNING)
+STARTED_STATES = (JobState.STARTING, JobState.RUNNING)
 
 
 @dataclass(frozen=True)
-class Watched:
+class LossWatch:
     """A running job whose sweep stops when a loss becomes NaN."""
 
     job_id: int
@@ -31,14 +31,16 @@ class Watched:
     attempt: int
 
 
-def note_end(session: Session, job: Job, outcome: Outcome, now: datetime) -> None:
+def mark_sweep_on_failure(session: Session, job: Job, outcome: AttemptOutcome, now: datetime) -> None:
     """Called in the transaction that records a job's end."""
-    cause = trouble_of(outcome.state, outcome.code, outcome.data) if job.sweep_id is not None else None
+    cause = stop_code_of(outcome.state, outcome.code, outcome.data) if job.sweep_id is not None else None
     if cause is not None and job.sweep_id is not None:
-        mark(session, job.sweep_id, now, cause, {"job_id": job.id})
+        mark_sweep_stopped(session, job.sweep_id, now, cause, {"job_id": job.id})
 
 
-def mark(session: Session, sweep_id: int, now: datetime, cause: str, data: dict[str, Any]) -> bool:
+def mark_sweep_stopped(
+    session: Session, sweep_id: int, now: datetime, cause: str, data: dict[str, Any]
+) -> bool:
     """The first cause counts; False where the sweep goes on whatever happens, or was stopped before."""
     marked = session.execute(
         update(Sweep)
@@ -49,7 +51,7 @@ def mark(session: Session, sweep_id: int, now: datetime, cause: str, data: dict[
     return marked.first() is not None
 
 
-def list_watched(cluster: Cluster) -> list[Watched]:
+def list_loss_watches(cluster: Cluster) -> list[LossWatch]:
     """Living attempts of sweeps that stop on trouble."""
     query = (
         select(Job.id, Job.workspace_id, Attempt.number)
@@ -58,19 +60,21 @@ def list_watched(cluster: Cluster) -> list[Watched]:
         .where(Attempt.ended_at.is_(None), Sweep.stop_on_trouble, Sweep.stopped_at.is_(None))
     )
     with cluster.store.read() as session:
-        return [Watched(*row) for row in session.execute(query)]
+        return [LossWatch(*row) for row in session.execute(query)]
 
 
-def note_lost_loss(cluster: Cluster, held: Held, job_id: int) -> bool:
+def record_nan_loss(cluster: Cluster, held: HeldLease, job_id: int) -> bool:
     """The loss of a job that still runs became NaN or infinite. Raises LeaseLost."""
     now = cluster.clock()
     with cluster.store.write() as session:
         check_lease(session, held)
         sweep_id = session.scalar(select(Job.sweep_id).where(Job.id == job_id))
-        return sweep_id is not None and mark(session, sweep_id, now, "sweep.nan", {"job_id": job_id})
+        return sweep_id is not None and mark_sweep_stopped(
+            session, sweep_id, now, "sweep.nan", {"job_id": job_id}
+        )
 
 
-def finish_stops(cluster: Cluster, held: Held) -> int:
+def stop_marked_sweeps(cluster: Cluster, held: HeldLease) -> int:
     """Stops what still lives of marked sweeps; how many jobs. Looks before it locks. Raises LeaseLost."""
     marked = select(Sweep).where(Sweep.stopping).order_by(Sweep.id)
     with cluster.store.read() as session:
@@ -78,28 +82,34 @@ def finish_stops(cluster: Cluster, held: Held) -> int:
             return 0
     with cluster.store.write(lock="placement") as session:
         check_lease(session, held)
-        stopped = sum(stop_rest(session, sweep, cluster.clock()) for sweep in session.scalars(marked))
-    ring(cluster)
+        stopped = sum(
+            stop_remaining_jobs(session, sweep, cluster.clock()) for sweep in session.scalars(marked)
+        )
+    publish_all_jobs(cluster)
     return stopped
 
 
-def stop_rest(session: Session, sweep: Sweep, now: datetime, by: Actor | None = None) -> int:
+def stop_remaining_jobs(session: Session, sweep: Sweep, now: datetime, by: Actor | None = None) -> int:
     """Whatever of it lives and was not stopped before, locked in the order of its ids; how many jobs.
 
     `by` is who wants it; None: what the sweep was marked for.
     """
-    wanted = (Job.sweep_id == sweep.id, Job.desired == Desired.RUN)
-    living = (*wanted, Job.state.in_((JobState.WAITING, *UNDER_WAY)))
+    wanted = (Job.sweep_id == sweep.id, Job.desired == DesiredState.RUN)
+    living = (*wanted, Job.state.in_((JobState.WAITING, *STARTED_STATES)))
     number = len(session.scalars(select(Job.id).where(*living).order_by(Job.id).with_for_update()).all())
     if by is not None:
-        mark_by_hand(session, sweep, now, by)
+        mark_stopped_by_hand(session, sweep, now, by)
     data = {"sweep_id": sweep.id, "cause": sweep.stop_code, **(sweep.stop_data or {})}
-    wish = {"desired": Desired.STOP, "stopped_by": by.user_id if by else None}
-    busy = (*wanted, Job.state.in_(UNDER_WAY))
-    note_all(session, select(Job.id).where(*busy), now, JobState.STOPPING, "job.stopped_with_sweep", data)
+    wish = {"desired": DesiredState.STOP, "stopped_by": by.user_id if by else None}
+    busy = (*wanted, Job.state.in_(STARTED_STATES))
+    add_job_events_by_query(
+        session, select(Job.id).where(*busy), now, JobState.STOPPING, "job.stopped_with_sweep", data
+    )
     session.execute(update(Job).where(*busy).values(state=JobState.STOPPING, **wish))
     waiting = (*wanted, Job.state == JobState.WAITING)
-    note_all(session, select(Job.id).where(*waiting), now, JobState.STOPPED, "exit.stopped_with_sweep", data)
+    add_job_events_by_query(
+        session, select(Job.id).where(*waiting), now, JobState.STOPPED, "exit.stopped_with_sweep", data
+    )
     end = {
         "state": JobState.STOPPED,
         "ended_at": now,
@@ -111,14 +121,14 @@ def stop_rest(session: Session, sweep: Sweep, now: datetime, by: Actor | None = 
     return number
 
 
-def mark_by_hand(session: Session, sweep: Sweep, now: datetime, by: Actor) -> None:
+def mark_stopped_by_hand(session: Session, sweep: Sweep, now: datetime, by: Actor) -> None:
     """After its jobs are locked, as where an end is recorded: in another order each would wait for the other."""
     session.refresh(sweep, ("stopped_at", "stop_code", "stop_data"), with_for_update=True)
     if sweep.stopped_at is None:
         sweep.stopped_at, sweep.stop_code, sweep.stop_data = now, "sweep.stopped_by", {"by": by.name}
 
 
-def note_all(
+def add_job_events_by_query(
     session: Session,
     job_ids: Select[int],
     now: datetime,
@@ -135,7 +145,7 @@ def note_all(
     session.execute(insert(JobEvent).from_select(["job_id", "at", "state", "code", "data"], line))
 
 
-def ring(cluster: Cluster) -> None:
+def publish_all_jobs(cluster: Cluster) -> None:
     """One ring for all: whoever hears it looks at the rows."""
-    cluster.bell.ring("queue", 0)
-    cluster.bell.ring("jobs", 0)
+    cluster.events.publish("queue", 0)
+    cluster.events.publish("jobs", 0)

@@ -3,21 +3,21 @@
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from cluster.domain.compare import Entry
+from cluster.domain.compare import SweepJobResult
 from cluster.domain.people import Actor
 from cluster.services.context import Cluster
-from cluster.services.sweeps import LOADS, sees_sweep
+from cluster.services.sweeps import SWEEP_LOADS, can_see_sweep
 from cluster.store.jobs import Job, Sweep
 
 
-def read_entries(cluster: Cluster, session: Session, sweep_id: int) -> list[Entry]:
+def read_sweep_results(cluster: Cluster, session: Session, sweep_id: int) -> list[SweepJobResult]:
     """In the order of the sweep's list; living ones without what they measure now."""
     now = cluster.clock()
     query = select(
         Job.sweep_number, Job.id, Job.state, Job.results, Job.started_at, Job.ended_at, Job.fence
     ).where(Job.sweep_id == sweep_id)
     found = [
-        Entry(
+        SweepJobResult(
             row.sweep_number or 0,
             row.id,
             row.state,
@@ -39,7 +39,7 @@ def list_sweeps(
     limit: int = 50,
 ) -> list[Sweep]:
     """Newest first, one keyset page: those below `before_id`."""
-    query = select(Sweep).where(sees_sweep(actor)).options(*LOADS)
+    query = select(Sweep).where(can_see_sweep(actor)).options(*SWEEP_LOADS)
     for column, value in ((Sweep.workspace_id, workspace_id), (Sweep.training_id, training_id)):
         if value is not None:
             query = query.where(column == value)

@@ -8,27 +8,27 @@ from sqlalchemy.orm import Session, joinedload
 
 from cluster.domain import sweeps
 from cluster.domain.errors import Conflict, NotFound
-from cluster.domain.jobs import Estimate, JobRequest, Warned
-from cluster.domain.models import MODELS, Value
+from cluster.domain.jobs import JobRequest, SubmissionPreview, SubmissionWarning
+from cluster.domain.models import BUILT_IN_MODELS, VariableValue
 from cluster.domain.people import Actor
-from cluster.domain.permissions import may, require
-from cluster.domain.states import LIVING_JOB_STATES, JobState, TrainingKind
-from cluster.domain.sweep_names import names_of
+from cluster.domain.permissions import is_allowed, require_permission
+from cluster.domain.states import LIVE_JOB_STATES, JobState, TrainingKind
+from cluster.domain.sweep_names import sweep_job_names
 from cluster.domain.sweeps import SweepPlan, SweepRequest
 from cluster.services import jobs
 from cluster.services.context import Cluster
-from cluster.services.history import expect, read_kind_spans
-from cluster.services.relations import to_sweep
-from cluster.services.sweep_stops import note_all, ring, stop_rest
+from cluster.services.history import expected_duration, read_durations_of_kind
+from cluster.services.relations import sweep_relation
+from cluster.services.sweep_stops import add_job_events_by_query, publish_all_jobs, stop_remaining_jobs
 from cluster.services.trainings import load_training
-from cluster.store.audit import write_entry
+from cluster.store.audit import add_audit_entry
 from cluster.store.jobs import Job, Sweep
 from cluster.store.many_jobs import insert_jobs
 from cluster.store.trainings import Training
-from cluster.store.visibility import sees_training
+from cluster.store.visibility import can_see_training
 from cluster.store.workspaces import Workspace
 
-LOADS = (
+SWEEP_LOADS = (
     joinedload(Sweep.workspace).joinedload(Workspace.manager),
     joinedload(Sweep.training).joinedload(Training.owner),
     joinedload(Sweep.training).selectinload(Training.members),
@@ -38,18 +38,18 @@ LOADS = (
 
 
 @dataclass(frozen=True)
-class SweepEstimate:
+class SweepPreview:
     """What would be made; `seconds` is how long one job is expected to run, None where nothing tells it."""
 
     plan: SweepPlan
     names: list[str]
-    first: Estimate
+    first: SubmissionPreview
     command: list[str]
     """The first job's, with its values; empty for a model."""
     seconds: float | None
     is_limit: bool
     """The expectation is only the time limit: no job of this training has ended yet."""
-    warnings: tuple[Warned, ...]
+    warnings: tuple[SubmissionWarning, ...]
 
     @property
     def unit_hours(self) -> float | None:
@@ -57,14 +57,14 @@ class SweepEstimate:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedSweep:
     """A sweep that may be made: the first of its jobs, and of each one the columns that are its own."""
 
     plan: SweepPlan
     name: str
     first: JobRequest
-    own: list[dict[str, Any]]
-    warnings: tuple[Warned, ...]
+    own_columns: list[dict[str, Any]]
+    warnings: tuple[SubmissionWarning, ...]
 
 
 def submit_sweep(
@@ -80,13 +80,15 @@ def submit_sweep(
     """
     now = cluster.clock()
     with cluster.store.read() as session:
-        if idempotency and (answered := jobs.read_answer(session, actor, *idempotency)):
+        if idempotency and (answered := jobs.read_idempotent_answer(session, actor, *idempotency)):
             return session.get_one(Sweep, answered)
-        checked = check(cluster, session, actor, training_id, request)
+        checked = check_sweep_request(cluster, session, actor, training_id, request)
     with cluster.store.write(lock=f"submit {actor.user_id}" if idempotency else None) as session:
-        if idempotency and (answered := jobs.read_answer(session, actor, *idempotency)):
+        if idempotency and (answered := jobs.read_idempotent_answer(session, actor, *idempotency)):
             return session.get_one(Sweep, answered)
-        training, first, _ = jobs.check_request(cluster, session, actor, training_id, checked.first)
+        training, first, _ = jobs.check_submission_request(
+            cluster, session, actor, training_id, checked.first
+        )
         sweep = Sweep(
             workspace_id=training.workspace_id,
             training_id=training.id,
@@ -100,79 +102,85 @@ def submit_sweep(
         )
         session.add(sweep)
         session.flush()
-        shared = jobs.columns_of(training, first, actor, now) | {"sweep_id": sweep.id}
-        insert_jobs(session, shared, checked.own)
-        note_all(
+        shared = jobs.job_columns(training, first, actor, now) | {"sweep_id": sweep.id}
+        insert_jobs(session, shared, checked.own_columns)
+        add_job_events_by_query(
             session, select(Job.id).where(Job.sweep_id == sweep.id), now, JobState.WAITING, "job.submitted"
         )
         if idempotency:
-            jobs.keep_answer(session, actor, *idempotency, sweep.id, now)
-        write_entry(session, now, actor, "sweep.submitted", sweep.id, name=sweep.name, jobs=sweep.jobs)
-    ring(cluster)
+            jobs.store_idempotent_answer(session, actor, *idempotency, sweep.id, now)
+        add_audit_entry(session, now, actor, "sweep.submitted", sweep.id, name=sweep.name, jobs=sweep.jobs)
+    publish_all_jobs(cluster)
     return sweep
 
 
-def check(
+def check_sweep_request(
     cluster: Cluster, session: Session, actor: Actor, training_id: int, request: SweepRequest
-) -> Checked:
+) -> CheckedSweep:
     """The same checks for preview, form and REST."""
     training = load_training(session, actor, training_id)
-    model = MODELS[training.model or ""] if training.kind is TrainingKind.BUILT_IN else None
+    model = BUILT_IN_MODELS[training.model or ""] if training.kind is TrainingKind.BUILT_IN else None
     plan = sweeps.check_sweep(request, model)
     if model is None:
         sweeps.check_commands(request.job.command, plan)
-        command = sweeps.command_of(request.job.command, plan.row(1))
+        command = sweeps.fill_command(request.job.command, plan.row(1))
         first = replace(request.job, command=tuple(command))
     else:
         texts = {name: str(value) for name, value in plan.row(1).items()}
         first = replace(request.job, variables={**request.job.variables, **texts})
-    _, checked, warnings = jobs.check_request(cluster, session, actor, training_id, first)
-    names = names_of(checked.name, plan)
+    _, checked, warnings = jobs.check_submission_request(cluster, session, actor, training_id, first)
+    names = sweep_job_names(checked.name, plan)
     own = [
         {
             "sweep_number": number,
             "name": names[number - 1],
-            **own_of(request.job, checked, model is None, row),
+            **own_job_columns(request.job, checked, model is None, row),
         }
         for number, row in enumerate(plan.rows(), start=1)
     ]
-    return Checked(plan, checked.name, first, own, warnings + sweeps.unknown_placeholders(request.job, plan))
+    return CheckedSweep(
+        plan, checked.name, first, own, warnings + sweeps.unknown_placeholders(request.job, plan)
+    )
 
 
-def own_of(job: JobRequest, first: JobRequest, is_own_code: bool, row: dict[str, Value]) -> dict[str, Any]:
+def own_job_columns(
+    job: JobRequest, first: JobRequest, is_own_code: bool, row: dict[str, VariableValue]
+) -> dict[str, Any]:
     """Own code reads its values from the command, or by name as a model does."""
-    command = sweeps.command_of(job.command, row) if is_own_code else []
+    command = sweeps.fill_command(job.command, row) if is_own_code else []
     return {"command": command, "variables": {**first.variables, **row}}
 
 
-def preview_sweep(cluster: Cluster, actor: Actor, training_id: int, request: SweepRequest) -> SweepEstimate:
+def preview_sweep(cluster: Cluster, actor: Actor, training_id: int, request: SweepRequest) -> SweepPreview:
     """What would be made; nothing is. Raises what `submit_sweep` would raise."""
     with cluster.store.read() as session:
-        checked = check(cluster, session, actor, training_id, request)
-        usual = read_kind_spans(session, training_id, checked.first.units)
-    first = jobs.check_job(cluster, actor, training_id, checked.first)
-    names = [own["name"] for own in checked.own]
-    return SweepEstimate(
+        checked = check_sweep_request(cluster, session, actor, training_id, request)
+        usual = read_durations_of_kind(session, training_id, checked.first.units)
+    first = jobs.preview_submission(cluster, actor, training_id, checked.first)
+    names = [own["name"] for own in checked.own_columns]
+    return SweepPreview(
         checked.plan,
         names,
         first,
-        checked.own[0]["command"],
-        expect(usual, checked.first.time_limit_seconds).seconds,
+        checked.own_columns[0]["command"],
+        expected_duration(usual, checked.first.time_limit_seconds).seconds,
         usual is None,
         checked.warnings,
     )
 
 
-def sees_sweep(actor: Actor) -> ColumnElement[bool]:
+def can_see_sweep(actor: Actor) -> ColumnElement[bool]:
     """A sweep is seen by whoever sees its training."""
     if actor.is_administrator:
         return true()
-    return Sweep.training_id.in_(select(Training.id).where(sees_training(actor)))
+    return Sweep.training_id.in_(select(Training.id).where(can_see_training(actor)))
 
 
 def load_sweep(session: Session, actor: Actor, sweep_id: int) -> Sweep:
     """Raises NotFound where the person may not see it."""
-    sweep = session.scalar(select(Sweep).where(Sweep.id == sweep_id, sees_sweep(actor)).options(*LOADS))
+    sweep = session.scalar(
+        select(Sweep).where(Sweep.id == sweep_id, can_see_sweep(actor)).options(*SWEEP_LOADS)
+    )
     if sweep is None:
         raise NotFound("sweep", sweep_id)
     return sweep
@@ -183,7 +191,7 @@ def read_sweep(cluster: Cluster, actor: Actor, sweep_id: int) -> Sweep:
         return load_sweep(session, actor, sweep_id)
 
 
-def count_states(session: Session, sweep_id: int) -> dict[JobState, int]:
+def count_job_states(session: Session, sweep_id: int) -> dict[JobState, int]:
     """How many of its jobs are in each state; read from an index alone."""
     query = select(Job.state, func.count()).where(Job.sweep_id == sweep_id).group_by(Job.state)
     return {row[0]: row[1] for row in session.execute(query)}
@@ -198,14 +206,14 @@ def stop_sweep(cluster: Cluster, actor: Actor, sweep_id: int) -> int:
     now = cluster.clock()
     with cluster.store.write(lock="placement") as session:
         sweep = load_sweep(session, actor, sweep_id)
-        require("sweep.stop", to_sweep(actor, sweep), sweep_id)
-        if not any(state in LIVING_JOB_STATES for state in count_states(session, sweep_id)):
+        require_permission("sweep.stop", sweep_relation(actor, sweep), sweep_id)
+        if not any(state in LIVE_JOB_STATES for state in count_job_states(session, sweep_id)):
             raise Conflict("sweep.has_ended", id=sweep_id)
-        number = stop_rest(session, sweep, now, actor)
-        write_entry(session, now, actor, "sweep.stop_requested", sweep_id, jobs=number)
-    ring(cluster)
+        number = stop_remaining_jobs(session, sweep, now, actor)
+        add_audit_entry(session, now, actor, "sweep.stop_requested", sweep_id, jobs=number)
+    publish_all_jobs(cluster)
     return number
 
 
-def may_stop(actor: Actor, sweep: Sweep) -> bool:
-    return may("sweep.stop", to_sweep(actor, sweep))
+def can_stop_sweep(actor: Actor, sweep: Sweep) -> bool:
+    return is_allowed("sweep.stop", sweep_relation(actor, sweep))

@@ -7,131 +7,136 @@ from datetime import datetime, timedelta
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from cluster.domain.attention import Concern, Topic, is_to_be_told
+from cluster.domain.attention import Alert, AlertTopic, is_notification_due
 from cluster.domain.states import NoticeChannel, NoticeState
-from cluster.services.attention import path_of, read_concerns
+from cluster.services.attention import alert_path, list_alerts
 from cluster.services.context import Cluster
-from cluster.services.leases import Held, check_lease
-from cluster.services.notices import channels_of, may_be_told, request_sending
+from cluster.services.leases import HeldLease, check_lease
+from cluster.services.notices import can_receive_mail, list_channels, request_delivery
 from cluster.services.users import service_actor
-from cluster.store.notices import Notice, Occurrence
+from cluster.store.notices import AlertOccurrence, Notification
 from cluster.store.users import User
 
-KEPT = timedelta(days=90)
+OCCURRENCES_KEPT_FOR = timedelta(days=90)
 
 
 @dataclass(frozen=True)
-class Step:
+class AlertChanges:
     """What one look changes: what is new, what is over, what is to be told now."""
 
-    new: Sequence[Concern]
-    over: Sequence[int]
-    told: Sequence[tuple[int, Concern]]
+    new: Sequence[Alert]
+    ended: Sequence[int]
+    due: Sequence[tuple[int, Alert]]
 
     @property
     def is_nothing(self) -> bool:
-        return not (self.new or self.over or self.told)
+        return not (self.new or self.ended or self.due)
 
 
-def tell_people(cluster: Cluster, held: Held) -> int:
+def notify_people(cluster: Cluster, held: HeldLease) -> int:
     """Called each minute by the scheduler; how many messages were written. Raises LeaseLost."""
-    channels = channels_of(cluster)
-    forget_unsendable(cluster, held, channels)
+    channels = list_channels(cluster)
+    delete_undeliverable(cluster, held, channels)
     if not channels:
         return 0
     actor = replace(service_actor(cluster), is_administrator=True)
-    concerns = read_concerns(cluster, actor)
+    concerns = list_alerts(cluster, actor)
     now, written = cluster.clock(), 0
     with cluster.store.read() as session:
-        step = plan(session, concerns, now)
+        step = plan_alert_changes(session, concerns, now)
     if not step.is_nothing:
         with cluster.store.write() as session:
             check_lease(session, held)
-            written = take(session, step, channels, now)
-            forget_old(session, now)
-    request_sending(cluster, actor)
+            written = apply_alert_changes(session, step, channels, now)
+            delete_old_occurrences(session, now)
+    request_delivery(cluster, actor)
     return written
 
 
-def forget_unsendable(cluster: Cluster, held: Held, channels: Sequence[NoticeChannel]) -> None:
+def delete_undeliverable(cluster: Cluster, held: HeldLease, channels: Sequence[NoticeChannel]) -> None:
     """Messages for a way that the settings name no more: nobody takes them, and they are no trouble to tell of."""
-    unsendable = (Notice.state != NoticeState.SENT) & Notice.channel.not_in(channels)
-    with cluster.store.look() as connection:
-        if connection.scalar(select(Notice.id).where(unsendable).limit(1)) is None:
+    unsendable = (Notification.state != NoticeState.SENT) & Notification.channel.not_in(channels)
+    with cluster.store.read_columns() as connection:
+        if connection.scalar(select(Notification.id).where(unsendable).limit(1)) is None:
             return
     with cluster.store.write() as session:
         check_lease(session, held)
-        session.execute(delete(Notice).where(unsendable))
+        session.execute(delete(Notification).where(unsendable))
 
 
-def plan(session: Session, concerns: Iterable[Concern], now: datetime) -> Step:
+def plan_alert_changes(session: Session, concerns: Iterable[Alert], now: datetime) -> AlertChanges:
     """Changes nothing."""
     standing = {
-        each.key: each for each in session.scalars(select(Occurrence).where(Occurrence.ended_at.is_(None)))
+        each.key: each
+        for each in session.scalars(select(AlertOccurrence).where(AlertOccurrence.ended_at.is_(None)))
     }
     seen = {concern.key: concern for concern in concerns}
     untold = [each for key, each in standing.items() if key in seen and each.told_at is None]
-    last = read_last_told(session, [each.key for each in untold])
-    return Step(
+    last = read_last_notified(session, [each.key for each in untold])
+    return AlertChanges(
         new=[concern for key, concern in seen.items() if key not in standing],
-        over=[each.id for key, each in standing.items() if key not in seen],
-        told=[
+        ended=[each.id for key, each in standing.items() if key not in seen],
+        due=[
             (each.id, seen[each.key])
             for each in untold
-            if is_to_be_told(each.began_at, last.get(each.key), now)
+            if is_notification_due(each.began_at, last.get(each.key), now)
         ],
     )
 
 
-def read_last_told(session: Session, keys: Sequence[str]) -> dict[str, datetime]:
+def read_last_notified(session: Session, keys: Sequence[str]) -> dict[str, datetime]:
     if not keys:
         return {}
-    query = select(Occurrence.key, func.max(Occurrence.told_at)).where(
-        Occurrence.key.in_(keys), Occurrence.told_at.is_not(None)
+    query = select(AlertOccurrence.key, func.max(AlertOccurrence.told_at)).where(
+        AlertOccurrence.key.in_(keys), AlertOccurrence.told_at.is_not(None)
     )
-    return {key: at for key, at in session.execute(query.group_by(Occurrence.key)) if at is not None}
+    return {key: at for key, at in session.execute(query.group_by(AlertOccurrence.key)) if at is not None}
 
 
-def take(session: Session, step: Step, channels: Sequence[NoticeChannel], now: datetime) -> int:
+def apply_alert_changes(
+    session: Session, step: AlertChanges, channels: Sequence[NoticeChannel], now: datetime
+) -> int:
     """The messages are written in the transaction in which a thing counts as told."""
     for concern in step.new:
-        session.add(Occurrence(key=concern.key, concern=to_data(concern), began_at=now))
-    for occurrence_id in step.over:
-        session.get_one(Occurrence, occurrence_id).ended_at = now
-    receivers = wants_mail(session) if step.told else []
+        session.add(AlertOccurrence(key=concern.key, concern=alert_to_data(concern), began_at=now))
+    for occurrence_id in step.ended:
+        session.get_one(AlertOccurrence, occurrence_id).ended_at = now
+    receivers = list_mail_recipients(session) if step.due else []
     written = 0
-    for occurrence_id, concern in step.told:
-        occurrence = session.get_one(Occurrence, occurrence_id)
-        occurrence.told_at, occurrence.concern = now, to_data(concern)
-        for notice in messages(occurrence, ways_for(concern, channels), receivers, now):
+    for occurrence_id, concern in step.due:
+        occurrence = session.get_one(AlertOccurrence, occurrence_id)
+        occurrence.told_at, occurrence.concern = now, alert_to_data(concern)
+        for notice in build_notifications(occurrence, channels_for_alert(concern, channels), receivers, now):
             session.add(notice)
             written += 1
     return written
 
 
-def messages(
-    occurrence: Occurrence, channels: Iterable[NoticeChannel], receivers: Iterable[User], now: datetime
-) -> Iterable[Notice]:
+def build_notifications(
+    occurrence: AlertOccurrence, channels: Iterable[NoticeChannel], receivers: Iterable[User], now: datetime
+) -> Iterable[Notification]:
     for channel in channels:
         people = [user.id for user in receivers] if channel is NoticeChannel.MAIL else [None]
         for user_id in people:
-            yield Notice(
+            yield Notification(
                 occurrence_id=occurrence.id, channel=channel, user_id=user_id, made_at=now, next_at=now
             )
 
 
-def wants_mail(session: Session) -> list[User]:
+def list_mail_recipients(session: Session) -> list[User]:
     return [
-        user for user in session.scalars(select(User).where(User.email.is_not(None))) if may_be_told(user)
+        user
+        for user in session.scalars(select(User).where(User.email.is_not(None)))
+        if can_receive_mail(user)
     ]
 
 
-def ways_for(concern: Concern, channels: Sequence[NoticeChannel]) -> list[NoticeChannel]:
+def channels_for_alert(concern: Alert, channels: Sequence[NoticeChannel]) -> list[NoticeChannel]:
     """That one way does not work is told by the other one alone."""
-    return [each for each in channels if concern.topic is not Topic.TELLING or each != concern.subject]
+    return [each for each in channels if concern.topic is not AlertTopic.TELLING or each != concern.subject]
 
 
-def to_data(concern: Concern) -> dict[str, object]:
+def alert_to_data(concern: Alert) -> dict[str, object]:
     return {
         "urgency": concern.urgency.value,
         "topic": concern.topic.value,
@@ -139,11 +144,11 @@ def to_data(concern: Concern) -> dict[str, object]:
         "code": concern.code,
         "data": dict(concern.data),
         "details": [[detail.code, dict(detail.data)] for detail in concern.details],
-        "path": path_of(concern),
+        "path": alert_path(concern),
     }
 
 
-def forget_old(session: Session, now: datetime) -> None:
-    old = select(Occurrence.id).where(Occurrence.ended_at < now - KEPT)
-    session.execute(delete(Notice).where(Notice.occurrence_id.in_(old)))
-    session.execute(delete(Occurrence).where(Occurrence.ended_at < now - KEPT))
+def delete_old_occurrences(session: Session, now: datetime) -> None:
+    old = select(AlertOccurrence.id).where(AlertOccurrence.ended_at < now - OCCURRENCES_KEPT_FOR)
+    session.execute(delete(Notification).where(Notification.occurrence_id.in_(old)))
+    session.execute(delete(AlertOccurrence).where(AlertOccurrence.ended_at < now - OCCURRENCES_KEPT_FOR))

@@ -12,20 +12,20 @@ from cluster.domain.people import Actor
 from cluster.domain.permissions import require_person
 from cluster.domain.states import UserRole, UserState
 from cluster.services.context import Cluster
-from cluster.services.credentials import digest, is_same, new_secret
-from cluster.store.audit import write_entry
-from cluster.store.engine import unless_disk_full
+from cluster.services.credentials import is_same_digest, new_secret, secret_digest
+from cluster.store.audit import add_audit_entry
+from cluster.store.engine import ignoring_disk_full
 from cluster.store.users import ApiToken, User, load_user
 
 SCOPES = ("read", "write", "repair")
 """Each includes those before it."""
 DEFAULT_DAYS, MOST_DAYS = 90, 365
-MOST_TOKENS = 50
+MAX_TOKENS = 50
 TOUCH_EVERY = timedelta(minutes=1)
-TEXT = re.compile(r"gc_([1-9]\d{0,8})_([\w-]{43})", re.ASCII)
+API_TOKEN_FORMAT = re.compile(r"gc_([1-9]\d{0,8})_([\w-]{43})", re.ASCII)
 
 TOKENS, USERS = ApiToken.__table__.c, User.__table__.c
-BEARER = (
+TOKEN_QUERY = (
     select(
         *(TOKENS.id.label("token_id"), TOKENS.secret_hash, TOKENS.scopes, TOKENS.used_at),
         *(USERS.id.label("user_id"), USERS.name, USERS.role, USERS.state),
@@ -36,7 +36,7 @@ BEARER = (
 """Made once and of columns only: every request with a token asks it, and whole rows take twice as long."""
 
 
-def create_token(
+def create_api_token(
     cluster: Cluster, actor: Actor, name: str, scopes: list[str], days: int = DEFAULT_DAYS
 ) -> tuple[ApiToken, str]:
     """The row, and the text that is shown this once."""
@@ -49,90 +49,94 @@ def create_token(
     now, secret = cluster.clock(), new_secret()
     with cluster.store.write(lock="tokens") as session:
         load_user(session, actor.user_id)
-        present = session.scalars(select(ApiToken).where(ApiToken.user_id == actor.user_id, living(cluster)))
+        present = session.scalars(
+            select(ApiToken).where(ApiToken.user_id == actor.user_id, is_live_now(cluster))
+        )
         names = [token.name for token in present]
         if name in names:
             raise Refused("name", "token.name_taken", name=name)
-        if len(names) >= MOST_TOKENS:
-            raise Refused("name", "token.too_many", most=MOST_TOKENS)
+        if len(names) >= MAX_TOKENS:
+            raise Refused("name", "token.too_many", most=MAX_TOKENS)
         token = ApiToken(
             user_id=actor.user_id,
             name=name,
-            secret_hash=digest(secret),
+            secret_hash=secret_digest(secret),
             scopes=list(SCOPES[: max(map(SCOPES.index, scopes)) + 1]),
             created_at=now,
             expires_at=now + timedelta(days=days),
         )
         session.add(token)
         session.flush()
-        write_entry(session, now, actor, "token.created", token.id, name=name, scopes=token.scopes, days=days)
+        add_audit_entry(
+            session, now, actor, "token.created", token.id, name=name, scopes=token.scopes, days=days
+        )
     return token, f"gc_{token.id}_{secret}"
 
 
-def living(cluster: Cluster) -> ColumnElement[bool]:
-    return is_living(cluster.clock())
+def is_live_now(cluster: Cluster) -> ColumnElement[bool]:
+    return is_live_token(cluster.clock())
 
 
-def is_living(now: datetime) -> ColumnElement[bool]:
+def is_live_token(now: datetime) -> ColumnElement[bool]:
     return ApiToken.revoked_at.is_(None) & (ApiToken.expires_at > now)
 
 
-def revoke_all_tokens(session: Session, actor: Actor, user_id: int, now: datetime, cause: str) -> int:
+def revoke_all_api_tokens(session: Session, actor: Actor, user_id: int, now: datetime, cause: str) -> int:
     """Those of one user, each with its audit entry, in the caller's transaction; how many there were.
 
     `cause` is the action that ends them, as the access log calls it.
     """
-    tokens = session.scalars(select(ApiToken).where(ApiToken.user_id == user_id, is_living(now))).all()
+    tokens = session.scalars(select(ApiToken).where(ApiToken.user_id == user_id, is_live_token(now))).all()
     for token in tokens:
         token.revoked_at = now
-        write_entry(session, now, actor, "token.revoked", token.id, name=token.name, cause=cause)
+        add_audit_entry(session, now, actor, "token.revoked", token.id, name=token.name, cause=cause)
     return len(tokens)
 
 
-def read_token(cluster: Cluster, text: str, address: str, request_id: str = "") -> Actor | None:
+def authenticate_api_token(cluster: Cluster, text: str, address: str, request_id: str = "") -> Actor | None:
     """Who the token stands for, with its scopes; None for a wrong, revoked or expired one."""
-    parsed = TEXT.fullmatch(text)
+    parsed = API_TOKEN_FORMAT.fullmatch(text)
     if parsed is None:
         return None
     now = cluster.clock()
-    with cluster.store.look() as connection:
-        row = connection.execute(BEARER, {"token": int(parsed[1]), "now": now}).first()
-    if row is None or not is_same(row.secret_hash, digest(parsed[2])):
+    with cluster.store.read_columns() as connection:
+        row = connection.execute(TOKEN_QUERY, {"token": int(parsed[1]), "now": now}).first()
+    if row is None or not is_same_digest(row.secret_hash, secret_digest(parsed[2])):
         return None
     if row.state is not UserState.ACTIVE:
         return None
     if row.used_at is None or now - row.used_at >= TOUCH_EVERY:
-        with unless_disk_full(cluster.store), cluster.store.write() as session:
+        with ignoring_disk_full(cluster.store), cluster.store.write() as session:
             session.execute(update(ApiToken).where(ApiToken.id == row.token_id).values(used_at=now))
     scopes = frozenset(str(scope) for scope in row.scopes)
     is_administrator = row.role is UserRole.ADMINISTRATOR
     return Actor(row.user_id, row.name, is_administrator, address, request_id, scopes)
 
 
-def why_refused(cluster: Cluster, text: str) -> str:
-    """Of a text that `read_token` refuses: what became of it, if its holder has the secret, else `session.needed`."""
-    parsed = TEXT.fullmatch(text)
+def token_refusal_code(cluster: Cluster, text: str) -> str:
+    """Of a text that `authenticate_api_token` refuses: what became of it, if its holder has the secret, else `session.needed`."""
+    parsed = API_TOKEN_FORMAT.fullmatch(text)
     if parsed is None:
         return "session.needed"
     with cluster.store.read() as session:
         token = session.get(ApiToken, int(parsed[1])) if int(parsed[1]) < 2**31 else None
-    if token is None or not is_same(token.secret_hash, digest(parsed[2])):
+    if token is None or not is_same_digest(token.secret_hash, secret_digest(parsed[2])):
         return "session.needed"
     return "token.revoked" if token.revoked_at is not None else "token.expired"
 
 
-def list_tokens(cluster: Cluster, actor: Actor) -> list[ApiToken]:
+def list_api_tokens(cluster: Cluster, actor: Actor) -> list[ApiToken]:
     """One's own that still work, the newest first."""
     query = (
         select(ApiToken)
-        .where(ApiToken.user_id == actor.user_id, living(cluster))
+        .where(ApiToken.user_id == actor.user_id, is_live_now(cluster))
         .order_by(ApiToken.id.desc())
     )
     with cluster.store.read() as session:
         return list(session.scalars(query))
 
 
-def revoke_token(cluster: Cluster, actor: Actor, token_id: int) -> None:
+def revoke_api_token(cluster: Cluster, actor: Actor, token_id: int) -> None:
     """One's own only; raises NotFound. Works at once, also for a token about itself."""
     now = cluster.clock()
     with cluster.store.write() as session:
@@ -141,4 +145,4 @@ def revoke_token(cluster: Cluster, actor: Actor, token_id: int) -> None:
             raise NotFound("token", token_id)
         if token.revoked_at is None:
             token.revoked_at = now
-            write_entry(session, now, actor, "token.revoked", token.id, name=token.name)
+            add_audit_entry(session, now, actor, "token.revoked", token.id, name=token.name)

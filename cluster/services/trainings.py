@@ -7,27 +7,32 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload, selectinload
 
 from cluster.domain.errors import NotFound, Refused
-from cluster.domain.models import MODELS
+from cluster.domain.models import BUILT_IN_MODELS
 from cluster.domain.names import check_file_name, check_text, check_training_name
 from cluster.domain.people import Actor
-from cluster.domain.permissions import require
+from cluster.domain.permissions import require_permission
 from cluster.domain.states import TrainingKind, Visibility
 from cluster.services import storage
 from cluster.services.context import Cluster
-from cluster.services.disks import require_room
-from cluster.services.leftovers import forget_code
-from cluster.services.relations import load_workspace, require_active, to_training, to_workspace
-from cluster.store.audit import write_entry
+from cluster.services.disks import require_disk_space
+from cluster.services.leftovers import delete_orphaned_code
+from cluster.services.relations import (
+    load_workspace,
+    require_active_workspace,
+    training_relation,
+    workspace_relation,
+)
+from cluster.store.audit import add_audit_entry
 from cluster.store.trainings import Training, TrainingMember
 from cluster.store.users import User
-from cluster.store.visibility import sees_training
+from cluster.store.visibility import can_see_training
 from cluster.store.workspaces import Workspace, WorkspaceMember
 
 LONGEST_DESCRIPTION = 500
 LARGEST_CODE_BYTES = 20 * 1024**2
-MOST_CODE_FILES = 200
+MAX_CODE_FILES = 200
 
-Code = Sequence[tuple[str, bytes]]
+CodeFiles = Sequence[tuple[str, bytes]]
 
 
 def create_training(
@@ -39,25 +44,25 @@ def create_training(
     kind: TrainingKind,
     model: str | None,
     visibility: Visibility,
-    code: Code = (),
+    code: CodeFiles = (),
     member_names: Sequence[str] = (),
 ) -> Training:
     """Raises Refused on `name`, `description`, `model`, `code`, `members`; NotFound."""
     check_training_name(name)
     description = check_text(description, "description", LONGEST_DESCRIPTION)
     if kind is TrainingKind.BUILT_IN:
-        if model not in MODELS:
-            raise Refused("model", "model.unknown", name=model or "", models=sorted(MODELS))
+        if model not in BUILT_IN_MODELS:
+            raise Refused("model", "model.unknown", name=model or "", models=sorted(BUILT_IN_MODELS))
         code = ()
     else:
         model = None
-        check_code(cluster, code)
+        check_code_files(cluster, code)
     now = cluster.clock()
     try:
         with cluster.store.write() as session:
             workspace = load_workspace(session, actor, workspace_id)
-            require("training.create", to_workspace(actor, workspace), workspace_id)
-            require_active(cluster, workspace, "name")
+            require_permission("training.create", workspace_relation(actor, workspace), workspace_id)
+            require_active_workspace(cluster, workspace, "name")
             training = Training(
                 workspace_id=workspace.id,
                 name=name,
@@ -71,27 +76,27 @@ def create_training(
             )
             session.add(training)
             session.flush()
-            add_members(session, training, member_names)
+            add_training_members(session, training, member_names)
             if code:
                 folder = storage.code_folder(cluster.settings, workspace.id, training.id, 1)
                 storage.write_code(cluster.settings, folder, list(code), workspace.id)
-            write_entry(
+            add_audit_entry(
                 session, now, actor, "training.created", training.id, name=name, workspace=workspace.name
             )
     except IntegrityError:
         raise Refused("name", "name.taken", name=name) from None
-    cluster.bell.ring("trainings", training.id)
+    cluster.events.publish("trainings", training.id)
     if code:
-        forget_code(cluster, workspace_id)
+        delete_orphaned_code(cluster, workspace_id)
     return training
 
 
-def check_code(cluster: Cluster, code: Code) -> None:
+def check_code_files(cluster: Cluster, code: CodeFiles) -> None:
     """File names by the file-name rule; at least one file; a limit on count and bytes. Raises Unavailable."""
     if not code:
         raise Refused("code", "code.missing")
-    if len(code) > MOST_CODE_FILES:
-        raise Refused("code", "code.too_many_files", count=len(code), limit=MOST_CODE_FILES)
+    if len(code) > MAX_CODE_FILES:
+        raise Refused("code", "code.too_many_files", count=len(code), limit=MAX_CODE_FILES)
     names = [name for name, _ in code]
     for name in names:
         check_file_name(name, cluster.settings.unicode_file_names, "code")
@@ -100,10 +105,10 @@ def check_code(cluster: Cluster, code: Code) -> None:
     size = sum(len(content) for _, content in code)
     if size > LARGEST_CODE_BYTES:
         raise Refused("code", "code.too_large", bytes=size, limit=LARGEST_CODE_BYTES)
-    require_room(cluster.settings, size)
+    require_disk_space(cluster.settings, size)
 
 
-def add_members(session: Session, training: Training, names: Sequence[str]) -> None:
+def add_training_members(session: Session, training: Training, names: Sequence[str]) -> None:
     """Named people of the workspace; anybody else is refused by name."""
     for name in dict.fromkeys(name for name in names if name):
         user = session.scalar(
@@ -116,23 +121,23 @@ def add_members(session: Session, training: Training, names: Sequence[str]) -> N
         session.add(TrainingMember(training_id=training.id, user_id=user.id))
 
 
-def upload_code(cluster: Cluster, actor: Actor, training_id: int, code: Code) -> Training:
+def upload_code(cluster: Cluster, actor: Actor, training_id: int, code: CodeFiles) -> Training:
     """A new version beside the old ones, which jobs that name them keep. The owner and managers may."""
-    check_code(cluster, code)
+    check_code_files(cluster, code)
     now = cluster.clock()
     # Two at once would take the same number and write into each other's folder.
     with cluster.store.write(lock=f"code of training {training_id}") as session:
         training = load_training(session, actor, training_id)
-        require("training.upload_code", to_training(actor, training), training_id)
-        require_active(cluster, training.workspace, "code")
+        require_permission("training.upload_code", training_relation(actor, training), training_id)
+        require_active_workspace(cluster, training.workspace, "code")
         if training.kind is not TrainingKind.ADVANCED:
             raise Refused("code", "code.built_in_has_none", name=training.name)
         version = training.code_version + 1
         folder = storage.code_folder(cluster.settings, training.workspace_id, training.id, version)
         storage.write_code(cluster.settings, folder, list(code), training.workspace_id)
         training.code_version = version
-        write_entry(session, now, actor, "training.code_uploaded", training.id, version=version)
-    cluster.bell.ring("trainings", training.id)
+        add_audit_entry(session, now, actor, "training.code_uploaded", training.id, version=version)
+    cluster.events.publish("trainings", training.id)
     return training
 
 
@@ -140,7 +145,7 @@ def load_training(session: Session, actor: Actor, training_id: int) -> Training:
     """Raises NotFound where the person may not see it."""
     training = session.scalar(
         select(Training)
-        .where(Training.id == training_id, sees_training(actor))
+        .where(Training.id == training_id, can_see_training(actor))
         .options(
             joinedload(Training.workspace).joinedload(Workspace.manager),
             joinedload(Training.workspace).selectinload(Workspace.members),
@@ -160,7 +165,7 @@ def read_training(cluster: Cluster, actor: Actor, training_id: int) -> Training:
 
 def list_trainings(cluster: Cluster, actor: Actor, workspace_id: int | None = None) -> list[Training]:
     """Newest first."""
-    query = select(Training).where(sees_training(actor))
+    query = select(Training).where(can_see_training(actor))
     if workspace_id is not None:
         query = query.where(Training.workspace_id == workspace_id)
     loads = (joinedload(Training.workspace), joinedload(Training.owner))
@@ -168,7 +173,7 @@ def list_trainings(cluster: Cluster, actor: Actor, workspace_id: int | None = No
         return list(session.scalars(query.options(*loads).order_by(Training.id.desc()).limit(500)))
 
 
-def list_code(cluster: Cluster, training: Training) -> list[tuple[str, int]]:
+def list_code_files(cluster: Cluster, training: Training) -> list[tuple[str, int]]:
     """[(file name, bytes), …] of the newest version, by name."""
     folder = storage.code_folder(cluster.settings, training.workspace_id, training.id, training.code_version)
     if training.code_version == 0 or not folder.is_dir():

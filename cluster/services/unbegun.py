@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from cluster.domain.attempts import GIVE_UP_AWAITING_AFTER
+from cluster.domain.attempts import GIVE_UP_PENDING_AFTER
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
-from cluster.services.kubernetes import read_standing
+from cluster.services.kubernetes import read_kubernetes_status
 from cluster.store.jobs import Job
 
 
 @dataclass(frozen=True)
-class Unbegun:
+class StartDelay:
     """`given_up_at` None: that time does not run while nobody answers."""
 
     code: str
@@ -23,17 +23,17 @@ class Unbegun:
     """A gang gives its units back and waits again; others have failed then."""
 
 
-def why_not_begun(cluster: Cluster, job: Job) -> Unbegun | None:
+def read_start_delay(cluster: Cluster, job: Job) -> StartDelay | None:
     """None where it comes up as it should, as far as anybody has seen; `job` comes with its attempts."""
     if job.state is not JobState.STARTING or not job.attempts:
         return None
-    standing, attempt = read_standing(cluster), job.attempts[-1]
+    standing, attempt = read_kubernetes_status(cluster), job.attempts[-1]
     if standing is None:
         return None
     if standing.silent_since is not None:
-        return Unbegun("kubernetes.unheard", {"since": standing.silent_since.isoformat()})
+        return StartDelay("kubernetes.unheard", {"since": standing.silent_since.isoformat()})
     why = standing.refusal_of(job.id, attempt.number)
     if why is None:
         return None
     nodes = {held.unit.node_id for held in attempt.allocations}
-    return Unbegun(why["code"], why["data"], attempt.created_at + GIVE_UP_AWAITING_AFTER, len(nodes) > 1)
+    return StartDelay(why["code"], why["data"], attempt.created_at + GIVE_UP_PENDING_AFTER, len(nodes) > 1)

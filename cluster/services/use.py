@@ -5,11 +5,11 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from cluster.domain.exits import ExitTruth
+from cluster.domain.exits import ExitRecord
 from cluster.store.jobs import Attempt, Job
 
 
-def record_use(session: Session, attempt: Attempt, truth: ExitTruth | None) -> None:
+def record_usage(session: Session, attempt: Attempt, truth: ExitRecord | None) -> None:
     """Called once, when the attempt has ended. The job keeps sums, the highest peak, the mean over time."""
     if truth is None:
         return
@@ -20,12 +20,12 @@ def record_use(session: Session, attempt: Attempt, truth: ExitTruth | None) -> N
     if attempt.number > 1:
         query = select(Attempt).where(Attempt.job_id == attempt.job_id, Attempt.id != attempt.id)
         former = list(session.scalars(query))
-    add_up(attempt.job, [*former, attempt])
+    sum_job_usage(attempt.job, [*former, attempt])
 
 
-def add_up(job: Job, attempts: list[Attempt]) -> None:
-    job.cpu_seconds = total([each.cpu_seconds for each in attempts])
-    job.unit_seconds_used = total([each.unit_seconds_used for each in attempts])
+def sum_job_usage(job: Job, attempts: list[Attempt]) -> None:
+    job.cpu_seconds = sum_known([each.cpu_seconds for each in attempts])
+    job.unit_seconds_used = sum_known([each.unit_seconds_used for each in attempts])
     peaks = [each.max_memory_bytes for each in attempts if each.max_memory_bytes is not None]
     job.max_memory_bytes = max(peaks, default=None)
     stored = [each.storage_bytes for each in attempts if each.storage_bytes is not None]
@@ -33,7 +33,7 @@ def add_up(job: Job, attempts: list[Attempt]) -> None:
     job.average_memory_bytes = mean_over_time(attempts)
 
 
-def total(parts: list[float | None]) -> float | None:
+def sum_known(parts: list[float | None]) -> float | None:
     """None where nothing was measured; what one attempt lacks is left out."""
     known = [part for part in parts if part is not None]
     return sum(known) if known else None
@@ -41,7 +41,7 @@ def total(parts: list[float | None]) -> float | None:
 
 def mean_over_time(attempts: list[Attempt]) -> int | None:
     weighed = [
-        (each.average_memory_bytes, max(1.0, seconds_between(each.started_at, each.ended_at)))
+        (each.average_memory_bytes, max(1.0, run_seconds(each.started_at, each.ended_at)))
         for each in attempts
         if each.average_memory_bytes is not None
     ]
@@ -50,5 +50,5 @@ def mean_over_time(attempts: list[Attempt]) -> int | None:
     return int(sum(size * seconds for size, seconds in weighed) / sum(seconds for _, seconds in weighed))
 
 
-def seconds_between(begin: datetime | None, end: datetime | None) -> float:
+def run_seconds(begin: datetime | None, end: datetime | None) -> float:
     return (end - begin).total_seconds() if begin and end else 0.0

@@ -13,20 +13,27 @@ from cluster.domain.permissions import require_administrator, require_person
 from cluster.domain.states import UserRole, UserState
 from cluster.services import credentials
 from cluster.services.context import Cluster
-from cluster.services.passwords import LINK_TERM, LOCK, change_password, issue_link, read_link, use_link
-from cluster.services.tokens import revoke_all_tokens
-from cluster.store.audit import write_entry
+from cluster.services.passwords import (
+    LINK_TERM,
+    USERS_LOCK,
+    change_password,
+    issue_password_link,
+    read_password_link,
+    use_password_link,
+)
+from cluster.services.tokens import revoke_all_api_tokens
+from cluster.store.audit import add_audit_entry
 from cluster.store.users import (
     FIRST_ADMINISTRATOR,
     PASSWORD_LINK,
     User,
-    add_secret,
-    end_sessions,
+    add_one_time_secret,
+    count_other_administrators,
+    end_sign_in_sessions,
+    find_usable_secret,
     find_user,
     load_user,
-    other_administrators,
-    usable_secret,
-    void_secrets,
+    revoke_one_time_secrets,
 )
 
 __all__ = [
@@ -37,15 +44,15 @@ __all__ = [
     "disable_user",
     "enable_user",
     "issue_first_administrator_secret",
-    "issue_link",
+    "issue_password_link",
     "list_users",
     "needs_first_administrator",
-    "read_link",
+    "read_password_link",
     "read_user",
     "service_actor",
     "set_email",
     "set_preferences",
-    "use_link",
+    "use_password_link",
 ]
 
 FIRST_SECRET_TERM = timedelta(hours=24)
@@ -61,11 +68,13 @@ def issue_first_administrator_secret(cluster: Cluster) -> str | None:
     """
     now, actor = cluster.clock(), service_actor(cluster)
     secret = credentials.new_readable_secret()
-    with cluster.store.write(lock=LOCK) as session:
+    with cluster.store.write(lock=USERS_LOCK) as session:
         if has_administrator(session):
             return None
-        add_secret(session, FIRST_ADMINISTRATOR, None, credentials.digest(secret), now, FIRST_SECRET_TERM)
-        write_entry(session, now, actor, "user.first_secret_issued", None)
+        add_one_time_secret(
+            session, FIRST_ADMINISTRATOR, None, credentials.secret_digest(secret), now, FIRST_SECRET_TERM
+        )
+        add_audit_entry(session, now, actor, "user.first_secret_issued", None)
     return secret
 
 
@@ -83,15 +92,15 @@ def needs_first_administrator(cluster: Cluster) -> bool:
 def create_first_administrator(cluster: Cluster, secret: str, name: str, password: str, address: str) -> User:
     """Raises Refused `first.secret_wrong` for one that is wrong, used or too old; name and password rules."""
     now = cluster.clock()
-    secret_hash = credentials.digest(credentials.parse_readable_secret(secret))
+    secret_hash = credentials.secret_digest(credentials.parse_readable_secret(secret))
     with cluster.store.read() as session:
-        if usable_secret(session, FIRST_ADMINISTRATOR, secret_hash, now) is None:
+        if find_usable_secret(session, FIRST_ADMINISTRATOR, secret_hash, now) is None:
             raise Refused("secret", "first.secret_wrong")
     check_user_name(name)
     check_password(password, name, cluster.settings.password_policy)
     password_hash = credentials.hash_password(password)
-    with cluster.store.write(lock=LOCK) as session:
-        row = usable_secret(session, FIRST_ADMINISTRATOR, secret_hash, now)
+    with cluster.store.write(lock=USERS_LOCK) as session:
+        row = find_usable_secret(session, FIRST_ADMINISTRATOR, secret_hash, now)
         if row is None or has_administrator(session):
             raise Refused("secret", "first.secret_wrong")
         row.used_at = now
@@ -102,14 +111,14 @@ def create_first_administrator(cluster: Cluster, secret: str, name: str, passwor
             created_at=now,
             password_changed_at=now,
         )
-        add_user(session, user)
+        add_user_row(session, user)
         actor = Actor(user.id, name, True, address)
-        write_entry(session, now, actor, "user.first_administrator_created", user.id, name=name)
-    cluster.bell.ring("users", user.id)
+        add_audit_entry(session, now, actor, "user.first_administrator_created", user.id, name=name)
+    cluster.events.publish("users", user.id)
     return user
 
 
-def add_user(session: Session, user: User) -> None:
+def add_user_row(session: Session, user: User) -> None:
     """Under the lock, so that nobody takes the name in between."""
     if find_user(session, user.name) is not None:
         raise Refused("name", "user.name_taken", name=user.name)
@@ -122,11 +131,11 @@ def service_actor(cluster: Cluster) -> Actor:
     with cluster.store.read() as session:
         user = find_user(session, SERVICE_NAME)
     if user is None:
-        with cluster.store.write(lock=LOCK) as session:
+        with cluster.store.write(lock=USERS_LOCK) as session:
             user = find_user(session, SERVICE_NAME)
             if user is None:
                 user = User(name=SERVICE_NAME, state=UserState.SERVICE, created_at=cluster.clock())
-                add_user(session, user)
+                add_user_row(session, user)
     return Actor(user.id, user.name, is_administrator=True)
 
 
@@ -140,11 +149,13 @@ def create_user(
     full_name = check_text(full_name, "full_name", 100)
     now, secret = cluster.clock(), credentials.new_secret()
     user = User(name=name, full_name=full_name, role=parse_role(role), created_at=now)
-    with cluster.store.write(lock=LOCK) as session:
-        add_user(session, user)
-        add_secret(session, PASSWORD_LINK, user.id, credentials.digest(secret), now, LINK_TERM)
-        write_entry(session, now, actor, "user.created", user.id, name=name, role=user.role.value)
-    cluster.bell.ring("users", user.id)
+    with cluster.store.write(lock=USERS_LOCK) as session:
+        add_user_row(session, user)
+        add_one_time_secret(
+            session, PASSWORD_LINK, user.id, credentials.secret_digest(secret), now, LINK_TERM
+        )
+        add_audit_entry(session, now, actor, "user.created", user.id, name=name, role=user.role.value)
+    cluster.events.publish("users", user.id)
     return user, secret
 
 
@@ -159,21 +170,25 @@ def disable_user(cluster: Cluster, actor: Actor, user_id: int) -> User:
     require_person(actor)
     require_administrator(actor)
     now = cluster.clock()
-    with cluster.store.write(lock=LOCK) as session:
+    with cluster.store.write(lock=USERS_LOCK) as session:
         user = load_user(session, user_id)
-        keep_an_administrator(session, user)
+        require_other_administrator(session, user)
         if user.state is UserState.ACTIVE:
             user.state = UserState.DISABLED
-            end_sessions(session, user.id, now)
-            void_secrets(session, PASSWORD_LINK, user.id, now)
-            write_entry(session, now, actor, "user.disabled", user.id, name=user.name)
-            revoke_all_tokens(session, actor, user.id, now, "user.disabled")
-    cluster.bell.ring("users", user_id)
+            end_sign_in_sessions(session, user.id, now)
+            revoke_one_time_secrets(session, PASSWORD_LINK, user.id, now)
+            add_audit_entry(session, now, actor, "user.disabled", user.id, name=user.name)
+            revoke_all_api_tokens(session, actor, user.id, now, "user.disabled")
+    cluster.events.publish("users", user_id)
     return user
 
 
-def keep_an_administrator(session: Session, user: User) -> None:
-    if user.is_administrator and user.state is UserState.ACTIVE and not other_administrators(session, user):
+def require_other_administrator(session: Session, user: User) -> None:
+    if (
+        user.is_administrator
+        and user.state is UserState.ACTIVE
+        and not count_other_administrators(session, user)
+    ):
         raise Refused("user", "user.last_administrator", name=user.name)
 
 
@@ -181,12 +196,12 @@ def enable_user(cluster: Cluster, actor: Actor, user_id: int) -> User:
     """The password is as before; sessions and tokens stay ended."""
     require_person(actor)
     require_administrator(actor)
-    with cluster.store.write(lock=LOCK) as session:
+    with cluster.store.write(lock=USERS_LOCK) as session:
         user = load_user(session, user_id)
         if user.state is UserState.DISABLED:
             user.state = UserState.ACTIVE
-            write_entry(session, cluster.clock(), actor, "user.enabled", user.id, name=user.name)
-    cluster.bell.ring("users", user_id)
+            add_audit_entry(session, cluster.clock(), actor, "user.enabled", user.id, name=user.name)
+    cluster.events.publish("users", user_id)
     return user
 
 
@@ -195,18 +210,18 @@ def change_role(cluster: Cluster, actor: Actor, user_id: int, role: UserRole | s
     require_person(actor)
     require_administrator(actor)
     now, role = cluster.clock(), parse_role(role)
-    with cluster.store.write(lock=LOCK) as session:
+    with cluster.store.write(lock=USERS_LOCK) as session:
         user = load_user(session, user_id)
         if user.role is not role:
-            keep_an_administrator(session, user)
-            write_entry(
+            require_other_administrator(session, user)
+            add_audit_entry(
                 session, now, actor, "user.role_changed", user.id,
                 name=user.name, before=user.role.value, after=role.value,
             )  # fmt: skip
             user.role = role
-            end_sessions(session, user.id, now)
-            revoke_all_tokens(session, actor, user.id, now, "user.role_changed")
-    cluster.bell.ring("users", user_id)
+            end_sign_in_sessions(session, user.id, now)
+            revoke_all_api_tokens(session, actor, user.id, now, "user.role_changed")
+    cluster.events.publish("users", user_id)
     return user
 
 
@@ -224,7 +239,7 @@ def set_preferences(
             user.language = language or None
         if theme is not None:
             user.theme = theme or None
-        write_entry(
+        add_audit_entry(
             session, cluster.clock(), actor, "user.preferences_set", user.id,
             language=user.language, theme=user.theme,
         )  # fmt: skip
@@ -239,7 +254,7 @@ def set_email(cluster: Cluster, actor: Actor, email: str) -> User:
         user = load_user(session, actor.user_id)
         if user.email != (email or None):
             user.email = email or None
-            write_entry(session, cluster.clock(), actor, "user.mail_set", user.id, is_set=bool(email))
+            add_audit_entry(session, cluster.clock(), actor, "user.mail_set", user.id, is_set=bool(email))
     return user
 
 

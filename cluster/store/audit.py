@@ -7,10 +7,10 @@ from sqlalchemy import DDL, Index, String, event
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from cluster.domain.people import Actor
-from cluster.store.base import Row
+from cluster.store.base import BaseRow
 
 
-class AuditEntry(Row):
+class AuditEntry(BaseRow):
     """Who did what to which thing, from where, and how it ended. No secret ever."""
 
     __tablename__ = "audit_entries"
@@ -31,7 +31,7 @@ class AuditEntry(Row):
     data: Mapped[dict[str, Any]] = mapped_column(default=dict)
 
 
-class AuditSeal(Row):
+class AuditSeal(BaseRow):
     """Seals all entries between the seal before and `last_id`; see cluster.domain.audit."""
 
     __tablename__ = "audit_seals"
@@ -77,7 +77,7 @@ for table, dialect, statements in (
         event.listen(table, "after_create", ddl.execute_if(dialect=dialect))
 
 
-def entry(
+def audit_entry_columns(
     at: datetime,
     actor: Actor,
     action: str,
@@ -100,7 +100,7 @@ def entry(
     }
 
 
-def write_entry(
+def add_audit_entry(
     session: Session,
     at: datetime,
     actor: Actor,
@@ -109,4 +109,4 @@ def write_entry(
     outcome: str = "done",
     **data: Any,
 ) -> None:
-    session.add(AuditEntry(**entry(at, actor, action, object_id, data, outcome)))
+    session.add(AuditEntry(**audit_entry_columns(at, actor, action, object_id, data, outcome)))

@@ -44,7 +44,7 @@ class UtcDateTime(TypeDecorator[datetime]):
 Json = JSON().with_variant(JSONB(), "postgresql")
 
 
-def by_value(states: type[StrEnum]) -> Enum:
+def enum_column(states: type[StrEnum]) -> Enum:
     """A text column that the database itself holds to the values of the enum."""
     return Enum(
         states,
@@ -56,6 +56,6 @@ def by_value(states: type[StrEnum]) -> Enum:
     )
 
 
-class Row(DeclarativeBase):
+class BaseRow(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMING)
     type_annotation_map = {datetime: UtcDateTime, dict[str, Any]: Json, list[Any]: Json}

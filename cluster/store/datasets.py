@@ -7,12 +7,12 @@ from sqlalchemy import BigInteger, ForeignKey, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from cluster.domain.states import DatasetKind, DatasetState
-from cluster.store.base import Row, by_value
+from cluster.store.base import BaseRow, enum_column
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
 
 
-class Dataset(Row):
+class Dataset(BaseRow):
     __tablename__ = "datasets"
     __table_args__ = (
         Index(
@@ -29,8 +29,8 @@ class Dataset(Row):
     id: Mapped[int] = mapped_column(primary_key=True)
     workspace_id: Mapped[int] = mapped_column(ForeignKey("workspaces.id"))
     name: Mapped[str] = mapped_column(String(50))
-    kind: Mapped[DatasetKind] = mapped_column(by_value(DatasetKind))
-    state: Mapped[DatasetState] = mapped_column(by_value(DatasetState), default=DatasetState.PREPARING)
+    kind: Mapped[DatasetKind] = mapped_column(enum_column(DatasetKind))
+    state: Mapped[DatasetState] = mapped_column(enum_column(DatasetState), default=DatasetState.PREPARING)
     path: Mapped[str] = mapped_column(String(1000), default="")
     """Absolute path of a registered path; empty for what lies in our own storage by id."""
     archive: Mapped[str] = mapped_column(String(255), default="")

@@ -23,13 +23,13 @@ from cluster import crash_points
 BUSY_TIMEOUT_MS = 10_000
 POSTGRESQL = Path("/var/lib/postgresql")
 """Where the distribution's server keeps its databases."""
-FULL = (errno.ENOSPC, errno.EDQUOT)
-WAITED_FOR = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-WITHOUT_ROOM = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
+DISK_FULL_ERRNOS = (errno.ENOSPC, errno.EDQUOT)
+BUSY_CODES = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+CANNOT_OPEN_CODES = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
 """What SQLite says, beside SQLITE_FULL, where it cannot make the files beside the database."""
-SMALLEST_ROOM = 256 * 1024
+MIN_FREE_BYTES = 256 * 1024
 """Bytes. With less than that free SQLite cannot open a database that nobody else has open."""
-KEPT_CONNECTIONS = 16
+POOLED_CONNECTIONS = 16
 """Per process; as many more are made for a moment where all of these are in use."""
 
 
@@ -38,7 +38,7 @@ class Store:
 
     On SQLite every `write()` is BEGIN IMMEDIATE, so writers queue up instead of failing half-way.
     On PostgreSQL a named `lock` orders the writers that check a sum before they add to it.
-    What is read by columns alone needs no session: `look()` is a plain connection that never writes.
+    What is read by columns alone needs no session: `read_columns()` is a plain connection that never writes.
     Both sides of every commit are crash points (cluster/crash_points.py).
     """
 
@@ -68,7 +68,7 @@ class Store:
             kept.is_in_use = False
 
     @contextmanager
-    def one_connection(self) -> Iterator[None]:
+    def reuse_connection(self) -> Iterator[None]:
         """What this thread reads meanwhile goes over one connection: each still in a transaction of its own.
 
         Made at the first read; a page reads a dozen times, and each connection costs as much as a query.
@@ -81,21 +81,21 @@ class Store:
             kept.close()
 
     @contextmanager
-    def look(self) -> Iterator[Connection]:
+    def read_columns(self) -> Iterator[Connection]:
         with self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def write(self, lock: str | None = None) -> Iterator[Session]:
-        writer = crash_points.name_of_writer()
+        writer = crash_points.name_of_writing_verb()
         with self._writing.begin() as session:
             if lock and not self.is_sqlite:
                 session.execute(text("SELECT pg_advisory_xact_lock(hashtext(:lock))"), {"lock": lock})
             yield session
-            crash_points.reach(f"{writer} committing")
-        crash_points.reach(f"{writer} committed")
+            crash_points.hit(f"{writer} committing")
+        crash_points.hit(f"{writer} committed")
 
-    def stay_open(self) -> None:
+    def hold_open(self) -> None:
         """For services: SQLite's files beside the database then stay, and need no room on a full disk to be made again.
 
         Called once no process is forked any more that would use the store.
@@ -141,15 +141,15 @@ def open_postgresql(url: str, patience: int | None = None) -> Engine:
     engine = create_engine(
         url,
         isolation_level="AUTOCOMMIT",
-        pool_size=KEPT_CONNECTIONS,
-        max_overflow=KEPT_CONNECTIONS,
+        pool_size=POOLED_CONNECTIONS,
+        max_overflow=POOLED_CONNECTIONS,
         pool_use_lifo=True,
         connect_args={} if patience is None else {"connect_timeout": patience},
     )
 
     @event.listens_for(engine, "checkout")
     def check(connection: Any, record: object, proxy: object) -> None:
-        if is_cut(connection.fileno()):
+        if is_server_gone(connection.fileno()):
             raise InvalidatePoolError("the server has closed the connection")
 
     @event.listens_for(engine, "begin")
@@ -162,7 +162,7 @@ def open_postgresql(url: str, patience: int | None = None) -> Engine:
     return engine
 
 
-def is_cut(descriptor: int) -> bool:
+def is_server_gone(descriptor: int) -> bool:
     """A server that goes says so, and its end of the socket closes: on a connection at rest nothing else is read.
 
     Costs no question to the server; one that has vanished without a word is found out by the next statement.
@@ -207,7 +207,7 @@ def use_write_ahead_log(connection: sqlite3.Connection, busy_ms: int = BUSY_TIME
         try:
             connection.execute("PRAGMA journal_mode=WAL")
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF not in WAITED_FOR or time.monotonic() > deadline:
+            if error.sqlite_errorcode & 0xFF not in BUSY_CODES or time.monotonic() > deadline:
                 raise
             time.sleep(0.02)
         else:
@@ -228,16 +228,16 @@ def database_folder(url: str) -> Path | None:
 def is_disk_full(error: BaseException, url: str) -> bool:
     """Whether the database could not write, or not even open its files, because its disk has no room."""
     cause = getattr(error, "orig", None) or error
-    if isinstance(cause, psycopg.errors.DiskFull) or getattr(cause, "errno", None) in FULL:
+    if isinstance(cause, psycopg.errors.DiskFull) or getattr(cause, "errno", None) in DISK_FULL_ERRNOS:
         return True
     if not isinstance(cause, sqlite3.Error):
         return False
     code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
-    return code == sqlite3.SQLITE_FULL or (code in WITHOUT_ROOM and has_no_room(database_folder(url)))
+    return code == sqlite3.SQLITE_FULL or (code in CANNOT_OPEN_CODES and has_no_room(database_folder(url)))
 
 
 @contextmanager
-def unless_disk_full(store: Store) -> Iterator[None]:
+def ignoring_disk_full(store: Store) -> Iterator[None]:
     """For a note that may be left out while the database cannot write: who reads a page is not refused for it."""
     try:
         yield
@@ -251,4 +251,4 @@ def has_no_room(folder: Path | None) -> bool:
         found = os.statvfs(folder) if folder is not None else None
     except OSError:
         return False
-    return found is not None and found.f_bavail * found.f_frsize < SMALLEST_ROOM
+    return found is not None and found.f_bavail * found.f_frsize < MIN_FREE_BYTES

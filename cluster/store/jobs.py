@@ -16,8 +16,8 @@ from sqlalchemy import (
 from sqlalchemy.engine.default import DefaultExecutionContext
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from cluster.domain.states import AttemptState, Desired, JobState, Launcher
-from cluster.store.base import Row, by_value
+from cluster.domain.states import AttemptState, DesiredState, JobState, Launcher
+from cluster.store.base import BaseRow, enum_column
 from cluster.store.datasets import Dataset
 from cluster.store.nodes import Allocation, Node
 from cluster.store.trainings import Training
@@ -29,14 +29,14 @@ POSITION_STEP = 1 << 20
 PRIORITY_STEP = 1 << 52
 """A higher priority stands before everything of a lower one: more than the largest id's position."""
 
-LIVING = text("state IN ('waiting', 'starting', 'running', 'stopping')")
-IS_LIVING = text("jobs.state IN ('waiting', 'starting', 'running', 'stopping')")
+LIVE = text("state IN ('waiting', 'starting', 'running', 'stopping')")
+IS_LIVE = text("jobs.state IN ('waiting', 'starting', 'running', 'stopping')")
 """The same for a search: SQLite takes a partial index only where the index's own condition is repeated."""
 QUEUED = text("state = 'waiting'")
 IN_LINE = text("state = 'waiting' AND held_at IS NULL")
 HELD = text("state = 'waiting' AND held_at IS NOT NULL")
 
-UNWANTED = text("files_unwanted_at IS NOT NULL AND files_deleted_at IS NULL")
+FILES_TO_DELETE = text("files_unwanted_at IS NOT NULL AND files_deleted_at IS NULL")
 """Somebody has asked for the deletion of its files, and they are still there."""
 STORED = text("storage_bytes > 0 AND files_deleted_at IS NULL")
 
@@ -46,7 +46,9 @@ def first_position(job_id: int, priority: int) -> int:
     return job_id * POSITION_STEP - priority * PRIORITY_STEP
 
 
-def shape_of(units: int, time_limit_seconds: int | None, dataset_id: int | None, sweep_id: int | None) -> str:
+def job_shape(
+    units: int, time_limit_seconds: int | None, dataset_id: int | None, sweep_id: int | None
+) -> str:
     """What placement has to look at once for all jobs that have it in common; sorts by units.
 
     Time limits count by powers of two: what slips past a promised start by one slips past by the other.
@@ -57,14 +59,14 @@ def shape_of(units: int, time_limit_seconds: int | None, dataset_id: int | None,
 
 def _shape_of_row(context: DefaultExecutionContext) -> str:
     row = context.get_current_parameters()  # type: ignore[no-untyped-call]
-    return shape_of(row["units"], row.get("time_limit_seconds"), row.get("dataset_id"), row.get("sweep_id"))
+    return job_shape(row["units"], row.get("time_limit_seconds"), row.get("dataset_id"), row.get("sweep_id"))
 
 
-class Job(Row):
+class Job(BaseRow):
     __tablename__ = "jobs"
     __table_args__ = (
         CheckConstraint("units > 0", name="units_positive"),
-        Index("ix_jobs_living", "state", "id", sqlite_where=LIVING, postgresql_where=LIVING),
+        Index("ix_jobs_living", "state", "id", sqlite_where=LIVE, postgresql_where=LIVE),
         # The queue's hot path: the line of a workspace, its shapes, the line of all, a person's, who is held.
         Index(
             "ix_jobs_line", "workspace_id", "position", "id", sqlite_where=IN_LINE, postgresql_where=IN_LINE
@@ -103,7 +105,7 @@ class Job(Row):
         CheckConstraint("retries >= 0 AND retries_used >= 0", name="retries_not_negative"),
         Index(None, "workspace_id", "id"),
         Index("ix_jobs_sweep", "sweep_id", "state", "id"),
-        Index("ix_jobs_files_unwanted", "id", sqlite_where=UNWANTED, postgresql_where=UNWANTED),
+        Index("ix_jobs_files_unwanted", "id", sqlite_where=FILES_TO_DELETE, postgresql_where=FILES_TO_DELETE),
         Index("ix_jobs_storage", "storage_bytes", sqlite_where=STORED, postgresql_where=STORED),
         {"sqlite_autoincrement": True},
     )
@@ -116,12 +118,12 @@ class Job(Row):
     """Its place in the sweep's list, from 1."""
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
     name: Mapped[str] = mapped_column(String(60))
-    state: Mapped[JobState] = mapped_column(by_value(JobState), default=JobState.WAITING)
-    desired: Mapped[Desired] = mapped_column(by_value(Desired), default=Desired.RUN)
+    state: Mapped[JobState] = mapped_column(enum_column(JobState), default=JobState.WAITING)
+    desired: Mapped[DesiredState] = mapped_column(enum_column(DesiredState), default=DesiredState.RUN)
     fence: Mapped[int] = mapped_column(default=0)
     """Counts attempts; every change by scheduler or task is compare-and-set on it."""
     units: Mapped[int]
-    launcher: Mapped[Launcher] = mapped_column(by_value(Launcher))
+    launcher: Mapped[Launcher] = mapped_column(enum_column(Launcher))
     command: Mapped[list[Any]]
     """Own code: [script, argument, …] as typed, one element each. Built-in: empty."""
     variables: Mapped[dict[str, Any]] = mapped_column(default=dict)
@@ -133,7 +135,7 @@ class Job(Row):
     position: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
     """Its place in the workspace's line, the lowest first: `first_position` until somebody moves it."""
     shape: Mapped[str] = mapped_column(String(40), default=_shape_of_row, server_default="")
-    """`shape_of` this job."""
+    """`job_shape` this job."""
     held_at: Mapped[datetime | None]
     """Set: it does not start until the manager lets it go, and stands in nobody's way."""
     held_by: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
@@ -181,7 +183,7 @@ class Job(Row):
     events: Mapped[list["JobEvent"]] = relationship(order_by="JobEvent.id")
 
 
-class Attempt(Row):
+class Attempt(BaseRow):
     """One try. The partial unique index forbids two living ones of one job."""
 
     __tablename__ = "attempts"
@@ -202,7 +204,7 @@ class Attempt(Row):
     job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id"))
     number: Mapped[int]
     """Also the fence under which it may change the job."""
-    state: Mapped[AttemptState] = mapped_column(by_value(AttemptState), default=AttemptState.PLACED)
+    state: Mapped[AttemptState] = mapped_column(enum_column(AttemptState), default=AttemptState.PLACED)
     node_id: Mapped[int] = mapped_column(ForeignKey("nodes.id"))
     """Where it runs; of a gang over several nodes the first one, the allocations know the others."""
     handle: Mapped[dict[str, Any] | None]
@@ -234,7 +236,7 @@ class Attempt(Row):
     allocations: Mapped[list[Allocation]] = relationship(order_by="Allocation.id")
 
 
-class Sweep(Row):
+class Sweep(BaseRow):
     """Many jobs made at once from several values per parameter; the jobs know it by `sweep_id`."""
 
     __tablename__ = "sweeps"
@@ -270,7 +272,7 @@ class Sweep(Row):
     user: Mapped[User] = relationship()
 
 
-class JobEvent(Row):
+class JobEvent(BaseRow):
     """One line of a job's history: a new state, a new reason to wait, a request."""
 
     __tablename__ = "job_events"

@@ -6,10 +6,10 @@ from typing import Any
 from sqlalchemy import ForeignKey, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from cluster.store.base import Row
+from cluster.store.base import BaseRow
 
 
-class Lease(Row):
+class Lease(BaseRow):
     """One holder at a time; the fence grows with each new holder, so that a stale one can be told."""
 
     __tablename__ = "leases"
@@ -20,7 +20,7 @@ class Lease(Row):
     expires_at: Mapped[datetime]
 
 
-class IdempotentAnswer(Row):
+class IdempotentAnswer(BaseRow):
     """The answer to a request with an Idempotency-Key, written in the transaction of its effect."""
 
     __tablename__ = "idempotent_answers"
@@ -32,7 +32,7 @@ class IdempotentAnswer(Row):
     created_at: Mapped[datetime]
 
 
-class Fact(Row):
+class InstallationFact(BaseRow):
     """A value of the installation as a whole: `schema_version`, `first_flight`, `time_zone`."""
 
     __tablename__ = "facts"

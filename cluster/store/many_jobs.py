@@ -22,17 +22,17 @@ from sqlalchemy.sql.selectable import Subquery
 from sqlalchemy.types import TypeEngine
 
 from cluster.store.base import Json
-from cluster.store.jobs import Job, first_position, shape_of
+from cluster.store.jobs import Job, first_position, job_shape
 
-OWN: dict[str, TypeEngine[Any]] = {
+OWN_COLUMNS: dict[str, TypeEngine[Any]] = {
     "id": Integer(),
     "position": BigInteger(),
     "sweep_number": Integer(),
     "name": String(60),
 }
-OWN_JSON = ("command", "variables")
-NEXT_IDS = text("SELECT nextval(pg_get_serial_sequence('jobs', 'id')) FROM generate_series(1, :number)")
-PIECE = 500
+OWN_JSON_COLUMNS = ("command", "variables")
+RESERVE_IDS = text("SELECT nextval(pg_get_serial_sequence('jobs', 'id')) FROM generate_series(1, :number)")
+BATCH_SIZE = 500
 """Rows per statement: while one is put into JSON, no other thread of this process gets to run."""
 LAST_ID = text("SELECT seq FROM sqlite_sequence WHERE name = 'jobs'")
 
@@ -44,42 +44,49 @@ def insert_jobs(session: Session, shared: Mapping[str, Any], own: Sequence[Mappi
         {"id": job_id, "position": first_position(job_id, shared["priority"]), **row}
         for job_id, row in zip(ids, own, strict=True)
     ]
-    shape = shape_of(shared["units"], shared["time_limit_seconds"], shared["dataset_id"], shared["sweep_id"])
+    shape = job_shape(shared["units"], shared["time_limit_seconds"], shared["dataset_id"], shared["sweep_id"])
     same = {**shared, "shape": shape}
-    for name in (*OWN, *OWN_JSON):
+    for name in (*OWN_COLUMNS, *OWN_JSON_COLUMNS):
         same.pop(name, None)
-    for first in range(0, len(rows), PIECE):
-        insert_piece(session, same, rows[first : first + PIECE])
+    for first in range(0, len(rows), BATCH_SIZE):
+        insert_batch(session, same, rows[first : first + BATCH_SIZE])
 
 
-def insert_piece(session: Session, same: Mapping[str, Any], rows: list[dict[str, Any]]) -> None:
+def insert_batch(session: Session, same: Mapping[str, Any], rows: list[dict[str, Any]]) -> None:
     columns = Job.__table__.columns
-    given = table_of(session, rows)
+    given = rows_as_table(session, rows)
     source = select(
         *(literal(value, columns[name].type).label(name) for name, value in same.items()),
-        *(given.c[name] for name in (*OWN, *OWN_JSON)),
+        *(given.c[name] for name in (*OWN_COLUMNS, *OWN_JSON_COLUMNS)),
     )
-    session.execute(insert(Job).from_select([*same, *OWN, *OWN_JSON], source))
+    session.execute(insert(Job).from_select([*same, *OWN_COLUMNS, *OWN_JSON_COLUMNS], source))
 
 
 def reserve_ids(session: Session, number: int) -> list[int]:
     """Ids that nobody else will get."""
     if session.get_bind().dialect.name == "postgresql":
         # A block taken by setval() could be handed out twice; nextval() cannot.
-        return list(session.connection().scalars(NEXT_IDS, {"number": number}))
+        return list(session.connection().scalars(RESERVE_IDS, {"number": number}))
     # This transaction is the only writer from its first statement on.
     last = session.connection().scalar(LAST_ID) or 0
     return list(range(last + 1, last + number + 1))
 
 
-def table_of(session: Session, rows: list[dict[str, Any]]) -> Subquery:
+def rows_as_table(session: Session, rows: list[dict[str, Any]]) -> Subquery:
     """The rows as a table with the jobs' own columns, sent as one JSON array."""
     if session.get_bind().dialect.name == "postgresql":
-        typed = [column(name, kind) for name, kind in (OWN | dict.fromkeys(OWN_JSON, JSONB())).items()]
+        typed = [
+            column(name, kind)
+            for name, kind in (OWN_COLUMNS | dict.fromkeys(OWN_JSON_COLUMNS, JSONB())).items()
+        ]
         sent = func.jsonb_to_recordset(literal(rows, JSONB())).table_valued(*typed)
         return select(*sent.render_derived(with_types=True).c).subquery()
     value = func.json_each(json.dumps(rows)).table_valued("value").c.value
-    plain = [func.json_extract(value, f"$.{name}", type_=kind).label(name) for name, kind in OWN.items()]
+    plain = [
+        func.json_extract(value, f"$.{name}", type_=kind).label(name) for name, kind in OWN_COLUMNS.items()
+    ]
     # json_extract of an object is its text, which is what a JSON column holds.
-    whole = [type_coerce(func.json_extract(value, f"$.{name}"), Json).label(name) for name in OWN_JSON]
+    whole = [
+        type_coerce(func.json_extract(value, f"$.{name}"), Json).label(name) for name in OWN_JSON_COLUMNS
+    ]
     return select(*plain, *whole).subquery()

@@ -22,8 +22,8 @@ LOCK = "groundcrew.migrate"
 
 
 @dataclass(frozen=True)
-class Upgraded:
-    """What `upgrade` found and did; `before` is None for a new database, `copy` where one was made."""
+class UpgradeResult:
+    """What `upgrade_database` found and did; `before` is None for a new database, `copy` where one was made."""
 
     before: str | None
     after: str
@@ -38,20 +38,20 @@ class Upgraded:
         return self.before != self.after
 
 
-def upgrade(settings_or_url: Settings | str, copy_to: Path | None = None) -> Upgraded:
+def upgrade_database(settings_or_url: Settings | str, copy_to: Path | None = None) -> UpgradeResult:
     """Copies an older SQLite database to `copy_to` (default: beside it), then migrates; safe to repeat.
 
     Raises GroundcrewError `database.newer` for a revision that this code does not know, and
     `database.foreign` for tables that no migration of ours has made. Nothing is changed then.
     """
-    url = address(settings_or_url)
+    url = database_url_of(settings_or_url)
     engine = open_for_migration(url)
     try:
         before = read_revision(engine)
-        known = scripts()
+        known = migration_scripts()
         head = head_revision()
         if before == head:
-            return Upgraded(before, head)
+            return UpgradeResult(before, head)
         if before is not None and before not in {script.revision for script in known.walk_revisions()}:
             raise GroundcrewError("database.newer", found=before, known=head)
         copy = None
@@ -60,16 +60,16 @@ def upgrade(settings_or_url: Settings | str, copy_to: Path | None = None) -> Upg
         with engine.begin() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(text("SELECT pg_advisory_xact_lock(hashtext(:lock))"), {"lock": LOCK})
-            command.upgrade(configuration(connection), "head")
-        return Upgraded(before, head, copy)
+            command.upgrade(alembic_config(connection), "head")
+        return UpgradeResult(before, head, copy)
     finally:
         engine.dispose()
 
 
-def is_current(settings_or_url: Settings | str) -> bool:
+def is_schema_current(settings_or_url: Settings | str) -> bool:
     """False also where there is no database yet. Makes no file."""
-    url = address(settings_or_url)
-    path = file_of(url)
+    url = database_url_of(settings_or_url)
+    path = sqlite_file(url)
     if path is not None and not path.exists():
         return False
     engine = open_for_migration(url)
@@ -79,11 +79,11 @@ def is_current(settings_or_url: Settings | str) -> bool:
         engine.dispose()
 
 
-def address(settings_or_url: Settings | str) -> str:
+def database_url_of(settings_or_url: Settings | str) -> str:
     return settings_or_url.database_url if isinstance(settings_or_url, Settings) else settings_or_url
 
 
-def file_of(url: str) -> Path | None:
+def sqlite_file(url: str) -> Path | None:
     """The file of a SQLite database; None for PostgreSQL."""
     parsed = make_url(url)
     return Path(parsed.database or "") if parsed.get_backend_name() == "sqlite" else None
@@ -91,7 +91,7 @@ def file_of(url: str) -> Path | None:
 
 def open_for_migration(url: str) -> Engine:
     """On SQLite without foreign keys: rebuilding a table drops the old one, which others refer to."""
-    if file_of(url) is None:
+    if sqlite_file(url) is None:
         return create_engine(url)
     engine = open_sqlite(url)
 
@@ -112,17 +112,17 @@ def read_revision(engine: Engine) -> str | None:
     return revision
 
 
-def scripts() -> ScriptDirectory:
-    return ScriptDirectory.from_config(configuration())
+def migration_scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(alembic_config())
 
 
 def head_revision() -> str:
-    head = scripts().get_current_head()
+    head = migration_scripts().get_current_head()
     assert head is not None, "the package was built without its migrations"
     return head
 
 
-def configuration(connection: Connection | None = None) -> Config:
+def alembic_config(connection: Connection | None = None) -> Config:
     """Built here, so that no working directory and no .ini file decides which database is meant."""
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
@@ -133,7 +133,7 @@ def configuration(connection: Connection | None = None) -> Config:
 
 def copy_database(url: str, copy_to: Path | None) -> Path:
     """A whole and consistent copy, also while others write: `before-<version>-<UTC time>.db`, mode 0600."""
-    source = file_of(url)
+    source = sqlite_file(url)
     assert source is not None
     folder = copy_to or source.parent
     folder.mkdir(parents=True, exist_ok=True)

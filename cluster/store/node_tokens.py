@@ -5,10 +5,10 @@ from datetime import datetime
 from sqlalchemy import Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from cluster.store.base import Row
+from cluster.store.base import BaseRow
 
 
-class NodeToken(Row):
+class NodeToken(BaseRow):
     """`gcn_<id>_<secret>`; shown once, only the hash is kept. One living token per node."""
 
     __tablename__ = "node_tokens"

@@ -18,11 +18,11 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
 from cluster.domain.states import UnitKind, UnitState
-from cluster.store.base import Row, by_value
+from cluster.store.base import BaseRow, enum_column
 from cluster.store.users import User
 
 
-class Node(Row):
+class Node(BaseRow):
     __tablename__ = "nodes"
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -49,7 +49,7 @@ class Node(Row):
     drainer: Mapped[User | None] = relationship(foreign_keys=[drained_by])
 
 
-class Unit(Row):
+class Unit(BaseRow):
     """A GPU, a share of one, or a CPU slot. GPUs are known by UUID, never by index."""
 
     __tablename__ = "units"
@@ -61,8 +61,8 @@ class Unit(Row):
     """The GPU's UUID, or `cpu-0`, `cpu-1` …"""
     slice: Mapped[int] = mapped_column(default=0)
     position: Mapped[int] = mapped_column(default=0)
-    kind: Mapped[UnitKind] = mapped_column(by_value(UnitKind))
-    state: Mapped[UnitState] = mapped_column(by_value(UnitState), default=UnitState.OK)
+    kind: Mapped[UnitKind] = mapped_column(enum_column(UnitKind))
+    state: Mapped[UnitState] = mapped_column(enum_column(UnitState), default=UnitState.OK)
     model: Mapped[str] = mapped_column(String(100), default="")
     memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
     island: Mapped[str | None] = mapped_column(String(64))
@@ -71,7 +71,7 @@ class Unit(Row):
     node: Mapped[Node] = relationship(back_populates="units")
 
 
-class Allocation(Row):
+class Allocation(BaseRow):
     """A unit held by an attempt. The partial unique index forbids two living ones on one unit."""
 
     __tablename__ = "allocations"
@@ -95,7 +95,7 @@ class Allocation(Row):
     unit: Mapped[Unit] = relationship()
 
 
-def offered_units(session: Session) -> int:
+def count_offered_units(session: Session) -> int:
     """The sum that terms may hold: working units on nodes that can run something, silent ones included."""
     query = (
         select(func.count(Unit.id))
@@ -105,17 +105,17 @@ def offered_units(session: Session) -> int:
     return session.scalar(query) or 0
 
 
-UNITS = Unit.__table__.c
-NODES = Node.__table__.c
-A_GPU = (
-    select(UNITS.id)
-    .join(Node.__table__, NODES.id == UNITS.node_id)
-    .where(UNITS.kind == UnitKind.GPU, UNITS.state != UnitState.GONE, NODES.has_executor)
+UNIT_COLUMNS = Unit.__table__.c
+NODE_COLUMNS = Node.__table__.c
+ANY_GPU = (
+    select(UNIT_COLUMNS.id)
+    .join(Node.__table__, NODE_COLUMNS.id == UNIT_COLUMNS.node_id)
+    .where(UNIT_COLUMNS.kind == UnitKind.GPU, UNIT_COLUMNS.state != UnitState.GONE, NODE_COLUMNS.has_executor)
     .limit(1)
 )
 """Made once: nearly every page and answer asks it."""
 
 
-def offered_kind(session: Session | Connection) -> UnitKind:
+def offered_unit_kind(session: Session | Connection) -> UnitKind:
     """What this cluster calls the units that jobs may have. Before any was seen it is the humble one."""
-    return UnitKind.CPU_SLOT if session.scalar(A_GPU) is None else UnitKind.GPU
+    return UnitKind.CPU_SLOT if session.scalar(ANY_GPU) is None else UnitKind.GPU

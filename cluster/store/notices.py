@@ -7,14 +7,14 @@ from sqlalchemy import ForeignKey, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from cluster.domain.states import NoticeChannel, NoticeState
-from cluster.store.base import Row, by_value
+from cluster.store.base import BaseRow, enum_column
 from cluster.store.users import User
 
 STANDS = text("ended_at IS NULL")
 WAITS = text("state = 'waiting'")
 
 
-class Occurrence(Row):
+class AlertOccurrence(BaseRow):
     """One thing that needs a person, as long as it is the case; when it comes back it is another one."""
 
     __tablename__ = "occurrences"
@@ -34,7 +34,7 @@ class Occurrence(Row):
     """When its messages were written; None: not yet, or it was over before."""
 
 
-class Notice(Row):
+class Notification(BaseRow):
     """One message to one person or to the webhook. It waits until somebody has taken it."""
 
     __tablename__ = "notices"
@@ -42,10 +42,10 @@ class Notice(Row):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     occurrence_id: Mapped[int] = mapped_column(ForeignKey("occurrences.id"), index=True)
-    channel: Mapped[NoticeChannel] = mapped_column(by_value(NoticeChannel))
+    channel: Mapped[NoticeChannel] = mapped_column(enum_column(NoticeChannel))
     user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
     """Whom a mail is for."""
-    state: Mapped[NoticeState] = mapped_column(by_value(NoticeState), default=NoticeState.WAITING)
+    state: Mapped[NoticeState] = mapped_column(enum_column(NoticeState), default=NoticeState.WAITING)
     made_at: Mapped[datetime]
     next_at: Mapped[datetime]
     tries: Mapped[int] = mapped_column(default=0)
@@ -53,5 +53,5 @@ class Notice(Row):
     sent_at: Mapped[datetime | None]
     error: Mapped[str] = mapped_column(String(300), default="")
     """What the last try ended with."""
-    occurrence: Mapped[Occurrence] = relationship()
+    occurrence: Mapped[AlertOccurrence] = relationship()
     user: Mapped[User | None] = relationship()

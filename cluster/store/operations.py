@@ -6,14 +6,14 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from cluster.domain.states import EnvironmentState, OperationState, Queue
-from cluster.store.base import Row, by_value
+from cluster.domain.states import EnvironmentState, OperationState, TaskQueue
+from cluster.store.base import BaseRow, enum_column
 from cluster.store.users import User
 
 OPEN = text("state IN ('requested', 'running', 'interrupted')")
 
 
-class Operation(Row):
+class Operation(BaseRow):
     __tablename__ = "operations"
     __table_args__ = (
         Index("ix_operations_open", "state", "id", sqlite_where=OPEN, postgresql_where=OPEN),
@@ -23,11 +23,13 @@ class Operation(Row):
     id: Mapped[int] = mapped_column(primary_key=True)
     kind: Mapped[str] = mapped_column(String(40))
     """See cluster.domain.states.OperationKind."""
-    queue: Mapped[Queue] = mapped_column(by_value(Queue))
+    queue: Mapped[TaskQueue] = mapped_column(enum_column(TaskQueue))
     subject_id: Mapped[int | None]
     """Id of the row that the operation works on: a dataset, an environment."""
     workspace_id: Mapped[int | None] = mapped_column(ForeignKey("workspaces.id"))
-    state: Mapped[OperationState] = mapped_column(by_value(OperationState), default=OperationState.REQUESTED)
+    state: Mapped[OperationState] = mapped_column(
+        enum_column(OperationState), default=OperationState.REQUESTED
+    )
     steps: Mapped[list[Any]] = mapped_column(default=list)
     """[{code, state: to_come|now|done|failed, started_at, ended_at, detail}], times as ISO text."""
     progress: Mapped[float] = mapped_column(default=0.0)
@@ -48,7 +50,7 @@ class Operation(Row):
     requester: Mapped[User] = relationship()
 
 
-class Environment(Row):
+class Environment(BaseRow):
     """What jobs run in: built from one description, known by the hash of its inputs."""
 
     __tablename__ = "environments"
@@ -57,7 +59,7 @@ class Environment(Row):
     name: Mapped[str] = mapped_column(String(40))
     digest: Mapped[str] = mapped_column(String(64), unique=True)
     state: Mapped[EnvironmentState] = mapped_column(
-        by_value(EnvironmentState), default=EnvironmentState.MISSING
+        enum_column(EnvironmentState), default=EnvironmentState.MISSING
     )
     path: Mapped[str] = mapped_column(String(1000), default="")
     contents: Mapped[list[Any]] = mapped_column(default=list)

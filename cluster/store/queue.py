@@ -5,10 +5,10 @@ from datetime import datetime
 from sqlalchemy import ForeignKey, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from cluster.store.base import Row
+from cluster.store.base import BaseRow
 
 
-class QueueTotal(Row):
+class QueueTotal(BaseRow):
     """Jobs of one shape in one workspace's line, held ones left out."""
 
     __tablename__ = "queue_totals"

@@ -6,20 +6,20 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index, String, false, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from cluster.domain.repair_runs import Verdict
-from cluster.store.base import Row, by_value
+from cluster.domain.repair_runs import RepairVerdict
+from cluster.store.base import BaseRow, enum_column
 from cluster.store.operations import Operation
 from cluster.store.users import User
 
-HELD = text("released_at IS NULL")
+LOCKED = text("released_at IS NULL")
 
 
-class RepairHold(Row):
+class RepairLock(BaseRow):
     """A target that belongs to a run until it has ended; nobody else's repair begins there."""
 
     __tablename__ = "repair_holds"
     __table_args__ = (
-        Index("one_repair_per_target", "target", unique=True, sqlite_where=HELD, postgresql_where=HELD),
+        Index("one_repair_per_target", "target", unique=True, sqlite_where=LOCKED, postgresql_where=LOCKED),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -29,7 +29,7 @@ class RepairHold(Row):
     released_at: Mapped[datetime | None]
 
 
-class RepairRun(Row):
+class RepairRun(BaseRow):
     """One click on a repair. Its targets are held until `ended_at` is written."""
 
     __tablename__ = "repair_runs"
@@ -72,7 +72,7 @@ class RepairRun(Row):
     """The checks afterwards: they decide."""
     listed: Mapped[list[Any]] = mapped_column(default=list)
     """[[path, bytes]] that the forecast showed for deletion: nothing else may go."""
-    verdict: Mapped[Verdict | None] = mapped_column(by_value(Verdict))
+    verdict: Mapped[RepairVerdict | None] = mapped_column(enum_column(RepairVerdict))
     playbook_rc: Mapped[int | None]
     asker: Mapped[User] = relationship()
     operation: Mapped[Operation | None] = relationship()

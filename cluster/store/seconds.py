@@ -8,19 +8,19 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 
-class seconds_of(FunctionElement[float]):
+class epoch_seconds(FunctionElement[float]):
     """Seconds since some fixed moment: only differences mean anything."""
 
     type = Float()
     inherit_cache = True
 
 
-@compiles(seconds_of, "postgresql")
-def on_postgresql(element: seconds_of, compiler: SQLCompiler, **options: Any) -> str:
+@compiles(epoch_seconds, "postgresql")
+def on_postgresql(element: epoch_seconds, compiler: SQLCompiler, **options: Any) -> str:
     return f"EXTRACT(EPOCH FROM {compiler.process(element.clauses, **options)})"
 
 
-@compiles(seconds_of, "sqlite")
-def on_sqlite(element: seconds_of, compiler: SQLCompiler, **options: Any) -> str:
+@compiles(epoch_seconds, "sqlite")
+def on_sqlite(element: epoch_seconds, compiler: SQLCompiler, **options: Any) -> str:
     """Days with a fraction of about 40 microseconds."""
     return f"(JULIANDAY({compiler.process(element.clauses, **options)}) * 86400.0)"

@@ -15,7 +15,7 @@ from cluster.store import (
     users,
     workspaces,
 )
-from cluster.store.base import Row
+from cluster.store.base import BaseRow
 
 __all__ = [
     "audit",
@@ -34,4 +34,4 @@ __all__ = [
     "workspaces",
 ]
 
-metadata = Row.metadata
+metadata = BaseRow.metadata

@@ -9,30 +9,30 @@ from sqlalchemy import Connection, FromClause, Insert, bindparam, insert
 Values = Mapping[str, Any]
 
 
-def insert_together(connection: Connection, *rows: tuple[FromClause, Values]) -> None:
+def insert_rows(connection: Connection, *rows: tuple[FromClause, Values]) -> None:
     """One row each, in this order; those that point to another of them name it by an id that is known before.
 
     SQLite takes them one by one, which costs it no question to a server.
     """
     if connection.dialect.name == "postgresql":
-        statement = statement_for(tuple((table, tuple(values)) for table, values in rows))
-        connection.execute(statement, named(rows))
+        statement = build_insert(tuple((table, tuple(values)) for table, values in rows))
+        connection.execute(statement, bind_values(rows))
         return
     for row in rows:
-        connection.execute(statement_for(((row[0], tuple(row[1])),)), named((row,)))
+        connection.execute(build_insert(((row[0], tuple(row[1])),)), bind_values((row,)))
 
 
-def named(rows: Sequence[tuple[FromClause, Values]]) -> dict[str, Any]:
+def bind_values(rows: Sequence[tuple[FromClause, Values]]) -> dict[str, Any]:
     return {f"{name}_{number}": value for number, (_, row) in enumerate(rows) for name, value in row.items()}
 
 
 @cache
-def statement_for(tables: tuple[tuple[FromClause, tuple[str, ...]], ...]) -> Insert:
+def build_insert(tables: tuple[tuple[FromClause, tuple[str, ...]], ...]) -> Insert:
     """Made once per combination of columns. All but the last are common table expressions of the last."""
-    *first, last = (insert_of(number, *each) for number, each in enumerate(tables))
+    *first, last = (insert_of_row(number, *each) for number, each in enumerate(tables))
     return last.add_cte(*(each.cte(f"row_{number}") for number, each in enumerate(first)))
 
 
-def insert_of(number: int, table: Any, names: tuple[str, ...]) -> Insert:
+def insert_of_row(number: int, table: Any, names: tuple[str, ...]) -> Insert:
     given = {name: bindparam(f"{name}_{number}", type_=table.c[name].type) for name in names}
     return insert(table).values(given).inline()

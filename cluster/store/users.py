@@ -8,21 +8,21 @@ from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
 from cluster.domain.errors import NotFound
 from cluster.domain.states import UserRole, UserState
-from cluster.store.base import Row, by_value
+from cluster.store.base import BaseRow, enum_column
 
 FIRST_ADMINISTRATOR = "first_administrator"
 PASSWORD_LINK = "password"
 
 
-class User(Row):
+class User(BaseRow):
     __tablename__ = "users"
     __table_args__ = {"sqlite_autoincrement": True}  # An id is also a numeric uid: never given out twice.
 
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(20), unique=True)
     full_name: Mapped[str] = mapped_column(String(100), default="")
-    role: Mapped[UserRole] = mapped_column(by_value(UserRole), default=UserRole.USER)
-    state: Mapped[UserState] = mapped_column(by_value(UserState), default=UserState.ACTIVE)
+    role: Mapped[UserRole] = mapped_column(enum_column(UserRole), default=UserRole.USER)
+    state: Mapped[UserState] = mapped_column(enum_column(UserState), default=UserState.ACTIVE)
     password_hash: Mapped[str | None] = mapped_column(String(200))
     """argon2id; None until the one-time link was used."""
     language: Mapped[str | None] = mapped_column(String(2))
@@ -37,7 +37,7 @@ class User(Row):
         return self.role is UserRole.ADMINISTRATOR
 
 
-class OneTimeSecret(Row):
+class OneTimeSecret(BaseRow):
     """First administrator's secret, or a link with which a user sets a password. Only the hash is kept."""
 
     __tablename__ = "one_time_secrets"
@@ -52,7 +52,7 @@ class OneTimeSecret(Row):
     used_at: Mapped[datetime | None]
 
 
-class SignInSession(Row):
+class SignInSession(BaseRow):
     """A signed-in browser. The cookie carries the token, the row only its SHA-256."""
 
     __tablename__ = "sign_in_sessions"
@@ -69,7 +69,7 @@ class SignInSession(Row):
     user: Mapped[User] = relationship()
 
 
-class SignInTry(Row):
+class FailedSignIn(BaseRow):
     """One wrong password; counted per name and per address, also for names that nobody has.
 
     The name is a keyed digest: people type their password there by mistake.
@@ -84,7 +84,7 @@ class SignInTry(Row):
     at: Mapped[datetime]
 
 
-class ApiToken(Row):
+class ApiToken(BaseRow):
     """`gc_<id>_<secret>`; shown once, only the hash is kept."""
 
     __tablename__ = "api_tokens"
@@ -117,7 +117,7 @@ def load_user(session: Session, user_id: int) -> User:
     return user
 
 
-def other_administrators(session: Session, user: User) -> int:
+def count_other_administrators(session: Session, user: User) -> int:
     """How many besides this one could sign in now and administer."""
     found = session.scalar(
         select(func.count())
@@ -132,7 +132,7 @@ def other_administrators(session: Session, user: User) -> int:
     return found or 0
 
 
-def end_sessions(session: Session, user_id: int, now: datetime, keep_token_hash: str = "") -> None:
+def end_sign_in_sessions(session: Session, user_id: int, now: datetime, keep_token_hash: str = "") -> None:
     session.execute(
         update(SignInSession)
         .where(
@@ -144,11 +144,11 @@ def end_sessions(session: Session, user_id: int, now: datetime, keep_token_hash:
     )
 
 
-def add_secret(
+def add_one_time_secret(
     session: Session, kind: str, user_id: int | None, secret_hash: str, now: datetime, term: timedelta
 ) -> None:
     """Replaces earlier ones of the same kind for the same user."""
-    void_secrets(session, kind, user_id, now)
+    revoke_one_time_secrets(session, kind, user_id, now)
     session.add(
         OneTimeSecret(
             kind=kind, user_id=user_id, secret_hash=secret_hash, created_at=now, expires_at=now + term
@@ -156,7 +156,7 @@ def add_secret(
     )
 
 
-def void_secrets(session: Session, kind: str, user_id: int | None, now: datetime) -> None:
+def revoke_one_time_secrets(session: Session, kind: str, user_id: int | None, now: datetime) -> None:
     """Those that were not used work no longer."""
     session.execute(
         update(OneTimeSecret)
@@ -170,7 +170,7 @@ def void_secrets(session: Session, kind: str, user_id: int | None, now: datetime
     )
 
 
-def usable_secret(session: Session, kind: str, secret_hash: str, now: datetime) -> OneTimeSecret | None:
+def find_usable_secret(session: Session, kind: str, secret_hash: str, now: datetime) -> OneTimeSecret | None:
     return session.scalar(
         select(OneTimeSecret).where(
             OneTimeSecret.kind == kind,

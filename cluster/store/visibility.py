@@ -10,7 +10,7 @@ from cluster.store.trainings import Training, TrainingMember
 from cluster.store.workspaces import Workspace, WorkspaceMember
 
 
-def own_workspace_ids(viewer: Actor) -> ColumnElement[int]:
+def member_workspace_ids(viewer: Actor) -> ColumnElement[int]:
     """A subquery of the workspaces in which the viewer is a member."""
     return (
         select(WorkspaceMember.workspace_id)
@@ -19,15 +19,15 @@ def own_workspace_ids(viewer: Actor) -> ColumnElement[int]:
     )
 
 
-def sees_workspace(viewer: Actor) -> ColumnElement[bool]:
-    return true() if viewer.is_administrator else Workspace.id.in_(own_workspace_ids(viewer))
+def can_see_workspace(viewer: Actor) -> ColumnElement[bool]:
+    return true() if viewer.is_administrator else Workspace.id.in_(member_workspace_ids(viewer))
 
 
-def sees_dataset(viewer: Actor) -> ColumnElement[bool]:
-    return true() if viewer.is_administrator else Dataset.workspace_id.in_(own_workspace_ids(viewer))
+def can_see_dataset(viewer: Actor) -> ColumnElement[bool]:
+    return true() if viewer.is_administrator else Dataset.workspace_id.in_(member_workspace_ids(viewer))
 
 
-def sees_training(viewer: Actor) -> ColumnElement[bool]:
+def can_see_training(viewer: Actor) -> ColumnElement[bool]:
     """A private training is seen by its owner, its named members and the workspace's manager."""
     if viewer.is_administrator:
         return true()
@@ -35,15 +35,15 @@ def sees_training(viewer: Actor) -> ColumnElement[bool]:
         TrainingMember.training_id == Training.id, TrainingMember.user_id == viewer.user_id
     )
     manages = exists().where(Workspace.id == Training.workspace_id, Workspace.manager_id == viewer.user_id)
-    return Training.workspace_id.in_(own_workspace_ids(viewer)) & or_(
+    return Training.workspace_id.in_(member_workspace_ids(viewer)) & or_(
         Training.visibility == Visibility.PUBLIC, Training.owner_id == viewer.user_id, named, manages
     )
 
 
-def sees_job(viewer: Actor) -> ColumnElement[bool]:
+def can_see_job(viewer: Actor) -> ColumnElement[bool]:
     """A job is seen by whoever sees its training."""
     return (
         true()
         if viewer.is_administrator
-        else Job.training_id.in_(select(Training.id).where(sees_training(viewer)))
+        else Job.training_id.in_(select(Training.id).where(can_see_training(viewer)))
     )

@@ -6,13 +6,13 @@ from sqlalchemy import CheckConstraint, ForeignKey, String, or_, select
 from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
 from cluster.domain.terms import Term
-from cluster.store.base import Row
+from cluster.store.base import BaseRow
 from cluster.store.users import User
 
 COLOURS = 6
 
 
-class Workspace(Row):
+class Workspace(BaseRow):
     __tablename__ = "workspaces"
     __table_args__ = (
         CheckConstraint("units >= 0", name="units_not_negative"),
@@ -45,7 +45,7 @@ class Workspace(Row):
     __mapper_args__ = {"version_id_col": version}
 
 
-class WorkspaceMember(Row):
+class WorkspaceMember(BaseRow):
     """The manager is always a member too."""
 
     __tablename__ = "workspace_members"
@@ -54,7 +54,7 @@ class WorkspaceMember(Row):
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id"), primary_key=True, index=True)
 
 
-def held_terms(session: Session, now: datetime, besides: int | None = None) -> list[Term]:
+def list_held_terms(session: Session, now: datetime, besides: int | None = None) -> list[Term]:
     """Terms that hold units: of all workspaces that nobody has ended, `besides` one."""
     query = select(Workspace.starts_on, Workspace.ends_on, Workspace.units).where(
         or_(Workspace.ended_at.is_(None), Workspace.ended_at > now)
@@ -64,7 +64,7 @@ def held_terms(session: Session, now: datetime, besides: int | None = None) -> l
     return [Term(*row) for row in session.execute(query)]
 
 
-def next_colour(session: Session) -> int:
+def choose_colour(session: Session) -> int:
     """Neighbours in time differ."""
     last = session.scalar(select(Workspace.colour).order_by(Workspace.id.desc()).limit(1))
     return (last or 0) % COLOURS + 1

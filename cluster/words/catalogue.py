@@ -10,15 +10,15 @@ from pathlib import Path
 
 from babel.messages.pofile import read_po
 
-Key = tuple[str | None, str]
+MessageKey = tuple[str | None, str]
 """(context or None, English)"""
 
 
 @dataclass(frozen=True)
-class Catalogue:
+class Translations:
     """Translations of one language; what it does not know comes back in English."""
 
-    texts: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
+    texts: Mapping[MessageKey, tuple[str, ...]] = field(default_factory=dict)
 
     def gettext(self, english: str) -> str:
         return self._find(None, english) or english
@@ -36,7 +36,7 @@ class Catalogue:
         return found[0]
 
 
-def read_entries(folder: Path, language: str) -> Iterator[tuple[Path, Key, tuple[str, ...]]]:
+def read_translations(folder: Path, language: str) -> Iterator[tuple[Path, MessageKey, tuple[str, ...]]]:
     """Every translated entry of the folder's `<language>/*.po`, with the file that it stands in."""
     for path in sorted((folder / language).glob("*.po")):
         with path.open("rb") as file:
@@ -48,6 +48,6 @@ def read_entries(folder: Path, language: str) -> Iterator[tuple[Path, Key, tuple
                     yield path, (message.context, english), texts
 
 
-def load_catalogue(folder: Path, language: str) -> Catalogue:
+def load_translations(folder: Path, language: str) -> Translations:
     """All .po files of the folder `<folder>/<language>/` as one catalogue; empty where there is none."""
-    return Catalogue({key: texts for _, key, texts in read_entries(folder, language)})
+    return Translations({key: texts for _, key, texts in read_translations(folder, language)})

@@ -12,7 +12,7 @@ UNIT_WORDS = {
 }
 COUNTED_UNITS_KO = {UnitKind.GPU: "GPU {}장", UnitKind.CPU_SLOT: "CPU 슬롯 {}개"}
 
-COUNTED: dict[str, tuple[str, str, str]] = {
+COUNTED_NOUNS: dict[str, tuple[str, str, str]] = {
     "arguments": ("argument", "arguments", "인자 {}개"),
     "bytes_of_name": ("byte", "bytes", "{}바이트"),
     "characters": ("character", "characters", "{}자"),
@@ -50,27 +50,27 @@ def unit_word(kind: UnitKind | str | None, language: str, number: int = 1) -> st
     return singular if number == 1 else plural
 
 
-def units(number: int, kind: UnitKind | str | None, language: str) -> str:
+def format_units(number: int, kind: UnitKind | str | None, language: str) -> str:
     """2 GPUs, 1 CPU slot; GPU 2장, CPU 슬롯 1개."""
     if language == "ko":
-        return (COUNTED_UNITS_KO[UnitKind(kind)] if kind else "단위 {}개").format(count(number))
-    return f"{count(number)} {unit_word(kind, language, number)}"
+        return (COUNTED_UNITS_KO[UnitKind(kind)] if kind else "단위 {}개").format(format_number(number))
+    return f"{format_number(number)} {unit_word(kind, language, number)}"
 
 
-def counted(number: int, noun: str, language: str) -> str:
+def format_counted(number: int, noun: str, language: str) -> str:
     """ "1 job", "2 jobs", "2건"; `noun` is a key of COUNTED."""
-    singular, plural, korean = COUNTED[noun]
+    singular, plural, korean = COUNTED_NOUNS[noun]
     if language == "ko":
-        return korean.format(count(number))
-    return f"{count(number)} {singular if number == 1 else plural}"
+        return korean.format(format_number(number))
+    return f"{format_number(number)} {singular if number == 1 else plural}"
 
 
-def count(number: float) -> str:
+def format_number(number: float) -> str:
     """With thousands apart: 12,345."""
     return f"{number:,}"
 
 
-def duration(seconds: float, language: str) -> str:
+def format_duration(seconds: float, language: str) -> str:
     """At most two units: "2 h 5 min", "2시간 5분"; "0 s" below half a second."""
     names = DURATIONS["ko" if language == "ko" else "en"]
     space = "" if language == "ko" else " "
@@ -84,7 +84,7 @@ def duration(seconds: float, language: str) -> str:
     return " ".join(parts)
 
 
-def size(number: float) -> str:
+def format_size(number: float) -> str:
     """Bytes in the largest unit that leaves a number of one or more: "1.5 GiB"."""
     value = float(max(0, number))
     for name in SIZES:
@@ -94,30 +94,30 @@ def size(number: float) -> str:
     return f"{value:.0f} {name}" if name == "B" or value >= 100 else f"{value:.1f} {name}"
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """0.88 as "88 %"; never 100 before it is whole."""
     return f"{min(100, int(share * 100 + 1e-9))} %"
 
 
-def clock(moment: datetime | str, zone: tzinfo | None, now: datetime | None) -> str:
+def format_clock(moment: datetime | str, zone: tzinfo | None, now: datetime | None) -> str:
     """ "14:38" on the day of `now`, "11-20 14:38" on another one of its year, else with the year."""
-    at = as_moment(moment).astimezone(zone)
+    at = parse_moment(moment).astimezone(zone)
     today = now.astimezone(zone).date() if now else None
     if today == at.date():
         return f"{at:%H:%M}"
     return f"{at:%m-%d %H:%M}" if today and today.year == at.year else f"{at:%Y-%m-%d %H:%M}"
 
 
-def day(value: date | str) -> str:
+def format_day(value: date | str) -> str:
     """ "2026-11-20"."""
     return value[:10] if isinstance(value, str) else f"{value:%Y-%m-%d}"
 
 
-def as_moment(value: datetime | str) -> datetime:
+def parse_moment(value: datetime | str) -> datetime:
     return datetime.fromisoformat(value) if isinstance(value, str) else value
 
 
-def listed(values: Iterable[Any], language: str) -> str:
+def format_list(values: Iterable[Any], language: str) -> str:
     """ "a, b and c"; "a, b, c" in Korean."""
     words = [str(value) for value in values]
     if language == "ko" or len(words) < 2:
@@ -125,7 +125,7 @@ def listed(values: Iterable[Any], language: str) -> str:
     return ", ".join(words[:-1]) + " and " + words[-1]
 
 
-def bounds(limits: Mapping[str, Any], language: str) -> str:
+def format_bounds(limits: Mapping[str, Any], language: str) -> str:
     """ "0 or more, below 1" from minimum, maximum and whether they are excluded."""
     low, high = limits.get("minimum"), limits.get("maximum")
     no_low, no_high = limits.get("minimum_is_excluded"), limits.get("maximum_is_excluded")

@@ -8,23 +8,23 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cluster.domain.backups import parse_problem
-from cluster.domain.outlook import Source
-from cluster.words.catalogue import Catalogue, load_catalogue
+from cluster.domain.backups import parse_backup_problem
+from cluster.domain.outlook import EstimateSource
+from cluster.words.catalogue import Translations, load_translations
 from cluster.words.counting import (
-    COUNTED,
+    COUNTED_NOUNS,
     PARTICLES,
-    bounds,
-    clock,
-    count,
-    counted,
-    day,
-    duration,
-    listed,
-    percent,
-    size,
+    format_bounds,
+    format_clock,
+    format_counted,
+    format_day,
+    format_duration,
+    format_list,
+    format_number,
+    format_percent,
+    format_size,
+    format_units,
     unit_word,
-    units,
     with_particle,
 )
 from cluster.words.english import HINTS, SENTENCES, TITLES, WORDS
@@ -40,20 +40,20 @@ UNKNOWN = "…"
 
 
 @cache
-def korean() -> Catalogue:
-    return load_catalogue(Path(__file__).parent, "ko")
+def korean_translations() -> Translations:
+    return load_translations(Path(__file__).parent, "ko")
 
 
 def in_language(code: str, english: str, language: str) -> str:
     """The .po entry of this very code where one text needs two translations, else that of the text."""
-    return korean().pgettext(code, english) if language == "ko" else english
+    return korean_translations().pgettext(code, english) if language == "ko" else english
 
 
 def has_words(code: str) -> bool:
     return code in SENTENCES or code in WORDS
 
 
-def say(
+def sentence(
     code: str,
     data: Mapping[str, Any] | None = None,
     language: str = "en",
@@ -66,23 +66,23 @@ def say(
     """
     if code.startswith("waiting."):
         parts = (
-            waiting_reason(code, data, language, zone, now),
-            waiting_start(data, language, zone, now),
-            waiting_help(data, language),
+            waiting_reason_sentence(code, data, language, zone, now),
+            waiting_start_sentence(data, language, zone, now),
+            waiting_help_sentence(data, language),
         )
         return " ".join(part for part in parts if part)
     known = dict(data or {})
-    chosen = variant(code, known)
-    text = fill(code, SENTENCES.get(chosen), known, language, zone, now)
+    chosen = variant_code(code, known)
+    text = fill_sentence(code, SENTENCES.get(chosen), known, language, zone, now)
     if code.startswith("exit."):
         more = ["exit.rank"] if known.get("rank") is not None else []
         more += ["exit.left_behind"] if known.get("left_behind") else []
         more += ["exit.not_finite"] if known.get("not_finite") else []
-        text = " ".join([text, *(fill(part, SENTENCES[part], known, language) for part in more)])
+        text = " ".join([text, *(fill_sentence(part, SENTENCES[part], known, language) for part in more)])
     return text
 
 
-def variant(code: str, data: Mapping[str, Any]) -> str:
+def variant_code(code: str, data: Mapping[str, Any]) -> str:
     """The code of the sentence that says what the data have: some codes have a shorter and a longer one."""
     has = {name for name, value in data.items() if value not in (None, "", [], ())}
     if code == "waiting.not_enough_units" and data.get("nodes", 1) == 1:
@@ -103,8 +103,10 @@ def title(code: str, language: str = "en") -> str:
 def hint(code: str, data: Mapping[str, Any] | None = None, language: str = "en") -> str:
     """What to do next; empty where the sentence has already said it. Of what did not start the cause comes first."""
     known = dict(data or {})
-    chosen = next((one for one in (variant(code, known), code, code.partition(".")[0]) if one in HINTS), None)
-    text = fill(f"hint.{chosen}", HINTS[chosen], known, language) if chosen else ""
+    chosen = next(
+        (one for one in (variant_code(code, known), code, code.partition(".")[0]) if one in HINTS), None
+    )
+    text = fill_sentence(f"hint.{chosen}", HINTS[chosen], known, language) if chosen else ""
     if chosen == "exit.not_started.cause":
         text = " ".join(filter(None, [hint(str(known["cause"]), known, language), text]))
     return text
@@ -117,22 +119,22 @@ def word(group: str, value: object, language: str = "en") -> str:
     return str(value) if english is None else in_language(code, english, language)
 
 
-def action(code: str, language: str = "en") -> str:
+def action_name(code: str, language: str = "en") -> str:
     """What an audit entry or a line of a job's history says was done."""
     return word("action", code, language)
 
 
-def operation(kind: object, language: str = "en") -> str:
+def operation_name(kind: object, language: str = "en") -> str:
     """The name of a kind of operation."""
     return word("operation", kind, language)
 
 
-def step(code: str, language: str = "en") -> str:
+def step_name(code: str, language: str = "en") -> str:
     """The name of an operation's step."""
     return word("step", code, language)
 
 
-def waiting_reason(
+def waiting_reason_sentence(
     code: str,
     data: Mapping[str, Any] | None,
     language: str = "en",
@@ -141,10 +143,10 @@ def waiting_reason(
 ) -> str:
     """The reason alone, which the queue page sets in bold."""
     known = dict(data or {})
-    return fill(code, SENTENCES.get(variant(code, known)), known, language, zone, now)
+    return fill_sentence(code, SENTENCES.get(variant_code(code, known)), known, language, zone, now)
 
 
-def waiting_start(
+def waiting_start_sentence(
     data: Mapping[str, Any] | None,
     language: str = "en",
     zone: tzinfo | None = None,
@@ -161,7 +163,10 @@ def waiting_start(
         parts.append("waiting.start.at")
     if known.get("starts_at") or known.get("earliest_at"):
         parts += CERTAINTY.get(str(known.get("source")), [])
-    return " ".join(fill(code, SENTENCES[variant(code, known)], known, language, zone, now) for code in parts)
+    return " ".join(
+        fill_sentence(code, SENTENCES[variant_code(code, known)], known, language, zone, now)
+        for code in parts
+    )
 
 
 def without_narrow_range(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,7 +178,7 @@ def without_narrow_range(data: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def waiting_help(data: Mapping[str, Any] | None, language: str = "en") -> str:
+def waiting_help_sentence(data: Mapping[str, Any] | None, language: str = "en") -> str:
     """What would let it start now; empty where nothing would."""
     known = dict(data or {})
     parts = []
@@ -181,19 +186,19 @@ def waiting_help(data: Mapping[str, Any] | None, language: str = "en") -> str:
         parts.append("waiting.helps")
     if known.get("helps_seconds"):
         parts.append("waiting.helps.time")
-    return " ".join(fill(code, SENTENCES[code], known, language) for code in parts)
+    return " ".join(fill_sentence(code, SENTENCES[code], known, language) for code in parts)
 
 
 CERTAINTY: dict[str, list[str]] = {
-    Source.TIME_LIMITS: ["waiting.certainty.time_limits"],
-    Source.HISTORY: ["waiting.certainty.history"],
-    Source.PROGRESS: ["waiting.certainty.progress"],
-    Source.TOTALS: ["waiting.certainty.totals"],
+    EstimateSource.TIME_LIMITS: ["waiting.certainty.time_limits"],
+    EstimateSource.HISTORY: ["waiting.certainty.history"],
+    EstimateSource.PROGRESS: ["waiting.certainty.progress"],
+    EstimateSource.TOTALS: ["waiting.certainty.totals"],
 }
 """How sure an expected start is, by where it comes from."""
 
 
-def fill(
+def fill_sentence(
     code: str,
     english: str | None,
     data: Mapping[str, Any] | None,
@@ -232,47 +237,53 @@ class _Filler(string.Formatter):
         return with_particle(text, particle) if particle in PARTICLES else text
 
     def _shape(self, value: Any, form: str) -> str:
-        if form in COUNTED:
-            return counted(value, form, self.language)
+        if form in COUNTED_NOUNS:
+            return format_counted(value, form, self.language)
         if form.startswith("plural|"):
             _, one, many = form.split("|")
-            return (one if value == 1 else many).replace("#", count(value))
+            return (one if value == 1 else many).replace("#", format_number(value))
         if form.startswith("word "):
             return word(form[5:], value, self.language)
         if form.startswith("words "):
-            return listed((word(form[6:], each, self.language) for each in value), self.language)
+            return format_list((word(form[6:], each, self.language) for each in value), self.language)
         kind = self.data.get("kind")
         plain = {
             "": lambda: str(value),
-            "units": lambda: units(value, kind, self.language),
+            "units": lambda: format_units(value, kind, self.language),
             "unit_word": lambda: unit_word(value, self.language, 2),
-            "number": lambda: count(value),
-            "duration": lambda: duration(value, self.language),
-            "bytes": lambda: size(value),
+            "number": lambda: format_number(value),
+            "duration": lambda: format_duration(value, self.language),
+            "bytes": lambda: format_size(value),
             "image": lambda: DIGEST.sub(r"\1…", str(value)),
-            "amount": lambda: size(value) if self.data.get("what") in IN_BYTES else count(value),
-            "percent": lambda: percent(value),
-            "clock": lambda: clock(value, self.zone, self.now),
-            "day": lambda: day(value),
+            "amount": lambda: (
+                format_size(value) if self.data.get("what") in IN_BYTES else format_number(value)
+            ),
+            "percent": lambda: format_percent(value),
+            "clock": lambda: format_clock(value, self.zone, self.now),
+            "day": lambda: format_day(value),
             "job": lambda: f"job-{value}",
             "seen": lambda: self._phrase("phrase.seen" if self.data.get("character") else "phrase.unseen"),
             "offer": lambda: " " + self._phrase("phrase.offer") if value else "",
-            "bounds": lambda: bounds(self.data, self.language),
-            "list": lambda: listed(_each(value), self.language),
-            "sizes": lambda: listed((f"job-{job} ({size(number)})" for job, number in value), self.language),
-            "code": lambda: say(str(value), self.data, self.language, self.zone, self.now),
+            "bounds": lambda: format_bounds(self.data, self.language),
+            "list": lambda: format_list(_each(value), self.language),
+            "sizes": lambda: format_list(
+                (f"job-{job} ({format_size(number)})" for job, number in value), self.language
+            ),
+            "code": lambda: sentence(str(value), self.data, self.language, self.zone, self.now),
             "why": lambda: self._problem(value),
-            "whys": lambda: listed(map(self._problem, _each(value)), self.language),
+            "whys": lambda: format_list(map(self._problem, _each(value)), self.language),
         }
         return plain[form]()
 
     def _problem(self, value: Any) -> str:
         """What was kept as a code with data of its own, or by an older version as a text."""
-        problem = parse_problem(value)
-        return say(problem.code, problem.data, self.language, self.zone, self.now) if problem else UNKNOWN
+        problem = parse_backup_problem(value)
+        return (
+            sentence(problem.code, problem.data, self.language, self.zone, self.now) if problem else UNKNOWN
+        )
 
     def _phrase(self, code: str) -> str:
-        return fill(code, SENTENCES[code], self.data, self.language)
+        return fill_sentence(code, SENTENCES[code], self.data, self.language)
 
 
 def _each(value: Any) -> Iterable[Any]:

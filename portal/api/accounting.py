@@ -7,12 +7,12 @@ from marshmallow import fields, validate
 
 from cluster.domain.accounting import month_of, parse_month
 from cluster.services import accounting
-from cluster.services.accounting import UseLine
-from portal.api.blueprint import ApiBlueprint, sentence
+from cluster.services.accounting import MonthlyUsage
+from portal.api.blueprint import ApiBlueprint, describe_sentence
 from portal.api.jobs import blueprint as jobs_blueprint
 from portal.api.schemas import IS_ID, Answer, Body, Named, Sentence
 from portal.current import current_actor, current_cluster
-from portal.units import unit_kind
+from portal.units import installation_unit_kind
 
 blueprint = ApiBlueprint("accounting", "Accounting: who held units, and what they did with them.")
 
@@ -63,7 +63,7 @@ class JobAccountAnswer(Answer):
     end = fields.Nested(Sentence, allow_none=True)
 
 
-def describe(line: UseLine) -> dict[str, Any]:
+def describe_use(line: MonthlyUsage) -> dict[str, Any]:
     return {
         "workspace": {"id": line.workspace_id, "name": line.workspace},
         "user": {"id": line.user_id, "name": line.user},
@@ -87,12 +87,12 @@ class Accounting(MethodView):
         cluster = current_cluster()
         zone = cluster.settings.zone
         month = parse_month(query["month"]) if query["month"] else month_of(cluster.clock(), zone)
-        lines = accounting.read_month(cluster, current_actor(), month, query["workspace_id"])
+        lines = accounting.read_monthly_usage(cluster, current_actor(), month, query["workspace_id"])
         return {
             "month": str(month),
             "time_zone": zone.key,
-            "unit_kind": unit_kind().value,
-            "items": [describe(line) for line in lines],
+            "unit_kind": installation_unit_kind().value,
+            "items": [describe_use(line) for line in lines],
         }
 
 
@@ -101,7 +101,7 @@ class JobAccounting(MethodView):
     @jobs_blueprint.response(200, JobAccountAnswer)
     def get(self, job_id: int) -> dict[str, Any]:
         """Seconds in each state, CPU, memory, units booked and used, and what the exit code means."""
-        account = accounting.read_job_account(current_cluster(), current_actor(), job_id)
+        account = accounting.read_job_usage(current_cluster(), current_actor(), job_id)
         job, used = account.job, account.job.unit_seconds_used
         return {
             "id": job.id,
@@ -112,12 +112,12 @@ class JobAccounting(MethodView):
             "seconds_in_states": {state.value: spent for state, spent in account.seconds_in_states.items()},
             "attempts": job.fence,
             "units": job.units,
-            "unit_kind": unit_kind().value,
+            "unit_kind": installation_unit_kind().value,
             "unit_hours_booked": account.booked_seconds / 3600,
             "unit_hours_used": None if used is None else used / 3600,
             "cpu_seconds": job.cpu_seconds,
             "max_memory_bytes": job.max_memory_bytes,
             "average_memory_bytes": job.average_memory_bytes,
             "exit_code": job.exit_code,
-            "end": sentence(job.end_code, job.end_data),
+            "end": describe_sentence(job.end_code, job.end_data),
         }

@@ -10,7 +10,7 @@ from werkzeug.exceptions import BadRequest
 
 from cluster import words
 from cluster.domain.errors import Refused
-from portal.i18n import language
+from portal.i18n import request_language
 
 Decorated = TypeVar("Decorated")
 
@@ -21,7 +21,7 @@ class Keeps(Protocol):
     def __call__(self, decorated: Decorated, /) -> Decorated: ...
 
 
-MOST_VALUES = 20_000
+MAX_BODY_VALUES = 20_000
 """Twice what the largest sweep names; each is looked at by itself, which takes time from everybody."""
 
 
@@ -32,8 +32,8 @@ class Parser(FlaskParser):
 
     def load_json(self, req: Request, schema: Schema) -> Any:
         # A comma within a text counts as well: no text here is so long.
-        if req.get_data(cache=True).count(b",") >= MOST_VALUES:
-            raise Refused("", "body.too_many_values", most=MOST_VALUES)
+        if req.get_data(cache=True).count(b",") >= MAX_BODY_VALUES:
+            raise Refused("", "body.too_many_values", most=MAX_BODY_VALUES)
         try:
             return super().load_json(req, schema)
         except (RecursionError, ValueError):
@@ -63,12 +63,16 @@ class ApiBlueprint(Blueprint):  # type: ignore[misc]
         return decorate
 
 
-def sentence(code: str | None, data: dict[str, Any] | None) -> dict[str, Any] | None:
+def describe_sentence(code: str | None, data: dict[str, Any] | None) -> dict[str, Any] | None:
     """A typed reason with its sentence in the caller's language; None for none."""
     if code is None:
         return None
-    return {"code": code, "data": data or {}, "sentence": words.say(code, data or {}, language())}
+    return {
+        "code": code,
+        "data": data or {},
+        "sentence": words.sentence(code, data or {}, request_language()),
+    }
 
 
-def named(row: Any) -> dict[str, Any] | None:
+def describe_named(row: Any) -> dict[str, Any] | None:
     return {"id": row.id, "name": row.name} if row is not None else None

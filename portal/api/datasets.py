@@ -5,7 +5,7 @@ from typing import Any
 from flask.views import MethodView
 
 from cluster.services import datasets
-from portal.api.blueprint import ApiBlueprint, named
+from portal.api.blueprint import ApiBlueprint, describe_named
 from portal.api.schemas import ByName, DatasetList
 from portal.current import current_actor, current_cluster
 
@@ -25,7 +25,7 @@ class Datasets(MethodView):
                     "id": row.id,
                     "name": row.name,
                     "state": row.state.value,
-                    "workspace": named(row.workspace),
+                    "workspace": describe_named(row.workspace),
                     "files": row.files,
                     "bytes": row.bytes,
                 }

@@ -9,30 +9,30 @@ from flask.views import MethodView
 from marshmallow import ValidationError, fields, validate, validates
 
 from cluster.domain.states import UnitKind, UnitState
-from cluster.services.nodes import SeenUnit, record_heartbeat
+from cluster.services.nodes import ReportedUnit, record_heartbeat
 from portal.api.blueprint import ApiBlueprint
 from portal.api.schemas import Body
 from portal.current import current_cluster
 
-MOST_UNITS = 1024
-MOST_FACTS = 65_536
+MAX_UNITS = 1024
+MAX_FACTS = 65_536
 """Characters, as JSON."""
-MOST_WORD = 64
+MAX_WORD = 64
 
 blueprint = ApiBlueprint("heartbeats", "Agents report their nodes; nobody else may.")
 
 
-def is_printed(text: str) -> None:
+def check_printable(text: str) -> None:
     """Raises ValidationError for what no row can keep: control characters, halves of a character."""
     if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in text):
         raise ValidationError("Use a text without control characters.")
 
 
 class SeenUnitBody(Body):
-    identity = fields.String(required=True, validate=[validate.Length(1, 100), is_printed])
+    identity = fields.String(required=True, validate=[validate.Length(1, 100), check_printable])
     kind = fields.Enum(UnitKind, by_value=True, required=True)
-    position = fields.Integer(required=True, strict=True, validate=validate.Range(0, MOST_UNITS))
-    model = fields.String(load_default="", validate=[validate.Length(max=100), is_printed])
+    position = fields.Integer(required=True, strict=True, validate=validate.Range(0, MAX_UNITS))
+    model = fields.String(load_default="", validate=[validate.Length(max=100), check_printable])
     memory_bytes = fields.Integer(
         load_default=None, allow_none=True, strict=True, validate=validate.Range(0, 2**60)
     )
@@ -41,33 +41,33 @@ class SeenUnitBody(Body):
     )
     simulated = fields.Boolean(load_default=False)
     island = fields.String(
-        load_default=None, allow_none=True, validate=[validate.Length(max=MOST_WORD), is_printed]
+        load_default=None, allow_none=True, validate=[validate.Length(max=MAX_WORD), check_printable]
     )
 
 
 class HeartbeatBody(Body):
-    boot_id = fields.String(required=True, validate=[validate.Length(1, MOST_WORD), is_printed])
+    boot_id = fields.String(required=True, validate=[validate.Length(1, MAX_WORD), check_printable])
     facts = fields.Dict(keys=fields.String(), required=True)
-    units = fields.List(fields.Nested(SeenUnitBody), required=True, validate=validate.Length(max=MOST_UNITS))
+    units = fields.List(fields.Nested(SeenUnitBody), required=True, validate=validate.Length(max=MAX_UNITS))
 
     @validates("facts")
-    def are_kept(self, value: dict[str, Any], **kwargs: Any) -> None:
+    def check_facts_size(self, value: dict[str, Any], **kwargs: Any) -> None:
         """Few, and nothing in them that a row cannot keep."""
         try:
             text = json.dumps(value, ensure_ascii=False, allow_nan=False)
             text.encode()
         except ValueError:
             raise ValidationError("Use finite numbers and whole characters.") from None
-        if len(text) > MOST_FACTS:
+        if len(text) > MAX_FACTS:
             raise ValidationError("These are too many facts.")
         if "\\u0000" in text:
             raise ValidationError("Use texts without control characters.")
         fabric = value.get("fabric")
-        if fabric is not None and not (isinstance(fabric, str) and len(fabric) <= MOST_WORD):
+        if fabric is not None and not (isinstance(fabric, str) and len(fabric) <= MAX_WORD):
             raise ValidationError("A fabric is a short word.")
 
     @validates("units")
-    def are_different(self, value: list[dict[str, Any]], **kwargs: Any) -> None:
+    def check_units_differ(self, value: list[dict[str, Any]], **kwargs: Any) -> None:
         names = [unit["identity"] for unit in value if "identity" in unit]
         if len(set(names)) < len(names):
             raise ValidationError("Each unit stands here once.")
@@ -79,7 +79,7 @@ class Heartbeats(MethodView):
     @blueprint.response(204)
     def post(self, body: dict[str, Any]) -> None:
         """The node is the token's; what the body could say about its name or rights is not asked."""
-        units = [SeenUnit(**{**unit, "state": UnitState(unit["state"])}) for unit in body["units"]]
+        units = [ReportedUnit(**{**unit, "state": UnitState(unit["state"])}) for unit in body["units"]]
         token = g.node_token
         record_heartbeat(
             current_cluster(), token.name, body["boot_id"], body["facts"], units, token.has_executor

@@ -6,12 +6,12 @@ from flask.views import MethodView
 from marshmallow import fields
 
 from cluster import words
-from cluster.domain.images import Image
+from cluster.domain.images import DefaultImage
 from cluster.services import environments, images
 from portal.api.blueprint import ApiBlueprint
 from portal.api.schemas import Answer
 from portal.current import current_actor, current_cluster
-from portal.i18n import language
+from portal.i18n import request_language
 
 blueprint = ApiBlueprint("images", "Default images, and the training environment of the master.")
 
@@ -53,12 +53,14 @@ class Images(MethodView):
         """The default images, and what jobs without an image of their own run in."""
         cluster = current_cluster()
         return {
-            "items": [describe(image) for image in images.list_images(cluster, current_actor())],
+            "items": [
+                describe_image(image) for image in images.list_default_images(cluster, current_actor())
+            ],
             "training_environment": describe_environment(),
         }
 
 
-def describe(image: Image) -> dict[str, Any]:
+def describe_image(image: DefaultImage) -> dict[str, Any]:
     return {
         "name": image.name,
         "variant": image.variant,
@@ -68,7 +70,7 @@ def describe(image: Image) -> dict[str, Any]:
         "system": image.system,
         "made_at": image.made_at,
         "is_protected": True,
-        "contents": [describe_part(*part.line) for part in image.contents],
+        "contents": [describe_library(*part.line) for part in image.contents],
     }
 
 
@@ -80,10 +82,10 @@ def describe_environment() -> dict[str, Any] | None:
         "digest": found.digest,
         "state": found.state.value,
         "ready_at": found.ready_at,
-        "contents": [describe_part(*line) for line in found.contents],
+        "contents": [describe_library(*line) for line in found.contents],
     }
 
 
-def describe_part(library: str, version: str, purpose: str) -> dict[str, str]:
-    said = words.word("purpose", purpose.removeprefix("purpose."), language())
+def describe_library(library: str, version: str, purpose: str) -> dict[str, str]:
+    said = words.word("purpose", purpose.removeprefix("purpose."), request_language())
     return {"library": library, "version": version, "purpose": said}

@@ -10,15 +10,15 @@ from flask.views import MethodView
 from cluster import words
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.jobs import JobRequest, default_launcher
-from cluster.domain.reasons import JustSubmitted
+from cluster.domain.reasons import NotYetExamined
 from cluster.domain.states import JobState
-from cluster.domain.waiting import to_data
-from cluster.files.beneath import FileMissing, FileNotPlain, open_file
+from cluster.domain.waiting import to_waiting_data
+from cluster.files.beneath import FileMissing, FileNotPlain, open_file_beneath
 from cluster.services import job_files, jobs, moves, queue
-from cluster.services.standing import Standing
-from cluster.services.unbegun import why_not_begun
+from cluster.services.standing import WaitingExplanation
+from cluster.services.unbegun import read_start_delay
 from cluster.store.jobs import Job
-from portal.api.blueprint import ApiBlueprint, named, sentence
+from portal.api.blueprint import ApiBlueprint, describe_named, describe_sentence
 from portal.api.schemas import (
     DeleteFilesBody,
     DryRunQuery,
@@ -31,10 +31,10 @@ from portal.api.schemas import (
     WhyAnswer,
 )
 from portal.current import current_actor, current_cluster
-from portal.i18n import language
-from portal.job_files.attempt import out_folder
-from portal.job_files.log import read_piece
-from portal.units import unit_kind
+from portal.i18n import request_language
+from portal.job_files.attempt import out_path_parts
+from portal.job_files.log import read_log_chunk
+from portal.units import installation_unit_kind
 
 blueprint = ApiBlueprint("jobs", "Jobs: one run of a training each.")
 LONGEST_KEY = 100
@@ -42,7 +42,7 @@ JUST_NOW = timedelta(seconds=2)
 """A repeated request after that is told how its job stands by now."""
 
 
-def read_key() -> tuple[str, str] | None:
+def read_idempotency_key() -> tuple[str, str] | None:
     """The Idempotency-Key and the hash of address and body; raises Refused for a key that no client would make."""
     key = request.headers.get("Idempotency-Key")
     if key is None:
@@ -52,19 +52,19 @@ def read_key() -> tuple[str, str] | None:
     return key, hashlib.sha256(request.path.encode() + b"\0" + request.get_data()).hexdigest()
 
 
-def describe(job: Job, standing: Standing | None = None) -> dict[str, Any]:
+def describe_job(job: Job, standing: WaitingExplanation | None = None) -> dict[str, Any]:
     """`standing` of one that waits: without it the reason is read for this one job."""
     return {
         "id": job.id,
         "name": job.name,
         "state": job.state.value,
-        "state_word": words.word("state.job", job.state.value, language()),
-        "workspace": named(job.workspace),
-        "training": named(job.training),
-        "user": named(job.user),
-        "dataset": named(job.dataset),
+        "state_word": words.word("state.job", job.state.value, request_language()),
+        "workspace": describe_named(job.workspace),
+        "training": describe_named(job.training),
+        "user": describe_named(job.user),
+        "dataset": describe_named(job.dataset),
         "units": job.units,
-        "unit_kind": unit_kind().value,
+        "unit_kind": installation_unit_kind().value,
         "launcher": job.launcher.value,
         "command": job.command,
         "variables": job.variables,
@@ -82,41 +82,41 @@ def describe(job: Job, standing: Standing | None = None) -> dict[str, Any]:
         "attempts": job.fence,
         "exit_code": job.exit_code,
         "held_at": job.held_at if job.state is JobState.WAITING else None,
-        "waiting": reason_of(job, standing),
-        "end": sentence(job.end_code, job.end_data),
+        "waiting": describe_reason(job, standing),
+        "end": describe_sentence(job.end_code, job.end_data),
         "storage_bytes": job.storage_bytes,
-        "files_deleted": sentence(job_files.deletion_code(job), job_files.deletion_data(job))
+        "files_deleted": describe_sentence(job_files.deletion_code(job), job_files.deletion_data(job))
         if job.files_unwanted_at
         else None,
         "url": f"{current_cluster().settings.public_url}/jobs/{job.id}",
     }
 
 
-def reason_of(job: Job, standing: Standing | None = None) -> dict[str, Any] | None:
+def describe_reason(job: Job, standing: WaitingExplanation | None = None) -> dict[str, Any] | None:
     """Told at this moment; with the expected start and what would help where one job is asked about."""
     if job.state is not JobState.WAITING:
         return None
     if standing is None:
-        standing, _nodes = queue.read_standing(current_cluster(), job)
-    return describe_standing(standing)
+        standing, _nodes = queue.read_waiting_explanation(current_cluster(), job)
+    return describe_wait_explanation(standing)
 
 
-def why_unbegun(job: Job) -> dict[str, Any] | None:
+def describe_start_delay(job: Job) -> dict[str, Any] | None:
     """What Kubernetes says itself, where we have no words for it, is the administrator's."""
-    found = why_not_begun(current_cluster(), job)
+    found = read_start_delay(current_cluster(), job)
     if found is None:
         return None
-    return sentence(found.code, {key: value for key, value in found.data.items() if key != "said"})
+    return describe_sentence(found.code, {key: value for key, value in found.data.items() if key != "said"})
 
 
-def describe_standing(standing: Standing) -> dict[str, Any]:
+def describe_wait_explanation(standing: WaitingExplanation) -> dict[str, Any]:
     """A job whose turn has come waits for the scheduler's next look."""
-    found = sentence(standing.code or JustSubmitted.code, standing.data)
+    found = describe_sentence(standing.code or NotYetExamined.code, standing.data)
     assert found is not None
     return found
 
 
-def read_request(body: dict[str, Any]) -> JobRequest:
+def parse_job_body(body: dict[str, Any]) -> JobRequest:
     return JobRequest(
         name=body["name"],
         units=body["units"],
@@ -151,8 +151,8 @@ class Jobs(MethodView):
         )
         page = rows[: query["limit"]]
         more = page[-1].id if len(rows) > len(page) else None
-        standings = queue.read_standings(current_cluster(), page)
-        return {"items": [describe(job, standings.get(job.id)) for job in page], "next_cursor": more}
+        standings = queue.read_waiting_explanations(current_cluster(), page)
+        return {"items": [describe_job(job, standings.get(job.id)) for job in page], "next_cursor": more}
 
     @blueprint.arguments(DryRunQuery, location="query")
     @blueprint.arguments(JobBody)
@@ -162,19 +162,21 @@ class Jobs(MethodView):
 
         A repeated request with the same Idempotency-Key gets the same job.
         """
-        wanted = read_request(body)
+        wanted = parse_job_body(body)
         cluster, actor = current_cluster(), current_actor()
         if query["dry_run"]:
-            estimate = jobs.check_job(cluster, actor, body["training_id"], wanted)
+            estimate = jobs.preview_submission(cluster, actor, body["training_id"], wanted)
             reason = estimate.reason
-            waiting = sentence(reason.code, to_data(reason, estimate.outlook)) if reason else None
-            warnings = [sentence(warned.code, dict(warned.data)) for warned in estimate.warnings]
+            waiting = (
+                describe_sentence(reason.code, to_waiting_data(reason, estimate.outlook)) if reason else None
+            )
+            warnings = [describe_sentence(warned.code, dict(warned.data)) for warned in estimate.warnings]
             return {"starts_now": estimate.starts_now, "waiting": waiting, "warnings": warnings}, 200
-        job = jobs.submit_job(cluster, actor, body["training_id"], wanted, read_key())
+        job = jobs.submit_job(cluster, actor, body["training_id"], wanted, read_idempotency_key())
         # Why it waits is a look at the whole queue: whoever wants to know asks once it has been looked at.
         is_new = cluster.clock() - job.submitted_at < JUST_NOW
-        standing = Standing(JustSubmitted()) if is_new else None
-        return describe(job, standing), 201, {"Location": url_for("api_jobs.OneJob", job_id=job.id)}
+        standing = WaitingExplanation(NotYetExamined()) if is_new else None
+        return describe_job(job, standing), 201, {"Location": url_for("api_jobs.OneJob", job_id=job.id)}
 
 
 def parse_states(text: str | None) -> list[JobState]:
@@ -192,7 +194,7 @@ class OneJob(MethodView):
     @blueprint.response(200, JobAnswer)
     def get(self, job_id: int) -> dict[str, Any]:
         """One job with its state, its reason to wait and its result."""
-        return describe(jobs.read_job(current_cluster(), current_actor(), job_id))
+        return describe_job(jobs.read_job(current_cluster(), current_actor(), job_id))
 
 
 @blueprint.route("/<int:job_id>/stop")
@@ -201,7 +203,7 @@ class Stop(MethodView):
     def post(self, job_id: int) -> dict[str, Any]:
         """Ask for its end. A second wish changes nothing."""
         jobs.stop_job(current_cluster(), current_actor(), job_id)
-        return describe(jobs.read_job(current_cluster(), current_actor(), job_id))
+        return describe_job(jobs.read_job(current_cluster(), current_actor(), job_id))
 
 
 @blueprint.route("/<int:job_id>/files")
@@ -209,8 +211,8 @@ class Files(MethodView):
     @blueprint.response(202, JobAnswer)
     def delete(self, job_id: int) -> dict[str, Any]:
         """Delete the files of an ended job: logs, graphs, checkpoints. Its row and its numbers stay."""
-        job_files.delete_files(current_cluster(), current_actor(), [job_id])
-        return describe(jobs.read_job(current_cluster(), current_actor(), job_id))
+        job_files.request_file_deletion(current_cluster(), current_actor(), [job_id])
+        return describe_job(jobs.read_job(current_cluster(), current_actor(), job_id))
 
 
 @blueprint.route("/delete-files")
@@ -220,8 +222,8 @@ class DeleteFiles(MethodView):
     def post(self, body: dict[str, Any]) -> dict[str, Any]:
         """Delete the files of several ended jobs: of all of them, or of none where one is refused."""
         cluster, actor = current_cluster(), current_actor()
-        asked = job_files.delete_files(cluster, actor, body["job_ids"])
-        return {"items": [describe(job) for job in asked], "next_cursor": None}
+        asked = job_files.request_file_deletion(cluster, actor, body["job_ids"])
+        return {"items": [describe_job(job) for job in asked], "next_cursor": None}
 
 
 @blueprint.route("/<int:job_id>/hold")
@@ -230,7 +232,7 @@ class Hold(MethodView):
     def post(self, job_id: int) -> dict[str, Any]:
         """Keep a waiting job from starting until it is let go. For the workspace's manager."""
         moves.hold_job(current_cluster(), current_actor(), job_id)
-        return describe(jobs.read_job(current_cluster(), current_actor(), job_id))
+        return describe_job(jobs.read_job(current_cluster(), current_actor(), job_id))
 
 
 @blueprint.route("/<int:job_id>/release")
@@ -239,7 +241,7 @@ class Release(MethodView):
     def post(self, job_id: int) -> dict[str, Any]:
         """Let a held job go: it waits where it stood. For the workspace's manager."""
         moves.release_job(current_cluster(), current_actor(), job_id)
-        return describe(jobs.read_job(current_cluster(), current_actor(), job_id))
+        return describe_job(jobs.read_job(current_cluster(), current_actor(), job_id))
 
 
 @blueprint.route("/<int:job_id>/move")
@@ -249,7 +251,7 @@ class Move(MethodView):
     def post(self, body: dict[str, Any], job_id: int) -> dict[str, Any]:
         """Another place in its workspace's line. For the workspace's manager."""
         moves.move_job(current_cluster(), current_actor(), job_id, body["step"], body["before"])
-        return describe(jobs.read_job(current_cluster(), current_actor(), job_id))
+        return describe_job(jobs.read_job(current_cluster(), current_actor(), job_id))
 
 
 @blueprint.route("/<int:job_id>/why")
@@ -258,8 +260,10 @@ class Why(MethodView):
     def get(self, job_id: int) -> dict[str, Any]:
         """Why it waits or has not begun, or how it ended, in one sentence made of data."""
         job = jobs.read_job(current_cluster(), current_actor(), job_id)
-        word = words.word("state.job", job.state.value, language())
-        reason = reason_of(job) or why_unbegun(job) or sentence(job.end_code, job.end_data)
+        word = words.word("state.job", job.state.value, request_language())
+        reason = (
+            describe_reason(job) or describe_start_delay(job) or describe_sentence(job.end_code, job.end_data)
+        )
         return {"state": job.state.value, "state_word": word, "reason": reason}
 
 
@@ -274,14 +278,14 @@ class Log(MethodView):
         """
         cluster = current_cluster()
         job = jobs.read_job(cluster, current_actor(), job_id)
-        job_files.check_files(job)
+        job_files.require_files(job)
         attempt = query["attempt"] or job.fence
         if attempt and attempt not in [one.number for one in job.attempts]:
             raise NotFound("attempt", attempt)
         name = f"{query['source']}.{query['stream']}"
         try:
-            with open_file(cluster.settings.storage_dir, *out_folder(job, attempt), name) as file:
-                piece = read_piece(file, query["offset"])
+            with open_file_beneath(cluster.settings.storage_dir, *out_path_parts(job, attempt), name) as file:
+                piece = read_log_chunk(file, query["offset"])
             data, start, following, size = piece.data, piece.start, piece.next, piece.size
         except (FileMissing, FileNotPlain):
             data, start, following, size = b"", 0, 0, 0

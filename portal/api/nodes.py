@@ -5,13 +5,13 @@ from typing import Any
 from flask.views import MethodView
 
 from cluster import words
-from cluster.domain.confinement import list_weaknesses
+from cluster.domain.confinement import list_confinement_gaps
 from cluster.services import nodes
-from cluster.services.drains import RunningThere
+from cluster.services.drains import JobOnNode
 from portal.api.blueprint import ApiBlueprint
 from portal.api.schemas import DrainBody, KubernetesAnswer, NodeAnswer, NodeList, OneNodeAnswer
 from portal.current import current_actor, current_cluster
-from portal.i18n import language
+from portal.i18n import request_language
 from portal.kubernetes_health import HealthLine, cluster_health, node_health
 from portal.node_trouble import trouble_of
 from portal.saying import hint_for, say
@@ -24,8 +24,8 @@ class Nodes(MethodView):
     @blueprint.response(200, NodeList)
     def get(self) -> dict[str, Any]:
         """All nodes, by name."""
-        views = nodes.unit_map(current_cluster(), current_actor())
-        return {"items": [describe(view) for view in views]}
+        views = nodes.list_nodes(current_cluster(), current_actor())
+        return {"items": [describe_node(view) for view in views]}
 
 
 @blueprint.route("/kubernetes")
@@ -38,7 +38,7 @@ class Kubernetes(MethodView):
         return {
             "seen_at": standing.at if standing else None,
             "silent_since": standing.silent_since if standing else None,
-            "parts": [describe_line(line) for line in health.operators] if health else [],
+            "parts": [describe_health_line(line) for line in health.operators] if health else [],
             "disagreements": health.disagreements if health else [],
             "disagreements_ever": standing.seen if standing else 0,
         }
@@ -50,9 +50,9 @@ class OneNode(MethodView):
     def get(self, node_id: int) -> dict[str, Any]:
         """One node with the jobs that hold units there, and whom a drain would touch."""
         cluster, actor = current_cluster(), current_actor()
-        affected = nodes.affected_jobs(cluster, actor, node_id)
-        return describe(nodes.read_node(cluster, actor, node_id)) | {
-            "running": [describe_run(run) for run in affected.running],
+        affected = nodes.read_drain_effect(cluster, actor, node_id)
+        return describe_node(nodes.read_node(cluster, actor, node_id)) | {
+            "running": [describe_running_there(run) for run in affected.running],
             "too_large_elsewhere": affected.too_large,
         }
 
@@ -64,7 +64,7 @@ class Drain(MethodView):
     def post(self, body: dict[str, Any], node_id: int) -> dict[str, Any]:
         """Nothing new starts there; what runs goes on to its end. A second one changes the reason."""
         nodes.drain_node(current_cluster(), current_actor(), node_id, body["reason"])
-        return describe(nodes.read_node(current_cluster(), current_actor(), node_id))
+        return describe_node(nodes.read_node(current_cluster(), current_actor(), node_id))
 
 
 @blueprint.route("/<int:node_id>/undrain")
@@ -73,19 +73,19 @@ class Undrain(MethodView):
     def post(self, node_id: int) -> dict[str, Any]:
         """Jobs start there again at once."""
         nodes.undrain_node(current_cluster(), current_actor(), node_id)
-        return describe(nodes.read_node(current_cluster(), current_actor(), node_id))
+        return describe_node(nodes.read_node(current_cluster(), current_actor(), node_id))
 
 
-def describe(view: nodes.NodeView) -> dict[str, Any]:
+def describe_node(view: nodes.NodeView) -> dict[str, Any]:
     trouble = trouble_of(view)
     return {
         "id": view.id,
         "name": view.name,
         "state": view.state.value,
-        "state_word": words.word("state.node", view.state.value, language()),
+        "state_word": words.word("state.node", view.state.value, request_language()),
         "reason": " ".join(filter(None, [trouble.sentence, *trouble.others])) if trouble else None,
         "drain_reason": view.node.drain_reason or None,
-        "kubernetes": [describe_line(line) for line in node_health(view)],
+        "kubernetes": [describe_health_line(line) for line in node_health(view)],
         "confinement": describe_confinement(view),
         "units": len(view.units),
         "units_free": sum(unit.is_free for unit in view.units),
@@ -101,12 +101,12 @@ def describe_confinement(view: nodes.NodeView) -> dict[str, Any] | None:
         "powers": view.powers,
         "weaknesses": [
             {"code": each.code, "sentence": say(each.code, each.data), "hint": hint_for(each.code, each.data)}
-            for each in list_weaknesses(view.powers)
+            for each in list_confinement_gaps(view.powers)
         ],
     }
 
 
-def describe_line(line: HealthLine) -> dict[str, Any]:
+def describe_health_line(line: HealthLine) -> dict[str, Any]:
     return {
         "what": line.what,
         "state": line.kind,
@@ -115,6 +115,6 @@ def describe_line(line: HealthLine) -> dict[str, Any]:
     }
 
 
-def describe_run(run: RunningThere) -> dict[str, Any]:
+def describe_running_there(run: JobOnNode) -> dict[str, Any]:
     name = run.job.name if run.job else None
     return {"job_id": run.job_id, "name": name, "units": run.units, "ends_at": run.ends_at}

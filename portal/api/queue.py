@@ -5,11 +5,11 @@ from typing import Any
 from flask.views import MethodView
 
 from cluster.services import queue
-from cluster.services.queue import QueueView, WaitingJob, Wanted
+from cluster.services.queue import QueueFilters, QueueView, WaitingJob
 from cluster.services.runs import RunningJob
 from portal import queue_page
-from portal.api.blueprint import ApiBlueprint, named
-from portal.api.jobs import describe_standing
+from portal.api.blueprint import ApiBlueprint, describe_named
+from portal.api.jobs import describe_wait_explanation
 from portal.api.schemas import QueueAnswer, QueueQuery
 from portal.current import current_actor, current_cluster
 
@@ -29,51 +29,55 @@ class TheQueue(MethodView):
         """
         actor, cursor = current_actor(), query["cursor"]
         is_front, is_run = cursor.startswith(FRONT), cursor.startswith(RUN)
-        wanted = Wanted(
+        wanted = QueueFilters(
             workspace_id=query["workspace_id"],
             user_id=actor.user_id if query["mine"] else None,
             reason=query["reason"],
             state=query["state"],
-            after=None if is_front or is_run else queue_page.read_place(cursor),
-            after_front=queue_page.read_front(cursor.removeprefix(FRONT)) if is_front else None,
-            after_run=queue_page.read_place(cursor.removeprefix(RUN)) if is_run else None,
+            after=None if is_front or is_run else queue_page.parse_queue_cursor(cursor),
+            after_head=queue_page.parse_head_cursor(cursor.removeprefix(FRONT)) if is_front else None,
+            after_run=queue_page.parse_queue_cursor(cursor.removeprefix(RUN)) if is_run else None,
             limit=query["limit"],
         )
         view = queue.read_queue(current_cluster(), actor, wanted)
         return {
-            "waiting": [describe_waiting(one) for one in view.waiting],
+            "waiting": [describe_waiting_job(one) for one in view.waiting],
             "next_cursor": next_cursor(view, wanted),
             "reasons": [{"code": one.code, "count": one.count, "more": one.is_more} for one in view.reasons],
-            "running": [describe_running(one) for one in view.running],
+            "running": [describe_running_job(one) for one in view.running],
             "more_running": view.next_after_run is not None,
         }
 
 
-def next_cursor(view: QueueView, wanted: Wanted) -> str | None:
+def next_cursor(view: QueueView, wanted: QueueFilters) -> str | None:
     """Of what waits; of what runs where only that was asked for."""
     if wanted.state == "running":
-        return None if view.next_after_run is None else f"{RUN}{queue_page.write_place(view.next_after_run)}"
+        return (
+            None
+            if view.next_after_run is None
+            else f"{RUN}{queue_page.format_queue_cursor(view.next_after_run)}"
+        )
     if view.next_after_front is not None:
         return f"{FRONT}{view.next_after_front}"
-    return queue_page.write_place(view.next_after)
+    return queue_page.format_queue_cursor(view.next_after)
 
 
-def describe_waiting(one: WaitingJob) -> dict[str, Any]:
+def describe_waiting_job(one: WaitingJob) -> dict[str, Any]:
     job = one.job
     return {
         "id": one.id,
-        "job": named(job),
-        "workspace": named(job.workspace) if job else None,
-        "user": named(job.user) if job else None,
+        "job": describe_named(job),
+        "workspace": describe_named(job.workspace) if job else None,
+        "user": describe_named(job.user) if job else None,
         "units": one.units,
         "submitted_at": job.submitted_at if job else None,
-        "waiting": describe_standing(one.standing) if job else None,
+        "waiting": describe_wait_explanation(one.standing) if job else None,
     }
 
 
-def describe_running(one: RunningJob) -> dict[str, Any]:
+def describe_running_job(one: RunningJob) -> dict[str, Any]:
     return {
-        "job": named(one.job),
+        "job": describe_named(one.job),
         "units": one.units,
         "nodes": list(one.nodes),
         "progress": one.part,

@@ -6,35 +6,35 @@ from flask.views import MethodView
 
 from cluster.domain.repairs import Repair
 from cluster.services import repairs
-from cluster.services.repairs import Forecast
+from cluster.services.repairs import RepairPreview
 from cluster.store.repairs import RepairRun
-from portal.api.blueprint import ApiBlueprint, sentence
+from portal.api.blueprint import ApiBlueprint, describe_sentence
 from portal.api.repair_schemas import ForecastAnswer, ForecastQuery, RepairBody, RepairList, RepairRunAnswer
-from portal.chosen_nodes import read_ids
+from portal.chosen_nodes import parse_node_ids
 from portal.current import current_actor, current_cluster
-from portal.i18n import language
+from portal.i18n import request_language
 
 blueprint = ApiBlueprint(
     "repairs", "Repairs: each says what it will do, and is believed when its checks say so."
 )
 
 
-def describe(repair: Repair, seconds: float | None) -> dict[str, Any]:
+def describe_repair(repair: Repair, seconds: float | None) -> dict[str, Any]:
     return {
         "name": repair.name,
-        "title": repair.title.in_language(language()),
-        "text": repair.text.in_language(language()),
+        "title": repair.title.in_language(request_language()),
+        "text": repair.text.in_language(request_language()),
         "group": repair.group.value,
         "seconds": seconds,
     }
 
 
-def describe_forecast(seen: Forecast) -> dict[str, Any]:
-    return describe(seen.repair, seen.seconds) | {
+def describe_forecast(seen: RepairPreview) -> dict[str, Any]:
+    return describe_repair(seen.repair, seen.seconds) | {
         "etag": seen.etag,
         "host": seen.host,
-        "tasks": [task.in_language(language()) for task in seen.repair.tasks],
-        "undo": seen.repair.undo.in_language(language()),
+        "tasks": [task.in_language(request_language()) for task in seen.repair.tasks],
+        "undo": seen.repair.undo.in_language(request_language()),
         "gentler": list(seen.repair.gentler),
         "jobs_that_stop": [job.id for job in seen.jobs],
         "nodes": [{"id": choice.node_id, "name": choice.host} for choice in seen.choices],
@@ -45,7 +45,7 @@ def describe_forecast(seen: Forecast) -> dict[str, Any]:
     }
 
 
-def describe_run(run: RepairRun) -> dict[str, Any]:
+def describe_repair_run(run: RepairRun) -> dict[str, Any]:
     failed = run.operation
     return {
         "id": run.id,
@@ -61,12 +61,12 @@ def describe_run(run: RepairRun) -> dict[str, Any]:
         "tasks": run.tasks,
         "before": [describe_check(answer) for answer in run.before],
         "checks": [describe_check(answer) for answer in run.checks],
-        "error": sentence(failed.error_code, failed.error_data) if failed else None,
+        "error": describe_sentence(failed.error_code, failed.error_data) if failed else None,
     }
 
 
 def describe_check(answer: dict[str, Any]) -> dict[str, Any]:
-    return {**(sentence(answer["code"], answer.get("data")) or {}), "is_ok": answer["is_ok"]}
+    return {**(describe_sentence(answer["code"], answer.get("data")) or {}), "is_ok": answer["is_ok"]}
 
 
 @blueprint.route("")
@@ -74,8 +74,8 @@ class Repairs(MethodView):
     @blueprint.response(200, RepairList)
     def get(self) -> dict[str, Any]:
         """What this installation offers, by name; `seconds` is how long it usually takes."""
-        shown = repairs.list_repairs(current_cluster(), current_actor())
-        return {"items": [describe(line.repair, line.seconds) for line in shown]}
+        shown = repairs.list_repair_summaries(current_cluster(), current_actor())
+        return {"items": [describe_repair(line.repair, line.seconds) for line in shown]}
 
 
 @blueprint.route("/<repair>")
@@ -84,8 +84,8 @@ class OneRepair(MethodView):
     @blueprint.response(200, ForecastAnswer)
     def get(self, query: dict[str, Any], repair: str) -> dict[str, Any]:
         """What it would do now; its `etag` is what the POST sends back. `nodes` are those to choose from."""
-        chosen = read_ids(query["nodes"])
-        return describe_forecast(repairs.forecast(current_cluster(), current_actor(), repair, chosen))
+        chosen = parse_node_ids(query["nodes"])
+        return describe_forecast(repairs.preview_repair(current_cluster(), current_actor(), repair, chosen))
 
     @blueprint.arguments(RepairBody)
     @blueprint.response(201, RepairRunAnswer)
@@ -102,7 +102,7 @@ class OneRepair(MethodView):
             node_ids=body["nodes"],
             is_look_ahead=body["look_ahead"],
         )
-        return describe_run(repairs.read_run(cluster, actor, run.id))
+        return describe_repair_run(repairs.read_repair_run(cluster, actor, run.id))
 
 
 @blueprint.route("/runs/<int:run_id>")
@@ -110,7 +110,7 @@ class OneRun(MethodView):
     @blueprint.response(200, RepairRunAnswer)
     def get(self, run_id: int) -> dict[str, Any]:
         """Each task on each host, and what the checks said before and afterwards."""
-        return describe_run(repairs.read_run(current_cluster(), current_actor(), run_id))
+        return describe_repair_run(repairs.read_repair_run(current_cluster(), current_actor(), run_id))
 
 
 @blueprint.route("/runs/<int:run_id>/cancel")
@@ -119,4 +119,4 @@ class CancelRun(MethodView):
     def post(self, run_id: int) -> dict[str, Any]:
         """The first time its playbook is asked to end, the second time it is ended."""
         repairs.cancel_repair(current_cluster(), current_actor(), run_id)
-        return describe_run(repairs.read_run(current_cluster(), current_actor(), run_id))
+        return describe_repair_run(repairs.read_repair_run(current_cluster(), current_actor(), run_id))

@@ -5,7 +5,7 @@ from typing import Any
 from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields, validate
 
 from cluster.domain.states import Launcher
-from cluster.services.job_files import MOST_AT_ONCE
+from cluster.services.job_files import MAX_JOBS_PER_REQUEST
 from cluster.services.queue import STATES
 from cluster.store.base import LARGEST_ID
 
@@ -113,7 +113,7 @@ class DeleteFilesBody(Body):
     job_ids = fields.List(
         fields.Integer(strict=True, validate=IS_ID),
         required=True,
-        validate=validate.Length(min=1, max=MOST_AT_ONCE),
+        validate=validate.Length(min=1, max=MAX_JOBS_PER_REQUEST),
     )
 
 

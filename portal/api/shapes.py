@@ -5,9 +5,9 @@ from typing import Any
 from werkzeug.exceptions import HTTPException
 
 from cluster import words
-from portal.i18n import language
+from portal.i18n import request_language
 
-CODES = {
+CODE_OF_MESSAGE = {
     "Unknown field.": "body.unknown_field",
     "Missing data for required field.": "body.field_missing",
     "Not a valid integer.": "body.not_an_integer",
@@ -21,26 +21,30 @@ CODES = {
 """marshmallow's messages as our codes, which have words in both languages."""
 
 
-def wrong_shapes(error: HTTPException) -> list[dict[str, str]]:
+def list_validation_errors(error: HTTPException) -> list[dict[str, str]]:
     """[{pointer, code, message}, …]; empty for an error that is not about the shape of a request."""
     messages = getattr(error, "data", {}).get("messages", {})
-    return [describe(path, text) for place in messages.values() for path, text in flatten(place)]
+    return [
+        describe_validation_error(path, text)
+        for place in messages.values()
+        for path, text in flatten_messages(place)
+    ]
 
 
-def describe(path: tuple[str, ...], text: str) -> dict[str, str]:
-    code = CODES.get(text, "body.wrong_value")
-    sentence = words.say(code, {"field": ".".join(path), "wanted": text}, language())
+def describe_validation_error(path: tuple[str, ...], text: str) -> dict[str, str]:
+    code = CODE_OF_MESSAGE.get(text, "body.wrong_value")
+    sentence = words.sentence(code, {"field": ".".join(path), "wanted": text}, request_language())
     return {"pointer": "/" + "/".join(path), "code": code, "message": sentence}
 
 
-def flatten(messages: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], str]]:
+def flatten_messages(messages: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], str]]:
     """marshmallow's tree of messages as (path, text) pairs; its `_schema` stands for the whole."""
     if isinstance(messages, dict):
         return [
             pair
             for key, value in messages.items()
-            for pair in flatten(value, path if key == "_schema" else (*path, str(key)))
+            for pair in flatten_messages(value, path if key == "_schema" else (*path, str(key)))
         ]
     if isinstance(messages, list):
-        return [pair for value in messages for pair in flatten(value, path)]
+        return [pair for value in messages for pair in flatten_messages(value, path)]
     return [(path, str(messages))]

@@ -6,59 +6,59 @@ from flask import url_for
 from flask.views import MethodView
 
 from cluster import words
-from cluster.domain.results import best_of
+from cluster.domain.results import best_value
 from cluster.domain.sweeps import SweepRequest
-from cluster.domain.waiting import to_data
+from cluster.domain.waiting import to_waiting_data
 from cluster.services import sweep_table, sweeps
-from cluster.services.sweeps import SweepEstimate
+from cluster.services.sweeps import SweepPreview
 from cluster.store.jobs import Sweep
-from portal.api.blueprint import ApiBlueprint, named, sentence
-from portal.api.jobs import read_key, read_request
+from portal.api.blueprint import ApiBlueprint, describe_named, describe_sentence
+from portal.api.jobs import parse_job_body, read_idempotency_key
 from portal.api.schemas import DryRunQuery
 from portal.api.sweep_schemas import SweepAnswer, SweepBody, SweepList, SweepListQuery, SweepQuery
 from portal.current import current_actor, current_cluster
-from portal.i18n import language
-from portal.sweep_page import SweepView, look_at_sweep
+from portal.i18n import request_language
+from portal.sweep_page import SweepView, read_sweep_view
 
 blueprint = ApiBlueprint("sweeps", "Sweeps: many jobs of a training, one for each set of values.")
 NAMES_SHOWN = 20
 
 
-def describe(sweep: Sweep) -> dict[str, Any]:
+def describe_sweep(sweep: Sweep) -> dict[str, Any]:
     return {
         "id": sweep.id,
         "name": sweep.name,
-        "workspace": named(sweep.workspace),
-        "training": named(sweep.training),
-        "user": named(sweep.user),
+        "workspace": describe_named(sweep.workspace),
+        "training": describe_named(sweep.training),
+        "user": describe_named(sweep.user),
         "kind": sweep.plan["kind"],
         "jobs": sweep.jobs,
         "most_at_once": sweep.most_at_once,
         "stop_on_trouble": sweep.stop_on_trouble,
         "submitted_at": sweep.submitted_at,
         "stopped_at": sweep.stopped_at,
-        "stop": sentence(sweep.stop_code, sweep.stop_data),
+        "stop": describe_sentence(sweep.stop_code, sweep.stop_data),
         "url": f"{current_cluster().settings.public_url}/sweeps/{sweep.id}",
     }
 
 
-def describe_whole(view: SweepView) -> dict[str, Any]:
+def describe_sweep_view(view: SweepView) -> dict[str, Any]:
     best = view.best
-    return describe(view.sweep) | {
+    return describe_sweep(view.sweep) | {
         "parameters": {name: list(values) for name, values in view.plan.values.items()},
         "differing": list(view.plan.differing),
         "states": {state.value: count for state, count in view.counts.items()},
         "metric": view.metric,
-        "best": {"job_id": best.job_id, "value": best_of(best.results, view.metric)} if best else None,
+        "best": {"job_id": best.job_id, "value": best_value(best.results, view.metric)} if best else None,
         "table": [
             {
                 "job_id": entry.job_id,
                 "number": entry.number,
                 "state": entry.state.value,
-                "state_word": words.word("state.job", entry.state.value, language()),
+                "state_word": words.word("state.job", entry.state.value, request_language()),
                 "values": view.plan.row(entry.number),
                 "results": {
-                    name: best_of(entry.results, name) for name in view.metrics if name in entry.results
+                    name: best_value(entry.results, name) for name in view.metrics if name in entry.results
                 },
                 "seconds": entry.seconds,
             }
@@ -67,7 +67,7 @@ def describe_whole(view: SweepView) -> dict[str, Any]:
     }
 
 
-def describe_preview(found: SweepEstimate) -> dict[str, Any]:
+def describe_sweep_preview(found: SweepPreview) -> dict[str, Any]:
     reason = found.first.reason
     return {
         "jobs": found.plan.size,
@@ -75,13 +75,15 @@ def describe_preview(found: SweepEstimate) -> dict[str, Any]:
         "unit_hours": found.unit_hours,
         "unit_hours_are_the_limit": found.is_limit and found.unit_hours is not None,
         "starts_now": found.first.starts_now,
-        "waiting": sentence(reason.code, to_data(reason, found.first.outlook)) if reason else None,
-        "warnings": [sentence(warned.code, dict(warned.data)) for warned in found.warnings],
+        "waiting": describe_sentence(reason.code, to_waiting_data(reason, found.first.outlook))
+        if reason
+        else None,
+        "warnings": [describe_sentence(warned.code, dict(warned.data)) for warned in found.warnings],
     }
 
 
 def read_sweep_request(body: dict[str, Any]) -> SweepRequest:
-    job = read_request(body)
+    job = parse_job_body(body)
     return SweepRequest(job, body["values"], body["kind"], body["most_at_once"], body["stop_on_trouble"])
 
 
@@ -101,7 +103,7 @@ class Sweeps(MethodView):
         )
         page = rows[: query["limit"]]
         more = page[-1].id if len(rows) > len(page) else None
-        return {"items": [describe(sweep) for sweep in page], "next_cursor": more}
+        return {"items": [describe_sweep(sweep) for sweep in page], "next_cursor": more}
 
     @blueprint.arguments(DryRunQuery, location="query")
     @blueprint.arguments(SweepBody)
@@ -114,9 +116,11 @@ class Sweeps(MethodView):
         """
         cluster, actor, wanted = current_cluster(), current_actor(), read_sweep_request(body)
         if query["dry_run"]:
-            return describe_preview(sweeps.preview_sweep(cluster, actor, body["training_id"], wanted)), 200
-        made = sweeps.submit_sweep(cluster, actor, body["training_id"], wanted, read_key())
-        answer = describe(sweeps.read_sweep(cluster, actor, made.id))
+            return describe_sweep_preview(
+                sweeps.preview_sweep(cluster, actor, body["training_id"], wanted)
+            ), 200
+        made = sweeps.submit_sweep(cluster, actor, body["training_id"], wanted, read_idempotency_key())
+        answer = describe_sweep(sweeps.read_sweep(cluster, actor, made.id))
         return answer, 201, {"Location": url_for("api_sweeps.OneSweep", sweep_id=made.id)}
 
 
@@ -126,10 +130,10 @@ class OneSweep(MethodView):
     @blueprint.response(200, SweepAnswer)
     def get(self, query: dict[str, Any], sweep_id: int) -> dict[str, Any]:
         """How far it is, and its jobs side by side: sorted by `job`, `seconds`, a parameter or a metric."""
-        view = look_at_sweep(
+        view = read_sweep_view(
             current_cluster(), current_actor(), sweep_id, query["sort"], query["order"], query["limit"]
         )
-        return describe_whole(view)
+        return describe_sweep_view(view)
 
 
 @blueprint.route("/<int:sweep_id>/stop")
@@ -138,4 +142,4 @@ class StopSweep(MethodView):
     def post(self, sweep_id: int) -> dict[str, Any]:
         """Stop all its jobs that have not ended."""
         sweeps.stop_sweep(current_cluster(), current_actor(), sweep_id)
-        return describe(sweeps.read_sweep(current_cluster(), current_actor(), sweep_id))
+        return describe_sweep(sweeps.read_sweep(current_cluster(), current_actor(), sweep_id))

@@ -5,7 +5,7 @@ from typing import Any
 from flask.views import MethodView
 
 from cluster.services import trainings
-from portal.api.blueprint import ApiBlueprint, named
+from portal.api.blueprint import ApiBlueprint, describe_named
 from portal.api.schemas import ByName, TrainingList
 from portal.current import current_actor, current_cluster
 
@@ -26,7 +26,7 @@ class Trainings(MethodView):
                     "name": row.name,
                     "kind": row.kind.value,
                     "model": row.model,
-                    "workspace": named(row.workspace),
+                    "workspace": describe_named(row.workspace),
                     "owner": row.owner.name,
                 }
                 for row in rows

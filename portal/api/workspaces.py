@@ -10,7 +10,7 @@ from cluster.services import workspaces
 from portal.api.blueprint import ApiBlueprint
 from portal.api.schemas import WorkspaceList
 from portal.current import current_actor, current_cluster
-from portal.i18n import language
+from portal.i18n import request_language
 
 blueprint = ApiBlueprint("workspaces", "Workspaces: units held for a term.")
 
@@ -22,7 +22,7 @@ class Workspaces(MethodView):
         """Workspaces in which you work."""
         cluster = current_cluster()
         rows = workspaces.list_workspaces(cluster, current_actor())
-        use = workspaces.use_of(cluster, [row.id for row in rows])
+        use = workspaces.read_units_in_use_of(cluster, [row.id for row in rows])
         now, zone = cluster.clock(), cluster.settings.zone
         items = []
         for row in rows:
@@ -33,7 +33,7 @@ class Workspaces(MethodView):
                     "name": row.name,
                     "description": row.description,
                     "state": state,
-                    "state_word": words.word("state.workspace", state, language()),
+                    "state_word": words.word("state.workspace", state, request_language()),
                     "starts_on": row.starts_on,
                     "ends_on": row.ends_on,
                     "units": row.units,

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from .client import Client
-from .output import clock, show_facts, show_table
-from .words import say
+from .client import RestClient
+from .output import local_datetime, show_facts, show_table
+from .words import message
 
 
 @click.command()
@@ -16,10 +16,10 @@ from .words import say
 @click.option("--month", metavar="2026-11", help="This month where it is left out.")
 @click.option("-o", "--output", type=click.Choice(["table", "json", "csv"]), default="table")
 @click.pass_obj
-def accounting(client: Client, job: str | None, month: str | None, output: str) -> None:
+def accounting(client: RestClient, job: str | None, month: str | None, output: str) -> None:
     """Who held units in a month, by workspace and user; or what one job used."""
     if job is not None:
-        show_job(client, job.removeprefix("job-"), output)
+        show_job_accounting(client, job.removeprefix("job-"), output)
         return
     answer = client.get("/accounting", month=month)
     rows = answer["items"]
@@ -33,14 +33,14 @@ def accounting(client: Client, job: str | None, month: str | None, output: str) 
         "Finished": lambda row: row["finished"],
         "Failed": lambda row: row["failed"],
         "Stopped": lambda row: row["stopped"],
-        "Booked (h)": lambda row: hours(row["unit_hours_booked"]),
-        "Used (h)": lambda row: hours(row["unit_hours_used"]),
-        "CPU (s)": lambda row: hours(row["cpu_seconds"]),
+        "Booked (h)": lambda row: hours_text(row["unit_hours_booked"]),
+        "Used (h)": lambda row: hours_text(row["unit_hours_used"]),
+        "CPU (s)": lambda row: hours_text(row["cpu_seconds"]),
     }
     show_table(answer if output == "json" else rows, columns, output)
 
 
-def hours(value: float | None) -> str:
+def hours_text(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
 
 
@@ -53,7 +53,7 @@ def write_csv(month: str, rows: list[dict[str, Any]]) -> None:
         file.writerow([month, row["workspace"]["name"], row["user"]["name"], *(row[key] for key in numbers)])
 
 
-def show_job(client: Client, job_id: str, output: str) -> None:
+def show_job_accounting(client: RestClient, job_id: str, output: str) -> None:
     if not job_id.isdigit():
         raise click.BadParameter(job_id)
     row = client.get(f"/jobs/{job_id}/accounting")
@@ -64,18 +64,18 @@ def show_job(client: Client, job_id: str, output: str) -> None:
     show_facts(
         {
             "Job": f"job-{row['id']}",
-            "Submitted": clock(row["submitted_at"]),
-            "Dispatched": clock(row["dispatched_at"]),
-            "Started": clock(row["started_at"]),
-            "Ended": clock(row["ended_at"]),
+            "Submitted": local_datetime(row["submitted_at"]),
+            "Dispatched": local_datetime(row["dispatched_at"]),
+            "Started": local_datetime(row["started_at"]),
+            "Ended": local_datetime(row["ended_at"]),
             "Seconds in each state": states,
             "Units": row["units"],
-            "Booked (h)": hours(row["unit_hours_booked"]),
-            "Used (h)": hours(row["unit_hours_used"]),
-            "CPU (s)": hours(row["cpu_seconds"]),
+            "Booked (h)": hours_text(row["unit_hours_booked"]),
+            "Used (h)": hours_text(row["unit_hours_used"]),
+            "CPU (s)": hours_text(row["cpu_seconds"]),
             "Most memory": row["max_memory_bytes"],
             "Mean memory": row["average_memory_bytes"],
             "Exit code": row["exit_code"],
-            "Why": (row.get("end") or {}).get("sentence") or say("It has not ended."),
+            "Why": (row.get("end") or {}).get("sentence") or message("It has not ended."),
         }
     )

@@ -8,9 +8,9 @@ import click
 import httpx
 
 from .config import Config
-from .words import language, say
+from .words import locale_language, message
 
-EXIT_FAILED, EXIT_USAGE, EXIT_AUTH, EXIT_NOT_FOUND, EXIT_CONFLICT, EXIT_REFUSED, EXIT_WAITED = (
+EXIT_FAILED, EXIT_USAGE, EXIT_AUTH, EXIT_NOT_FOUND, EXIT_CONFLICT, EXIT_REFUSED, EXIT_TIMED_OUT = (
     1,
     2,
     3,
@@ -29,23 +29,25 @@ EXIT_OF_STATUS = {
 }
 
 
-def stop(message: str, code: int = EXIT_FAILED) -> NoReturn:
+def exit_with(message: str, code: int = EXIT_FAILED) -> NoReturn:
     click.echo(message, err=True)
     sys.exit(code)
 
 
-class Client:
+class RestClient:
     """Speaks to `/api/v1` of one server. Raises nothing: it ends the command with a message."""
 
     def __init__(self, config: Config) -> None:
         if not config.url:
-            stop(say("No server address. Run “groundcrew login”, or set GROUNDCREW_URL."), EXIT_USAGE)
+            exit_with(
+                message("No server address. Run “groundcrew login”, or set GROUNDCREW_URL."), EXIT_USAGE
+            )
         if not config.token:
-            stop(say("No API token. Run “groundcrew login”, or set GROUNDCREW_TOKEN."), EXIT_AUTH)
+            exit_with(message("No API token. Run “groundcrew login”, or set GROUNDCREW_TOKEN."), EXIT_AUTH)
         self.url = config.url
         self.http = httpx.Client(
             base_url=config.url + "/api/v1",
-            headers={"Authorization": f"Bearer {config.token}", "Accept-Language": language()},
+            headers={"Authorization": f"Bearer {config.token}", "Accept-Language": locale_language()},
             verify=config.ca_file or True,
             timeout=30,
             trust_env=False,
@@ -65,8 +67,8 @@ class Client:
         try:
             answer = self.http.request(method, path, **options)
         except httpx.HTTPError as error:
-            stop(
-                say(
+            exit_with(
+                message(
                     "{url} does not answer: {reason}. Is it running, and is the address right?",
                     url=self.url,
                     reason=error,
@@ -76,18 +78,18 @@ class Client:
             return answer
         kind = answer.headers.get("Content-Type", "")
         if "json" not in kind:
-            stop(
-                say(
+            exit_with(
+                message(
                     "{url} answered something that is not Groundcrew (status {status}).",
                     url=self.url,
                     status=answer.status_code,
                 )
             )
-        explain(answer.json())
+        print_problem(answer.json())
         sys.exit(EXIT_OF_STATUS.get(answer.status_code, EXIT_FAILED))
 
 
-def explain(problem: dict[str, Any]) -> None:
+def print_problem(problem: dict[str, Any]) -> None:
     """The title, then a line for each field that has to change."""
     lines = [f"  {error['pointer'].lstrip('/')}: {error['message']}" for error in problem.get("errors", [])]
     head = problem.get("title") or problem.get("code", "")

@@ -7,12 +7,18 @@ from typing import Any
 
 import click
 
-from .client import EXIT_FAILED, EXIT_USAGE, EXIT_WAITED, Client, stop
-from .output import clock, output_option, show_facts, show_table, size
-from .submission import id_argument, parse_seconds, parse_variables, send, submission_options
-from .words import say
+from .client import EXIT_FAILED, EXIT_TIMED_OUT, EXIT_USAGE, RestClient, exit_with
+from .output import local_datetime, output_option, readable_size, show_facts, show_table
+from .submission import (
+    id_argument,
+    parse_duration_option,
+    parse_variables,
+    submission_options,
+    submit_request,
+)
+from .words import message
 
-LIVING = ("waiting", "starting", "running", "stopping")
+LIVE_STATES = ("waiting", "starting", "running", "stopping")
 POLL_SECONDS = 1.0
 
 job_argument = id_argument("job")
@@ -38,39 +44,41 @@ def job() -> None:
 @submission_options("How many GPUs or CPU slots.", "Check only; nothing is made.")
 @click.option("-v", "--var", "variables", multiple=True, metavar="NAME=VALUE", callback=parse_variables)
 @click.option("--wait", is_flag=True, help="Return when it has ended, with its result as the exit code.")
-@click.option("--timeout", metavar="90s|30m|2h", callback=parse_seconds, help="With --wait: give up waiting.")
+@click.option(
+    "--timeout", metavar="90s|30m|2h", callback=parse_duration_option, help="With --wait: give up waiting."
+)
 @click.pass_obj
-def submit(client: Client, /, dry_run: bool, wait: bool, timeout: int | None, **asked: Any) -> None:
+def submit(client: RestClient, /, dry_run: bool, wait: bool, timeout: int | None, **asked: Any) -> None:
     """Submit a job. For own code, the script and its arguments come after `--`."""
-    answer = send(client, "/jobs", dry_run, **asked)
+    answer = submit_request(client, "/jobs", dry_run, **asked)
     if dry_run:
-        click.echo(answer["waiting"]["sentence"] if answer.get("waiting") else say("It starts now."))
+        click.echo(answer["waiting"]["sentence"] if answer.get("waiting") else message("It starts now."))
         return
-    click.echo(say("job-{id} submitted.", id=answer["id"]), err=True)
+    click.echo(message("job-{id} submitted.", id=answer["id"]), err=True)
     click.echo(f"job-{answer['id']}")
     if wait:
-        sys.exit(wait_for(client, answer["id"], timeout))
+        sys.exit(wait_for_end(client, answer["id"], timeout))
 
 
-def wait_for(client: Client, job_id: int, timeout: int | None) -> int:
+def wait_for_end(client: RestClient, job_id: int, timeout: int | None) -> int:
     """0 finished, 1 failed or stopped, 124 when `timeout` seconds went by."""
     give_up = time.monotonic() + timeout if timeout else None
-    while (found := client.get(f"/jobs/{job_id}"))["state"] in LIVING:
+    while (found := client.get(f"/jobs/{job_id}"))["state"] in LIVE_STATES:
         if give_up and time.monotonic() > give_up:
-            click.echo(say("Still going after {seconds} s; the job goes on.", seconds=timeout), err=True)
-            return EXIT_WAITED
+            click.echo(message("Still going after {seconds} s; the job goes on.", seconds=timeout), err=True)
+            return EXIT_TIMED_OUT
         time.sleep(POLL_SECONDS)
     click.echo(found["end"]["sentence"] if found.get("end") else found["state_word"], err=True)
     return 0 if found["state"] == "finished" else EXIT_FAILED
 
 
 @job.command("list")
-@click.option("--state", type=click.Choice([*LIVING, "finished", "failed", "stopped"]))
+@click.option("--state", type=click.Choice([*LIVE_STATES, "finished", "failed", "stopped"]))
 @click.option("--mine", is_flag=True)
 @click.option("--limit", default=50, type=click.IntRange(1, 200))
 @output_option
 @click.pass_obj
-def list_(client: Client, state: str | None, mine: bool, limit: int, output: str) -> None:
+def list_(client: RestClient, state: str | None, mine: bool, limit: int, output: str) -> None:
     """Jobs, newest first."""
     rows = client.get("/jobs", state=state, mine=str(mine).lower(), limit=limit)["items"]
     columns = {
@@ -80,7 +88,7 @@ def list_(client: Client, state: str | None, mine: bool, limit: int, output: str
         "Workspace": lambda row: row["workspace"]["name"],
         "User": lambda row: row["user"]["name"],
         "Units": lambda row: row["units"],
-        "Submitted": lambda row: clock(row["submitted_at"]),
+        "Submitted": lambda row: local_datetime(row["submitted_at"]),
         "Why": lambda row: (row.get("waiting") or row.get("end") or {}).get("sentence", ""),
     }
     show_table(rows, columns, output)
@@ -90,7 +98,7 @@ def list_(client: Client, state: str | None, mine: bool, limit: int, output: str
 @job_argument
 @output_option
 @click.pass_obj
-def show(client: Client, job_id: int, output: str) -> None:
+def show(client: RestClient, job_id: int, output: str) -> None:
     """One job with its facts."""
     row = client.get(f"/jobs/{job_id}")
     if output == "json":
@@ -110,12 +118,13 @@ def show(client: Client, job_id: int, output: str) -> None:
             "Dataset": (row.get("dataset") or {}).get("name"),
             "Variables": variables,
             "Command": shlex.join(row["command"]),
-            "Submitted": clock(row["submitted_at"]),
-            "Started": clock(row["started_at"]),
-            "Ended": clock(row["ended_at"]),
+            "Submitted": local_datetime(row["submitted_at"]),
+            "Started": local_datetime(row["started_at"]),
+            "Ended": local_datetime(row["ended_at"]),
             "Attempts": row["attempts"],
             "Exit code": row["exit_code"],
-            "Files": (row.get("files_deleted") or {}).get("sentence") or size(row.get("storage_bytes")),
+            "Files": (row.get("files_deleted") or {}).get("sentence")
+            or readable_size(row.get("storage_bytes")),
             "Page": row["url"],
         }
     )
@@ -129,12 +138,14 @@ def show(client: Client, job_id: int, output: str) -> None:
 @click.option("--stdout", "stream", flag_value="stdout", default="stdout")
 @click.option("--from-start", is_flag=True, help="The whole log instead of its last 64 KiB.")
 @click.pass_obj
-def logs(client: Client, job_id: int, follow: bool, rank: int, stream: str | None, from_start: bool) -> None:
+def logs(
+    client: RestClient, job_id: int, follow: bool, rank: int, stream: str | None, from_start: bool
+) -> None:
     """What a rank has written."""
     offset = 0 if from_start or follow else -65536
     while True:
-        living = client.get(f"/jobs/{job_id}")["state"] in LIVING
-        offset, size = print_piece(client, job_id, rank, stream or "stdout", offset)
+        living = client.get(f"/jobs/{job_id}")["state"] in LIVE_STATES
+        offset, size = print_log_chunk(client, job_id, rank, stream or "stdout", offset)
         if offset < size:
             continue
         if not (follow and living):
@@ -142,7 +153,7 @@ def logs(client: Client, job_id: int, follow: bool, rank: int, stream: str | Non
         time.sleep(POLL_SECONDS)
 
 
-def print_piece(client: Client, job_id: int, rank: int, stream: str, offset: int) -> tuple[int, int]:
+def print_log_chunk(client: RestClient, job_id: int, rank: int, stream: str, offset: int) -> tuple[int, int]:
     """Writes the bytes as they are; returns where the next piece begins and how long the log is."""
     query = {"source": f"rank-{rank}", "stream": stream, "offset": offset}
     answer = client.ask("GET", f"/jobs/{job_id}/log", params=query)
@@ -154,43 +165,43 @@ def print_piece(client: Client, job_id: int, rank: int, stream: str, offset: int
 @job.command()
 @job_argument
 @click.pass_obj
-def cancel(client: Client, job_id: int) -> None:
+def cancel(client: RestClient, job_id: int) -> None:
     """Stop a job."""
     client.post(f"/jobs/{job_id}/stop")
-    click.echo(say("job-{id} is being stopped.", id=job_id))
+    click.echo(message("job-{id} is being stopped.", id=job_id))
 
 
 @job.command("delete-files")
 @click.argument("job_ids", metavar="JOB…", nargs=-1, required=True, callback=parse_job_ids)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
-def delete_files(client: Client, job_ids: tuple[int, ...], yes: bool) -> None:
+def delete_files(client: RestClient, job_ids: tuple[int, ...], yes: bool) -> None:
     """Delete the files of ended jobs: logs, graphs, checkpoints. Their numbers stay."""
     rows = [client.get(f"/jobs/{job_id}") for job_id in job_ids]
     for row in rows:
-        click.echo(f"job-{row['id']}  {row['name']}  {size(row['storage_bytes'])}")
-    if not yes and not click.confirm(say("Delete the files of {count} jobs for good?", count=len(rows))):
-        stop(say("Nothing was changed."), EXIT_USAGE)
+        click.echo(f"job-{row['id']}  {row['name']}  {readable_size(row['storage_bytes'])}")
+    if not yes and not click.confirm(message("Delete the files of {count} jobs for good?", count=len(rows))):
+        exit_with(message("Nothing was changed."), EXIT_USAGE)
     client.post("/jobs/delete-files", {"job_ids": list(job_ids)})
-    click.echo(say("The files of {count} jobs are being deleted.", count=len(rows)))
+    click.echo(message("The files of {count} jobs are being deleted.", count=len(rows)))
 
 
 @job.command()
 @job_argument
 @click.pass_obj
-def hold(client: Client, job_id: int) -> None:
+def hold(client: RestClient, job_id: int) -> None:
     """Keep a waiting job from starting. For the workspace's manager."""
     client.post(f"/jobs/{job_id}/hold")
-    click.echo(say("job-{id} is held.", id=job_id))
+    click.echo(message("job-{id} is held.", id=job_id))
 
 
 @job.command()
 @job_argument
 @click.pass_obj
-def release(client: Client, job_id: int) -> None:
+def release(client: RestClient, job_id: int) -> None:
     """Let a held job go. For the workspace's manager."""
     client.post(f"/jobs/{job_id}/release")
-    click.echo(say("job-{id} waits again where it stood.", id=job_id))
+    click.echo(message("job-{id} waits again where it stood.", id=job_id))
 
 
 @job.command()
@@ -200,14 +211,14 @@ def release(client: Client, job_id: int) -> None:
 @click.option("--front", "step", flag_value="front", help="Before all others of its workspace.")
 @click.option("--before", metavar="JOB", help="Before this job of the same workspace.")
 @click.pass_obj
-def move(client: Client, job_id: int, step: str | None, before: str | None) -> None:
+def move(client: RestClient, job_id: int, step: str | None, before: str | None) -> None:
     """Give a waiting job another place in its line. For the workspace's manager."""
     if (step is None) == (before is None):
-        raise click.UsageError(say("Say where to: --up, --down, --front or --before JOB."))
+        raise click.UsageError(message("Say where to: --up, --down, --front or --before JOB."))
     body: dict[str, object] = {"step": step or "before"}
     if before is not None:
         if not before.removeprefix("job-").isdigit():
-            raise click.UsageError(say("Say where to: --up, --down, --front or --before JOB."))
+            raise click.UsageError(message("Say where to: --up, --down, --front or --before JOB."))
         body["before"] = int(before.removeprefix("job-"))
     answer = client.post(f"/jobs/{job_id}/move", body)
     click.echo(f"{answer['state_word']}: {answer['waiting']['sentence']}")
@@ -216,8 +227,8 @@ def move(client: Client, job_id: int, step: str | None, before: str | None) -> N
 @job.command()
 @job_argument
 @click.pass_obj
-def why(client: Client, job_id: int) -> None:
+def why(client: RestClient, job_id: int) -> None:
     """Why it waits, or how it ended."""
     answer = client.get(f"/jobs/{job_id}/why")
     reason = answer["reason"]
-    click.echo(f"{answer['state_word']}: {reason['sentence'] if reason else say('It does not wait.')}")
+    click.echo(f"{answer['state_word']}: {reason['sentence'] if reason else message('It does not wait.')}")

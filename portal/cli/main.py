@@ -3,14 +3,14 @@
 import click
 
 from .accounting import accounting
-from .client import Client
+from .client import RestClient
 from .config import Config, read_config, save_config
 from .jobs import job
 from .nodes import list_nodes, node
 from .output import output_option, show_table
 from .queue import queue
 from .sweeps import sweep
-from .words import say
+from .words import message
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -21,26 +21,26 @@ def main(context: click.Context) -> None:
         context.obj = LazyClient()
 
 
-class LazyClient(Client):
+class LazyClient(RestClient):
     """Reads the configuration at the first request, so that `--help` needs none."""
 
     def __init__(self) -> None:
         pass
 
     def __getattr__(self, name: str) -> object:
-        Client.__init__(self, read_config())
+        RestClient.__init__(self, read_config())
         return getattr(self, name)
 
 
 @main.command()
-@click.option("--url", prompt=say("Server address"))
-@click.option("--token", prompt=say("API token (from your profile page)"), hide_input=True)
+@click.option("--url", prompt=message("Server address"))
+@click.option("--token", prompt=message("API token (from your profile page)"), hide_input=True)
 @click.option("--ca-file", default="", help="Certificate of the installation's own CA.")
 def login(url: str, token: str, ca_file: str) -> None:
     """Save the server address and an API token for this user."""
     config = Config(url.rstrip("/"), token, ca_file)
-    Client(config).get("/workspaces")
-    click.echo(say("Saved to {path}.", path=save_config(config)))
+    RestClient(config).get("/workspaces")
+    click.echo(message("Saved to {path}.", path=save_config(config)))
 
 
 @main.group()
@@ -51,7 +51,7 @@ def workspace() -> None:
 @workspace.command("list")
 @output_option
 @click.pass_obj
-def list_workspaces(client: Client, output: str) -> None:
+def list_workspaces(client: RestClient, output: str) -> None:
     """Workspaces with their quota and term."""
     columns = {
         "Workspace": lambda row: row["name"],

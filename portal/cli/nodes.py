@@ -4,9 +4,9 @@ from typing import Any
 
 import click
 
-from .client import EXIT_NOT_FOUND, EXIT_USAGE, Client, stop
-from .output import clock, output_option, show_facts, show_table
-from .words import say
+from .client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
+from .output import local_datetime, output_option, show_facts, show_table
+from .words import message
 
 
 @click.group()
@@ -17,24 +17,24 @@ def node() -> None:
 @node.command("list")
 @output_option
 @click.pass_obj
-def list_nodes(client: Client, output: str) -> None:
+def list_nodes(client: RestClient, output: str) -> None:
     """Nodes with their units."""
     columns = {
         "Node": lambda row: row["name"],
         "State": lambda row: row["state_word"],
         "Units": lambda row: row["units"],
         "Free": lambda row: row["units_free"],
-        "Last heartbeat": lambda row: clock(row["heartbeat_at"]),
+        "Last heartbeat": lambda row: local_datetime(row["heartbeat_at"]),
         "Why": lambda row: row["drain_reason"] or row["reason"] or "",
     }
     show_table(client.get("/nodes")["items"], columns, output)
 
 
-def find_node(client: Client, name: str) -> dict[str, Any]:
+def fetch_node(client: RestClient, name: str) -> dict[str, Any]:
     """With the jobs that hold units there."""
     ids = [row["id"] for row in client.get("/nodes")["items"] if row["name"] == name]
     if not ids:
-        stop(say("No node is called {name}.", name=name), EXIT_NOT_FOUND)
+        exit_with(message("No node is called {name}.", name=name), EXIT_NOT_FOUND)
     found: dict[str, Any] = client.get(f"/nodes/{ids[0]}")
     return found
 
@@ -43,9 +43,9 @@ def find_node(client: Client, name: str) -> dict[str, Any]:
 @click.argument("name")
 @output_option
 @click.pass_obj
-def show(client: Client, name: str, output: str) -> None:
+def show(client: RestClient, name: str, output: str) -> None:
     """One node, and which jobs hold units there."""
-    row: Any = find_node(client, name)
+    row: Any = fetch_node(client, name)
     if output == "json":
         show_table(row, {}, output)
         return
@@ -56,7 +56,7 @@ def show(client: Client, name: str, output: str) -> None:
             "Why": row["drain_reason"] or row["reason"],
             "Units": row["units"],
             "Free": row["units_free"],
-            "Last heartbeat": clock(row["heartbeat_at"]),
+            "Last heartbeat": local_datetime(row["heartbeat_at"]),
             "Jobs": ", ".join(f"job-{run['job_id']}" for run in row["running"]),
         }
     )
@@ -67,25 +67,25 @@ def show(client: Client, name: str, output: str) -> None:
 @click.option("-r", "--reason", required=True, help="Whoever finds it closed reads this.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
-def drain(client: Client, name: str, reason: str, yes: bool) -> None:
+def drain(client: RestClient, name: str, reason: str, yes: bool) -> None:
     """Let nothing new start on a node. Says first whom it touches."""
-    row = find_node(client, name)
+    row = fetch_node(client, name)
     for run in row["running"]:
-        until = clock(run["ends_at"]) if run["ends_at"] else say("when is not known")
-        click.echo(say("job-{id} goes on to its end: {until}.", id=run["job_id"], until=until))
+        until = local_datetime(run["ends_at"]) if run["ends_at"] else message("when is not known")
+        click.echo(message("job-{id} goes on to its end: {until}.", id=run["job_id"], until=until))
     if row["too_large_elsewhere"]:
         jobs = ", ".join(f"job-{job}" for job in row["too_large_elsewhere"])
-        click.echo(say("They fit on no other node and go on waiting: {jobs}.", jobs=jobs))
-    if not yes and not click.confirm(say("Drain {name}?", name=name)):
-        stop(say("Nothing was changed."), EXIT_USAGE)
+        click.echo(message("They fit on no other node and go on waiting: {jobs}.", jobs=jobs))
+    if not yes and not click.confirm(message("Drain {name}?", name=name)):
+        exit_with(message("Nothing was changed."), EXIT_USAGE)
     client.post(f"/nodes/{row['id']}/drain", {"reason": reason})
-    click.echo(say("{name} is being drained.", name=name))
+    click.echo(message("{name} is being drained.", name=name))
 
 
 @node.command()
 @click.argument("name")
 @click.pass_obj
-def undrain(client: Client, name: str) -> None:
+def undrain(client: RestClient, name: str) -> None:
     """Open a drained node again."""
-    client.post(f"/nodes/{find_node(client, name)['id']}/undrain")
-    click.echo(say("{name} takes jobs again.", name=name))
+    client.post(f"/nodes/{fetch_node(client, name)['id']}/undrain")
+    click.echo(message("{name} takes jobs again.", name=name))

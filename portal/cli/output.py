@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from .words import say
+from .words import message
 
 output_option = click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table")
 
@@ -21,7 +21,7 @@ def show_table(rows: list[dict[str, Any]], columns: dict[str, Any], output: str)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in columns:
         # Only the sentence at the end of a row may break; a name that does is no name any more.
-        table.add_column(say(title), overflow="fold", no_wrap=title != "Why")
+        table.add_column(message(title), overflow="fold", no_wrap=title != "Why")
     for row in rows:
         table.add_row(*(str(read(row)) for read in columns.values()))
     Console(soft_wrap=False).print(table)
@@ -33,16 +33,16 @@ def show_facts(facts: dict[str, Any]) -> None:
     table.add_column(overflow="fold")
     for title, value in facts.items():
         if value not in (None, "", [], {}):
-            table.add_row(say(title), str(value))
+            table.add_row(message(title), str(value))
     Console(soft_wrap=False).print(table)
 
 
-def clock(moment: str | None) -> str:
+def local_datetime(moment: str | None) -> str:
     """Local time of an RFC 3339 moment; empty for none."""
     return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M") if moment else ""
 
 
-def size(number: int | None) -> str:
+def readable_size(number: int | None) -> str:
     """Bytes in the largest unit that leaves a number of one or more; empty where it is not known."""
     if number is None:
         return ""

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from .client import Client
-from .output import clock, output_option, show_table
-from .words import say
+from .client import RestClient
+from .output import local_datetime, output_option, show_table
+from .words import message
 
 MORE_WAIT = "More jobs wait behind these: --limit, --workspace or --mine show others."
 MORE_RUN = "More jobs run than these: --limit, --workspace or --mine show others."
@@ -25,7 +25,7 @@ MORE_RUN = "More jobs run than these: --limit, --workspace or --mine show others
 @output_option
 @click.pass_obj
 def queue(
-    client: Client, workspace: str | None, mine: bool, state: str | None, limit: int, output: str
+    client: RestClient, workspace: str | None, mine: bool, state: str | None, limit: int, output: str
 ) -> None:
     """What waits, in the order in which it will start, and why; with --state running what runs."""
     workspace_id = find_workspace(client, workspace) if workspace else None
@@ -42,17 +42,17 @@ def queue(
     else:
         show_table(answer["waiting"], WAITING, output)
     if answer["next_cursor"]:
-        click.echo(say(MORE_RUN if state == "running" else MORE_WAIT), err=True)
+        click.echo(message(MORE_RUN if state == "running" else MORE_WAIT), err=True)
 
 
-def find_workspace(client: Client, name: str) -> int:
+def find_workspace(client: RestClient, name: str) -> int:
     for row in client.get("/workspaces")["items"]:
         if row["name"] == name:
             return int(row["id"])
-    raise click.UsageError(say("No workspace is called {name}.", name=name))
+    raise click.UsageError(message("No workspace is called {name}.", name=name))
 
 
-def starts(waiting: dict[str, Any] | None) -> str:
+def expected_start(waiting: dict[str, Any] | None) -> str:
     """The likeliest moment in local time; empty where it is not known."""
     return local((waiting or {}).get("data", {}).get("starts_at"))
 
@@ -62,23 +62,27 @@ def local(moment: str | None) -> str:
     if moment is None:
         return ""
     here = datetime.fromisoformat(moment).astimezone()
-    return here.strftime("%H:%M") if here.date() == datetime.now(here.tzinfo).date() else clock(moment)
+    return (
+        here.strftime("%H:%M") if here.date() == datetime.now(here.tzinfo).date() else local_datetime(moment)
+    )
 
 
 WAITING: dict[str, Callable[[Any], Any]] = {
     "Job": lambda row: f"job-{row['id']}",
-    "Starts": lambda row: starts(row["waiting"]),
+    "Starts": lambda row: expected_start(row["waiting"]),
     "Workspace": lambda row: row["workspace"]["name"] if row["workspace"] else "",
     "User": lambda row: row["user"]["name"] if row["user"] else "",
     "Units": lambda row: row["units"],
-    "Submitted": lambda row: clock(row["submitted_at"]),
-    "Why": lambda row: row["waiting"]["sentence"] if row["waiting"] else say("a job that you may not see"),
+    "Submitted": lambda row: local_datetime(row["submitted_at"]),
+    "Why": lambda row: (
+        row["waiting"]["sentence"] if row["waiting"] else message("a job that you may not see")
+    ),
 }
 RUNNING: dict[str, Callable[[Any], Any]] = {
-    "Job": lambda row: f"job-{row['job']['id']}" if row["job"] else say("a job that you may not see"),
+    "Job": lambda row: f"job-{row['job']['id']}" if row["job"] else message("a job that you may not see"),
     "Ends": lambda row: local(row["ends_at"]),
     "Units": lambda row: row["units"],
     "Progress": lambda row: "" if row["progress"] is None else f"{row['progress']:.0%}",
     "Node": lambda row: ", ".join(row["nodes"]),
-    "Started": lambda row: clock(row["started_at"]),
+    "Started": lambda row: local_datetime(row["started_at"]),
 }

@@ -6,11 +6,11 @@ from typing import Any, TypeVar
 
 import click
 
-from .client import EXIT_NOT_FOUND, EXIT_USAGE, Client, stop
-from .words import say
+from .client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
+from .words import message
 
 SECONDS = {"s": 1, "m": 60, "h": 3600}
-SIZES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
+SIZE_UNITS = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -30,27 +30,27 @@ def parse_variables(
     context: click.Context, option: click.Parameter, pairs: tuple[str, ...]
 ) -> dict[str, str]:
     if any("=" not in pair for pair in pairs):
-        raise click.BadParameter(say("Write it as NAME=VALUE."))
+        raise click.BadParameter(message("Write it as NAME=VALUE."))
     return dict(pair.split("=", 1) for pair in pairs)
 
 
-def parse_seconds(context: click.Context, option: click.Parameter, text: str | None) -> int | None:
+def parse_duration_option(context: click.Context, option: click.Parameter, text: str | None) -> int | None:
     if text is None:
         return None
     match = re.fullmatch(r"(\d{1,7})([smh]?)", text)
     if match is None:
-        raise click.BadParameter(say("Write it as 90s, 30m or 2h."))
+        raise click.BadParameter(message("Write it as 90s, 30m or 2h."))
     return int(match[1]) * SECONDS[match[2] or "s"]
 
 
-def parse_bytes(context: click.Context, option: click.Parameter, text: str | None) -> int | None:
+def parse_size_option(context: click.Context, option: click.Parameter, text: str | None) -> int | None:
     """A bare number is GiB."""
     if text is None:
         return None
     match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)(B|KiB|MiB|GiB|TiB|)", text)
     if match is None:
-        raise click.BadParameter(say("Write it as 12GiB or 800MiB."))
-    return int(float(match[1]) * SIZES[match[2] or "GiB"])
+        raise click.BadParameter(message("Write it as 12GiB or 800MiB."))
+    return int(float(match[1]) * SIZE_UNITS[match[2] or "GiB"])
 
 
 def submission_options(units: str, dry_run: str) -> Callable[[Command], Command]:
@@ -62,11 +62,13 @@ def submission_options(units: str, dry_run: str) -> Callable[[Command], Command]
         click.option("-d", "--dataset", metavar="NAME"),
         click.option("--launcher", type=click.Choice(["horovod", "torchrun", "plain"])),
         click.option("--priority", default=0),
-        click.option("--time-limit", metavar="90s|30m|2h", callback=parse_seconds),
-        click.option("--grace", metavar="90s|5m", callback=parse_seconds, help="From SIGTERM to SIGKILL."),
+        click.option("--time-limit", metavar="90s|30m|2h", callback=parse_duration_option),
+        click.option(
+            "--grace", metavar="90s|5m", callback=parse_duration_option, help="From SIGTERM to SIGKILL."
+        ),
         click.option("--retries", default=0, help="Further tries after a failed one."),
         click.option(
-            "--memory", metavar="12GiB|800MiB", callback=parse_bytes, help="Of all its units together."
+            "--memory", metavar="12GiB|800MiB", callback=parse_size_option, help="Of all its units together."
         ),
         click.option("--dry-run", is_flag=True, help=dry_run),
         click.argument("command", nargs=-1),
@@ -80,8 +82,8 @@ def submission_options(units: str, dry_run: str) -> Callable[[Command], Command]
     return decorate
 
 
-def send(
-    client: Client,
+def submit_request(
+    client: RestClient,
     path: str,
     dry_run: bool,
     training: str,
@@ -111,24 +113,25 @@ def send(
     return answer
 
 
-def find_training(client: Client, name: str) -> dict[str, Any]:
+def find_training(client: RestClient, name: str) -> dict[str, Any]:
     """NAME, or WORKSPACE/NAME where several workspaces have one of that name."""
     workspace, _, short = name.rpartition("/")
     found = client.get("/trainings", name=short)["items"]
     if workspace:
         found = [training for training in found if training["workspace"]["name"] == workspace]
     if not found:
-        stop(say("No training is called {name}.", name=name), EXIT_NOT_FOUND)
+        exit_with(message("No training is called {name}.", name=name), EXIT_NOT_FOUND)
     if len(found) > 1:
-        stop(
-            say("Several workspaces have a training {name}: write WORKSPACE/{name}.", name=short), EXIT_USAGE
+        exit_with(
+            message("Several workspaces have a training {name}: write WORKSPACE/{name}.", name=short),
+            EXIT_USAGE,
         )
     training: dict[str, Any] = found[0]
     return training
 
 
-def find_dataset(client: Client, name: str, workspace_id: int) -> int:
+def find_dataset(client: RestClient, name: str, workspace_id: int) -> int:
     found = client.get("/datasets", name=name, workspace_id=workspace_id)["items"]
     if not found:
-        stop(say("No dataset is called {name}.", name=name), EXIT_NOT_FOUND)
+        exit_with(message("No dataset is called {name}.", name=name), EXIT_NOT_FOUND)
     return int(found[0]["id"])

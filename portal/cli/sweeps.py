@@ -4,10 +4,10 @@ from typing import Any
 
 import click
 
-from .client import Client
-from .output import clock, output_option, show_facts, show_table
-from .submission import id_argument, parse_variables, send, submission_options
-from .words import say
+from .client import RestClient
+from .output import local_datetime, output_option, show_facts, show_table
+from .submission import id_argument, parse_variables, submission_options, submit_request
+from .words import message
 
 
 @click.group()
@@ -34,14 +34,14 @@ sweep_argument = id_argument("sweep")
 @click.option("--at-once", type=int, metavar="N", help="At most so many of its jobs run at the same time.")
 @click.option("--stop-on-trouble", is_flag=True, help="The first crash or NaN stops the rest.")
 @click.pass_obj
-def submit(client: Client, /, dry_run: bool, row_by_row: bool, at_once: int | None, **asked: Any) -> None:
+def submit(client: RestClient, /, dry_run: bool, row_by_row: bool, at_once: int | None, **asked: Any) -> None:
     """Submit a sweep. For own code, {name} in the command is filled in; else --name value is appended."""
     kind = "list" if row_by_row else "grid"
-    answer = send(client, "/sweeps", dry_run, kind=kind, most_at_once=at_once, **asked)
+    answer = submit_request(client, "/sweeps", dry_run, kind=kind, most_at_once=at_once, **asked)
     if dry_run:
         show_preview(answer)
         return
-    click.echo(say("sweep-{id} submitted: {jobs} jobs.", id=answer["id"], jobs=answer["jobs"]), err=True)
+    click.echo(message("sweep-{id} submitted: {jobs} jobs.", id=answer["id"], jobs=answer["jobs"]), err=True)
     click.echo(f"sweep-{answer['id']}")
 
 
@@ -55,7 +55,7 @@ def show_preview(answer: dict[str, Any]) -> None:
         {
             "Jobs": answer["jobs"],
             "Unit hours": None if hours is None else f"{hours:.2f}",
-            "Why": answer["waiting"]["sentence"] if answer.get("waiting") else say("It starts now."),
+            "Why": answer["waiting"]["sentence"] if answer.get("waiting") else message("It starts now."),
         }
     )
 
@@ -64,7 +64,7 @@ def show_preview(answer: dict[str, Any]) -> None:
 @click.option("--limit", default=50, type=click.IntRange(1, 200))
 @output_option
 @click.pass_obj
-def list_(client: Client, limit: int, output: str) -> None:
+def list_(client: RestClient, limit: int, output: str) -> None:
     """Sweeps, newest first."""
     columns = {
         "Sweep": lambda row: f"sweep-{row['id']}",
@@ -73,7 +73,7 @@ def list_(client: Client, limit: int, output: str) -> None:
         "Training": lambda row: row["training"]["name"],
         "Workspace": lambda row: row["workspace"]["name"],
         "User": lambda row: row["user"]["name"],
-        "Submitted": lambda row: clock(row["submitted_at"]),
+        "Submitted": lambda row: local_datetime(row["submitted_at"]),
         "Why": lambda row: (row.get("stop") or {}).get("sentence", ""),
     }
     show_table(client.get("/sweeps", limit=limit)["items"], columns, output)
@@ -85,7 +85,7 @@ def list_(client: Client, limit: int, output: str) -> None:
 @click.option("--limit", default=20, type=click.IntRange(1, 200))
 @output_option
 @click.pass_obj
-def show(client: Client, sweep_id: int, sort: str, limit: int, output: str) -> None:
+def show(client: RestClient, sweep_id: int, sort: str, limit: int, output: str) -> None:
     """How far it is, and its jobs side by side with the best on top."""
     answer = client.get(f"/sweeps/{sweep_id}", sort=sort, limit=limit)
     if output == "json":
@@ -127,7 +127,7 @@ def table_columns(answer: dict[str, Any]) -> dict[str, Any]:
 @sweep.command()
 @sweep_argument
 @click.pass_obj
-def stop(client: Client, sweep_id: int) -> None:
+def stop(client: RestClient, sweep_id: int) -> None:
     """Stop all its jobs that have not ended."""
     client.post(f"/sweeps/{sweep_id}/stop")
-    click.echo(say("sweep-{id} is being stopped.", id=sweep_id))
+    click.echo(message("sweep-{id} is being stopped.", id=sweep_id))

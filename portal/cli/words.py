@@ -101,11 +101,11 @@ KOREAN = {
 }
 
 
-def language() -> str:
+def locale_language() -> str:
     chosen = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
     return "ko" if chosen.lower().startswith("ko") else "en"
 
 
-def say(english: str, **data: object) -> str:
-    sentence = KOREAN.get(english, english) if language() == "ko" else english
+def message(english: str, **data: object) -> str:
+    sentence = KOREAN.get(english, english) if locale_language() == "ko" else english
     return sentence.format(**data)

@@ -3,15 +3,15 @@
 from cluster.store.jobs import Job
 
 
-def attempt_folder(job: Job, attempt: int) -> tuple[str, ...]:
+def attempt_path_parts(job: Job, attempt: int) -> tuple[str, ...]:
     return "workspaces", str(job.workspace_id), "jobs", str(job.id), str(attempt)
 
 
-def out_folder(job: Job, attempt: int) -> tuple[str, ...]:
+def out_path_parts(job: Job, attempt: int) -> tuple[str, ...]:
     """Written by the program."""
-    return *attempt_folder(job, attempt), "out"
+    return *attempt_path_parts(job, attempt), "out"
 
 
-def control_folder(job: Job, attempt: int) -> tuple[str, ...]:
+def control_path_parts(job: Job, attempt: int) -> tuple[str, ...]:
     """Written by the shim; as root the program cannot write here."""
-    return *attempt_folder(job, attempt), "control"
+    return *attempt_path_parts(job, attempt), "control"

@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
-Points = tuple[Sequence[float], Sequence[float | None]]
+CurvePoints = tuple[Sequence[float], Sequence[float | None]]
 
 
-def thin(points: Points, stretches: int) -> tuple[list[float], list[float | None]]:
+def downsample(points: CurvePoints, stretches: int) -> tuple[list[float], list[float | None]]:
     """At most 4 points per stretch of x: its first, lowest, highest and last, in their order.
 
     A value that is no number (None) is news and stays as one of them. x must rise; what does not rise
     any more (a program that counted anew) begins a new curve in the same place and is left out.
     """
-    xs, ys = rising(points)
+    xs, ys = rising_points(points)
     if len(xs) <= 4 * stretches:
         return xs, ys
     first, width = xs[0], (xs[-1] - xs[0]) / stretches
@@ -23,19 +23,19 @@ def thin(points: Points, stretches: int) -> tuple[list[float], list[float | None
         while end < len(xs) and (xs[end] <= limit or number == stretches):
             end += 1
         if end > begin:
-            kept += news(ys, range(begin, end))
+            kept += first_lowest_highest_last(ys, range(begin, end))
         begin = end
     return [xs[place] for place in kept], [ys[place] for place in kept]
 
 
-def news(ys: Sequence[float | None], places: range) -> list[int]:
+def first_lowest_highest_last(ys: Sequence[float | None], places: range) -> list[int]:
     known = [(value, place) for place in places if (value := ys[place]) is not None]
     missing = next((place for place in places if ys[place] is None), places[0])
     ends = {places[0], places[-1], missing}
     return sorted(ends | ({min(known)[1], max(known)[1]} if known else set()))
 
 
-def rising(points: Points) -> tuple[list[float], list[float | None]]:
+def rising_points(points: CurvePoints) -> tuple[list[float], list[float | None]]:
     xs: list[float] = []
     ys: list[float | None] = []
     for x, y in zip(*points, strict=True):
@@ -45,7 +45,7 @@ def rising(points: Points) -> tuple[list[float], list[float | None]]:
     return xs, ys
 
 
-def joined(curves: dict[str, Points]) -> tuple[list[float], dict[str, list[float | None]]]:
+def join_curves(curves: dict[str, CurvePoints]) -> tuple[list[float], dict[str, list[float | None]]]:
     """One column of x for all curves; a curve has None where it has no point."""
     xs = sorted({x for curve, _ in curves.values() for x in curve})
     place = {x: number for number, x in enumerate(xs)}

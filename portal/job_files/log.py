@@ -6,15 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from cluster.files.beneath import FileMissing, FileNotPlain, open_folder, open_plain, size_of
+from cluster.files.beneath import (
+    FileMissing,
+    FileNotPlain,
+    open_file_size,
+    open_folder_beneath,
+    open_plain_file,
+)
 
-PIECE = 256 * 1024
-STREAM = re.compile(r"rank-(0|[1-9][0-9]{0,3})\.(stdout|stderr)|launcher\.(stdout|stderr)")
+CHUNK_BYTES = 256 * 1024
+LOG_FILE_NAME = re.compile(r"rank-(0|[1-9][0-9]{0,3})\.(stdout|stderr)|launcher\.(stdout|stderr)")
 FOLDER_LIMIT = 4096
 
 
 @dataclass(frozen=True)
-class Stream:
+class LogFile:
     """One log file: a rank's stdout or stderr, or the launcher's. `size` is bytes."""
 
     name: str
@@ -35,7 +41,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Piece:
+class LogChunk:
     """Bytes `start` to `next` of a file that had `size` bytes when it was read."""
 
     start: int
@@ -52,23 +58,23 @@ class Piece:
         return self.data.decode("utf-8", "replace")
 
 
-def is_stream(name: str) -> bool:
-    return STREAM.fullmatch(name) is not None
+def is_log_file_name(name: str) -> bool:
+    return LOG_FILE_NAME.fullmatch(name) is not None
 
 
-def list_streams(root: Path, *folder: str) -> list[Stream]:
+def list_attempt_logs(root: Path, *folder: str) -> list[LogFile]:
     """Ranks in order, stdout before stderr, the launcher last. Empty where there is no folder yet."""
     streams = []
     try:
-        with open_folder(root, *folder) as opened:
+        with open_folder_beneath(root, *folder) as opened:
             with os.scandir(opened) as entries:
                 names = [entry.name for _, entry in zip(range(FOLDER_LIMIT), entries, strict=False)]
-            for name in filter(is_stream, names):
+            for name in filter(is_log_file_name, names):
                 try:
-                    with open_plain(opened, name) as file:
-                        streams.append(Stream(name, size_of(file)))
+                    with open_plain_file(opened, name) as file:
+                        streams.append(LogFile(name, open_file_size(file)))
                 except FileNotPlain:
-                    streams.append(Stream(name, 0, is_plain=False))
+                    streams.append(LogFile(name, 0, is_plain=False))
                 except FileMissing:
                     continue
     except (FileMissing, FileNotPlain):
@@ -76,14 +82,14 @@ def list_streams(root: Path, *folder: str) -> list[Stream]:
     return sorted(streams, key=lambda one: (one.rank is None, one.rank or 0, one.kind != "stdout"))
 
 
-def read_piece(file: BinaryIO, offset: int, limit: int = PIECE) -> Piece:
+def read_log_chunk(file: BinaryIO, offset: int, limit: int = CHUNK_BYTES) -> LogChunk:
     """From `offset` (negative: from the end, then from the next line's beginning) at most `limit` bytes.
 
     Ends at the end of a line where one ends in the piece, and at the end of a character otherwise,
     except where the file itself ends: a line still being written is given as far as it is there.
     """
-    size = size_of(file)
-    limit = max(1, min(limit, PIECE))
+    size = open_file_size(file)
+    limit = max(1, min(limit, CHUNK_BYTES))
     start = min(size, offset if offset >= 0 else max(0, size + offset))
     file.seek(start)
     data = read_fully(file, min(limit, size - start))
@@ -94,7 +100,7 @@ def read_piece(file: BinaryIO, offset: int, limit: int = PIECE) -> Piece:
             start, data = start + skipped, data[skipped:]
     if start + len(data) < size and b"\n" in data:
         data = data[: data.rindex(b"\n") + 1]
-    return Piece(start, start + len(data := whole_characters(data)), size, data)
+    return LogChunk(start, start + len(data := cut_to_whole_characters(data)), size, data)
 
 
 def read_fully(file: BinaryIO, count: int) -> bytes:
@@ -105,7 +111,7 @@ def read_fully(file: BinaryIO, count: int) -> bytes:
     return b"".join(parts)
 
 
-def whole_characters(data: bytes) -> bytes:
+def cut_to_whole_characters(data: bytes) -> bytes:
     """Without the first bytes of a UTF-8 character whose rest is still to come (at most three)."""
     for back in range(1, min(3, len(data) - 1) + 1):
         byte = data[-back]

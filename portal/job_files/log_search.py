@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from cluster.files.beneath import size_of
-from portal.job_files.pace import Pace
+from cluster.files.beneath import open_file_size
+from portal.job_files.pace import TimeSlicer
 
 SEARCHED_BYTES = 64 * 1024 * 1024
-LOOKED_AT_BYTES = 4 * 1024 * 1024
+PROBLEM_SEARCH_BYTES = 4 * 1024 * 1024
 ERROR = re.compile(rb"\b(ERROR|FATAL|CRITICAL|Traceback|[A-Z]\w{0,60}(Error|Exception):)|\berror:")
 WARNING = re.compile(rb"\bWARN(ING)?\b|\bwarning:|\b[A-Z]\w{0,60}Warning:")
 """What the viewer tints, see static/js/log_text.js."""
@@ -25,7 +25,7 @@ EXCERPT = 160
 
 
 @dataclass(frozen=True)
-class Hit:
+class LogMatch:
     """A line with the text in it: `line` counts from 1, `offset` is the line's first byte."""
 
     line: int
@@ -34,17 +34,17 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Found:
+class LogSearchResult:
     """`count` lines have it, the first of them listed; `is_whole` says that all of the file was searched."""
 
     count: int
-    hits: list[Hit]
+    hits: list[LogMatch]
     searched_bytes: int
     is_whole: bool
 
 
 @dataclass(frozen=True)
-class Problem:
+class FirstLogProblem:
     """The first line that speaks of an error, or of a warning where none does."""
 
     kind: str
@@ -53,7 +53,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Block:
+class LineBlock:
     """Whole lines, or a part of one longer than 256 KiB; `line` counts from 1, `offset` is the first byte."""
 
     line: int
@@ -62,53 +62,53 @@ class Block:
     begins_line: bool
 
 
-def first_problem(file: BinaryIO, pace: Pace | None = None) -> Problem | None:
+def find_first_problem(file: BinaryIO, pace: TimeSlicer | None = None) -> FirstLogProblem | None:
     """In the first 4 MiB, and of each line in its first 4 KiB."""
-    warning: Problem | None = None
-    for block in in_turns(blocks(file), pace):
-        if error := problem_in(block, "error", ERROR):
+    warning: FirstLogProblem | None = None
+    for block in in_time_slices(read_line_blocks(file), pace):
+        if error := problem_in_block(block, "error", ERROR):
             return error
-        warning = warning or problem_in(block, "warning", WARNING)
-        if block.offset > LOOKED_AT_BYTES:
+        warning = warning or problem_in_block(block, "warning", WARNING)
+        if block.offset > PROBLEM_SEARCH_BYTES:
             break
     return warning
 
 
-def problem_in(block: Block, kind: str, sign: re.Pattern[bytes]) -> Problem | None:
+def problem_in_block(block: LineBlock, kind: str, sign: re.Pattern[bytes]) -> FirstLogProblem | None:
     for found in sign.finditer(block.data):
         nearest = block.data.rfind(b"\n", max(0, found.start() - SEARCHED_OF_A_LINE), found.start()) + 1
         is_near = nearest > 0 or (block.begins_line and found.start() < SEARCHED_OF_A_LINE)
         if is_near and found.end() - nearest <= SEARCHED_OF_A_LINE:
             line = block.line + block.data.count(b"\n", 0, nearest)
-            return Problem(kind, line, excerpt(block.data, nearest, nearest))
+            return FirstLogProblem(kind, line, excerpt(block.data, nearest, nearest))
     return None
 
 
-def find(file: BinaryIO, wanted: str, pace: Pace | None = None) -> Found:
+def search_log(file: BinaryIO, wanted: str, pace: TimeSlicer | None = None) -> LogSearchResult:
     """Lines of the first 64 MiB that contain `wanted`, at most 100,000; capital and small ASCII letters are alike."""
     needle = wanted.encode().lower()
     count, searched = 0, 0
-    hits: list[Hit] = []
-    for block in in_turns(blocks(file), pace):
-        for begin, place in places_of(block.data.lower(), needle):
+    hits: list[LogMatch] = []
+    for block in in_time_slices(read_line_blocks(file), pace):
+        for begin, place in matching_lines(block.data.lower(), needle):
             count += 1
             if len(hits) < LISTED_HITS:
                 line = block.line + block.data.count(b"\n", 0, begin)
-                hits.append(Hit(line, block.offset + begin, excerpt(block.data, begin, place)))
+                hits.append(LogMatch(line, block.offset + begin, excerpt(block.data, begin, place)))
             if count >= COUNTED_HITS:
-                return Found(count, hits, block.offset + place, is_whole=False)
+                return LogSearchResult(count, hits, block.offset + place, is_whole=False)
         searched = block.offset + len(block.data)
         if searched >= SEARCHED_BYTES:
             break
-    return Found(count, hits, searched, is_whole=searched >= size_of(file))
+    return LogSearchResult(count, hits, searched, is_whole=searched >= open_file_size(file))
 
 
-def in_turns(found: Iterator[Block], pace: Pace | None) -> Iterator[Block]:
+def in_time_slices(found: Iterator[LineBlock], pace: TimeSlicer | None) -> Iterator[LineBlock]:
     """So that a large log delays nobody else's page; all of them at once where nobody else is there."""
-    return found if pace is None else pace.each(found, time.monotonic() + SEARCH_SECONDS)
+    return found if pace is None else pace.slice_items(found, time.monotonic() + SEARCH_SECONDS)
 
 
-def places_of(text: bytes, needle: bytes) -> Iterator[tuple[int, int]]:
+def matching_lines(text: bytes, needle: bytes) -> Iterator[tuple[int, int]]:
     """(the line's begin, the needle's) of each line that has it."""
     place = text.find(needle)
     while place >= 0:
@@ -117,7 +117,7 @@ def places_of(text: bytes, needle: bytes) -> Iterator[tuple[int, int]]:
         place = text.find(needle, end + 1) if end >= 0 else -1
 
 
-def blocks(file: BinaryIO) -> Iterator[Block]:
+def read_line_blocks(file: BinaryIO) -> Iterator[LineBlock]:
     """Of about 256 KiB; they end at the end of a line where one ends in them."""
     file.seek(0)
     line, offset, begins_line, rest = 1, 0, True, b""
@@ -126,12 +126,12 @@ def blocks(file: BinaryIO) -> Iterator[Block]:
         end = data.rfind(b"\n") + 1 or (len(data) if len(data) >= LINE_BYTES else 0)
         data, rest = data[:end], data[end:]
         if data:
-            yield Block(line, offset, data, begins_line)
+            yield LineBlock(line, offset, data, begins_line)
             line += data.count(b"\n")
             offset += len(data)
             begins_line = data.endswith(b"\n")
     if rest:
-        yield Block(line, offset, rest, begins_line)
+        yield LineBlock(line, offset, rest, begins_line)
 
 
 def count_lines(file: BinaryIO, end: int) -> int | None:

@@ -8,19 +8,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO, Literal
 
-from portal.job_files.metrics_rows import LARGEST_FILE, Lines, Row, parse_row
-from portal.job_files.table import Table
+from portal.job_files.metrics_rows import LARGEST_FILE, MetricsLineReader, MetricsRow, parse_metrics_row
+from portal.job_files.table import MetricsTable
 
-MOST_NAMES = 40
-MOST_POINTS = 6_000
+MAX_METRICS = 40
+MAX_POINTS = 6_000
 """Of one metric; a curve is drawn with at most 1,000 of them, see buckets.py."""
-STRETCHES = 750
+MAX_RANGES = 750
 
-Axis = Literal["step", "epoch", "time"]
+CurveAxis = Literal["step", "epoch", "time"]
 
 
 @dataclass
-class Series:
+class MetricSeries:
     """The points of one metric: of `width` rows that follow each other the first, lowest, highest and last stay.
 
     A value that was no number (NaN) is news and stays as one of them.
@@ -32,7 +32,7 @@ class Series:
     epochs: array[float] = field(default_factory=lambda: array("d"))
     times: array[float] = field(default_factory=lambda: array("d"))
     values: array[float] = field(default_factory=lambda: array("d"))
-    wrong: int = 0
+    not_finite_count: int = 0
     """How many values were no numbers."""
     last: float | None = None
     """The newest value that is a number."""
@@ -40,16 +40,16 @@ class Series:
     highest: tuple[float, float] | None = None
     """(value, epoch) of the first such value; NaN for an epoch that is not told."""
 
-    def add(self, number: int, row: Row, value: float) -> None:
+    def add(self, number: int, row: MetricsRow, value: float) -> None:
         self.rows.append(number)
         self.steps.append(row.step)
         self.epochs.append(row.epoch)
         self.times.append(row.time)
         self.values.append(value)
-        if len(self.rows) > MOST_POINTS:
-            self.thin()
+        if len(self.rows) > MAX_POINTS:
+            self.downsample()
         if math.isnan(value):
-            self.wrong += 1
+            self.not_finite_count += 1
             return
         self.last = value
         if self.lowest is None or value < self.lowest[0]:
@@ -57,17 +57,17 @@ class Series:
         if self.highest is None or value > self.highest[0]:
             self.highest = value, row.epoch
 
-    def thin(self) -> None:
-        while (self.rows[-1] - self.rows[0]) // self.width >= STRETCHES:
+    def downsample(self) -> None:
+        while (self.rows[-1] - self.rows[0]) // self.width >= MAX_RANGES:
             self.width *= 2
-        kept = [place for stretch in self.stretches() for place in self.news(stretch)]
+        kept = [place for stretch in self.row_ranges() for place in self.first_lowest_highest_last(stretch)]
         self.rows = array("q", [self.rows[place] for place in kept])
         self.steps, self.epochs, self.times, self.values = (
             array("d", [column[place] for place in kept])
             for column in (self.steps, self.epochs, self.times, self.values)
         )
 
-    def stretches(self) -> Iterator[range]:
+    def row_ranges(self) -> Iterator[range]:
         """Places of points whose rows lie within the same `width` rows."""
         begin = 0
         for place in range(1, len(self.rows) + 1):
@@ -76,26 +76,26 @@ class Series:
                 yield range(begin, place)
                 begin = place
 
-    def news(self, places: range) -> list[int]:
+    def first_lowest_highest_last(self, places: range) -> list[int]:
         known = [(self.values[place], place) for place in places if not math.isnan(self.values[place])]
         missing = next((place for place in places if math.isnan(self.values[place])), places[0])
         ends = {places[0], places[-1], missing}
         return sorted(ends | ({min(known)[1], max(known)[1]} if known else set()))
 
-    def copy(self) -> Series:
-        return Series(
+    def copy(self) -> MetricSeries:
+        return MetricSeries(
             self.width, self.rows[:], self.steps[:], self.epochs[:], self.times[:], self.values[:],
-            self.wrong, self.last, self.lowest, self.highest,
+            self.not_finite_count, self.last, self.lowest, self.highest,
         )  # fmt: skip
 
 
 @dataclass
-class Metrics:
+class JobMetrics:
     """Of the first `read_bytes` of a file with `size` bytes."""
 
     rows: int = 0
-    series: dict[str, Series] = field(default_factory=dict)
-    table: Table = field(default_factory=Table)
+    series: dict[str, MetricSeries] = field(default_factory=dict)
+    table: MetricsTable = field(default_factory=MetricsTable)
     last_epoch: float | None = None
     first_time: float | None = None
     """Unix seconds of the first row that tells a time."""
@@ -113,7 +113,7 @@ class Metrics:
     def point_count(self) -> int:
         return sum(len(series.rows) for series in self.series.values())
 
-    def points(self, name: str, axis: Axis) -> tuple[list[float], list[float | None]]:
+    def points(self, name: str, axis: CurveAxis) -> tuple[list[float], list[float | None]]:
         """x and y of a metric; a point without its x is left out, None is a y that was no number."""
         series = self.series.get(name)
         if series is None:
@@ -142,7 +142,7 @@ class Metrics:
 
     def add(self, line: bytes) -> None:
         """One line; whatever is not a row of numbers is passed over."""
-        row = parse_row(line)
+        row = parse_metrics_row(line)
         if row is None:
             return
         number, self.rows = self.rows, self.rows + 1
@@ -150,27 +150,27 @@ class Metrics:
             self.last_epoch = row.epoch
         if self.first_time is None and not math.isnan(row.time):
             self.first_time = row.time
-        known = self.known(row)
+        known = self.limit_names(row)
         self.table.add(known)
         for name, value in known.scalars.items():
-            self.series.setdefault(name, Series()).add(number, row, value)
+            self.series.setdefault(name, MetricSeries()).add(number, row, value)
 
-    def known(self, row: Row) -> Row:
+    def limit_names(self, row: MetricsRow) -> MetricsRow:
         """Without what is beyond so many names."""
-        room = MOST_NAMES - len(self.series)
+        room = MAX_METRICS - len(self.series)
         new = [name for name in row.scalars if name not in self.series]
         if len(new) <= room:
             return row
         dropped = set(new[max(0, room) :])
         scalars = {name: value for name, value in row.scalars.items() if name not in dropped}
-        return Row(row.step, row.epoch, row.time, scalars)
+        return MetricsRow(row.step, row.epoch, row.time, scalars)
 
-    def lines_of(self, file: BinaryIO, size: int) -> Lines:
+    def new_lines(self, file: BinaryIO, size: int) -> MetricsLineReader:
         """Those that have been added to the file since; the line still being written waits for the next time."""
         self.size = size
-        return Lines(file, self.read_bytes, min(size, LARGEST_FILE))
+        return MetricsLineReader(file, self.read_bytes, min(size, LARGEST_FILE))
 
-    def take(self, lines: Lines) -> bool:
+    def read_line(self, lines: MetricsLineReader) -> bool:
         """One line more; False where there is none."""
         line = lines.next()
         self.is_whole = line is None
@@ -179,9 +179,9 @@ class Metrics:
             self.add(line)
         return line is not None
 
-    def copy(self) -> Metrics:
+    def copy(self) -> JobMetrics:
         series = {name: one.copy() for name, one in self.series.items()}
-        return Metrics(
+        return JobMetrics(
             self.rows, series, self.table.copy(), self.last_epoch, self.first_time,
             self.read_bytes, self.size, self.is_whole,
         )  # fmt: skip

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import BinaryIO
 
-from cluster.files.numbers import finite, whole
+from cluster.files.numbers import finite_or_none, whole_or_none
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./ -]{0,63}")
 LARGEST_FILE = 32 * 1024 * 1024
 LONGEST_LINE = 64 * 1024
 PIECE = 128 * 1024
-NOTHING = math.nan
+MISSING = math.nan
 NUMBERS = (int, float)
 """A truth value is none."""
 
 
 @dataclass(frozen=True)
-class Row:
+class MetricsRow:
     """`epoch` and `time` (Unix seconds) are NaN where the row does not say; a value is NaN where it was no number."""
 
     step: int
@@ -29,7 +29,7 @@ class Row:
     scalars: Mapping[str, float]
 
 
-def parse_row(line: bytes) -> Row | None:
+def parse_metrics_row(line: bytes) -> MetricsRow | None:
     """None for whatever is not a row of numbers."""
     try:
         row = json.loads(line)
@@ -37,27 +37,32 @@ def parse_row(line: bytes) -> Row | None:
         return None
     if not isinstance(row, dict) or not isinstance(scalars := row.get("scalars"), dict):
         return None
-    if (step := whole(row.get("step"))) is None:
+    if (step := whole_or_none(row.get("step"))) is None:
         return None
     numbers = {
-        name: or_nothing(finite(value))
+        name: nan_if_none(finite_or_none(value))
         for name, value in scalars.items()
-        if type(value) in NUMBERS and is_name(name)
+        if type(value) in NUMBERS and is_metric_name(name)
     }
-    return Row(step, or_nothing(finite(row.get("epoch"))), or_nothing(finite(row.get("time"))), numbers)
+    return MetricsRow(
+        step,
+        nan_if_none(finite_or_none(row.get("epoch"))),
+        nan_if_none(finite_or_none(row.get("time"))),
+        numbers,
+    )
 
 
 @lru_cache(1024)
-def is_name(text: str) -> bool:
+def is_metric_name(text: str) -> bool:
     """A program writes the same few names in each row."""
     return NAME.fullmatch(text) is not None
 
 
-def or_nothing(number: float | None) -> float:
-    return NOTHING if number is None else number
+def nan_if_none(number: float | None) -> float:
+    return MISSING if number is None else number
 
 
-class Lines:
+class MetricsLineReader:
     """The whole lines of a file from byte `place` up to byte `end`, one per call; `place` is behind the last one."""
 
     def __init__(self, file: BinaryIO, place: int, end: int) -> None:

@@ -9,20 +9,20 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
-TURN_SECONDS = 0.002
+SLICE_SECONDS = 0.002
 REST_SECONDS = 0.003
 """Belongs to the turn: however many ask for long work, all of it together has two fifths of the process."""
 
 Item = TypeVar("Item")
 
 
-class Pace:
+class TimeSlicer:
     """One per process: one thread has the turn, works and rests; the others wait for theirs."""
 
     def __init__(self) -> None:
         self.turn = threading.Lock()
 
-    def each(self, items: Iterable[Item], until: float) -> Iterator[Item]:
+    def slice_items(self, items: Iterable[Item], until: float) -> Iterator[Item]:
         """The same items, for as long as time.monotonic() is not past `until`: whoever takes them works in turns.
 
         The first one needs no turn: most files are no longer than that.
@@ -34,15 +34,15 @@ class Pace:
                 begun = time.monotonic()
                 for item in source:
                     yield item
-                    if time.monotonic() - begun >= TURN_SECONDS:
+                    if time.monotonic() - begun >= SLICE_SECONDS:
                         break
                 else:
                     return
-                time.sleep((time.monotonic() - begun) * REST_SECONDS / TURN_SECONDS)
+                time.sleep((time.monotonic() - begun) * REST_SECONDS / SLICE_SECONDS)
             finally:
                 self.turn.release()
 
-    def turns(self, step: Callable[[], bool], until: float | None = None) -> Iterator[None]:
+    def run_steps(self, step: Callable[[], bool], until: float | None = None) -> Iterator[None]:
         """Calls `step` until it returns False or time.monotonic() is past `until`; comes back after each turn.
 
         The turn is free meanwhile: a reader who takes what was made slowly keeps nobody waiting.
@@ -52,7 +52,7 @@ class Pace:
             if not self.turn.acquire(timeout=-1 if until is None else max(0.0, until - time.monotonic())):
                 return
             try:
-                end = time.monotonic() + TURN_SECONDS
+                end = time.monotonic() + SLICE_SECONDS
                 while (goes_on := step()) and time.monotonic() < end:
                     pass
                 if goes_on:

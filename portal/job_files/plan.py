@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cluster.files.beneath import read_small
-from cluster.files.numbers import whole
+from cluster.files.beneath import read_small_file
+from cluster.files.numbers import whole_or_none
 
-LARGEST_PLAN = 1024 * 1024
+LARGEST_START_PLAN = 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Plan:
+class StartPlanFile:
     """`uid` None: the program ran as its shim's own user and could have written its own result."""
 
     argv: tuple[str, ...] = ()
@@ -25,9 +25,9 @@ class Plan:
     """The image, where it ran in a container: there shim and program are one user."""
 
 
-def read_plan(root: Path, *control: str) -> Plan | None:
+def read_start_plan_file(root: Path, *control: str) -> StartPlanFile | None:
     """None before the start. Without root the program may write here too: it is read like any of its files."""
-    text = read_small(root, *control, "plan.json", limit=LARGEST_PLAN)
+    text = read_small_file(root, *control, "plan.json", limit=LARGEST_START_PLAN)
     try:
         said = json.loads(text) if text is not None else None
     except (ValueError, RecursionError):
@@ -35,14 +35,14 @@ def read_plan(root: Path, *control: str) -> Plan | None:
     if not isinstance(said, dict):
         return None
     argv, environment = said.get("argv"), said.get("environment")
-    return Plan(
+    return StartPlanFile(
         tuple(str(word) for word in argv) if isinstance(argv, list) else (),
         {str(key): str(value) for key, value in sorted(environment.items())}
         if isinstance(environment, dict)
         else {},
-        whole(said.get("ranks")),
+        whole_or_none(said.get("ranks")),
         str(said.get("cwd") or ""),
-        whole(said.get("uid")),
-        whole(said.get("gid")),
+        whole_or_none(said.get("uid")),
+        whole_or_none(said.get("gid")),
         str(said["container"]) if said.get("container") else None,
     )

@@ -4,13 +4,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from portal.job_files.metrics_rows import Row
+from portal.job_files.metrics_rows import MetricsRow
 
-MOST_LINES = 200
+MAX_LINES = 200
 
 
 @dataclass
-class Line:
+class MetricsTableLine:
     """`epoch` None: the program does not count epochs. A name that is missing was not measured here."""
 
     epoch: int | None
@@ -19,31 +19,31 @@ class Line:
 
 
 @dataclass
-class Table:
+class MetricsTable:
     """At most 200 lines, whatever is added: beyond that `width` epochs (or steps) share a line."""
 
     has_epochs: bool = False
     width: int = 1
-    by_stretch: dict[int, Line] = field(default_factory=dict)
+    lines_by_key: dict[int, MetricsTableLine] = field(default_factory=dict)
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[MetricsTableLine]:
         """In the order in which they came."""
-        return list(self.by_stretch.values())
+        return list(self.lines_by_key.values())
 
-    def add(self, row: Row) -> None:
+    def add(self, row: MetricsRow) -> None:
         if not self.has_epochs and not math.isnan(row.epoch):
             self.count_epochs()
-        mark = self.mark_of(row)
-        while mark // self.width >= MOST_LINES:
+        mark = self.line_key(row)
+        while mark // self.width >= MAX_LINES:
             self.widen()
-        line = self.by_stretch.setdefault(mark // self.width, Line(None, 0))
+        line = self.lines_by_key.setdefault(mark // self.width, MetricsTableLine(None, 0))
         line.epoch, line.step = (mark if self.has_epochs else None), row.step
         for name, value in row.scalars.items():
             if not math.isnan(value):
                 line.values[name] = value
 
-    def mark_of(self, row: Row) -> int:
+    def line_key(self, row: MetricsRow) -> int:
         """The epoch that a row belongs to (0.5 and 1.0 are the first), or its own step."""
         if not self.has_epochs:
             return row.step
@@ -51,31 +51,31 @@ class Table:
 
     def count_epochs(self) -> None:
         """The first row that names an epoch: all before it belong to none, and share the line before the first."""
-        before, self.by_stretch, self.width, self.has_epochs = self.lines, {}, 1, True
+        before, self.lines_by_key, self.width, self.has_epochs = self.lines, {}, 1, True
         for line in before:
-            self.merge(0, Line(0, line.step, line.values))
+            self.merge(0, MetricsTableLine(0, line.step, line.values))
 
     def widen(self) -> None:
         """Two lines that lie beside each other become one, with the last values of both."""
-        before, self.by_stretch = self.by_stretch, {}
+        before, self.lines_by_key = self.lines_by_key, {}
         self.width *= 2
         for stretch, line in before.items():
             self.merge(stretch // 2, line)
 
-    def merge(self, stretch: int, line: Line) -> None:
-        kept = self.by_stretch.setdefault(stretch, Line(line.epoch, line.step))
+    def merge(self, stretch: int, line: MetricsTableLine) -> None:
+        kept = self.lines_by_key.setdefault(stretch, MetricsTableLine(line.epoch, line.step))
         kept.epoch, kept.step = line.epoch, line.step
         kept.values |= line.values
 
-    def copy(self) -> "Table":
+    def copy(self) -> "MetricsTable":
         lines = {
-            stretch: Line(line.epoch, line.step, dict(line.values))
-            for stretch, line in self.by_stretch.items()
+            stretch: MetricsTableLine(line.epoch, line.step, dict(line.values))
+            for stretch, line in self.lines_by_key.items()
         }
-        return Table(self.has_epochs, self.width, lines)
+        return MetricsTable(self.has_epochs, self.width, lines)
 
 
-def names_of(lines: list[Line]) -> list[str]:
+def metrics_in_lines(lines: list[MetricsTableLine]) -> list[str]:
     """Every metric that has a value somewhere."""
     seen: Mapping[str, None] = {name: None for line in lines for name in line.values}
     return sorted(seen)

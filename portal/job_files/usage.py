@@ -4,12 +4,12 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.files.beneath import read_small
-from cluster.files.numbers import finite, whole
+from cluster.files.beneath import read_small_file
+from cluster.files.numbers import finite_or_none, whole_or_none
 
 
 @dataclass(frozen=True)
-class Usage:
+class AttemptUsage:
     """Seconds of CPU since the start, bytes of memory now and at most; None where it is not known."""
 
     cpu_seconds: float | None
@@ -19,8 +19,8 @@ class Usage:
     processes: int | None
 
 
-def read_usage(root: Path, *control: str) -> Usage | None:
-    text = read_small(root, *control, "usage.json")
+def read_attempt_usage(root: Path, *control: str) -> AttemptUsage | None:
+    text = read_small_file(root, *control, "usage.json")
     if text is None:
         return None
     try:
@@ -29,10 +29,10 @@ def read_usage(root: Path, *control: str) -> Usage | None:
         return None
     if not isinstance(said, dict):
         return None
-    return Usage(
-        finite(said.get("cpu_seconds")),
-        whole(said.get("rss_bytes")),
-        whole(said.get("max_rss_bytes")),
-        whole(said.get("pid")),
-        whole(said.get("processes")),
+    return AttemptUsage(
+        finite_or_none(said.get("cpu_seconds")),
+        whole_or_none(said.get("rss_bytes")),
+        whole_or_none(said.get("max_rss_bytes")),
+        whole_or_none(said.get("pid")),
+        whole_or_none(said.get("processes")),
     )

@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from flask import Blueprint, render_template, request
 from werkzeug.wrappers import Response
 
-from cluster.domain.accounting import Month, month_of, parse_month
+from cluster.domain.accounting import CalendarMonth, month_of, parse_month
 from cluster.services import accounting, workspaces
-from cluster.services.accounting import UseLine
+from cluster.services.accounting import MonthlyUsage
 from portal import filters
-from portal.csv_file import Cell, csv_response
+from portal.csv_file import CsvCell, csv_response
 from portal.current import current_actor, current_cluster
-from portal.units import unit_kind
+from portal.units import installation_unit_kind
 
 blueprint = Blueprint("accounting", __name__)
 
 
 @dataclass(frozen=True)
-class Group:
+class WorkspaceUse:
     """A workspace with its people, and what they used together."""
 
     name: str
-    lines: list[UseLine]
+    lines: list[MonthlyUsage]
 
     @property
     def jobs(self) -> int:
@@ -47,21 +47,21 @@ def page() -> str | Response:
     cluster, actor = current_cluster(), current_actor()
     now = month_of(cluster.clock(), cluster.settings.zone)
     month = parse_month(request.args["month"]) if request.args.get("month") else now
-    lines = accounting.read_month(cluster, actor, month, filters.number("workspace"))
-    if filters.chosen("format", ("html", "csv"), "html") == "csv":
-        return as_file(month, lines)
+    lines = accounting.read_monthly_usage(cluster, actor, month, filters.id_param("workspace"))
+    if filters.choice_param("format", ("html", "csv"), "html") == "csv":
+        return accounting_csv(month, lines)
     return render_template(
         "accounting/page.html",
         month=month,
         now=now,
-        groups=grouped(lines),
-        whole=Group("", lines),
+        groups=group_uses(lines),
+        whole=WorkspaceUse("", lines),
         people=len({line.user_id for line in lines}),
         workspaces=workspaces.list_workspaces(cluster, actor),
-        chosen=filters.number("workspace"),
-        earlier=month.before() if month > accounting.first_month(cluster) else None,
+        chosen=filters.id_param("workspace"),
+        earlier=month.before() if month > accounting.read_first_month(cluster) else None,
         later=month.next() if month < now else None,
-        same_page=filters.same_page,
+        same_page=filters.current_url_with,
     )
 
 
@@ -71,27 +71,31 @@ def total_hours(seconds: Iterable[float | None]) -> float | None:
     return sum(known) / 3600 if known else None
 
 
-def grouped(lines: list[UseLine]) -> list[Group]:
+def group_uses(lines: list[MonthlyUsage]) -> list[WorkspaceUse]:
     """In the order of their names, as the lines come."""
-    groups: dict[str, list[UseLine]] = {}
+    groups: dict[str, list[MonthlyUsage]] = {}
     for line in lines:
         groups.setdefault(line.workspace, []).append(line)
-    return [Group(name, own) for name, own in groups.items()]
+    return [WorkspaceUse(name, own) for name, own in groups.items()]
 
 
-def as_file(month: Month, lines: list[UseLine]) -> Response:
+def accounting_csv(month: CalendarMonth, lines: list[MonthlyUsage]) -> Response:
     head = ["month", "workspace", "user", "jobs", "finished", "failed", "stopped", "unit"]
     head += ["unit_hours_booked", "unit_hours_used", "cpu_hours", "max_memory_bytes"]
-    kind = unit_kind().value
+    kind = installation_unit_kind().value
 
-    def row(line: UseLine) -> list[Cell]:
+    def row(line: MonthlyUsage) -> list[CsvCell]:
         ends = [line.finished, line.failed, line.stopped]
-        hours = [hours_of(line.booked_seconds), hours_of(line.used_seconds), hours_of(line.cpu_seconds)]
-        who: list[Cell] = [str(month), line.workspace, line.user, line.jobs]
+        hours = [
+            seconds_to_hours(line.booked_seconds),
+            seconds_to_hours(line.used_seconds),
+            seconds_to_hours(line.cpu_seconds),
+        ]
+        who: list[CsvCell] = [str(month), line.workspace, line.user, line.jobs]
         return [*who, *ends, kind, *hours, line.max_memory_bytes]
 
     return csv_response(f"accounting-{month}.csv", head, (row(line) for line in lines))
 
 
-def hours_of(seconds: float | None) -> float | None:
+def seconds_to_hours(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds / 3600, 4)

@@ -5,38 +5,38 @@ from flask.typing import ResponseReturnValue
 
 from cluster.domain.backups import next_due
 from cluster.domain.errors import Conflict
-from cluster.domain.repairs import Installation
+from cluster.domain.repairs import InstallationKind
 from cluster.services import backups, etcd_backups, put_aside
-from cluster.services.repair_catalogue import has_repairs, installation_of
+from cluster.services.repair_catalogue import has_repair_catalogue, installation_kind_of
 from portal import forms
-from portal.current import current_actor, current_cluster, is_fragment
-from portal.saying import say_error
+from portal.current import current_actor, current_cluster, is_fragment_request
+from portal.saying import localized_error
 
 blueprint = Blueprint("backups", __name__)
 
 
 @blueprint.get("/repairs/backups")
 def page() -> ResponseReturnValue:
-    return render()
+    return render_backups()
 
 
-def render(problem: str = "") -> str:
+def render_backups(problem: str = "") -> str:
     cluster, actor = current_cluster(), current_actor()
     settings = cluster.settings
     kept = backups.list_backups(cluster, actor)
     next_at = settings.backup_at and next_due(cluster.clock(), settings.zone, settings.backup_at)
     return render_template(
-        "backups/_list.html" if is_fragment() else "backups/page.html",
+        "backups/_list.html" if is_fragment_request() else "backups/page.html",
         backups=kept,
         etcd=etcd_backups.list_etcd_backups(cluster, actor),
-        proven=backups.last_proven(kept),
+        proven=backups.last_verified_backup(kept),
         next_at=next_at,
         folder=settings.backups,
         copy_to=settings.backup_copy,
-        put_aside=put_aside.list_put_aside(cluster, actor),
+        put_aside=put_aside.list_pre_restore_copies(cluster, actor),
         problem=problem,
-        can_repair=has_repairs(cluster),
-        makes_itself=installation_of(cluster.settings) is Installation.SERVERS,
+        can_repair=has_repair_catalogue(cluster),
+        makes_itself=installation_kind_of(cluster.settings) is InstallationKind.SERVERS,
     )
 
 
@@ -44,8 +44,8 @@ def render(problem: str = "") -> str:
 def make() -> ResponseReturnValue:
     """On servers; in the embedded set a repair does it."""
     try:
-        forms.expect()
+        forms.require_known_fields()
         operation = backups.request_backup(current_cluster(), current_actor())
     except Conflict as conflict:
-        return render(say_error(conflict)), 409
+        return render_backups(localized_error(conflict)), 409
     return redirect(url_for("operations.page", operation_id=operation.id), 303)

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
-from cluster.domain.outlook import MOST_AHEAD
+from cluster.domain.outlook import MAX_AHEAD_COUNTED
 from cluster.domain.states import WorkspaceState
 from cluster.domain.terms import days_left, workspace_state
 from cluster.services import job_counts, jobs, nodes, operations, queue, workspaces
-from cluster.services.disks import disk_of
+from cluster.services.disks import read_disk_usage
 from cluster.services.nodes import NodeView
-from cluster.services.places import list_places
-from cluster.services.queue import AtAGlance
+from cluster.services.places import list_workspace_summaries
+from cluster.services.queue import QueueSummary
 from cluster.store.workspaces import Workspace
-from portal.attention import attention
-from portal.current import current_actor, current_cluster, is_fragment, know, read_once
+from portal.attention import read_alert_lines
+from portal.current import current_actor, current_cluster, is_fragment_request, read_once, store_read
 from portal.i18n import _, now
 from portal.job_words import many
-from portal.saying import know_standings, reason_word
-from portal.unit_bars import kind_of
+from portal.saying import store_wait_explanations, waiting_label
+from portal.unit_bars import unit_status
 
 blueprint = Blueprint("dashboard", __name__)
 
@@ -32,34 +32,34 @@ JOBS_SHOWN = 8
 @blueprint.get("/")
 def home() -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
-    views = read_once(nodes.unit_map)
+    views = read_once(nodes.list_nodes)
     places = read_once(workspaces.list_workspaces)
-    know(list_places, places)
+    store_read(list_workspace_summaries, places)
     mine = jobs.list_jobs(cluster, actor, user_id=actor.user_id, limit=JOBS_SHOWN)
-    seen = queue.glance(cluster, mine)
-    know_standings(seen.standings)
+    seen = queue.read_queue_summary(cluster, mine)
+    store_wait_explanations(seen.explanations)
     return render_template(
-        "dashboard/_dashboard.html" if is_fragment() else "dashboard/page.html",
-        lines=attention(),
+        "dashboard/_dashboard.html" if is_fragment_request() else "dashboard/page.html",
+        lines=read_alert_lines(),
         checked=now(),
         nodes=views,
         ready=sum(node.takes_jobs for node in views),
-        shares=shares(views),
-        legend=legend(views),
-        living=read_once(job_counts.count_living),
-        line=waiting_line(seen),
+        shares=count_units_by_status(views),
+        legend=workspace_legend(views),
+        living=read_once(job_counts.count_live_jobs),
+        line=dashboard_queue(seen),
         operations=read_once(operations.list_operations)[:OPERATIONS_SHOWN],
-        disk=disk_of(cluster.settings.state_dir) if actor.is_administrator else None,
-        ending=ending(places),
-        workspaces=active(places),
-        use=workspaces.use_of(cluster, [place.id for place in places]),
+        disk=read_disk_usage(cluster.settings.state_dir) if actor.is_administrator else None,
+        ending=ending_workspaces(places),
+        workspaces=active_workspaces(places),
+        use=workspaces.read_units_in_use_of(cluster, [place.id for place in places]),
         mine=mine,
         has_workspaces=bool(places),
     )
 
 
 @dataclass(frozen=True)
-class WaitingLine:
+class DashboardQueue:
     """How many wait (1,001 stands for more than 1,000), since when the longest one, and how often each reason."""
 
     count: int
@@ -67,17 +67,17 @@ class WaitingLine:
     reasons: list[tuple[str, str]]
 
 
-def waiting_line(seen: AtAGlance) -> WaitingLine:
+def dashboard_queue(seen: QueueSummary) -> DashboardQueue:
     """Everybody's jobs, at this moment."""
-    waited = (now() - seen.oldest).total_seconds() if seen.oldest else 0.0
-    reasons = [(reason_word(one.code), many(one)) for one in seen.counts]
+    waited = (now() - seen.oldest_submission).total_seconds() if seen.oldest_submission else 0.0
+    reasons = [(waiting_label(one.code), many(one)) for one in seen.counts]
     count = sum(one.count + one.is_more for one in seen.counts)
-    return WaitingLine(min(MOST_AHEAD + 1, count), waited, reasons[:4])
+    return DashboardQueue(min(MAX_AHEAD_COUNTED + 1, count), waited, reasons[:4])
 
 
-def shares(views: list[NodeView]) -> Counter[str]:
+def count_units_by_status(views: list[NodeView]) -> Counter[str]:
     """Units by what is the case with them, for the bar over the map."""
-    return Counter(kind_of(node, unit) for node in views for unit in node.units)
+    return Counter(unit_status(node, unit) for node in views for unit in node.units)
 
 
 @blueprint.app_template_global("storage_path")
@@ -85,12 +85,12 @@ def storage_path() -> str:
     return str(current_cluster().settings.state_dir)
 
 
-def legend(views: list[NodeView]) -> list[dict[str, object]]:
+def workspace_legend(views: list[NodeView]) -> list[dict[str, object]]:
     """Workspaces at work with their colours; what the reader may not see counts as one more."""
     counted: Counter[tuple[str, int]] = Counter()
     for node in views:
         for unit in node.units:
-            if kind_of(node, unit) == "work":
+            if unit_status(node, unit) == "work":
                 place = unit.job.workspace if unit.job else None
                 counted[(place.name, place.colour) if place else ("", 6)] += 1
     return [
@@ -99,21 +99,22 @@ def legend(views: list[NodeView]) -> list[dict[str, object]]:
     ]
 
 
-def active(places: list[Workspace]) -> list[Workspace]:
-    return [place for place in places if state_of(place) is not WorkspaceState.EXPIRED]
+def active_workspaces(places: list[Workspace]) -> list[Workspace]:
+    return [place for place in places if workspace_state_now(place) is not WorkspaceState.EXPIRED]
 
 
-def ending(places: list[Workspace]) -> list[Workspace]:
+def ending_workspaces(places: list[Workspace]) -> list[Workspace]:
     """Active ones that end within weeks, the soonest first."""
     cluster = current_cluster()
     at, zone = cluster.clock(), cluster.settings.zone
     soon = [
         place
         for place in places
-        if state_of(place) is WorkspaceState.ACTIVE and days_left(place, at, zone) <= ENDS_SOON_DAYS
+        if workspace_state_now(place) is WorkspaceState.ACTIVE
+        and days_left(place, at, zone) <= ENDS_SOON_DAYS
     ]
     return sorted(soon, key=lambda place: place.ends_on)[:5]
 
 
-def state_of(place: Workspace) -> WorkspaceState:
+def workspace_state_now(place: Workspace) -> WorkspaceState:
     return workspace_state(place, current_cluster().clock(), current_cluster().settings.zone)

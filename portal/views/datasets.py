@@ -7,25 +7,25 @@ from werkzeug.wrappers import Response
 
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.people import Actor
-from cluster.domain.permissions import may
-from cluster.domain.states import LIVING_JOB_STATES
+from cluster.domain.permissions import is_allowed
+from cluster.domain.states import LIVE_JOB_STATES
 from cluster.services import datasets, operations, storage, workspaces
 from cluster.services.context import Cluster
-from cluster.services.relations import to_dataset
+from cluster.services.relations import dataset_relation
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
 from portal import filters, forms, uploads
 from portal.current import current_actor, current_cluster
 from portal.i18n import _
-from portal.pieces import page_or_piece
-from portal.views.operations import shown_step
+from portal.pieces import render_page_or_fragment
+from portal.views.operations import step_row
 
 FIELDS = {
     "upload": ("way", "name", "archive_name"),
     "path": ("way", "name", "path"),
     "sample": ("way",),
 }
-WAYS = tuple(FIELDS)
+UPLOAD_WAYS = tuple(FIELDS)
 
 blueprint = Blueprint("datasets", __name__)
 
@@ -34,7 +34,7 @@ blueprint = Blueprint("datasets", __name__)
 def overall() -> Response:
     """Of every workspace that the person sees."""
     rows = datasets.list_datasets(current_cluster(), current_actor())
-    return page_or_piece("datasets/list.html", "datasets/_list.html", datasets=rows, workspace=None)
+    return render_page_or_fragment("datasets/list.html", "datasets/_list.html", datasets=rows, workspace=None)
 
 
 @blueprint.get("/workspaces/<int:workspace_id>/datasets")
@@ -42,45 +42,52 @@ def index(workspace_id: int) -> Response:
     cluster, actor = current_cluster(), current_actor()
     workspace = workspaces.read_workspace(cluster, actor, workspace_id)
     rows = datasets.list_datasets(cluster, actor, workspace_id=workspace_id)
-    return page_or_piece("datasets/list.html", "datasets/_list.html", datasets=rows, workspace=workspace)
+    return render_page_or_fragment(
+        "datasets/list.html", "datasets/_list.html", datasets=rows, workspace=workspace
+    )
 
 
 @blueprint.get("/workspaces/<int:workspace_id>/datasets/new")
 def new(workspace_id: int) -> Response:
-    return Response(render_new(workspace_id, filters.chosen("way", WAYS, "upload"), {}), mimetype="text/html")
+    return Response(
+        render_new_dataset(workspace_id, filters.choice_param("way", UPLOAD_WAYS, "upload"), {}),
+        mimetype="text/html",
+    )
 
 
 @blueprint.post("/workspaces/<int:workspace_id>/datasets/new")
 def create(workspace_id: int) -> Response:
     """One address for the three ways; `way` says which form was sent."""
     workspaces.read_workspace(current_cluster(), current_actor(), workspace_id)
-    way = forms.chosen("way", WAYS)
+    way = forms.choice_field("way", UPLOAD_WAYS)
     try:
-        dataset = create_by_way(current_cluster(), current_actor(), workspace_id, way)
+        dataset = create_dataset_from_form(current_cluster(), current_actor(), workspace_id, way)
     except Refused as refusal:
-        again = render_new(workspace_id, way, forms.problems(refusal), refusal)
+        again = render_new_dataset(workspace_id, way, forms.error_messages(refusal), refusal)
         return Response(again, 422, mimetype="text/html")
     return redirect(url_for("datasets.page", dataset_id=dataset.id), 303)
 
 
-def create_by_way(cluster: Cluster, actor: Actor, workspace_id: int, way: str) -> Dataset:
-    forms.expect(*FIELDS[way])
+def create_dataset_from_form(cluster: Cluster, actor: Actor, workspace_id: int, way: str) -> Dataset:
+    forms.require_known_fields(*FIELDS[way])
     if way == "sample":
         return datasets.create_sample(cluster, actor, workspace_id)
     if way == "path":
-        name, path = forms.text("name"), forms.text("path")
+        name, path = forms.text_field("name"), forms.text_field("path")
         return datasets.register_path(cluster, actor, workspace_id, name, path)
     archive = request.files.get("archive")
     if archive is None or not archive.filename:
         raise Refused("archive", "value.missing")
     # Some browsers send a path; only its last part is the file's name.
-    archive_name = forms.text("archive_name") or PurePosixPath(archive.filename.replace("\\", "/")).name
+    archive_name = forms.text_field("archive_name") or PurePosixPath(archive.filename.replace("\\", "/")).name
     return datasets.create_upload(
-        cluster, actor, workspace_id, forms.text("name"), archive_name, uploads.arrived(archive)
+        cluster, actor, workspace_id, forms.text_field("name"), archive_name, uploads.saved_path(archive)
     )
 
 
-def render_new(workspace_id: int, way: str, errors: dict[str, str], refusal: Refused | None = None) -> str:
+def render_new_dataset(
+    workspace_id: int, way: str, errors: dict[str, str], refusal: Refused | None = None
+) -> str:
     """A refused file name comes back with the repaired one, to be used with the same file."""
     cluster = current_cluster()
     repaired = refusal.data.get("repaired") if refusal and refusal.field == "archive" else None
@@ -99,20 +106,20 @@ def render_new(workspace_id: int, way: str, errors: dict[str, str], refusal: Ref
 def page(dataset_id: int) -> Response:
     cluster, actor = current_cluster(), current_actor()
     dataset = datasets.read_dataset(cluster, actor, dataset_id)
-    operation = read_operation(cluster, actor, dataset)
-    return page_or_piece(
+    operation = read_dataset_operation(cluster, actor, dataset)
+    return render_page_or_fragment(
         "datasets/page.html",
         "datasets/_page.html",
         dataset=dataset,
         folder=storage.dataset_folder(cluster.settings, dataset),
         operation=operation,
-        steps=[shown_step(step, operation) for step in operation.steps] if operation else [],
-        readers=datasets.list_users_of(cluster, actor, dataset_id),
-        may_delete=may("dataset.delete", to_dataset(actor, dataset)),
+        steps=[step_row(step, operation) for step in operation.steps] if operation else [],
+        readers=datasets.list_reading_jobs(cluster, actor, dataset_id),
+        may_delete=is_allowed("dataset.delete", dataset_relation(actor, dataset)),
     )
 
 
-def read_operation(cluster: Cluster, actor: Actor, dataset: Dataset) -> Operation | None:
+def read_dataset_operation(cluster: Cluster, actor: Actor, dataset: Dataset) -> Operation | None:
     if dataset.operation_id is None:
         return None
     try:
@@ -123,20 +130,20 @@ def read_operation(cluster: Cluster, actor: Actor, dataset: Dataset) -> Operatio
 
 @blueprint.get("/datasets/<int:dataset_id>/delete")
 def confirm_delete(dataset_id: int) -> str:
-    return render_delete(dataset_id, {})
+    return render_delete_dataset(dataset_id, {})
 
 
-def render_delete(dataset_id: int, errors: dict[str, str]) -> str:
+def render_delete_dataset(dataset_id: int, errors: dict[str, str]) -> str:
     """While a living job reads it there is no red button: the page says which jobs they are."""
     cluster, actor = current_cluster(), current_actor()
     dataset = datasets.read_dataset(cluster, actor, dataset_id)
-    readers = datasets.list_users_of(cluster, actor, dataset_id)
+    readers = datasets.list_reading_jobs(cluster, actor, dataset_id)
     return render_template(
         "datasets/delete.html",
         dataset=dataset,
         readers=readers,
-        living=[job for job in readers if job.state in LIVING_JOB_STATES],
-        may_delete=may("dataset.delete", to_dataset(actor, dataset)),
+        living=[job for job in readers if job.state in LIVE_JOB_STATES],
+        may_delete=is_allowed("dataset.delete", dataset_relation(actor, dataset)),
         errors=errors,
     )
 
@@ -148,6 +155,8 @@ def delete(dataset_id: int) -> Response:
     try:
         datasets.delete_dataset(cluster, actor, dataset_id)
     except Refused as refusal:
-        return Response(render_delete(dataset_id, forms.problems(refusal)), 422, mimetype="text/html")
+        return Response(
+            render_delete_dataset(dataset_id, forms.error_messages(refusal)), 422, mimetype="text/html"
+        )
     flash(_("Dataset %(name)s is deleted.", name=dataset.name), "ok")
     return redirect(url_for("datasets.index", workspace_id=dataset.workspace_id), 303)

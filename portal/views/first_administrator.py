@@ -6,8 +6,8 @@ from flask.typing import ResponseReturnValue
 from cluster.domain.errors import NotFound, Refused
 from cluster.services import sessions, users
 from portal import forms
-from portal.current import address, browser, current_cluster, request_id
-from portal.sign_in import remember
+from portal.current import client_address, client_user_agent, current_cluster, current_request_id
+from portal.sign_in import set_session_cookie
 
 blueprint = Blueprint("first_administrator", __name__)
 
@@ -25,12 +25,16 @@ def create() -> ResponseReturnValue:
     cluster = current_cluster()
     if not users.needs_first_administrator(cluster):
         raise NotFound("page")
-    secret, password = forms.secret("secret").strip(), forms.secret("password")
+    secret, password = forms.password_field("secret").strip(), forms.password_field("password")
     try:
-        forms.expect("secret", "name", "password")
-        user = users.create_first_administrator(cluster, secret, forms.text("name"), password, address())
+        forms.require_known_fields("secret", "name", "password")
+        user = users.create_first_administrator(
+            cluster, secret, forms.text_field("name"), password, client_address()
+        )
     except Refused as refusal:
         page = "first_administrator/page.html"
-        return render_template(page, values=request.form, errors=forms.problems(refusal)), 422
-    token = sessions.begin_session(cluster, user.id, address(), browser(), request_id())
-    return remember(redirect(url_for("dashboard.home")), token)
+        return render_template(page, values=request.form, errors=forms.error_messages(refusal)), 422
+    token = sessions.begin_session(
+        cluster, user.id, client_address(), client_user_agent(), current_request_id()
+    )
+    return set_session_cookie(redirect(url_for("dashboard.home")), token)

@@ -4,39 +4,39 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from cluster.domain.errors import NotFound, Refused
-from cluster.files.beneath import FileMissing, FileNotPlain, open_file
+from cluster.files.beneath import FileMissing, FileNotPlain, open_file_beneath
 from cluster.services import jobs
-from cluster.services.job_files import check_files
+from cluster.services.job_files import require_files
 from portal import filters
 from portal.current import current_actor, current_cluster
 from portal.job_files import log
 from portal.job_files.log_search import count_lines
-from portal.job_log_tab import chosen_kind, chosen_rank, file_name
-from portal.job_page import JobView, look_at
+from portal.job_log_tab import log_file_name, read_rank, read_stream_kind
+from portal.job_page import JobView, read_job_view
 from portal.sending import send_file_so_far
 
-MOST_OFFSET_DIGITS = 15
+MAX_OFFSET_DIGITS = 15
 
 blueprint = Blueprint("job_log", __name__)
 
 
-def read_view(job_id: int) -> JobView:
+def read_job_view_of_request(job_id: int) -> JobView:
     job = jobs.read_job(current_cluster(), current_actor(), job_id)
-    return look_at(current_cluster(), job, filters.number("attempt"))
+    return read_job_view(current_cluster(), job, filters.id_param("attempt"))
 
 
-def chosen_stream() -> str:
+def read_log_file_name() -> str:
     """The file that `rank` (a number, or `launcher`) and `stream` name. Raises Refused."""
-    name = file_name(chosen_rank(), chosen_kind())
-    if not log.is_stream(name):
-        raise Refused("rank", "value.not_a_whole_number", value=chosen_rank())
+    name = log_file_name(read_rank(), read_stream_kind())
+    if not log.is_log_file_name(name):
+        raise Refused("rank", "value.not_a_whole_number", value=read_rank())
     return name
 
 
-def read_offset() -> int:
+def read_byte_offset() -> int:
     text = request.args.get("offset", "0")
     digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= MOST_OFFSET_DIGITS):
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= MAX_OFFSET_DIGITS):
         raise Refused("offset", "value.not_a_whole_number", value=text[:40])
     return int(text)
 
@@ -49,14 +49,14 @@ def piece(job_id: int) -> Response:
     the number of the first line where it is quick to count. What is no UTF-8 the reader's decoder replaces:
     changed bytes would no longer fit their offsets. What is no plain file is empty: the page says so beside it.
     """
-    view, name, offset = read_view(job_id), chosen_stream(), read_offset()
-    limit = filters.number("limit")
+    view, name, offset = read_job_view_of_request(job_id), read_log_file_name(), read_byte_offset()
+    limit = filters.id_param("limit")
     try:
-        with open_file(view.root, *view.out, name) as file:
-            found = log.read_piece(file, offset, log.PIECE if limit is None else limit)
+        with open_file_beneath(view.root, *view.out, name) as file:
+            found = log.read_log_chunk(file, offset, log.CHUNK_BYTES if limit is None else limit)
             line = count_lines(file, found.start)
     except (FileMissing, FileNotPlain):
-        found, line = log.Piece(0, 0, 0, b""), 0
+        found, line = log.LogChunk(0, 0, 0, b""), 0
     response = Response(found.data, mimetype="text/plain")
     response.headers["X-Log-Start"] = str(found.start)
     response.headers["X-Log-Next"] = str(found.next)
@@ -69,19 +69,19 @@ def piece(job_id: int) -> Response:
 @blueprint.get("/jobs/<int:job_id>/log/raw")
 def raw(job_id: int) -> Response:
     """The whole file as text in the browser."""
-    return whole(job_id, is_attachment=False)
+    return send_log(job_id, is_attachment=False)
 
 
 @blueprint.get("/jobs/<int:job_id>/log/download")
 def download(job_id: int) -> Response:
-    return whole(job_id, is_attachment=True)
+    return send_log(job_id, is_attachment=True)
 
 
-def whole(job_id: int, *, is_attachment: bool) -> Response:
-    view, name = read_view(job_id), chosen_stream()
-    check_files(view.job)
+def send_log(job_id: int, *, is_attachment: bool) -> Response:
+    view, name = read_job_view_of_request(job_id), read_log_file_name()
+    require_files(view.job)
     try:
-        with open_file(view.root, *view.out, name) as file:
+        with open_file_beneath(view.root, *view.out, name) as file:
             response = send_file_so_far(file)
     except (FileMissing, FileNotPlain) as error:
         raise NotFound("log", name) from error

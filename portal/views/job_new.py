@@ -8,12 +8,12 @@ from werkzeug.datastructures import MultiDict
 from werkzeug.wrappers import Response
 
 from cluster.domain.errors import NotFound, Refused
-from cluster.domain.jobs import Estimate, JobRequest, Warned
+from cluster.domain.jobs import JobRequest, SubmissionPreview, SubmissionWarning
 from cluster.domain.states import DatasetState
-from cluster.domain.sweeps import MOST_JOBS, SweepRequest
-from cluster.domain.waiting import to_data
+from cluster.domain.sweeps import MAX_SWEEP_JOBS, SweepRequest
+from cluster.domain.waiting import to_waiting_data
 from cluster.services import datasets, jobs, sweeps, trainings, workspaces
-from cluster.services.sweeps import SweepEstimate
+from cluster.services.sweeps import SweepPreview
 from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
 from portal import filters, job_commands, job_form
@@ -26,35 +26,37 @@ blueprint = Blueprint("job_new", __name__)
 @blueprint.get("/trainings/<int:training_id>/jobs/new")
 def new(training_id: int) -> str:
     """`?before=<job id>` fills it in as that job was, `?units=` with another number of units."""
-    training = read_training(training_id)
-    values = job_form.first_values(training)
-    if before := filters.number("before"):
+    training = visible_training(training_id)
+    values = job_form.default_values(training)
+    if before := filters.id_param("before"):
         job = jobs.read_job(current_cluster(), current_actor(), before)
         if job.training_id != training_id:
             raise NotFound("job", before)
-        values |= job_form.values_of(job)
-    values |= {"units": filters.number("units") or values["units"]}
+        values |= job_form.values_from_job(job)
+    values |= {"units": filters.id_param("units") or values["units"]}
     if training.model and not values.get("dataset"):
-        ready = [dataset for dataset in list_datasets(training) if dataset.state is DatasetState.READY]
+        ready = [
+            dataset for dataset in list_workspace_datasets(training) if dataset.state is DatasetState.READY
+        ]
         values |= {"dataset": ready[0].id if ready else ""}
-    return render_form(training, values, {}, {})
+    return render_job_form(training, values, {}, {})
 
 
 @blueprint.post("/trainings/<int:training_id>/jobs/new")
 def create(training_id: int) -> Response:
     """With the button "Check" (for browsers without scripts) it only says what would happen."""
-    training = read_training(training_id)
+    training = visible_training(training_id)
     if "check" in request.form:
-        estimate = read_estimate(training)
-        return html(render_form(training, request.form, estimate.get("errors", {}), estimate))
+        estimate = estimate_values(training)
+        return html_response(render_job_form(training, request.form, estimate.get("errors", {}), estimate))
     try:
-        return redirect(submit(training_id, job_form.read_request(training)), 303)
+        return redirect(create_job_or_sweep(training_id, job_form.read_job_form(training)), 303)
     except Refused as refusal:
-        errors = problems(refusal)
-        return html(render_form(training, request.form, errors, {"errors": errors}), 422)
+        errors = form_error_messages(refusal)
+        return html_response(render_job_form(training, request.form, errors, {"errors": errors}), 422)
 
 
-def submit(training_id: int, wanted: JobRequest | SweepRequest) -> str:
+def create_job_or_sweep(training_id: int, wanted: JobRequest | SweepRequest) -> str:
     """Makes a job or a sweep; the address of its page."""
     cluster, actor = current_cluster(), current_actor()
     if isinstance(wanted, SweepRequest):
@@ -66,71 +68,73 @@ def submit(training_id: int, wanted: JobRequest | SweepRequest) -> str:
 @blueprint.post("/trainings/<int:training_id>/jobs/check")
 def check(training_id: int) -> str:
     """The estimate alone, asked for while the form is filled in; a refusal is an answer here, not an error."""
-    training = read_training(training_id)
+    training = visible_training(training_id)
     return render_template(
-        "jobs/_estimate.html", training=training, is_live=True, estimate=read_estimate(training)
+        "jobs/_estimate.html", training=training, is_live=True, estimate=estimate_values(training)
     )
 
 
-def html(text: str, status: int = 200) -> Response:
+def html_response(text: str, status: int = 200) -> Response:
     return Response(text, status, mimetype="text/html")
 
 
-def read_training(training_id: int) -> Training:
+def visible_training(training_id: int) -> Training:
     return trainings.read_training(current_cluster(), current_actor(), training_id)
 
 
-def read_estimate(training: Training) -> dict[str, Any]:
+def estimate_values(training: Training) -> dict[str, Any]:
     """What the panel beside the form says to the form as it was sent; `errors` where it would be refused."""
     cluster, actor = current_cluster(), current_actor()
     try:
-        asked = job_form.read_request(training)
+        asked = job_form.read_job_form(training)
         if isinstance(asked, SweepRequest):
-            return sweep_estimate(training, asked, sweeps.preview_sweep(cluster, actor, training.id, asked))
-        found = jobs.check_job(cluster, actor, training.id, asked)
+            return sweep_estimate_values(
+                training, asked, sweeps.preview_sweep(cluster, actor, training.id, asked)
+            )
+        found = jobs.preview_submission(cluster, actor, training.id, asked)
     except Refused as refusal:
-        return {"errors": problems(refusal)}
+        return {"errors": form_error_messages(refusal)}
     return {
         "asked": asked,
         "jobs": 1,
         "command": asked.command,
-        "as_command": job_commands.as_command(training, asked, read_dataset(asked)),
-        "as_curl": job_commands.as_curl(cluster.settings.public_url, training, asked),
-    } | first_of(found, found.warnings)
+        "as_command": job_commands.job_command(training, asked, visible_dataset(asked)),
+        "as_curl": job_commands.job_curl(cluster.settings.public_url, training, asked),
+    } | first_job_estimate(found, found.warnings)
 
 
-def sweep_estimate(training: Training, asked: SweepRequest, found: SweepEstimate) -> dict[str, Any]:
+def sweep_estimate_values(training: Training, asked: SweepRequest, found: SweepPreview) -> dict[str, Any]:
     """The list that would be made, and what would happen to its first job."""
     return {
         "asked": asked.job,
         "sweep": found,
         "jobs": found.plan.size,
         "command": found.command,
-        "as_command": job_commands.as_sweep_command(training, asked, read_dataset(asked.job)),
-        "as_curl": job_commands.as_sweep_curl(current_cluster().settings.public_url, training, asked),
-    } | first_of(found.first, found.warnings)
+        "as_command": job_commands.sweep_command(training, asked, visible_dataset(asked.job)),
+        "as_curl": job_commands.sweep_curl(current_cluster().settings.public_url, training, asked),
+    } | first_job_estimate(found.first, found.warnings)
 
 
-def first_of(found: Estimate, warnings: tuple[Warned, ...]) -> dict[str, Any]:
+def first_job_estimate(found: SubmissionPreview, warnings: tuple[SubmissionWarning, ...]) -> dict[str, Any]:
     return {
         "found": found,
         "code": found.reason.code if found.reason else None,
-        "data": to_data(found.reason, found.outlook) if found.reason else {},
+        "data": to_waiting_data(found.reason, found.outlook) if found.reason else {},
         "warnings": [(warned.field, say(warned.code, warned.data)) for warned in warnings],
     }
 
 
-def read_dataset(asked: JobRequest) -> Dataset | None:
+def visible_dataset(asked: JobRequest) -> Dataset | None:
     if not asked.dataset_id:
         return None
     return datasets.read_dataset(current_cluster(), current_actor(), asked.dataset_id)
 
 
-def problems(refusal: Refused) -> dict[str, str]:
-    return {job_form.field_of(refusal): say(refusal.code, refusal.data)}
+def form_error_messages(refusal: Refused) -> dict[str, str]:
+    return {job_form.form_field_of(refusal): say(refusal.code, refusal.data)}
 
 
-def render_form(
+def render_job_form(
     training: Training, values: Mapping[str, Any], errors: Mapping[str, str], estimate: Mapping[str, Any]
 ) -> str:
     cluster = current_cluster()
@@ -138,30 +142,32 @@ def render_form(
         "jobs/new.html",
         training=training,
         model=job_form.model_of(training),
-        code=trainings.list_code(cluster, training),
-        datasets=offered(list_datasets(training)),
-        in_use=workspaces.use_of(cluster, [training.workspace_id]).get(training.workspace_id, 0),
+        code=trainings.list_code_files(cluster, training),
+        datasets=selectable_datasets(list_workspace_datasets(training)),
+        in_use=workspaces.read_units_in_use_of(cluster, [training.workspace_id]).get(
+            training.workspace_id, 0
+        ),
         launchers=job_form.LAUNCHERS,
-        most_jobs=MOST_JOBS,
+        most_jobs=MAX_SWEEP_JOBS,
         values=values,
-        ticked=ticked(values),
+        ticked=values_by_field(values),
         errors=errors,
         estimate=estimate,
         is_live=False,
     )
 
 
-def ticked(values: Mapping[str, Any]) -> dict[str, list[str]]:
+def values_by_field(values: Mapping[str, Any]) -> dict[str, list[str]]:
     """By field: all values of one that came several times."""
     if isinstance(values, MultiDict):
         return {name: values.getlist(name) for name in values}
     return {name: [str(value)] for name, value in values.items()}
 
 
-def list_datasets(training: Training) -> list[Dataset]:
+def list_workspace_datasets(training: Training) -> list[Dataset]:
     return datasets.list_datasets(current_cluster(), current_actor(), workspace_id=training.workspace_id)
 
 
-def offered(rows: list[Dataset]) -> list[Dataset]:
+def selectable_datasets(rows: list[Dataset]) -> list[Dataset]:
     """One that is still being prepared may be chosen: the job waits for it. A failed one may not."""
     return [dataset for dataset in rows if dataset.state is not DatasetState.FAILED]

@@ -6,9 +6,9 @@ from flask.typing import ResponseReturnValue
 from cluster.domain.errors import NotFound, Refused
 from cluster.services import sessions, users
 from portal import forms
-from portal.current import address, browser, current_cluster, request_id
+from portal.current import client_address, client_user_agent, current_cluster, current_request_id
 from portal.i18n import _
-from portal.sign_in import remember
+from portal.sign_in import set_session_cookie
 
 blueprint = Blueprint("links", __name__)
 
@@ -17,7 +17,7 @@ blueprint = Blueprint("links", __name__)
 def form(token: str) -> ResponseReturnValue:
     """The address is a secret: it leaves in no Referer, and the request log does not name it."""
     try:
-        user = users.read_link(current_cluster(), token)
+        user = users.read_password_link(current_cluster(), token)
     except NotFound:
         return render_template("links/dead.html"), 404
     response = make_response(render_template("links/page.html", user=user, errors={}))
@@ -27,16 +27,18 @@ def form(token: str) -> ResponseReturnValue:
 
 @blueprint.post("/link/<token>")
 def set_password(token: str) -> ResponseReturnValue:
-    cluster, password = current_cluster(), forms.secret("password")
+    cluster, password = current_cluster(), forms.password_field("password")
     try:
-        user = users.read_link(cluster, token)
-        forms.expect("username", "password")
-        users.use_link(cluster, token, password, address())
+        user = users.read_password_link(cluster, token)
+        forms.require_known_fields("username", "password")
+        users.use_password_link(cluster, token, password, client_address())
     except NotFound:
         return render_template("links/dead.html"), 404
     except Refused as refusal:
-        return render_template("links/page.html", user=user, errors=forms.problems(refusal)), 422
+        return render_template("links/page.html", user=user, errors=forms.error_messages(refusal)), 422
     if user.password_hash:
         flash(_("The password is changed; open sessions have ended, and API tokens are revoked."), "ok")
-    signed_in = sessions.begin_session(cluster, user.id, address(), browser(), request_id())
-    return remember(redirect(url_for("dashboard.home")), signed_in)
+    signed_in = sessions.begin_session(
+        cluster, user.id, client_address(), client_user_agent(), current_request_id()
+    )
+    return set_session_cookie(redirect(url_for("dashboard.home")), signed_in)

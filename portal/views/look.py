@@ -18,16 +18,16 @@ blueprint = Blueprint("look", __name__)
 @blueprint.post("/language")
 def set_language() -> Response:
     """Remembers ko or en and goes back."""
-    return _remember("language", LANGUAGES, LANGUAGE_COOKIE)
+    return _set_preference("language", LANGUAGES, LANGUAGE_COOKIE)
 
 
 @blueprint.post("/theme")
 def set_theme() -> Response:
     """Remembers light or dark and goes back."""
-    return _remember("theme", THEMES, THEME_COOKIE)
+    return _set_preference("theme", THEMES, THEME_COOKIE)
 
 
-def _remember(name: str, allowed: tuple[str, ...], cookie: str) -> Response:
+def _set_preference(name: str, allowed: tuple[str, ...], cookie: str) -> Response:
     """An unknown value changes nothing."""
     value = request.form.get(name, "")
     response = redirect(local_path(request.form.get("next", "/")), 303)

@@ -8,23 +8,23 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Metric, ge
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from cluster.domain.kube.standing import Standing
-from cluster.services.metrics import Numbers, read_numbers
+from cluster.domain.kube.standing import KubernetesStatus
+from cluster.services.metrics import ClusterMetrics, read_metrics
 from portal.current import current_cluster
 
 blueprint = Blueprint("metrics", __name__)
 
 
-class Reading(Collector):
+class InstallationCollector(Collector):
     """One moment. Kept nowhere: every process of the portal reads the same rows."""
 
-    def __init__(self, numbers: Numbers) -> None:
+    def __init__(self, numbers: ClusterMetrics) -> None:
         self.numbers = numbers
 
     def collect(self) -> Iterator[Metric]:
         seen = self.numbers
-        yield split("groundcrew_info", "Which version answers", "version", {seen.version: 1})
-        yield split(
+        yield labelled_gauge("groundcrew_info", "Which version answers", "version", {seen.version: 1})
+        yield labelled_gauge(
             "groundcrew_jobs", "Living jobs by state; waiting is the depth of the queue", "state", seen.jobs
         )
         yield GaugeMetricFamily(
@@ -32,11 +32,13 @@ class Reading(Collector):
             "How long the job that was submitted first of all that wait has waited",
             seen.oldest_waiting_seconds,
         )
-        yield split(
+        yield labelled_gauge(
             "groundcrew_units", "GPUs or CPU slots by what is the case with them", "state", seen.units
         )
-        yield split("groundcrew_nodes", "Nodes by state", "state", seen.nodes)
-        yield split("groundcrew_operations", "Operations that have not ended", "state", seen.operations)
+        yield labelled_gauge("groundcrew_nodes", "Nodes by state", "state", seen.nodes)
+        yield labelled_gauge(
+            "groundcrew_operations", "Operations that have not ended", "state", seen.operations
+        )
         yield GaugeMetricFamily(
             "groundcrew_verified_backup_age_seconds",
             "Since the newest backup that was restored and found whole was made; +Inf: there is none",
@@ -50,7 +52,7 @@ class Reading(Collector):
         yield GaugeMetricFamily(
             "groundcrew_audit_whole",
             "1 where the last check found nothing changed",
-            float(seen.audit_is_whole),
+            float(seen.is_audit_intact),
         )
         yield GaugeMetricFamily("groundcrew_disk_free_bytes", "Free where the state lies", seen.disk_free)
         yield GaugeMetricFamily(
@@ -61,28 +63,28 @@ class Reading(Collector):
             "Kept free of it for the database: below that no job starts",
             seen.disk_reserve,
         )
-        yield from self.of_scheduler()
+        yield from self.scheduler_metrics()
         if seen.kubernetes is not None:
-            yield from of_kubernetes(seen.kubernetes)
+            yield from kubernetes_metrics(seen.kubernetes)
 
-    def of_scheduler(self) -> Iterator[Metric]:
+    def scheduler_metrics(self) -> Iterator[Metric]:
         yield GaugeMetricFamily(
             "groundcrew_scheduler_pulse_age_seconds",
             "Since the scheduler last wrote its pulse, every 15 s; +Inf: never",
-            self.numbers.pulse_age,
+            self.numbers.scheduler_age,
         )
         ended = CounterMetricFamily(
             "groundcrew_attempts_ended",
             "Attempts that ended, by the meaning of their exit",
             labels=["meaning"],
         )
-        pulse = self.numbers.pulse
+        pulse = self.numbers.scheduler
         for meaning, count in sorted(pulse.ended.items()) if pulse else ():
             ended.add_metric([meaning], count)
         yield ended
         if pulse is not None:
             spans = {"last": pulse.last_seconds, "slowest": pulse.slowest_seconds}
-            yield split(
+            yield labelled_gauge(
                 "groundcrew_scheduler_pass_seconds",
                 "How long its looks took at the last pulse",
                 "which",
@@ -90,7 +92,7 @@ class Reading(Collector):
             )
 
 
-def of_kubernetes(standing: Standing) -> Iterator[Metric]:
+def kubernetes_metrics(standing: KubernetesStatus) -> Iterator[Metric]:
     """Only where jobs run on it."""
     yield GaugeMetricFamily(
         "groundcrew_kubernetes_answers",
@@ -99,16 +101,16 @@ def of_kubernetes(standing: Standing) -> Iterator[Metric]:
     )
     ready = sum(node.is_ready for node in standing.nodes)
     nodes = {"ready": ready, "not_ready": len(standing.nodes) - ready}
-    yield split("groundcrew_kubernetes_nodes", "Nodes as Kubernetes sees them", "state", nodes)
+    yield labelled_gauge("groundcrew_kubernetes_nodes", "Nodes as Kubernetes sees them", "state", nodes)
     kinds = {code.partition(".")[2]: number for code, number in standing.count().items()}
     text = "Where it does otherwise than the queue decided, now"
-    yield split("groundcrew_kubernetes_disagreements_now", text, "kind", kinds)
+    yield labelled_gauge("groundcrew_kubernetes_disagreements_now", text, "kind", kinds)
     yield CounterMetricFamily(
         "groundcrew_kubernetes_disagreements", "The same, each counted once when it began", standing.seen
     )
 
 
-def split(name: str, text: str, label: str, values: Mapping[str, float]) -> GaugeMetricFamily:
+def labelled_gauge(name: str, text: str, label: str, values: Mapping[str, float]) -> GaugeMetricFamily:
     family = GaugeMetricFamily(name, text, labels=[label])
     for value, number in values.items():
         family.add_metric([value], number)
@@ -118,5 +120,5 @@ def split(name: str, text: str, label: str, values: Mapping[str, float]) -> Gaug
 @blueprint.get("/metrics")
 def metrics() -> ResponseReturnValue:
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(Reading(read_numbers(current_cluster())))
+    registry.register(InstallationCollector(read_metrics(current_cluster())))
     return Response(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)

@@ -6,20 +6,20 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from cluster import words
-from cluster.domain.confinement import Weakness, list_weaknesses
+from cluster.domain.confinement import ConfinementGap, list_confinement_gaps
 from cluster.domain.errors import Conflict, Refused
 from cluster.domain.states import NodeState, UnitState
 from cluster.services import nodes
 from cluster.services.nodes import NodeView
 from portal import forms
-from portal.attention import engine_lines
-from portal.current import current_actor, current_cluster, is_fragment
-from portal.i18n import _, language, number
+from portal.attention import executor_alert_lines
+from portal.current import current_actor, current_cluster, is_fragment_request
+from portal.i18n import _, localized_number, request_language
 from portal.unit_bars import node_bars
 
 blueprint = Blueprint("nodes", __name__)
 
-TROUBLE_FIRST = [
+STATE_ORDER = [
     NodeState.LOST,
     NodeState.UNREACHABLE,
     NodeState.DRAINING,
@@ -32,41 +32,41 @@ STATES = tuple(state.value for state in NodeState)
 @blueprint.get("/nodes")
 def index() -> ResponseReturnValue:
     """Those in trouble first; `state` narrows the list."""
-    found = nodes.unit_map(current_cluster(), current_actor())
+    found = nodes.list_nodes(current_cluster(), current_actor())
     asked_state = request.args.get("state", "")
     shown = [node for node in found if asked_state in ("", node.state.value)]
-    shown.sort(key=lambda node: (TROUBLE_FIRST.index(node.state), is_well(node), node.name))
+    shown.sort(key=lambda node: (STATE_ORDER.index(node.state), is_node_healthy(node), node.name))
     return render_template(
-        "nodes/_list.html" if is_fragment() else "nodes/list.html",
+        "nodes/_list.html" if is_fragment_request() else "nodes/list.html",
         nodes=shown,
         all_nodes=found,
         asked_state=asked_state,
-        engine=list(engine_lines()),
+        engine=list(executor_alert_lines()),
     )
 
 
-def is_well(node: NodeView) -> bool:
+def is_node_healthy(node: NodeView) -> bool:
     return not broken_units(node) and node.takes_jobs
 
 
 @blueprint.get("/nodes/<int:node_id>")
 def page(node_id: int) -> ResponseReturnValue:
     node = nodes.read_node(current_cluster(), current_actor(), node_id)
-    return render_template("nodes/_node.html" if is_fragment() else "nodes/page.html", node=node)
+    return render_template("nodes/_node.html" if is_fragment_request() else "nodes/page.html", node=node)
 
 
 @blueprint.get("/nodes/<int:node_id>/drain")
 def confirm_drain(node_id: int) -> ResponseReturnValue:
-    return render_confirm(node_id, {})
+    return render_drain(node_id, {})
 
 
-def render_confirm(node_id: int, errors: dict[str, str]) -> str:
+def render_drain(node_id: int, errors: dict[str, str]) -> str:
     """Whom it touches, read at this moment."""
     cluster, actor = current_cluster(), current_actor()
     return render_template(
         "nodes/drain.html",
         node=nodes.read_node(cluster, actor, node_id),
-        affected=nodes.affected_jobs(cluster, actor, node_id),
+        affected=nodes.read_drain_effect(cluster, actor, node_id),
         errors=errors,
     )
 
@@ -74,10 +74,10 @@ def render_confirm(node_id: int, errors: dict[str, str]) -> str:
 @blueprint.post("/nodes/<int:node_id>/drain")
 def drain(node_id: int) -> ResponseReturnValue:
     try:
-        forms.expect("reason")
-        nodes.drain_node(current_cluster(), current_actor(), node_id, forms.text("reason"))
+        forms.require_known_fields("reason")
+        nodes.drain_node(current_cluster(), current_actor(), node_id, forms.text_field("reason"))
     except Refused as refusal:
-        return render_confirm(node_id, forms.problems(refusal)), 422
+        return render_drain(node_id, forms.error_messages(refusal)), 422
     return redirect(url_for("nodes.page", node_id=node_id), 303)
 
 
@@ -100,8 +100,8 @@ def broken_units(node: NodeView) -> int:
 
 
 @blueprint.app_template_global("weaknesses_of")
-def weaknesses_of(node: NodeView) -> tuple[Weakness, ...]:
-    return list_weaknesses(node.powers or {})
+def weaknesses_of(node: NodeView) -> tuple[ConfinementGap, ...]:
+    return list_confinement_gaps(node.powers or {})
 
 
 @blueprint.app_template_global("units_in_words")
@@ -113,7 +113,7 @@ def units_in_words(node: NodeView) -> str:
         return f"{count} × {models.pop()}"
     if not count:
         return _("none")
-    return words.units(count, node.units[0].unit.kind, language())
+    return words.format_units(count, node.units[0].unit.kind, request_language())
 
 
 @blueprint.app_template_global("link_speed")
@@ -121,4 +121,8 @@ def link_speed(megabits: object) -> str:
     """`100 Gb/s`; a dash where the interface does not say."""
     if not isinstance(megabits, int | float) or megabits <= 0:
         return "–"
-    return f"{number(megabits / 1000)} Gb/s" if megabits >= 1000 else f"{number(megabits)} Mb/s"
+    return (
+        f"{localized_number(megabits / 1000)} Gb/s"
+        if megabits >= 1000
+        else f"{localized_number(megabits)} Mb/s"
+    )

@@ -8,13 +8,13 @@ from flask.typing import ResponseReturnValue
 
 from cluster.domain.errors import NotFound
 from cluster.domain.states import OperationKind, OperationState
-from cluster.files.beneath import FileMissing, FileNotPlain, open_file
+from cluster.files.beneath import FileMissing, FileNotPlain, open_file_beneath
 from cluster.services import operations
 from cluster.store.base import LARGEST_ID
 from cluster.store.operations import Operation
-from portal.current import current_actor, current_cluster, is_fragment
-from portal.i18n import duration
-from portal.job_files.log import read_piece
+from portal.current import current_actor, current_cluster, is_fragment_request
+from portal.i18n import localized_duration
+from portal.job_files.log import read_log_chunk
 from portal.saying import step_word
 from portal.sending import send_file_so_far
 
@@ -37,7 +37,7 @@ def index() -> ResponseReturnValue:
         is_open={"open": True, "ended": False}.get(only),
     )
     shown, has_more = found[:PAGE_LENGTH], len(found) > PAGE_LENGTH
-    piece = "operations/_list.html" if is_fragment() else "operations/list.html"
+    piece = "operations/_list.html" if is_fragment_request() else "operations/list.html"
     return render_template(piece, operations=shown, only=only, has_more=has_more)
 
 
@@ -46,43 +46,45 @@ def page(operation_id: int) -> ResponseReturnValue:
     operation = operations.read_operation(current_cluster(), current_actor(), operation_id)
     if operation.kind == OperationKind.REPAIR and current_actor().is_administrator:
         return redirect(url_for("repairs.run", run_id=operation.subject_id), 303)
-    piece = "operations/_operation.html" if is_fragment() else "operations/page.html"
+    piece = "operations/_operation.html" if is_fragment_request() else "operations/page.html"
     return render_template(
         piece,
         operation=operation,
-        steps=[shown_step(step, operation) for step in operation.steps],
+        steps=[step_row(step, operation) for step in operation.steps],
         is_open=operation.state in OPEN_STATES,
-        log_tail=log_tail(operation_id),
+        log_tail=read_operation_log_tail(operation_id),
         may_retry=operation.state in (OperationState.FAILED, OperationState.INTERRUPTED)
-        and operations.may_retry(current_cluster(), current_actor(), operation),
+        and operations.can_retry_operation(current_cluster(), current_actor(), operation),
     )
 
 
-def shown_step(step: dict[str, Any], operation: Operation) -> dict[str, str]:
+def step_row(step: dict[str, Any], operation: Operation) -> dict[str, str]:
     """A step of an operation that stopped is no longer under way, whatever its holder wrote last."""
     state = str(step.get("state", "")).replace("_", "-")
     if state == "now" and operation.state not in OPEN_STATES:
         state = "failed"
     answer = str(step.get("detail") or "")
     if state == "done" and step.get("started_at") and step.get("ended_at"):
-        answer = duration(seconds_between(step["started_at"], step["ended_at"]))
+        answer = localized_duration(step_seconds(step["started_at"], step["ended_at"]))
     return {"word": step_word(str(step.get("code", ""))), "state": state, "answer": answer}
 
 
-def seconds_between(one: str, other: str) -> float:
+def step_seconds(one: str, other: str) -> float:
     return (datetime.fromisoformat(other) - datetime.fromisoformat(one)).total_seconds()
 
 
-def log_name(operation_id: int) -> tuple[str, str]:
+def operation_log_parts(operation_id: int) -> tuple[str, str]:
     """Where the task worker wrote what it did, beneath the state directory."""
     return "log", f"operation-{operation_id}.log"
 
 
-def log_tail(operation_id: int) -> str:
+def read_operation_log_tail(operation_id: int) -> str:
     """The last lines; empty where the operation writes no log."""
     try:
-        with open_file(current_cluster().settings.state_dir, *log_name(operation_id)) as file:
-            return read_piece(file, -TAIL_BYTES).text
+        with open_file_beneath(
+            current_cluster().settings.state_dir, *operation_log_parts(operation_id)
+        ) as file:
+            return read_log_chunk(file, -TAIL_BYTES).text
     except (FileMissing, FileNotPlain):
         return ""
 
@@ -92,7 +94,9 @@ def log(operation_id: int) -> ResponseReturnValue:
     """The whole of it as text; raises NotFound where there is none."""
     operation = operations.read_operation(current_cluster(), current_actor(), operation_id)
     try:
-        with open_file(current_cluster().settings.state_dir, *log_name(operation.id)) as file:
+        with open_file_beneath(
+            current_cluster().settings.state_dir, *operation_log_parts(operation.id)
+        ) as file:
             return send_file_so_far(file)
     except (FileMissing, FileNotPlain) as error:
         raise NotFound("log", operation_id) from error

@@ -44,10 +44,12 @@ def browser_words(agent: str) -> str:
 
 @blueprint.get("/profile")
 def page() -> ResponseReturnValue:
-    return render_page({}, {})
+    return render_profile({}, {})
 
 
-def render_page(errors: dict[str, str], values: dict[str, str], made: tuple[str, str] | None = None) -> str:
+def render_profile(
+    errors: dict[str, str], values: dict[str, str], made: tuple[str, str] | None = None
+) -> str:
     """`made` is the name and the text of a token just made, shown here and never again."""
     cluster, actor = current_cluster(), current_actor()
     return render_template(
@@ -55,7 +57,7 @@ def render_page(errors: dict[str, str], values: dict[str, str], made: tuple[str,
         person=current_user.user,
         sessions=sessions.list_sessions(cluster, actor),
         this_session=sessions.find_session(cluster, current_user.token),
-        tokens=tokens.list_tokens(cluster, actor),
+        tokens=tokens.list_api_tokens(cluster, actor),
         token_days=TOKEN_DAYS,
         now=cluster.clock(),
         sends_mail=bool(cluster.settings.mail_from),
@@ -70,11 +72,11 @@ def change_password() -> ResponseReturnValue:
     """All other sessions and all API tokens end with it."""
     cluster, actor = current_cluster(), current_actor()
     try:
-        forms.expect("username", "old", "password")
-        old, new = forms.secret("old"), forms.secret("password")
+        forms.require_known_fields("username", "old", "password")
+        old, new = forms.password_field("old"), forms.password_field("password")
         revoked = users.change_password(cluster, actor, old, new, keep_token=current_user.token)
     except Refused as refusal:
-        return render_page(forms.problems(refusal), {}), 422
+        return render_profile(forms.error_messages(refusal), {}), 422
     flash(_("The password is changed; all other sessions have ended."), "ok")
     if revoked:
         said = ngettext("%(num)d API token was revoked.", "%(num)d API tokens were revoked.", revoked)
@@ -86,10 +88,10 @@ def change_password() -> ResponseReturnValue:
 def set_mail() -> ResponseReturnValue:
     """Where one is told what needs a person."""
     try:
-        forms.expect("email")
-        user = users.set_email(current_cluster(), current_actor(), forms.text("email"))
+        forms.require_known_fields("email")
+        user = users.set_email(current_cluster(), current_actor(), forms.text_field("email"))
     except Refused as refusal:
-        return render_page(forms.problems(refusal), dict(request.form)), 422
+        return render_profile(forms.error_messages(refusal), dict(request.form)), 422
     if user.email:
         flash(_("What needs you is told by mail to %(address)s.", address=user.email), "ok")
     else:
@@ -114,19 +116,19 @@ def end_others() -> ResponseReturnValue:
 def create_token() -> ResponseReturnValue:
     """Answers with the page itself, because the text of the token is shown only now."""
     try:
-        forms.expect("token_name", "scope", "days")
-        scopes = SCOPES[forms.chosen("scope", tuple(SCOPES))]
-        name, days = forms.text("token_name"), forms.whole_number("days")
-        token, text = tokens.create_token(current_cluster(), current_actor(), name, list(scopes), days)
+        forms.require_known_fields("token_name", "scope", "days")
+        scopes = SCOPES[forms.choice_field("scope", tuple(SCOPES))]
+        name, days = forms.text_field("token_name"), forms.integer_field("days")
+        token, text = tokens.create_api_token(current_cluster(), current_actor(), name, list(scopes), days)
     except Refused as refusal:
-        shown = forms.problems(refusal)
+        shown = forms.error_messages(refusal)
         if "name" in shown:
             shown["token_name"] = shown.pop("name")
-        return render_page(shown, dict(request.form)), 422
-    return make_response(render_page({}, {}, made=(token.name, text)))
+        return render_profile(shown, dict(request.form)), 422
+    return make_response(render_profile({}, {}, made=(token.name, text)))
 
 
 @blueprint.post("/profile/tokens/<int:token_id>/revoke")
 def revoke_token(token_id: int) -> ResponseReturnValue:
-    tokens.revoke_token(current_cluster(), current_actor(), token_id)
+    tokens.revoke_api_token(current_cluster(), current_actor(), token_id)
     return redirect(url_for("profile.page", _anchor="tokens"), 303)

@@ -8,8 +8,8 @@ from cluster.services import moves, places, queue
 from portal import filters, queue_page
 from portal.current import current_actor, current_cluster, read_once
 from portal.i18n import _
-from portal.pieces import page_or_piece
-from portal.saying import say_error
+from portal.pieces import render_page_or_fragment
+from portal.saying import localized_error
 
 PAGE_LENGTH = 50
 
@@ -21,29 +21,29 @@ def page() -> Response:
     """`?open=<job id>` shows one job node by node, with what would help it."""
     cluster, actor = current_cluster(), current_actor()
     now = cluster.clock()
-    wanted = queue_page.read_wanted(PAGE_LENGTH)
-    asked = filters.number("open")
+    wanted = queue_page.read_queue_filter(PAGE_LENGTH)
+    asked = filters.id_param("open")
     view = queue.read_queue(cluster, actor, wanted, asked)
-    waiting = queue_page.lines_of(view, now)
+    waiting = queue_page.queue_rows(view, now)
     opened = next((line for line in waiting if line.job and line.id == asked), None)
-    return page_or_piece(
+    return render_page_or_fragment(
         "queue/page.html",
         "queue/_queue.html",
         view=view,
         wanted=wanted,
         waiting=waiting,
-        running=queue_page.runs_of(view, now),
+        running=queue_page.running_rows(view, now),
         opened=opened,
-        shorts=queue_page.shorts_of(view.nodes, opened.units) if opened else [],
-        history=queue_page.reasons_of(cluster, opened.job, now) if opened and opened.job else [],
-        may_arrange=bool(opened and opened.job and moves.may_arrange(actor, opened.job)),
-        workspaces=read_once(places.list_places),
-        next_after=queue_page.write_place(view.next_after),
-        next_run=queue_page.write_place(view.next_after_run),
-        same_page=filters.same_page,
-        links=queue_page.Links(),
-        people=queue_page.people_of(view, actor, wanted.user_id),
-        next_start=queue_page.next_start(waiting, wanted, now),
+        shorts=queue_page.list_node_shortages(view.nodes, opened.units) if opened else [],
+        history=queue_page.list_past_reasons(cluster, opened.job, now) if opened and opened.job else [],
+        may_arrange=bool(opened and opened.job and moves.can_reorder_job(actor, opened.job)),
+        workspaces=read_once(places.list_workspace_summaries),
+        next_after=queue_page.format_queue_cursor(view.next_after),
+        next_run=queue_page.format_queue_cursor(view.next_after_run),
+        same_page=filters.current_url_with,
+        links=queue_page.QueueLinks(),
+        people=queue_page.list_job_owners(view, actor, wanted.user_id),
+        next_start=queue_page.next_expected_start(waiting, wanted, now),
     )
 
 
@@ -51,14 +51,14 @@ def page() -> Response:
 def hold(job_id: int) -> Response:
     moves.hold_job(current_cluster(), current_actor(), job_id)
     flash(_("job-%(id)s is held: it does not start until it is let go.", id=job_id), "ok")
-    return back(job_id)
+    return redirect_to_queue(job_id)
 
 
 @blueprint.post("/jobs/<int:job_id>/release")
 def release(job_id: int) -> Response:
     moves.release_job(current_cluster(), current_actor(), job_id)
     flash(_("job-%(id)s is let go; it waits where it stood.", id=job_id), "ok")
-    return back(job_id)
+    return redirect_to_queue(job_id)
 
 
 @blueprint.post("/jobs/<int:job_id>/move")
@@ -71,13 +71,13 @@ def move(job_id: int) -> Response:
     except GroundcrewError as problem:
         if problem.code != "job.not_in_line":
             raise
-        flash(say_error(problem), "fault")
+        flash(localized_error(problem), "fault")
     else:
         flash(_("job-%(id)s stands elsewhere in its line now.", id=job_id), "ok")
-    return back(job_id)
+    return redirect_to_queue(job_id)
 
 
-def back(job_id: int) -> Response:
+def redirect_to_queue(job_id: int) -> Response:
     """To the line in which the job stands, with the job open."""
-    workspace = filters.number_in(request.form, "workspace")
+    workspace = filters.parse_id(request.form, "workspace")
     return redirect(url_for("queue.page", workspace=workspace, open=job_id), 303)

@@ -8,43 +8,47 @@ from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
 from cluster.domain.errors import Conflict, Refused
-from cluster.domain.repair_runs import BAD_CELLS, Verdict
-from cluster.domain.repairs import Group, Installation, Repair, Said, Targets
+from cluster.domain.repair_runs import FAILED_STATES, RepairVerdict
+from cluster.domain.repairs import BilingualText, InstallationKind, Repair, RepairGroup, RepairTargets
 from cluster.domain.states import OperationState
-from cluster.files.beneath import FileMissing, FileNotPlain, open_file
+from cluster.files.beneath import FileMissing, FileNotPlain, open_file_beneath
 from cluster.services import repairs
-from cluster.services.backups import last_proven, list_backups
-from cluster.services.repair_catalogue import installation_of, read_catalogue, read_files
-from cluster.services.repairs import Forecast
+from cluster.services.backups import last_verified_backup, list_backups
+from cluster.services.repair_catalogue import (
+    installation_kind_of,
+    list_offered_repairs,
+    read_repair_catalogue,
+)
+from cluster.services.repairs import RepairPreview
 from cluster.store.base import LARGEST_ID
 from cluster.store.repairs import RepairRun
 from portal import forms
-from portal.chosen_nodes import read_ids
-from portal.current import current_actor, current_cluster, is_fragment
-from portal.i18n import _, language
-from portal.job_files.log import read_piece
-from portal.saying import N_, say, say_error
+from portal.chosen_nodes import parse_node_ids
+from portal.current import current_actor, current_cluster, is_fragment_request
+from portal.i18n import _, request_language
+from portal.job_files.log import read_log_chunk
+from portal.saying import N_, localized_error, say
 
 blueprint = Blueprint("repairs", __name__)
 
 GROUPS = {
-    Group.CHECK: N_("Check and keep safe"),
-    Group.MEND: N_("Mend"),
-    Group.DANGEROUS: N_("Dangerous: cannot be undone"),
+    RepairGroup.CHECK: N_("Check and keep safe"),
+    RepairGroup.MEND: N_("Mend"),
+    RepairGroup.DANGEROUS: N_("Dangerous: cannot be undone"),
 }
-STATES = {
-    Verdict.VERIFIED: "verified",
-    Verdict.NOT_VERIFIED: "failed",
-    Verdict.CANCELLED: "stopped",
-    Verdict.BROKEN: "failed",
-    Verdict.LOOKED_AHEAD: "finished",
+STATE_OF_VERDICT = {
+    RepairVerdict.VERIFIED: "verified",
+    RepairVerdict.NOT_VERIFIED: "failed",
+    RepairVerdict.CANCELLED: "stopped",
+    RepairVerdict.BROKEN: "failed",
+    RepairVerdict.DRY_RUN: "finished",
 }
 WORDS = {
-    Verdict.VERIFIED: N_("Verified"),
-    Verdict.NOT_VERIFIED: N_("Not verified"),
-    Verdict.CANCELLED: N_("Cancelled"),
-    Verdict.BROKEN: N_("Did not run"),
-    Verdict.LOOKED_AHEAD: N_("Looked ahead"),
+    RepairVerdict.VERIFIED: N_("Verified"),
+    RepairVerdict.NOT_VERIFIED: N_("Not verified"),
+    RepairVerdict.CANCELLED: N_("Cancelled"),
+    RepairVerdict.BROKEN: N_("Did not run"),
+    RepairVerdict.DRY_RUN: N_("Looked ahead"),
 }
 RUNS_SHOWN = 20
 LOG_BYTES = 64 * 1024
@@ -54,7 +58,7 @@ FIELDS = ("etag", "reason", "typed")
 
 
 @dataclass(frozen=True)
-class LogLine:
+class TranscriptLine:
     """One line of the transcript; `kind` is empty, `task`, `changed` or `error`."""
 
     number: int
@@ -63,15 +67,15 @@ class LogLine:
 
 
 @blueprint.app_template_global("in_words")
-def in_words(said: Said) -> str:
+def in_words(said: BilingualText) -> str:
     """A text of the catalogue in the reader's language."""
-    return said.in_language(language())
+    return said.in_language(request_language())
 
 
 @blueprint.app_template_global("run_state")
 def run_state(run: RepairRun) -> dict[str, str]:
     if run.verdict is not None:
-        return {"kind": STATES[run.verdict], "word": _(WORDS[run.verdict])}
+        return {"kind": STATE_OF_VERDICT[run.verdict], "word": _(WORDS[run.verdict])}
     if run.operation is not None and run.operation.state is OperationState.INTERRUPTED:
         return {"kind": "interrupted", "word": _("Interrupted")}
     return {"kind": "running", "word": _("Running")}
@@ -85,48 +89,48 @@ def who_asked(run: RepairRun) -> str:
 @blueprint.app_template_global("repair_title")
 def repair_title(name: str) -> str:
     """The stem where the catalogue has it no more."""
-    entry = read_catalogue(current_cluster()).get(name)
+    entry = list_offered_repairs(current_cluster()).get(name)
     return in_words(entry.repair.title) if entry else name
 
 
 @blueprint.get("/repairs")
 def index() -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
-    shown = repairs.list_repairs(cluster, actor)
+    shown = repairs.list_repair_summaries(cluster, actor)
     before = min(request.args.get("before", LARGEST_ID, type=int), LARGEST_ID)
-    runs = repairs.list_runs(cluster, actor, before, RUNS_SHOWN + 1)
+    runs = repairs.list_repair_runs(cluster, actor, before, RUNS_SHOWN + 1)
     kept = list_backups(cluster, actor)
     return render_template(
-        "repairs/_list.html" if is_fragment() else "repairs/list.html",
-        broken=[say_error(each) for each in read_files(cluster).broken.values()],
+        "repairs/_list.html" if is_fragment_request() else "repairs/list.html",
+        broken=[localized_error(each) for each in read_repair_catalogue(cluster).broken.values()],
         groups=[
             (_(word), [line for line in shown if line.repair.group is group])
             for group, word in GROUPS.items()
         ],
         backups=kept,
-        proven=last_proven(kept),
+        proven=last_verified_backup(kept),
         runs=runs[:RUNS_SHOWN],
         has_more=len(runs) > RUNS_SHOWN,
-        is_servers=installation_of(cluster.settings) is Installation.SERVERS,
+        is_servers=installation_kind_of(cluster.settings) is InstallationKind.SERVERS,
     )
 
 
 @blueprint.get("/repairs/<repair>")
 def forecast(repair: str) -> ResponseReturnValue:
-    return render_forecast(repair, {}, chosen_nodes(request.args.getlist("nodes")))
+    return render_forecast(repair, {}, parse_chosen_nodes(request.args.getlist("nodes")))
 
 
-def chosen_nodes(words: list[str]) -> list[int]:
-    return read_ids(",".join(words))
+def parse_chosen_nodes(words: list[str]) -> list[int]:
+    return parse_node_ids(",".join(words))
 
 
 def render_forecast(name: str, errors: dict[str, str], node_ids: list[int]) -> str:
     """Read at this moment, also after a refusal: what the person decides by is never older than the page."""
-    seen = repairs.forecast(current_cluster(), current_actor(), name, node_ids)
-    return render_template("repairs/forecast.html", seen=seen, steps=steps_of(seen), errors=errors)
+    seen = repairs.preview_repair(current_cluster(), current_actor(), name, node_ids)
+    return render_template("repairs/forecast.html", seen=seen, steps=forecast_steps(seen), errors=errors)
 
 
-def steps_of(seen: Forecast) -> list[dict[str, Any]]:
+def forecast_steps(seen: RepairPreview) -> list[dict[str, Any]]:
     """The playbook's own tasks with the seconds that each took in the last run."""
     last = {task["name"]: task.get("seconds") for run in seen.last_runs[:1] for task in run.tasks}
     return [{"word": in_words(task), "seconds": last.get(task.en)} for task in seen.repair.tasks]
@@ -135,10 +139,10 @@ def steps_of(seen: Forecast) -> list[dict[str, Any]]:
 @blueprint.post("/repairs/<repair>")
 def ask(repair: str) -> ResponseReturnValue:
     """A forecast that is no longer true runs nothing; the new one is shown with what was typed."""
-    nodes = chosen_nodes(request.form.getlist("nodes"))
+    nodes = parse_chosen_nodes(request.form.getlist("nodes"))
     try:
-        forms.expect(*FIELDS, "nodes", "look_ahead")
-        etag, reason, typed = (forms.text(field) for field in FIELDS)
+        forms.require_known_fields(*FIELDS, "nodes", "look_ahead")
+        etag, reason, typed = (forms.text_field(field) for field in FIELDS)
         run = repairs.request_repair(
             current_cluster(),
             current_actor(),
@@ -150,32 +154,32 @@ def ask(repair: str) -> ResponseReturnValue:
             is_look_ahead="look_ahead" in request.form,
         )
     except Refused as refusal:
-        return render_forecast(repair, forms.problems(refusal), nodes), 422
+        return render_forecast(repair, forms.error_messages(refusal), nodes), 422
     except Conflict as conflict:
-        return render_forecast(repair, {"": say_error(conflict)}, nodes), 409
+        return render_forecast(repair, {"": localized_error(conflict)}, nodes), 409
     return redirect(url_for("repairs.run", run_id=run.id), 303)
 
 
 @blueprint.get("/repairs/runs/<int:run_id>")
 def run(run_id: int) -> ResponseReturnValue:
     cluster = current_cluster()
-    found = repairs.read_run(cluster, current_actor(), run_id)
-    entry = read_catalogue(cluster).get(found.name)
+    found = repairs.read_repair_run(cluster, current_actor(), run_id)
+    entry = list_offered_repairs(cluster).get(found.name)
     return render_template(
-        "repairs/_run.html" if is_fragment() else "repairs/run.html",
+        "repairs/_run.html" if is_fragment_request() else "repairs/run.html",
         run=found,
         title=repair_title(found.name),
-        tasks=shown_tasks(found, entry.repair if entry else None),
+        tasks=task_rows(found, entry.repair if entry else None),
         hosts=hosts_of(found),
         first_failure=first_failure(found),
         failed_nodes=failed_nodes(found),
-        further=further_ways(found),
-        log=read_log(found),
+        further=next_repairs(found),
+        log=read_transcript(found),
         took=((found.ended_at or cluster.clock()) - found.asked_at).total_seconds(),
     )
 
 
-def shown_tasks(found: RepairRun, repair: Repair | None) -> list[dict[str, Any]]:
+def task_rows(found: RepairRun, repair: Repair | None) -> list[dict[str, Any]]:
     """With names in the reader's language; a task that never began shows every host as not run."""
     said = {task.en: in_words(task) for task in repair.tasks} if repair else {}
     hosts = hosts_of(found)
@@ -200,7 +204,7 @@ def first_failure(found: RepairRun) -> int | None:
     """The line of the log at which the first failed cell's output begins."""
     for task in found.tasks:
         for host, cell in task["hosts"].items():
-            if cell in BAD_CELLS:
+            if cell in FAILED_STATES:
                 return int(task.get("lines", {}).get(host) or 1)
     return None
 
@@ -209,37 +213,42 @@ def failed_nodes(found: RepairRun) -> list[int]:
     """Of a run on several nodes that did not end well: those on which a task failed, for a second try there alone."""
     if found.ended_at is None or len(found.hosts) < 2:
         return []
-    bad = {host for task in found.tasks for host, cell in task["hosts"].items() if cell in BAD_CELLS}
-    return repairs.node_ids_of(current_cluster(), bad) if 0 < len(bad) < len(found.hosts) else []
+    bad = {host for task in found.tasks for host, cell in task["hosts"].items() if cell in FAILED_STATES}
+    return repairs.read_node_ids(current_cluster(), bad) if 0 < len(bad) < len(found.hosts) else []
 
 
-def further_ways(found: RepairRun) -> list[tuple[Repair, list[int]]]:
+def next_repairs(found: RepairRun) -> list[tuple[Repair, list[int]]]:
     """After one that did not help: those for which it was to be tried first, and the nodes where it did not."""
-    if found.verdict is not Verdict.NOT_VERIFIED:
+    if found.verdict is not RepairVerdict.NOT_VERIFIED:
         return []
     cluster = current_cluster()
-    known = [entry.repair for entry in read_catalogue(cluster).values() if found.name in entry.repair.gentler]
-    nodes = failed_nodes(found) or repairs.node_ids_of(cluster, found.hosts)
-    ways = [(repair, nodes if repair.targets is Targets.NODES else []) for repair in known]
+    known = [
+        entry.repair for entry in list_offered_repairs(cluster).values() if found.name in entry.repair.gentler
+    ]
+    nodes = failed_nodes(found) or repairs.read_node_ids(cluster, found.hosts)
+    ways = [(repair, nodes if repair.targets is RepairTargets.NODES else []) for repair in known]
     return sorted(ways, key=lambda way: list(GROUPS).index(way[0].group))
 
 
-def read_log(found: RepairRun) -> list[LogLine]:
+def read_transcript(found: RepairRun) -> list[TranscriptLine]:
     """The transcript so far, its beginning if it is very long; empty before the playbook runs."""
     name = f"operation-{found.operation_id or found.record}.log"
     try:
-        with open_file(current_cluster().settings.state_dir, "log", name) as file:
-            text = read_piece(file, 0, LOG_BYTES).text
+        with open_file_beneath(current_cluster().settings.state_dir, "log", name) as file:
+            text = read_log_chunk(file, 0, LOG_BYTES).text
     except (FileMissing, FileNotPlain):
         return []
-    return [LogLine(number, cut(line), kind_of(line)) for number, line in enumerate(text.splitlines(), 1)]
+    return [
+        TranscriptLine(number, shorten_line(line), transcript_line_kind(line))
+        for number, line in enumerate(text.splitlines(), 1)
+    ]
 
 
-def cut(line: str) -> str:
+def shorten_line(line: str) -> str:
     return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
 
 
-def kind_of(line: str) -> str:
+def transcript_line_kind(line: str) -> str:
     if line.startswith(("fatal:", "failed:")):
         return "error"
     if line.startswith("changed:"):
@@ -252,7 +261,7 @@ def cancel(run_id: int) -> ResponseReturnValue:
     """Of one that was given up the run ends at once; what it was for is asked for again on the form."""
     found = repairs.cancel_repair(current_cluster(), current_actor(), run_id)
     if found.ended_at is not None:
-        nodes = repairs.node_ids_of(current_cluster(), found.hosts)
+        nodes = repairs.read_node_ids(current_cluster(), found.hosts)
         return redirect(url_for("repairs.forecast", repair=found.name, nodes=nodes or None), 303)
     return redirect(url_for("repairs.run", run_id=run_id), 303)
 

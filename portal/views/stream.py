@@ -12,7 +12,7 @@ from flask_login import current_user
 from cluster.domain.errors import Refused
 from cluster.services import jobs
 from portal.current import current_actor, current_cluster
-from portal.live import BegunStream, Places, Tab, TooManyStreams, hang_up_of
+from portal.live import StartedStream, StreamSlots, TabStream, TooManyStreams, make_disconnect_check
 from portal.saying import say
 
 blueprint = Blueprint("stream", __name__)
@@ -22,7 +22,7 @@ FILE_EVENTS = frozenset({"log", "metrics"})
 TOPICS = FILE_EVENTS | frozenset(
     {"jobs", "queue", "nodes", "operations", "datasets", "workspaces", "users", "trainings", "environments"}
 )
-MOST_TOPICS = 20
+MAX_TOPICS = 20
 MIMETYPE = "text/event-stream"
 RETRY_AFTER_SECONDS = 30
 
@@ -38,25 +38,25 @@ def stream() -> ResponseReturnValue:
     asked = [topic for topic in request.args.get("topics", "").split(",") if topic]
     watched = [int(topic[4:]) for topic in asked if is_job_topic(topic)]
     topics = frozenset(topic for topic in asked if not is_job_topic(topic))
-    if not topics <= TOPICS or len(asked) > MOST_TOPICS:
+    if not topics <= TOPICS or len(asked) > MAX_TOPICS:
         raise Refused("topics", "stream.unknown_topic", topics=sorted(topics - TOPICS)[:5])
     for job_id in watched:
         jobs.read_job(cluster, actor, job_id)
-    places: Places = current_app.extensions["stream_places"]
-    tab = Tab(
+    places: StreamSlots = current_app.extensions["stream_places"]
+    tab = TabStream(
         cluster=cluster,
         actor=actor,
         token=current_user.token,
-        doorbell=current_app.extensions["doorbell"],
+        event_hub=current_app.extensions["doorbell"],
         topics=topics,
         job_ids=tuple(watched),
-        last_id=request.headers.get("Last-Event-ID") or request.args.get("since", ""),
-        is_gone=hang_up_of(request.environ),
+        last_event_id=request.headers.get("Last-Event-ID") or request.args.get("since", ""),
+        is_disconnected=make_disconnect_check(request.environ),
     )
     if request.method == "HEAD":
         return Response(mimetype=MIMETYPE)
     try:
-        g.begun_stream = BegunStream(tab.events(places))
+        g.begun_stream = StartedStream(tab.events(places))
     except TooManyStreams as refusal:
         status = 429 if refusal.code == "stream.too_many" else 503
         answer = Response(f"{say(refusal.code, refusal.data)}\n", status, mimetype="text/plain")
@@ -71,7 +71,7 @@ def stream() -> ResponseReturnValue:
 @blueprint.teardown_request
 def end_unsent(error: BaseException | None) -> None:
     """Where what comes behind the view breaks, the server never gets the answer that would close it."""
-    begun: BegunStream | None = g.pop("begun_stream", None)
+    begun: StartedStream | None = g.pop("begun_stream", None)
     if error is not None and begun is not None:
         begun.close()
 

@@ -3,27 +3,27 @@
 from flask import Blueprint, current_app, flash, jsonify, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
-from cluster.domain.compare import PREFERRED, Entry
+from cluster.domain.compare import PREFERRED_METRICS, SweepJobResult
 from cluster.domain.errors import Conflict
-from cluster.domain.results import best_of
+from cluster.domain.results import best_value
 from cluster.services import sweeps
 from portal import filters
-from portal.csv_file import Cell, csv_response
+from portal.csv_file import CsvCell, csv_response
 from portal.current import current_actor, current_cluster
 from portal.i18n import ngettext
-from portal.job_files.buckets import Points, joined, thin
-from portal.job_files.metrics import Axis
-from portal.job_files.metrics_reader import MetricsReader
-from portal.job_page import READER
-from portal.pieces import page_or_piece
+from portal.job_files.buckets import CurvePoints, downsample, join_curves
+from portal.job_files.metrics import CurveAxis
+from portal.job_files.metrics_reader import MetricsCache
+from portal.job_page import METRICS_CACHE
+from portal.pieces import render_page_or_fragment
 from portal.saying import say
-from portal.sweep_page import SweepView, look_at_sweep
-from portal.views.job_metrics import AXES, points, stretches_of
+from portal.sweep_page import SweepView, read_sweep_view
+from portal.views.job_metrics import AXES, curve_points, ranges_per_curve
 
-ROWS = 50
-MOST_LINES = 6
+PAGE_LENGTH = 50
+MAX_CURVES = 6
 """As many curves as there are colours and dashes to tell them apart."""
-FIRST_LINES = 4
+DEFAULT_CURVES = 4
 STRETCHES = 120
 
 blueprint = Blueprint("sweeps", __name__)
@@ -32,93 +32,93 @@ blueprint = Blueprint("sweeps", __name__)
 @blueprint.get("/sweeps/<int:sweep_id>")
 def page(sweep_id: int) -> Response:
     """The address has the order (`sort`, `order`), the part of the table (`part`) and the curves (`show`)."""
-    if filters.chosen("format", ("html", "csv"), "html") == "csv":
-        return as_file(look(sweep_id))
-    view = look(sweep_id)
-    lines = chosen_lines(view)
-    return page_or_piece(
+    if filters.choice_param("format", ("html", "csv"), "html") == "csv":
+        return sweep_csv(read_view(sweep_id))
+    view = read_view(sweep_id)
+    lines = read_chosen_results(view)
+    return render_page_or_fragment(
         "sweeps/page.html",
-        f"sweeps/_{filters.chosen('piece', ('head', 'table'), 'table')}.html",
+        f"sweeps/_{filters.choice_param('piece', ('head', 'table'), 'table')}.html",
         sweep=view.sweep,
         view=view,
         lines=lines,
-        drawn=[metric for metric in PREFERRED if metric in view.metrics] or view.metrics[:2],
-        part=filters.number("part") or 1,
-        parts=max(1, -(-len(view.entries) // ROWS)),
-        may_stop=sweeps.may_stop(current_actor(), view.sweep) and view.is_living,
-        best_value=lambda entry, metric: best_of(entry.results, metric),
-        same_page=same_page,
-        toggled=lambda job_id: toggled(lines, job_id),
+        drawn=[metric for metric in PREFERRED_METRICS if metric in view.metrics] or view.metrics[:2],
+        part=filters.id_param("part") or 1,
+        parts=max(1, -(-len(view.entries) // PAGE_LENGTH)),
+        may_stop=sweeps.can_stop_sweep(current_actor(), view.sweep) and view.is_living,
+        best_value=lambda entry, metric: best_value(entry.results, metric),
+        same_page=current_sweep_url_with,
+        toggled=lambda job_id: toggle_curve(lines, job_id),
     )
 
 
-def look(sweep_id: int) -> SweepView:
-    part = max(1, filters.number("part") or 1)
-    return look_at_sweep(
+def read_view(sweep_id: int) -> SweepView:
+    part = max(1, filters.id_param("part") or 1)
+    return read_sweep_view(
         current_cluster(),
         current_actor(),
         sweep_id,
         request.args.get("sort", "")[:64],
-        filters.chosen("order", ("up", "down")),
-        ROWS,
-        (part - 1) * ROWS,
+        filters.choice_param("order", ("up", "down")),
+        PAGE_LENGTH,
+        (part - 1) * PAGE_LENGTH,
     )
 
 
-def same_page(**changes: object) -> str:
+def current_sweep_url_with(**changes: object) -> str:
     """As filters.same_page, with all the curves that were chosen."""
-    return filters.same_page(**{"show": request.args.getlist("show"), **changes})
+    return filters.current_url_with(**{"show": request.args.getlist("show"), **changes})
 
 
-def chosen_lines(view: SweepView) -> list[Entry]:
+def read_chosen_results(view: SweepView) -> list[SweepJobResult]:
     """Those that the address names, else the first ones of the table that have begun."""
     if "show" in request.args:
         asked = [int(text) for text in request.args.getlist("show") if text.isascii() and text.isdigit()]
         by_id = {entry.job_id: entry for entry in view.entries}
-        return [by_id[job_id] for job_id in asked[:MOST_LINES] if job_id in by_id]
-    return [entry for entry in view.entries if entry.results][:FIRST_LINES]
+        return [by_id[job_id] for job_id in asked[:MAX_CURVES] if job_id in by_id]
+    return [entry for entry in view.entries if entry.results][:DEFAULT_CURVES]
 
 
-def toggled(lines: list[Entry], job_id: int) -> list[int] | str:
+def toggle_curve(lines: list[SweepJobResult], job_id: int) -> list[int] | str:
     """The curves after a click on a job: without it, or with it; the first goes where all colours are used."""
     ids = [entry.job_id for entry in lines]
     if job_id in ids:
         return sorted(one for one in ids if one != job_id) or "none"
-    return sorted([*ids[-(MOST_LINES - 1) :], job_id])
+    return sorted([*ids[-(MAX_CURVES - 1) :], job_id])
 
 
 @blueprint.get("/sweeps/<int:sweep_id>/metrics")
 def metrics(sweep_id: int) -> Response:
     """The chosen jobs' curves on one axis: `984:loss/train` is a metric of job-984."""
-    view = look(sweep_id)
-    axis: Axis = filters.chosen("x", AXES, "step")  # type: ignore[assignment]
-    reader: MetricsReader = current_app.extensions[READER]
+    view = read_view(sweep_id)
+    axis: CurveAxis = filters.choice_param("x", AXES, "step")  # type: ignore[assignment]
+    reader: MetricsCache = current_app.extensions[METRICS_CACHE]
     root = current_cluster().settings.storage_dir
-    curves: dict[str, Points] = {}
+    curves: dict[str, CurvePoints] = {}
     size, is_whole = 0, True
-    for entry in chosen_lines(view):
+    for entry in read_chosen_results(view):
         out = "workspaces", str(view.sweep.workspace_id), "jobs", str(entry.job_id), str(entry.attempt), "out"
         found = reader.read(root, *out)
         size += found.read_bytes
         is_whole = is_whole and found.is_whole
-        stretches = stretches_of(MOST_LINES * len(found.series), STRETCHES)
+        stretches = ranges_per_curve(MAX_CURVES * len(found.series), STRETCHES)
         for name in found.series:
-            curves[f"{entry.job_id}:{name}"] = thin(points(found, name, axis), stretches)
-    xs, columns = joined(curves)
+            curves[f"{entry.job_id}:{name}"] = downsample(curve_points(found, name, axis), stretches)
+    xs, columns = join_curves(curves)
     response = jsonify({"x": xs, "series": columns, "size": size, "is_whole": is_whole})
     response.headers["Cache-Control"] = "private, no-cache"
     return response
 
 
-def as_file(view: SweepView) -> Response:
+def sweep_csv(view: SweepView) -> Response:
     """Every job with all parameters and the best value of every metric."""
     parameters = list(view.plan.values)
     head = ["job", "number", "state", *parameters, *view.metrics, "seconds"]
 
-    def row(entry: Entry) -> list[Cell]:
+    def row(entry: SweepJobResult) -> list[CsvCell]:
         values = view.plan.row(entry.number)
-        best: list[Cell] = [best_of(entry.results, name) for name in view.metrics]
-        own: list[Cell] = [f"job-{entry.job_id}", entry.number, entry.state.value]
+        best: list[CsvCell] = [best_value(entry.results, name) for name in view.metrics]
+        own: list[CsvCell] = [f"job-{entry.job_id}", entry.number, entry.state.value]
         return [*own, *(values[name] for name in parameters), *best, entry.seconds]
 
     return csv_response(f"sweep-{view.sweep.id}.csv", head, (row(entry) for entry in view.entries))
@@ -126,7 +126,7 @@ def as_file(view: SweepView) -> Response:
 
 @blueprint.get("/sweeps/<int:sweep_id>/stop")
 def confirm_stop(sweep_id: int) -> str:
-    return render_stop(sweep_id)
+    return render_stop_sweep(sweep_id)
 
 
 @blueprint.post("/sweeps/<int:sweep_id>/stop")
@@ -134,16 +134,16 @@ def stop(sweep_id: int) -> Response:
     try:
         number = sweeps.stop_sweep(current_cluster(), current_actor(), sweep_id)
     except Conflict as conflict:
-        page = render_stop(sweep_id, say(conflict.code, conflict.data))
+        page = render_stop_sweep(sweep_id, say(conflict.code, conflict.data))
         return Response(page, 409, mimetype="text/html")
     flash(ngettext("%(num)d job is being stopped.", "%(num)d jobs are being stopped.", number), "ok")
     return redirect(url_for("sweeps.page", sweep_id=sweep_id), 303)
 
 
-def render_stop(sweep_id: int, problem: str = "") -> str:
+def render_stop_sweep(sweep_id: int, problem: str = "") -> str:
     """What ends and what stays, in numbers read at this moment."""
-    view = look_at_sweep(current_cluster(), current_actor(), sweep_id)
-    may_stop = sweeps.may_stop(current_actor(), view.sweep)
+    view = read_sweep_view(current_cluster(), current_actor(), sweep_id)
+    may_stop = sweeps.can_stop_sweep(current_actor(), view.sweep)
     return render_template(
         "sweeps/stop.html", sweep=view.sweep, view=view, may_stop=may_stop, problem=problem
     )

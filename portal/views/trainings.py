@@ -5,18 +5,18 @@ from werkzeug.datastructures import FileStorage
 from werkzeug.wrappers import Response
 
 from cluster.domain.errors import Refused
-from cluster.domain.models import MODELS
+from cluster.domain.models import BUILT_IN_MODELS
 from cluster.domain.people import Actor
-from cluster.domain.permissions import may
+from cluster.domain.permissions import is_allowed
 from cluster.domain.states import TrainingKind, Visibility
 from cluster.services import jobs, trainings, workspaces
 from cluster.services.context import Cluster
-from cluster.services.relations import to_training
+from cluster.services.relations import training_relation
 from cluster.store.trainings import Training
 from portal import forms
 from portal.current import current_actor, current_cluster
 from portal.i18n import _
-from portal.pieces import page_or_piece
+from portal.pieces import render_page_or_fragment
 
 KINDS = tuple(kind.value for kind in TrainingKind)
 VISIBILITIES = tuple(visibility.value for visibility in Visibility)
@@ -28,7 +28,9 @@ blueprint = Blueprint("trainings", __name__)
 @blueprint.get("/trainings")
 def overall() -> Response:
     rows = trainings.list_trainings(current_cluster(), current_actor())
-    return page_or_piece("trainings/list.html", "trainings/_list.html", trainings=rows, workspace=None)
+    return render_page_or_fragment(
+        "trainings/list.html", "trainings/_list.html", trainings=rows, workspace=None
+    )
 
 
 @blueprint.get("/workspaces/<int:workspace_id>/trainings")
@@ -36,12 +38,14 @@ def index(workspace_id: int) -> Response:
     cluster, actor = current_cluster(), current_actor()
     workspace = workspaces.read_workspace(cluster, actor, workspace_id)
     rows = trainings.list_trainings(cluster, actor, workspace_id=workspace_id)
-    return page_or_piece("trainings/list.html", "trainings/_list.html", trainings=rows, workspace=workspace)
+    return render_page_or_fragment(
+        "trainings/list.html", "trainings/_list.html", trainings=rows, workspace=workspace
+    )
 
 
 @blueprint.get("/workspaces/<int:workspace_id>/trainings/new")
 def new(workspace_id: int) -> str:
-    return render_new(workspace_id, {})
+    return render_new_training(workspace_id, {})
 
 
 @blueprint.post("/workspaces/<int:workspace_id>/trainings/new")
@@ -49,29 +53,29 @@ def create(workspace_id: int) -> Response:
     try:
         training = create_from_form(current_cluster(), current_actor(), workspace_id)
     except Refused as refusal:
-        again = render_new(workspace_id, forms.problems(refusal))
+        again = render_new_training(workspace_id, forms.error_messages(refusal))
         return Response(again, 422, mimetype="text/html")
     return redirect(url_for("trainings.page", training_id=training.id), 303)
 
 
 def create_from_form(cluster: Cluster, actor: Actor, workspace_id: int) -> Training:
-    forms.expect("kind", "name", "description", "model", "visibility", "members")
-    kind = TrainingKind(forms.chosen("kind", KINDS))
+    forms.require_known_fields("kind", "name", "description", "model", "visibility", "members")
+    kind = TrainingKind(forms.choice_field("kind", KINDS))
     return trainings.create_training(
         cluster,
         actor,
         workspace_id,
-        name=forms.text("name"),
-        description=forms.text("description"),
+        name=forms.text_field("name"),
+        description=forms.text_field("description"),
         kind=kind,
-        model=forms.text("model") or None if kind is TrainingKind.BUILT_IN else None,
-        visibility=Visibility(forms.chosen("visibility", VISIBILITIES)),
-        code=read_code(request.files.getlist("code")) if kind is TrainingKind.ADVANCED else [],
-        member_names=forms.names("members"),
+        model=forms.text_field("model") or None if kind is TrainingKind.BUILT_IN else None,
+        visibility=Visibility(forms.choice_field("visibility", VISIBILITIES)),
+        code=read_code_files(request.files.getlist("code")) if kind is TrainingKind.ADVANCED else [],
+        member_names=forms.names_field("members"),
     )
 
 
-def read_code(files: list[FileStorage]) -> list[tuple[str, bytes]]:
+def read_code_files(files: list[FileStorage]) -> list[tuple[str, bytes]]:
     """A browser sends one empty part where no file was chosen."""
     code = []
     for file in files:
@@ -81,11 +85,11 @@ def read_code(files: list[FileStorage]) -> list[tuple[str, bytes]]:
     return code
 
 
-def render_new(workspace_id: int, errors: dict[str, str]) -> str:
+def render_new_training(workspace_id: int, errors: dict[str, str]) -> str:
     return render_template(
         "trainings/new.html",
         workspace=workspaces.read_workspace(current_cluster(), current_actor(), workspace_id),
-        models=list(MODELS.values()),
+        models=list(BUILT_IN_MODELS.values()),
         kind=request.form.get("kind") or request.args.get("kind", TrainingKind.BUILT_IN.value),
         values=request.form,
         errors=errors,
@@ -94,21 +98,21 @@ def render_new(workspace_id: int, errors: dict[str, str]) -> str:
 
 @blueprint.get("/trainings/<int:training_id>")
 def page(training_id: int) -> Response:
-    return render_page(training_id, {})
+    return render_training(training_id, {})
 
 
-def render_page(training_id: int, errors: dict[str, str], status: int = 200) -> Response:
+def render_training(training_id: int, errors: dict[str, str], status: int = 200) -> Response:
     cluster, actor = current_cluster(), current_actor()
     training = trainings.read_training(cluster, actor, training_id)
-    return page_or_piece(
+    return render_page_or_fragment(
         "trainings/page.html",
         "trainings/_page.html",
         status,
         training=training,
-        model=MODELS.get(training.model or ""),
-        code=trainings.list_code(cluster, training),
+        model=BUILT_IN_MODELS.get(training.model or ""),
+        code=trainings.list_code_files(cluster, training),
         jobs=jobs.list_jobs(cluster, actor, training_id=training_id, limit=JOBS_SHOWN),
-        owns=may("training.upload_code", to_training(actor, training)),
+        owns=is_allowed("training.upload_code", training_relation(actor, training)),
         errors=errors,
     )
 
@@ -117,9 +121,9 @@ def render_page(training_id: int, errors: dict[str, str], status: int = 200) -> 
 def upload_code(training_id: int) -> Response:
     """A version beside the old ones: jobs keep the one they were made with."""
     try:
-        files = read_code(request.files.getlist("code"))
+        files = read_code_files(request.files.getlist("code"))
         training = trainings.upload_code(current_cluster(), current_actor(), training_id, files)
     except Refused as refusal:
-        return render_page(training_id, forms.problems(refusal), 422)
+        return render_training(training_id, forms.error_messages(refusal), 422)
     flash(_("Version %(version)s is what new jobs run.", version=training.code_version), "ok")
     return redirect(url_for("trainings.page", training_id=training_id), 303)

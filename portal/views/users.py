@@ -37,7 +37,7 @@ def index() -> ResponseReturnValue:
 
 @blueprint.get("/users/new")
 def new() -> ResponseReturnValue:
-    values = {"role": UserRole.USER.value} | forms.filled_in(FIELDS)
+    values = {"role": UserRole.USER.value} | forms.read_prefilled(FIELDS)
     return render_template("users/new.html", values=values, errors={})
 
 
@@ -45,26 +45,26 @@ def new() -> ResponseReturnValue:
 def create() -> ResponseReturnValue:
     """Answers with the link, which is shown here and never again."""
     try:
-        forms.expect(*FIELDS)
+        forms.require_known_fields(*FIELDS)
         user, secret = users.create_user(
             current_cluster(),
             current_actor(),
-            forms.text("name"),
-            forms.text("full_name"),
-            UserRole(forms.chosen("role", ROLES)),
+            forms.text_field("name"),
+            forms.text_field("full_name"),
+            UserRole(forms.choice_field("role", ROLES)),
         )
     except Refused as refusal:
-        errors = forms.problems_with_repair(refusal, "users.new")
+        errors = forms.error_messages_with_suggestion(refusal, "users.new")
         return render_template("users/new.html", values=request.form, errors=errors), 422
     return show_link(user, secret, is_new=True)
 
 
 @blueprint.get("/users/<int:user_id>")
 def page(user_id: int) -> ResponseReturnValue:
-    return render_page(user_id, {})
+    return render_user(user_id, {})
 
 
-def render_page(user_id: int, errors: dict[str, str]) -> str:
+def render_user(user_id: int, errors: dict[str, str]) -> str:
     cluster, actor = current_cluster(), current_actor()
     user = users.read_user(cluster, actor, user_id)
     theirs = [
@@ -78,7 +78,7 @@ def render_page(user_id: int, errors: dict[str, str]) -> str:
 @blueprint.post("/users/<int:user_id>/link")
 def make_link(user_id: int) -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
-    secret = users.issue_link(cluster, actor, user_id)
+    secret = users.issue_password_link(cluster, actor, user_id)
     return show_link(users.read_user(cluster, actor, user_id), secret, is_new=False)
 
 
@@ -90,21 +90,21 @@ def show_link(user: User, secret: str, is_new: bool) -> str:
 @blueprint.post("/users/<int:user_id>/role")
 def set_role(user_id: int) -> ResponseReturnValue:
     try:
-        forms.expect("role")
-        role = UserRole(forms.chosen("role", ROLES))
+        forms.require_known_fields("role")
+        role = UserRole(forms.choice_field("role", ROLES))
         users.change_role(current_cluster(), current_actor(), user_id, role)
     except Refused as refusal:
-        return render_page(user_id, forms.problems(refusal)), 422
+        return render_user(user_id, forms.error_messages(refusal)), 422
     flash(_("The role is changed; the person signs in again, and their API tokens are revoked."), "ok")
     return redirect(url_for("users.page", user_id=user_id), 303)
 
 
 @blueprint.get("/users/<int:user_id>/disable")
 def confirm_disable(user_id: int) -> ResponseReturnValue:
-    return render_confirm(user_id, {})
+    return render_disable(user_id, {})
 
 
-def render_confirm(user_id: int, errors: dict[str, str]) -> str:
+def render_disable(user_id: int, errors: dict[str, str]) -> str:
     """What disabling touches, read at this moment."""
     cluster, actor = current_cluster(), current_actor()
     user = users.read_user(cluster, actor, user_id)
@@ -122,7 +122,7 @@ def disable(user_id: int) -> ResponseReturnValue:
     try:
         users.disable_user(current_cluster(), current_actor(), user_id)
     except Refused as refusal:
-        return render_confirm(user_id, forms.problems(refusal)), 422
+        return render_disable(user_id, forms.error_messages(refusal)), 422
     return redirect(url_for("users.page", user_id=user_id), 303)
 
 

@@ -8,22 +8,22 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from cluster.domain.errors import Conflict, Forbidden, Refused
-from cluster.domain.permissions import MAY, may
+from cluster.domain.permissions import ALLOWED_RELATIONS, is_allowed
 from cluster.domain.states import JobState, WorkspaceState
 from cluster.domain.terms import days_left, workspace_state
 from cluster.services import datasets, jobs, relations, trainings, users, workspaces
 from cluster.store.jobs import Job
 from cluster.store.workspaces import Workspace
 from portal import forms
-from portal.current import current_actor, current_cluster, is_fragment
+from portal.current import current_actor, current_cluster, is_fragment_request
 from portal.i18n import _
 from portal.job_words import standings
-from portal.saying import know_standings, say_error
-from portal.unit_bars import home_bars, largest_free
+from portal.saying import localized_error, store_wait_explanations
+from portal.unit_bars import largest_free_block, workspace_bars
 
 blueprint = Blueprint("workspaces", __name__)
 
-HOLDING = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
+UNIT_HOLDING_STATES = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
 JOBS_SHOWN = 8
 FIRST_TERM_DAYS = 90
 FIELDS = ("name", "description", "units", "starts_on", "ends_on", "manager", "members")
@@ -53,10 +53,10 @@ def index() -> ResponseReturnValue:
     order = [WorkspaceState.ACTIVE, WorkspaceState.SCHEDULED, WorkspaceState.EXPIRED]
     shown.sort(key=lambda row: (order.index(WorkspaceState(state_now(row))), row.name))
     return render_template(
-        "workspaces/_list.html" if is_fragment() else "workspaces/list.html",
+        "workspaces/_list.html" if is_fragment_request() else "workspaces/list.html",
         workspaces=shown,
         counts=Counter(state_now(row) for row in found),
-        use=workspaces.use_of(cluster, [row.id for row in shown]),
+        use=workspaces.read_units_in_use_of(cluster, [row.id for row in shown]),
         asked_state=asked_state,
         may_create=actor.is_administrator,
     )
@@ -66,32 +66,32 @@ def index() -> ResponseReturnValue:
 def home(workspace_id: int) -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
     workspace = workspaces.read_workspace(cluster, actor, workspace_id)
-    relation = relations.to_workspace(actor, workspace)
-    used = workspaces.use_of(cluster, [workspace_id])[workspace_id]
-    holding = jobs.list_jobs(cluster, actor, states=HOLDING, workspace_id=workspace_id, limit=200)
+    relation = relations.workspace_relation(actor, workspace)
+    used = workspaces.read_units_in_use_of(cluster, [workspace_id])[workspace_id]
+    holding = jobs.list_jobs(cluster, actor, states=UNIT_HOLDING_STATES, workspace_id=workspace_id, limit=200)
     recent = jobs.list_jobs(cluster, actor, workspace_id=workspace_id, limit=JOBS_SHOWN)
-    know_standings(standings(recent))
+    store_wait_explanations(standings(recent))
     return render_template(
-        "workspaces/_home.html" if is_fragment() else "workspaces/home.html",
+        "workspaces/_home.html" if is_fragment_request() else "workspaces/home.html",
         workspace=workspace,
         state=state_now(workspace),
         used=used,
         mine=sum(job.units for job in holding if job.user_id == actor.user_id),
         my_jobs=sum(job.user_id == actor.user_id for job in holding),
-        legend=mine_and_others(holding, actor.user_id),
-        free_now=largest_free(workspace.units - used),
-        bars=home_bars(holding, workspace, used, actor.user_id),
+        legend=units_legend(holding, actor.user_id),
+        free_now=largest_free_block(workspace.units - used),
+        bars=workspace_bars(holding, workspace, used, actor.user_id),
         by_person=units_by_person(holding),
         recent=recent,
         trainings=trainings.list_trainings(cluster, actor, workspace_id),
         datasets=datasets.list_datasets(cluster, actor, workspace_id),
-        may_edit=may("workspace.edit", relation),
-        may_extend=may("workspace.extend", relation),
-        may_end=may("workspace.end", relation),
+        may_edit=is_allowed("workspace.edit", relation),
+        may_extend=is_allowed("workspace.extend", relation),
+        may_end=is_allowed("workspace.end", relation),
     )
 
 
-def mine_and_others(holding: list[Job], user_id: int) -> list[dict[str, object]]:
+def units_legend(holding: list[Job], user_id: int) -> list[dict[str, object]]:
     """The two colours of the bars; empty where nothing runs."""
     mine = sum(job.units for job in holding if job.user_id == user_id)
     others = sum(job.units for job in holding if job.user_id != user_id)
@@ -114,33 +114,33 @@ def new() -> ResponseReturnValue:
         "ends_on": (first + timedelta(days=FIRST_TERM_DAYS)).isoformat(),
         "manager": current_actor().name,
     }
-    return render_form("workspaces/new.html", values | forms.filled_in(FIELDS), {})
+    return render_workspace_form("workspaces/new.html", values | forms.read_prefilled(FIELDS), {})
 
 
 @blueprint.post("/workspaces/new")
 def create() -> ResponseReturnValue:
     try:
-        forms.expect(*FIELDS)
+        forms.require_known_fields(*FIELDS)
         made = workspaces.create_workspace(
             current_cluster(),
             current_actor(),
-            forms.text("name"),
-            forms.text("description"),
-            forms.day("starts_on"),
-            forms.day("ends_on"),
-            forms.whole_number("units"),
-            forms.text("manager"),
-            forms.names("members"),
+            forms.text_field("name"),
+            forms.text_field("description"),
+            forms.date_field("starts_on"),
+            forms.date_field("ends_on"),
+            forms.integer_field("units"),
+            forms.text_field("manager"),
+            forms.names_field("members"),
         )
     except Refused as refusal:
-        errors = forms.problems_with_repair(refusal, "workspaces.new")
-        return render_form("workspaces/new.html", request.form, errors), 422
+        errors = forms.error_messages_with_suggestion(refusal, "workspaces.new")
+        return render_workspace_form("workspaces/new.html", request.form, errors), 422
     return redirect(url_for("workspaces.home", workspace_id=made.id), 303)
 
 
 @blueprint.get("/workspaces/<int:workspace_id>/edit")
 def edit(workspace_id: int) -> ResponseReturnValue:
-    workspace = permitted("workspace.edit", workspace_id)
+    workspace = read_permitted_workspace("workspace.edit", workspace_id)
     values = {
         "version": workspace.version,
         "name": workspace.name,
@@ -151,40 +151,46 @@ def edit(workspace_id: int) -> ResponseReturnValue:
         "manager": workspace.manager.name,
         "members": ", ".join(member.name for member in workspace.members),
     }
-    return render_form("workspaces/edit.html", values, {}, workspace)
+    return render_workspace_form("workspaces/edit.html", values, {}, workspace)
 
 
 @blueprint.post("/workspaces/<int:workspace_id>/edit")
 def save(workspace_id: int) -> ResponseReturnValue:
     """A manager's form has no term and no quota; whoever sends them anyway is refused by the service."""
-    workspace = permitted("workspace.edit", workspace_id)
+    workspace = read_permitted_workspace("workspace.edit", workspace_id)
     changes: dict[str, Any] = {}
     try:
-        forms.expect("version", *FIELDS)
-        changes["description"] = forms.text("description")
+        forms.require_known_fields("version", *FIELDS)
+        changes["description"] = forms.text_field("description")
         if "members" in request.form:
-            changes["member_names"] = forms.names("members")
+            changes["member_names"] = forms.names_field("members")
         if "name" in request.form:
-            changes["name"] = forms.text("name")
+            changes["name"] = forms.text_field("name")
         if "manager" in request.form:
-            changes["manager_name"] = forms.text("manager")
+            changes["manager_name"] = forms.text_field("manager")
         if "units" in request.form:
-            changes["units"] = forms.whole_number("units")
+            changes["units"] = forms.integer_field("units")
         for field in ("starts_on", "ends_on"):
             if field in request.form:
-                changes[field] = forms.day(field)
-        version = forms.whole_number("version")
+                changes[field] = forms.date_field(field)
+        version = forms.integer_field("version")
         workspaces.edit_workspace(current_cluster(), current_actor(), workspace_id, version, **changes)
     except Refused as refusal:
-        return render_form("workspaces/edit.html", request.form, forms.problems(refusal), workspace), 422
+        return render_workspace_form(
+            "workspaces/edit.html", request.form, forms.error_messages(refusal), workspace
+        ), 422
     except Conflict as conflict:
         # The form keeps what was typed and takes the new version: sent again, it wins.
         values = {**request.form, "version": workspace.version}
-        return render_form("workspaces/edit.html", values, {"": say_error(conflict)}, workspace), 409
+        return render_workspace_form(
+            "workspaces/edit.html", values, {"": localized_error(conflict)}, workspace
+        ), 409
     return redirect(url_for("workspaces.home", workspace_id=workspace_id), 303)
 
 
-def render_form(page: str, values: Any, errors: dict[str, str], workspace: Workspace | None = None) -> str:
+def render_workspace_form(
+    page: str, values: Any, errors: dict[str, str], workspace: Workspace | None = None
+) -> str:
     """Names to choose from only for who may list people; others type them."""
     cluster, actor = current_cluster(), current_actor()
     people = users.list_users(cluster, actor) if actor.is_administrator else []
@@ -195,15 +201,17 @@ def render_form(page: str, values: Any, errors: dict[str, str], workspace: Works
         workspace=workspace,
         people=people,
         is_administrator=actor.is_administrator,
-        left_today=workspaces.units_left(cluster, today(), today(), workspace.id if workspace else None),
+        left_today=workspaces.max_units_for_term(
+            cluster, today(), today(), workspace.id if workspace else None
+        ),
     )
 
 
-def permitted(action: str, workspace_id: int) -> Workspace:
+def read_permitted_workspace(action: str, workspace_id: int) -> Workspace:
     """The workspace, where the person may do this to it; a form that would be refused is not offered."""
     workspace = workspaces.read_workspace(current_cluster(), current_actor(), workspace_id)
-    if not may(action, relations.to_workspace(current_actor(), workspace)):
-        raise Forbidden("forbidden." + action, allowed=sorted(MAY[action]))
+    if not is_allowed(action, relations.workspace_relation(current_actor(), workspace)):
+        raise Forbidden("forbidden." + action, allowed=sorted(ALLOWED_RELATIONS[action]))
     return workspace
 
 
@@ -211,9 +219,9 @@ def permitted(action: str, workspace_id: int) -> Workspace:
 def confirm_end(workspace_id: int) -> ResponseReturnValue:
     """What ending touches, read at this moment."""
     cluster, actor = current_cluster(), current_actor()
-    workspace = permitted("workspace.end", workspace_id)
+    workspace = read_permitted_workspace("workspace.end", workspace_id)
     living = jobs.list_jobs(
-        cluster, actor, states=(*HOLDING, JobState.WAITING), workspace_id=workspace_id, limit=200
+        cluster, actor, states=(*UNIT_HOLDING_STATES, JobState.WAITING), workspace_id=workspace_id, limit=200
     )
     return render_template("workspaces/end.html", workspace=workspace, living=living)
 
@@ -226,7 +234,7 @@ def end(workspace_id: int) -> ResponseReturnValue:
 
 @blueprint.get("/workspaces/<int:workspace_id>/extend")
 def ask_longer(workspace_id: int) -> ResponseReturnValue:
-    workspace = permitted("workspace.extend", workspace_id)
+    workspace = read_permitted_workspace("workspace.extend", workspace_id)
     longer = max(workspace.ends_on, today()) + timedelta(days=30)
     values = {"ends_on": longer.isoformat()}
     return render_template("workspaces/extend.html", workspace=workspace, values=values, errors={})
@@ -234,12 +242,14 @@ def ask_longer(workspace_id: int) -> ResponseReturnValue:
 
 @blueprint.post("/workspaces/<int:workspace_id>/extend")
 def extend(workspace_id: int) -> ResponseReturnValue:
-    workspace = permitted("workspace.extend", workspace_id)
+    workspace = read_permitted_workspace("workspace.extend", workspace_id)
     try:
-        forms.expect("ends_on")
-        workspaces.extend_workspace(current_cluster(), current_actor(), workspace_id, forms.day("ends_on"))
+        forms.require_known_fields("ends_on")
+        workspaces.extend_workspace(
+            current_cluster(), current_actor(), workspace_id, forms.date_field("ends_on")
+        )
     except Refused as refusal:
-        errors = forms.problems(refusal)
+        errors = forms.error_messages(refusal)
         page = "workspaces/extend.html"
         return render_template(page, workspace=workspace, values=request.form, errors=errors), 422
     return redirect(url_for("workspaces.home", workspace_id=workspace_id), 303)

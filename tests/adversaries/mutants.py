@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from cluster.domain import job_ids
-from cluster.domain.job_ids import JobIds
+from cluster.domain.job_ids import JobUnixIds
 from cluster.files import by_descriptor
 from cluster.services import storage
-from cluster.services.storage import Rights
+from cluster.services.storage import FolderRights
 from cluster.settings import Settings
 from worker.executors import attempt_folder
 from worker.executors.contract import StartPlan
@@ -86,7 +86,7 @@ def nothing(patch: pytest.MonkeyPatch) -> None:
 def let_services_own_attempts(patch: pytest.MonkeyPatch) -> None:
     """Folders of jobs and attempts are the services', and root takes any folder that it finds there."""
 
-    def own_rights(settings: Settings, workspace_id: int) -> Rights:
+    def own_rights(settings: Settings, workspace_id: int) -> FolderRights:
         return storage.group_rights(settings, workspace_id)
 
     def take_any(parent: int, name: str, mode: int | None = None, owner: tuple[int, int] = (-1, -1)) -> int:
@@ -95,26 +95,26 @@ def let_services_own_attempts(patch: pytest.MonkeyPatch) -> None:
     def owner_of(plan: StartPlan) -> tuple[int, int]:
         return plan.services[0] if plan.services else -1, -1 if plan.gid is None else plan.gid
 
-    patch.setattr(storage, "own_rights", own_rights)
-    patch.setattr(storage, "make_jobs", make_jobs)
-    patch.setattr(attempt_folder, "ensure_ours", take_any)
-    patch.setattr(attempt_folder, "owner_of", owner_of)
+    patch.setattr(storage, "root_folder_rights", own_rights)
+    patch.setattr(storage, "make_jobs_folder", make_jobs)
+    patch.setattr(attempt_folder, "ensure_own_folder", take_any)
+    patch.setattr(attempt_folder, "passing_owner", owner_of)
     patch.setattr(by_descriptor, "check_owner", lambda descriptor, name, users: None)
 
 
-def make_jobs(settings: Settings, folder: int, rights: Rights) -> None:
+def make_jobs(settings: Settings, folder: int, rights: FolderRights) -> None:
     os.close(by_descriptor.ensure_folder(folder, "jobs", rights.folder, rights.owner))
 
 
 def let_any_number_be_a_user(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(job_ids, "check", lambda field, code, number, base: number)
-    assert JobIds(1000, 1000).uid_of(-1000) == 0
+    patch.setattr(job_ids, "check_id_in_range", lambda field, code, number, base: number)
+    assert JobUnixIds(1000, 1000).uid_of(-1000) == 0
 
 
 def hand_over_by_path(patch: pytest.MonkeyPatch) -> None:
     """Root gives datasets away by path, and follows what it finds there."""
 
-    def hand_over_datasets(settings: Settings, folder: int, rights: Rights) -> None:
+    def hand_over_datasets(settings: Settings, folder: int, rights: FolderRights) -> None:
         for dataset in Path(os.readlink(f"/proc/self/fd/{folder}"), "datasets").iterdir():
             if dataset.is_dir() and dataset.stat().st_gid != rights.owner[1]:
                 hand_tree(dataset, rights)
@@ -122,7 +122,7 @@ def hand_over_by_path(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(storage, "hand_over_datasets", hand_over_datasets)
 
 
-def hand_tree(folder: Path, rights: Rights) -> None:
+def hand_tree(folder: Path, rights: FolderRights) -> None:
     for root, folders, files in os.walk(folder, topdown=False):
         for name in folders + files:
             path = Path(root, name)

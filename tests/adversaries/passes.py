@@ -13,9 +13,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.bell import connect
+from cluster.bell import connect_redis
 from cluster.domain.errors import GroundcrewError
-from cluster.domain.states import Queue
+from cluster.domain.states import TaskQueue
 from cluster.services import jobs, spare_files
 from cluster.store.jobs import Job
 from cluster.store.repairs import RepairRun
@@ -24,7 +24,7 @@ from tests.adversaries.canaries import Facts
 from tests.adversaries.moves import LARGE, Ground, Move
 from tests.adversaries.stage import BASE, SERVER, SERVICE, WITNESS, Stage
 from tests.builders import actor_of
-from worker.executors.process import read_started
+from worker.executors.process import read_shim_handle
 
 PATIENCE = {"job": 10.0, "service": 3.0}
 """Seconds that a job has for beginning or ending: what services can prevent is not waited for."""
@@ -70,7 +70,7 @@ def cast(stage: Stage, move: Move) -> Cast:
 
 def ground_of(stage: Stage, parts: Cast, uid: int) -> Ground:
     running, training = stage.folder_of(parts.running), stage.training
-    shim = read_started(running)
+    shim = read_shim_handle(running)
     assert shim is not None
     settings = stage.settings
     code = settings.storage_dir / "workspaces" / str(training.workspace_id) / "code" / str(training.id)
@@ -153,7 +153,7 @@ def play(stage: Stage, adversary: str, move: Move, tree: Path) -> Seen:
 
 def pass_once(stage: Stage, parts: Cast, move: Move, patience: float) -> None:
     """`patience`: seconds for each job, some of which can no more begin or end."""
-    if move.resumes and (shim := read_started(stage.folder_of(parts.running))) is not None:
+    if move.resumes and (shim := read_shim_handle(stage.folder_of(parts.running))) is not None:
         with suppress(ProcessLookupError):
             os.kill(shim["pid"], signal.SIGKILL)
         stage.until(lambda: stage.has_begun(parts.running, 2) or stage.is_over(parts.running), patience)
@@ -186,10 +186,10 @@ class Watch:
 def run_operations(stage: Stage) -> None:
     """Those of the rows and those of the queues; then root deletes what a repair has listed."""
     stage.turn(does_all=True)
-    connection = connect(stage.settings.redis_url)
+    connection = connect_redis(stage.settings.redis_url)
     try:
         waiting = [name.decode() for name in connection.keys("rq:queue:*")]
-        for queue in (Queue.GENERAL, Queue.BACKUPS):
+        for queue in (TaskQueue.GENERAL, TaskQueue.BACKUPS):
             if f"rq:queue:{queue}" in waiting:
                 stage.services.ask(stage.settings, "tasks", queue=queue)
         stage.services.ask(stage.settings, "repairs")
@@ -200,7 +200,7 @@ def run_operations(stage: Stage) -> None:
         runs = [run.id for run in session.query(RepairRun)]
     for run in runs:
         with suppress(GroundcrewError, OSError):
-            spare_files.delete_leftovers(stage.cluster, run)
+            spare_files.delete_reclaimable_of_run(stage.cluster, run)
 
 
 def watch(stage: Stage, parts: Cast, uid: int) -> Watch:

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from cluster.bell import connect
+from cluster.bell import connect_redis
 from cluster.files.checkpoints import list_checkpoints
 from cluster.services import storage
 from cluster.settings import Settings
 from worker import upkeep
-from worker.repair_watcher import read_waiting
-from worker.tasks.guard import make_worker
+from worker.repair_watcher import list_claimable_repairs
+from worker.tasks.guard import make_rq_worker
 from worker.tasks.run import run_operation
 from worker.wiring import open_cluster
 
@@ -34,13 +34,13 @@ def contents_of(files: Iterable[tuple[str, str | int]]) -> list[tuple[str, bytes
 
 def run_tasks(settings: Settings, asked: dict[str, Any]) -> None:
     """All that rings in the queue, whoever rang; the child of a child is RQ's work horse."""
-    make_worker(asked["queue"], connect(settings.redis_url)).work(burst=True, logging_level="ERROR")
+    make_rq_worker(asked["queue"], connect_redis(settings.redis_url)).work(burst=True, logging_level="ERROR")
 
 
 def run_repairs(settings: Settings, asked: dict[str, Any]) -> None:
     """As the task worker of repairs does, which looks at the rows alone."""
     cluster = open_cluster(settings)
-    waiting = read_waiting(cluster)
+    waiting = list_claimable_repairs(cluster)
     cluster.store.close()
     for number in waiting:
         run_operation(number)

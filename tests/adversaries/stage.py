@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, text
 
-from cluster.bell import RedisBell, connect
+from cluster.bell import RedisEventBus, connect_redis
 from cluster.domain.errors import GroundcrewError
 from cluster.domain.states import (
     ENDED_JOB_STATES,
@@ -38,7 +38,7 @@ from cluster.services.context import Cluster
 from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.jobs import Attempt, Job
-from cluster.store.leases import Fact
+from cluster.store.leases import InstallationFact
 from cluster.store.nodes import Node
 from cluster.store.operations import Environment
 from cluster.store.trainings import Training
@@ -48,12 +48,12 @@ from tests.adversaries.services import contents_of
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, add
 from tests.crash.partition import Pauses
 from worker.adapters.runtime import install_runtime
-from worker.adapters.systemd import SystemdLauncher
+from worker.adapters.systemd import SystemdShimStarter
 from worker.executors.chosen import open_executor
 from worker.executors.contract import Executor
-from worker.executors.launchers import Launcher as ShimLauncher
-from worker.executors.nursery import NurseryLauncher
-from worker.scheduler import Scheduler
+from worker.executors.launchers import ShimStarter as ShimLauncher
+from worker.executors.nursery import ForkedShimStarter
+from worker.scheduler import SchedulerLoop
 
 REPOSITORY = Path(__file__).parents[2]
 BASE = 1_000_000_000 + (os.getpid() % 1000) * 2**20
@@ -202,7 +202,7 @@ class Stage:
     training: Training
     other_training: Training
     executor: Executor
-    scheduler: Scheduler
+    scheduler: SchedulerLoop
     processes: list["subprocess.Popen[bytes]"] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
     """What the scheduler itself has met in a pass."""
@@ -264,11 +264,11 @@ class Stage:
         if does_all:
             self.scheduler.begun_at.clear()
         try:
-            if self.scheduler.renew():
-                self.scheduler.tick()
+            if self.scheduler.renew_lease():
+                self.scheduler.run_pass()
         except Exception as error:  # noqa: BLE001 - Systemd would start it anew.
             self.troubles.append(f"{type(error).__name__}: {error}")
-            self.scheduler.held = None
+            self.scheduler.lease = None
 
     def until(self, condition: Callable[[], Any], seconds: float = PASS_SECONDS) -> bool:
         """Turns until it holds, ever more slowly; False where it does not within the time."""
@@ -283,7 +283,7 @@ class Stage:
 
     def was_refused(self) -> bool:
         """Whether an attempt was not started, for which there is no hope in these tests."""
-        return bool(self.scheduler.reconciler.not_started)
+        return bool(self.scheduler.reconciler.start_problems)
 
     def is_over(self, job: Job) -> bool:
         return self.read(job).state in ENDED_JOB_STATES
@@ -303,11 +303,11 @@ class Stage:
     def end_runs(self) -> None:
         """As the scheduler would, so that no group of processes is left on the machine."""
         for run in self.executor.list_running():
-            self.executor.force_stop(run.handle)
+            self.executor.kill(run.handle)
         for folder in self.settings.storage_dir.glob("workspaces/*/jobs/*/*"):
             for _ in range(CLEARINGS):
                 with suppress(OSError, GroundcrewError):
-                    if self.executor.clear(folder) == 0:
+                    if self.executor.end_leftovers(folder) == 0:
                         break
                 time.sleep(0.02)
 
@@ -317,12 +317,12 @@ class Stage:
             process.wait()
         self.end_runs()
         end_all(self.ground)
-        self.scheduler.reconciler.starts.askers.shutdown()
-        if isinstance(self.launcher, NurseryLauncher):
+        self.scheduler.reconciler.starts.pool.shutdown()
+        if isinstance(self.launcher, ForkedShimStarter):
             self.launcher.close()
         self.cluster.store.close()
-        bell = self.cluster.bell
-        assert isinstance(bell, RedisBell)
+        bell = self.cluster.events
+        assert isinstance(bell, RedisEventBus)
         bell.connection.close()
 
 
@@ -411,7 +411,9 @@ def lay_out(ground: Path, layout: Layout, migrated_file: Path, redis_url: str) -
 def open_stage(
     ground: Path, layout: Layout, settings: Settings, runtime: Path, services: Services
 ) -> Iterator[Stage]:
-    cluster = Cluster(Store(settings.database_url), RedisBell(connect(settings.redis_url)), settings)
+    cluster = Cluster(
+        Store(settings.database_url), RedisEventBus(connect_redis(settings.redis_url)), settings
+    )
     person, other = a_user(cluster), a_user(cluster)
     workspace, elsewhere = a_workspace(cluster, person, units=8), a_workspace(cluster, other, units=8)
     node = a_node(cluster, units=8, name="node-a")
@@ -423,13 +425,13 @@ def open_stage(
     (folder / "bin" / "python").symlink_to(PYTHON)
     row = Environment(name="default", digest="d", state=EnvironmentState.READY, path=str(folder))
     row.created_at = cluster.clock()
-    add(cluster, row, Fact(name="default_environment", value={"digest": "d"}))
+    add(cluster, row, InstallationFact(name="default_environment", value={"digest": "d"}))
     # A unit's name is a job's number: none is used again by the next installation of this process.
     with cluster.store.write() as session:
         session.execute(
             text(f"insert into sqlite_sequence (name, seq) values ('jobs', {10 * next(NUMBERS)})")
         )
-    launcher: ShimLauncher = SystemdLauncher() if AS_UNITS else NurseryLauncher()
+    launcher: ShimLauncher = SystemdShimStarter() if AS_UNITS else ForkedShimStarter()
     executor = open_executor(cluster, runtime, launcher)
     stage = Stage(
         ground=ground,
@@ -441,7 +443,7 @@ def open_stage(
         training=a_training(cluster, workspace, kind=TrainingKind.ADVANCED),
         other_training=a_training(cluster, elsewhere, kind=TrainingKind.ADVANCED),
         executor=executor,
-        scheduler=Scheduler(cluster, executor, runtime, Pauses()),
+        scheduler=SchedulerLoop(cluster, executor, runtime, Pauses()),
     )
     for each in (workspace, elsewhere):
         storage.ensure_workspace_folder(settings, each.id)

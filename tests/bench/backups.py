@@ -24,11 +24,11 @@ from typing import Any
 from sqlalchemy import insert
 
 from cluster.domain.states import TrainingKind
-from cluster.services.audit_seals import read_anchor, seal_entries
+from cluster.services.audit_seals import read_newest_seal, seal_entries
 from cluster.services.context import Cluster
-from cluster.store.audit import AuditEntry, entry, write_entry
+from cluster.store.audit import AuditEntry, add_audit_entry, audit_entry_columns
 from cluster.store.engine import Store
-from cluster.store.migrate import upgrade
+from cluster.store.migrate import upgrade_database
 from tests.bench.machine import busy_share, fsync_seconds
 from tests.bench.rows import fill
 from tests.builders import a_training, a_workspace, actor_of, an_administrator
@@ -36,8 +36,8 @@ from tests.conftest import Clock, RecordingBell, settings_for
 from tests.crash.sweep import start_child
 from tests.databases import DURABLE, postgresql_server
 from worker.backups.dump import make_backup
-from worker.backups.open_page import open_pages
-from worker.backups.restore import prove_newest
+from worker.backups.open_page import run_smoke_test
+from worker.backups.restore import drill_newest_backup
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "docs" / "measurements" / "backups.md"
@@ -88,7 +88,7 @@ def a_cluster(kind: str, folder: Path) -> Iterator[Cluster]:
     (folder / "database").mkdir()
     if kind == "sqlite":
         url = f"sqlite:///{folder}/database/groundcrew.db"
-        upgrade(url)
+        upgrade_database(url)
         with closing(Store(url)) as store:
             yield Cluster(store, RecordingBell(), settings_for(url, folder), Clock(datetime.now(UTC)))
         return
@@ -103,7 +103,7 @@ def make_load(cluster: Cluster, jobs: int, entries: int) -> None:
     actor, now = actor_of(person), cluster.clock()
     for first in range(0, entries, CHUNK):
         rows = [
-            entry(now, actor, "job.submitted", number, {"name": f"bench-{number}", "units": 2})
+            audit_entry_columns(now, actor, "job.submitted", number, {"name": f"bench-{number}", "units": 2})
             for number in range(first, min(first + CHUNK, entries))
         ]
         with cluster.store.write() as session:
@@ -118,7 +118,7 @@ def write_until(cluster: Cluster, is_over: Any) -> list[Write]:
     while not is_over():
         begun, queued = time.perf_counter(), queued_seconds()
         with cluster.store.write() as session:
-            write_entry(session, cluster.clock(), person, "job.stopped", 1)
+            add_audit_entry(session, cluster.clock(), person, "job.stopped", 1)
         took.append(Write(time.perf_counter() - begun, queued_seconds() - queued))
         time.sleep(BETWEEN_WRITES)
     return took
@@ -132,7 +132,7 @@ def queued_seconds() -> float:
 def measure(cluster: Cluster, told: Path) -> Measured:
     deadline = time.monotonic() + CALM_SECONDS
     calm = write_until(cluster, lambda: time.monotonic() > deadline)
-    anchor = read_anchor(cluster)
+    anchor = read_newest_seal(cluster)
 
     def child() -> None:
         signal.alarm(0)  # Set for tests, which are over sooner.
@@ -140,7 +140,7 @@ def measure(cluster: Cluster, told: Path) -> Measured:
         begun = time.monotonic()
         made = make_backup(cluster.settings, cluster.clock(), anchor)
         between, used = time.monotonic(), cpu_seconds()
-        proof = prove_newest(cluster.settings, cluster.clock(), open_pages)
+        proof = drill_newest_backup(cluster.settings, cluster.clock(), run_smoke_test)
         assert (proof["problem"], proof["audit"]) == ("", None), proof
         seconds = {"made": between - begun, "proved": time.monotonic() - between, "cpu": cpu_seconds() - used}
         told.write_text(json.dumps(seconds | {"size": made["size"]}))

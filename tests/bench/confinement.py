@@ -23,15 +23,15 @@ from datetime import datetime
 from pathlib import Path
 
 from cluster.domain import launch
-from cluster.domain.attempts import Seen
-from cluster.domain.models import MODELS, check_variables
+from cluster.domain.attempts import ObservedState
+from cluster.domain.models import BUILT_IN_MODELS, check_variables
 from cluster.domain.states import Launcher, UnitKind
 from tests.bench.machine import NotIdle, busy_share, check_idle, describe
-from worker.adapters.digits import write_digits
+from worker.adapters.digits import write_sample_digits
 from worker.adapters.runtime import install_runtime
-from worker.embedded.places import find_places
-from worker.environments.ready import read_variables
-from worker.executors.contract import Sandbox, StartPlan
+from worker.embedded.places import find_installation_paths
+from worker.environments.ready import read_environment_variables
+from worker.executors.contract import SandboxSpec, StartPlan
 from worker.executors.process import ProcessExecutor
 from worker.inside import shim_files, shim_metadata
 
@@ -52,9 +52,9 @@ class BareExecutor(ProcessExecutor):
     def _write_plan(self, plan: StartPlan) -> None:
         super()._write_plan(plan)
         control = str(plan.folder / "control")
-        told = shim_files.read_object(control, "plan.json") or {}
+        told = shim_files.read_untrusted_json(control, "plan.json") or {}
         bare = {key: value for key, value in told.items() if key not in CONFINES}
-        shim_files.write_whole(f"{control}/plan.json", bare)
+        shim_files.write_json_atomically(f"{control}/plan.json", bare)
 
 
 @dataclass
@@ -71,7 +71,7 @@ class Track:
     def __post_init__(self) -> None:
         self.ground.chmod(0o711)
         self.runtime = install_runtime(self.ground / "runtime")
-        write_digits(self.environment, self.ground / "digits")
+        write_sample_digits(self.environment, self.ground / "digits")
         self.storage = self.ground / "storage"
         (self.storage / "jobs").mkdir(parents=True)
         self.executors = {
@@ -84,13 +84,15 @@ class Track:
         folder = self.storage / "jobs" / str(self.jobs) / "1"
         interpreter, out = self.environment / "bin" / "python", folder / "out"
         launcher = Launcher.HOROVOD if self.ranks > 1 else Launcher.PLAIN
-        program = launch.model_program(str(interpreter), "lenet")
-        argv = launch.launch_plan(launcher, str(interpreter), str(self.runtime), self.ranks, program).command
+        program = launch.built_in_program(str(interpreter), "lenet")
+        argv = launch.local_launch_plan(
+            launcher, str(interpreter), str(self.runtime), self.ranks, program
+        ).command
         folders = launch.JobFolders(
             str(self.runtime), str(out), str(self.runtime), str(self.ground / "digits")
         )
         slots = [f"cpu-{number}" for number in range(self.ranks)]
-        variables = check_variables(MODELS["lenet"], {"epochs": str(self.epochs)})
+        variables = check_variables(BUILT_IN_MODELS["lenet"], {"epochs": str(self.epochs)})
         environment = launch.job_environment(
             self.jobs, 1, self.ranks, slots, UnitKind.CPU_SLOT, folders, str(interpreter.parent), variables
         )
@@ -100,14 +102,14 @@ class Track:
             1,
             folder,
             argv,
-            environment | read_variables(self.environment),
+            environment | read_environment_variables(self.environment),
             ranks=self.ranks,
             uid=UID,
             gid=GID,
             units=self.ranks,
             memory_bytes=4 * GIB * self.ranks,
             most_processes=4096 * self.ranks,
-            sandbox=Sandbox((self.ground,), shown, (UID, UID)),
+            sandbox=SandboxSpec((self.ground,), shown, (UID, UID)),
         )
 
     def run(self, lane: str) -> float:
@@ -115,7 +117,7 @@ class Track:
         plan, executor = self.plan(), self.executors[lane]
         executor.start(plan)
         deadline = time.monotonic() + LIMIT_SECONDS
-        while executor.look(plan.folder).seen is not Seen.GONE:
+        while executor.read_status(plan.folder).observed is not ObservedState.ENDED:
             assert time.monotonic() < deadline, f"a training ends within {LIMIT_SECONDS} s"
             time.sleep(0.05)
         control = plan.folder / "control"
@@ -156,7 +158,7 @@ def measure(track: Track, pairs: int) -> dict[str, list[float]]:
 
 def find_environment() -> Path:
     """The training environment that `make up` has built here."""
-    folders = sorted(find_places().cache.glob("training-*/bin/python"))
+    folders = sorted(find_installation_paths().cache_dir.glob("training-*/bin/python"))
     assert folders, "no training environment is built here: make up builds it"
     return folders[-1].parents[1]
 
@@ -180,7 +182,7 @@ def main() -> int:
         took = measure(Track(ground, find_environment(), asked.epochs, asked.ranks), asked.pairs)
     finally:
         shutil.rmtree(ground)
-        shim_metadata.open_again(UID, UID)
+        shim_metadata.unblock_cloud_metadata(UID, UID)
     return tell(took, busy)
 
 

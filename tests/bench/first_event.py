@@ -30,7 +30,7 @@ from tests.browser.repair_pages import RepairPages, pages_of_repairs
 from tests.builders import actor_of, an_administrator
 from tests.installation import Installation, an_installation
 from worker.adapters.playbooks import CLONE
-from worker.embedded.settings_file import read_settings
+from worker.embedded.settings_file import read_settings_file
 from worker.wiring import open_cluster
 
 REPAIR = "verify-access-log"
@@ -81,12 +81,12 @@ def main(arguments: list[str]) -> int:
 
 def token_of(installation: Installation) -> str:
     """Of a person who can sign in as well."""
-    cluster = open_cluster(Settings.from_environment(read_settings(installation.places.environment_file)))
+    cluster = open_cluster(Settings.from_environment(read_settings_file(installation.places.settings_file)))
     try:
         person = an_administrator(cluster, PERSON)
         actor = actor_of(person)
-        users.use_link(cluster, users.issue_link(cluster, actor, person.id), PASSWORD)
-        return tokens.create_token(cluster, actor, PERSON, ["repair"], 1)[1]
+        users.use_password_link(cluster, users.issue_password_link(cluster, actor, person.id), PASSWORD)
+        return tokens.create_api_token(cluster, actor, PERSON, ["repair"], 1)[1]
     finally:
         cluster.store.close()
 
@@ -115,14 +115,14 @@ def click(client: Client, installation: Installation) -> Click:
     first = time.perf_counter() - begun
     wait_until(lambda: read()["verdict"], WITHIN, "the verdict", PAUSE)
     assert read()["verdict"] == "verified", read()
-    folder = installation.places.state / "repairs" / str(run["id"])
+    folder = installation.places.state_dir / "repairs" / str(run["id"])
     lasted = (folder / "exit.json").stat().st_mtime - (folder / "started").stat().st_mtime
     return Click(answered, first, lasted)
 
 
 def bare_seconds(installation: Installation) -> float:
     """The same playbook by ansible-playbook, with the inventory and the environment of the last run."""
-    folder = max((installation.places.state / "repairs").glob("[0-9]*"), key=lambda path: int(path.name))
+    folder = max((installation.places.state_dir / "repairs").glob("[0-9]*"), key=lambda path: int(path.name))
     environment = environment_of(folder)
     program = Path(environment["PATH"].partition(":")[0]) / "ansible-playbook"
     playbook = CLONE / "ansible" / "playbooks" / "repair" / f"{REPAIR}.yml"

@@ -20,7 +20,7 @@ from tests.bench.rivals.environment import ensure_rivals
 from tests.bench.rivals.hyperqueue import HyperQueue
 from tests.bench.rivals.rq_alone import RqAlone
 from tests.bench.rivals.slurm import Slurm, SlurmMissing
-from worker.embedded.services import Supervisor
+from worker.embedded.services import SupervisorClient
 
 OURS = "Groundcrew, PostgreSQL"
 BESIDE = "Groundcrew, SQLite"
@@ -125,7 +125,7 @@ def start_rivals(ground: Ground, stack: ExitStack) -> None:
 
 def services_of(house: House) -> list[psutil.Process]:
     try:
-        return psutil.Process(Supervisor(house.installation.places).pid()).children(recursive=True)
+        return psutil.Process(SupervisorClient(house.installation.places).read_pid()).children(recursive=True)
     except (psutil.NoSuchProcess, OSError):
         return []
 

@@ -19,8 +19,8 @@ from tests.bench.rows import a_line_of_workspaces
 from tests.builders import a_workspace, actor_of, an_administrator
 from tests.databases import DURABLE, PostgresqlServer, postgresql_server
 from tests.installation import Installation, an_installation
-from worker.embedded.settings_file import read_settings, write_settings
-from worker.embedded.state import ensure_state
+from worker.embedded.settings_file import read_settings_file, write_settings_file
+from worker.embedded.state import ensure_state_directory
 from worker.wiring import open_cluster
 
 WORKSPACES = 200
@@ -76,15 +76,15 @@ def a_house(kind: str, slots: int = SLOTS) -> Iterator[House]:
         server = stack.enter_context(postgresql_server(DURABLE)) if kind == "postgresql" else None
         url = stack.enter_context(server.migrated()) if server else None
         installation = stack.enter_context(an_installation())
-        ensure_state(installation.places)
+        ensure_state_directory(installation.places)
         first = {"GROUNDCREW_CPU_SLOTS": str(slots)} | ({"GROUNDCREW_DATABASE_URL": url} if url else {})
-        write_settings(installation.places.environment_file, first)
+        write_settings_file(installation.places.settings_file, first)
         installation.up()
-        settings = Settings.from_environment(read_settings(installation.places.environment_file))
+        settings = Settings.from_environment(read_settings_file(installation.places.settings_file))
         cluster = open_cluster(settings)
         stack.callback(cluster.store.close)
         wait_until(lambda: is_environment_ready(cluster), 1800, "the training environment")
-        wait_until(lambda: nodes.capacity(cluster) == slots, 30, f"{slots} CPU slots")
+        wait_until(lambda: nodes.count_working_units(cluster) == slots, 30, f"{slots} CPU slots")
         yield furnish(kind, installation, cluster, server, slots)
 
 
@@ -110,6 +110,6 @@ def furnish(
         Visibility.PUBLIC,
         [(name, text.encode()) for name, text in PROGRAMS.items()],
     )
-    _, token = tokens.create_token(cluster, actor, "benchmark", ["write"], 1)
+    _, token = tokens.create_api_token(cluster, actor, "benchmark", ["write"], 1)
     elsewhere = a_line_of_workspaces(cluster, person, WORKSPACES)
     return House(kind, installation, cluster, server, actor, token, workspace.id, training.id, elsewhere)

@@ -33,9 +33,9 @@ from tests.kube_api.access import give_access
 from tests.kube_api.kueue import JOBS, MPI_JOBS, kueue
 from tests.kwok.nodes import add_nodes, simulated_nodes
 from tests.kwok.player import Player
-from worker.embedded.settings_file import read_settings, write_settings
-from worker.embedded.state import ensure_state
-from worker.kube.names import namespace_of
+from worker.embedded.settings_file import read_settings_file, write_settings_file
+from worker.embedded.state import ensure_state_directory
+from worker.kube.names import workspace_namespace
 from worker.wiring import open_cluster
 
 IMAGE = "registry.example/training@sha256:1"
@@ -86,7 +86,7 @@ def a_city(count: int, gpus: int, seconds: float, places: int) -> Iterator[City]
         database = stack.enter_context(postgresql_server(DURABLE))
         url = stack.enter_context(database.migrated())
         installation = stack.enter_context(an_installation())
-        ensure_state(installation.places)
+        ensure_state_directory(installation.places)
         told = {
             "GROUNDCREW_CPU_SLOTS": "0",
             "GROUNDCREW_DATABASE_URL": url,
@@ -94,15 +94,17 @@ def a_city(count: int, gpus: int, seconds: float, places: int) -> Iterator[City]
             "GROUNDCREW_KUBECONFIG": str(server.kubeconfig(SCHEDULER)),
             "GROUNDCREW_KUBERNETES_IMAGE": IMAGE,
         }
-        write_settings(installation.places.environment_file, told)
+        write_settings_file(installation.places.settings_file, told)
         installation.up()
-        cluster = open_cluster(Settings.from_environment(read_settings(installation.places.environment_file)))
+        cluster = open_cluster(
+            Settings.from_environment(read_settings_file(installation.places.settings_file))
+        )
         stack.callback(cluster.store.close)
         stack.enter_context(
             agents(cluster, installation.port, [name_of(each) for each in range(count)], gpus)
         )
         wait_until(lambda: is_environment_ready(cluster), 1800, "the training environment")
-        wait_until(lambda: nodes.capacity(cluster) == count * gpus, 60, "the units of all nodes")
+        wait_until(lambda: nodes.count_working_units(cluster) == count * gpus, 60, "the units of all nodes")
         player = stack.enter_context(Player(server.api, seconds))
         city = furnish(server, installation, cluster, player, folder / "asked.log", places, count * gpus)
         wait_until(lambda: all(map(is_kept(server), city.workspaces)), 120, "the workspaces in Kubernetes")
@@ -146,13 +148,13 @@ def furnish(
         ).id
         for each in made
     ]
-    _, token = tokens.create_token(cluster, actor, "benchmark", ["write"], 1)
+    _, token = tokens.create_api_token(cluster, actor, "benchmark", ["write"], 1)
     return City(server, installation, cluster, player, token, made, submitted, asked)
 
 
 def is_kept(server: ApiServer):  # type: ignore[no-untyped-def]
     def has_queue(workspace: Workspace) -> bool:
-        queue = server.api.get("LocalQueue", "units", namespace_of(workspace.id))
+        queue = server.api.get("LocalQueue", "units", workspace_namespace(workspace.id))
         said = ((queue or {}).get("status") or {}).get("conditions") or []
         return any(each["type"] == "Active" and each["status"] == "True" for each in said)
 

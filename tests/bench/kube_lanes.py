@@ -9,14 +9,14 @@ from typing import Any
 
 import yaml
 
-from cluster.domain.kube.tenancies import UNIT, Tenancy
+from cluster.domain.kube.tenancies import GPU_RESOURCE, WorkspaceNamespace
 from tests.api_server import ADMINISTRATOR
 from tests.bench.clients import Client
 from tests.bench.kube_city import IMAGE, City
 from tests.shelf import find_programs
 from worker.kube import names
-from worker.kube.api import Thing
-from worker.kube.kinds import head
+from worker.kube.api import KubernetesObject
+from worker.kube.kinds import object_head
 
 COMMAND = ("sh", "stamp.sh")
 SOMEBODY = "elsewhere.org"
@@ -36,9 +36,9 @@ class Shape:
     units: int
 
     @property
-    def tenancy(self) -> Tenancy:
+    def tenancy(self) -> WorkspaceNamespace:
         """Of the other lane."""
-        return Tenancy(990_001, "plain", self.nodes * self.gpus, True)
+        return WorkspaceNamespace(990_001, "plain", self.nodes * self.gpus, True)
 
     def main_of(self, name: str) -> str:
         """The MPI operator makes a Job of its own for the launcher."""
@@ -63,12 +63,12 @@ def by_us(city: City, shape: Shape) -> Submit:
         # One connection per call, as a command has: the portal closes those that are still for 15 s.
         with closing(Client(city.installation.port, city.token)) as client:
             ids = [client.ask("POST", "/api/v1/jobs", body, 201)["id"] for _ in range(count)]
-        return [shape.main_of(names.name_of(job, 1)) for job in ids]
+        return [shape.main_of(names.run_name(job, 1)) for job in ids]
 
     return submit
 
 
-Make = Callable[[str, float], Thing]
+Make = Callable[[str, float], KubernetesObject]
 """The run of this name, that lasts so many seconds."""
 
 
@@ -89,15 +89,15 @@ def by_kubectl(city: City, shape: Shape, prefix: str, make: Make) -> Submit:
 
 def copy_claims(city: City, shape: Shape) -> None:
     """The folders of our workspace, for the pods of the other lane."""
-    api, place = city.server.api, names.namespace_of(shape.tenancy.workspace)
-    ours = names.namespace_of(city.workspaces[0].id)
+    api, place = city.server.api, names.workspace_namespace(shape.tenancy.workspace)
+    ours = names.workspace_namespace(city.workspaces[0].id)
     for claim in api.list_all("PersistentVolumeClaim", namespace=ours).things:
         name, volume = claim["metadata"]["name"], api.get("PersistentVolume", claim["spec"]["volumeName"])
         assert volume is not None
         for_them = volume["spec"] | {"claimRef": {"namespace": place, "name": name}}
         by_them = claim["spec"] | {"volumeName": f"same-{name}"}
-        api.create(head("PersistentVolume", f"same-{name}") | {"spec": for_them})
-        api.create(head("PersistentVolumeClaim", name, place) | {"spec": by_them})
+        api.create(object_head("PersistentVolume", f"same-{name}") | {"spec": for_them})
+        api.create(object_head("PersistentVolumeClaim", name, place) | {"spec": by_them})
 
 
 class Spelt(yaml.SafeDumper):
@@ -113,12 +113,12 @@ def plain(shape: Shape) -> Make:
     return lambda name, seconds: begin(shape, name) | {"spec": make(shape.units, seconds)}
 
 
-def begin(shape: Shape, name: str) -> Thing:
-    place = names.namespace_of(shape.tenancy.workspace)
-    return head(shape.kind, name, place, {names.QUEUE_LABEL: names.LOCAL_QUEUE})
+def begin(shape: Shape, name: str) -> KubernetesObject:
+    place = names.workspace_namespace(shape.tenancy.workspace)
+    return object_head(shape.kind, name, place, {names.QUEUE_LABEL: names.LOCAL_QUEUE})
 
 
-def same_as(made: Thing, shape: Shape) -> Make:
+def same_as(made: KubernetesObject, shape: Shape) -> Make:
     """A run of ours as somebody else's: pods as large, on nodes that Kubernetes chooses, and gone once it has ended."""
     spec = json.loads(json.dumps(made["spec"]))
     (spec.get("runPolicy") or spec).pop("suspend")
@@ -132,9 +132,9 @@ def same_as(made: Thing, shape: Shape) -> Make:
         for constraint in pod.get("topologySpreadConstraints") or ():
             wanted = constraint["labelSelector"]["matchLabels"]
             wanted |= ours_renamed(wanted)
-    text = json.dumps(spec).replace(names.OURS, SOMEBODY)
+    text = json.dumps(spec).replace(names.LABEL_DOMAIN, SOMEBODY)
 
-    def make(name: str, seconds: float) -> Thing:
+    def make(name: str, seconds: float) -> KubernetesObject:
         its = json.loads(text.replace(A_NAME, name))
         templates_of(its)[0]["metadata"]["annotations"]["simulated/seconds"] = f"{seconds}s"
         return begin(shape, name) | {"spec": its}
@@ -142,23 +142,23 @@ def same_as(made: Thing, shape: Shape) -> Make:
     return make
 
 
-def templates_of(spec: Thing) -> list[Thing]:
+def templates_of(spec: KubernetesObject) -> list[KubernetesObject]:
     """That of the pod which is the run first."""
     roles = spec.get("mpiReplicaSpecs") or {"Launcher": spec}
     return [roles[role]["template"] for role in sorted(roles)]
 
 
-def ours_renamed(labels: Thing) -> Thing:
-    return {key: A_NAME for key in labels if key.startswith(names.OURS)}
+def ours_renamed(labels: KubernetesObject) -> KubernetesObject:
+    return {key: A_NAME for key in labels if key.startswith(names.LABEL_DOMAIN)}
 
 
-def plain_job(units: int, seconds: float) -> Thing:
+def plain_job(units: int, seconds: float) -> KubernetesObject:
     """It goes once it has ended, as ours do."""
     pod = plain_pod("run", list(COMMAND), units, seconds)
     return {"backoffLimit": 0, "ttlSecondsAfterFinished": 0, "template": pod}
 
 
-def plain_gang(pods: int, seconds: float) -> Thing:
+def plain_gang(pods: int, seconds: float) -> KubernetesObject:
     """The fields by which the MPI operator begins are those of ours."""
     launcher = plain_pod("launcher", ["mpirun", *COMMAND], 0, seconds)
     worker = plain_pod("worker", ["/usr/sbin/sshd", "-De"], 1)
@@ -175,7 +175,7 @@ def plain_gang(pods: int, seconds: float) -> Thing:
     }
 
 
-def plain_pod(name: str, command: list[str], units: int, seconds: float | None = None) -> Thing:
+def plain_pod(name: str, command: list[str], units: int, seconds: float | None = None) -> KubernetesObject:
     """One that ends by itself is the run."""
     secure = {
         "allowPrivilegeEscalation": False,
@@ -184,7 +184,7 @@ def plain_pod(name: str, command: list[str], units: int, seconds: float | None =
         "runAsNonRoot": True,
         "runAsUser": 1000,
     }
-    asked = {"cpu": "4", "memory": "64Gi"} | ({UNIT: str(units)} if units else {})
+    asked = {"cpu": "4", "memory": "64Gi"} | ({GPU_RESOURCE: str(units)} if units else {})
     container = {"name": name, "image": IMAGE, "command": command, "securityContext": secure}
     container["resources"] = {"requests": asked, "limits": asked}
     made: dict[str, Any] = {"spec": {"restartPolicy": "Never", "containers": [container]}}

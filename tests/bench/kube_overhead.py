@@ -29,8 +29,8 @@ from tests.bench.machine import busy_share
 from tests.kwok.program import compile_kwok
 from tests.watching import Gone, watch
 from worker.kube import names
-from worker.kube.api import Api, NoAnswer, Thing
-from worker.kube.tenants.keeping import Keeper
+from worker.kube.api import ApiUnreachable, KubernetesApi, KubernetesObject
+from worker.kube.tenants.keeping import NamespaceSync
 
 JOB_NAME = "batch.kubernetes.io/job-name"
 PATIENCE = 180.0
@@ -42,7 +42,7 @@ ALONE, TOGETHER = 1.0, 15.0
 class Eyes:
     """When the pod of each Job was first seen running; steady seconds, by the Job's name."""
 
-    api: Api
+    api: KubernetesApi
     running: dict[str, float] = field(default_factory=dict)
     is_open: threading.Event = field(default_factory=threading.Event)
     """From then on nothing is missed."""
@@ -59,7 +59,7 @@ class Eyes:
                     name = (pod["metadata"].get("labels") or {}).get(JOB_NAME)
                     if name and pod["status"].get("phase") == "Running":
                         self.running.setdefault(name, time.monotonic())
-            except (Gone, NoAnswer):
+            except (Gone, ApiUnreachable):
                 continue
 
     def wait(self, wanted: Sequence[str]) -> float:
@@ -70,7 +70,7 @@ class Eyes:
 
 @contextmanager
 def eyes_on(city: City) -> Iterator[Eyes]:
-    eyes = Eyes(Api(city.server.kubeconfig(ADMINISTRATOR)))
+    eyes = Eyes(KubernetesApi(city.server.kubeconfig(ADMINISTRATOR)))
     thread = threading.Thread(target=eyes.look, daemon=True)  # Its watch ends when the API server does.
     thread.start()
     assert eyes.is_open.wait(PATIENCE), "the API server lists its pods"
@@ -99,7 +99,7 @@ class Lane:
 def wait_until_quiet(city: City, shape: Shape) -> None:
     """Nothing of either lane runs or is left, so that nobody pays for the other. MPIJobs never go by themselves."""
     api = city.server.api
-    place = names.namespace_of(shape.tenancy.workspace)
+    place = names.workspace_namespace(shape.tenancy.workspace)
 
     def is_quiet() -> bool:
         for run in api.list_all("MPIJob", namespace=place).things:
@@ -111,7 +111,7 @@ def wait_until_quiet(city: City, shape: Shape) -> None:
 
 
 def measure(city: City, shape: Shape, turns: int, singles: int, burst: int) -> dict[str, Lane]:
-    Keeper(city.server.api, "plain").keep([shape.tenancy])
+    NamespaceSync(city.server.api, "plain").sync([shape.tenancy])
     ours = by_us(city, shape)
     with eyes_on(city) as eyes:
         made = take_first(city, shape, eyes, ours)
@@ -131,11 +131,13 @@ def measure(city: City, shape: Shape, turns: int, singles: int, burst: int) -> d
     return lanes
 
 
-def take_first(city: City, shape: Shape, eyes: Eyes, ours: Submit) -> Thing:
+def take_first(city: City, shape: Shape, eyes: Eyes, ours: Submit) -> KubernetesObject:
     """What we make of a run."""
     (name,) = ours(1, ALONE)
     eyes.wait([name])
-    made = city.server.api.get(shape.kind, shape.name_of(name), names.namespace_of(city.workspaces[0].id))
+    made = city.server.api.get(
+        shape.kind, shape.name_of(name), names.workspace_namespace(city.workspaces[0].id)
+    )
     assert made is not None
     return made
 

@@ -149,7 +149,7 @@ def play(city: City, jobs: int, nodes: int, busy: float) -> Played:
     fill(city.cluster, city.trainings, jobs, units=1, command=["sh", "stamp.sh"])
     with watching(city) as seen:
         begun = time.monotonic()
-        city.cluster.bell.ring("queue", 0)
+        city.cluster.events.publish("queue", 0)
         wait_until(lambda: count_in(city.cluster, JobState.FINISHED) >= jobs, 300 + jobs, "all ended", 0.5)
         took = time.monotonic() - begun
     return Played(jobs, nodes, took, seen, city.asked(), count_attempts(city), busy, os.getloadavg()[0])

@@ -8,9 +8,9 @@ from sqlalchemy import cast as sql_cast
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from cluster.domain.states import LIVING_JOB_STATES, Desired, JobState, Launcher, TrainingKind, Visibility
+from cluster.domain.states import LIVE_JOB_STATES, DesiredState, JobState, Launcher, TrainingKind, Visibility
 from cluster.services.context import Cluster
-from cluster.store.jobs import Attempt, Job, JobEvent, Sweep, shape_of
+from cluster.store.jobs import Attempt, Job, JobEvent, Sweep, job_shape
 from cluster.store.leases import IdempotentAnswer
 from cluster.store.nodes import Allocation
 from cluster.store.trainings import Training
@@ -65,10 +65,10 @@ def fill(
         Job.user_id: Training.owner_id,
         Job.name: literal(NAME),
         Job.state: typed(JobState.WAITING, Job.state),
-        Job.desired: typed(Desired.RUN, Job.desired),
+        Job.desired: typed(DesiredState.RUN, Job.desired),
         Job.fence: literal(0),
         Job.units: literal(units),
-        Job.shape: literal(shape_of(units, None, None, None)),
+        Job.shape: literal(job_shape(units, None, None, None)),
         Job.launcher: typed(Launcher.PLAIN, Job.launcher),
         Job.command: typed(list(command), Job.command),
         Job.variables: typed({}, Job.variables),
@@ -165,7 +165,7 @@ def forget_waiting(cluster: Cluster, training_id: int) -> None:
 
 def count_living(cluster: Cluster) -> int:
     """Jobs that have not ended."""
-    query = select(func.count(Job.id)).where(Job.state.in_(LIVING_JOB_STATES))
+    query = select(func.count(Job.id)).where(Job.state.in_(LIVE_JOB_STATES))
     with cluster.store.read() as session:
         return session.scalar(query) or 0
 

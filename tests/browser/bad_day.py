@@ -5,18 +5,18 @@ from datetime import time, timedelta
 
 from sqlalchemy import update
 
-from cluster.domain.repair_runs import Verdict
+from cluster.domain.repair_runs import RepairVerdict
 from cluster.domain.states import (
     EnvironmentState,
     JobState,
     OperationKind,
     OperationState,
-    Queue,
+    TaskQueue,
     UnitKind,
     UnitState,
 )
 from cluster.services.context import Cluster
-from cluster.store.leases import Fact
+from cluster.store.leases import InstallationFact
 from cluster.store.nodes import Node, Unit
 from cluster.store.operations import Environment, Operation
 from cluster.store.users import User
@@ -31,7 +31,7 @@ from tests.builders import (
     an_administrator,
     holding,
 )
-from worker.backups.dump import write_manifest
+from worker.backups.dump import write_backup_manifest
 
 MASTER = "gpu01"
 NAMES = (MASTER, "gpu02", "gpu03", "gpu04")
@@ -66,7 +66,7 @@ def on_servers(cluster: Cluster) -> Cluster:
 def fill_cluster(cluster: Cluster) -> tuple[User, int]:
     """The administrator, and the number of a run that was well on one of two nodes."""
     digest = Environment(name="default", digest="d", state=EnvironmentState.READY, created_at=cluster.clock())
-    add(cluster, digest, Fact(name="default_environment", value={"digest": "d"}))
+    add(cluster, digest, InstallationFact(name="default_environment", value={"digest": "d"}))
     chief = an_administrator(cluster, "hjkim")
     nodes = {name: a_node(cluster, 8, name, UnitKind.GPU) for name in NAMES}
     tell_of(cluster, nodes)
@@ -98,7 +98,7 @@ def tell_of(cluster: Cluster, nodes: dict[str, Node]) -> None:
 
 def given_up(cluster: Cluster, chief: User) -> None:
     operation = Operation(
-        kind=OperationKind.DATASET_IMPORT, queue=Queue.GENERAL, subject_id=None, workspace_id=None,
+        kind=OperationKind.DATASET_IMPORT, queue=TaskQueue.GENERAL, subject_id=None, workspace_id=None,
         state=OperationState.INTERRUPTED, requested_by=chief.id, requested_at=cluster.clock(),
         error_code="operation.dropped", error_data={"times": 5},
     )  # fmt: skip
@@ -117,7 +117,7 @@ def make_backups(cluster: Cluster) -> None:
         (folder / name).write_bytes(b"x")
         about = {"name": name, "made_at": made.isoformat(), "size": 2_500_000, "sha256": "0" * 64, "revision": "0016",
                  "rows": {"jobs": 12_345}, "audit_head": 1, "audit_seal": None, "database": "postgresql"}  # fmt: skip
-        write_manifest(folder, about | told)
+        write_backup_manifest(folder, about | told)
 
 
 def make_runs(cluster: Cluster, chief: User, nodes: dict[str, Node]) -> int:
@@ -146,14 +146,14 @@ def make_runs(cluster: Cluster, chief: User, nodes: dict[str, Node]) -> int:
         {"is_ok": False, "code": "check.heartbeat_fresh.not", "data": {"names": [SILENT]}},
     ]
     operation = Operation(
-        kind=OperationKind.REPAIR, queue=Queue.REPAIR, subject_id=None, workspace_id=None,
+        kind=OperationKind.REPAIR, queue=TaskQueue.REPAIR, subject_id=None, workspace_id=None,
         state=OperationState.FAILED, requested_by=chief.id, requested_at=now, error_code="repair.not_verified",
         error_data={"host": known["host"]},
     )  # fmt: skip
     add(cluster, operation)
     run = a_repair_run(
         cluster, chief, REPAIR, started_at=now, ended_at=now + timedelta(seconds=97), tasks=tasks, before=before,
-        checks=checks, verdict=Verdict.NOT_VERIFIED, operation_id=operation.id, playbook_rc=4, **known,
+        checks=checks, verdict=RepairVerdict.NOT_VERIFIED, operation_id=operation.id, playbook_rc=4, **known,
     )  # fmt: skip
     log = cluster.settings.state_dir / "log"
     log.mkdir(exist_ok=True)

@@ -14,7 +14,7 @@ from typing import Any
 from flask import Flask, Response, render_template, request
 
 from portal import headers, i18n, look
-from portal.shell import Person, Shell, administrator_rail
+from portal.shell import NavigationUser, PageLayout, administrator_navigation
 from portal.views.look import blueprint as look_blueprint
 from tests.browser.samples import log_text, metrics, sample
 
@@ -45,10 +45,12 @@ def make_app(tape: Tape | None = None) -> Flask:
     return app
 
 
-def shell() -> Shell:
+def shell() -> PageLayout:
     counts = {"/queue": 45, "/workspaces": 6, "/jobs": 25}
-    rail = administrator_rail(request.path, counts, {"/": 5, "/nodes": 3})
-    return Shell("lab-a", rail, Person("hjkim"), live=True, topics=("queue",), sign_out="#", version="0.1.0")
+    rail = administrator_navigation(request.path, counts, {"/": 5, "/nodes": 3})
+    return PageLayout(
+        "lab-a", rail, NavigationUser("hjkim"), live=True, topics=("queue",), sign_out="#", version="0.1.0"
+    )
 
 
 def add_pages(app: Flask) -> None:

@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 from cluster.domain.states import DatasetState, EnvironmentState, JobState, UnitKind
 from cluster.services.context import Cluster
 from cluster.store.jobs import Attempt, Job, Sweep
-from cluster.store.leases import Fact
+from cluster.store.leases import InstallationFact
 from cluster.store.nodes import Node, Unit
 from cluster.store.operations import Environment
 from cluster.store.trainings import Training
@@ -37,7 +37,7 @@ MINUTES = (8, 32, 75, 167, 240, 330)
 def fill_cluster(cluster: Cluster, count: int) -> User:
     """Four nodes of eight GPUs, six labs and many small lines with `count` more jobs; the administrator."""
     digest = Environment(name="default", digest="d", state=EnvironmentState.READY, created_at=cluster.clock())
-    add(cluster, digest, Fact(name="default_environment", value={"digest": "d"}))
+    add(cluster, digest, InstallationFact(name="default_environment", value={"digest": "d"}))
     chief = an_administrator(cluster, "hjkim")
     units = [unit for n in range(1, 5) for unit in a_node(cluster, 8, f"gpu{n:02}", UnitKind.GPU).units]
     with cluster.store.write() as session:  # Nobody speaks for them while the page is looked at.

@@ -70,9 +70,9 @@ def nodes() -> list[dict[str, Any]]:
 def steps() -> list[dict[str, Any]]:
     _ = i18n.gettext
     return [
-        {"word": _("SSH and BMC"), "state": "done", "answer": i18n.duration(2)},
-        {"word": _("Driver 580.95"), "state": "done", "answer": i18n.duration(4)},
-        {"word": _("Pulling image"), "state": "now", "answer": i18n.duration(61)},
+        {"word": _("SSH and BMC"), "state": "done", "answer": i18n.localized_duration(2)},
+        {"word": _("Driver 580.95"), "state": "done", "answer": i18n.localized_duration(4)},
+        {"word": _("Pulling image"), "state": "now", "answer": i18n.localized_duration(61)},
         {"word": _("Burn-in"), "state": "to-come"},
     ]
 
@@ -108,7 +108,7 @@ def facts() -> list[dict[str, Any]]:
         {
             "label": _("Progress"),
             "value": _("Epoch %(now)s / %(all)s", now=57.4, all=90),
-            "remark": i18n.duration(10020),
+            "remark": i18n.localized_duration(10020),
             "meter": 0.63,
             "wide": True,
         },
@@ -132,22 +132,22 @@ def waiting() -> list[dict[str, Any]]:
     return [
         {
             "start": Markup('<span class="depart">14:09</span>'),
-            "within": i18n.duration(180),
+            "within": i18n.localized_duration(180),
             "units": 2,
             "job": LINK.format("#1", "job-1073"),
             "who": "taeyang · robotics",
-            "waited": i18n.duration(240),
+            "waited": i18n.localized_duration(240),
             "why": _("Image pytorch-2.9 is being pulled: 62 %, 6.1 GB to go."),
             "mine": True,
             "open": False,
         },
         {
             "start": Markup('<span class="depart">14:38</span>'),
-            "within": i18n.duration(1920),
+            "within": i18n.localized_duration(1920),
             "units": 4,
             "job": LINK.format("#2", "job-1071"),
             "who": "seoyeon · vision-lab",
-            "waited": i18n.duration(2520),
+            "waited": i18n.localized_duration(2520),
             "why": _("Needs 4 GPUs on one node; the emptiest node has 3."),
             "mine": False,
             "open": True,

@@ -8,8 +8,8 @@ from sqlalchemy.orm import Session
 
 import cluster.services.jobs
 import worker.reconciler
-from cluster.domain.attempts import Stop
-from cluster.domain.exits import Outcome
+from cluster.domain.attempts import StopAttempt
+from cluster.domain.exits import AttemptOutcome
 from cluster.domain.states import JobState
 from cluster.services import attempts, dispatch
 from cluster.store.audit import AuditEntry
@@ -29,7 +29,7 @@ def ring_before_commit(ground: Ground) -> None:
             session.flush()
             for row in list(session.identity_map.values()):
                 if isinstance(row, Job):
-                    ground.cluster.bell.ring("jobs", row.id)
+                    ground.cluster.events.publish("jobs", row.id)
 
     Store.write = early  # type: ignore[assignment, method-assign]
 
@@ -40,7 +40,7 @@ def drop_fence_check(ground: Ground) -> None:
     def load(session: Session, attempt_id: int) -> Attempt | None:
         return session.get(Attempt, attempt_id)
 
-    attempts.load_current = load
+    attempts.load_current_attempt = load
     for module in (attempts, dispatch):
         module.check_lease = lambda session, held: None  # type: ignore[attr-defined]
 
@@ -51,8 +51,8 @@ def free_units_before_the_end(ground: Ground) -> None:
 
     def hasty(self: Any, held: Any, attempt: Any, sight: Any, truth: Any, action: Any) -> None:
         act(self, held, attempt, sight, truth, action)
-        if isinstance(action, Stop):
-            outcome = Outcome(JobState.STOPPED, "exit.stopped", {})
+        if isinstance(action, StopAttempt):
+            outcome = AttemptOutcome(JobState.STOPPED, "exit.stopped", {})
             attempts.record_end(self.cluster, held, attempt.attempt_id, outcome)
 
     worker.reconciler.Reconciler.act = hasty  # type: ignore[method-assign]
@@ -60,9 +60,9 @@ def free_units_before_the_end(ground: Ground) -> None:
 
 def forget_audit(ground: Ground) -> None:
     """A job is submitted and nobody writes down who did it."""
-    insert = cluster.services.jobs.insert_together
+    insert = cluster.services.jobs.insert_rows
 
     def forgetful(connection: Any, *rows: Any) -> None:
         insert(connection, *(row for row in rows if row[0] is not AuditEntry.__table__))
 
-    cluster.services.jobs.insert_together = forgetful
+    cluster.services.jobs.insert_rows = forgetful

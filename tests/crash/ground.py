@@ -22,11 +22,11 @@ from cluster.domain.people import Actor
 from cluster.domain.states import EnvironmentState, TrainingKind, UnitKind
 from cluster.services import tokens
 from cluster.services.context import Cluster
-from cluster.services.nodes import SeenUnit, record_heartbeat
+from cluster.services.nodes import ReportedUnit, record_heartbeat
 from cluster.settings import Settings
 from cluster.store.engine import Store
-from cluster.store.leases import Fact
-from cluster.store.migrate import upgrade
+from cluster.store.leases import InstallationFact
+from cluster.store.migrate import upgrade_database
 from cluster.store.operations import Environment
 from cluster.store.tables import metadata
 from portal import create_app
@@ -67,8 +67,8 @@ class Ground:
 
     @property
     def bell(self) -> TellingBell:
-        assert isinstance(self.cluster.bell, TellingBell)
-        return self.cluster.bell
+        assert isinstance(self.cluster.events, TellingBell)
+        return self.cluster.events
 
     def put_back(self) -> None:
         """Rows and files as they were in the beginning; whoever is still connected is thrown out."""
@@ -120,7 +120,7 @@ def sqlite_ground() -> Iterator[Ground]:
     with a_folder() as folder:
         path = folder / "database" / "groundcrew.db"
         path.parent.mkdir()
-        upgrade(f"sqlite:///{path}")
+        upgrade_database(f"sqlite:///{path}")
         with a_ground(f"sqlite:///{path}", folder) as ground:
             yield ground
 
@@ -128,7 +128,7 @@ def sqlite_ground() -> Iterator[Ground]:
 @contextmanager
 def postgresql_ground(server: PostgresqlServer) -> Iterator[Ground]:
     with a_folder() as folder, server.empty() as url:
-        upgrade(url)
+        upgrade_database(url)
         with a_ground(url, folder) as ground:
             yield ground
 
@@ -163,7 +163,7 @@ def furnish(cluster: Cluster, journal: Journal, world: WatchedWorld) -> Ground:
     (environment / "bin" / "python").symlink_to("/usr/bin/python3")
     row = Environment(name="default", digest="d", state=EnvironmentState.READY, path=str(environment))
     row.created_at = cluster.clock()
-    add(cluster, row, Fact(name="default_environment", value={"digest": "d"}))
+    add(cluster, row, InstallationFact(name="default_environment", value={"digest": "d"}))
     for name in NODES:
         world.add_node(name)
     beat(cluster, world)
@@ -171,14 +171,14 @@ def furnish(cluster: Cluster, journal: Journal, world: WatchedWorld) -> Ground:
     wide, narrow = (a_workspace(cluster, person, units=units) for units in (3, 2))
     trainings = [a_training(cluster, each, person, kind=TrainingKind.ADVANCED) for each in (wide, narrow)]
     actor = actor_of(person)
-    _, token = tokens.create_token(cluster, actor, "laptop", ["read", "write"], 30)
+    _, token = tokens.create_api_token(cluster, actor, "laptop", ["read", "write"], 30)
     app = create_app(cluster, testing=True)
     return Ground(settings, cluster, app, journal, world, token, actor, trainings[0].id, trainings[1].id)
 
 
 def beat(cluster: Cluster, world: WatchedWorld) -> None:
     """What the agents of the nodes that are on and reachable would report now."""
-    units = [SeenUnit(f"cpu-{number}", UnitKind.CPU_SLOT, number) for number in range(SLOTS)]
+    units = [ReportedUnit(f"cpu-{number}", UnitKind.CPU_SLOT, number) for number in range(SLOTS)]
     for node in world.list_answering():
         record_heartbeat(cluster, node.name, node.boot, {}, units)
 

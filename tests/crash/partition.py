@@ -26,17 +26,17 @@ import worker.agent
 from cluster.domain.states import UnitKind
 from cluster.services.context import Cluster
 from cluster.services.node_tokens import create_node_token
-from cluster.services.nodes import SeenUnit
+from cluster.services.nodes import ReportedUnit
 from cluster.store.jobs import Job
 from portal import create_app
 from tests.crash.ground import NODES, SLOTS, Ground
 from tests.crash.seen import Record
 from tests.crash.sweep import look, start_child
 from tests.crash.witness import WatchedWorld
-from worker.adapters.portal import PortalApi
-from worker.ears import Ears
+from worker.adapters.portal import PortalClient
+from worker.ears import Wakeup
 from worker.executors.simulated import SimulatedExecutor
-from worker.scheduler import Scheduler
+from worker.scheduler import SchedulerLoop
 
 FASTER = 20
 GRACE = 60
@@ -58,11 +58,11 @@ class FastWorld(WatchedWorld):
         return self.began_at + (time.time() - self.began_at) * FASTER
 
 
-class Pauses(Ears):
+class Pauses(Wakeup):
     def __init__(self) -> None:
         pass
 
-    def listen_from_now(self) -> None:
+    def skip_to_newest(self) -> None:
         pass
 
     def wake(self) -> None:
@@ -143,12 +143,12 @@ class Cloud:
 
         def report() -> None:
             self.links[node].enter()
-            worker.agent.BEAT_SECONDS = BEAT
+            worker.agent.HEARTBEAT_SECONDS = BEAT
             worker.adapters.portal.PATIENCE_SECONDS = 1.0
-            api = PortalApi(f"http://{self.links[node].address}:{PORT}", None, token)
-            units = [SeenUnit(f"cpu-{number}", UnitKind.CPU_SLOT, number) for number in range(SLOTS)]
+            api = PortalClient(f"http://{self.links[node].address}:{PORT}", None, token)
+            units = [ReportedUnit(f"cpu-{number}", UnitKind.CPU_SLOT, number) for number in range(SLOTS)]
             plain = [{**vars(unit), "kind": unit.kind.value, "state": unit.state.value} for unit in units]
-            worker.agent.run(lambda: api.post_heartbeat(boot, {}, plain))
+            worker.agent.run_agent(lambda: api.post_heartbeat(boot, {}, plain))
 
         self.start(node, report)
 
@@ -160,11 +160,11 @@ class Cloud:
 
     def cut(self, node: str) -> None:
         self.links[node].set("down")
-        self.ground.world.cut(node)
+        self.ground.world.cut_network(node)
 
     def heal(self, node: str) -> None:
         self.links[node].set("up")
-        self.ground.world.heal(node)
+        self.ground.world.restore_network(node)
 
     def name_of(self, job: int) -> str:
         with self.ground.cluster.store.read() as session:
@@ -216,7 +216,9 @@ class Cloud:
     def schedule(self) -> None:
         world = self.ground.world
         world.name_of = self.name_of
-        Scheduler(self.ground.cluster, SimulatedExecutor(world), Path("/runtime"), Pauses(), world.now).loop()
+        SchedulerLoop(
+            self.ground.cluster, SimulatedExecutor(world), Path("/runtime"), Pauses(), world.now
+        ).run()
 
 
 @contextmanager
@@ -250,5 +252,5 @@ def in_a_hurry(ground: Ground) -> Ground:
     world.began_at = time.time()
     settings = replace(ground.settings, node_grace_seconds=GRACE)
     clock = lambda: datetime.fromtimestamp(world.now(), UTC)  # noqa: E731 - a method would need a class.
-    cluster = Cluster(ground.cluster.store, ground.cluster.bell, settings, clock)
+    cluster = Cluster(ground.cluster.store, ground.cluster.events, settings, clock)
     return replace(ground, settings=settings, cluster=cluster, world=world)

@@ -81,7 +81,7 @@ def one_pause(ground: Ground, story: Sequence[Step], number: int, patch: Patch |
 def take_over(ground: Ground, patch: Patch | None) -> None:
     if patch is not None:
         patch(ground)
-    ground.world.move(LEASE_PASSES)
+    ground.world.advance_clock(LEASE_PASSES)
     beat(ground.cluster, ground.world)
     stage = Stage(ground)
     come_right(ground, stage)

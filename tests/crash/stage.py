@@ -12,10 +12,10 @@ import worker.scheduler
 from cluster.domain.states import JobState
 from cluster.store.jobs import Job
 from tests.crash.ground import Ground, beat
-from worker.ears import Ears
+from worker.ears import Wakeup
 from worker.executors.simulated import SimulatedExecutor
-from worker.executors.simulated_world import World
-from worker.scheduler import Scheduler
+from worker.executors.simulated_world import SimulatedCluster
+from worker.scheduler import SchedulerLoop
 
 STEP_SECONDS = 1.0
 BEAT_STEPS = 4
@@ -25,19 +25,19 @@ BEAT_STEPS = 4
 class WorldsTime:
     """Stands in for the module `time` in the loops."""
 
-    world: World
+    world: SimulatedCluster
 
     def monotonic(self) -> float:
         return self.world.now()
 
     def sleep(self, seconds: float) -> None:
-        self.world.move(seconds)
+        self.world.advance_clock(seconds)
 
     def time(self) -> float:
         return self.world.now()
 
 
-class CountedWaits(Ears):
+class CountedWaits(Wakeup):
     """Between two looks of the scheduler a step of time passes and agents report; after so many it ends."""
 
     def __init__(self, ground: Ground, end: Callable[[], object]) -> None:
@@ -45,7 +45,7 @@ class CountedWaits(Ears):
         self.left = 0
         self.may_end_early = False
 
-    def listen_from_now(self) -> None:
+    def skip_to_newest(self) -> None:
         pass
 
     def wake(self) -> None:
@@ -61,7 +61,7 @@ class CountedWaits(Ears):
             )
 
     def wait(self, seconds: float, *others: Any) -> bool:
-        self.ground.world.move(STEP_SECONDS)
+        self.ground.world.advance_clock(STEP_SECONDS)
         if round(self.ground.world.now()) % BEAT_STEPS == 0:
             beat(self.ground.cluster, self.ground.world)
         self.left -= 1
@@ -79,7 +79,7 @@ class Stage:
     ground: Ground
     jobs: dict[str, int] = field(default_factory=dict)
     sweep: int = 0
-    scheduler: Scheduler = field(init=False)
+    scheduler: SchedulerLoop = field(init=False)
 
     def __post_init__(self) -> None:
         Stage.of_now[:] = [self]
@@ -88,7 +88,7 @@ class Stage:
         worker.reconciler.time = clock
         self.ears = CountedWaits(self.ground, lambda: self.scheduler.stopping.set())
         executor = SimulatedExecutor(self.ground.world)
-        self.scheduler = Scheduler(
+        self.scheduler = SchedulerLoop(
             self.ground.cluster, executor, Path("/runtime"), self.ears, self.ground.world.now
         )
         self.ground.world.name_of = self.name_of
@@ -106,7 +106,7 @@ class Stage:
         """The scheduler's own loop for so many steps of time, or until nothing has units or is being stopped."""
         self.ears.left, self.ears.may_end_early = steps, may_end_early
         self.scheduler.stopping.clear()
-        self.scheduler.loop()
+        self.scheduler.run()
 
     def post(self, path: str, body: dict[str, Any] | None = None, key: str = "") -> Any:
         headers = {"Authorization": f"Bearer {self.ground.token}"} | ({"Idempotency-Key": key} if key else {})

@@ -8,7 +8,7 @@ from contextlib import closing
 import psycopg
 from sqlalchemy import URL
 
-from cluster.crash_points import outside
+from cluster.crash_points import external_call
 from tests.crash.witness import Journal
 
 PATIENCE = 3.0
@@ -29,16 +29,16 @@ class TellingBell:
         self.has_found = False
         """One ring that came too early is enough to be patient with no other."""
 
-    def ring(self, topic: str, row_id: int) -> None:
-        self.ring_all((topic, row_id))
+    def publish(self, topic: str, row_id: int) -> None:
+        self.publish_all((topic, row_id))
 
-    def ring_all(self, *rings: tuple[str, int]) -> None:
-        with outside("bell.ring"):
+    def publish_all(self, *rings: tuple[str, int]) -> None:
+        with external_call("bell.ring"):
             for topic, row_id in rings:
                 self.journal.tell("rings", topic=topic, row=row_id, too_early=self.is_writing())
 
     def enqueue(self, queue: str, operation_id: int) -> None:
-        with outside("bell.enqueue"):
+        with external_call("bell.enqueue"):
             self.journal.tell("enqueues", queue=queue, row=operation_id, too_early=self.is_writing())
 
     def is_writing(self) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cluster.services import datasets, storage
-from cluster.services.dropped_operations import sweep_operations
+from cluster.services.dropped_operations import requeue_stale_operations
 from tests.crash.checker import violations
 from tests.crash.ground import Ground
 from tests.crash.seen import Seen
@@ -47,8 +47,8 @@ def work_on(stage: Stage) -> None:
     """A dead worker's lease runs out, its operation is rung for again and taken up by another."""
     for _ in range(8):
         work(stage)
-        stage.ground.world.move(5)
-        sweep_operations(stage.ground.cluster)
+        stage.ground.world.advance_clock(5)
+        requeue_stale_operations(stage.ground.cluster)
 
 
 def delete(stage: Stage, name: str) -> None:

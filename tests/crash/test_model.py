@@ -20,7 +20,7 @@ from tests.crash.seen import Seen
 from tests.crash.stage import STEP_SECONDS, Stage
 from tests.crash.sweep import WHOLE, look, running_in
 from worker.executors.simulated import Behaviour
-from worker.executors.simulated_life import Run
+from worker.executors.simulated_life import SimulatedRun
 
 FOR_EVER = Behaviour(seconds=10**9)
 QUOTAS = {1: 3, 2: 2}
@@ -34,7 +34,7 @@ class Machine(RuleBasedStateMachine):
         ground.put_back()
         self.ground = ground
         self.stage = Stage(ground)
-        ground.world.behave(FOR_EVER)
+        ground.world.set_behaviour(FOR_EVER)
         nodes = {node["id"]: node["name"] for node in self.seen().of("nodes")}
         units = {name: frozenset(u["id"] for u in self.seen().of("units") if nodes[u["node_id"]] == name)
                  for name in NODES}  # fmt: skip
@@ -107,10 +107,10 @@ class Machine(RuleBasedStateMachine):
         self.stage = Stage(self.ground)
         self.settle()
 
-    def draw_run(self, data: Any) -> Run:
+    def draw_run(self, data: Any) -> SimulatedRun:
         with self.ground.world.lock():
             runs = sorted(self.ground.world.runs(), key=lambda run: run.key)
-        found: Run = data.draw(some.sampled_from(runs))
+        found: SimulatedRun = data.draw(some.sampled_from(runs))
         return found
 
     def settle(self) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.crash.cast import CAST
-from worker.executors.simulated_life import Behaviour, Run
-from worker.executors.simulated_world import World
+from worker.executors.simulated_life import Behaviour, SimulatedRun
+from worker.executors.simulated_world import SimulatedCluster
 
 
 class Journal:
@@ -33,7 +33,7 @@ class Journal:
         self.path.unlink(missing_ok=True)
 
 
-class WatchedWorld(World):
+class WatchedWorld(SimulatedCluster):
     """The simulated world, with a witness who sees each program begin and end."""
 
     def __init__(self, folder: Path, journal: Journal) -> None:
@@ -49,7 +49,7 @@ class WatchedWorld(World):
             says=f"{name} says\n",
         )
 
-    def write_run(self, run: Run) -> None:
+    def write_run(self, run: SimulatedRun) -> None:
         begins = run.began_at is not None and not self.has_begun(run.key)
         super().write_run(run)
         if begins:

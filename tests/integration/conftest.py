@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.bell import RedisBell
+from cluster.bell import RedisEventBus
 from cluster.services.context import Cluster
 from cluster.settings import Settings
 from tests.conftest import IS_CI
@@ -101,9 +101,9 @@ def cluster(settings: Settings) -> Iterator[Cluster]:
 def a_cluster(settings: Settings) -> Iterator[Cluster]:
     """Every connection of it is closed at the end: one that is only forgotten fails whichever test comes later."""
     cluster = open_cluster(settings)
-    assert isinstance(cluster.bell, RedisBell)
+    assert isinstance(cluster.events, RedisEventBus)
     try:
         yield cluster
     finally:
         cluster.store.close()
-        cluster.bell.connection.close()
+        cluster.events.connection.close()

@@ -10,16 +10,18 @@ from cluster.services.context import Cluster
 from cluster.settings import Settings
 from tests.installation import Installation
 from tests.integration.conftest import a_cluster
-from worker.embedded.settings_file import read_settings
+from worker.embedded.settings_file import read_settings_file
 
 
 @contextmanager
 def ready_cluster(installation: Installation) -> Iterator[Cluster]:
     """Up, with the training environment of this machine and two CPU slots."""
     installation.up()
-    with a_cluster(Settings.from_environment(read_settings(installation.places.environment_file))) as cluster:
+    with a_cluster(
+        Settings.from_environment(read_settings_file(installation.places.settings_file))
+    ) as cluster:
         wait_until(lambda: is_environment_ready(cluster), 900, "the training environment")
-        wait_until(lambda: nodes.capacity(cluster) == 2, 60, "two CPU slots")
+        wait_until(lambda: nodes.count_working_units(cluster) == 2, 60, "two CPU slots")
         yield cluster
 
 

@@ -9,25 +9,27 @@ from cluster.domain.states import UnitKind, UnitState
 from cluster.services.context import Cluster
 from cluster.store.nodes import Node, Unit
 from worker import agent
-from worker.adapters.nvml import Gpu, Gpus
+from worker.adapters.nvml import Gpu, GpuInventory
 
-TWO = Gpus((Gpu("GPU-a", 0, "H200", 141 * 1024**3), Gpu("GPU-b", 1, "H200", 141 * 1024**3)), "580.1")
+TWO = GpuInventory((Gpu("GPU-a", 0, "H200", 141 * 1024**3), Gpu("GPU-b", 1, "H200", 141 * 1024**3)), "580.1")
 
 
 @pytest.mark.parametrize(
     ("gpus", "expected"),
     [
-        (Gpus(), [("cpu-0", UnitKind.CPU_SLOT), ("cpu-1", UnitKind.CPU_SLOT)]),
+        (GpuInventory(), [("cpu-0", UnitKind.CPU_SLOT), ("cpu-1", UnitKind.CPU_SLOT)]),
         (TWO, [("GPU-a", UnitKind.GPU), ("GPU-b", UnitKind.GPU)]),
-        (Gpus(is_hardware_there=True, problem="Driver/library version mismatch"), []),
+        (GpuInventory(is_hardware_there=True, problem="Driver/library version mismatch"), []),
     ],
 )
-def test_units_are_gpus_or_slots_and_never_pretend(gpus: Gpus, expected: list[tuple[str, UnitKind]]) -> None:
-    assert [(unit.identity, unit.kind) for unit in agent.list_units(gpus, 2)] == expected
+def test_units_are_gpus_or_slots_and_never_pretend(
+    gpus: GpuInventory, expected: list[tuple[str, UnitKind]]
+) -> None:
+    assert [(unit.identity, unit.kind) for unit in agent.units_of_node(gpus, 2)] == expected
 
 
 def test_a_gpu_that_does_not_answer_is_broken() -> None:
-    (unit,) = agent.list_units(Gpus((Gpu("GPU-a", 0, "", None, is_broken=True),)), 2)
+    (unit,) = agent.units_of_node(GpuInventory((Gpu("GPU-a", 0, "", None, is_broken=True),)), 2)
     assert unit.state is UnitState.BROKEN
 
 
@@ -38,7 +40,7 @@ def units_of(cluster: Cluster) -> dict[str, str]:
 
 def test_a_heartbeat_tells_this_machine(light_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent, "read_gpus", lambda: TWO)
-    agent.beat(light_cluster)
+    agent.record_own_heartbeat(light_cluster)
     with light_cluster.store.read() as session:
         (node,) = session.scalars(select(Node)).all()
     assert node.heartbeat_at == light_cluster.clock()
@@ -53,7 +55,7 @@ def test_a_heartbeat_tells_this_machine(light_cluster: Cluster, monkeypatch: pyt
 def test_a_gpu_that_vanishes_is_gone_and_comes_back(
     light_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for gpus, expected in ((TWO, "ok"), (Gpus(TWO.gpus[:1]), "gone"), (TWO, "ok")):
+    for gpus, expected in ((TWO, "ok"), (GpuInventory(TWO.gpus[:1]), "gone"), (TWO, "ok")):
         monkeypatch.setattr(agent, "read_gpus", lambda gpus=gpus: gpus)
-        agent.beat(light_cluster)
+        agent.record_own_heartbeat(light_cluster)
         assert units_of(light_cluster)["GPU-b"] == expected

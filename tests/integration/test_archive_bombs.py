@@ -164,10 +164,10 @@ def test_a_zip_of_the_64_bit_form_is_counted_too(tmp_path: Path, monkeypatch: py
     with zipfile.ZipFile(archive, "w") as packed:
         for number in range(70_000):
             packed.writestr(zipfile.ZipInfo(str(number)), b"")
-    archives.check_table(archive)
+    archives.check_zip_table(archive)
     monkeypatch.setattr(archives, "ZIP_ENTRIES", 69_999)
     with pytest.raises(Refused, match=r"archive\.zip_too_many.*count=70000"):
-        archives.check_table(archive)
+        archives.check_zip_table(archive)
 
 
 def test_what_takes_more_memory_than_there_is_for_it_is_refused(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.archives import Limits, Verdict
+from cluster.domain.archives import ArchiveChecker, ArchiveLimits
 from cluster.domain.errors import Refused
-from worker.adapters.archives import unpack
+from worker.adapters.archives import unpack_upload_archive
 
 
 def a_tar(path: Path, mode: str, *members: tuple[tarfile.TarInfo, bytes]) -> None:
@@ -36,10 +36,10 @@ def a_zip(path: Path, *entries: tuple[str, bytes, int]) -> None:
             archive.writestr(info, content)
 
 
-def run(archive: Path, folder: Path, limits: Limits | None = None) -> int:
+def run(archive: Path, folder: Path, limits: ArchiveLimits | None = None) -> int:
     folder.mkdir()
-    verdict = Verdict(archive.stat().st_size, limits or Limits())
-    return unpack(archive, archive.name, folder, verdict, lambda share: None)
+    verdict = ArchiveChecker(archive.stat().st_size, limits or ArchiveLimits())
+    return unpack_upload_archive(archive, archive.name, folder, verdict, lambda share: None)
 
 
 GOOD = {"0/a.png": b"a" * 10, "1/b.png": b"b" * 3_000_000, "readme.txt": b""}
@@ -57,8 +57,8 @@ def test_a_good_archive_arrives_whole(tmp_path: Path, ending: str) -> None:
     shares: list[float] = []
     target = tmp_path / "out"
     target.mkdir()
-    verdict = Verdict(archive.stat().st_size)
-    assert unpack(archive, archive.name, target, verdict, shares.append) == 3
+    verdict = ArchiveChecker(archive.stat().st_size)
+    assert unpack_upload_archive(archive, archive.name, target, verdict, shares.append) == 3
     found = {str(path.relative_to(target)): path.read_bytes() for path in target.rglob("*") if path.is_file()}
     assert found == GOOD
     assert shares == sorted(shares) and shares[-1] <= 1.0
@@ -100,7 +100,7 @@ def test_a_bomb_is_stopped_while_it_unpacks(tmp_path: Path) -> None:
     archive = tmp_path / "bomb.zip"
     a_zip(archive, ("zeros", b"\0" * 5_000_000, 0o100644))
     with pytest.raises(Refused, match="archive.too_dense"):
-        run(archive, tmp_path / "out", Limits(ratio=10, ratio_from=100_000))
+        run(archive, tmp_path / "out", ArchiveLimits(ratio=10, ratio_from=100_000))
 
 
 def test_a_zip_that_lies_about_its_size_is_stopped(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from cluster.domain.people import Actor
-from cluster.domain.repair_runs import Verdict
+from cluster.domain.repair_runs import RepairVerdict
 from cluster.services import audit, repairs
 from cluster.services.context import Cluster
-from cluster.services.users import read_link
+from cluster.services.users import read_password_link
 from cluster.settings import Settings
 from cluster.store.repairs import RepairRun
 from tests.builders import a_node, actor_of, an_administrator
@@ -23,14 +23,14 @@ from tests.console_menu import choose, leave
 from tests.integration.executors.conftest import until
 from tests.integration.terminal import Terminal, a_terminal
 from tests.ports import free_port
-from worker.adapters.host import read_name
+from worker.adapters.host import read_host_name
 from worker.adapters.reachable import database_problem, portal_status, redis_problem
 from worker.embedded import services
-from worker.embedded.nginx import copy_static_files, ensure_nginx
-from worker.embedded.places import CLONE, Places, find_places
-from worker.embedded.services import Service, Supervisor
-from worker.embedded.settings_file import ensure_settings, read_settings
-from worker.embedded.state import ensure_state
+from worker.embedded.nginx import copy_static_files, ensure_nginx_configuration
+from worker.embedded.places import CLONE, InstallationPaths, find_installation_paths
+from worker.embedded.services import ServiceDefinition, SupervisorClient
+from worker.embedded.settings_file import ensure_settings_file, read_settings_file
+from worker.embedded.state import ensure_state_directory
 from worker.wiring import open_cluster
 
 IDLE = "import signal; signal.pause()"
@@ -51,7 +51,7 @@ signal.pause()
 class House:
     """Real Redis, portal, database and process manager; what would work by itself stands idle."""
 
-    places: Places
+    places: InstallationPaths
     cluster: Cluster
     chief: Actor
 
@@ -60,72 +60,72 @@ class House:
         return self.cluster.settings
 
     @property
-    def supervisor(self) -> Supervisor:
-        return Supervisor(self.places)
+    def supervisor(self) -> SupervisorClient:
+        return SupervisorClient(self.places)
 
     def environment(self, locale: str = "C.UTF-8") -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         return kept | {
             "LC_ALL": locale,
             "PYTHONPATH": str(CLONE),
-            "GROUNDCREW_STATE_DIR": str(self.places.state),
-            "GROUNDCREW_CACHE_DIR": str(self.places.cache),
+            "GROUNDCREW_STATE_DIR": str(self.places.state_dir),
+            "GROUNDCREW_CACHE_DIR": str(self.places.cache_dir),
         }
 
     def lock_database(self) -> None:
         """As a scheduler does that hangs in the middle of a transaction."""
-        (self.places.state / "run" / "hold").touch()
-        self.supervisor.ask("stopProcess", "scheduler")
-        self.supervisor.ask("startProcess", "scheduler", False)
-        until((self.places.state / "run" / "holding").exists, 60, "a hanging scheduler")
+        (self.places.state_dir / "run" / "hold").touch()
+        self.supervisor.call("stopProcess", "scheduler")
+        self.supervisor.call("startProcess", "scheduler", False)
+        until((self.places.state_dir / "run" / "holding").exists, 60, "a hanging scheduler")
 
     def newest_run(self, reason: str) -> RepairRun:
-        run = repairs.list_runs(self.cluster, self.chief)[0]
+        run = repairs.list_repair_runs(self.cluster, self.chief)[0]
         assert run.reason == reason
         return run
 
 
-def stand_ins(places: Places) -> list[Service]:
+def stand_ins(places: InstallationPaths) -> list[ServiceDefinition]:
     real = {each.name: each for each in services_of(places)}
     idle = (sys.executable, "-c", IDLE)
-    holder = places.state / "run" / "holder.py"
+    holder = places.state_dir / "run" / "holder.py"
     holder.write_text(HOLDS_THE_DATABASE)
-    command = (sys.executable, str(holder), str(places.database_file), str(places.state / "run" / "hold"))
-    found = [real["redis"], real["portal"], real["nginx"], Service("scheduler", command, 30, 1)]
+    command = (sys.executable, str(holder), str(places.database_file), str(places.state_dir / "run" / "hold"))
+    found = [real["redis"], real["portal"], real["nginx"], ServiceDefinition("scheduler", command, 30, 1)]
     names = ("tasks-general", "tasks-images", "tasks-backups", "tasks-repair")
-    return [*found, *(Service(name, idle, 40, 1) for name in names)]
+    return [*found, *(ServiceDefinition(name, idle, 40, 1) for name in names)]
 
 
-services_of = services.services
+services_of = services.define_services
 
 
 @pytest.fixture(scope="module")
 def house(migrated_file: Path) -> Iterator[House]:
     folder = Path(tempfile.mkdtemp(prefix="gc-"))
     folder.chmod(0o755)
-    places = Places(CLONE, folder / "state", find_places().cache)
-    ensure_state(places)
+    places = InstallationPaths(CLONE, folder / "state", find_installation_paths().cache_dir)
+    ensure_state_directory(places)
     shutil.copy(migrated_file, places.database_file)
-    (places.state / "environment").symlink_to(sys.prefix)
-    ensure_settings(places, free_port())
-    values = read_settings(places.environment_file)
+    (places.state_dir / "environment").symlink_to(sys.prefix)
+    ensure_settings_file(places, free_port())
+    values = read_settings_file(places.settings_file)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(services, "services", stand_ins)
-        places.supervisor_file.write_text(services.supervisor_configuration(places))
-    (places.state / "run" / "redis.conf").write_text(services.redis_configuration(places))
+        patch.setattr(services, "define_services", stand_ins)
+        places.supervisor_file.write_text(services.render_supervisor_configuration(places))
+    (places.state_dir / "run" / "redis.conf").write_text(services.render_redis_configuration(places))
     cluster = open_cluster(Settings.from_environment(values))
-    ensure_nginx(places, cluster.settings)
+    ensure_nginx_configuration(places, cluster.settings)
     copy_static_files(places, cluster.settings)
-    supervisor = Supervisor(places)
-    supervisor.start({**os.environ, **values, "PYTHONPATH": str(CLONE)})
+    supervisor = SupervisorClient(places)
+    supervisor.start_supervisord({**os.environ, **values, "PYTHONPATH": str(CLONE)})
     try:
         until(lambda: portal_status(cluster.settings) == 200, 120, "the portal")
-        a_node(cluster, 2, name=read_name())
+        a_node(cluster, 2, name=read_host_name())
         yield House(places, cluster, actor_of(an_administrator(cluster, name="minji")))
     finally:
         cluster.store.close()
-        cluster.bell.connection.close()  # type: ignore[attr-defined]
-        supervisor.stop()
+        cluster.events.connection.close()  # type: ignore[attr-defined]
+        supervisor.stop_all()
         shutil.rmtree(folder)
 
 
@@ -137,7 +137,7 @@ def opened(house: House, locale: str = "C.UTF-8") -> Iterator[Terminal]:
 
 @pytest.mark.long
 def test_a_portal_that_is_down_is_restarted(house: House) -> None:
-    house.supervisor.ask("stopProcess", "portal")
+    house.supervisor.call("stopProcess", "portal")
     with opened(house) as console:
         menu = choose(console, "Restart the portal")
         assert "Portal    does not answer" in menu and "not running: portal" in menu
@@ -149,13 +149,13 @@ def test_a_portal_that_is_down_is_restarted(house: House) -> None:
         leave(console)
     assert portal_status(house.settings) == 200
     run = house.newest_run("pages do not load")
-    assert (run.verdict, run.console_user) == (Verdict.VERIFIED, run.who)
+    assert (run.verdict, run.console_user) == (RepairVerdict.VERIFIED, run.who)
     assert [check["is_ok"] for check in run.before] == [False, False]
 
 
 @pytest.mark.long
 def test_a_redis_that_is_down_is_restarted_although_no_task_worker_can_hear_of_it(house: House) -> None:
-    house.supervisor.ask("stopProcess", "redis")
+    house.supervisor.call("stopProcess", "redis")
     with opened(house) as console:
         menu = choose(console, "Restart the master's services")
         assert "Redis     does not answer" in menu and "this console runs it itself" in menu
@@ -182,10 +182,10 @@ def test_a_database_that_hangs_is_freed_and_the_record_is_read_in_afterwards(hou
         leave(console)
     assert database_problem(house.settings) == ""
     run = house.newest_run("nothing is saved")
-    assert (run.verdict, run.operation_id) == (Verdict.VERIFIED, None)
+    assert (run.verdict, run.operation_id) == (RepairVerdict.VERIFIED, None)
     assert [check["code"] for check in run.before][-1] == "check.database_answers.not"
-    assert not list((house.places.state / "repairs" / "records").glob("*.json"))
-    entries = audit.list_entries(house.cluster, house.chief, object_kind="repair", object_id=run.id)
+    assert not list((house.places.state_dir / "repairs" / "records").glob("*.json"))
+    entries = audit.list_audit_entries(house.cluster, house.chief, object_kind="repair", object_id=run.id)
     assert [(entry.action, entry.address) for entry in entries] == [
         ("repair.ended", "console"),
         ("repair.asked", "console"),
@@ -203,5 +203,7 @@ def test_a_forgotten_password_is_replaced_by_a_link_that_works_once(house: House
         secret = console.expect("\n").strip()
         console.expect("번호 또는 글자:")
         leave(console)
-    assert read_link(house.cluster, secret).name == "minji"
-    assert not [path for path in house.places.log.glob("*.log") if secret in path.read_text(errors="replace")]
+    assert read_password_link(house.cluster, secret).name == "minji"
+    assert not [
+        path for path in house.places.log_dir.glob("*.log") if secret in path.read_text(errors="replace")
+    ]

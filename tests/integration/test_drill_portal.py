@@ -12,7 +12,7 @@ from tests.conftest import Clock
 from worker.backups import open_page
 from worker.backups.content import BackupBroken
 from worker.backups.dump import make_backup
-from worker.backups.restore import prove_newest
+from worker.backups.restore import drill_newest_backup
 
 
 def portals_left() -> list[int]:
@@ -32,7 +32,7 @@ def lab(light_cluster: Cluster) -> Cluster:
 def test_pages_open_on_what_was_restored(lab: Cluster, clock: Clock) -> None:
     a_job(lab, a_training(lab, a_workspace(lab, an_administrator(lab))))
     make_backup(lab.settings, clock())
-    proved = prove_newest(lab.settings, clock(), open_page.open_pages)
+    proved = drill_newest_backup(lab.settings, clock(), open_page.run_smoke_test)
     assert (proved["problem"], portals_left()) == ("", [])
 
 
@@ -41,9 +41,9 @@ def test_a_page_that_does_not_open_makes_it_no_backup(
 ) -> None:
     """Before there is anybody, the page of the first administrator is looked at."""
     make_backup(lab.settings, clock())
-    assert prove_newest(lab.settings, clock(), open_page.open_pages)["problem"] == ""
-    monkeypatch.setattr(open_page, "NOBODY_YET", ("/nowhere",))
-    problem = prove_newest(lab.settings, clock(), open_page.open_pages)["problem"]
+    assert drill_newest_backup(lab.settings, clock(), open_page.run_smoke_test)["problem"] == ""
+    monkeypatch.setattr(open_page, "PAGES_WITHOUT_USERS", ("/nowhere",))
+    problem = drill_newest_backup(lab.settings, clock(), open_page.run_smoke_test)["problem"]
     assert problem == {"code": "broken.page_refused", "data": {"path": "/nowhere", "status": 404}}
 
 
@@ -52,5 +52,5 @@ def test_a_database_on_which_no_portal_starts_is_said_with_its_last_words(
 ) -> None:
     broken = replace(lab.settings, time_zone="Mars/Base")
     with pytest.raises(BackupBroken, match="no_portal.*TIME_ZONE"):
-        open_page.open_pages(broken, f"sqlite:///{tmp_path}/nothing.db")
+        open_page.run_smoke_test(broken, f"sqlite:///{tmp_path}/nothing.db")
     assert portals_left() == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from worker.adapters import engine as adapter
-from worker.adapters.engine import Engine, EngineSilent
+from worker.adapters.engine import DockerEngine, EngineUnreachable
 
 
 @pytest.fixture
@@ -27,19 +27,19 @@ def test_an_engine_that_hangs_is_waited_for_once_and_then_left_alone(
     hanging: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(adapter, "REST_SECONDS", 60.0)
-    engine = Engine(str(hanging), ask_seconds=0.5)
+    engine = DockerEngine(str(hanging), ask_seconds=0.5)
     began = time.monotonic()
     for _ in range(20):
-        with pytest.raises(EngineSilent):
+        with pytest.raises(EngineUnreachable):
             engine.inspect("anything")
     assert 0.4 < time.monotonic() - began < 5
 
 
 def test_an_engine_that_is_away_is_asked_again_each_time(ground: Path) -> None:
-    engine = Engine(str(ground / "nowhere.sock"))
+    engine = DockerEngine(str(ground / "nowhere.sock"))
     began = time.monotonic()
     for _ in range(20):
-        with pytest.raises(EngineSilent) as silent:
+        with pytest.raises(EngineUnreachable) as silent:
             engine.inspect("anything")
     assert time.monotonic() - began < 5
     assert silent.value.data == {"socket": str(ground / "nowhere.sock")}

@@ -35,7 +35,7 @@ from cluster.store.users import User
 from tests.builders import a_user, a_workspace, actor_of
 from tests.installation import Installation, an_installation
 from tests.integration.ready import ready_cluster, wait_until
-from worker.embedded.services import Supervisor
+from worker.embedded.services import SupervisorClient
 
 RIGHT_WITHIN = 40
 """Seconds. The promise is 15 on an idle machine, which `make bench` measures (P13); tests share theirs."""
@@ -109,7 +109,7 @@ def kill(pid: int) -> None:
 def kill_everything(installation: Installation) -> None:
     """The process manager first, so that it starts nothing again; shims are nobody's children and live on."""
     pids = list(installation.pids().values())
-    supervisor = Supervisor(installation.places).pid()
+    supervisor = SupervisorClient(installation.places).read_pid()
     for pid in (supervisor, *pids):
         if pid:
             kill(pid)
@@ -229,7 +229,7 @@ def test_forty_acknowledged_submissions_are_there_once_after_the_death_of_everyt
 ) -> None:
     print(f"seed {seed}")
     chance = random.Random(seed)
-    _, token = tokens.create_token(house.cluster, house.actor, f"forty-{seed}", ["read", "write"], 1)
+    _, token = tokens.create_api_token(house.cluster, house.actor, f"forty-{seed}", ["read", "write"], 1)
     names = [f"forty-{seed}-{number}" for number in range(40)]
     url = f"http://127.0.0.1:{house.installation.port}/api/v1/jobs"
     headers = {"Authorization": f"Bearer {token}"}

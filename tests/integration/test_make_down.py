@@ -15,7 +15,7 @@ from cluster.store.jobs import Job
 from tests.builders import a_user, a_workspace, actor_of
 from tests.installation import Installation, an_installation, trainings_of
 from tests.integration.ready import ready_cluster, wait_until
-from worker.embedded.processes import of_installation
+from worker.embedded.processes import list_installation_processes
 
 SLEEPING = """
 import os, sys, time
@@ -88,7 +88,7 @@ def test_kept_it_runs_on_alone_and_is_adopted(sleeper: Sleeper) -> None:
     done = sleeper.installation.make("down", "--keep")
     assert done.returncode == 0, done.stderr
     assert f"still running: job-{sleeper.job_id}" in done.stdout
-    assert of_installation(sleeper.installation.places) == []
+    assert list_installation_processes(sleeper.installation.places) == []
     alone = {each.pid for each in trainings_of(sleeper.installation.places)}
     assert alone
     sleeper.installation.up()
@@ -107,7 +107,11 @@ def test_told_yes_it_goes_back_to_the_queue_and_starts_again(sleeper: Sleeper) -
     done = sleeper.installation.make("down", "--yes")
     assert done.returncode == 0, done.stderr
     assert f"back in the queue, interrupted: job-{sleeper.job_id}" in done.stdout
-    assert trainings_of(sleeper.installation.places) == of_installation(sleeper.installation.places) == []
+    assert (
+        trainings_of(sleeper.installation.places)
+        == list_installation_processes(sleeper.installation.places)
+        == []
+    )
     assert sleeper.job.state is JobState.WAITING
     assert sleeper.job.attempts[-1].end_code == "interrupted.services_stopped"
     saved = sleeper.job.resume_from

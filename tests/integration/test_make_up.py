@@ -19,9 +19,9 @@ import pytest
 from tests.installation import Installation, an_installation
 from tests.integration.executors.conftest import until
 from tests.ports import free_port
-from worker.embedded.processes import of_installation
-from worker.embedded.services import Supervisor
-from worker.embedded.settings_file import read_settings
+from worker.embedded.processes import list_installation_processes
+from worker.embedded.services import SupervisorClient
+from worker.embedded.settings_file import read_settings_file
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_the_second_time_nothing_is_started_again(installation: Installation) ->
 
 def test_a_service_that_was_stopped_is_started_again(installation: Installation) -> None:
     installation.up()
-    Supervisor(installation.places).ask("stopProcess", "redis", True)
+    SupervisorClient(installation.places).call("stopProcess", "redis", True)
     installation.up()
     assert installation.pids()["redis"] > 0
 
@@ -134,7 +134,7 @@ def test_the_portal_has_no_port_and_starts_anew_while_requests_wait(installation
 def test_an_nginx_that_is_killed_is_started_again(installation: Installation) -> None:
     installation.up()
     nginx = psutil.Process(installation.pids()["nginx"])
-    assert nginx in of_installation(installation.places)
+    assert nginx in list_installation_processes(installation.places)
     nginx.kill()
     until(lambda: installation.pids()["nginx"] not in (0, nginx.pid), 30, "nginx runs again")
     until(lambda: math.isfinite(seconds_for(installation, "/health")), 30, "the portal answers")
@@ -144,7 +144,7 @@ def test_an_nginx_that_is_killed_is_started_again(installation: Installation) ->
 def test_services_that_outlive_a_killed_process_manager_are_taken_back(installation: Installation) -> None:
     installation.up()
     before = installation.pids()
-    os.kill(Supervisor(installation.places).pid(), signal.SIGKILL)
+    os.kill(SupervisorClient(installation.places).read_pid(), signal.SIGKILL)
     installation.up()
     assert installation.health() == "ok"
     assert not [pid for pid in before.values() if pid and psutil.pid_exists(pid)]
@@ -157,10 +157,10 @@ def test_another_port_and_address_move_the_portal_which_speaks_tls_alone_there(
     installation.up()
     port = free_port()
     said = installation.make("up", f"--port={port}", "--host=127.0.0.2", "--no-flight")
-    url, authority = f"https://127.0.0.2:{port}", installation.places.tls / "authority.pem"
+    url, authority = f"https://127.0.0.2:{port}", installation.places.tls_dir / "authority.pem"
     assert said.returncode == 0, said.stderr
     assert f"running at {url}" in said.stdout and str(authority) in said.stdout
-    assert read_settings(installation.places.environment_file)["GROUNDCREW_PORT"] == str(port)
+    assert read_settings_file(installation.places.settings_file)["GROUNDCREW_PORT"] == str(port)
     trust = ssl.create_default_context(cafile=str(authority))
     with urllib.request.urlopen(f"{url}/health", timeout=5, context=trust) as answer:
         assert json.load(answer)["status"] == "ok"
@@ -168,7 +168,7 @@ def test_another_port_and_address_move_the_portal_which_speaks_tls_alone_there(
         urllib.request.urlopen(f"{url}/health", timeout=5)
     with pytest.raises(OSError):
         urllib.request.urlopen(f"http://127.0.0.2:{port}/health", timeout=5)
-    assert (installation.places.tls / "authority.key").stat().st_mode & 0o777 == 0o600
+    assert (installation.places.tls_dir / "authority.key").stat().st_mode & 0o777 == 0o600
     back = installation.make("up", f"--port={installation.port}", "--host=127.0.0.1", "--no-flight")
     assert back.returncode == 0 and installation.health() == "ok"
 
@@ -234,12 +234,12 @@ def test_the_terminal_speaks_korean_where_its_locale_does(installation: Installa
 
 def test_make_down_leaves_no_process_and_make_reset_no_file(installation: Installation) -> None:
     installation.up()
-    tree = psutil.Process(Supervisor(installation.places).pid()).children(recursive=True)
+    tree = psutil.Process(SupervisorClient(installation.places).read_pid()).children(recursive=True)
     done = installation.make("down")
     assert done.returncode == 0, done.stderr
     assert not [each for each in tree if each.is_running()]
-    assert of_installation(installation.places) == []
+    assert list_installation_processes(installation.places) == []
     asked = installation.make("reset")
     assert asked.returncode == 1 and "YES=1" in asked.stderr
     assert installation.make("reset", "--yes").returncode == 0
-    assert not installation.places.state.exists()
+    assert not installation.places.state_dir.exists()

@@ -24,9 +24,9 @@ from tests.installation import ROOT
 from tests.integration.executors.conftest import until
 from tests.ports import free_port
 from worker.adapters.certificates import ensure_authority, ensure_certificate
-from worker.embedded.nginx import copy_static_files, ensure_nginx
-from worker.embedded.places import Places
-from worker.embedded.state import ensure_state
+from worker.embedded.nginx import copy_static_files, ensure_nginx_configuration
+from worker.embedded.places import InstallationPaths
+from worker.embedded.state import ensure_state_directory
 
 MIB = 1024 * 1024
 PATIENCE = 30
@@ -73,7 +73,7 @@ class Server(socketserver.ThreadingUnixStreamServer):
 
 @dataclass
 class Front:
-    places: Places
+    places: InstallationPaths
     settings: Settings
 
     def ask(
@@ -112,18 +112,18 @@ class Front:
 def a_front(tls_for: str = "") -> Iterator[Front]:
     folder = Path(tempfile.mkdtemp(prefix="gc-"))
     folder.chmod(0o755)
-    places = Places(ROOT, folder / "state", folder / "cache")
-    ensure_state(places)
-    settings = Settings(places.state, places.cache, "", "", "", port=free_port())
+    places = InstallationPaths(ROOT, folder / "state", folder / "cache")
+    ensure_state_directory(places)
+    settings = Settings(places.state_dir, places.cache_dir, "", "", "", port=free_port())
     if tls_for:
         (folder / "tls").mkdir()
         ensure_authority(folder / "tls", "a test")
         ensure_certificate(folder / "tls", [tls_for])
         settings = replace(settings, host=tls_for, tls_dir=folder / "tls")
-    ensure_nginx(places, settings)
+    ensure_nginx_configuration(places, settings)
     copy_static_files(places, settings)
     with (folder / "log").open("w") as log:
-        process = subprocess.Popen(["/bin/sh", str(places.nginx / "start")], stdout=log, stderr=log)
+        process = subprocess.Popen(["/bin/sh", str(places.nginx_dir / "start")], stdout=log, stderr=log)
     try:
         until(lambda: listens(settings) or process.poll() is not None, PATIENCE, "nginx listens")
         assert process.poll() is None, (folder / "log").read_text()
@@ -252,7 +252,7 @@ def test_one_session_has_few_streams_and_nobody_elses_are_fewer_for_it(front: Fr
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="without root everything is one user's")
 def test_nginx_is_nobodys_user_with_nothing_in_its_surroundings(front: Front) -> None:
-    pid = int((front.places.nginx / "temp" / "nginx.pid").read_text())
+    pid = int((front.places.nginx_dir / "temp" / "nginx.pid").read_text())
     about = Path(f"/proc/{pid}")
     status = dict(line.split(":\t", 1) for line in (about / "status").read_text().splitlines())
     assert status["Uid"].split() == status["Gid"].split() == ["100000"] * 4

@@ -14,17 +14,17 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cluster.domain.images import Image
+from cluster.domain.images import DefaultImage
 from tests.conftest import IS_CI
 from tests.ports import free_port
 from tests.unit.roles.rendering import ROOT, render
 from worker.adapters.certificates import ensure_authority, ensure_certificate
 from worker.images import site as site_images
-from worker.images.archive import Setup, pack_layer, write_archive
-from worker.images.record import write_record
-from worker.images.registry import LOGIN, Registry, RegistryFailed
-from worker.images.site import Site
-from worker.images.storage import blob_file
+from worker.images.archive import ImageConfig, pack_folder_layer, write_image_archive
+from worker.images.record import write_image_record
+from worker.images.registry import REGISTRY_USER, RegistryFailed, SiteRegistry
+from worker.images.site import ImageSite
+from worker.images.storage import blob_path
 
 TOOLS = ("docker-registry", "htpasswd", "skopeo")
 STARTS_WITHIN = 60
@@ -33,10 +33,10 @@ STARTS_WITHIN = 60
 
 @dataclass(frozen=True)
 class Ground:
-    registry: Registry
+    registry: SiteRegistry
     storage: Path
     archive: Path
-    record: Image
+    record: DefaultImage
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def ground(tmp_path: Path) -> Iterator[Ground]:
     shutil.copy(tmp_path / "authority.pem", tmp_path / "trust" / "ca.crt")
     port = free_port()
     with serving(tmp_path, port) as registry_process:
-        registry = Registry(f"127.0.0.1:{port}", tmp_path / "trust", tmp_path / "password")
+        registry = SiteRegistry(f"127.0.0.1:{port}", tmp_path / "trust", tmp_path / "password")
         wait_for(registry, registry_process)
         archive, record = an_image(tmp_path)
         yield Ground(registry, tmp_path / "storage", archive, record)
@@ -60,7 +60,7 @@ def ground(tmp_path: Path) -> Iterator[Ground]:
 
 def serving(folder: Path, port: int) -> "subprocess.Popen[bytes]":
     """By the role's own template; nginx's part is played by the registry itself."""
-    login = ["htpasswd", "-c", "-B", "-i", str(folder / "htpasswd"), LOGIN]
+    login = ["htpasswd", "-c", "-B", "-i", str(folder / "htpasswd"), REGISTRY_USER]
     subprocess.run(login, input=b"0123abcd\n", check=True, capture_output=True)
     configuration = yaml.safe_load(render("registry", "registry.yml"))
     configuration["storage"]["filesystem"]["rootdirectory"] = str(folder / "storage")
@@ -74,7 +74,7 @@ def serving(folder: Path, port: int) -> "subprocess.Popen[bytes]":
         )
 
 
-def wait_for(registry: Registry, process: "subprocess.Popen[bytes]") -> None:
+def wait_for(registry: SiteRegistry, process: "subprocess.Popen[bytes]") -> None:
     deadline = time.monotonic() + STARTS_WITHIN
     while True:
         try:
@@ -85,36 +85,38 @@ def wait_for(registry: Registry, process: "subprocess.Popen[bytes]") -> None:
             time.sleep(0.05)
 
 
-def an_image(folder: Path) -> tuple[Path, Image]:
+def an_image(folder: Path) -> tuple[Path, DefaultImage]:
     (folder / "root" / "opt").mkdir(parents=True)
     (folder / "root" / "opt" / "lib.py").write_text("x = 1")
     (folder / "layers").mkdir()
-    layer = pack_layer(folder / "root", ["."], folder / "layers", "a test")
+    layer = pack_folder_layer(folder / "root", ["."], folder / "layers", "a test")
     at = datetime(2026, 11, 21, tzinfo=UTC)
-    setup = Setup("x86_64", at, 1000, "/", {}, {})
-    packed = write_archive([layer], setup, "groundcrew-default:cpu-1", folder / "image.tar")
-    record = Image("groundcrew-default", "cpu", "cpu-1", packed.digest, packed.size, "debian-12", at, ())
+    setup = ImageConfig("x86_64", at, 1000, "/", {}, {})
+    packed = write_image_archive([layer], setup, "groundcrew-default:cpu-1", folder / "image.tar")
+    record = DefaultImage(
+        "groundcrew-default", "cpu", "cpu-1", packed.digest, packed.size, "debian-12", at, ()
+    )
     return folder / "image.tar", record
 
 
 def test_what_is_pushed_stands_under_its_own_digest(ground: Ground) -> None:
-    assert ground.registry.missing(ground.record) == [ground.record.digest]
-    ground.registry.push(ground.archive, ground.record)
-    assert ground.registry.missing(ground.record) == []
+    assert ground.registry.list_missing_digests(ground.record) == [ground.record.digest]
+    ground.registry.push_archive(ground.archive, ground.record)
+    assert ground.registry.list_missing_digests(ground.record) == []
     manifest = ground.registry.read(f"/v2/groundcrew-default/manifests/{ground.record.digest}")
     assert manifest is not None and len(json.loads(manifest)["layers"]) == 1
 
 
 def test_a_lost_layer_is_seen_and_put_back(ground: Ground) -> None:
-    ground.registry.push(ground.archive, ground.record)
+    ground.registry.push_archive(ground.archive, ground.record)
     blobs = sorted(
         ground.storage.glob("docker/registry/v2/blobs/sha256/*/*/data"), key=lambda path: path.stat().st_size
     )
     layer = next(path for path in blobs if path.read_bytes()[:2] == b"\x1f\x8b")
     shutil.rmtree(layer.parent)
-    assert ground.registry.missing(ground.record) == [f"sha256:{layer.parent.name}"]
-    ground.registry.push(ground.archive, ground.record)
-    assert ground.registry.missing(ground.record) == []
+    assert ground.registry.list_missing_digests(ground.record) == [f"sha256:{layer.parent.name}"]
+    ground.registry.push_archive(ground.archive, ground.record)
+    assert ground.registry.list_missing_digests(ground.record) == []
 
 
 def layer_of(ground: Ground) -> Path:
@@ -123,8 +125,8 @@ def layer_of(ground: Ground) -> Path:
     return next(path for path in blobs if path.read_bytes()[:2] == b"\x1f\x8b")
 
 
-def a_site_of(ground: Ground) -> Site:
-    return Site(
+def a_site_of(ground: Ground) -> ImageSite:
+    return ImageSite(
         registry=ground.registry,
         variants=("cpu",),
         cache=ground.archive.parent,
@@ -140,8 +142,8 @@ def a_site_of(ground: Ground) -> Site:
 def offered(ground: Ground) -> Ground:
     """As a bundle offers it."""
     archive = ground.archive.rename(ground.archive.with_name("groundcrew-default-cpu.tar"))
-    write_record(archive, ground.record)
-    ground.registry.push(archive, ground.record)
+    write_image_record(archive, ground.record)
+    ground.registry.push_archive(archive, ground.record)
     return replace(ground, archive=archive)
 
 
@@ -150,19 +152,19 @@ def test_a_layer_that_became_shorter_is_seen_and_put_back(offered: Ground) -> No
     layer = layer_of(offered)
     whole = layer.read_bytes()
     layer.write_bytes(whole[:-10])
-    assert site_images.missing(a_site_of(offered)) == ["groundcrew-default-cpu"]
-    assert site_images.push(a_site_of(offered))
-    assert layer.read_bytes() == whole and site_images.missing(a_site_of(offered)) == []
+    assert site_images.list_missing_images(a_site_of(offered)) == ["groundcrew-default-cpu"]
+    assert site_images.push_missing_images(a_site_of(offered))
+    assert layer.read_bytes() == whole and site_images.list_missing_images(a_site_of(offered)) == []
 
 
 @pytest.mark.parametrize("what", ["a layer", "the manifest"])
 def test_changed_bytes_are_put_back_by_the_repair(offered: Ground, what: str) -> None:
     layer = layer_of(offered)
-    damaged = layer if what == "a layer" else blob_file(offered.storage, offered.record.digest)
+    damaged = layer if what == "a layer" else blob_path(offered.storage, offered.record.digest)
     whole = damaged.read_bytes()
     damaged.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    site_images.push(a_site_of(offered), is_thorough=True)
-    assert damaged.read_bytes() == whole and site_images.missing(a_site_of(offered)) == []
+    site_images.push_missing_images(a_site_of(offered), is_thorough=True)
+    assert damaged.read_bytes() == whole and site_images.list_missing_images(a_site_of(offered)) == []
 
 
 def test_a_certificate_of_the_sites_own_is_trusted_as_it_is(ground: Ground, tmp_path: Path) -> None:
@@ -171,7 +173,9 @@ def test_a_certificate_of_the_sites_own_is_trusted_as_it_is(ground: Ground, tmp_
     chain = (tmp_path / "portal.pem").read_text()
     leaf = chain[: chain.index("-----END CERTIFICATE-----")] + "-----END CERTIFICATE-----\n"
     (tmp_path / "own" / "ca.crt").write_text(leaf)
-    assert replace(ground.registry, trust=tmp_path / "own").missing(ground.record) == [ground.record.digest]
+    assert replace(ground.registry, trust=tmp_path / "own").list_missing_digests(ground.record) == [
+        ground.record.digest
+    ]
 
 
 @pytest.mark.parametrize("group", ["root", "registry"])
@@ -183,7 +187,7 @@ def test_a_login_that_the_registry_could_not_read_is_written_anew(tmp_path: Path
     (task,) = [task for task in tasks if task["name"] == "Let the password in"]
     command = task["ansible.builtin.shell"]["cmd"].replace("docker-registry", "daemon")
     (tmp_path / "password").write_text("0123abcd\n")
-    login = ["htpasswd", "-c", "-b", "-B", str(tmp_path / "htpasswd"), LOGIN, "0123abcd"]
+    login = ["htpasswd", "-c", "-b", "-B", str(tmp_path / "htpasswd"), REGISTRY_USER, "0123abcd"]
     subprocess.run(login, check=True, capture_output=True)
     shutil.chown(tmp_path / "htpasswd", 0, "root" if group == "root" else "daemon")
     (tmp_path / "htpasswd").chmod(0o640)
@@ -204,10 +208,10 @@ def test_nobody_is_let_in_without_the_password(ground: Ground, tmp_path: Path) -
     (tmp_path / "guessed").write_text("guessed\n")
     stranger = replace(ground.registry, password=tmp_path / "guessed")
     with pytest.raises(RegistryFailed, match="401"):
-        stranger.missing(ground.record)
+        stranger.list_missing_digests(ground.record)
     with pytest.raises(RegistryFailed):
-        stranger.push(ground.archive, ground.record)
-    assert ground.registry.missing(ground.record) == [ground.record.digest]
+        stranger.push_archive(ground.archive, ground.record)
+    assert ground.registry.list_missing_digests(ground.record) == [ground.record.digest]
 
 
 def test_a_registry_that_is_another_is_not_believed(ground: Ground, tmp_path: Path) -> None:
@@ -215,4 +219,4 @@ def test_a_registry_that_is_another_is_not_believed(ground: Ground, tmp_path: Pa
     ensure_authority(tmp_path / "other", "another")
     shutil.copy(tmp_path / "other" / "authority.pem", tmp_path / "other" / "ca.crt")
     with pytest.raises(RegistryFailed, match="certificate verify failed"):
-        replace(ground.registry, trust=tmp_path / "other").missing(ground.record)
+        replace(ground.registry, trust=tmp_path / "other").list_missing_digests(ground.record)

@@ -13,18 +13,18 @@ import psutil
 import pytest
 
 from cluster.domain.people import Actor
-from cluster.domain.repair_runs import Verdict
+from cluster.domain.repair_runs import RepairVerdict
 from cluster.services import operations, repairs
 from cluster.services.backups import read_backups
 from cluster.services.context import Cluster, utc_now
-from cluster.services.dropped_operations import sweep_operations
+from cluster.services.dropped_operations import requeue_stale_operations
 from cluster.store.repairs import RepairRun
 from tests.builders import a_node, actor_of, an_administrator
 from tests.conftest import ANSIBLE
 from tests.integration.executors.conftest import until
 from tests.integration.scheduler.conftest import variables_for
 from worker.adapters import playbooks
-from worker.embedded.places import find_places
+from worker.embedded.places import find_installation_paths
 from worker.tasks import repairs as repair_task
 from worker.tasks.run import run_claimed
 
@@ -49,7 +49,7 @@ class Garage:
     chief: Actor
 
     def ask(self, name: str) -> RepairRun:
-        etag = repairs.forecast(self.cluster, self.chief, name).etag
+        etag = repairs.preview_repair(self.cluster, self.chief, name).etag
         reason = "{{ lookup('pipe', 'touch " + PWN + "') }}"
         return repairs.request_repair(self.cluster, self.chief, name, etag, reason, "lab-a")
 
@@ -58,7 +58,7 @@ class Garage:
         return self.read(run)
 
     def read(self, run: RepairRun) -> RepairRun:
-        return repairs.read_run(self.cluster, self.chief, run.id)
+        return repairs.read_repair_run(self.cluster, self.chief, run.id)
 
     def folder(self, run: RepairRun) -> Path:
         return self.cluster.settings.state_dir / "repairs" / str(run.id)
@@ -81,7 +81,9 @@ def garage(light_cluster: Cluster, tmp_path: Path) -> Iterator[Garage]:
         (catalogue / kind).mkdir(parents=True)
         for file in (ANSIBLE / kind).glob("*.yml"):
             (catalogue / kind / file.name).write_text(file.read_text())
-    settings = replace(light_cluster.settings, ansible_dir=catalogue, cache_dir=find_places().cache)
+    settings = replace(
+        light_cluster.settings, ansible_dir=catalogue, cache_dir=find_installation_paths().cache_dir
+    )
     for folder in ("run", "log", "database"):
         (settings.state_dir / folder).mkdir()
     (settings.state_dir / "environment").symlink_to(sys.prefix)
@@ -93,8 +95,8 @@ def garage(light_cluster: Cluster, tmp_path: Path) -> Iterator[Garage]:
     a_node(cluster, 2, name="lab-a")
     garage = Garage(cluster, actor_of(an_administrator(cluster)))
     yield garage
-    for run in repairs.list_runs(cluster, garage.chief):
-        playbooks.end_strays(garage.folder(run))
+    for run in repairs.list_repair_runs(cluster, garage.chief):
+        playbooks.kill_run_processes(garage.folder(run))
 
 
 def at_work(garage: Garage, run: RepairRun) -> threading.Thread:
@@ -106,13 +108,15 @@ def at_work(garage: Garage, run: RepairRun) -> threading.Thread:
 
 
 def sleeping(folder: Path) -> list[int]:
-    return [pid for pid in playbooks.marked(folder) if is_sleep(pid)]
+    return [pid for pid in playbooks.list_run_processes(folder) if is_sleep(pid)]
 
 
 def runner_of(folder: Path) -> int:
     """The process that holds the run's locks."""
     (pid,) = [
-        pid for pid in playbooks.marked(folder) if str(playbooks.PROGRAM) in psutil.Process(pid).cmdline()
+        pid
+        for pid in playbooks.list_run_processes(folder)
+        if str(playbooks.PROGRAM) in psutil.Process(pid).cmdline()
     ]
     return pid
 
@@ -127,7 +131,7 @@ def is_sleep(pid: int) -> bool:
 def test_a_backup_is_made_restored_and_counted_by_one_click(garage: Garage) -> None:
     Path(PWN).unlink(missing_ok=True)
     run = garage.work(garage.ask("back-up-now"))
-    assert run.verdict is Verdict.VERIFIED, (
+    assert run.verdict is RepairVerdict.VERIFIED, (
         run.checks,
         run.tasks,
         run.operation and run.operation.error_data,
@@ -141,7 +145,7 @@ def test_a_backup_is_made_restored_and_counted_by_one_click(garage: Garage) -> N
     (backup,) = read_backups(garage.cluster.settings.backups)
     assert backup.restored_at is not None and backup.rows["repair_runs"] == 1
     assert not Path(PWN).exists()
-    assert playbooks.marked(garage.folder(run)) == []
+    assert playbooks.list_run_processes(garage.folder(run)) == []
     assert "[WARNING]" not in playbooks.log_file(garage.folder(run)).read_text()
 
 
@@ -149,14 +153,14 @@ def test_a_backup_is_made_restored_and_counted_by_one_click(garage: Garage) -> N
 def test_the_checks_decide_although_every_task_says_ok(
     garage: Garage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repair_task, "patience_of", lambda entry: 0.0)
+    monkeypatch.setattr(repair_task, "verification_seconds", lambda entry: 0.0)
     folder = garage.cluster.settings.ansible_dir
     assert folder is not None
     lying = SLOW.replace("/bin/sleep", "/bin/true")
     (folder / "playbooks" / "repair" / "verify-backup.yml").write_text(lying)
     run = garage.ask("verify-backup")
     worked = garage.work(run)
-    assert (worked.playbook_rc, worked.verdict) == (0, Verdict.NOT_VERIFIED)
+    assert (worked.playbook_rc, worked.verdict) == (0, RepairVerdict.NOT_VERIFIED)
 
 
 @pytest.mark.long
@@ -167,8 +171,8 @@ def test_cancelling_leaves_no_process_behind(garage: Garage) -> None:
     repairs.cancel_repair(garage.cluster, garage.chief, run.id)
     thread.join(60)
     assert not thread.is_alive()
-    assert garage.read(run).verdict is Verdict.CANCELLED
-    assert playbooks.marked(garage.folder(run)) == []
+    assert garage.read(run).verdict is RepairVerdict.CANCELLED
+    assert playbooks.list_run_processes(garage.folder(run)) == []
 
 
 def test_a_killed_runner_is_named_and_what_it_left_is_ended(garage: Garage) -> None:
@@ -179,10 +183,10 @@ def test_a_killed_runner_is_named_and_what_it_left_is_ended(garage: Garage) -> N
     thread.join(60)
     found = garage.read(run)
     assert (found.verdict, found.operation and found.operation.error_code) == (
-        Verdict.BROKEN,
+        RepairVerdict.BROKEN,
         "repair.vanished",
     )
-    assert playbooks.marked(garage.folder(run)) == []
+    assert playbooks.list_run_processes(garage.folder(run)) == []
 
 
 @pytest.mark.long
@@ -194,8 +198,8 @@ def test_what_is_ended_by_force_counts_as_cancelled(garage: Garage) -> None:
         repairs.cancel_repair(garage.cluster, garage.chief, run.id)
     thread.join(60)
     assert not thread.is_alive()
-    assert garage.read(run).verdict is Verdict.CANCELLED
-    assert playbooks.marked(garage.folder(run)) == []
+    assert garage.read(run).verdict is RepairVerdict.CANCELLED
+    assert playbooks.list_run_processes(garage.folder(run)) == []
 
 
 def test_a_changed_playbook_does_not_run(garage: Garage) -> None:
@@ -203,10 +207,10 @@ def test_a_changed_playbook_does_not_run(garage: Garage) -> None:
     garage.make_slow("verify-backup")
     found = garage.work(run)
     assert (found.verdict, found.operation and found.operation.error_code) == (
-        Verdict.BROKEN,
+        RepairVerdict.BROKEN,
         "repair.files_changed",
     )
-    assert not playbooks.has_begun(garage.folder(run))
+    assert not playbooks.has_playbook_started(garage.folder(run))
 
 
 @pytest.mark.long
@@ -225,12 +229,12 @@ def test_a_killed_task_workers_run_is_watched_to_its_end_by_the_next_one(garage:
         first.wait()
     wait_for(lambda: operations_put_back(garage, run))
     worked = garage.work(run)
-    assert worked.verdict is Verdict.VERIFIED, worked.checks
+    assert worked.verdict is RepairVerdict.VERIFIED, worked.checks
     assert len(read_backups(garage.cluster.settings.backups)) == 1
 
 
 def operations_put_back(garage: Garage, run: RepairRun) -> bool:
-    sweep_operations(garage.cluster)
+    requeue_stale_operations(garage.cluster)
     operation = operations.read_operation(garage.cluster, garage.chief, run.operation_id or 0)
     return operation.state == "requested"
 

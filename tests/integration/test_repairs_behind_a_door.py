@@ -172,8 +172,8 @@ WANTED = {
     "repair": "say-who",
     "hosts": ["gpu01"],
     "locks": ["master"],
-    "look_ahead": False,
-    "looks_at_port": None,
+    "dry_run": False,
+    "probe_port": None,
 }
 
 

@@ -9,19 +9,19 @@ from sqlalchemy import select
 
 from cluster.domain.states import JobState
 from cluster.services import credentials, sessions
-from cluster.services.audit_seals import check_audit, read_anchor, seal_entries
+from cluster.services.audit_seals import check_audit, read_newest_seal, seal_entries
 from cluster.services.context import Cluster
-from cluster.services.pulse import PULSE
+from cluster.services.pulse import SCHEDULER_STATS_FACT
 from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job
-from cluster.store.leases import Fact
+from cluster.store.leases import InstallationFact
 from cluster.store.users import User
 from tests.builders import a_job, a_node, a_training, a_workspace, an_administrator, holding
 from tests.conftest import Clock
 from tests.installation import Installation, an_installation
-from worker.audit_anchors import anchors_of
+from worker.audit_anchors import anchors_in_backups
 from worker.backups.dump import make_backup
-from worker.embedded.settings_file import read_settings
+from worker.embedded.settings_file import read_settings_file
 from worker.wiring import open_cluster
 
 PASSWORD = "a long enough password"
@@ -42,11 +42,13 @@ def backup(light_cluster: Cluster, clock: Clock) -> Path:
     sessions.sign_in(lost, "hjkim", PASSWORD, "192.0.2.7", "a browser")
     lost.clock.move(minutes=2)  # type: ignore[attr-defined]
     seal_entries(lost)
-    return lost.settings.backups / str(make_backup(lost.settings, lost.clock(), read_anchor(lost))["name"])
+    return lost.settings.backups / str(
+        make_backup(lost.settings, lost.clock(), read_newest_seal(lost))["name"]
+    )
 
 
 def opened(installation: Installation) -> Cluster:
-    return open_cluster(Settings.from_environment(read_settings(installation.places.environment_file)))
+    return open_cluster(Settings.from_environment(read_settings_file(installation.places.settings_file)))
 
 
 def wait_for_a_look(cluster: Cluster) -> None:
@@ -54,7 +56,7 @@ def wait_for_a_look(cluster: Cluster) -> None:
     deadline = time.monotonic() + 120
     while True:
         with cluster.store.read() as session:
-            if session.get(Fact, PULSE) is not None:
+            if session.get(InstallationFact, SCHEDULER_STATS_FACT) is not None:
                 return
         assert time.monotonic() < deadline, "the scheduler does not look"
         time.sleep(0.5)
@@ -82,5 +84,5 @@ def test_a_fresh_machine_lives_on_from_a_backup(backup: Path) -> None:
                 assert (jobs["running"].state, jobs["running"].end_code) == (JobState.FAILED, "exit.restored")
                 assert jobs["waiting"].state is JobState.WAITING and jobs["waiting"].held_at is not None
                 assert [each.number for each in session.scalars(select(Attempt))] == [1]
-            assert check_audit(cluster, anchors_of(cluster.settings)).found is None
+            assert check_audit(cluster, anchors_in_backups(cluster.settings)).found is None
         assert fresh.make("down", "--yes").returncode == 0

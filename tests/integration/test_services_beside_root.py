@@ -20,10 +20,10 @@ from cluster.settings import Settings
 from cluster.store.workspaces import Workspace
 from tests.builders import a_dataset, a_node, actor_of, an_administrator
 from tests.conftest import RecordingBell
-from worker.ears import Ears
-from worker.executors.simulated import SimulatedExecutor, World
-from worker.scheduler import TOPICS, Scheduler
-from worker.tasks.datasets import new_folder, remove_folder
+from worker.ears import Wakeup
+from worker.executors.simulated import SimulatedCluster, SimulatedExecutor
+from worker.scheduler import TOPICS, SchedulerLoop
+from worker.tasks.datasets import remove_dataset_folder, staging_folder
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 SERVICE, NUMBER = "daemon", 1
@@ -33,14 +33,16 @@ STRANGER = 190_003
 @pytest.fixture
 def cluster(light_cluster: Cluster, ground: Path) -> Cluster:
     settings = replace(light_cluster.settings, state_dir=ground, service_user=SERVICE)
-    return replace(light_cluster, settings=settings, bell=RecordingBell())
+    return replace(light_cluster, settings=settings, events=RecordingBell())
 
 
 @pytest.fixture
-def scheduler(cluster: Cluster, tmp_path: Path) -> Scheduler:
-    deaf = cast(Ears, SimpleNamespace(wake=lambda: None))
-    scheduler = Scheduler(cluster, SimulatedExecutor(World(tmp_path / "world")), tmp_path, deaf)
-    assert scheduler.renew()
+def scheduler(cluster: Cluster, tmp_path: Path) -> SchedulerLoop:
+    deaf = cast(Wakeup, SimpleNamespace(wake=lambda: None))
+    scheduler = SchedulerLoop(
+        cluster, SimulatedExecutor(SimulatedCluster(tmp_path / "world")), tmp_path, deaf
+    )
+    assert scheduler.renew_lease()
     return scheduler
 
 
@@ -60,7 +62,7 @@ def as_service(act: Callable[[], object]) -> int:
             os.setresgid(NUMBER, NUMBER, NUMBER)
             os.setresuid(NUMBER, NUMBER, NUMBER)
             os.umask(0o027)
-            storage.WE_ARE_ROOT = False
+            storage.IS_ROOT = False
             act()
             code = 0
         except OSError as error:
@@ -83,12 +85,12 @@ def write_code(settings: Settings, workspace: int, version: int = 1) -> Callable
 
 
 def test_a_service_writes_code_for_jobs_of_one_workspace_into_the_folder_that_root_made(
-    cluster: Cluster, scheduler: Scheduler
+    cluster: Cluster, scheduler: SchedulerLoop
 ) -> None:
     a_node(cluster, units=2)
     first, second = a_new_workspace(cluster, "first"), a_new_workspace(cluster, "second")
-    assert ("workspaces", first.id) in cast(RecordingBell, cluster.bell).rung and "workspaces" in TOPICS
-    scheduler.tick()
+    assert ("workspaces", first.id) in cast(RecordingBell, cluster.events).rung and "workspaces" in TOPICS
+    scheduler.run_pass()
     settings, base = cluster.settings, cluster.settings.gid_base
     for version in (1, 2, 2):  # The last one as after a crash: what stood there is replaced.
         assert as_service(write_code(settings, first.id, version)) == 0
@@ -100,19 +102,19 @@ def test_a_service_writes_code_for_jobs_of_one_workspace_into_the_folder_that_ro
 
 @pytest.mark.parametrize("is_replaced", [False, True], ids=["filled", "replaced"])
 def test_a_dataset_that_a_service_unpacks_is_for_the_jobs_of_its_workspace(
-    cluster: Cluster, scheduler: Scheduler, is_replaced: bool
+    cluster: Cluster, scheduler: SchedulerLoop, is_replaced: bool
 ) -> None:
     """What writes the sample digits puts a whole folder in the place of the empty one, under the umask of services."""
     a_node(cluster, units=2)
     workspace = a_new_workspace(cluster, "first")
-    scheduler.tick()
+    scheduler.run_pass()
     dataset = a_dataset(cluster, workspace, kind=DatasetKind.UPLOAD)
 
     def unpack() -> None:
-        with new_folder(cluster, dataset) as (folder, is_done):
+        with staging_folder(cluster, dataset) as (folder, is_done):
             filled = folder.with_name(".own") if is_replaced else folder
             if is_replaced:
-                with by_descriptor.folder(folder.parent) as parent:
+                with by_descriptor.open_folder_path(folder.parent) as parent:
                     os.close(by_descriptor.make_folder(parent, ".own", 0o755))
             os.umask(0o022)
             (filled / "class").mkdir()
@@ -130,18 +132,18 @@ def test_a_dataset_that_a_service_unpacks_is_for_the_jobs_of_its_workspace(
         path.stat().st_mode & 0o777 for path in (folder, folder / "class", folder / "class" / "image.png")
     }
     assert modes == {0o750, 0o640}
-    assert as_service(lambda: remove_folder(cluster, dataset)) == 0
+    assert as_service(lambda: remove_dataset_folder(cluster, dataset)) == 0
     assert [path.name for path in folder.parent.iterdir()] == []
 
 
 def test_a_workspace_that_is_made_while_the_scheduler_sleeps_has_its_folder_when_the_bell_wakes_it(
-    cluster: Cluster, scheduler: Scheduler
+    cluster: Cluster, scheduler: SchedulerLoop
 ) -> None:
     a_node(cluster, units=2)
-    scheduler.tick()
+    scheduler.run_pass()
     workspace = a_new_workspace(cluster, "late")
     scheduler.is_rung = True
-    scheduler.tick()
+    scheduler.run_pass()
     assert (storage.workspace_folder(cluster.settings, workspace.id) / "code").is_dir()
 
 

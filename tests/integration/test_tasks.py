@@ -26,7 +26,7 @@ from cluster.domain.people import Actor
 from cluster.domain.states import DatasetState, OperationState
 from cluster.services import datasets, storage
 from cluster.services.context import Cluster
-from cluster.services.dropped_operations import sweep_operations
+from cluster.services.dropped_operations import requeue_stale_operations
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
 from cluster.store.workspaces import Workspace
@@ -95,7 +95,7 @@ class Shop:
 
     def wait(self, dataset: Dataset, state: DatasetState, seconds: float = 60) -> Dataset:
         def reached() -> Any:
-            sweep_operations(self.cluster)
+            requeue_stale_operations(self.cluster)
             return self.read(dataset).state is state
 
         until(reached, seconds, f"dataset {state}")
@@ -193,7 +193,7 @@ def test_an_operation_that_was_never_rung_is_found_by_the_sweep(shop: Shop, conn
 def test_an_entry_rung_three_times_is_worked_on_once(shop: Shop) -> None:
     dataset = shop.upload(digits_zip())
     for _ in range(2):
-        shop.cluster.bell.enqueue("general", dataset.operation_id or 0)
+        shop.cluster.events.enqueue("general", dataset.operation_id or 0)
     shop.start()
     shop.wait(dataset, DatasetState.READY)
     # What was rung later is done: the copies have been taken up before it.

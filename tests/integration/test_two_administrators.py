@@ -6,7 +6,7 @@ from functools import partial
 from flask import Flask
 from flask.testing import FlaskClient
 
-from cluster.domain.repair_runs import Verdict
+from cluster.domain.repair_runs import RepairVerdict
 from cluster.services import repairs, sessions
 from portal import create_app
 from tests.builders import an_administrator
@@ -44,12 +44,12 @@ def test_of_two_who_click_at_once_one_runs_and_the_other_hears_who_and_since_whe
 
     at_once(*[partial(click, name) for name in people])
     assert set(answers) == {303, 409}, answers
-    (run,) = repairs.list_runs(garage.cluster, garage.chief)
+    (run,) = repairs.list_repair_runs(garage.cluster, garage.chief)
     (first, _), (second, told) = answers[303], answers[409]
     since = run.asked_at.astimezone(garage.cluster.settings.zone)
     asked = f"Repair {run.id} runs on lab-a: {first} asked for it at {since:%H:%M}"
     assert (run.who, run.reason) == (first, f"by {first}")
     assert asked in told and 'name="reason"' not in told
-    assert garage.work(run).verdict is Verdict.VERIFIED
+    assert garage.work(run).verdict is RepairVerdict.VERIFIED
     assert asked not in people[second].get(PAGE).text
     assert people[second].post(PAGE, data=forms[second]).status_code == 303

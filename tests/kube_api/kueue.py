@@ -12,8 +12,8 @@ import yaml
 from tests.api_server import ADMINISTRATOR, ApiServer, running, until
 from tests.ports import free_port
 from tests.shelf import find_manifests, find_programs
-from worker.kube.api import Thing
-from worker.kube.kinds import head
+from worker.kube.api import KubernetesObject
+from worker.kube.kinds import object_head
 
 JOBS = "batch/job"
 MPI_JOBS = "kubeflow.org/mpijob"
@@ -72,7 +72,7 @@ def let_be_asked(server: ApiServer, port: int, frameworks: Collection[str]) -> N
                 "url": f"https://127.0.0.1:{port}{path}",
                 "caBundle": base64.b64encode(certificate).decode(),
             }
-        server.api.apply(head(thing["kind"], thing["metadata"]["name"]) | {"webhooks": hooks})
+        server.api.apply(object_head(thing["kind"], thing["metadata"]["name"]) | {"webhooks": hooks})
 
 
 def let_be(server: ApiServer) -> None:
@@ -81,12 +81,12 @@ def let_be(server: ApiServer) -> None:
         server.api.delete(thing["kind"], thing["metadata"]["name"])
 
 
-def configurations() -> list[Thing]:
+def configurations() -> list[KubernetesObject]:
     kinds = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
     return [thing for thing in shipped() if thing["kind"] in kinds]
 
 
-def shipped() -> list[Thing]:
+def shipped() -> list[KubernetesObject]:
     """All of upstream's manifest, which an installed cluster is given too."""
     return [each for each in yaml.load_all(find_manifests()["kueue"].read_text(), Loader=READER) if each]
 

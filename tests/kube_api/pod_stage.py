@@ -7,10 +7,10 @@ from typing import Any
 from tests.integration.executors.stages import RealStage, until
 from worker.executors.contract import Executor, StartPlan
 from worker.executors.kubernetes import KubernetesExecutor
-from worker.kube.api import Api
-from worker.kube.names import namespace_of
+from worker.kube.api import KubernetesApi
+from worker.kube.names import workspace_namespace
 from worker.kube.shapes.pod import RUNTIME_INSIDE
-from worker.views import ContainerView, View
+from worker.views import ContainerPaths, PathMapping
 
 
 @dataclass
@@ -23,14 +23,14 @@ class PodStage(RealStage):
     node: str = field(kw_only=True)
     """On which runs begin that do not say otherwise."""
     image: str | None = field(kw_only=True)
-    apis: list[Api] = field(default_factory=list)
+    apis: list[KubernetesApi] = field(default_factory=list)
     executor: KubernetesExecutor = field(init=False)
 
     def __post_init__(self) -> None:
         self.executor = self.open_again()
 
-    def view(self) -> View:
-        return ContainerView()
+    def view(self) -> PathMapping:
+        return ContainerPaths()
 
     def plan_for(self, *program: str, job: int | None = None, **changes: Any) -> StartPlan:
         job = job or next(self.numbers)
@@ -44,18 +44,18 @@ class PodStage(RealStage):
         return replace(plan, **{"folder": folder, "mounts": mounts, **placed, **changes})
 
     def open_again(self) -> KubernetesExecutor:
-        self.apis.append(Api(self.kubeconfig))
+        self.apis.append(KubernetesApi(self.kubeconfig))
         return self.executor_on(self.apis[-1])
 
     def mark(self) -> str:
         """What this stage has made is no other's."""
         return f"{self.workspace:08x}"
 
-    def executor_on(self, api: Api) -> KubernetesExecutor:
+    def executor_on(self, api: KubernetesApi) -> KubernetesExecutor:
         return KubernetesExecutor(api, self.mark, self.storage, self.runtime, fresh_seconds=0.1)
 
     def silent(self, plan: StartPlan) -> Executor | None:
-        self.apis.append(Api(Path("/nonexistent/kubeconfig")))
+        self.apis.append(KubernetesApi(Path("/nonexistent/kubeconfig")))
         return self.executor_on(self.apis[-1])
 
     def close(self) -> None:
@@ -66,8 +66,8 @@ class PodStage(RealStage):
 
     def is_empty(self) -> bool:
         for run in self.executor.list_running():
-            self.executor.force_stop(run.handle)
-        self.executor.forget_all_but(())
-        namespace = namespace_of(self.workspace)
+            self.executor.kill(run.handle)
+        self.executor.remove_ended_except(())
+        namespace = workspace_namespace(self.workspace)
         kinds = ("Job", "MPIJob", "Pod")
         return not any(self.executor.api.list_all(kind, namespace=namespace).things for kind in kinds)

@@ -12,7 +12,7 @@ from tests.integration.conftest import a_ground, runtime_on
 from tests.kube_api.pod_stage import PodStage
 from tests.kubelet import Kubelet, first_processes
 from worker.executors.contract import Handle, StartPlan
-from worker.kube.names import name_of, namespace_of
+from worker.kube.names import run_name, workspace_namespace
 
 WORKSPACES = itertools.count(1000)
 """Each stage has a namespace of its own."""
@@ -25,11 +25,11 @@ class KubernetesStage(PodStage):
     kubelet: Kubelet = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        self.server.add_namespace(namespace_of(self.workspace), **RESTRICTED)
+        self.server.add_namespace(workspace_namespace(self.workspace), **RESTRICTED)
         super().__post_init__()
 
     def lose_shim(self, plan: StartPlan, handle: Handle) -> None:
-        for pid in first_processes(self.kubelet.container_of(name_of(plan.job, plan.attempt))):
+        for pid in first_processes(self.kubelet.container_of(run_name(plan.job, plan.attempt))):
             os.kill(pid, signal.SIGKILL)
 
 

@@ -6,13 +6,13 @@ import pytest
 
 from tests.api_server import SCHEDULER, ApiServer, until
 from tests.kube_api.access import objects
-from worker.kube.api import Api, Refused, Thing
-from worker.kube.kinds import head
+from worker.kube.api import ApiRefused, KubernetesApi, KubernetesObject
+from worker.kube.kinds import object_head
 
 
 @pytest.fixture
-def scheduler(server: ApiServer, with_rights: None) -> Iterator[Api]:
-    api = Api(server.kubeconfig(SCHEDULER))
+def scheduler(server: ApiServer, with_rights: None) -> Iterator[KubernetesApi]:
+    api = KubernetesApi(server.kubeconfig(SCHEDULER))
     yield api
     api.close()
 
@@ -23,23 +23,23 @@ NOT_ITS_OWN, NOT_RESTRICTED = "nothing but its workspaces", "Pod Security calls 
 NOT_A_FOLDER = "an export, or a folder beneath"
 
 
-def space(name: str, **labels: str) -> Thing:
+def space(name: str, **labels: str) -> KubernetesObject:
     found = {f"{SECURITY}/{key.replace('_', '-')}": value for key, value in labels.items()}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": found}}
 
 
 def volume(
     path: str, name: str = "gc-here-workspace-78", claimed: str = WORKSPACE, kind: str = "local"
-) -> Thing:
+) -> KubernetesObject:
     nodes = [{"matchExpressions": [{"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}]}]
-    spec: Thing = {
+    spec: KubernetesObject = {
         "capacity": {"storage": "1Ti"},
         "accessModes": ["ReadWriteMany"],
         "claimRef": {"namespace": claimed, "name": "workspace"},
         "nodeAffinity": {"required": {"nodeSelectorTerms": nodes}},
         kind: {"path": path, **({"server": "10.0.0.5"} if kind == "nfs" else {})},
     }
-    return head("PersistentVolume", name) | {"spec": spec}
+    return object_head("PersistentVolume", name) | {"spec": spec}
 
 
 REFUSED = [
@@ -48,8 +48,8 @@ REFUSED = [
     (space(WORKSPACE), NOT_RESTRICTED),
     (space(WORKSPACE, enforce="privileged"), NOT_RESTRICTED),
     (space(WORKSPACE, enforce="restricted", enforce_version="v1.0"), NOT_RESTRICTED),
-    (head("ResourceFlavor", "cpu") | {"spec": {}}, NOT_ITS_OWN),
-    (head("ClusterQueue", "others") | {"spec": {}}, NOT_ITS_OWN),
+    (object_head("ResourceFlavor", "cpu") | {"spec": {}}, NOT_ITS_OWN),
+    (object_head("ClusterQueue", "others") | {"spec": {}}, NOT_ITS_OWN),
     (volume("/srv/data", name="others"), NOT_ITS_OWN),
     (volume("/srv/data", claimed="kube-system"), NOT_A_FOLDER),
     (volume("/srv/data", kind="hostPath"), NOT_A_FOLDER),
@@ -60,10 +60,10 @@ REFUSED = [
 ]
 
 
-def refusal_of(scheduler: Api, thing: Thing) -> str:
+def refusal_of(scheduler: KubernetesApi, thing: KubernetesObject) -> str:
     try:
         scheduler.apply(thing)
-    except Refused as refusal:
+    except ApiRefused as refusal:
         return refusal.message
     return ""
 
@@ -71,7 +71,7 @@ def refusal_of(scheduler: Api, thing: Thing) -> str:
 @pytest.fixture(scope="module")
 def in_force(server: ApiServer, with_rights: None) -> None:
     """A policy is looked at a moment after it was written."""
-    api = Api(server.kubeconfig(SCHEDULER))
+    api = KubernetesApi(server.kubeconfig(SCHEDULER))
     until(
         lambda: refusal_of(api, volume("/etc", name="gc-first-workspace-78")), "that the policy is in force"
     )
@@ -81,12 +81,14 @@ def in_force(server: ApiServer, with_rights: None) -> None:
 
 @pytest.mark.parametrize(("thing", "why"), REFUSED)
 def test_outside_of_namespaces_it_makes_nothing_but_workspaces(
-    in_force: None, scheduler: Api, thing: Thing, why: str
+    in_force: None, scheduler: KubernetesApi, thing: KubernetesObject, why: str
 ) -> None:
     assert why in refusal_of(scheduler, thing)
 
 
-def test_what_a_workspace_is_made_of_it_may_make(in_force: None, server: ApiServer, scheduler: Api) -> None:
+def test_what_a_workspace_is_made_of_it_may_make(
+    in_force: None, server: ApiServer, scheduler: KubernetesApi
+) -> None:
     made = [
         space(WORKSPACE, enforce="restricted", enforce_version="latest"),
         volume("/srv/data"),
@@ -99,24 +101,24 @@ def test_what_a_workspace_is_made_of_it_may_make(in_force: None, server: ApiServ
 
 
 def test_it_deletes_no_volume_but_those_of_workspaces(
-    in_force: None, server: ApiServer, scheduler: Api
+    in_force: None, server: ApiServer, scheduler: KubernetesApi
 ) -> None:
     server.api.apply(volume("/srv/data", name="others"))
     server.api.apply(volume("/srv/data", name="gc-here-path-0123456789ab-79"))
-    with pytest.raises(Refused, match=NOT_ITS_OWN):
+    with pytest.raises(ApiRefused, match=NOT_ITS_OWN):
         scheduler.delete("PersistentVolume", "others")
     assert scheduler.delete("PersistentVolume", "gc-here-path-0123456789ab-79")
-    with pytest.raises(Refused) as refusal:
+    with pytest.raises(ApiRefused) as refusal:
         scheduler.delete("Namespace", "default")
     assert refusal.value.status == 403
     server.api.delete("PersistentVolume", "others")
 
 
-def note(namespace: str) -> Thing:
-    return head("ConfigMap", "gc-test-note", namespace) | {"data": {}}
+def note(namespace: str) -> KubernetesObject:
+    return object_head("ConfigMap", "gc-test-note", namespace) | {"data": {}}
 
 
-def test_it_changes_nothing_outside_of_workspaces(server: ApiServer, scheduler: Api) -> None:
+def test_it_changes_nothing_outside_of_workspaces(server: ApiServer, scheduler: KubernetesApi) -> None:
     """Also where the role, which has to be good in all namespaces, would let it."""
     server.add_namespace("gc-workspace-77")
     scheduler.create(note("gc-workspace-77"))
@@ -124,7 +126,7 @@ def test_it_changes_nothing_outside_of_workspaces(server: ApiServer, scheduler: 
     def is_refused() -> bool:
         try:
             scheduler.create(note("default"))
-        except Refused as refusal:
+        except ApiRefused as refusal:
             assert "outside of its workspaces" in refusal.message
             return True
         server.api.delete("ConfigMap", "gc-test-note", "default")
@@ -135,8 +137,8 @@ def test_it_changes_nothing_outside_of_workspaces(server: ApiServer, scheduler: 
 
 
 @pytest.mark.parametrize("kind", ["Secret", "RoleBinding", "ClusterRole"])
-def test_it_reads_no_secret_and_gives_no_rights(scheduler: Api, kind: str) -> None:
-    with pytest.raises(Refused) as refusal:
+def test_it_reads_no_secret_and_gives_no_rights(scheduler: KubernetesApi, kind: str) -> None:
+    with pytest.raises(ApiRefused) as refusal:
         scheduler.list_all(kind)
     assert refusal.value.status == 403
 

@@ -11,15 +11,15 @@ from tests.api_server import ADMINISTRATOR, ApiServer, until
 from tests.shelf import find_programs
 from tests.unit.roles.rendering import render
 from tests.unit.roles.test_kubernetes import given
-from worker.kube.api import Thing
-from worker.kube.kinds import head
+from worker.kube.api import KubernetesObject
+from worker.kube.kinds import object_head
 
 FOLDERS = ("flannel", "kueue", "mpi_operator")
 SPACES = ("kube-flannel", "kueue-system", "mpi-operator")
 GROUP = "gc-tests.example"
 
 
-def kind_of(*served: str) -> Thing:
+def kind_of(*served: str) -> KubernetesObject:
     """As each of Kueue's own: written down in the oldest version, asked for in the newest one."""
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     versions = [
@@ -29,10 +29,10 @@ def kind_of(*served: str) -> Thing:
     spec = {"group": GROUP, "scope": "Namespaced", "names": names, "versions": versions}
     if len(served) > 1:
         spec["conversion"] = conversion()
-    return head("CustomResourceDefinition", f"stones.{GROUP}") | {"spec": spec}
+    return object_head("CustomResourceDefinition", f"stones.{GROUP}") | {"spec": spec}
 
 
-def conversion() -> Thing:
+def conversion() -> KubernetesObject:
     """Asked of a service that went with its namespace."""
     service = {"namespace": "kueue-system", "name": "gone", "path": "/convert"}
     webhook = {"clientConfig": {"service": service}, "conversionReviewVersions": ["v1"]}
@@ -61,9 +61,9 @@ class Master:
         folder = self.folder / name
         folder.mkdir()
         (folder / "kustomization.yaml").write_text("resources: [all.yaml]\n")
-        settings = head("ConfigMap", "put-in-again", space) | {"data": {}}
+        settings = object_head("ConfigMap", "put-in-again", space) | {"data": {}}
         (folder / "all.yaml").write_text(
-            f"{json.dumps(head('Namespace', space))}\n---\n{json.dumps(settings)}\n"
+            f"{json.dumps(object_head('Namespace', space))}\n---\n{json.dumps(settings)}\n"
         )
 
     def run(self, command: list[str], text: str = "") -> str:
@@ -128,7 +128,7 @@ def test_add_ons_come_back_where_a_kind_that_nobody_answers_for_holds_their_name
 ) -> None:
     for space in SPACES:
         master.server.add_namespace(space)
-        master.server.api.create(head("ConfigMap", "settings", space) | {"data": {}})
+        master.server.api.create(object_head("ConfigMap", "settings", space) | {"data": {}})
         master.server.api.delete("Namespace", space)
     assert {master.phase(space) for space in SPACES} == {"Terminating"}
     master.put_all_again()
@@ -177,7 +177,7 @@ def test_whoever_answers_for_names_goes_on_while_its_deployment_is_made_anew(mas
     api = master.server.api
     pods = {"metadata": {"labels": {"app": "dns"}}, "spec": {"containers": [{"name": "dns", "image": "i"}]}}
     about = {"selector": {"matchLabels": {"app": "dns"}}, "template": pods}
-    owner = api.create(head("Deployment", "coredns", "kube-system") | {"spec": about})["metadata"]
+    owner = api.create(object_head("Deployment", "coredns", "kube-system") | {"spec": about})["metadata"]
     owned = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "coredns", "uid": owner["uid"]}
     text = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "spec": about}
     text["metadata"] = {"name": "coredns-1", "namespace": "kube-system", "ownerReferences": [owned]}

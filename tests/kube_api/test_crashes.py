@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.domain.attempts import Seen
+from cluster.domain.attempts import ObservedState
 from tests.integration.executors.acts import Act
 from tests.integration.executors.stages import end_of, until
 from tests.kube_api.stage import KubernetesStage
@@ -63,10 +63,10 @@ def test_a_gang_whose_scheduler_died_while_it_was_made_runs_once(stage: Kubernet
         stage, lambda: stage.executor.start(plan) or was_begun(stage, plan), what="its start by the next one"
     )
     assert end_of(stage, plan).exit_code == 0
-    api, wanted = stage.server.api, names.selector(job=str(plan.job))
-    assert len(api.list_all("Job", wanted, names.namespace_of(stage.workspace)).things) == 1
+    api, wanted = stage.server.api, names.label_selector(job=str(plan.job))
+    assert len(api.list_all("Job", wanted, names.workspace_namespace(stage.workspace)).things) == 1
     assert (plan.out / "rank-0.stdout").read_bytes() == b"hello\n"
 
 
 def was_begun(stage: KubernetesStage, plan: StartPlan) -> bool:
-    return stage.executor.look(plan.folder).seen in (Seen.ALIVE, Seen.GONE)
+    return stage.executor.read_status(plan.folder).observed in (ObservedState.ALIVE, ObservedState.ENDED)

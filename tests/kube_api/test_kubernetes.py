@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.domain.attempts import AttemptFacts, Interrupt, Seen, decide
-from cluster.domain.states import AttemptState, Desired
+from cluster.domain.attempts import AttemptFacts, ObservedState, RecordInterruption, decide
+from cluster.domain.states import AttemptState, DesiredState
 from tests.integration.executors.acts import Act
 from tests.integration.executors.stages import end_of, until
 from tests.kube_api.stage import KubernetesStage
 from worker.executors.contract import NotStarted, StartPlan
 from worker.kube import names
-from worker.kube.api import Api, Thing
+from worker.kube.api import KubernetesApi, KubernetesObject
 
 LONG = Act(says="ready\n", seconds=600, last_words="saved\n")
 
@@ -24,22 +24,26 @@ def begun(stage: KubernetesStage, plan: StartPlan) -> StartPlan:
     return plan
 
 
-def pod_of(stage: KubernetesStage, plan: StartPlan) -> Thing:
-    wanted = names.selector(job=str(plan.job))
-    (pod,) = stage.server.api.list_all("Pod", wanted, names.namespace_of(stage.workspace)).things
+def pod_of(stage: KubernetesStage, plan: StartPlan) -> KubernetesObject:
+    wanted = names.label_selector(job=str(plan.job))
+    (pod,) = stage.server.api.list_all("Pod", wanted, names.workspace_namespace(stage.workspace)).things
     return pod
 
 
 def decision(stage: KubernetesStage, plan: StartPlan) -> object:
     """What the scheduler does about it."""
-    seen = stage.executor.look(plan.folder).seen
-    truth = stage.executor.read_end(plan.folder) if seen is Seen.GONE else None
+    seen = stage.executor.read_status(plan.folder).observed
+    truth = stage.executor.read_exit_record(plan.folder) if seen is ObservedState.ENDED else None
     state = AttemptState.RUNNING
-    return decide(AttemptFacts(plan.job, 1, 1, state, Desired.RUN, seen, truth))
+    return decide(AttemptFacts(plan.job, 1, 1, state, DesiredState.RUN, seen, truth))
 
 
 def until_gone(stage: KubernetesStage, plan: StartPlan) -> None:
-    until(stage, lambda: stage.executor.look(plan.folder).seen is Seen.GONE, what="that it is gone")
+    until(
+        stage,
+        lambda: stage.executor.read_status(plan.folder).observed is ObservedState.ENDED,
+        what="that it is gone",
+    )
 
 
 def test_what_was_made_and_never_recorded_is_found_and_not_made_twice(stage: KubernetesStage) -> None:
@@ -47,18 +51,18 @@ def test_what_was_made_and_never_recorded_is_found_and_not_made_twice(stage: Kub
     plan = stage.plan(LONG)
     assert stage.executor.start(plan) is None
     successor = stage.open_again()
-    assert successor.look(plan.folder).seen in (Seen.AWAITED, Seen.ALIVE)
+    assert successor.read_status(plan.folder).observed in (ObservedState.PENDING, ObservedState.ALIVE)
     uid = pod_of(stage, begun(stage, plan))["metadata"]["uid"]
     handle = successor.start(plan)
-    assert handle == successor.look(plan.folder).handle
+    assert handle == successor.read_status(plan.folder).handle
     assert pod_of(stage, plan)["metadata"]["uid"] == uid
 
 
-def delete(api: Api, pod: Thing) -> None:
+def delete(api: KubernetesApi, pod: KubernetesObject) -> None:
     api.delete("Pod", pod["metadata"]["name"], pod["metadata"]["namespace"])
 
 
-def evict(api: Api, pod: Thing) -> None:
+def evict(api: KubernetesApi, pod: KubernetesObject) -> None:
     """As `kubectl drain` does."""
     name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
     body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": namespace}}
@@ -75,14 +79,14 @@ def evict(api: Api, pod: Thing) -> None:
     ids=["deleted", "evicted"],
 )
 def test_a_pod_that_is_taken_away_saves_its_checkpoint_and_is_tried_again(
-    stage: KubernetesStage, take: Callable[[Api, Thing], None], codes: set[str]
+    stage: KubernetesStage, take: Callable[[KubernetesApi, KubernetesObject], None], codes: set[str]
 ) -> None:
     plan = begun(stage, stage.plan(LONG, grace_seconds=60))
     take(stage.server.api, pod_of(stage, plan))
     until_gone(stage, plan)
     assert (plan.folder / "control" / "exit.json").exists(), "it was taken for gone while it said goodbye"
     told = decision(stage, plan)
-    assert isinstance(told, Interrupt) and told.code in codes
+    assert isinstance(told, RecordInterruption) and told.code in codes
     assert (plan.out / "rank-0.stdout").read_bytes() == b"ready\nsaved\n"
 
 
@@ -92,10 +96,10 @@ def test_an_eviction_is_told_with_its_reason(stage: KubernetesStage) -> None:
     message = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. "
     evicted = {"phase": "Failed", "reason": "Evicted", "message": message, "containerStatuses": []}
     stage.kubelet.kill(stage.kubelet.container_of(about["name"]))
-    stage.server.api.change("Pod", about["name"], about["namespace"], {"status": evicted}, "status")
+    stage.server.api.patch("Pod", about["name"], about["namespace"], {"status": evicted}, "status")
     until_gone(stage, plan)
     told = decision(stage, plan)
-    assert isinstance(told, Interrupt) and told.code == "kubernetes.evicted"
+    assert isinstance(told, RecordInterruption) and told.code == "kubernetes.evicted"
     assert told.data["resource"] == "memory" and told.data["node"] == "node-1"
 
 
@@ -103,22 +107,34 @@ def test_of_a_silent_node_nothing_is_concluded(stage: KubernetesStage) -> None:
     plan = begun(stage, stage.plan(LONG))
     stage.kubelet.say_ready("node-1", "Unknown")
     try:
-        until(stage, lambda: stage.executor.look(plan.folder).seen is Seen.UNKNOWN, what="that it is unknown")
+        until(
+            stage,
+            lambda: stage.executor.read_status(plan.folder).observed is ObservedState.UNKNOWN,
+            what="that it is unknown",
+        )
         assert stage.executor.list_running() == []
-        stage.executor.forget_all_but([(plan.job, 1)])
+        stage.executor.remove_ended_except([(plan.job, 1)])
     finally:
         stage.kubelet.say_ready("node-1")
-    until(stage, lambda: stage.executor.look(plan.folder).seen is Seen.ALIVE, what="that it is found again")
+    until(
+        stage,
+        lambda: stage.executor.read_status(plan.folder).observed is ObservedState.ALIVE,
+        what="that it is found again",
+    )
 
 
 def test_a_server_that_is_away_ends_nothing(stage: KubernetesStage) -> None:
     plan = begun(stage, stage.plan(LONG))
     stage.server.stop()
     try:
-        until(stage, lambda: stage.executor.look(plan.folder).seen is Seen.UNKNOWN, what="silence")
+        until(
+            stage,
+            lambda: stage.executor.read_status(plan.folder).observed is ObservedState.UNKNOWN,
+            what="silence",
+        )
         with pytest.raises(NotStarted):
             stage.executor.start(stage.plan(LONG))
-        handle = stage.executor.look(plan.folder).handle
+        handle = stage.executor.read_status(plan.folder).handle
         assert handle is not None
         stage.executor.stop(handle)
         exit_file = plan.folder / "control" / "exit.json"
@@ -134,9 +150,17 @@ def test_what_is_taken_back_before_it_began_leaves_nothing(stage: KubernetesStag
     stage.kubelet.starts = False
     try:
         stage.executor.start(plan)
-        until(stage, lambda: stage.executor.look(plan.folder).seen is Seen.AWAITED, what="that it waits")
-        assert stage.executor.forestall(plan.folder)
-        until(stage, lambda: stage.executor.look(plan.folder).seen is Seen.ABSENT, what="that it is gone")
+        until(
+            stage,
+            lambda: stage.executor.read_status(plan.folder).observed is ObservedState.PENDING,
+            what="that it waits",
+        )
+        assert stage.executor.prevent_start(plan.folder)
+        until(
+            stage,
+            lambda: stage.executor.read_status(plan.folder).observed is ObservedState.ABSENT,
+            what="that it is gone",
+        )
     finally:
         stage.kubelet.starts = True
     with pytest.raises(NotStarted):
@@ -149,7 +173,11 @@ def test_a_pod_that_ended_before_its_shim_began_says_why_and_is_made_anew(stage:
     stage.kubelet.instead["run"] = ["/bin/false"]
     try:
         stage.executor.start(plan)
-        until(stage, lambda: stage.executor.look(plan.folder).seen is Seen.ABSENT, what="that it failed")
+        until(
+            stage,
+            lambda: stage.executor.read_status(plan.folder).observed is ObservedState.ABSENT,
+            what="that it failed",
+        )
         with pytest.raises(NotStarted) as failed:
             stage.executor.start(plan)
         assert "before the shim began" in failed.value.data["reason"]
@@ -175,7 +203,7 @@ def test_the_gpus_that_a_pod_got_are_told(stage: KubernetesStage) -> None:
         )
     finally:
         stage.kubelet.gpus.clear()
-    handle = stage.executor.look(plan.folder).handle
+    handle = stage.executor.read_status(plan.folder).handle
     assert handle is not None
     assert (handle["gpus"], handle["node"]) == (["GPU-1", "GPU-2"], "node-1")
     limits = pod_of(stage, plan)["spec"]["containers"][0]["resources"]["limits"]
@@ -190,8 +218,8 @@ def test_a_volume_whose_claim_was_deleted_takes_the_next_one(stage: KubernetesSt
     stage.executor.start(plan)
     end_of(stage, plan)
     released = {"spec": {"claimRef": {"uid": "of-the-former"}}}
-    api.change("PersistentVolume", volume, "", released)
-    api.change("PersistentVolume", volume, "", {"status": {"phase": "Released"}}, "status")
+    api.patch("PersistentVolume", volume, "", released)
+    api.patch("PersistentVolume", volume, "", {"status": {"phase": "Released"}}, "status")
     stage.open_again().start(stage.plan(Act(says="hello\n")))
     found = api.get("PersistentVolume", volume)
     assert found is not None and "uid" not in found["spec"]["claimRef"]

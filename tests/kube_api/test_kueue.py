@@ -7,22 +7,22 @@ from datetime import UTC, datetime
 import pytest
 
 from cluster import words
-from cluster.domain.kube.disagreements import SETTLES, find_disagreements
-from cluster.domain.kube.queue_reasons import QueueFull, QueueStopped
+from cluster.domain.kube.disagreements import IGNORED_WHILE_NEW, find_disagreements
+from cluster.domain.kube.queue_reasons import KueueQuotaUsed, KueueStopped
 from cluster.domain.kube.queue_said import reason_of_workload
-from cluster.domain.kube.reading import conditions_of, is_true
-from cluster.domain.kube.reasons import KubeReason, data_of
-from cluster.domain.kube.tenancies import UNIT, Tenancy
+from cluster.domain.kube.reading import conditions_of, is_condition_true
+from cluster.domain.kube.reasons import KubernetesReason, kubernetes_reason_data
+from cluster.domain.kube.tenancies import GPU_RESOURCE, WorkspaceNamespace
 from tests.api_server import ApiServer, until
 from tests.kube_api.kueue import kueue
 from tests.shelf import NOT_BUILT, NotCompiled
-from worker.kube.api import Thing
-from worker.kube.kinds import head
-from worker.kube.names import LOCAL_QUEUE, QUEUE_LABEL, name_of, namespace_of
-from worker.kube.tenants.keeping import Keeper, Kept
-from worker.kubernetes_watch import marks_of
+from worker.kube.api import KubernetesObject
+from worker.kube.kinds import object_head
+from worker.kube.names import LOCAL_QUEUE, QUEUE_LABEL, run_name, workspace_namespace
+from worker.kube.tenants.keeping import NamespaceSync, SyncReport
+from worker.kubernetes_watch import ownership_marks_of
 
-SPEECH = Tenancy(880, "speech", 4, True)
+SPEECH = WorkspaceNamespace(880, "speech", 4, True)
 
 
 @pytest.fixture(scope="module")
@@ -36,60 +36,65 @@ def second_fence(server: ApiServer) -> Iterator[None]:
         pytest.skip(f"Kueue not asked: {NOT_BUILT}")
 
 
-def job(name: str, units: int) -> Thing:
+def job(name: str, units: int) -> KubernetesObject:
     secure = {
         "runAsNonRoot": True,
         "allowPrivilegeEscalation": False,
         "capabilities": {"drop": ["ALL"]},
         "seccompProfile": {"type": "RuntimeDefault"},
     }
-    asks = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {UNIT: str(units), "memory": "1Gi"}}
+    asks = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {GPU_RESOURCE: str(units), "memory": "1Gi"}}
     container = {"name": "run", "image": "i", "securityContext": secure, "resources": asks}
     pod = {"spec": {"restartPolicy": "Never", "containers": [container]}}
-    about = head("Job", name, namespace_of(SPEECH.workspace), {QUEUE_LABEL: LOCAL_QUEUE})
+    about = object_head("Job", name, workspace_namespace(SPEECH.workspace), {QUEUE_LABEL: LOCAL_QUEUE})
     return about | {"spec": {"suspend": True, "backoffLimit": 0, "template": pod}}
 
 
-def workload_of(server: ApiServer, name: str) -> Thing | None:
-    listed = server.api.list_all("Workload", namespace=namespace_of(SPEECH.workspace)).things
+def workload_of(server: ApiServer, name: str) -> KubernetesObject | None:
+    listed = server.api.list_all("Workload", namespace=workspace_namespace(SPEECH.workspace)).things
     owned = (each for each in listed if each["metadata"]["ownerReferences"][0]["name"] == name)
     return next(owned, None)
 
 
 def is_admitted(server: ApiServer, name: str) -> bool:
     workload = workload_of(server, name)
-    return workload is not None and is_true(conditions_of(workload).get("Admitted"))
+    return workload is not None and is_condition_true(conditions_of(workload).get("Admitted"))
 
 
-def reason_of(server: ApiServer, name: str) -> KubeReason | None:
+def reason_of(server: ApiServer, name: str) -> KubernetesReason | None:
     workload = workload_of(server, name)
     return reason_of_workload(workload) if workload else None
 
 
 def test_of_three_jobs_two_are_let_in_and_after_the_term_none(server: ApiServer, second_fence: None) -> None:
-    keeper = Keeper(server.api, "fenced")
-    keeper.keep([SPEECH])
-    queue = namespace_of(SPEECH.workspace)
+    keeper = NamespaceSync(server.api, "fenced")
+    keeper.sync([SPEECH])
+    queue = workspace_namespace(SPEECH.workspace)
     until(
-        lambda: is_true(conditions_of(server.api.get("ClusterQueue", queue) or {}).get("Active")), "its queue"
+        lambda: is_condition_true(conditions_of(server.api.get("ClusterQueue", queue) or {}).get("Active")),
+        "its queue",
     )
-    one, two, three, late = (name_of(number, 1) for number in range(1, 5))
+    one, two, three, late = (run_name(number, 1) for number in range(1, 5))
     for name in (one, two):
         server.api.create(job(name, 2))
         until(lambda asked=name: is_admitted(server, asked), f"{name} is admitted")  # type: ignore[misc]
     server.api.create(job(three, 2))
     reason = until(lambda: reason_of(server, three), "why it waits")
-    assert reason == QueueFull(UNIT, "groundcrew-units", "2")
-    assert "lacks 2 × GPUs" in words.say(reason.code, data_of(reason))
+    assert reason == KueueQuotaUsed(GPU_RESOURCE, "groundcrew-units", "2")
+    assert "lacks 2 × GPUs" in words.sentence(reason.code, kubernetes_reason_data(reason))
     workloads = server.api.list_all("Workload", namespace=queue).things
-    (told,) = find_disagreements([], workloads, marks_of("fenced"), datetime.now(UTC) + SETTLES)
+    (told,) = find_disagreements(
+        [], workloads, ownership_marks_of("fenced"), datetime.now(UTC) + IGNORED_WHILE_NEW
+    )
     assert told.subject == "job-3" and told.data["why"]["code"] == reason.code
-    assert keeper.keep([SPEECH]) == Kept(), "what Kueue itself writes on its objects is no change by hand"
+    assert keeper.sync([SPEECH]) == SyncReport(), (
+        "what Kueue itself writes on its objects is no change by hand"
+    )
 
     server.api.delete("Job", one, queue)
     until(lambda: is_admitted(server, three), "the third begins by itself")
 
-    keeper.keep([Tenancy(SPEECH.workspace, "speech", 0, False)])
+    keeper.sync([WorkspaceNamespace(SPEECH.workspace, "speech", 0, False)])
     server.api.create(job(late, 1))
-    stopped = until(lambda: isinstance(reason_of(server, late), QueueStopped), "the term is over")
+    stopped = until(lambda: isinstance(reason_of(server, late), KueueStopped), "the term is over")
     assert stopped and is_admitted(server, two) and is_admitted(server, three)

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import func, select
 
 from cluster.domain.states import AttemptState, JobState, UnitKind
-from cluster.services.nodes import SeenUnit, record_heartbeat
+from cluster.services.nodes import ReportedUnit, record_heartbeat
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node
 from cluster.store.workspaces import Workspace
@@ -51,7 +51,7 @@ class Agents(threading.Thread):
 
     def beat(self) -> None:
         for name in sorted(self.alive):
-            seen = [SeenUnit(f"GPU-{name}-{number}", UnitKind.GPU, number) for number in range(GPUS)]
+            seen = [ReportedUnit(f"GPU-{name}-{number}", UnitKind.GPU, number) for number in range(GPUS)]
             facts = {"cpus": 128, "memory_bytes": 2**40}
             record_heartbeat(self.field.cluster, name, f"boot-{name}", facts, seen)
             if self.is_over.wait(BEAT_SECONDS / len(NODES)):
@@ -161,7 +161,7 @@ def test_a_node_is_lost_and_others_come_while_a_hundred_jobs_run(
 
 
 def left_over(server: ApiServer) -> list[str]:
-    wanted = names.selector(part=names.RUN)
+    wanted = names.label_selector(part=names.RUN_PART)
     listed = (each for kind in ("Job", "Pod") for each in server.api.list_all(kind, wanted).things)
     return [each["metadata"]["name"] for each in listed]
 

@@ -4,33 +4,33 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from cluster.domain.attempts import Seen
-from cluster.domain.kube.tenancies import Tenancy
+from cluster.domain.attempts import ObservedState
+from cluster.domain.kube.tenancies import WorkspaceNamespace
 from tests.api_server import ApiServer
 from tests.integration.executors.acts import Act
 from tests.integration.executors.stages import end_of, until
 from tests.kube_api.stage import KubernetesStage
 from worker.executors.contract import StartPlan
 from worker.kube import names
-from worker.kube.api import Thing
-from worker.kube.shapes.run import Gang
-from worker.kube.tenants.keeping import Keeper
+from worker.kube.api import KubernetesObject
+from worker.kube.shapes.run import GangKind
+from worker.kube.tenants.keeping import NamespaceSync
 from worker.kube.tenants.masters import CONTROL_PLANE
 
 SERVES = Act(says="ready\n", seconds=600)
 
 
 def begun(stage: KubernetesStage) -> StartPlan:
-    plan = stage.plan(SERVES, gang=Gang.NOTEBOOK)
+    plan = stage.plan(SERVES, gang=GangKind.NOTEBOOK)
     assert stage.executor.start(plan) is None
     log = plan.out / "rank-0.stdout"
     until(stage, lambda: log.exists() and b"ready" in log.read_bytes(), what="the program's first words")
     return plan
 
 
-def things_of(stage: KubernetesStage, plan: StartPlan) -> list[Thing]:
+def things_of(stage: KubernetesStage, plan: StartPlan) -> list[KubernetesObject]:
     """Whatever of it is in the cluster."""
-    wanted, namespace = names.selector(job=str(plan.job)), names.namespace_of(stage.workspace)
+    wanted, namespace = names.label_selector(job=str(plan.job)), names.workspace_namespace(stage.workspace)
     kinds = ("Pod", "Service", "Job")
     return [thing for kind in kinds for thing in stage.server.api.list_all(kind, wanted, namespace).things]
 
@@ -43,22 +43,22 @@ def test_it_is_one_pod_that_its_service_leads_to(stage: KubernetesStage) -> None
     assert service["spec"]["selector"].items() <= labels.items()
     (port,) = service["spec"]["ports"]
     assert port["targetPort"] in {each["name"] for each in container["ports"]}
-    assert stage.executor.look(plan.folder).seen is Seen.ALIVE
+    assert stage.executor.read_status(plan.folder).observed is ObservedState.ALIVE
     assert [run.job for run in stage.open_again().list_running()] == [plan.job], "a new scheduler finds it"
 
 
 def stop(stage: KubernetesStage, plan: StartPlan) -> None:
-    handle = stage.executor.look(plan.folder).handle
+    handle = stage.executor.read_status(plan.folder).handle
     assert handle is not None
     stage.executor.stop(handle)
     assert end_of(stage, plan).stopped
 
 
 def delete_by_hand(stage: KubernetesStage, plan: StartPlan) -> None:
-    name = names.name_of(plan.job, plan.attempt)
-    stage.server.api.delete("Pod", name, names.namespace_of(stage.workspace))
+    name = names.run_name(plan.job, plan.attempt)
+    stage.server.api.delete("Pod", name, names.workspace_namespace(stage.workspace))
     truth = end_of(stage, plan)
-    assert truth.taken is not None and truth.taken.code == "interrupted.pod_deleted"
+    assert truth.disruption is not None and truth.disruption.code == "interrupted.pod_deleted"
 
 
 @pytest.mark.parametrize("end", [stop, delete_by_hand])
@@ -68,29 +68,31 @@ def test_once_its_units_are_free_nothing_of_it_is_left(
     """Whoever has ended it: a door that leads nowhere would stay for ever."""
     plan = begun(stage)
     end(stage, plan)
-    until(stage, lambda: stage.executor.clear(plan.folder) == 0, what="that its units are free")
+    until(stage, lambda: stage.executor.end_leftovers(plan.folder) == 0, what="that its units are free")
     assert "Service" not in {thing["kind"] for thing in things_of(stage, plan)}
-    stage.executor.forget_all_but(())
+    stage.executor.remove_ended_except(())
     until(stage, lambda: things_of(stage, plan) == [], what="that its pod is deleted")
 
 
 @pytest.fixture
-def master(server: ApiServer) -> Iterator[Thing]:
+def master(server: ApiServer) -> Iterator[KubernetesObject]:
     """A node with an address, on which the portal is."""
     about = {"name": "door-master", "labels": {CONTROL_PLANE: ""}}
     pods = {"podCIDR": "10.244.9.0/24", "podCIDRs": ["10.244.9.0/24"]}
     server.api.apply({"apiVersion": "v1", "kind": "Node", "metadata": about, "spec": pods})
     addresses = {"addresses": [{"type": "InternalIP", "address": "192.0.2.9"}]}
-    yield server.api.change("Node", "door-master", "", {"status": addresses}, part="status") or {}
+    yield server.api.patch("Node", "door-master", "", {"status": addresses}, part="status") or {}
     server.api.delete("Node", "door-master")
 
 
-def test_the_door_of_a_workspace_follows_the_masters_addresses(server: ApiServer, master: Thing) -> None:
-    tenancy, keeper = Tenancy(690, "doors", 1, True), Keeper(server.api, "doors")
-    space = names.namespace_of(tenancy.workspace)
+def test_the_door_of_a_workspace_follows_the_masters_addresses(
+    server: ApiServer, master: KubernetesObject
+) -> None:
+    tenancy, keeper = WorkspaceNamespace(690, "doors", 1, True), NamespaceSync(server.api, "doors")
+    space = names.workspace_namespace(tenancy.workspace)
 
     def let_in() -> list[str]:
-        keeper.keep([tenancy])
+        keeper.sync([tenancy])
         policy = server.api.get("NetworkPolicy", "door", space)
         assert policy is not None
         rules = policy["spec"].get("ingress") or []
@@ -98,7 +100,7 @@ def test_the_door_of_a_workspace_follows_the_masters_addresses(server: ApiServer
 
     assert let_in() == ["10.244.9.0/32", "192.0.2.9/32"]
     moved = {"addresses": [{"type": "InternalIP", "address": "192.0.2.10"}]}
-    server.api.change("Node", "door-master", "", {"status": moved}, part="status")
+    server.api.patch("Node", "door-master", "", {"status": moved}, part="status")
     assert let_in() == ["10.244.9.0/32", "192.0.2.10/32"]
     server.api.delete("Node", "door-master")
     assert let_in() == [], "nobody, and not everybody"

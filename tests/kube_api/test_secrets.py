@@ -4,7 +4,7 @@ import base64
 from pathlib import Path
 
 from tests.api_server import ApiServer, encryption_of, write_encryption
-from worker.kube.kinds import head
+from worker.kube.kinds import object_head
 
 SECRET, PLAIN = "calm-birds-sleep-at-noon", "calm-birds-wake-at-noon"
 
@@ -16,8 +16,8 @@ def is_written(folder: Path, text: str) -> bool:
 
 def test_etcd_has_no_secret_in_plain_text(server: ApiServer, namespace: str) -> None:
     encoded = base64.b64encode(SECRET.encode()).decode()
-    server.api.create(head("Secret", "key", namespace) | {"data": {"key": encoded}})
-    server.api.create(head("ConfigMap", "note", namespace) | {"data": {"note": PLAIN}})
+    server.api.create(object_head("Secret", "key", namespace) | {"data": {"key": encoded}})
+    server.api.create(object_head("ConfigMap", "note", namespace) | {"data": {"note": PLAIN}})
     found = server.api.get("Secret", "key", namespace)
     assert found and found["data"]["key"] == encoded
     assert is_written(server.folder / "etcd", PLAIN)

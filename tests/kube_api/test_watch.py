@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.kube.standing import Standing
-from cluster.domain.kube.tenancies import UNIT
+from cluster.domain.kube.standing import KubernetesStatus
+from cluster.domain.kube.tenancies import GPU_RESOURCE
 from cluster.services import audit, kubernetes, workspaces
-from cluster.services.attention import read_concerns
+from cluster.services.attention import list_alerts
 from cluster.services.context import Cluster
-from cluster.services.leases import Held, hold_lease
+from cluster.services.leases import HeldLease, acquire_lease
 from cluster.store.workspaces import Workspace
 from tests.api_server import ADMINISTRATOR, NOBODY, SCHEDULER, ApiServer
 from tests.builders import a_workspace, actor_of, an_administrator
 from tests.ports import free_port
-from worker.kube.api import Api, Thing
-from worker.kube.names import namespace_of
+from worker.kube.api import KubernetesApi, KubernetesObject
+from worker.kube.names import workspace_namespace
 from worker.kubernetes_watch import KubernetesWatch
 
 HERE = "watched"
@@ -35,8 +35,8 @@ def speech(lab: Cluster) -> Workspace:
 
 
 @pytest.fixture
-def held(lab: Cluster) -> Held:
-    lease = hold_lease(lab, "scheduler", "me", timedelta(days=30))
+def held(lab: Cluster) -> HeldLease:
+    lease = acquire_lease(lab, "scheduler", "me", timedelta(days=30))
     assert lease
     return lease
 
@@ -48,27 +48,27 @@ def watch(lab: Cluster, server: ApiServer) -> Iterator[KubernetesWatch]:
     watch.close()
 
 
-def look(watch: KubernetesWatch, held: Held) -> Standing:
+def look(watch: KubernetesWatch, held: HeldLease) -> KubernetesStatus:
     """Two turns: the first asks, the second writes what came of it, and asks again."""
-    if watch.looking:
-        watch.looking.result(60)
-        watch.take_turn(held)
-    watch.take_turn(held)
-    assert watch.looking
-    watch.looking.result(60)
-    watch.take_turn(held)
-    standing = kubernetes.read_standing(watch.cluster)
+    if watch.pending_report:
+        watch.pending_report.result(60)
+        watch.advance(held)
+    watch.advance(held)
+    assert watch.pending_report
+    watch.pending_report.result(60)
+    watch.advance(held)
+    standing = kubernetes.read_kubernetes_status(watch.cluster)
     assert standing
     return standing
 
 
 def stop_policy(server: ApiServer, workspace: Workspace) -> object:
-    queue = server.api.get("ClusterQueue", namespace_of(workspace.id))
+    queue = server.api.get("ClusterQueue", workspace_namespace(workspace.id))
     return queue and queue["spec"]["stopPolicy"]
 
 
 def test_a_term_that_ends_closes_the_queue_and_is_no_change_by_hand(
-    lab: Cluster, server: ApiServer, watch: KubernetesWatch, held: Held, speech: Workspace
+    lab: Cluster, server: ApiServer, watch: KubernetesWatch, held: HeldLease, speech: Workspace
 ) -> None:
     look(watch, held)
     assert stop_policy(server, speech) == "None"
@@ -76,40 +76,40 @@ def test_a_term_that_ends_closes_the_queue_and_is_no_change_by_hand(
     workspaces.end_workspace(lab, chief, speech.id)
     look(watch, held)
     assert stop_policy(server, speech) == "Hold"
-    assert not audit.list_entries(lab, chief, action="workspace.put_right")
+    assert not audit.list_audit_entries(lab, chief, action="workspace.put_right")
 
 
 def test_what_was_put_right_stands_in_the_access_log(
-    lab: Cluster, server: ApiServer, watch: KubernetesWatch, held: Held, speech: Workspace
+    lab: Cluster, server: ApiServer, watch: KubernetesWatch, held: HeldLease, speech: Workspace
 ) -> None:
     look(watch, held)
-    patch = {"spec": {"hard": {f"requests.{UNIT}": "400"}}}
-    assert server.api.change("ResourceQuota", "term", namespace_of(speech.id), patch)
+    patch = {"spec": {"hard": {f"requests.{GPU_RESOURCE}": "400"}}}
+    assert server.api.patch("ResourceQuota", "term", workspace_namespace(speech.id), patch)
     look(watch, held)
     chief = actor_of(an_administrator(lab))
-    (entry,) = audit.list_entries(lab, chief, action="workspace.put_right")
+    (entry,) = audit.list_audit_entries(lab, chief, action="workspace.put_right")
     assert entry.object_id == speech.id and entry.data["differences"][0]["found"] == "400"
     look(watch, held)
-    assert len(audit.list_entries(lab, chief, action="workspace.put_right")) == 1
+    assert len(audit.list_audit_entries(lab, chief, action="workspace.put_right")) == 1
 
 
 def test_whoever_changes_the_same_at_every_look_stands_there_once(
-    lab: Cluster, server: ApiServer, watch: KubernetesWatch, held: Held, speech: Workspace
+    lab: Cluster, server: ApiServer, watch: KubernetesWatch, held: HeldLease, speech: Workspace
 ) -> None:
     """Somebody's own controller, which never tires: the access log is for people."""
     look(watch, held)
     for found in ("400", "400", "500"):
-        assert watch.looking and watch.looking.result(60)
-        patch = {"spec": {"hard": {f"requests.{UNIT}": found}}}
-        assert server.api.change("ResourceQuota", "term", namespace_of(speech.id), patch)
-        watch.take_turn(held)
-    assert watch.looking and watch.looking.result(60)
-    watch.take_turn(held)
-    entries = audit.list_entries(lab, actor_of(an_administrator(lab)), action="workspace.put_right")
+        assert watch.pending_report and watch.pending_report.result(60)
+        patch = {"spec": {"hard": {f"requests.{GPU_RESOURCE}": found}}}
+        assert server.api.patch("ResourceQuota", "term", workspace_namespace(speech.id), patch)
+        watch.advance(held)
+    assert watch.pending_report and watch.pending_report.result(60)
+    watch.advance(held)
+    entries = audit.list_audit_entries(lab, actor_of(an_administrator(lab)), action="workspace.put_right")
     assert sorted(entry.data["differences"][0]["found"] for entry in entries) == ["400", "500"]
 
 
-def a_strangers_pod(server: ApiServer, namespace: str, name: str) -> Thing:
+def a_strangers_pod(server: ApiServer, namespace: str, name: str) -> KubernetesObject:
     return server.api.create(
         {
             "apiVersion": "v1",
@@ -117,32 +117,32 @@ def a_strangers_pod(server: ApiServer, namespace: str, name: str) -> Thing:
             "metadata": {"name": name, "namespace": namespace},
             "spec": {
                 "nodeName": "gpu07",
-                "containers": [{"name": "c", "image": "i", "resources": {"limits": {UNIT: "2"}}}],
+                "containers": [{"name": "c", "image": "i", "resources": {"limits": {GPU_RESOURCE: "2"}}}],
             },
         }
     )
 
 
 def test_a_strangers_pod_is_named_to_the_administrator_and_forgotten_with_its_end(
-    lab: Cluster, server: ApiServer, watch: KubernetesWatch, held: Held, namespace: str
+    lab: Cluster, server: ApiServer, watch: KubernetesWatch, held: HeldLease, namespace: str
 ) -> None:
     a_strangers_pod(server, namespace, "trainer")
     seen = look(watch, held).seen
     chief = actor_of(an_administrator(lab))
     mine = f"{namespace}/trainer"
-    assert mine in [concern.subject for concern in read_concerns(lab, chief)]
+    assert mine in [concern.subject for concern in list_alerts(lab, chief)]
     server.api.delete("Pod", "trainer", namespace, grace_seconds=0)
     after = look(watch, held)
     assert mine not in [each.subject for each in after.disagreements] and after.seen >= seen >= 1
 
 
 def test_nodes_and_operators_stand_as_the_api_server_has_them(
-    server: ApiServer, watch: KubernetesWatch, held: Held
+    server: ApiServer, watch: KubernetesWatch, held: HeldLease
 ) -> None:
     name = f"gpu-{free_port()}"
     server.api.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
     ready = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "…"}
-    server.api.change("Node", name, "", {"status": {"conditions": [ready]}}, part="status")
+    server.api.patch("Node", name, "", {"status": {"conditions": [ready]}}, part="status")
     standing = look(watch, held)
     node = standing.node(name)
     assert node and node.problem and node.problem["code"] == "kubernetes.node_silent"
@@ -150,41 +150,46 @@ def test_nodes_and_operators_stand_as_the_api_server_has_them(
 
 
 def test_an_api_server_that_is_away_is_no_event(
-    lab: Cluster, server: ApiServer, watch: KubernetesWatch, held: Held, speech: Workspace, tmp_path: Path
+    lab: Cluster,
+    server: ApiServer,
+    watch: KubernetesWatch,
+    held: HeldLease,
+    speech: Workspace,
+    tmp_path: Path,
 ) -> None:
     before = look(watch, held)
-    watch.looking and watch.looking.result(60)
+    watch.pending_report and watch.pending_report.result(60)
     away = tmp_path / "away.conf"
     away.write_text(server.kubeconfig(ADMINISTRATOR).read_text().replace(str(server.port), str(free_port())))
-    there, watch.keeper.api = watch.keeper.api, Api(away)
+    there, watch.namespace_sync.api = watch.namespace_sync.api, KubernetesApi(away)
     silent = look(watch, held)
     assert silent.silent_since and silent.nodes == before.nodes and silent.operators == before.operators
-    watch.keeper.api = there
+    watch.namespace_sync.api = there
     assert look(watch, held).silent_since is None
-    assert not audit.list_entries(lab, actor_of(an_administrator(lab)), action="workspace.made_again")
+    assert not audit.list_audit_entries(lab, actor_of(an_administrator(lab)), action="workspace.made_again")
 
 
 def test_the_rights_that_the_scheduler_is_given_are_enough(
-    lab: Cluster, server: ApiServer, with_rights: None, held: Held, speech: Workspace
+    lab: Cluster, server: ApiServer, with_rights: None, held: HeldLease, speech: Workspace
 ) -> None:
-    watch = KubernetesWatch(lab, Api(server.kubeconfig(SCHEDULER)), lambda: HERE, pause_seconds=0)
+    watch = KubernetesWatch(lab, KubernetesApi(server.kubeconfig(SCHEDULER)), lambda: HERE, pause_seconds=0)
     patch = {"spec": {"hard": {"count/pods": "3"}}}
     try:
         first = look(watch, held)
-        assert server.api.change("ResourceQuota", "term", namespace_of(speech.id), patch)
+        assert server.api.patch("ResourceQuota", "term", workspace_namespace(speech.id), patch)
         second = look(watch, held)
     finally:
         watch.close()
     ours = ("disagreement.closed_door", "disagreement.not_kept")
     assert not [each for each in (*first.disagreements, *second.disagreements) if each.code in ours]
-    quota = server.api.get("ResourceQuota", "term", namespace_of(speech.id))
+    quota = server.api.get("ResourceQuota", "term", workspace_namespace(speech.id))
     assert quota and "count/pods" not in quota["spec"]["hard"]
 
 
 def test_an_account_without_rights_says_so_and_writes_nothing(
-    lab: Cluster, server: ApiServer, held: Held, speech: Workspace
+    lab: Cluster, server: ApiServer, held: HeldLease, speech: Workspace
 ) -> None:
-    watch = KubernetesWatch(lab, Api(server.kubeconfig(NOBODY)), lambda: HERE, pause_seconds=0)
+    watch = KubernetesWatch(lab, KubernetesApi(server.kubeconfig(NOBODY)), lambda: HERE, pause_seconds=0)
     try:
         standing = look(watch, held)
     finally:
@@ -194,19 +199,19 @@ def test_an_account_without_rights_says_so_and_writes_nothing(
 
 
 def test_between_looks_only_a_workspace_that_changes_is_news(
-    lab: Cluster, server: ApiServer, held: Held, speech: Workspace
+    lab: Cluster, server: ApiServer, held: HeldLease, speech: Workspace
 ) -> None:
     watch = KubernetesWatch(lab, server.api, lambda: HERE, pause_seconds=3600)
     try:
-        watch.take_turn(held)
-        assert watch.looking
-        watch.looking.result(60)
-        watch.take_turn(held)
-        assert watch.looking is None
+        watch.advance(held)
+        assert watch.pending_report
+        watch.pending_report.result(60)
+        watch.advance(held)
+        assert watch.pending_report is None
         other = a_workspace(lab, name="vision", id=speech.id + 100_000)
-        watch.take_turn(held)
-        assert watch.looking
-        watch.looking.result(60)
+        watch.advance(held)
+        assert watch.pending_report
+        watch.pending_report.result(60)
     finally:
         watch.close()
     assert stop_policy(server, other) == "None"

@@ -7,8 +7,8 @@ from pathlib import Path
 from tests.api_server import ADMINISTRATOR, ApiServer, running, until
 from tests.kwok.program import find_kwok
 from tests.shelf import find_programs
-from worker.kube.api import Thing
-from worker.kube.kinds import head
+from worker.kube.api import KubernetesObject
+from worker.kube.kinds import object_head
 
 STAGES = Path(__file__).parent / "stages.yaml"
 SIMULATED = "groundcrew.io/simulated"
@@ -21,11 +21,11 @@ CONTROLLERS = (
 """What placing on nodes needs besides those that run with every API server of the tests."""
 
 
-def node(name: str, gpus: int) -> Thing:
+def node(name: str, gpus: int) -> KubernetesObject:
     """With room for far more than its GPUs: they are what runs out."""
     labels = {HOST: name, "kubernetes.io/os": "linux", SIMULATED: "yes"}
     room = {"cpu": "128", "memory": "1Ti", "pods": "110", "ephemeral-storage": "10Ti", GPU: str(gpus)}
-    return head("Node", name, labels=labels) | {"status": {"allocatable": room, "capacity": room}}
+    return object_head("Node", name, labels=labels) | {"status": {"allocatable": room, "capacity": room}}
 
 
 @contextmanager
@@ -67,11 +67,11 @@ def add_nodes(server: ApiServer, names: list[str], gpus: int) -> None:
 
 def kill_node(server: ApiServer, name: str) -> None:
     """Its kubelet says nothing any more; what runs there goes on, for all that anybody knows."""
-    server.api.change("Node", name, "", {"metadata": {"labels": {SIMULATED: None}}})
+    server.api.patch("Node", name, "", {"metadata": {"labels": {SIMULATED: None}}})
 
 
 def revive_node(server: ApiServer, name: str) -> None:
-    server.api.change("Node", name, "", {"metadata": {"labels": {SIMULATED: "yes"}}})
+    server.api.patch("Node", name, "", {"metadata": {"labels": {SIMULATED: "yes"}}})
 
 
 def ready_nodes(server: ApiServer) -> list[str]:

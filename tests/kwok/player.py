@@ -16,8 +16,8 @@ from tests.kwok.nodes import GPU
 from tests.watching import Gone, watch
 from worker.inside import shim_files
 from worker.kube import names
-from worker.kube.api import Api, NoAnswer, Refused, Thing
-from worker.kube.sight import is_main
+from worker.kube.api import ApiRefused, ApiUnreachable, KubernetesApi, KubernetesObject
+from worker.kube.sight import is_shim_pod
 
 WATCH_SECONDS = 5
 PAUSE = 0.02
@@ -29,14 +29,14 @@ class Due:
 
     at: float
     uid: str
-    pod: Thing = field(compare=False)
+    pod: KubernetesObject = field(compare=False)
 
 
 @dataclass
 class Player:
     """Every run lasts `seconds`. `silent` nodes do nothing any more: what runs there never ends by itself."""
 
-    api: Api
+    api: KubernetesApi
     seconds: float
     silent: set[str] = field(default_factory=set)
     began: dict[tuple[int, int], float] = field(default_factory=dict)
@@ -68,9 +68,9 @@ class Player:
         while not self.is_over.is_set():
             try:
                 work()
-            except (NoAnswer, Gone):
+            except (ApiUnreachable, Gone):
                 time.sleep(PAUSE)  # The server is away, or has forgotten: looked at anew.
-            except (Refused, OSError, KeyError) as error:
+            except (ApiRefused, OSError, KeyError) as error:
                 self.trouble.append(error)
                 return
 
@@ -80,7 +80,7 @@ class Player:
         self.is_released.set()
 
     def see(self) -> None:
-        wanted = names.selector(part=names.RUN)
+        wanted = names.label_selector(part=names.RUN_PART)
         listed = self.api.list_all("Pod", wanted)
         for pod in listed.things:
             self.take(pod)
@@ -93,16 +93,21 @@ class Player:
                 else:
                     self.take(pod)
 
-    def take(self, pod: Thing) -> None:
+    def take(self, pod: KubernetesObject) -> None:
         uid = pod["metadata"]["uid"]
         is_there = pod["spec"].get("nodeName") not in self.silent
-        if uid in self.known or pod["status"].get("phase") != "Running" or not is_main(pod) or not is_there:
+        if (
+            uid in self.known
+            or pod["status"].get("phase") != "Running"
+            or not is_shim_pod(pod)
+            or not is_there
+        ):
             return
         self.known.add(uid)
         folder = Path(pod["metadata"]["annotations"][names.FOLDER])
         marker = {"simulated": True, "at": now(), "node": pod["spec"]["nodeName"], "gpus": gpus_of(pod)}
-        numbers = names.numbers_of(folder)
-        if shim_files.create_once(str(folder / "control" / "started"), marker):
+        numbers = names.attempt_key_of_folder(folder)
+        if shim_files.create_json_once(str(folder / "control" / "started"), marker):
             self.began[numbers] = time.monotonic()
         else:
             self.refused.append(numbers)
@@ -115,23 +120,23 @@ class Player:
                 if one.uid not in self.gone and one.pod["spec"]["nodeName"] not in self.silent:
                     self.finish(one.pod)
 
-    def finish(self, pod: Thing) -> None:
+    def finish(self, pod: KubernetesObject) -> None:
         about, folder = pod["metadata"], Path(pod["metadata"]["annotations"][names.FOLDER])
         with suppress(FileNotFoundError):
-            shim_files.write_whole(str(folder / "control" / "exit.json"), said_by(folder))
-        self.api.change("Pod", about["name"], about["namespace"], {"status": ended(pod)}, "status")
+            shim_files.write_json_atomically(str(folder / "control" / "exit.json"), said_by(folder))
+        self.api.patch("Pod", about["name"], about["namespace"], {"status": ended(pod)}, "status")
         self.ended += 1
 
 
 def said_by(folder: Path) -> dict[str, Any]:
     """The least that counts as a shim's word."""
-    job, attempt = names.numbers_of(folder)
+    job, attempt = names.attempt_key_of_folder(folder)
     told = {"job": job, "attempt": attempt, "fence": attempt, "exit_code": 0, "signal": None, "ranks": []}
     told |= dict.fromkeys(("stopped", "timed_out", "out_of_memory"), False)
     return told | {"first_failed_rank": None, "started_at": None, "ended_at": now(), "error": None}
 
 
-def ended(pod: Thing) -> Thing:
+def ended(pod: KubernetesObject) -> KubernetesObject:
     container = pod["spec"]["containers"][0]
     state = {
         "terminated": {"exitCode": 0, "reason": "Completed", "startedAt": short(), "finishedAt": short()}
@@ -140,7 +145,7 @@ def ended(pod: Thing) -> Thing:
     return {"phase": "Succeeded", "containerStatuses": [status | {"ready": False, "state": state}]}
 
 
-def gpus_of(pod: Thing) -> list[str]:
+def gpus_of(pod: KubernetesObject) -> list[str]:
     """Names that no other pod has: which of a node's GPUs they are is a device plugin's choice, and there is none."""
     asked = pod["spec"]["containers"][0]["resources"].get("limits", {}).get(GPU, "0")
     return [f"GPU-{pod['metadata']['uid']}-{number}" for number in range(int(asked))]

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from tests.shelf import NotCompiled, open_shelf
 from worker.bundle.go_builds import ensure_program
-from worker.bundle.go_programs import Program
+from worker.bundle.go_programs import GoProgram
 from worker.bundle.sources import Module
-from worker.bundle.workshop import CollectingFailed, Workshop
+from worker.bundle.workshop import BuildCache, CollectingFailed
 
 PINNED = str(Path(__file__).parent / "go")
 """The folder of its go.mod and go.sum."""
 MODULE = Module("sigs.k8s.io/kwok", "v0.7.0")
-KWOK = Program("kwok", PINNED, "sigs.k8s.io/kwok/cmd/kwok")
+KWOK = GoProgram("kwok", PINNED, "sigs.k8s.io/kwok/cmd/kwok")
 
 
 def find_kwok() -> Path:
@@ -29,7 +29,7 @@ def find_kwok() -> Path:
 def compile_kwok() -> Path:
     """Three minutes on two cores. Raises CollectingFailed."""
     shelf = open_shelf()
-    return ensure_program(KWOK, {PINNED: MODULE}, Workshop(shelf.cache, shelf.log)).path
+    return ensure_program(KWOK, {PINNED: MODULE}, BuildCache(shelf.cache, shelf.log)).path
 
 
 if __name__ == "__main__":

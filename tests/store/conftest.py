@@ -4,29 +4,29 @@ from datetime import timedelta
 
 import pytest
 
-from cluster.domain.exits import Outcome
+from cluster.domain.exits import AttemptOutcome
 from cluster.domain.states import EnvironmentState, JobState
 from cluster.services import queue
 from cluster.services.context import Cluster
-from cluster.services.leases import Held, hold_lease
-from cluster.services.queue import Wanted
+from cluster.services.leases import HeldLease, acquire_lease
+from cluster.services.queue import QueueFilters
 from cluster.store.jobs import Job
-from cluster.store.leases import Fact
+from cluster.store.leases import InstallationFact
 from cluster.store.operations import Environment
 from tests.builders import actor_of, add, an_administrator
 
 LASTS = timedelta(seconds=10)
-FINISHED = Outcome(JobState.FINISHED, "exit.finished", {"exit_code": 0}, 0)
+FINISHED = AttemptOutcome(JobState.FINISHED, "exit.finished", {"exit_code": 0}, 0)
 
 
 @pytest.fixture
-def held(cluster: Cluster) -> Held:
+def held(cluster: Cluster) -> HeldLease:
     add(
         cluster,
         Environment(name="default", digest="d", state=EnvironmentState.READY, created_at=cluster.clock()),
     )
-    add(cluster, Fact(name="default_environment", value={"digest": "d"}))
-    held = hold_lease(cluster, "scheduler", "one", LASTS)
+    add(cluster, InstallationFact(name="default_environment", value={"digest": "d"}))
+    held = acquire_lease(cluster, "scheduler", "one", LASTS)
     assert held
     return held
 
@@ -39,10 +39,10 @@ def job_of(cluster: Cluster, job: Job) -> Job:
 def line(cluster: Cluster, workspace_id: int) -> list[int]:
     """Ids of a workspace's waiting jobs, page by page."""
     person, found = actor_of(an_administrator(cluster)), []
-    wanted = Wanted(workspace_id=workspace_id, limit=2)
+    wanted = QueueFilters(workspace_id=workspace_id, limit=2)
     while True:
         view = queue.read_queue(cluster, person, wanted)
         found += [row.id for row in view.waiting]
         if view.next_after is None:
             return found
-        wanted = Wanted(workspace_id=workspace_id, limit=2, after=view.next_after)
+        wanted = QueueFilters(workspace_id=workspace_id, limit=2, after=view.next_after)

@@ -20,7 +20,7 @@ def first_administrator(cluster: Cluster, name: str = "minji") -> tuple[User, Ac
 def a_person(cluster: Cluster, administrator: Actor, name: str = "jun", role: str = "user") -> User:
     """With a password."""
     user, link = users.create_user(cluster, administrator, name, "", role)
-    return users.use_link(cluster, link, PASSWORD)
+    return users.use_password_link(cluster, link, PASSWORD)
 
 
 def sign_in(cluster: Cluster, name: str, password: str = PASSWORD) -> str:

@@ -8,9 +8,9 @@ from sqlalchemy import select
 from cluster.domain.errors import Refused
 from cluster.domain.states import JobState, OperationKind
 from cluster.services import operations, sessions
-from cluster.services.audit_seals import read_anchor, seal_entries
+from cluster.services.audit_seals import read_newest_seal, seal_entries
 from cluster.services.context import Cluster
-from cluster.store.audit import write_entry
+from cluster.store.audit import add_audit_entry
 from cluster.store.jobs import Job
 from tests.builders import (
     a_job,
@@ -23,7 +23,7 @@ from tests.builders import (
 )
 from tests.conftest import Clock
 from worker.backups.dump import make_backup
-from worker.backups.put_back import PutBack, put_back
+from worker.backups.put_back import RestoreResult, restore_backup
 
 
 @pytest.fixture
@@ -39,19 +39,19 @@ def lab(cluster: Cluster, clock: Clock) -> Cluster:
     with cluster.store.write() as session:
         operations.request_operation(session, OperationKind.DATASET_DELETE, 1, actor_of(person), clock())
         for number in range(2):
-            write_entry(session, clock(), actor_of(person), "job.submitted", number)
+            add_audit_entry(session, clock(), actor_of(person), "job.submitted", number)
     clock.move(minutes=2)
     seal_entries(cluster)
     return cluster
 
 
 def backed_up(lab: Cluster) -> Path:
-    return lab.settings.backups / str(make_backup(lab.settings, lab.clock(), read_anchor(lab))["name"])
+    return lab.settings.backups / str(make_backup(lab.settings, lab.clock(), read_newest_seal(lab))["name"])
 
 
-def restored(lab: Cluster, file: Path, holds: bool = True) -> PutBack:
+def restored(lab: Cluster, file: Path, holds: bool = True) -> RestoreResult:
     lab.store.close()  # As the services that are stopped have closed theirs.
-    return put_back(lab.settings, file, lab.clock, holds)
+    return restore_backup(lab.settings, file, lab.clock, holds)
 
 
 def refusal(lab: Cluster, file: Path) -> str:

@@ -4,15 +4,15 @@ from datetime import timedelta
 
 from sqlalchemy import select
 
-from cluster.domain.exits import Outcome
+from cluster.domain.exits import AttemptOutcome
 from cluster.domain.jobs import JobRequest
 from cluster.domain.states import EnvironmentState, Launcher
 from cluster.domain.sweeps import SweepRequest
 from cluster.services import attempts, sweeps
 from cluster.services.context import Cluster
-from cluster.services.leases import Held, hold_lease
+from cluster.services.leases import HeldLease, acquire_lease
 from cluster.store.jobs import Attempt, Job, JobEvent, Sweep
-from cluster.store.leases import Fact
+from cluster.store.leases import InstallationFact
 from cluster.store.operations import Environment
 from tests.builders import a_dataset, a_node, a_training, a_user, a_workspace, actor_of, add
 
@@ -30,7 +30,7 @@ class Lab:
         ready = Environment(
             name="default", digest="d", state=EnvironmentState.READY, created_at=cluster.clock()
         )
-        add(cluster, ready, Fact(name="default_environment", value={"digest": "d"}))
+        add(cluster, ready, InstallationFact(name="default_environment", value={"digest": "d"}))
 
     def request(self, values: dict[str, str] | None = None, **changes: object) -> SweepRequest:
         job = JobRequest("lenet", 1, Launcher.HOROVOD, dataset_id=self.dataset.id)
@@ -56,12 +56,12 @@ class Lab:
             query = select(JobEvent.code).where(JobEvent.job_id == job.id).order_by(JobEvent.id)
             return list(session.scalars(query))
 
-    def hold(self) -> Held:
-        held = hold_lease(self.cluster, "scheduler", "one", timedelta(seconds=10))
+    def hold(self) -> HeldLease:
+        held = acquire_lease(self.cluster, "scheduler", "one", timedelta(seconds=10))
         assert held
         return held
 
-    def end(self, held: Held, job: Job, outcome: Outcome) -> None:
+    def end(self, held: HeldLease, job: Job, outcome: AttemptOutcome) -> None:
         with self.cluster.store.read() as session:
             attempt_id = session.scalar(
                 select(Attempt.id).where(Attempt.job_id == job.id, Attempt.ended_at.is_(None))

@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import text
 
-from cluster.domain.accounting import Month
+from cluster.domain.accounting import CalendarMonth
 from cluster.domain.errors import NotFound
 from cluster.domain.states import AttemptState, JobState
 from cluster.services import accounting
-from cluster.services.accounting import UseLine
+from cluster.services.accounting import MonthlyUsage
 from cluster.services.context import Cluster
 from cluster.store.jobs import Attempt, Job, JobEvent
 from cluster.store.nodes import Allocation, Node
@@ -18,7 +18,7 @@ from cluster.store.users import User
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, add, an_administrator
 from tests.conftest import Clock
 
-NOVEMBER = Month(2026, 11)
+NOVEMBER = CalendarMonth(2026, 11)
 
 
 class Lab:
@@ -60,8 +60,8 @@ class Lab:
         add(self.cluster, attempt)
         return job
 
-    def lines(self, reader: User, month: Month = NOVEMBER) -> list[UseLine]:
-        return accounting.read_month(self.cluster, actor_of(reader), month)
+    def lines(self, reader: User, month: CalendarMonth = NOVEMBER) -> list[MonthlyUsage]:
+        return accounting.read_monthly_usage(self.cluster, actor_of(reader), month)
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def at(day: int, hour: float = 0, month: int = 11) -> datetime:
 
 def test_a_month_is_what_was_held_in_it(lab: Lab) -> None:
     zone = lab.cluster.settings.zone
-    begins, ends = NOVEMBER.begins(zone), NOVEMBER.ends(zone)
+    begins, ends = NOVEMBER.starts_at(zone), NOVEMBER.ends_at(zone)
     hour = timedelta(hours=1)
     lab.run(lab.vision, lab.minji, begins - 2 * hour, begins + hour, 2)  # 2 unit hours of 6
     lab.run(lab.vision, lab.minji, at(10), at(10, 0.5), cpu_seconds=60.0, unit_seconds_used=900.0)
@@ -99,13 +99,13 @@ def test_what_still_runs_counts_up_to_now_and_a_long_one_in_every_month(lab: Lab
     lines = {line.workspace: line for line in lab.lines(lab.minji)}
     assert lines["vision"].booked_seconds == pytest.approx(2 * 3600, abs=0.01)
     assert (lines["vision"].jobs, lines["vision"].cpu_seconds) == (1, None)
-    span = (min(NOVEMBER.ends(zone), lab.cluster.clock()) - NOVEMBER.begins(zone)).total_seconds()
+    span = (min(NOVEMBER.ends_at(zone), lab.cluster.clock()) - NOVEMBER.starts_at(zone)).total_seconds()
     assert lines["speech"].booked_seconds == pytest.approx(span, abs=0.01)
     assert lines["speech"].finished == 0, long.id
-    october = {line.workspace: line for line in lab.lines(lab.minji, Month(2026, 10))}
+    october = {line.workspace: line for line in lab.lines(lab.minji, CalendarMonth(2026, 10))}
     assert october["speech"].booked_seconds == pytest.approx(31 * 86400, abs=0.01)
     assert "vision" not in october
-    assert accounting.first_month(lab.cluster) == NOVEMBER
+    assert accounting.read_first_month(lab.cluster) == NOVEMBER
 
 
 def test_administrators_read_all_managers_their_workspace_everybody_their_own(lab: Lab) -> None:
@@ -124,7 +124,7 @@ def test_administrators_read_all_managers_their_workspace_everybody_their_own(la
     assert seen(lab.manager) == [("vision", "jisoo"), ("vision", "minji")]
     assert seen(lab.minji) == [("speech", "minji"), ("vision", "minji")]
     assert seen(a_user(lab.cluster)) == []
-    only = accounting.read_month(lab.cluster, actor_of(lab.minji), NOVEMBER, lab.speech.workspace_id)
+    only = accounting.read_monthly_usage(lab.cluster, actor_of(lab.minji), NOVEMBER, lab.speech.workspace_id)
     assert [line.workspace for line in only] == ["speech"]
 
 
@@ -160,7 +160,7 @@ def test_a_jobs_account_has_its_seconds_and_its_units(lab: Lab) -> None:
         (at(10, 3), "finished"),
     ):
         add(lab.cluster, JobEvent(job_id=job.id, at=moment, state=state, code="job.submitted"))
-    found = accounting.read_job_account(lab.cluster, actor_of(lab.minji), job.id)
+    found = accounting.read_job_usage(lab.cluster, actor_of(lab.minji), job.id)
     assert found.seconds_in_states == {
         JobState.WAITING: 3600,
         JobState.STARTING: 1800,
@@ -168,15 +168,18 @@ def test_a_jobs_account_has_its_seconds_and_its_units(lab: Lab) -> None:
     }
     assert found.booked_seconds == 4 * 3600
     with pytest.raises(NotFound):
-        accounting.read_job_account(lab.cluster, actor_of(a_user(lab.cluster)), job.id)
+        accounting.read_job_usage(lab.cluster, actor_of(a_user(lab.cluster)), job.id)
 
 
 def test_a_month_is_found_by_index(light_cluster: Cluster) -> None:
     """None of the large tables is read from end to end. (PostgreSQL reads what is small as a whole.)"""
     zone = light_cluster.settings.zone
-    begins, ends = NOVEMBER.begins(zone), NOVEMBER.ends(zone)
+    begins, ends = NOVEMBER.starts_at(zone), NOVEMBER.ends_at(zone)
     with light_cluster.store.read() as session:
-        for query in (accounting.held_in(begins, ends, begins), accounting.ended_in(begins, ends)):
+        for query in (
+            accounting.held_in_month(begins, ends, begins),
+            accounting.ended_in_month(begins, ends),
+        ):
             compiled = query.compile(session.get_bind(), compile_kwargs={"literal_binds": True})
             plan = [row[3] for row in session.execute(text(f"EXPLAIN QUERY PLAN {compiled}"))]
             assert not [

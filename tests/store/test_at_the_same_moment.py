@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, text
 
-from cluster.domain.exits import Outcome
+from cluster.domain.exits import AttemptOutcome
 from cluster.domain.jobs import JobRequest
 from cluster.domain.states import EnvironmentState, JobState, Launcher, OperationState, TrainingKind
 from cluster.domain.sweeps import SweepRequest
@@ -24,11 +24,11 @@ from cluster.services import (
     trainings,
 )
 from cluster.services.context import Cluster
-from cluster.services.dispatch import look_at_queue, place_waiting, write_reasons
-from cluster.services.dropped_operations import sweep_operations
-from cluster.services.leases import hold_lease
+from cluster.services.dispatch import place_waiting_jobs, plan_dispatch, record_waiting_reasons
+from cluster.services.dropped_operations import requeue_stale_operations
+from cluster.services.leases import acquire_lease
 from cluster.store.jobs import Attempt, Job
-from cluster.store.leases import Fact
+from cluster.store.leases import InstallationFact
 from cluster.store.operations import Environment, Operation
 from cluster.store.trainings import Training
 from tests.builders import a_dataset, a_job, a_node, a_training, a_workspace, actor_of, add, an_administrator
@@ -41,7 +41,7 @@ PATIENCE_SECONDS = 60
 
 def as_environment(cluster: Cluster) -> None:
     row = Environment(name="default", digest="d", state=EnvironmentState.READY, created_at=cluster.clock())
-    add(cluster, row, Fact(name="default_environment", value={"digest": "d"}))
+    add(cluster, row, InstallationFact(name="default_environment", value={"digest": "d"}))
 
 
 def wait_until_somebody_waits(cluster: Cluster) -> None:
@@ -65,19 +65,19 @@ def test_a_sweep_is_stopped_by_hand_while_one_of_its_jobs_crashes(cluster: Clust
     job = JobRequest("lenet", 1, Launcher.HOROVOD, dataset_id=a_dataset(cluster, workspace).id)
     wanted = SweepRequest(job, {"seed": "1..3"}, stop_on_trouble=True)
     sweep = sweeps.submit_sweep(cluster, person, training.id, wanted)
-    held = hold_lease(cluster, "scheduler", "one", timedelta(seconds=10))
-    assert held and place_waiting(cluster, held)
+    held = acquire_lease(cluster, "scheduler", "one", timedelta(seconds=10))
+    assert held and place_waiting_jobs(cluster, held)
     stopped: list[object] = []
     by_hand = threading.Thread(
         target=lambda: stopped.append(at_once(lambda: sweeps.stop_sweep(cluster, person, sweep.id))[0])
     )
     with cluster.store.write() as session:
-        attempt = attempts.load_current(session, session.scalars(select(Attempt.id)).first() or 0)
+        attempt = attempts.load_current_attempt(session, session.scalars(select(Attempt.id)).first() or 0)
         assert attempt is not None
         by_hand.start()
         wait_until_somebody_waits(cluster)
-        crash = Outcome(JobState.FAILED, "exit.error", {"exit_code": 1}, 1)
-        sweep_stops.note_end(session, attempt.job, crash, cluster.clock())
+        crash = AttemptOutcome(JobState.FAILED, "exit.error", {"exit_code": 1}, 1)
+        sweep_stops.mark_sweep_on_failure(session, attempt.job, crash, cluster.clock())
     by_hand.join(PATIENCE_SECONDS)
     assert stopped == [3]
     assert sweeps.read_sweep(cluster, person, sweep.id).stop_code == "sweep.crash", "the first cause counts"
@@ -91,10 +91,10 @@ def test_a_job_that_is_held_meanwhile_gets_no_other_reason(cluster: Cluster) -> 
     job = a_job(cluster, training, units=2)
     person = actor_of(an_administrator(cluster))
     with cluster.store.write() as session:
-        look = look_at_queue(cluster, session)
+        look = plan_dispatch(cluster, session)
         assert [one.job_id for one in look.reasons] == [job.id]
         moves.hold_job(cluster, person, job.id)
-        assert write_reasons(session, look, cluster.clock()) == []
+        assert record_waiting_reasons(session, look, cluster.clock()) == []
     with cluster.store.read() as session:
         assert session.get_one(Job, job.id).waiting_code == "waiting.on_hold"
 
@@ -136,16 +136,16 @@ def test_a_workspace_that_is_made_while_somebody_looks_is_seen_by_the_next_look(
     as_environment(cluster)
     a_node(cluster, 2)
     first = a_job(cluster, a_training(cluster, a_workspace(cluster)))
-    read = placing.read_ground
+    read = placing.read_placement_context
 
-    def and_a_workspace_is_made(*asked: Any) -> placing.Ground:
+    def and_a_workspace_is_made(*asked: Any) -> placing.PlacementContext:
         ground = read(*asked)
         a_job(cluster, a_training(cluster, a_workspace(cluster)))
         return ground
 
-    monkeypatch.setattr(placing, "read_ground", and_a_workspace_is_made)
+    monkeypatch.setattr(placing, "read_placement_context", and_a_workspace_is_made)
     with cluster.store.read() as session:
-        assert list(placing.read_board(cluster, session).jobs) == [first.id]
+        assert list(placing.read_placement_snapshot(cluster, session).jobs) == [first.id]
 
 
 @on_postgresql
@@ -155,10 +155,10 @@ def test_an_operation_that_ends_while_it_is_swept_is_not_begun_anew(cluster: Clu
     number = environment.operation_id or 0
     held = operations.claim_operation(cluster, number, "a slow one")
     assert held is not None
-    cluster.clock.now += operations.LEASE + timedelta(seconds=1)  # type: ignore[attr-defined]
-    sweep = threading.Thread(target=lambda: sweep_operations(cluster))
+    cluster.clock.now += operations.CLAIM_LASTS + timedelta(seconds=1)  # type: ignore[attr-defined]
+    sweep = threading.Thread(target=lambda: requeue_stale_operations(cluster))
     with cluster.store.write() as session:
-        operations.finish_in(session, number, held.fence, cluster.clock())
+        operations.finish_operation(session, number, held.fence, cluster.clock())
         session.flush()
         sweep.start()
         wait_until_somebody_waits(cluster)

@@ -6,7 +6,7 @@ from cluster.domain.errors import Forbidden
 from cluster.domain.people import Actor
 from cluster.services import audit
 from cluster.services.context import Cluster
-from cluster.store.audit import write_entry
+from cluster.store.audit import add_audit_entry
 from tests.builders import a_user, actor_of, an_administrator
 from tests.conftest import Clock
 
@@ -25,7 +25,7 @@ def fill(cluster: Cluster, clock: Clock) -> None:
         ]
     ):
         with cluster.store.write() as session:
-            write_entry(session, clock.now, actor, action, number, outcome, note=f"number {number}")
+            add_audit_entry(session, clock.now, actor, action, number, outcome, note=f"number {number}")
         clock.move(hours=1)
 
 
@@ -35,7 +35,7 @@ def test_entries_are_found_by_what_one_looks_for(cluster: Cluster, clock: Clock)
     administrator = actor_of(an_administrator(cluster))
 
     def found(**wanted: object) -> list[int | None]:
-        return [entry.object_id for entry in audit.list_entries(cluster, administrator, **wanted)]  # type: ignore[arg-type]
+        return [entry.object_id for entry in audit.list_audit_entries(cluster, administrator, **wanted)]  # type: ignore[arg-type]
 
     assert found() == [5, 4, 3, 2, 1, 0]
     assert found(actor_name="minji") == [5, 3, 0]
@@ -51,20 +51,20 @@ def test_entries_are_found_by_what_one_looks_for(cluster: Cluster, clock: Clock)
 def test_pages_follow_each_other_while_entries_are_added(cluster: Cluster, clock: Clock) -> None:
     fill(cluster, clock)
     administrator = actor_of(an_administrator(cluster))
-    first = audit.list_entries(cluster, administrator, limit=4)
+    first = audit.list_audit_entries(cluster, administrator, limit=4)
     fill(cluster, clock)
-    second = audit.list_entries(cluster, administrator, limit=4, before_id=first[-1].id)
+    second = audit.list_audit_entries(cluster, administrator, limit=4, before_id=first[-1].id)
     assert [entry.object_id for entry in first + second] == [5, 4, 3, 2, 1, 0]
 
 
 def test_an_entry_says_who_what_when_and_from_where(cluster: Cluster, clock: Clock) -> None:
     now = clock.now
     fill(cluster, clock)
-    entry = audit.list_entries(cluster, actor_of(an_administrator(cluster)))[-1]
+    entry = audit.list_audit_entries(cluster, actor_of(an_administrator(cluster)))[-1]
     assert (entry.at, entry.actor_id, entry.actor_name, entry.address) == (now, 71, "minji", "192.0.2.1")
     assert (entry.object_kind, entry.object_id, entry.data) == ("user", 0, {"note": "number 0"})
 
 
 def test_only_administrators_read_it(cluster: Cluster) -> None:
     with pytest.raises(Forbidden):
-        audit.list_entries(cluster, actor_of(a_user(cluster)))
+        audit.list_audit_entries(cluster, actor_of(a_user(cluster)))

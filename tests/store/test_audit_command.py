@@ -10,19 +10,19 @@ from structlog.testing import capture_logs
 from cluster.services.audit_seals import seal_entries
 from cluster.services.context import Cluster
 from cluster.settings import Settings
-from cluster.store.audit import write_entry
+from cluster.store.audit import add_audit_entry
 from tests.builders import actor_of, an_administrator
 from tests.conftest import Clock
 from tests.store.tampering import tamper
 from worker import audit
-from worker.audit_anchors import anchors_in, moment_of, tell_seal
+from worker.audit_anchors import anchors_in_log, log_seal, parse_timestamp
 
 
 @pytest.fixture
 def here(cluster: Cluster, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """What the command reads on this machine."""
     settings = replace(cluster.settings, database_url=cluster.store.url.render_as_string(hide_password=False))
-    monkeypatch.setattr(audit, "own_settings", lambda: settings)
+    monkeypatch.setattr(audit, "read_installed_settings", lambda: settings)
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     return settings
 
@@ -30,12 +30,12 @@ def here(cluster: Cluster, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Set
 def seal_some(cluster: Cluster, clock: Clock, log: Path) -> None:
     """One seal per call; what the scheduler logs goes to the file as syslog would keep it."""
     with cluster.store.write() as session:
-        write_entry(
+        add_audit_entry(
             session, clock.now, actor_of(an_administrator(cluster, f"u{clock.now:%M}")), "job.submitted", 1
         )
     clock.move(minutes=2)
     with capture_logs() as told:
-        seal_entries(cluster, tell_seal)
+        seal_entries(cluster, log_seal)
     with log.open("a") as file:
         for line in told:
             file.write(f"Nov 21 05:00:00 gc-master groundcrew-scheduler[7]: {json.dumps(line)}\n")
@@ -48,7 +48,7 @@ def test_whole(
     log = tmp_path / "syslog"
     for _ in range(2):
         seal_some(cluster, clock, log)
-    assert [anchor.number for anchor in anchors_in(log)] == [1, 2]
+    assert [anchor.number for anchor in anchors_in_log(log)] == [1, 2]
     assert audit.main(["verify", "--log", str(log)]) == 0
     said = capsys.readouterr().out
     assert "in 2 seals" in said and "all of them in it: 2" in said
@@ -88,7 +88,7 @@ def test_a_changed_entry_is_named_in_korean_too(
 
 @pytest.mark.parametrize("text", ["2026-11-21T05:00:00", "", "yesterday", None, 5])
 def test_a_time_that_names_no_moment_is_none(text: object) -> None:
-    assert moment_of(text) is None
+    assert parse_timestamp(text) is None
 
 
 @pytest.mark.parametrize("place", ["/nonexistent", "/tmp"])

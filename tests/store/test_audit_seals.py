@@ -8,10 +8,16 @@ import pytest
 from sqlalchemy import text
 
 from cluster.services import audit_seals
-from cluster.services.audit_seals import Anchor, check_audit, read_anchor, read_standing, seal_entries
+from cluster.services.audit_seals import (
+    SealAnchor,
+    check_audit,
+    read_audit_status,
+    read_newest_seal,
+    seal_entries,
+)
 from cluster.services.context import Cluster
-from cluster.store.audit import AuditEntry, write_entry
-from cluster.store.leases import Fact
+from cluster.store.audit import AuditEntry, add_audit_entry
+from cluster.store.leases import InstallationFact
 from tests.builders import actor_of, an_administrator
 from tests.conftest import Clock
 from tests.store.tampering import tamper
@@ -24,7 +30,9 @@ def sealed(cluster: Cluster, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> C
     actor = actor_of(an_administrator(cluster))
     for number in range(5):
         with cluster.store.write() as session:
-            write_entry(session, clock.now, actor, "job.submitted", number, note=f"작업 {number}", part=0.1)
+            add_audit_entry(
+                session, clock.now, actor, "job.submitted", number, note=f"작업 {number}", part=0.1
+            )
     clock.move(minutes=2)
     assert seal_entries(cluster) == 5
     return cluster
@@ -41,7 +49,7 @@ def test_the_moment_of_an_entry_is_covered_to_its_last_digit(
     sealed: Cluster, clock: Clock, part: int
 ) -> None:
     with sealed.store.write() as session:
-        write_entry(
+        add_audit_entry(
             session, clock.now.replace(microsecond=part), actor_of(an_administrator(sealed)), "job.stopped", 1
         )
     clock.move(minutes=2)
@@ -56,7 +64,7 @@ def test_the_moment_of_an_entry_is_covered_to_its_last_digit(
 
 def test_what_is_not_settled_is_sealed_later(sealed: Cluster, clock: Clock) -> None:
     with sealed.store.write() as session:
-        write_entry(session, clock.now, actor_of(an_administrator(sealed)), "job.stopped", 1)
+        add_audit_entry(session, clock.now, actor_of(an_administrator(sealed)), "job.stopped", 1)
     assert seal_entries(sealed) == 0
     standing = check_audit(sealed, [])
     assert (standing.entries, standing.checked) == (6, 5)
@@ -73,7 +81,7 @@ def test_an_entry_with_a_later_moment_and_a_lower_number_is_no_gap(
     actor = actor_of(an_administrator(sealed))
     for moment in (clock.now + away, clock.now):
         with sealed.store.write() as session:
-            write_entry(session, moment, actor, "job.stopped", 1)
+            add_audit_entry(session, moment, actor, "job.stopped", 1)
     for _ in range(3):
         clock.move(seconds=61)
         seal_entries(sealed)
@@ -144,9 +152,9 @@ def test_a_changed_chain_is_named(sealed: Cluster, statement: str, code: str, se
 
 
 def test_a_cut_end_is_found_by_what_a_backup_has_written_down(sealed: Cluster) -> None:
-    anchor = read_anchor(sealed)
+    anchor = read_newest_seal(sealed)
     assert anchor is not None
-    anchors = [Anchor("groundcrew-20261120-140000.sql.zst", *anchor)]
+    anchors = [SealAnchor("groundcrew-20261120-140000.sql.zst", *anchor)]
     assert check_audit(sealed, anchors).found is None
     tamper(sealed.store, "DELETE FROM audit_seals WHERE id = 3", "DELETE FROM audit_entries WHERE id = 5")
     assert check_audit(sealed, []).found is None
@@ -191,7 +199,7 @@ def test_services_that_share_the_audit_key_check_each_others_seals(sealed: Clust
 
 def test_nobody_adds_the_seals_up_and_a_lost_sum_is_found_again(sealed: Cluster) -> None:
     with sealed.store.write() as session:
-        fact = session.get_one(Fact, "audit_sealed")
+        fact = session.get_one(InstallationFact, "audit_sealed")
         assert fact.value == {"seal": 3, "entries": 5}
         fact.value = {"seal": 2, "entries": 4}
-    assert read_standing(sealed).sealed == 5
+    assert read_audit_status(sealed).sealed == 5

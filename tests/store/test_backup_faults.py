@@ -18,8 +18,8 @@ from cluster.domain.errors import GroundcrewError
 from cluster.domain.states import OperationState
 from cluster.services import backups
 from cluster.services.context import Cluster
-from cluster.services.dropped_operations import sweep_operations
-from cluster.services.leases import Held, hold_lease
+from cluster.services.dropped_operations import requeue_stale_operations
+from cluster.services.leases import HeldLease, acquire_lease
 from cluster.store.engine import Store
 from cluster.store.operations import Operation
 from tests.builders import an_administrator
@@ -27,8 +27,8 @@ from tests.conftest import IS_CI, Clock
 from tests.crash.sweep import start_child
 from worker.backups import dump, sqlite
 from worker.backups import postgresql as pg
-from worker.backups.put_back import put_back
-from worker.backups.restore import look_no_further, prove_newest
+from worker.backups.put_back import restore_backup
+from worker.backups.restore import drill_newest_backup, no_scratch_check
 from worker.tasks import backups as task
 from worker.tasks.run import run_claimed
 
@@ -37,23 +37,25 @@ MOST_POINTS = 80
 
 @pytest.fixture
 def lab(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
-    monkeypatch.setattr(task, "open_pages", look_no_further)  # tests/integration/test_drill_portal.py does.
+    monkeypatch.setattr(
+        task, "run_smoke_test", no_scratch_check
+    )  # tests/integration/test_drill_portal.py does.
     (cluster.settings.state_dir / "database").mkdir(exist_ok=True)
     an_administrator(cluster, "hjkim")
     return replace(cluster, settings=replace(cluster.settings, backup_at=time(3, 0)))
 
 
 @pytest.fixture
-def held(lab: Cluster) -> Held:
-    lease = hold_lease(lab, "scheduler", "me", timedelta(days=300))
+def held(lab: Cluster) -> HeldLease:
+    lease = acquire_lease(lab, "scheduler", "me", timedelta(days=300))
     assert lease is not None
-    backups.request_nightly(lab, lease)
+    backups.request_nightly_backup(lab, lease)
     return lease
 
 
-def ask(lab: Cluster, held: Held) -> int:
+def ask(lab: Cluster, held: HeldLease) -> int:
     lab.clock.move(days=1)  # type: ignore[attr-defined]
-    operation = backups.request_nightly(lab, held)
+    operation = backups.request_nightly_backup(lab, held)
     assert operation is not None
     return operation.id
 
@@ -72,7 +74,7 @@ def places_of_scratch(lab: Cluster) -> list[str]:
     if lab.store.is_sqlite:
         folder = lab.settings.state_dir / "database"
         return [path.name for path in folder.iterdir() if path.name.startswith((".backup", ".drill"))]
-    with pg.connect(url) as connection:
+    with pg.connect_psycopg(url) as connection:
         query = "SELECT datname FROM pg_database WHERE datname LIKE %s"
         return [str(name) for (name,) in connection.execute(query, [f"{url.database}_%"]).fetchall()]
 
@@ -116,7 +118,7 @@ ON_POSTGRESQL = pytest.param("postgresql", marks=pytest.mark.long)
     indirect=["database_kind"],
 )
 def test_a_night_that_is_killed_at_any_step_is_made_up_for_and_takes_nothing_with_it(
-    lab: Cluster, held: Held, clock: Clock, tmp_path: Path, step: int
+    lab: Cluster, held: HeldLease, clock: Clock, tmp_path: Path, step: int
 ) -> None:
     run_claimed(lab, ask(lab, held))
     (proved,) = backups.read_backups(lab.settings.backups)
@@ -124,10 +126,10 @@ def test_a_night_that_is_killed_at_any_step_is_made_up_for_and_takes_nothing_wit
         night = ask(lab, held)
         if not dies_at(lab, number, partial(claimed, night), tmp_path / "log"):
             break
-        standing = backups.read_standing(lab).proven
+        standing = backups.read_backup_status(lab).last_verified
         assert standing is not None and standing.made_at >= proved.made_at, f"at point {number}"
         clock.move(seconds=30)
-        sweep_operations(lab)
+        requeue_stale_operations(lab)
         run_claimed(lab, night)
         assert state_of(lab, night).state is OperationState.FINISHED, f"after point {number}"
         kept = backups.read_backups(lab.settings.backups)
@@ -148,7 +150,7 @@ def test_a_restore_that_is_killed_at_any_step_leaves_a_whole_database(
     for number in range(1, MOST_POINTS):
         clock.move(seconds=2)
         died = dies_at(lab, number, lambda child: restored_by(child, file), tmp_path / "log")
-        with closing(Store(lab.settings.database_url)) as store, store.look() as connection:
+        with closing(Store(lab.settings.database_url)) as store, store.read_columns() as connection:
             names = {str(name) for (name,) in connection.exec_driver_sql("SELECT name FROM users")}
             entries = connection.exec_driver_sql("SELECT count(*) FROM audit_entries").scalar_one()
         # What was there, or what was put back and settled: the service's own row is made while it is settled.
@@ -165,7 +167,7 @@ def claimed(number: int, child: Cluster) -> None:
 
 def restored_by(child: Cluster, file: Path) -> None:
     child.store.close()
-    put_back(child.settings, file, child.clock)
+    restore_backup(child.settings, file, child.clock)
 
 
 @pytest.fixture
@@ -191,15 +193,20 @@ def fill(folder: Path, leave: int) -> None:
 
 @pytest.mark.parametrize(("leave", "is_checked"), [(4096, True), (4096, False), (0, False)])
 def test_a_full_disk_is_told_the_same_night_and_the_proved_one_stays(
-    lab: Cluster, held: Held, small_disk: Path, leave: int, is_checked: bool, monkeypatch: pytest.MonkeyPatch
+    lab: Cluster,
+    held: HeldLease,
+    small_disk: Path,
+    leave: int,
+    is_checked: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     small = replace(lab, settings=replace(lab.settings, backups_dir=small_disk))
-    spare = dump.SPARE_BYTES
-    monkeypatch.setattr(dump, "SPARE_BYTES", -(1 << 40))
+    spare = dump.RESERVE_BYTES
+    monkeypatch.setattr(dump, "RESERVE_BYTES", -(1 << 40))
     run_claimed(small, ask(small, held))
     (proved,) = backups.read_backups(small_disk)
     fill(small_disk, leave)
-    monkeypatch.setattr(dump, "SPARE_BYTES", spare if is_checked else -(1 << 40))
+    monkeypatch.setattr(dump, "RESERVE_BYTES", spare if is_checked else -(1 << 40))
     night = ask(small, held)
     run_claimed(small, night)
     failed = state_of(small, night)
@@ -207,10 +214,10 @@ def test_a_full_disk_is_told_the_same_night_and_the_proved_one_stays(
         OperationState.FAILED,
         "backup.no_room" if is_checked else "backup.disk_full",
     )
-    standing = backups.read_standing(small)
-    assert standing.failed is not None and standing.proven == proved
+    standing = backups.read_backup_status(small)
+    assert standing.failed is not None and standing.last_verified == proved
     (small_disk / "ballast").unlink()
-    monkeypatch.setattr(dump, "SPARE_BYTES", -(1 << 40))
+    monkeypatch.setattr(dump, "RESERVE_BYTES", -(1 << 40))
     run_claimed(small, again := ask(small, held))
     assert state_of(small, again).state is OperationState.FINISHED
     assert not [path for path in small_disk.iterdir() if path.name.endswith(".unfinished")]
@@ -222,8 +229,8 @@ def test_a_disk_that_fills_up_during_the_trial_makes_no_backup_a_broken_one(
     if not lab.store.is_sqlite:
         return  # The server's own disk: its words are looked for in psql's.
     dump.make_backup(lab.settings, clock())
-    monkeypatch.setattr(sqlite, "BEFORE", ("PRAGMA page_size=512", "PRAGMA max_page_count=20"))
+    monkeypatch.setattr(sqlite, "SCRATCH_PRAGMAS", ("PRAGMA page_size=512", "PRAGMA max_page_count=20"))
     with pytest.raises(GroundcrewError) as full:
-        prove_newest(lab.settings, clock())
+        drill_newest_backup(lab.settings, clock())
     assert full.value.code == "backup.disk_full"
     assert backups.read_backups(lab.settings.backups)[0].problem is None

@@ -13,19 +13,19 @@ from sqlalchemy.engine import make_url
 
 from cluster.domain.errors import Unavailable
 from cluster.domain.states import JobState
-from cluster.services.audit_seals import read_anchor, seal_entries
+from cluster.services.audit_seals import read_newest_seal, seal_entries
 from cluster.services.backups import read_backups
 from cluster.services.context import Cluster
 from cluster.settings import Settings
-from cluster.store.audit import write_entry
-from cluster.store.migrate import upgrade
+from cluster.store.audit import add_audit_entry
+from cluster.store.migrate import upgrade_database
 from tests.builders import a_job, a_training, a_workspace, actor_of, an_administrator
 from tests.conftest import Clock, settings_for
 from tests.databases import PostgresqlServer
 from worker.backups import postgresql as pg
-from worker.backups.dump import make_backup, write_manifest
-from worker.backups.put_back import put_back
-from worker.backups.restore import prove_newest
+from worker.backups.dump import make_backup, write_backup_manifest
+from worker.backups.put_back import restore_backup
+from worker.backups.restore import drill_newest_backup
 
 
 @pytest.fixture
@@ -35,14 +35,16 @@ def lab(cluster: Cluster, clock: Clock) -> Cluster:
     person = an_administrator(cluster, "o'neil; DROP TABLE")
     a_workspace(cluster, name="vision")
     with cluster.store.write() as session:
-        write_entry(session, clock.now, actor_of(person), "workspace.created", 1, note="작업\n\\.\n-- 1\ttab")
+        add_audit_entry(
+            session, clock.now, actor_of(person), "workspace.created", 1, note="작업\n\\.\n-- 1\ttab"
+        )
     clock.move(minutes=2)
     seal_entries(cluster)
     return cluster
 
 
 def made(lab: Cluster) -> tuple[dict[str, Any], Path]:
-    manifest = make_backup(lab.settings, lab.clock(), read_anchor(lab))
+    manifest = make_backup(lab.settings, lab.clock(), read_newest_seal(lab))
     return manifest, lab.settings.backups / manifest["name"]
 
 
@@ -55,7 +57,7 @@ def drills_left(lab: Cluster) -> list[str]:
     url = make_url(lab.settings.database_url)
     if url.get_backend_name() == "sqlite":
         return [path.name for path in (lab.settings.state_dir / "database").glob(".*")]
-    with pg.connect(url) as connection:
+    with pg.connect_psycopg(url) as connection:
         found = connection.execute(
             "SELECT datname FROM pg_database WHERE datname LIKE %s", [f"{url.database}_%"]
         )
@@ -67,7 +69,7 @@ def test_every_row_is_read_back_and_nothing_is_left_lying_about(lab: Cluster, da
     assert (manifest["name"], manifest["database"]) == ("groundcrew-20261120-140200.sql.zst", database_kind)
     assert manifest["rows"]["workspaces"] == 1 and manifest["audit_seal"][0] == 1
     assert "CREATE TABLE" in text_of(file) and file.stat().st_mode & 0o777 == 0o600
-    proved = prove_newest(lab.settings, lab.clock())
+    proved = drill_newest_backup(lab.settings, lab.clock())
     assert (proved["problem"], proved["audit"]) == ("", None)
     assert proved["restored_at"] == lab.clock().isoformat()
     assert drills_left(lab) == []
@@ -81,8 +83,8 @@ def changed(lab: Cluster, change: Callable[[str], str]) -> dict[str, Any]:
     assert after != before
     packed = subprocess.run(["zstd", "-c"], input=after.encode(), capture_output=True, check=True).stdout
     file.write_bytes(packed)
-    write_manifest(file.parent, manifest | {"sha256": hashlib.sha256(packed).hexdigest()})
-    return prove_newest(lab.settings, lab.clock())
+    write_backup_manifest(file.parent, manifest | {"sha256": hashlib.sha256(packed).hexdigest()})
+    return drill_newest_backup(lab.settings, lab.clock())
 
 
 def without_workspace(text: str) -> str:
@@ -137,14 +139,14 @@ def test_a_drill_that_was_killed_leaves_nothing_to_the_next_one(lab: Cluster, da
     else:
         pg.ensure_scratch(url, pg.scratch_url(url))
     assert len(drills_left(lab)) == 1
-    prove_newest(lab.settings, lab.clock())
+    drill_newest_backup(lab.settings, lab.clock())
     assert drills_left(lab) == []
 
 
 def test_rows_that_break_an_invariant_are_no_good_backup(lab: Cluster) -> None:
     a_job(lab, a_training(lab, a_workspace(lab)), state=JobState.RUNNING)
     made(lab)
-    assert prove_newest(lab.settings, lab.clock())["problem"]["code"] == "broken.no_attempt"
+    assert drill_newest_backup(lab.settings, lab.clock())["problem"]["code"] == "broken.no_attempt"
 
 
 @pytest.fixture
@@ -157,7 +159,7 @@ def humble(postgresql: PostgresqlServer, tmp_path: Path) -> Iterator[Settings]:
         for each in names:
             connection.execute(f"CREATE DATABASE {each} OWNER {name}")
         url = f"postgresql+psycopg://{name}@/{name}?host={server.folder}"
-        upgrade(url)
+        upgrade_database(url)
         yield settings_for(url, tmp_path)
         for each in names:
             connection.execute(f"DROP DATABASE IF EXISTS {each} WITH (FORCE)")
@@ -168,9 +170,9 @@ def test_a_role_that_may_make_no_database_uses_the_one_that_it_was_given(
     humble: Settings, clock: Clock
 ) -> None:
     make_backup(humble, clock())
-    assert prove_newest(humble, clock())["problem"] == ""
+    assert drill_newest_backup(humble, clock())["problem"] == ""
     url = make_url(humble.database_url)
-    with pg.connect(pg.scratch_url(url)) as drill:
+    with pg.connect_psycopg(pg.scratch_url(url)) as drill:
         assert (
             drill.execute("SELECT 1 FROM pg_class WHERE relnamespace = 'public'::regnamespace").fetchall()
             == []
@@ -180,7 +182,7 @@ def test_a_role_that_may_make_no_database_uses_the_one_that_it_was_given(
         ) as root:
             root.execute(f"DROP DATABASE {url.database}_drill WITH (FORCE)")
     with pytest.raises(Unavailable) as none:
-        prove_newest(humble, clock())
+        drill_newest_backup(humble, clock())
     assert none.value.code == "backup.no_scratch"
 
 
@@ -192,21 +194,21 @@ def test_what_a_drill_reads_back_is_in_no_log_of_the_server(lab: Cluster, databa
     seen: list[object] = []
 
     def look(_: Settings, url: str) -> None:
-        with pg.connect(make_url(url)) as drill:
+        with pg.connect_psycopg(make_url(url)) as drill:
             seen.extend(drill.execute(kinds).fetchall())
 
     _, file = made(lab)
-    assert prove_newest(lab.settings, lab.clock(), look)["problem"] == ""
+    assert drill_newest_backup(lab.settings, lab.clock(), look)["problem"] == ""
     assert seen == [("u",)]
     lab.store.close()
-    put_back(lab.settings, file, lab.clock)
-    with pg.connect(make_url(lab.settings.database_url)) as living:
+    restore_backup(lab.settings, file, lab.clock)
+    with pg.connect_psycopg(make_url(lab.settings.database_url)) as living:
         assert living.execute(kinds).fetchall() == [("p",)]
 
 
 def test_a_row_that_reads_like_a_table_stays_as_it_is() -> None:
     text = b"CREATE TABLE a (b text);\nCOPY a (b) FROM stdin;\nCREATE TABLE c\n\\.\nCREATE TABLE d (e int);\n"
-    lines = list(pg.unlogged(text.splitlines(keepends=True)))
+    lines = list(pg.make_tables_unlogged(text.splitlines(keepends=True)))
     assert [line.startswith(b"CREATE UNLOGGED") for line in lines] == [True, False, False, False, True]
     assert b"".join(lines).replace(b"UNLOGGED ", b"") == text
 

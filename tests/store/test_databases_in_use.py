@@ -16,7 +16,7 @@ def test_while_somebody_uses_the_database_nothing_is_put_back(lab: Cluster, data
     file = backed_up(lab)
     if database_kind == "sqlite":
         return  # A file does not know; make restore asks the process manager.
-    with pg.connect(make_url(lab.settings.database_url)):
+    with pg.connect_psycopg(make_url(lab.settings.database_url)):
         assert refusal(lab, file) == "restore.in_use"
 
 
@@ -27,7 +27,7 @@ def test_who_was_stopped_a_moment_ago_is_waited_for(
         return  # Nobody serves a file.
     file = backed_up(lab)
     lab.store.close()
-    last = pg.connect(make_url(lab.settings.database_url))
+    last = pg.connect_psycopg(make_url(lab.settings.database_url))
     leaving = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: last.close())
     monkeypatch.setattr(pg, "time", leaving)
     restored(lab, file)

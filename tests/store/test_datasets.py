@@ -22,7 +22,7 @@ def finish(cluster: Cluster, dataset: Dataset, classes: list[tuple[str, int]] | 
     assert dataset.operation_id is not None
     operation = operations.claim_operation(cluster, dataset.operation_id, "a worker")
     assert operation is not None
-    assert datasets.read_subject(cluster, operation).id == dataset.id
+    assert datasets.read_dataset_of_operation(cluster, operation).id == dataset.id
     datasets.finish_import(cluster, operation.id, operation.fence, 2, 1234, classes)
 
 
@@ -123,7 +123,7 @@ def test_a_dataset_that_a_job_reads_stays(cluster: Cluster) -> None:
     with pytest.raises(Refused) as refusal:
         datasets.delete_dataset(cluster, actor_of(workspace.manager), dataset.id)
     assert refusal.value.data["jobs"] == 1
-    users = datasets.list_users_of(cluster, actor_of(workspace.manager), dataset.id)
+    users = datasets.list_reading_jobs(cluster, actor_of(workspace.manager), dataset.id)
     assert [job.id for job in users] == [living.id, living.id - 1]
 
 

@@ -9,7 +9,7 @@ from cluster.domain.errors import Conflict, Forbidden, Refused
 from cluster.domain.states import JobState, NodeState
 from cluster.services import nodes, silence
 from cluster.services.context import Cluster
-from cluster.services.leases import Held, LeaseLost, hold_lease
+from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
 from cluster.store.audit import AuditEntry
 from cluster.store.nodes import Node
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, an_administrator, holding
@@ -56,41 +56,41 @@ def test_who_is_affected_by_a_drain_is_known_before(cluster: Cluster, clock: Clo
     holding(cluster, there, large.units[:2])
     holding(cluster, elsewhere, small.units[:1])
     waiting = [a_job(cluster, training, units=units) for units in (1, 2, 3, 4, 5)]
-    affected = nodes.affected_jobs(cluster, actor_of(an_administrator(cluster)), large.id)
+    affected = nodes.read_drain_effect(cluster, actor_of(an_administrator(cluster)), large.id)
     assert [(run.job_id, run.units) for run in affected.running] == [(there.id, 2)]
     assert affected.running[0].ends_at == clock.now + timedelta(seconds=600)
     assert affected.running[0].job and affected.running[0].job.name == there.name
     assert (affected.too_large, affected.largest_elsewhere) == ([job.id for job in waiting[2:4]], 2)
-    stranger = nodes.affected_jobs(cluster, actor_of(a_user(cluster)), large.id)
+    stranger = nodes.read_drain_effect(cluster, actor_of(a_user(cluster)), large.id)
     assert [(run.job_id, run.job) for run in stranger.running] == [(there.id, None)]
 
 
 def test_a_silent_node_is_lost_after_its_grace_time_and_not_before(
-    cluster: Cluster, held: Held, clock: Clock, bell: RecordingBell
+    cluster: Cluster, held: HeldLease, clock: Clock, bell: RecordingBell
 ) -> None:
     node = a_node(cluster)
     clock.move(seconds=299)
-    assert silence.give_up_silent(cluster, held) == []
+    assert silence.mark_silent_nodes_lost(cluster, held) == []
     assert state_of(cluster, node) is NodeState.UNREACHABLE
     clock.move(seconds=1)
-    assert silence.give_up_silent(cluster, held) == [node.id]
+    assert silence.mark_silent_nodes_lost(cluster, held) == [node.id]
     assert state_of(cluster, node) is NodeState.LOST
     assert ("nodes", node.id) in bell.rung
-    assert silence.give_up_silent(cluster, held) == []
+    assert silence.mark_silent_nodes_lost(cluster, held) == []
 
 
 def test_a_lost_node_that_speaks_is_welcome_only_when_the_scheduler_says_so(
-    cluster: Cluster, held: Held, clock: Clock
+    cluster: Cluster, held: HeldLease, clock: Clock
 ) -> None:
     """What ran there before may still run: new work would share its units with it."""
     node = a_node(cluster, name="gpu07")
     clock.move(seconds=300)
-    silence.give_up_silent(cluster, held)
-    assert silence.list_healed(cluster) == []
+    silence.mark_silent_nodes_lost(cluster, held)
+    assert silence.list_recovered_nodes(cluster) == []
     nodes.record_heartbeat(cluster, "gpu07", node.boot_id, {}, [])
     assert state_of(cluster, node) is NodeState.LOST
-    assert silence.list_healed(cluster) == [node.id]
-    silence.welcome_back(cluster, held, [node.id])
+    assert silence.list_recovered_nodes(cluster) == [node.id]
+    silence.return_to_service(cluster, held, [node.id])
     assert state_of(cluster, node) is NodeState.READY
 
 
@@ -104,20 +104,22 @@ def test_another_boot_is_remembered(cluster: Cluster, clock: Clock) -> None:
         assert session.scalars(select(Node)).one().booted_at == clock.now
 
 
-def test_a_clock_that_was_set_back_hides_no_silent_node(cluster: Cluster, held: Held, clock: Clock) -> None:
+def test_a_clock_that_was_set_back_hides_no_silent_node(
+    cluster: Cluster, held: HeldLease, clock: Clock
+) -> None:
     node = a_node(cluster)
     clock.move(hours=-1)
-    silence.forgive_set_clock(cluster, held)
+    silence.correct_future_heartbeats(cluster, held)
     assert state_of(cluster, node) is NodeState.READY
     clock.move(seconds=300)
-    assert silence.give_up_silent(cluster, held) == [node.id]
+    assert silence.mark_silent_nodes_lost(cluster, held) == [node.id]
 
 
-def test_who_lost_the_lease_gives_nobody_up(cluster: Cluster, held: Held, clock: Clock) -> None:
+def test_who_lost_the_lease_gives_nobody_up(cluster: Cluster, held: HeldLease, clock: Clock) -> None:
     a_node(cluster)
     clock.move(seconds=400)
-    assert hold_lease(cluster, "scheduler", "two", LASTS)
+    assert acquire_lease(cluster, "scheduler", "two", LASTS)
     with pytest.raises(LeaseLost):
-        silence.give_up_silent(cluster, held)
+        silence.mark_silent_nodes_lost(cluster, held)
     with cluster.store.read() as session:
         assert session.scalars(select(Node)).one().lost_at is None

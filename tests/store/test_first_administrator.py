@@ -95,6 +95,6 @@ def test_the_service_user_is_made_once_and_cannot_sign_in(cluster: Cluster) -> N
         sign_in(cluster, "groundcrew")
     _, administrator = first_administrator(cluster)
     assert [user.name for user in users.list_users(cluster, administrator)] == ["minji"]
-    for act in (users.read_user, users.disable_user, users.enable_user, users.issue_link):
+    for act in (users.read_user, users.disable_user, users.enable_user, users.issue_password_link):
         with pytest.raises(NotFound):
             act(cluster, administrator, first.user_id)

@@ -1,9 +1,9 @@
 from cluster.services.context import Cluster
-from cluster.services.first_flight import read_landing, record_landing
+from cluster.services.first_flight import read_first_training, record_first_training
 
 
 def test_the_first_flight_is_remembered_once_it_has_landed(cluster: Cluster) -> None:
-    assert read_landing(cluster) is None
-    record_landing(cluster, 7)
-    record_landing(cluster, 7)
-    assert read_landing(cluster) == 7
+    assert read_first_training(cluster) is None
+    record_first_training(cluster, 7)
+    record_first_training(cluster, 7)
+    assert read_first_training(cluster) == 7

@@ -8,8 +8,8 @@ from sqlalchemy import select
 
 from cluster import words
 from cluster.services.context import Cluster
-from cluster.services.dispatch import place_waiting
-from cluster.services.leases import hold_lease
+from cluster.services.dispatch import place_waiting_jobs
+from cluster.services.leases import acquire_lease
 from cluster.store.jobs import JobEvent
 from cluster.store.nodes import Allocation, Unit
 from tests.builders import a_job, a_node, a_training, a_workspace
@@ -27,12 +27,12 @@ def test_four_units_of_two_nodes_are_one_job_where_the_executor_can(
     for name in ("w1", "w2"):
         a_node(cluster, name=name, units=2)
     a_job(cluster, a_training(cluster, a_workspace(cluster, units=4)), units=4)
-    held = hold_lease(cluster, "scheduler", "me", timedelta(hours=1))
+    held = acquire_lease(cluster, "scheduler", "me", timedelta(hours=1))
     assert held is not None
-    place_waiting(cluster, held)
+    place_waiting_jobs(cluster, held)
     with cluster.store.read() as session:
         taken = session.scalars(select(Unit.node_id).join(Allocation, Allocation.unit_id == Unit.id)).all()
         placed = session.scalar(select(JobEvent).where(JobEvent.code == "job.placed"))
     assert (len(taken), len(set(taken))) == (2 * nodes, nodes)
     if placed is not None:
-        assert words.say(placed.code, placed.data) == "Got 4 CPU slots on w1 and w2."
+        assert words.sentence(placed.code, placed.data) == "Got 4 CPU slots on w1 and w2."

@@ -8,15 +8,15 @@ import pytest
 from sqlalchemy import select
 
 from cluster.domain.errors import Refused
-from cluster.domain.images import Image
+from cluster.domain.images import DefaultImage
 from cluster.domain.jobs import JobRequest
 from cluster.domain.states import JobState, TrainingKind, UnitKind
 from cluster.domain.sweeps import SweepRequest
 from cluster.services import jobs, sweeps
 from cluster.services.context import Cluster
-from cluster.services.dispatch import place_waiting
+from cluster.services.dispatch import place_waiting_jobs
 from cluster.services.images import record_images
-from cluster.services.leases import Held, hold_lease
+from cluster.services.leases import HeldLease, acquire_lease
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Unit
 from cluster.store.operations import Environment
@@ -24,11 +24,11 @@ from tests.builders import a_training
 from tests.store.conftest import LASTS
 from tests.store.job_lab import Lab, a_lab
 from worker.executors.contract import NotStarted
-from worker.start_plans import load, read_start_plan
+from worker.start_plans import build_start_plan, read_start_rows
 
 CPU = [["python", "3.11", ""], ["tensorflow-cpu", "2.18.1", ""]]
 CUDA = [["tensorflow", "2.18.1", ""], ["nvidia-cudnn-cu12", "9.1", ""]]
-IMAGE = Image(
+IMAGE = DefaultImage(
     "groundcrew-default", "cpu", "cpu-1", "sha256:" + "5" * 64, 1, "debian-12", datetime(2026, 11, 20, tzinfo=UTC), ()
 )  # fmt: skip
 
@@ -43,8 +43,8 @@ def lab(cluster: Cluster) -> Lab:
 
 
 @pytest.fixture
-def held(cluster: Cluster, lab: Lab) -> Held:
-    held = hold_lease(cluster, "scheduler", "one", LASTS)
+def held(cluster: Cluster, lab: Lab) -> HeldLease:
+    held = acquire_lease(cluster, "scheduler", "one", LASTS)
     assert held
     return held
 
@@ -69,7 +69,7 @@ def test_it_is_refused_wherever_it_is_asked_for(cluster: Cluster, lab: Lab) -> N
     script = JobRequest(name="own", units=1, command=("train.py",))
     sweep = SweepRequest(lab.request, {"batch_size": "32, 64"})
     for ask in (
-        lambda: jobs.check_job(cluster, lab.actor, lab.training.id, lab.request),
+        lambda: jobs.preview_submission(cluster, lab.actor, lab.training.id, lab.request),
         lambda: jobs.submit_job(cluster, lab.actor, lab.training.id, lab.request),
         lambda: jobs.submit_job(cluster, lab.actor, own.id, script),
         lambda: sweeps.preview_sweep(cluster, lab.actor, lab.training.id, sweep),
@@ -93,28 +93,30 @@ def test_units_that_are_no_gpus_need_none(cluster: Cluster, lab: Lab) -> None:
     assert jobs.submit_job(cluster, lab.actor, lab.training.id, lab.request).state is JobState.WAITING
 
 
-def test_a_job_that_was_queued_before_waits_with_that_reason(cluster: Cluster, lab: Lab, held: Held) -> None:
+def test_a_job_that_was_queued_before_waits_with_that_reason(
+    cluster: Cluster, lab: Lab, held: HeldLease
+) -> None:
     holds(cluster, CUDA)
     job = jobs.submit_job(cluster, lab.actor, lab.training.id, lab.request)
     holds(cluster, CPU)
-    assert place_waiting(cluster, held) == []
+    assert place_waiting_jobs(cluster, held) == []
     waiting = jobs.read_job(cluster, lab.actor, job.id)
     assert (waiting.state, waiting.waiting_code) == (JobState.WAITING, "waiting.no_gpu_environment")
     assert waiting.waiting_data == {"name": "default"}
     holds(cluster, CUDA)
-    assert len(place_waiting(cluster, held)) == 1
+    assert len(place_waiting_jobs(cluster, held)) == 1
 
 
-def test_what_was_placed_before_does_not_begin(cluster: Cluster, lab: Lab, held: Held) -> None:
+def test_what_was_placed_before_does_not_begin(cluster: Cluster, lab: Lab, held: HeldLease) -> None:
     holds(cluster, CUDA)
     jobs.submit_job(cluster, lab.actor, lab.training.id, lab.request)
-    place_waiting(cluster, held)
+    place_waiting_jobs(cluster, held)
     with cluster.store.read() as session:
         attempt = session.scalars(select(Attempt.id)).one()
-    read_start_plan(cluster, Path("/runtime"), attempt)
+    build_start_plan(cluster, Path("/runtime"), attempt)
     holds(cluster, CPU)
     with pytest.raises(NotStarted) as refusal:
-        read_start_plan(cluster, Path("/runtime"), attempt, loaded=load(cluster, [attempt]))
+        build_start_plan(cluster, Path("/runtime"), attempt, loaded=read_start_rows(cluster, [attempt]))
     assert refusal.value.code == "start.no_gpu_environment"
 
 
@@ -124,7 +126,7 @@ def test_on_kubernetes_the_images_decide(cluster: Cluster, lab: Lab) -> None:
 
     def code_of(of: Cluster) -> str | None:
         try:
-            warnings = jobs.check_job(of, lab.actor, lab.training.id, lab.request).warnings
+            warnings = jobs.preview_submission(of, lab.actor, lab.training.id, lab.request).warnings
         except Refused as refusal:
             assert refusal.data["image"] == refusal.data["name"]
             return refusal.code
@@ -146,7 +148,7 @@ def test_in_docker_an_own_program_may_come_with_the_image(cluster: Cluster, lab:
     docker = by(cluster, "docker", docker_image="site:1")
     own = a_training(cluster, lab.workspace, kind=TrainingKind.ADVANCED)
     request = JobRequest(name="own", units=1, command=("/opt/conda/bin/python", "train.py"))
-    (warned,) = jobs.check_job(docker, lab.actor, own.id, request).warnings
+    (warned,) = jobs.preview_submission(docker, lab.actor, own.id, request).warnings
     assert (warned.code, warned.data["image"]) == ("job.gpus_by_image", "site:1")
     with pytest.raises(Refused, match=r"job\.no_gpu_environment"):
         jobs.submit_job(docker, lab.actor, lab.training.id, lab.request)

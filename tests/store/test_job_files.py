@@ -9,12 +9,12 @@ from cluster.domain.errors import Conflict, Forbidden, Gone, NotFound
 from cluster.domain.states import JobState
 from cluster.services import job_files
 from cluster.services.context import Cluster
-from cluster.services.leases import LeaseLost, hold_lease
+from cluster.services.leases import LeaseLost, acquire_lease
 from cluster.store.audit import AuditEntry
 from cluster.store.jobs import Job, JobEvent
 from cluster.store.users import User
 from tests.builders import a_job, a_training, a_user, a_workspace, actor_of, an_administrator
-from worker.scheduler import LEASE, LEASE_LASTS
+from worker.scheduler import LEASE, LEASE_DURATION
 
 
 @dataclass
@@ -26,7 +26,9 @@ class Shelf:
     living: Job
 
     def ask(self, kind: str, *jobs: Job) -> list[Job]:
-        return job_files.delete_files(self.cluster, actor_of(self.people[kind]), [job.id for job in jobs])
+        return job_files.request_file_deletion(
+            self.cluster, actor_of(self.people[kind]), [job.id for job in jobs]
+        )
 
     def read(self, job: Job) -> Job:
         with self.cluster.store.read() as session:
@@ -73,9 +75,9 @@ def test_of_several_jobs_all_are_deleted_or_none(shelf: Shelf) -> None:
     with pytest.raises(Conflict) as conflict:
         shelf.ask("user", shelf.ended, shelf.living, shelf.other)
     assert conflict.value.data == {"id": shelf.living.id}
-    assert job_files.list_unwanted(shelf.cluster) == []
+    assert job_files.list_pending_deletions(shelf.cluster) == []
     shelf.ask("user", shelf.other, shelf.ended)
-    found = [job.job_id for job in job_files.list_unwanted(shelf.cluster)]
+    found = [job.job_id for job in job_files.list_pending_deletions(shelf.cluster)]
     assert found == [shelf.ended.id, shelf.other.id]
 
 
@@ -93,20 +95,20 @@ def test_a_second_wish_changes_nothing_and_each_first_one_is_in_the_access_log(s
 
 
 def test_row_history_and_numbers_stay(shelf: Shelf) -> None:
-    job_files.check_files(shelf.read(shelf.ended))
+    job_files.require_files(shelf.read(shelf.ended))
     shelf.ask("user", shelf.ended)
     with pytest.raises(Gone) as going:
-        job_files.check_files(shelf.read(shelf.ended))
+        job_files.require_files(shelf.read(shelf.ended))
     assert going.value.code == "job.files_going"
-    held = hold_lease(shelf.cluster, LEASE, "a scheduler", LEASE_LASTS)
+    held = acquire_lease(shelf.cluster, LEASE, "a scheduler", LEASE_DURATION)
     assert held is not None
-    assert job_files.note_deleted(shelf.cluster, held, shelf.ended.id)
-    assert not job_files.note_deleted(shelf.cluster, held, shelf.ended.id)
+    assert job_files.record_files_deleted(shelf.cluster, held, shelf.ended.id)
+    assert not job_files.record_files_deleted(shelf.cluster, held, shelf.ended.id)
     row = shelf.read(shelf.ended)
     assert (row.state, row.storage_bytes) == (JobState.FAILED, 5000)
-    assert job_files.list_unwanted(shelf.cluster) == []
+    assert job_files.list_pending_deletions(shelf.cluster) == []
     with pytest.raises(Gone) as gone:
-        job_files.check_files(row)
+        job_files.require_files(row)
     assert (gone.value.code, gone.value.data["by"]) == ("job.files_deleted", "user")
     with shelf.cluster.store.read() as session:
         query = select(JobEvent.code).where(JobEvent.job_id == row.id).order_by(JobEvent.id)
@@ -115,9 +117,9 @@ def test_row_history_and_numbers_stay(shelf: Shelf) -> None:
 
 def test_who_has_lost_the_lease_notes_nothing(shelf: Shelf) -> None:
     shelf.ask("user", shelf.ended)
-    held = hold_lease(shelf.cluster, LEASE, "a scheduler", LEASE_LASTS)
+    held = acquire_lease(shelf.cluster, LEASE, "a scheduler", LEASE_DURATION)
     assert held is not None
-    assert hold_lease(shelf.cluster, LEASE, "another", LEASE_LASTS, is_dead=lambda holder: True)
+    assert acquire_lease(shelf.cluster, LEASE, "another", LEASE_DURATION, is_dead=lambda holder: True)
     with pytest.raises(LeaseLost):
-        job_files.note_deleted(shelf.cluster, held, shelf.ended.id)
+        job_files.record_files_deleted(shelf.cluster, held, shelf.ended.id)
     assert shelf.read(shelf.ended).files_deleted_at is None

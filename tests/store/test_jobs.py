@@ -9,7 +9,7 @@ from cluster.domain.jobs import JobRequest
 from cluster.domain.people import Actor
 from cluster.domain.states import (
     DatasetState,
-    Desired,
+    DesiredState,
     JobState,
     Launcher,
     TrainingKind,
@@ -46,7 +46,7 @@ def test_a_submitted_job_is_a_row_with_checked_values_and_its_audit_entry(
 ) -> None:
     job = jobs.submit_job(cluster, lab.actor, lab.training.id, lab.request)
     found = jobs.read_job(cluster, lab.actor, job.id)
-    assert (found.state, found.desired, found.fence) == (JobState.WAITING, Desired.RUN, 0)
+    assert (found.state, found.desired, found.fence) == (JobState.WAITING, DesiredState.RUN, 0)
     assert found.variables["epochs"] == 3
     assert found.variables["optimizer"] == "adam"
     assert [event.code for event in found.events] == ["job.submitted"]
@@ -78,7 +78,7 @@ def test_what_can_never_run_is_refused_by_name_and_leaves_no_row(
     cluster: Cluster, lab: Lab, changes: dict[str, Any], field: str, code: str
 ) -> None:
     request = replace(lab.request, **changes)
-    for attempt in (jobs.submit_job, jobs.check_job):
+    for attempt in (jobs.submit_job, jobs.preview_submission):
         with pytest.raises(Refused) as refusal:
             attempt(cluster, lab.actor, lab.training.id, request)
         assert (refusal.value.field, refusal.value.code) == (field, code)
@@ -112,7 +112,7 @@ def test_own_code_keeps_its_arguments_byte_for_byte(cluster: Cluster, lab: Lab) 
     request = JobRequest(name="", units=1, command=command)
     job = jobs.submit_job(cluster, lab.actor, training.id, request)
     assert (tuple(job.command), job.code_version, job.name) == (command, 2, training.name)
-    estimate = jobs.check_job(cluster, lab.actor, training.id, request)
+    estimate = jobs.preview_submission(cluster, lab.actor, training.id, request)
     assert [warned.data["argument"] for warned in estimate.warnings] == ["data/x.csv"]
     with pytest.raises(Refused) as refusal:
         jobs.submit_job(cluster, lab.actor, training.id, replace(request, variables={"epochs": "1"}))
@@ -162,7 +162,7 @@ def test_a_running_job_is_only_wished_to_stop(cluster: Cluster, lab: Lab) -> Non
     job = a_job(cluster, lab.training, lab.member, state=JobState.RUNNING)
     for _ in range(2):
         stopping = jobs.stop_job(cluster, lab.actor, job.id)
-        assert (stopping.state, stopping.desired) == (JobState.STOPPING, Desired.STOP)
+        assert (stopping.state, stopping.desired) == (JobState.STOPPING, DesiredState.STOP)
     events = jobs.read_job(cluster, lab.actor, job.id).events
     assert [event.code for event in events] == ["job.stop_requested"]
 
@@ -176,5 +176,5 @@ def test_who_may_stop_a_job(cluster: Cluster, lab: Lab) -> None:
         jobs.stop_job(cluster, actor_of(other), job.id)
     with pytest.raises(NotFound):
         jobs.stop_job(cluster, actor_of(stranger), job.id)
-    assert not jobs.may_stop(actor_of(other), jobs.read_job(cluster, actor_of(other), job.id))
+    assert not jobs.can_stop_job(actor_of(other), jobs.read_job(cluster, actor_of(other), job.id))
     jobs.stop_job(cluster, actor_of(lab.manager), job.id)

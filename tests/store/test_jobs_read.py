@@ -53,7 +53,7 @@ def test_lists_are_filtered_paged_and_hold_no_foreign_job(cluster: Cluster, lab:
     assert ids(before_id=mine[1].id) == [mine[0].id]
     assert ids(workspace_id=lab.workspace.id, training_id=lab.training.id) == newest_first
     assert jobs.list_jobs(cluster, actor_of(a_user(cluster))) == []
-    assert job_counts.count_living(cluster, lab.actor) == {"waiting": 3}
+    assert job_counts.count_live_jobs(cluster, lab.actor) == {"waiting": 3}
     with pytest.raises(NotFound):
         jobs.read_job(cluster, lab.actor, hidden.id)
 
@@ -62,7 +62,7 @@ def test_the_estimate_says_now_or_why_not(cluster: Cluster, lab: Lab) -> None:
     def check(units: int) -> tuple[bool, str | None]:
         launcher = Launcher.HOROVOD if units > 1 else Launcher.PLAIN
         request = replace(lab.request, units=units, launcher=launcher)
-        estimate = jobs.check_job(cluster, lab.actor, lab.training.id, request)
+        estimate = jobs.preview_submission(cluster, lab.actor, lab.training.id, request)
         return estimate.starts_now, estimate.reason.code if estimate.reason else estimate.node
 
     assert check(2) == (True, lab.node.name)
@@ -85,7 +85,7 @@ def test_a_job_waits_for_the_environment_and_for_its_data(cluster: Cluster) -> N
     request = JobRequest(name="one", units=1, dataset_id=preparing.id)
 
     def reason() -> str | None:
-        found = jobs.check_job(cluster, actor_of(manager), training.id, request).reason
+        found = jobs.preview_submission(cluster, actor_of(manager), training.id, request).reason
         return found.code if found else None
 
     assert reason() == "waiting.dataset_not_ready"
@@ -138,7 +138,7 @@ def test_jobs_of_a_workspace_outside_its_term_say_so(cluster: Cluster, lab: Lab,
 
 def test_a_silent_node_offers_nothing(cluster: Cluster, lab: Lab, clock: Clock) -> None:
     clock.move(seconds=60)
-    estimate = jobs.check_job(cluster, lab.actor, lab.training.id, lab.request)
+    estimate = jobs.preview_submission(cluster, lab.actor, lab.training.id, lab.request)
     assert estimate.reason is not None and estimate.reason.code == "waiting.node_unreachable"
 
 

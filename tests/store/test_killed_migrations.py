@@ -38,7 +38,7 @@ def old_url(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path) 
 def made_by_the_first_version(url: str) -> str:
     engine = migrate.open_for_migration(url)
     with engine.begin() as connection:
-        command.upgrade(migrate.configuration(connection), FIRST)
+        command.upgrade(migrate.alembic_config(connection), FIRST)
         connection.execute(USER, {"at": "2026-01-01 00:00:00"})
     engine.dispose()
     return url
@@ -62,7 +62,7 @@ def upgrade_until(url: str, number: int | None, seen: "Synchronized[int]") -> No
 
     event.listen(Engine, "before_cursor_execute", begin_statement)
     event.listen(Engine, "commit", die)
-    migrate.upgrade(url)
+    migrate.upgrade_database(url)
 
 
 def die(*_: object) -> None:
@@ -88,6 +88,6 @@ def test_a_killed_migration_is_begun_anew_from_what_was_there(old_url: str, kill
     for number in range(1, statements + 1, max(1, statements // kills)):
         assert killed_at(old_url, number) == number
         assert state_of(old_url) == before, number
-    migrate.upgrade(old_url)
-    assert migrate.is_current(old_url)
+    migrate.upgrade_database(old_url)
+    assert migrate.is_schema_current(old_url)
     assert state_of(old_url)[2] == before[2] == ["ops"]

@@ -7,17 +7,17 @@ import pytest
 from sqlalchemy import select
 
 from cluster import words
-from cluster.domain.attention import Topic, Urgency
+from cluster.domain.attention import AlertTopic, AlertUrgency
 from cluster.domain.kube.disagreements import Disagreement
-from cluster.domain.kube.standing import NodeStanding, OperatorStanding, Standing
-from cluster.domain.kube.tenancies import Tenancy
+from cluster.domain.kube.standing import KubernetesNodeStatus, KubernetesStatus, SystemWorkloadStatus
+from cluster.domain.kube.tenancies import WorkspaceNamespace
 from cluster.domain.states import JobState
 from cluster.services import audit, kubernetes
-from cluster.services.attention import read_concerns
+from cluster.services.attention import list_alerts
 from cluster.services.context import Cluster
-from cluster.services.dispatch import place_waiting
-from cluster.services.leases import Held, LeaseLost, hold_lease
-from cluster.services.nodes import unit_map
+from cluster.services.dispatch import place_waiting_jobs
+from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
+from cluster.services.nodes import list_nodes
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, an_administrator, holding
@@ -34,31 +34,35 @@ SILENT = {"code": "kubernetes.node_silent", "data": {"node": "w1", "said": "?"}}
 
 
 @pytest.fixture
-def held(cluster: Cluster) -> Held:
-    lease = hold_lease(cluster, "scheduler", "me", timedelta(days=30))
+def held(cluster: Cluster) -> HeldLease:
+    lease = acquire_lease(cluster, "scheduler", "me", timedelta(days=30))
     assert lease is not None
     return lease
 
 
-def test_what_was_seen_is_read_as_it_was(cluster: Cluster, held: Held) -> None:
-    assert kubernetes.read_standing(cluster) is None
-    standing = Standing(
-        cluster.clock(), (NodeStanding("gpu07", True, True),), disagreements=(STRANGER,), seen=1
+def test_what_was_seen_is_read_as_it_was(cluster: Cluster, held: HeldLease) -> None:
+    assert kubernetes.read_kubernetes_status(cluster) is None
+    standing = KubernetesStatus(
+        cluster.clock(), (KubernetesNodeStatus("gpu07", True, True),), disagreements=(STRANGER,), seen=1
     )
-    assert kubernetes.note_standing(cluster, held, standing)
-    assert kubernetes.read_standing(cluster) == standing
+    assert kubernetes.record_kubernetes_status(cluster, held, standing)
+    assert kubernetes.read_kubernetes_status(cluster) == standing
 
 
-def test_only_news_rings(cluster: Cluster, held: Held, bell: RecordingBell) -> None:
-    kubernetes.note_standing(cluster, held, Standing(cluster.clock()))
+def test_only_news_rings(cluster: Cluster, held: HeldLease, bell: RecordingBell) -> None:
+    kubernetes.record_kubernetes_status(cluster, held, KubernetesStatus(cluster.clock()))
     rung = len(bell.rung)
-    assert not kubernetes.note_standing(cluster, held, Standing(cluster.clock() + timedelta(seconds=10)))
+    assert not kubernetes.record_kubernetes_status(
+        cluster, held, KubernetesStatus(cluster.clock() + timedelta(seconds=10))
+    )
     assert len(bell.rung) == rung
-    assert kubernetes.note_standing(cluster, held, Standing(cluster.clock(), disagreements=(STRANGER,)))
+    assert kubernetes.record_kubernetes_status(
+        cluster, held, KubernetesStatus(cluster.clock(), disagreements=(STRANGER,))
+    )
     assert len(bell.rung) == rung + 1
 
 
-def test_a_gang_waits_for_a_node_that_was_closed_in_kubernetes(cluster: Cluster, held: Held) -> None:
+def test_a_gang_waits_for_a_node_that_was_closed_in_kubernetes(cluster: Cluster, held: HeldLease) -> None:
     """Placed there its pods would wait until the start has failed."""
     spreading = replace(cluster, settings=replace(cluster.settings, executor="kubernetes"))
     as_environment(cluster)
@@ -66,57 +70,61 @@ def test_a_gang_waits_for_a_node_that_was_closed_in_kubernetes(cluster: Cluster,
         a_node(cluster, name=name, units=2)
     training = a_training(cluster, a_workspace(cluster, units=8))
     gang, small = (a_job(cluster, training, units=units).id for units in (4, 1))
-    open_, closed = NodeStanding("w2", True, True), NodeStanding("w1", True, False)
-    kubernetes.note_standing(cluster, held, Standing(cluster.clock(), (closed, open_)))
-    place_waiting(spreading, held)
+    open_, closed = KubernetesNodeStatus("w2", True, True), KubernetesNodeStatus("w1", True, False)
+    kubernetes.record_kubernetes_status(cluster, held, KubernetesStatus(cluster.clock(), (closed, open_)))
+    place_waiting_jobs(spreading, held)
     with cluster.store.read() as session:
         waits, runs = session.get_one(Job, gang), session.get_one(Job, small)
         assert waits.waiting_code == "waiting.node_kept_out"
         assert (waits.state, runs.state) == (JobState.WAITING, JobState.STARTING)
         assert session.scalars(select(Attempt)).one().node.name == "w2"
-    sentence = words.say("waiting.node_kept_out", waits.waiting_data)
+    sentence = words.sentence("waiting.node_kept_out", waits.waiting_data)
     assert sentence.startswith("w1 is closed in Kubernetes") and "uses W1 again" in sentence
     with cluster.store.write() as session:
         session.get_one(Job, small).state = JobState.FINISHED
         session.scalars(select(Allocation)).one().ended_at = cluster.clock()
-    kubernetes.note_standing(cluster, held, Standing(cluster.clock(), (replace(closed, is_open=True), open_)))
-    assert len(place_waiting(spreading, held)) == 1
+    kubernetes.record_kubernetes_status(
+        cluster, held, KubernetesStatus(cluster.clock(), (replace(closed, is_open=True), open_))
+    )
+    assert len(place_waiting_jobs(spreading, held)) == 1
 
 
 @pytest.mark.parametrize(
     ("seen", "code"),
     [
         ((), None),
-        ((NodeStanding("w1", True, True),), None),
-        ((NodeStanding("w2", True, True),), "kubernetes.node_missing"),
-        ((NodeStanding("w1", False, False, problem=SILENT),), "kubernetes.node_silent"),
+        ((KubernetesNodeStatus("w1", True, True),), None),
+        ((KubernetesNodeStatus("w2", True, True),), "kubernetes.node_missing"),
+        ((KubernetesNodeStatus("w1", False, False, problem=SILENT),), "kubernetes.node_silent"),
     ],
 )
 def test_what_keeps_a_node_out_is_on_the_list_of_nodes(
-    cluster: Cluster, held: Held, seen: tuple[NodeStanding, ...], code: str | None
+    cluster: Cluster, held: HeldLease, seen: tuple[KubernetesNodeStatus, ...], code: str | None
 ) -> None:
     a_node(cluster, name="w1")
-    kubernetes.note_standing(cluster, held, Standing(cluster.clock(), seen))
-    (view,) = unit_map(cluster, actor_of(an_administrator(cluster)))
+    kubernetes.record_kubernetes_status(cluster, held, KubernetesStatus(cluster.clock(), seen))
+    (view,) = list_nodes(cluster, actor_of(an_administrator(cluster)))
     assert (view.kept_out or {}).get("code") == code
     assert view.takes_jobs is (code is None)
     assert "said" not in str(view.kept_out)
 
 
-def test_who_has_lost_the_lease_writes_nothing(cluster: Cluster, held: Held) -> None:
+def test_who_has_lost_the_lease_writes_nothing(cluster: Cluster, held: HeldLease) -> None:
     stale = replace(held, fence=held.fence - 1)
     with pytest.raises(LeaseLost):
-        kubernetes.note_standing(cluster, stale, Standing(cluster.clock()))
+        kubernetes.record_kubernetes_status(cluster, stale, KubernetesStatus(cluster.clock()))
     with pytest.raises(LeaseLost):
-        kubernetes.note_put_right(cluster, stale, [(1, "workspace.put_right", {})])
-    assert kubernetes.read_standing(cluster) is None
+        kubernetes.record_corrections(cluster, stale, [(1, "workspace.put_right", {})])
+    assert kubernetes.read_kubernetes_status(cluster) is None
 
 
-def test_another_executor_forgets_what_was_seen(cluster: Cluster, held: Held) -> None:
-    kubernetes.note_standing(cluster, held, Standing(cluster.clock(), disagreements=(STRANGER,)))
-    kubernetes.forget_standing(cluster, held)
-    kubernetes.forget_standing(cluster, held)
-    assert kubernetes.read_standing(cluster) is None
+def test_another_executor_forgets_what_was_seen(cluster: Cluster, held: HeldLease) -> None:
+    kubernetes.record_kubernetes_status(
+        cluster, held, KubernetesStatus(cluster.clock(), disagreements=(STRANGER,))
+    )
+    kubernetes.delete_kubernetes_status(cluster, held)
+    kubernetes.delete_kubernetes_status(cluster, held)
+    assert kubernetes.read_kubernetes_status(cluster) is None
 
 
 def test_workspaces_have_their_units_for_their_term_alone(cluster: Cluster) -> None:
@@ -128,22 +136,24 @@ def test_workspaces_have_their_units_for_their_term_alone(cluster: Cluster) -> N
         ).id
         for name, (first, last) in days.items()
     }
-    assert kubernetes.list_tenancies(cluster) == [
-        Tenancy(made["before"], "before", 0, False),
-        Tenancy(made["now"], "now", 4, True),
-        Tenancy(made["after"], "after", 0, False),
+    assert kubernetes.list_workspace_namespaces(cluster) == [
+        WorkspaceNamespace(made["before"], "before", 0, False),
+        WorkspaceNamespace(made["now"], "now", 4, True),
+        WorkspaceNamespace(made["after"], "after", 0, False),
     ]
 
 
-def test_what_was_changed_by_hand_stands_in_the_access_log(cluster: Cluster, held: Held) -> None:
+def test_what_was_changed_by_hand_stands_in_the_access_log(cluster: Cluster, held: HeldLease) -> None:
     difference = {"path": "spec hard requests.nvidia.com/gpu", "found": "400", "wanted": "4"}
     data = {
         "object": "ResourceQuota gc-workspace-3/term",
         "differences": [difference],
         "by": ["kubectl-edit"],
     }
-    kubernetes.note_put_right(cluster, held, [(3, "workspace.put_right", data)])
-    (entry,) = audit.list_entries(cluster, actor_of(an_administrator(cluster)), action="workspace.put_right")
+    kubernetes.record_corrections(cluster, held, [(3, "workspace.put_right", data)])
+    (entry,) = audit.list_audit_entries(
+        cluster, actor_of(an_administrator(cluster)), action="workspace.put_right"
+    )
     assert (entry.actor_name, entry.object_id, entry.data) == ("groundcrew", 3, data)
 
 
@@ -154,21 +164,23 @@ def test_units_that_shims_report_are_read_from_the_handles_of_running_attempts(c
     first, _ = holding(cluster, job, node.units[:1]), holding(cluster, other, node.units[1:])
     with cluster.store.write() as session:
         session.get_one(Attempt, first.id).handle = {"uid": "x", "gpus": ["GPU-a"]}
-    assert kubernetes.reported_units(cluster) == {job.id: ["GPU-a"]}
+    assert kubernetes.read_reported_units(cluster) == {job.id: ["GPU-a"]}
 
 
 def concerns(
     cluster: Cluster, *found: Disagreement, **more: tuple[object, ...]
-) -> list[tuple[Urgency, Topic, str, object]]:
-    held = hold_lease(cluster, "scheduler", "me", timedelta(days=30))
+) -> list[tuple[AlertUrgency, AlertTopic, str, object]]:
+    held = acquire_lease(cluster, "scheduler", "me", timedelta(days=30))
     assert held
-    kubernetes.note_standing(cluster, held, Standing(cluster.clock(), disagreements=found, **more))  # type: ignore[arg-type]
+    kubernetes.record_kubernetes_status(
+        cluster, held, KubernetesStatus(cluster.clock(), disagreements=found, **more)
+    )  # type: ignore[arg-type]
     chief = actor_of(an_administrator(cluster))
-    return [(each.urgency, each.topic, each.code, each.subject) for each in read_concerns(cluster, chief)]
+    return [(each.urgency, each.topic, each.code, each.subject) for each in list_alerts(cluster, chief)]
 
 
 def test_an_administrator_is_told_of_a_strangers_pod_by_its_name(cluster: Cluster) -> None:
-    expected = (Urgency.CAUTION, Topic.KUBERNETES, "disagreement.stranger", "default/trainer")
+    expected = (AlertUrgency.CAUTION, AlertTopic.KUBERNETES, "disagreement.stranger", "default/trainer")
     assert expected in concerns(cluster, STRANGER)
 
 
@@ -190,23 +202,26 @@ def test_a_node_that_kubernetes_does_not_use_leads_to_its_page(cluster: Cluster)
     node = a_node(cluster, 2, name="GPU07")
     problem = {"code": "kubernetes.engine_down", "data": {"node": "gpu07"}}
     standing = (
-        NodeStanding("gpu07", False, True, problem=problem),
-        NodeStanding("other", True, True, pressures=("disk",)),
+        KubernetesNodeStatus("gpu07", False, True, problem=problem),
+        KubernetesNodeStatus("other", True, True, pressures=("disk",)),
     )
     found = concerns(cluster, nodes=standing)
-    assert (Urgency.UNREACHABLE, Topic.NODE, "attention.kubernetes_node", node.id) in found
-    assert (Urgency.CAUTION, Topic.KUBERNETES, "attention.node_pressed", "other") in found
+    assert (AlertUrgency.UNREACHABLE, AlertTopic.NODE, "attention.kubernetes_node", node.id) in found
+    assert (AlertUrgency.CAUTION, AlertTopic.KUBERNETES, "attention.node_pressed", "other") in found
 
 
 def test_a_node_that_was_closed_by_hand_is_not_forgotten(cluster: Cluster) -> None:
     closed, missing = a_node(cluster, 2, name="gpu07"), a_node(cluster, 2, name="gpu08")
-    found = concerns(cluster, nodes=(NodeStanding("gpu07", True, False),))
+    found = concerns(cluster, nodes=(KubernetesNodeStatus("gpu07", True, False),))
     for node in (closed, missing):
-        assert (Urgency.CAUTION, Topic.NODE, "attention.kubernetes_node", node.id) in found
+        assert (AlertUrgency.CAUTION, AlertTopic.NODE, "attention.kubernetes_node", node.id) in found
 
 
 def test_an_operator_that_is_not_whole_is_told(cluster: Cluster) -> None:
-    operators = (OperatorStanding("kueue-system/kueue", 0, 1), OperatorStanding("mpi-operator/mpi", 1, 1))
+    operators = (
+        SystemWorkloadStatus("kueue-system/kueue", 0, 1),
+        SystemWorkloadStatus("mpi-operator/mpi", 1, 1),
+    )
     told = [
         each for each in concerns(cluster, operators=operators) if each[2] == "attention.operator_not_whole"
     ]
@@ -224,11 +239,11 @@ def test_certificates_are_told_of_a_month_before_their_end(
     end = cluster.clock() + timedelta(days=days, hours=1)
     with cluster.store.write() as session:
         session.get_one(Node, node.id).facts = {"kubernetes_certificates": {"apiserver": end.isoformat()}}
-    told = [each.code for each in read_concerns(cluster, actor_of(an_administrator(cluster)))]
+    told = [each.code for each in list_alerts(cluster, actor_of(an_administrator(cluster)))]
     assert [each for each in told if each.startswith("attention.certificate")] == ([code] if code else [])
 
 
 def test_nobody_else_is_told(cluster: Cluster) -> None:
     concerns(cluster, STRANGER)
     member = actor_of(a_user(cluster))
-    assert not [each for each in read_concerns(cluster, member) if each.topic is Topic.KUBERNETES]
+    assert not [each for each in list_alerts(cluster, member) if each.topic is AlertTopic.KUBERNETES]

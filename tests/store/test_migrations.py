@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from cluster.domain.errors import GroundcrewError
 from cluster.domain.people import Actor
 from cluster.store import migrate
-from cluster.store.audit import write_entry
+from cluster.store.audit import add_audit_entry
 from cluster.store.base import UtcDateTime
 from cluster.store.engine import Store
 from cluster.store.migrations.draft import draft
@@ -103,12 +103,12 @@ def test_alembic_sees_no_difference_either(store: Store) -> None:
 
 def test_a_new_database_is_migrated_once(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/new.db"
-    assert not migrate.is_current(url)
+    assert not migrate.is_schema_current(url)
     assert list(tmp_path.iterdir()) == []
-    first, second = migrate.upgrade(url), migrate.upgrade(settings_for(url, tmp_path))
+    first, second = migrate.upgrade_database(url), migrate.upgrade_database(settings_for(url, tmp_path))
     assert (first.is_new, first.has_changed, first.copy) == (True, True, None)
     assert (second.is_new, second.has_changed, second.copy) == (False, False, None)
-    assert migrate.is_current(url)
+    assert migrate.is_schema_current(url)
 
 
 def make_older(path: Path, revision: str) -> None:
@@ -124,12 +124,12 @@ def test_an_older_database_is_copied_before_it_is_migrated(
     path = tmp_path / "groundcrew.db"
     with monkeypatch.context() as past:
         past.setattr(migrate, "MIGRATIONS", write_history(tmp_path, steps=1))
-        migrate.upgrade(f"sqlite:///{path}")
+        migrate.upgrade_database(f"sqlite:///{path}")
         with sqlite3.connect(path) as connection:
             connection.execute("INSERT INTO birds (id) VALUES (7)")
         connection.close()
     monkeypatch.setattr(migrate, "MIGRATIONS", write_history(tmp_path, steps=2))
-    result = migrate.upgrade(f"sqlite:///{path}")
+    result = migrate.upgrade_database(f"sqlite:///{path}")
     assert (result.before, result.after) == ("1", "2")
     assert result.copy is not None
     assert re.fullmatch(r"before-\d+\.\d+\.\d+-\d{8}T\d{6}\.\d{6}Z\.db", result.copy.name)
@@ -151,13 +151,13 @@ def columns_of(path: Path) -> list[str]:
 def test_a_failing_step_leaves_all_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "groundcrew.db"
     monkeypatch.setattr(migrate, "MIGRATIONS", write_history(tmp_path, steps=1))
-    migrate.upgrade(f"sqlite:///{path}")
+    migrate.upgrade_database(f"sqlite:///{path}")
     history = write_history(tmp_path, steps=2)
     monkeypatch.setattr(migrate, "MIGRATIONS", history)
     step = history / "versions" / "step_2.py"
     step.write_text(step.read_text() + "\n    raise RuntimeError('no space')\n")
     with pytest.raises(RuntimeError, match="no space"):
-        migrate.upgrade(f"sqlite:///{path}")
+        migrate.upgrade_database(f"sqlite:///{path}")
     connection = sqlite3.connect(path)
     assert [line[1] for line in connection.execute("PRAGMA table_info(birds)")] == ["id"]
     assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == ("1",)
@@ -168,14 +168,14 @@ def test_a_step_that_orphans_rows_is_undone(tmp_path: Path, monkeypatch: pytest.
     path = tmp_path / "groundcrew.db"
     history = write_history(tmp_path, steps=1)
     monkeypatch.setattr(migrate, "MIGRATIONS", history)
-    migrate.upgrade(f"sqlite:///{path}")
+    migrate.upgrade_database(f"sqlite:///{path}")
     (history / "versions" / "step_2.py").write_text(
         "from alembic import op\nrevision = '2'\ndown_revision = '1'\ndef upgrade():\n"
         "    op.execute('CREATE TABLE eggs (bird_id INTEGER REFERENCES birds (id))')\n"
         "    op.execute('INSERT INTO eggs VALUES (99)')\n"
     )
     with pytest.raises(RuntimeError, match="without their parents"):
-        migrate.upgrade(f"sqlite:///{path}")
+        migrate.upgrade_database(f"sqlite:///{path}")
     connection = sqlite3.connect(path)
     tables = {line[0] for line in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     connection.close()
@@ -197,7 +197,7 @@ def test_a_draft_says_what_the_rows_have_and_the_migrations_lack(
     assert "from sqlalchemy.dialects.postgresql import JSONB" in everything
     assert "UtcDateTime" not in everything
     url = f"sqlite:///{tmp_path}/drafted.db"
-    assert migrate.upgrade(url).after == "0001"
+    assert migrate.upgrade_database(url).after == "0001"
     engine = create_engine(url)
     with engine.connect() as connection:
         drafted = {line for line in describe(connection) if line[0] != "trigger"}
@@ -224,15 +224,15 @@ def write_history(folder: Path, steps: int) -> Path:
 
 def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "groundcrew.db"
-    migrate.upgrade(f"sqlite:///{path}")
+    migrate.upgrade_database(f"sqlite:///{path}")
     make_older(path, "9999")
     content = path.read_bytes()
     with pytest.raises(GroundcrewError) as refusal:
-        migrate.upgrade(f"sqlite:///{path}")
+        migrate.upgrade_database(f"sqlite:///{path}")
     assert refusal.value.code == "database.newer"
     assert refusal.value.data["found"] == "9999"
     assert path.read_bytes() == content
-    assert not migrate.is_current(f"sqlite:///{path}")
+    assert not migrate.is_schema_current(f"sqlite:///{path}")
 
 
 def test_somebody_elses_database_is_refused(tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_somebody_elses_database_is_refused(tmp_path: Path) -> None:
     connection.execute("CREATE TABLE recipes (id INTEGER)")
     connection.close()
     with pytest.raises(GroundcrewError) as refusal:
-        migrate.upgrade(f"sqlite:///{path}")
+        migrate.upgrade_database(f"sqlite:///{path}")
     assert refusal.value.code == "database.foreign"
 
 
@@ -249,9 +249,9 @@ def test_two_starters_at_once_migrate_one_database(
     database_kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     def start_two(url: str) -> None:
-        results = at_once(lambda: migrate.upgrade(url), lambda: migrate.upgrade(url))
-        assert [type(result) for result in results] == [migrate.Upgraded] * 2
-        assert migrate.is_current(url)
+        results = at_once(lambda: migrate.upgrade_database(url), lambda: migrate.upgrade_database(url))
+        assert [type(result) for result in results] == [migrate.UpgradeResult] * 2
+        assert migrate.is_schema_current(url)
 
     if database_kind == "sqlite":
         start_two(f"sqlite:///{tmp_path}/groundcrew.db")
@@ -273,7 +273,7 @@ def test_audit_entries_can_only_be_added(store: Store, clock: Clock, change: str
         "truncate or replace": by_stealth,
     }[change]
     with store.write() as session:
-        write_entry(session, clock(), Actor(1, "minji"), "user.created", 2)
+        add_audit_entry(session, clock(), Actor(1, "minji"), "user.created", 2)
     with pytest.raises(DBAPIError, match="append-only"), store.write() as session:
         session.execute(text(statement))
     with store.read() as session:

@@ -9,8 +9,8 @@ from sqlalchemy import select
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services import backups, operations
 from cluster.services.context import Cluster
-from cluster.services.leases import Held, LeaseLost, hold_lease
-from cluster.store.audit import write_entry
+from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
+from cluster.store.audit import add_audit_entry
 from cluster.store.operations import Operation
 from tests.builders import actor_of, an_administrator
 from tests.conftest import Clock
@@ -23,63 +23,65 @@ def nightly(cluster: Cluster) -> Cluster:
 
 
 @pytest.fixture
-def held(nightly: Cluster) -> Held:
-    lease = hold_lease(nightly, "scheduler", "me", timedelta(days=30))
+def held(nightly: Cluster) -> HeldLease:
+    lease = acquire_lease(nightly, "scheduler", "me", timedelta(days=30))
     assert lease is not None
     return lease
 
 
 def test_a_new_installation_owes_nothing_and_then_each_night_once(
-    nightly: Cluster, held: Held, clock: Clock
+    nightly: Cluster, held: HeldLease, clock: Clock
 ) -> None:
-    assert backups.request_nightly(nightly, held) is None
+    assert backups.request_nightly_backup(nightly, held) is None
     clock.move(hours=12)
-    assert backups.request_nightly(nightly, held) is None
+    assert backups.request_nightly_backup(nightly, held) is None
     clock.move(hours=1)
-    operation = backups.request_nightly(nightly, held)
+    operation = backups.request_nightly_backup(nightly, held)
     assert operation is not None and operation.kind == OperationKind.BACKUP
-    assert backups.request_nightly(nightly, held) is None
+    assert backups.request_nightly_backup(nightly, held) is None
     clock.move(days=5)
-    assert backups.request_nightly(nightly, held) is not None
-    assert backups.request_nightly(nightly, held) is None
+    assert backups.request_nightly_backup(nightly, held) is not None
+    assert backups.request_nightly_backup(nightly, held) is None
     with nightly.store.read() as session:
         assert len(session.scalars(select(Operation)).all()) == 2
 
 
-def test_who_has_lost_the_lease_asks_for_nothing(nightly: Cluster, held: Held, clock: Clock) -> None:
-    backups.request_nightly(nightly, held)
+def test_who_has_lost_the_lease_asks_for_nothing(nightly: Cluster, held: HeldLease, clock: Clock) -> None:
+    backups.request_nightly_backup(nightly, held)
     clock.move(days=1)
     with pytest.raises(LeaseLost):
-        backups.request_nightly(nightly, replace(held, fence=held.fence + 1))
-    assert backups.request_nightly(nightly, held) is not None
+        backups.request_nightly_backup(nightly, replace(held, fence=held.fence + 1))
+    assert backups.request_nightly_backup(nightly, held) is not None
 
 
-def test_without_a_time_no_backup_is_asked_for(cluster: Cluster, held: Held, clock: Clock) -> None:
+def test_without_a_time_no_backup_is_asked_for(cluster: Cluster, held: HeldLease, clock: Clock) -> None:
     clock.move(days=3)
-    assert backups.request_nightly(cluster, held) is None
+    assert backups.request_nightly_backup(cluster, held) is None
 
 
-def test_no_proof_is_said_once_a_night_has_passed(nightly: Cluster, held: Held, clock: Clock) -> None:
+def test_no_proof_is_said_once_a_night_has_passed(nightly: Cluster, held: HeldLease, clock: Clock) -> None:
     actor = actor_of(an_administrator(nightly))
     with nightly.store.write() as session:
-        write_entry(session, clock(), actor, "user.created", 1)
-    assert not backups.read_standing(nightly).is_too_old
+        add_audit_entry(session, clock(), actor, "user.created", 1)
+    assert not backups.read_backup_status(nightly).is_too_old
     clock.move(hours=27)
-    assert backups.read_standing(nightly).is_too_old
-    assert backups.read_standing(nightly).proven is None
+    assert backups.read_backup_status(nightly).is_too_old
+    assert backups.read_backup_status(nightly).last_verified is None
 
 
-def test_the_newest_night_that_failed_is_known(nightly: Cluster, held: Held, clock: Clock) -> None:
-    backups.request_nightly(nightly, held)
+def test_the_newest_night_that_failed_is_known(nightly: Cluster, held: HeldLease, clock: Clock) -> None:
+    backups.request_nightly_backup(nightly, held)
     clock.move(days=1)
-    operation = backups.request_nightly(nightly, held)
+    operation = backups.request_nightly_backup(nightly, held)
     assert operation is not None
     claimed = operations.claim_operation(nightly, operation.id, "a worker")
     assert claimed is not None
     with nightly.store.write() as session:
-        operations.fail_in(session, claimed.id, claimed.fence, clock(), "backup.none", {"folder": "/x"})
-    failed = backups.read_standing(nightly).failed
+        operations.fail_operation(
+            session, claimed.id, claimed.fence, clock(), "backup.none", {"folder": "/x"}
+        )
+    failed = backups.read_backup_status(nightly).failed
     assert failed is not None and failed.state is OperationState.FAILED
     clock.move(days=1)
-    assert backups.request_nightly(nightly, held) is not None
-    assert backups.read_standing(nightly).failed is None
+    assert backups.request_nightly_backup(nightly, held) is not None
+    assert backups.read_backup_status(nightly).failed is None

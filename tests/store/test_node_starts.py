@@ -11,7 +11,7 @@ from cluster.services.context import Cluster
 from cluster.store.nodes import Allocation, Node
 from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, an_administrator, holding
 from tests.conftest import Clock
-from worker.node_starts import REASON, empty_node, reopen_node
+from worker.node_starts import REBOOT_REASON, drain_for_reboot, undrain_after_reboot
 
 HOUR = timedelta(hours=1)
 
@@ -38,11 +38,11 @@ def test_a_start_waits_until_the_last_job_has_ended(cluster: Cluster, clock: Clo
             with cluster.store.write() as session:
                 session.query(Allocation).update({Allocation.ended_at: clock.now})
 
-    assert empty_node(cluster, "gpu03", HOUR, sleep) is True
-    assert looks == [REASON] * 3
-    assert reopen_node(cluster, "gpu03") is True
+    assert drain_for_reboot(cluster, "gpu03", HOUR, sleep) is True
+    assert looks == [REBOOT_REASON] * 3
+    assert undrain_after_reboot(cluster, "gpu03") is True
     assert reason_of(cluster, node) == ""
-    assert reopen_node(cluster, "gpu03") is False
+    assert undrain_after_reboot(cluster, "gpu03") is False
 
 
 def test_who_waits_too_long_hears_which_jobs_still_run(cluster: Cluster, clock: Clock) -> None:
@@ -53,20 +53,20 @@ def test_who_waits_too_long_hears_which_jobs_still_run(cluster: Cluster, clock: 
         clock.now += HOUR
 
     with pytest.raises(Conflict) as refused:
-        empty_node(cluster, "gpu03", HOUR, sleep)
+        drain_for_reboot(cluster, "gpu03", HOUR, sleep)
     assert refused.value.code == "node.jobs_still_run"
     assert refused.value.data == {"node": "gpu03", "jobs": str(job)}
-    assert reason_of(cluster, node) == REASON
+    assert reason_of(cluster, node) == REBOOT_REASON
 
 
 def test_what_a_person_has_closed_stays_closed(cluster: Cluster) -> None:
     node = a_node(cluster, name="gpu03")
     nodes.drain_node(cluster, actor_of(an_administrator(cluster)), node.id, "new memory")
-    assert empty_node(cluster, "gpu03", HOUR) is False
-    assert reopen_node(cluster, "gpu03") is False
+    assert drain_for_reboot(cluster, "gpu03", HOUR) is False
+    assert undrain_after_reboot(cluster, "gpu03") is False
     assert reason_of(cluster, node) == "new memory"
 
 
 def test_a_host_that_never_joined_has_nothing_to_wait_for(cluster: Cluster) -> None:
-    assert empty_node(cluster, "gpu99", HOUR) is False
-    assert reopen_node(cluster, "gpu99") is False
+    assert drain_for_reboot(cluster, "gpu99", HOUR) is False
+    assert undrain_after_reboot(cluster, "gpu99") is False

@@ -2,14 +2,14 @@ from datetime import timedelta
 
 import pytest
 
-from cluster.domain.attention import Topic
+from cluster.domain.attention import AlertTopic
 from cluster.domain.errors import Conflict, NotFound
 from cluster.domain.people import Actor
 from cluster.domain.states import DatasetState, EnvironmentState, OperationKind, OperationState
 from cluster.services import datasets, environments, operations
-from cluster.services.attention import read_concerns
+from cluster.services.attention import list_alerts
 from cluster.services.context import Cluster
-from cluster.services.dropped_operations import MOST_CLAIMS, sweep_operations
+from cluster.services.dropped_operations import MAX_CLAIMS, requeue_stale_operations
 from cluster.services.operations import request_operation
 from cluster.store.operations import Environment, Operation
 from tests.builders import a_user, a_workspace, actor_of, an_administrator
@@ -54,8 +54,8 @@ def test_a_silent_holder_loses_its_operation_and_can_change_nothing_more(
 ) -> None:
     operation_id = a_build(cluster)
     first = claim(cluster, operation_id)
-    clock.now += operations.LEASE + timedelta(seconds=1)
-    sweep_operations(cluster)
+    clock.now += operations.CLAIM_LASTS + timedelta(seconds=1)
+    requeue_stale_operations(cluster)
     assert read(cluster, operation_id).state is OperationState.REQUESTED
     assert bell.enqueued[-1] == ("images", operation_id)
     second = claim(cluster, operation_id, "second")
@@ -73,22 +73,22 @@ def test_a_renewed_lease_is_not_taken_away(cluster: Cluster, clock: Clock) -> No
     operation_id = a_build(cluster)
     operation = claim(cluster, operation_id)
     for _ in range(4):
-        clock.now += operations.LEASE - timedelta(seconds=1)
+        clock.now += operations.CLAIM_LASTS - timedelta(seconds=1)
         assert operations.renew_operation(cluster, operation_id, operation.fence)
-        sweep_operations(cluster)
+        requeue_stale_operations(cluster)
     assert read(cluster, operation_id).state is OperationState.RUNNING
 
 
 def test_one_that_is_dropped_again_and_again_waits_for_a_person(cluster: Cluster, clock: Clock) -> None:
     operation_id = a_build(cluster)
-    for _ in range(MOST_CLAIMS):
+    for _ in range(MAX_CLAIMS):
         claim(cluster, operation_id)
-        clock.now += operations.LEASE + timedelta(seconds=1)
-        sweep_operations(cluster)
+        clock.now += operations.CLAIM_LASTS + timedelta(seconds=1)
+        requeue_stale_operations(cluster)
     dropped = read(cluster, operation_id)
     assert (dropped.state, dropped.error_code) == (OperationState.INTERRUPTED, "operation.dropped")
     operations.retry_operation(cluster, actor_of(an_administrator(cluster)), operation_id)
-    assert claim(cluster, operation_id).fence == MOST_CLAIMS + 1
+    assert claim(cluster, operation_id).fence == MAX_CLAIMS + 1
 
 
 def test_an_unheard_bell_is_rung_again_with_growing_pauses(
@@ -99,7 +99,7 @@ def test_an_unheard_bell_is_rung_again_with_growing_pauses(
     for second in range(1, 61):
         clock.move(seconds=1)
         before = len(bell.enqueued)
-        sweep_operations(cluster)
+        requeue_stale_operations(cluster)
         if len(bell.enqueued) > before:
             rings.append(second)
     assert rings[0] <= 3
@@ -218,12 +218,12 @@ def test_what_was_given_up_is_found_behind_everything_that_was_done_since(cluste
             done.state = OperationState.FINISHED
 
     def found(actor: Actor) -> list[int]:
-        return [each.id for each in operations.list_given_up(cluster, actor, limit=9)]
+        return [each.id for each in operations.list_interrupted_operations(cluster, actor, limit=9)]
 
     assert found(chief) == ids[::-1]
     assert found(actor_of(member)) == [ids[2], ids[1]]
     assert found(actor_of(manager)) == [ids[1]]
     given_up = [
-        each.subject for each in read_concerns(cluster, actor_of(member)) if each.topic is Topic.OPERATION
+        each.subject for each in list_alerts(cluster, actor_of(member)) if each.topic is AlertTopic.OPERATION
     ]
     assert given_up == [ids[2], ids[1]]

@@ -6,8 +6,8 @@ from sqlalchemy import select
 from cluster.domain.errors import Conflict, Forbidden, Refused
 from cluster.services import jobs, moves, queue
 from cluster.services.context import Cluster
-from cluster.services.dispatch import place_waiting
-from cluster.services.leases import Held
+from cluster.services.dispatch import place_waiting_jobs
+from cluster.services.leases import HeldLease
 from cluster.store.audit import AuditEntry
 from tests.builders import (
     a_job,
@@ -20,7 +20,7 @@ from tests.builders import (
 from tests.store.conftest import line
 
 
-def test_a_manager_moves_jobs_within_the_line(cluster: Cluster, held: Held) -> None:
+def test_a_manager_moves_jobs_within_the_line(cluster: Cluster, held: HeldLease) -> None:
     workspace = a_workspace(cluster, units=1)
     manager = actor_of(workspace.manager)
     training = a_training(cluster, workspace)
@@ -50,7 +50,7 @@ def test_a_manager_moves_jobs_within_the_line(cluster: Cluster, held: Held) -> N
     assert entries == ["job.moved"]
 
 
-def test_there_is_always_room_between_two_jobs(cluster: Cluster, held: Held) -> None:
+def test_there_is_always_room_between_two_jobs(cluster: Cluster, held: HeldLease) -> None:
     workspace = a_workspace(cluster, units=1)
     manager, training = actor_of(workspace.manager), a_training(cluster, workspace)
     ids = [a_job(cluster, training).id for _ in range(4)]
@@ -61,7 +61,7 @@ def test_there_is_always_room_between_two_jobs(cluster: Cluster, held: Held) -> 
         assert line(cluster, workspace.id) == [ids[0], first, second, ids[1]]
 
 
-def test_a_manager_holds_a_job_and_lets_it_go(cluster: Cluster, held: Held) -> None:
+def test_a_manager_holds_a_job_and_lets_it_go(cluster: Cluster, held: HeldLease) -> None:
     a_node(cluster, 1)
     member = a_user(cluster)
     workspace = a_workspace(cluster, members=(member,), units=1)
@@ -69,14 +69,14 @@ def test_a_manager_holds_a_job_and_lets_it_go(cluster: Cluster, held: Held) -> N
     job = a_job(cluster, a_training(cluster, workspace, member), member)
     for _ in range(2):
         moves.hold_job(cluster, manager, job.id)
-    assert place_waiting(cluster, held) == []
-    standing, _ = queue.read_standing(cluster, jobs.read_job(cluster, manager, job.id))
+    assert place_waiting_jobs(cluster, held) == []
+    standing, _ = queue.read_waiting_explanation(cluster, jobs.read_job(cluster, manager, job.id))
     assert standing.code == "waiting.on_hold"
     assert standing.data["by"] == manager.name and "since" in standing.data
     with pytest.raises(Forbidden):
         moves.release_job(cluster, actor_of(member), job.id)
     moves.release_job(cluster, manager, job.id)
-    assert len(place_waiting(cluster, held)) == 1
+    assert len(place_waiting_jobs(cluster, held)) == 1
     with pytest.raises(Conflict):
         moves.hold_job(cluster, manager, job.id)
     codes = [event.code for event in jobs.read_job(cluster, manager, job.id).events]

@@ -6,10 +6,10 @@ import pytest
 
 from cluster.domain.errors import Conflict, NotFound, Refused
 from cluster.domain.people import Actor
-from cluster.domain.repair_runs import Verdict
+from cluster.domain.repair_runs import RepairVerdict
 from cluster.services import drains, operations, repairs
 from cluster.services.context import Cluster
-from cluster.services.repair_progress import finish_run
+from cluster.services.repair_progress import record_run_end
 from cluster.store.repairs import RepairRun
 from tests.builders import a_node, actor_of, an_administrator
 
@@ -27,7 +27,7 @@ def chief(servers: Cluster) -> Actor:
 
 
 def node_ids(servers: Cluster, chief: Actor) -> dict[str, int]:
-    seen = repairs.forecast(servers, chief, "restart-worker-agent")
+    seen = repairs.preview_repair(servers, chief, "restart-worker-agent")
     return {choice.host: choice.node_id for choice in seen.choices if choice.node_id}
 
 
@@ -35,7 +35,7 @@ def ask(
     servers: Cluster, chief: Actor, name: str, *hosts: str, typed: str = "", ahead: bool = False
 ) -> RepairRun:
     chosen = [node_ids(servers, chief)[host] for host in hosts]
-    etag = repairs.forecast(servers, chief, name, chosen).etag
+    etag = repairs.preview_repair(servers, chief, name, chosen).etag
     return repairs.request_repair(
         servers, chief, name, etag, "silent", typed, node_ids=chosen, is_look_ahead=ahead
     )
@@ -49,7 +49,7 @@ def test_a_run_on_two_nodes_holds_both_and_no_third(servers: Cluster, chief: Act
     assert ask(servers, chief, "restart-worker", "gpu01").locks == ["master"]
     operation = operations.claim_operation(servers, run.operation_id or 0, "one")
     assert operation is not None
-    finish_run(servers, operation, Verdict.VERIFIED, 0, [])
+    record_run_end(servers, operation, RepairVerdict.VERIFIED, 0, [])
     assert ask(servers, chief, "restart-worker", "gpu03").hosts == ["gpu03"]
 
 
@@ -60,12 +60,12 @@ def test_the_node_that_is_the_master_is_held_with_it(servers: Cluster, chief: Ac
 
 
 def test_nobody_chooses_for_a_person_where_there_are_several_nodes(servers: Cluster, chief: Actor) -> None:
-    seen = repairs.forecast(servers, chief, "restart-worker-agent")
+    seen = repairs.preview_repair(servers, chief, "restart-worker-agent")
     assert seen.targets == [] and [choice.host for choice in seen.choices] == ["gpu01", "gpu02", "gpu03"]
     with pytest.raises(Refused, match="repair.no_node"):
         ask(servers, chief, "restart-worker-agent")
     with pytest.raises(NotFound):
-        repairs.forecast(servers, chief, "restart-worker-agent", [4711])
+        repairs.preview_repair(servers, chief, "restart-worker-agent", [4711])
 
 
 def test_gpus_are_reset_on_drained_nodes_alone(servers: Cluster, chief: Actor) -> None:

@@ -5,18 +5,18 @@ from datetime import timedelta
 
 from cluster.services import operations, repairs
 from cluster.services.context import Cluster
-from cluster.services.dropped_operations import MOST_CLAIMS, sweep_operations
-from cluster.services.repair_records import write_record
+from cluster.services.dropped_operations import MAX_CLAIMS, requeue_stale_operations
+from cluster.services.repair_records import write_offline_record
 from tests.builders import a_node, actor_of, an_administrator
 from tests.conftest import Clock, RecordingBell
 from tests.store.test_repair_records import a_run
-from worker.repair_watcher import read_records, read_waiting
+from worker.repair_watcher import import_offline_repairs, list_claimable_repairs
 
 
 def ask(cluster: Cluster, name: str = "restart-api") -> int:
     a_node(cluster, 2, name="gpu01")
     chief = actor_of(an_administrator(cluster))
-    seen = repairs.forecast(cluster, chief, name)
+    seen = repairs.preview_repair(cluster, chief, name)
     run = repairs.request_repair(cluster, chief, name, seen.etag, "errors on every page")
     assert run.operation_id is not None
     return run.operation_id
@@ -32,35 +32,35 @@ def test_a_repair_is_found_without_redis_and_never_queued_there(
     servers = on_servers(cluster)
     operation_id = ask(servers)
     clock.now += timedelta(seconds=30)
-    sweep_operations(servers)
+    requeue_stale_operations(servers)
     assert bell.enqueued == [] and ("operations", operation_id) in bell.rung
-    assert read_waiting(servers) == [operation_id]
+    assert list_claimable_repairs(servers) == [operation_id]
 
 
 def test_one_that_is_held_is_left_alone_until_its_holder_falls_silent(cluster: Cluster, clock: Clock) -> None:
     servers = on_servers(cluster)
     operation_id = ask(servers)
     assert operations.claim_operation(servers, operation_id, "first") is not None
-    assert read_waiting(servers) == []
-    clock.now += operations.LEASE + timedelta(seconds=1)
-    assert read_waiting(servers) == [operation_id]
+    assert list_claimable_repairs(servers) == []
+    clock.now += operations.CLAIM_LASTS + timedelta(seconds=1)
+    assert list_claimable_repairs(servers) == [operation_id]
 
 
 def test_one_that_was_dropped_too_often_is_a_persons_affair(cluster: Cluster, clock: Clock) -> None:
     servers = on_servers(cluster)
     operation_id = ask(servers)
-    for _ in range(MOST_CLAIMS):
-        assert read_waiting(servers) == [operation_id]
+    for _ in range(MAX_CLAIMS):
+        assert list_claimable_repairs(servers) == [operation_id]
         operations.claim_operation(servers, operation_id, "somebody")
-        clock.now += operations.LEASE + timedelta(seconds=1)
-    assert read_waiting(servers) == []
+        clock.now += operations.CLAIM_LASTS + timedelta(seconds=1)
+    assert list_claimable_repairs(servers) == []
 
 
 def test_what_the_console_did_without_the_database_is_read_in_by_whom_the_folder_belongs_to(
     cluster: Cluster,
 ) -> None:
     servers = on_servers(cluster)
-    write_record(servers, a_run(servers))
-    read_records(servers)
+    write_offline_record(servers, a_run(servers))
+    import_offline_repairs(servers)
     chief = actor_of(an_administrator(servers))
-    assert [run.reason for run in repairs.list_runs(servers, chief)] == ["nothing is saved"]
+    assert [run.reason for run in repairs.list_repair_runs(servers, chief)] == ["nothing is saved"]

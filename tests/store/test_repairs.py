@@ -9,13 +9,18 @@ from sqlalchemy import select
 
 from cluster.domain.errors import Conflict, Forbidden, NotFound, Refused
 from cluster.domain.people import Actor
-from cluster.domain.repair_runs import Verdict
+from cluster.domain.repair_runs import RepairVerdict
 from cluster.domain.states import OperationState
 from cluster.services import audit, operations, repairs
 from cluster.services.context import Cluster
-from cluster.services.repair_progress import begin_run, count_stuck, finish_run, release_stuck
-from cluster.services.repair_records import CONSOLE
-from cluster.services.spare_files import delete_leftovers, list_leftovers
+from cluster.services.repair_progress import (
+    count_stuck_operations,
+    record_run_end,
+    record_run_start,
+    release_stuck_operations,
+)
+from cluster.services.repair_records import CONSOLE_ADDRESS
+from cluster.services.spare_files import delete_reclaimable_of_run, list_reclaimable_paths
 from cluster.services.users import service_actor
 from cluster.store.audit import AuditEntry
 from cluster.store.operations import Operation
@@ -30,16 +35,18 @@ def chief(cluster: Cluster) -> Actor:
 
 
 def ask(cluster: Cluster, chief: Actor, name: str = "back-up-now", typed: str = "") -> RepairRun:
-    etag = repairs.forecast(cluster, chief, name).etag
+    etag = repairs.preview_repair(cluster, chief, name).etag
     return repairs.request_repair(cluster, chief, name, etag, "before the update", typed)
 
 
-def ended(cluster: Cluster, run: RepairRun, verdict: Verdict = Verdict.VERIFIED, seconds: float = 5) -> None:
+def ended(
+    cluster: Cluster, run: RepairRun, verdict: RepairVerdict = RepairVerdict.VERIFIED, seconds: float = 5
+) -> None:
     operation = operations.claim_operation(cluster, run.operation_id or 0, "a worker")
     assert operation is not None
-    begin_run(cluster, operation, [])
+    record_run_start(cluster, operation, [])
     cluster.clock.move(seconds=seconds)  # type: ignore[attr-defined]
-    finish_run(cluster, operation, verdict, 0, [])
+    record_run_end(cluster, operation, verdict, 0, [])
 
 
 def actions(cluster: Cluster) -> list[str]:
@@ -54,7 +61,7 @@ def test_a_repair_is_a_row_an_operation_and_an_audit_entry(cluster: Cluster, chi
     assert actions(cluster) == ["repair.asked"]
     ended(cluster, run)
     assert actions(cluster) == ["repair.asked", "repair.ended"]
-    assert repairs.read_run(cluster, chief, run.id).verdict is Verdict.VERIFIED
+    assert repairs.read_repair_run(cluster, chief, run.id).verdict is RepairVerdict.VERIFIED
 
 
 def test_the_second_one_hears_who_was_first(cluster: Cluster, chief: Actor) -> None:
@@ -68,7 +75,7 @@ def test_the_second_one_hears_who_was_first(cluster: Cluster, chief: Actor) -> N
 
 
 def test_of_two_clicks_at_once_one_runs(cluster: Cluster, chief: Actor) -> None:
-    etag = repairs.forecast(cluster, chief, "back-up-now").etag
+    etag = repairs.preview_repair(cluster, chief, "back-up-now").etag
     results: list[str] = []
     gate = threading.Barrier(4)
 
@@ -89,7 +96,7 @@ def test_of_two_clicks_at_once_one_runs(cluster: Cluster, chief: Actor) -> None:
 
 
 def test_a_forecast_that_is_no_longer_true_runs_nothing(cluster: Cluster, chief: Actor) -> None:
-    seen = repairs.forecast(cluster, chief, "restart-task-workers").etag
+    seen = repairs.preview_repair(cluster, chief, "restart-task-workers").etag
     now = cluster.clock()
     add(cluster, Operation(kind="dataset.import", queue="general", subject_id=None, workspace_id=None,
                            requested_by=chief.user_id, requested_at=now, state=OperationState.RUNNING,
@@ -97,12 +104,12 @@ def test_a_forecast_that_is_no_longer_true_runs_nothing(cluster: Cluster, chief:
     with pytest.raises(Conflict) as refused:
         repairs.request_repair(cluster, chief, "restart-task-workers", seen, "stuck", "")
     assert refused.value.code == "repair.forecast_changed"
-    assert len(repairs.forecast(cluster, chief, "restart-task-workers").operations) == 1
+    assert len(repairs.preview_repair(cluster, chief, "restart-task-workers").operations) == 1
     assert actions(cluster) == []
 
 
 def test_a_reason_is_kept_and_a_dangerous_repair_wants_the_name(cluster: Cluster, chief: Actor) -> None:
-    etag = repairs.forecast(cluster, chief, "free-disk-space").etag
+    etag = repairs.preview_repair(cluster, chief, "free-disk-space").etag
     for reason, typed in (("", "lab-a"), ("full", "lab-b"), ("full", "")):
         with pytest.raises(Refused):
             repairs.request_repair(cluster, chief, "free-disk-space", etag, reason, typed)
@@ -113,10 +120,10 @@ def test_nobody_else_sees_or_asks(cluster: Cluster, chief: Actor) -> None:
     user = actor_of(a_user(cluster))
     run = ask(cluster, chief)
     for refused in (
-        lambda: repairs.list_repairs(cluster, user),
-        lambda: repairs.forecast(cluster, user, "back-up-now"),
+        lambda: repairs.list_repair_summaries(cluster, user),
+        lambda: repairs.preview_repair(cluster, user, "back-up-now"),
         lambda: repairs.request_repair(cluster, user, "back-up-now", "", "why", ""),
-        lambda: repairs.read_run(cluster, user, run.id),
+        lambda: repairs.read_repair_run(cluster, user, run.id),
         lambda: repairs.cancel_repair(cluster, user, run.id),
     ):
         with pytest.raises(Forbidden):
@@ -125,30 +132,30 @@ def test_nobody_else_sees_or_asks(cluster: Cluster, chief: Actor) -> None:
     with pytest.raises(Forbidden):
         repairs.request_repair(cluster, token, "back-up-now", "", "why", "")
     with pytest.raises(NotFound):
-        repairs.forecast(cluster, chief, "../site")
+        repairs.preview_repair(cluster, chief, "../site")
 
 
 def test_the_forecast_says_how_long_the_last_ones_took(cluster: Cluster, chief: Actor) -> None:
-    assert repairs.forecast(cluster, chief, "back-up-now").seconds is None
+    assert repairs.preview_repair(cluster, chief, "back-up-now").seconds is None
     for seconds in (4, 40, 6):
         ended(cluster, ask(cluster, chief), seconds=seconds)
-    ended(cluster, ask(cluster, chief), Verdict.NOT_VERIFIED, 400)
-    seen = repairs.forecast(cluster, chief, "back-up-now")
-    assert (seen.seconds, seen.last_runs[0].verdict) == (40, Verdict.NOT_VERIFIED)
+    ended(cluster, ask(cluster, chief), RepairVerdict.NOT_VERIFIED, 400)
+    seen = repairs.preview_repair(cluster, chief, "back-up-now")
+    assert (seen.seconds, seen.last_runs[0].verdict) == (40, RepairVerdict.NOT_VERIFIED)
 
 
 def test_cancelling_asks_first_and_forces_then(cluster: Cluster, chief: Actor) -> None:
     run = ask(cluster, chief)
     assert repairs.cancel_repair(cluster, chief, run.id).is_forced is False
     assert repairs.cancel_repair(cluster, chief, run.id).is_forced is True
-    ended(cluster, run, Verdict.CANCELLED)
+    ended(cluster, run, RepairVerdict.CANCELLED)
     with pytest.raises(Conflict):
         repairs.cancel_repair(cluster, chief, run.id)
 
 
 def test_a_repair_that_has_ended_is_not_tried_again_by_its_operation(cluster: Cluster, chief: Actor) -> None:
     run = ask(cluster, chief)
-    ended(cluster, run, Verdict.NOT_VERIFIED)
+    ended(cluster, run, RepairVerdict.NOT_VERIFIED)
     with pytest.raises(Conflict) as refused:
         operations.retry_operation(cluster, chief, run.operation_id or 0)
     assert refused.value.code == "repair.ask_again"
@@ -189,10 +196,10 @@ def test_a_repair_that_was_given_up_is_not_begun_by_its_operation(
         operations.retry_operation(cluster, actor, operation_id)
     with cluster.store.read() as session:
         assert session.get_one(Operation, operation_id).state is OperationState.INTERRUPTED
-    assert list(audit.list_entries(cluster, chief, action="operation.retried")) == []
-    seen = operations.list_given_up(cluster, actor, 10)
+    assert list(audit.list_audit_entries(cluster, chief, action="operation.retried")) == []
+    seen = operations.list_interrupted_operations(cluster, actor, 10)
     assert [each.id for each in seen] == ([operation_id] if is_administrator else [])
-    assert count_stuck(cluster) == 0 and release_stuck(cluster, "1") == []
+    assert count_stuck_operations(cluster) == 0 and release_stuck_operations(cluster, "1") == []
 
 
 def test_one_that_was_given_up_is_closed_and_asked_for_anew(
@@ -204,7 +211,7 @@ def test_one_that_was_given_up_is_closed_and_asked_for_anew(
         with pytest.raises(Forbidden):
             repairs.cancel_repair(cluster, refused, given_up.id)
     closed = repairs.cancel_repair(cluster, chief, given_up.id)
-    assert (closed.verdict, closed.ended_at) == (Verdict.BROKEN, cluster.clock())
+    assert (closed.verdict, closed.ended_at) == (RepairVerdict.BROKEN, cluster.clock())
     assert actions(cluster)[-2:] == ["repair.cancelled", "repair.ended"]
     operation = operations.read_operation(cluster, chief, given_up.operation_id or 0)
     assert (operation.state, operation.error_code) == (OperationState.FAILED, "repair.closed")
@@ -216,12 +223,12 @@ def test_stuck_operations_are_asked_again(cluster: Cluster, chief: Actor) -> Non
     add(cluster, Operation(kind="dataset.delete", queue="general", subject_id=None, workspace_id=None,
                            requested_by=chief.user_id, requested_at=now, state=OperationState.INTERRUPTED,
                            claims=5, error_code="operation.dropped"))  # fmt: skip
-    assert count_stuck(cluster) == 1
+    assert count_stuck_operations(cluster) == 1
     clicker = actor_of(an_administrator(cluster, name="jieun"))
-    (released,) = release_stuck(cluster, ask(cluster, clicker).number)
-    (entry,) = audit.list_entries(cluster, chief, action="operation.retried")
+    (released,) = release_stuck_operations(cluster, ask(cluster, clicker).number)
+    (entry,) = audit.list_audit_entries(cluster, chief, action="operation.retried")
     assert entry.actor_name == "jieun", "whoever asked for the operation has asked for nothing now"
-    assert count_stuck(cluster) == 0
+    assert count_stuck_operations(cluster) == 0
     operation = operations.read_operation(cluster, chief, released)
     assert (operation.state, operation.claims, operation.error_code) == (OperationState.REQUESTED, 0, None)
 
@@ -232,10 +239,10 @@ def test_who_is_at_the_console_without_the_database_is_told_by_the_record(
     add(cluster, Operation(kind="dataset.delete", queue="general", subject_id=None, workspace_id=None,
                            requested_by=chief.user_id, requested_at=cluster.clock(),
                            state=OperationState.INTERRUPTED))  # fmt: skip
-    assert len(release_stuck(cluster, "1234567890123456")) == 1
-    (entry,) = audit.list_entries(cluster, chief, action="operation.retried")
+    assert len(release_stuck_operations(cluster, "1234567890123456")) == 1
+    (entry,) = audit.list_audit_entries(cluster, chief, action="operation.retried")
     assert (entry.actor_name, entry.address, entry.data["repair"]) == (
-        service_actor(cluster).name, CONSOLE, "1234567890123456",
+        service_actor(cluster).name, CONSOLE_ADDRESS, "1234567890123456",
     )  # fmt: skip
 
 
@@ -244,17 +251,17 @@ def test_only_what_the_forecast_listed_is_deleted(cluster: Cluster, chief: Actor
     folder.mkdir(exist_ok=True)
     for number in range(4):
         (folder / f"before-0.1.0-{number}.db").write_bytes(b"x" * 10)
-    first, second = (leftover.path for leftover in list_leftovers(cluster))
+    first, second = (leftover.path for leftover in list_reclaimable_paths(cluster))
     run = RepairRun(
         name="free-disk-space", target="master", host="lab-a", digest="0", reason="full", asked_by=chief.user_id,
         asked_at=cluster.clock(), listed=[[str(first), 10], ["/etc/passwd", 1]],
     )  # fmt: skip
     add(cluster, run)
-    assert [leftover.path for leftover in delete_leftovers(cluster, run.id)] == [first]
+    assert [leftover.path for leftover in delete_reclaimable_of_run(cluster, run.id)] == [first]
     assert (first.exists(), second.exists()) == (False, True)
 
 
 def test_a_run_under_way_is_shown_by_the_forecast(cluster: Cluster, chief: Actor) -> None:
     run = a_repair_run(cluster, an_administrator(cluster, "root"))
-    seen = repairs.forecast(cluster, chief, "back-up-now").under_way
+    seen = repairs.preview_repair(cluster, chief, "back-up-now").under_way
     assert seen is not None and seen.id == run.id

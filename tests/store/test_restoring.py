@@ -10,18 +10,18 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlalchemy.engine import make_url
 
-from cluster.domain.repair_runs import Verdict
+from cluster.domain.repair_runs import RepairVerdict
 from cluster.domain.states import JobState, NoticeChannel, OperationKind, OperationState
 from cluster.services import backups, notices, operations
-from cluster.services.audit_seals import Anchor, check_audit, read_anchor, seal_entries
+from cluster.services.audit_seals import SealAnchor, check_audit, read_newest_seal, seal_entries
 from cluster.services.context import Cluster
-from cluster.services.repair_progress import count_stuck, release_stuck
-from cluster.store.audit import AuditEntry, write_entry
+from cluster.services.repair_progress import count_stuck_operations, release_stuck_operations
+from cluster.store.audit import AuditEntry, add_audit_entry
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation
-from cluster.store.notices import Notice, Occurrence
+from cluster.store.notices import AlertOccurrence, Notification
 from cluster.store.operations import Operation
-from cluster.store.repairs import RepairHold, RepairRun
+from cluster.store.repairs import RepairLock, RepairRun
 from cluster.store.users import SignInSession, User
 from tests.builders import (
     a_dataset,
@@ -37,9 +37,9 @@ from tests.conftest import Clock
 from tests.store.restore_lab import backed_up, refusal, restored
 from tests.store.restore_lab import lab as lab
 from tests.store.tampering import tamper
-from worker.audit_anchors import anchors_of
+from worker.audit_anchors import anchors_in_backups
 from worker.backups import postgresql as pg
-from worker.backups.dump import write_manifest
+from worker.backups.dump import write_backup_manifest
 
 
 def life_goes_on(lab: Cluster, clock: Clock) -> None:
@@ -49,7 +49,7 @@ def life_goes_on(lab: Cluster, clock: Clock) -> None:
     with lab.store.write() as session:
         waiting = session.scalars(select(Job).where(Job.name == "waiting")).one()
         waiting.state, waiting.ended_at, waiting.end_code = JobState.FINISHED, clock(), "exit.finished"
-        write_entry(session, clock(), actor_of(person), "user.created", person.id)
+        add_audit_entry(session, clock(), actor_of(person), "user.created", person.id)
     clock.move(minutes=2)
     seal_entries(lab)
 
@@ -61,20 +61,22 @@ def test_people_and_history_are_there_and_what_was_there_is_kept(lab: Cluster, c
     with lab.store.read() as session:
         names = set(session.scalars(select(User.name)))
     assert "hjkim" in names and "minji" not in names
-    assert done.aside is not None and done.aside.name.startswith("before-restore-")
+    assert done.pre_restore_copy is not None and done.pre_restore_copy.name.startswith("before-restore-")
     if lab.store.is_sqlite:
-        with closing(sqlite3.connect(done.aside)) as old:
+        with closing(sqlite3.connect(done.pre_restore_copy)) as old:
             assert ("minji",) in old.execute("SELECT name FROM users").fetchall()
     else:
-        assert done.aside.with_name(done.aside.name + ".json").exists()
-    assert done.aside.name not in [each.name for each in backups.read_backups(lab.settings.backups)]
+        assert done.pre_restore_copy.with_name(done.pre_restore_copy.name + ".json").exists()
+    assert done.pre_restore_copy.name not in [
+        each.name for each in backups.read_backups(lab.settings.backups)
+    ]
 
 
 def test_what_ran_is_lost_and_what_waited_is_held(lab: Cluster, clock: Clock) -> None:
     file = backed_up(lab)
     made_at = clock()
     clock.move(hours=9)
-    settled = restored(lab, file).settled
+    settled = restored(lab, file).counts
     assert (settled.lost, settled.held, settled.operations, settled.sessions) == (1, 1, 1, 1)
     with lab.store.read() as session:
         running, waiting = (
@@ -102,8 +104,8 @@ def test_a_repair_that_was_under_way_holds_its_target_no_more(lab: Cluster) -> N
     a_repair_run(lab, person)
     restored(lab, backed_up(lab))
     with lab.store.read() as session:
-        assert session.scalars(select(RepairRun.verdict)).one() is Verdict.BROKEN
-        assert session.scalars(select(RepairHold).where(RepairHold.released_at.is_(None))).all() == []
+        assert session.scalars(select(RepairRun.verdict)).one() is RepairVerdict.BROKEN
+        assert session.scalars(select(RepairLock).where(RepairLock.released_at.is_(None))).all() == []
 
 
 def test_a_repair_that_was_under_way_is_no_stuck_operation_that_nobody_can_release(lab: Cluster) -> None:
@@ -116,17 +118,17 @@ def test_a_repair_that_was_under_way_is_no_stuck_operation_that_nobody_can_relea
         )
         row.operation_id = asked.id
     restored(lab, backed_up(lab))
-    assert [each != asked.id for each in release_stuck(lab, str(run.id))] == [True]
-    assert count_stuck(lab) == 0
+    assert [each != asked.id for each in release_stuck_operations(lab, str(run.id))] == [True]
+    assert count_stuck_operations(lab) == 0
 
 
 def test_messages_that_waited_when_it_was_made_are_not_sent_again(lab: Cluster) -> None:
     now = lab.clock()
-    told = Occurrence(key="a:1", concern={}, began_at=now, told_at=now)
+    told = AlertOccurrence(key="a:1", concern={}, began_at=now, told_at=now)
     add(lab, told)
-    add(lab, Notice(occurrence_id=told.id, channel=NoticeChannel.WEBHOOK, made_at=now, next_at=now))
+    add(lab, Notification(occurrence_id=told.id, channel=NoticeChannel.WEBHOOK, made_at=now, next_at=now))
     restored(lab, backed_up(lab))
-    assert notices.list_due(lab, NoticeChannel.WEBHOOK) == []
+    assert notices.list_due_notifications(lab, NoticeChannel.WEBHOOK) == []
 
 
 def test_the_backup_that_is_put_back_was_under_way_itself_and_nobody_has_to_ask_for_it_again(
@@ -144,7 +146,7 @@ def test_the_backup_that_is_put_back_was_under_way_itself_and_nobody_has_to_ask_
 
 
 def test_jobs_go_on_where_the_administrator_says_so(lab: Cluster) -> None:
-    assert restored(lab, backed_up(lab), holds=False).settled.held == 0
+    assert restored(lab, backed_up(lab), holds=False).counts.held == 0
     with lab.store.read() as session:
         assert session.scalars(select(Job).where(Job.name == "waiting")).one().held_at is None
 
@@ -171,11 +173,14 @@ def test_the_access_log_begins_an_epoch_and_verifies(lab: Cluster, clock: Clock)
     life_goes_on(lab, clock)
     backed_up(lab)  # Its anchor is of the life that is left.
     clock.move(hours=1)
-    assert (restored(lab, file).settled.epoch, check_audit(lab, anchors_of(lab.settings)).found) == (2, None)
+    assert (restored(lab, file).counts.epoch, check_audit(lab, anchors_in_backups(lab.settings)).found) == (
+        2,
+        None,
+    )
     clock.move(days=1)
     backed_up(lab)
     restored(lab, file)
-    assert check_audit(lab, anchors_of(lab.settings)).found is None
+    assert check_audit(lab, anchors_in_backups(lab.settings)).found is None
     with lab.store.read() as session:
         assert (
             session.scalars(select(AuditEntry.action).order_by(AuditEntry.id.desc())).first() == "audit.epoch"
@@ -189,24 +194,24 @@ def with_key(lab: Cluster, key: str) -> Cluster:
 def test_without_the_old_key_the_old_epoch_is_kept_by_its_digest(lab: Cluster, clock: Clock) -> None:
     file = backed_up(lab)
     fresh = with_key(lab, "of the fresh machine")
-    assert restored(fresh, file).settled.audit == "audit.other_key"
-    assert check_audit(fresh, anchors_of(fresh.settings)).found is None
+    assert restored(fresh, file).counts.audit == "audit.other_key"
+    assert check_audit(fresh, anchors_in_backups(fresh.settings)).found is None
     tamper(fresh.store, "UPDATE audit_entries SET actor_name = 'somebody' WHERE id = 2")
-    found = check_audit(fresh, anchors_of(fresh.settings)).found
+    found = check_audit(fresh, anchors_in_backups(fresh.settings)).found
     assert found is not None and (found.code, found.data["epoch"]) == ("audit.epoch_changed", 2)
     assert check_audit(with_key(lab, "a third one"), []).found is not None
 
 
 def test_a_cut_end_cannot_be_passed_off_as_a_restore(lab: Cluster, clock: Clock) -> None:
     life_goes_on(lab, clock)
-    anchor = read_anchor(lab)
+    anchor = read_newest_seal(lab)
     assert anchor is not None
     tamper(lab.store, "DELETE FROM audit_seals WHERE id = 2", "DELETE FROM audit_entries WHERE id > 3")
     said = {"epoch": 2, "name": "x", "sha256": "x", "made_at": "2026-01-01T00:00:00+00:00", "seal": 1, "last": 3,
             "digest": "x", "left": ["the night's"], "was": "", "mac": "0" * 64}  # fmt: skip
     with lab.store.write() as session:
-        write_entry(session, clock(), actor_of(an_administrator(lab)), "audit.epoch", None, **said)
-    found = check_audit(lab, [Anchor("the night's", *anchor, clock())]).found
+        add_audit_entry(session, clock(), actor_of(an_administrator(lab)), "audit.epoch", None, **said)
+    found = check_audit(lab, [SealAnchor("the night's", *anchor, clock())]).found
     assert found is not None and found.code == "audit.cut"
 
 
@@ -216,13 +221,13 @@ def test_what_is_no_whole_backup_of_ours_is_refused_by_name(lab: Cluster, tmp_pa
     assert refusal(lab, tmp_path / "nothing") == "restore.no_file"
     (tmp_path / "dump.sql").write_text("SELECT 1;")
     assert refusal(lab, tmp_path / "dump.sql") == "restore.foreign"
-    write_manifest(file.parent, manifest | {"revision": "0999"})
+    write_backup_manifest(file.parent, manifest | {"revision": "0999"})
     assert refusal(lab, file) == "restore.newer"
-    write_manifest(file.parent, manifest | {"database": "oracle"})
+    write_backup_manifest(file.parent, manifest | {"database": "oracle"})
     assert refusal(lab, file) == "restore.damaged"
-    write_manifest(file.parent, manifest | {"rows": manifest["rows"] | {"users": 99}})
+    write_backup_manifest(file.parent, manifest | {"rows": manifest["rows"] | {"users": 99}})
     assert refusal(lab, file) == "restore.damaged"
-    write_manifest(file.parent, manifest)
+    write_backup_manifest(file.parent, manifest)
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
@@ -238,10 +243,10 @@ def test_on_a_machine_that_has_no_database_yet(lab: Cluster, database_kind: str,
     if database_kind == "sqlite":
         shutil.rmtree(lab.settings.state_dir / "database")
     else:
-        with pg.connect(url) as connection:
-            for statement in pg.emptying(connection):
+        with pg.connect_psycopg(url) as connection:
+            for statement in pg.drop_statements(connection):
                 connection.execute(statement)
-    assert restored(lab, file).aside is None
+    assert restored(lab, file).pre_restore_copy is None
     if database_kind == "sqlite":
         assert (lab.settings.state_dir / "database" / "groundcrew.db").stat().st_mode & 0o777 == 0o600
     with lab.store.read() as session:

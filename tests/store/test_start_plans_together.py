@@ -7,7 +7,7 @@ from sqlalchemy import event
 
 from cluster.services.context import Cluster
 from tests.builders import a_job, a_node, a_training, a_workspace, holding
-from worker.start_plans import load, read_start_plan
+from worker.start_plans import build_start_plan, read_start_rows
 
 
 def make_attempts(cluster: Cluster, count: int) -> list[int]:
@@ -20,9 +20,9 @@ def make_attempts(cluster: Cluster, count: int) -> list[int]:
 def test_as_many_statements_read_twelve_as_one(cluster: Cluster, count: int) -> None:
     ids, said = make_attempts(cluster, count), list[str]()
     event.listen(cluster.store.engine, "before_cursor_execute", lambda *given: said.append(given[2]))
-    loaded = load(cluster, ids)
+    loaded = read_start_rows(cluster, ids)
     before = len(said)
-    plans = [read_start_plan(cluster, Path("/runtime"), each, None, loaded) for each in ids]
+    plans = [build_start_plan(cluster, Path("/runtime"), each, None, loaded) for each in ids]
     assert before <= 5 and len(said) == before, said
     assert [plan.job for plan in plans] == [loaded.attempts[each].job_id for each in ids]
     assert len({plan.environment["GROUNDCREW_UNITS"] for plan in plans}) == count

@@ -4,11 +4,11 @@ import pytest
 from sqlalchemy import select
 
 from cluster.domain.errors import Conflict, Forbidden, NotFound
-from cluster.domain.exits import Outcome
+from cluster.domain.exits import AttemptOutcome
 from cluster.domain.states import JobState
 from cluster.services import sweep_stops, sweeps
 from cluster.services.context import Cluster
-from cluster.services.dispatch import place_waiting
+from cluster.services.dispatch import place_waiting_jobs
 from cluster.store.audit import AuditEntry
 from tests.builders import a_user, actor_of
 from tests.store.sweep_lab import Lab
@@ -19,20 +19,20 @@ def lab(cluster: Cluster) -> Lab:
     return Lab(cluster)
 
 
-CRASH = Outcome(JobState.FAILED, "exit.error", {"exit_code": 1}, 1)
+CRASH = AttemptOutcome(JobState.FAILED, "exit.error", {"exit_code": 1}, 1)
 
 
 def test_the_first_crash_stops_the_rest_where_that_was_wanted(lab: Lab) -> None:
     held = lab.hold()
     sweep = lab.submit({"seed": "1..6"}, stop_on_trouble=True)
     calm = lab.submit({"seed": "1..2"})
-    place_waiting(lab.cluster, held)
+    place_waiting_jobs(lab.cluster, held)
     made = lab.jobs(sweep)
     lab.end(held, made[1], CRASH)
     assert (lab.sweep(sweep).stop_code, lab.sweep(sweep).stop_data) == ("sweep.crash", {"job_id": made[1].id})
-    assert sweep_stops.finish_stops(lab.cluster, held) == 5
+    assert sweep_stops.stop_marked_sweeps(lab.cluster, held) == 5
     assert lab.states(sweep) == ["stopping", "failed", "stopping", "stopping", "stopped", "stopped"]
-    assert sweep_stops.finish_stops(lab.cluster, held) == 0
+    assert sweep_stops.stop_marked_sweeps(lab.cluster, held) == 0
     stopped = lab.jobs(sweep)[4]
     assert (stopped.end_code, stopped.ended_at) == ("exit.stopped_with_sweep", lab.cluster.clock())
     assert stopped.end_data == {"sweep_id": sweep.id, "cause": "sweep.crash", "job_id": made[1].id}
@@ -45,9 +45,9 @@ def test_the_first_crash_stops_the_rest_where_that_was_wanted(lab: Lab) -> None:
 def test_a_sweep_goes_on_after_a_crash_unless_it_was_told_otherwise(lab: Lab) -> None:
     held = lab.hold()
     sweep = lab.submit({"seed": "1..6"})
-    place_waiting(lab.cluster, held)
+    place_waiting_jobs(lab.cluster, held)
     lab.end(held, lab.jobs(sweep)[0], CRASH)
-    assert sweep_stops.finish_stops(lab.cluster, held) == 0
+    assert sweep_stops.stop_marked_sweeps(lab.cluster, held) == 0
     assert lab.sweep(sweep).stopped_at is None
 
 
@@ -55,20 +55,20 @@ def test_a_loss_that_became_nan_stops_the_sweep_while_its_job_still_runs(lab: La
     held = lab.hold()
     sweep = lab.submit({"seed": "1..6"}, stop_on_trouble=True)
     lab.submit({"seed": "1..2"})
-    place_waiting(lab.cluster, held)
-    watched = sweep_stops.list_watched(lab.cluster)
+    place_waiting_jobs(lab.cluster, held)
+    watched = sweep_stops.list_loss_watches(lab.cluster)
     assert [one.job_id for one in watched] == [job.id for job in lab.jobs(sweep)[:4]]
-    assert sweep_stops.note_lost_loss(lab.cluster, held, watched[2].job_id)
-    assert not sweep_stops.note_lost_loss(lab.cluster, held, watched[1].job_id)
+    assert sweep_stops.record_nan_loss(lab.cluster, held, watched[2].job_id)
+    assert not sweep_stops.record_nan_loss(lab.cluster, held, watched[1].job_id)
     assert lab.sweep(sweep).stop_data == {"job_id": watched[2].job_id}
-    assert sweep_stops.finish_stops(lab.cluster, held) == 6
-    assert sweep_stops.list_watched(lab.cluster) == []
+    assert sweep_stops.stop_marked_sweeps(lab.cluster, held) == 6
+    assert sweep_stops.list_loss_watches(lab.cluster) == []
 
 
 def test_a_sweep_is_stopped_by_hand_in_one_entry(lab: Lab) -> None:
     held = lab.hold()
     sweep = lab.submit({"seed": "1..6"})
-    place_waiting(lab.cluster, held)
+    place_waiting_jobs(lab.cluster, held)
     with pytest.raises(Forbidden):
         sweeps.stop_sweep(lab.cluster, actor_of(lab.other), sweep.id)
     with pytest.raises(NotFound):
@@ -81,6 +81,6 @@ def test_a_sweep_is_stopped_by_hand_in_one_entry(lab: Lab) -> None:
         entries = session.scalars(select(AuditEntry.data).where(AuditEntry.action == "sweep.stop_requested"))
         assert entries.all() == [{"jobs": 6}]
     for job in lab.jobs(sweep)[:4]:
-        lab.end(held, job, Outcome(JobState.STOPPED, "exit.stopped", {}))
+        lab.end(held, job, AttemptOutcome(JobState.STOPPED, "exit.stopped", {}))
     with pytest.raises(Conflict):
         sweeps.stop_sweep(lab.cluster, actor_of(lab.manager), sweep.id)

@@ -8,13 +8,13 @@ import pytest
 from sqlalchemy import func, select
 
 from cluster.domain.errors import NotFound, Refused
-from cluster.domain.exits import Outcome
+from cluster.domain.exits import AttemptOutcome
 from cluster.domain.jobs import JobRequest
 from cluster.domain.states import DatasetState, JobState, Launcher, TrainingKind, Visibility
-from cluster.domain.sweeps import MOST_JOBS, SweepKind, SweepRequest
+from cluster.domain.sweeps import MAX_SWEEP_JOBS, SweepKind, SweepRequest
 from cluster.services import jobs, sweeps
 from cluster.services.context import Cluster
-from cluster.services.dispatch import place_waiting
+from cluster.services.dispatch import place_waiting_jobs
 from cluster.store.audit import AuditEntry
 from cluster.store.jobs import Job, JobEvent, Sweep, first_position
 from cluster.store.trainings import Training
@@ -23,7 +23,7 @@ from tests.builders import a_dataset, a_job, a_training, actor_of
 from tests.conftest import RecordingBell
 from tests.store.sweep_lab import Lab
 
-WELL = Outcome(JobState.FINISHED, "exit.finished", {"exit_code": 0}, 0)
+WELL = AttemptOutcome(JobState.FINISHED, "exit.finished", {"exit_code": 0}, 0)
 
 
 @pytest.fixture
@@ -141,15 +141,15 @@ def test_no_more_run_at_once_than_the_sweep_allows(lab: Lab) -> None:
     held = lab.hold()
     sweep = lab.submit({"seed": "1..5"}, most_at_once=2)
     alone = jobs.submit_job(lab.cluster, actor_of(lab.member), lab.training.id, lab.request().job)
-    assert len(place_waiting(lab.cluster, held)) == 3
+    assert len(place_waiting_jobs(lab.cluster, held)) == 3
     assert lab.states(sweep) == ["starting", "starting", "waiting", "waiting", "waiting"]
     waiting = lab.jobs(sweep)[2]
     assert (waiting.waiting_code, (waiting.waiting_data or {})["most"]) == ("waiting.sweep_limit", 2)
     with lab.cluster.store.read() as session:
         assert session.get_one(Job, alone.id).state is JobState.STARTING
-    assert place_waiting(lab.cluster, held) == []
+    assert place_waiting_jobs(lab.cluster, held) == []
     lab.end(held, lab.jobs(sweep)[0], WELL)
-    assert len(place_waiting(lab.cluster, held)) == 1
+    assert len(place_waiting_jobs(lab.cluster, held)) == 1
     assert lab.states(sweep) == ["finished", "starting", "starting", "waiting", "waiting"]
 
 
@@ -186,8 +186,8 @@ def test_ten_thousand_jobs_are_one_short_transaction(lab: Lab) -> None:
         writer.join()
     assert time.monotonic() - begun < 30
     with lab.cluster.store.read() as session:
-        assert session.scalar(select(func.count(Job.id)).where(Job.sweep_id == sweep.id)) == MOST_JOBS
-        assert session.scalar(select(func.count(JobEvent.id))) == MOST_JOBS
+        assert session.scalar(select(func.count(Job.id)).where(Job.sweep_id == sweep.id)) == MAX_SWEEP_JOBS
+        assert session.scalar(select(func.count(JobEvent.id))) == MAX_SWEEP_JOBS
     print(
         f"10,000 jobs in {time.monotonic() - begun:.2f} s; another writer waited {max(waited):.2f} s at most"
     )

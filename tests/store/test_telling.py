@@ -7,17 +7,23 @@ import pytest
 from sqlalchemy import select, update
 
 from cluster import crash_points
-from cluster.domain.attention import Concern, Topic, Urgency, is_to_be_told, pause_after
+from cluster.domain.attention import (
+    Alert,
+    AlertTopic,
+    AlertUrgency,
+    delivery_retry_delay,
+    is_notification_due,
+)
 from cluster.domain.errors import Refused
 from cluster.domain.names import check_mail_address
 from cluster.domain.states import NoticeChannel, NoticeState, OperationKind, OperationState
 from cluster.services import audit, notices, users
-from cluster.services.attention import read_concerns
+from cluster.services.attention import list_alerts
 from cluster.services.context import Cluster
-from cluster.services.leases import Held, LeaseLost, hold_lease
-from cluster.services.telling import tell_people, ways_for
+from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
+from cluster.services.telling import channels_for_alert, notify_people
 from cluster.store.nodes import Node
-from cluster.store.notices import Notice, Occurrence
+from cluster.store.notices import AlertOccurrence, Notification
 from cluster.store.operations import Operation
 from tests.builders import a_node, a_user, actor_of, add, an_administrator
 
@@ -43,8 +49,8 @@ def lab(cluster: Cluster) -> Cluster:
 
 
 @pytest.fixture
-def held(lab: Cluster) -> Held:
-    lease = hold_lease(lab, "scheduler", "me", timedelta(days=30))
+def held(lab: Cluster) -> HeldLease:
+    lease = acquire_lease(lab, "scheduler", "me", timedelta(days=30))
     assert lease is not None
     return lease
 
@@ -59,133 +65,135 @@ def wake(lab: Cluster) -> None:
         session.execute(update(Node).values(heartbeat_at=lab.clock(), lost_at=None))
 
 
-def written(lab: Cluster) -> list[Notice]:
+def written(lab: Cluster) -> list[Notification]:
     with lab.store.read() as session:
-        return list(session.scalars(select(Notice).order_by(Notice.id)))
+        return list(session.scalars(select(Notification).order_by(Notification.id)))
 
 
-def test_a_silent_node_is_told_once_to_each_who_wants_it(lab: Cluster, held: Held) -> None:
+def test_a_silent_node_is_told_once_to_each_who_wants_it(lab: Cluster, held: HeldLease) -> None:
     move(lab, minutes=2)
-    assert tell_people(lab, held) == 0  # Seen for the first time: it may be over in a moment.
+    assert notify_people(lab, held) == 0  # Seen for the first time: it may be over in a moment.
     move(lab, minutes=1)
-    assert tell_people(lab, held) == 2
+    assert notify_people(lab, held) == 2
     move(lab, minutes=1)
-    assert tell_people(lab, held) == 0
+    assert notify_people(lab, held) == 0
     assert [(each.channel, each.state) for each in written(lab)] == [
         (NoticeChannel.MAIL, NoticeState.WAITING),
         (NoticeChannel.WEBHOOK, NoticeState.WAITING),
     ]
     with lab.store.read() as session:
-        (occurrence,) = session.scalars(select(Occurrence))
+        (occurrence,) = session.scalars(select(AlertOccurrence))
         (operation,) = session.scalars(select(Operation).where(Operation.kind == OperationKind.NOTICES))
     assert occurrence.concern["data"] == {"node": "gpu07"}
     assert occurrence.concern["path"].startswith("/nodes/")
     assert operation.id
 
 
-def test_what_is_over_within_a_minute_is_told_to_nobody(lab: Cluster, held: Held) -> None:
+def test_what_is_over_within_a_minute_is_told_to_nobody(lab: Cluster, held: HeldLease) -> None:
     move(lab, minutes=2)
-    tell_people(lab, held)
+    notify_people(lab, held)
     wake(lab)
     move(lab, seconds=5)
-    tell_people(lab, held)
+    notify_people(lab, held)
     assert written(lab) == []
 
 
-def test_what_comes_and_goes_is_told_once_an_hour(lab: Cluster, held: Held) -> None:
+def test_what_comes_and_goes_is_told_once_an_hour(lab: Cluster, held: HeldLease) -> None:
     told = []
     for _ in range(3):  # A node that is silent for three minutes out of twenty.
         wake(lab)
-        tell_people(lab, held)
+        notify_people(lab, held)
         for _ in range(3):
             move(lab, minutes=1)
-            told.append(tell_people(lab, held))
+            told.append(notify_people(lab, held))
         wake(lab)
-        tell_people(lab, held)
+        notify_people(lab, held)
         move(lab, minutes=17)
     assert sum(told) == 2
 
 
-def test_nothing_is_written_where_there_is_no_way(lab: Cluster, held: Held) -> None:
+def test_nothing_is_written_where_there_is_no_way(lab: Cluster, held: HeldLease) -> None:
     mute = replace(lab, settings=replace(lab.settings, mail_url="", webhook_url=""))
     for _ in range(3):
         move(lab, minutes=2)
-        assert tell_people(mute, held) == 0
+        assert notify_people(mute, held) == 0
     with lab.store.read() as session:
-        assert session.scalars(select(Occurrence)).all() == []
+        assert session.scalars(select(AlertOccurrence)).all() == []
 
 
-def test_a_scheduler_that_lost_its_lease_tells_nobody(lab: Cluster, held: Held) -> None:
+def test_a_scheduler_that_lost_its_lease_tells_nobody(lab: Cluster, held: HeldLease) -> None:
     move(lab, minutes=2)
     stale = replace(held, fence=held.fence - 1)
     with pytest.raises(LeaseLost):
-        tell_people(lab, stale)
+        notify_people(lab, stale)
     assert written(lab) == []
 
 
-def test_a_way_that_does_not_work_is_tried_again_and_said_on_the_page(lab: Cluster, held: Held) -> None:
+def test_a_way_that_does_not_work_is_tried_again_and_said_on_the_page(lab: Cluster, held: HeldLease) -> None:
     move(lab, minutes=2)
-    tell_people(lab, held)
+    notify_people(lab, held)
     move(lab, minutes=1)
-    tell_people(lab, held)
-    (mail,) = notices.list_due(lab, NoticeChannel.MAIL)
-    notices.record_failure(lab, [mail], "ConnectionRefusedError")
-    assert notices.list_due(lab, NoticeChannel.MAIL) == []
+    notify_people(lab, held)
+    (mail,) = notices.list_due_notifications(lab, NoticeChannel.MAIL)
+    notices.record_delivery_failure(lab, [mail], "ConnectionRefusedError")
+    assert notices.list_due_notifications(lab, NoticeChannel.MAIL) == []
     chief = actor_of(an_administrator(lab, name="reader"))
-    told = [each for each in read_concerns(lab, chief) if each.topic is Topic.TELLING]
+    told = [each for each in list_alerts(lab, chief) if each.topic is AlertTopic.TELLING]
     assert [dict(each.data) for each in told] == [{"channel": "mail", "error": "ConnectionRefusedError"}]
-    assert ways_for(told[0], list(NoticeChannel)) == [NoticeChannel.WEBHOOK]
+    assert channels_for_alert(told[0], list(NoticeChannel)) == [NoticeChannel.WEBHOOK]
     move(lab, minutes=1)
-    assert [each.id for each in notices.list_due(lab, NoticeChannel.MAIL)] == [mail.id]
-    notices.record_sent(lab, [mail])
-    assert notices.read_troubles(lab) == {}
+    assert [each.id for each in notices.list_due_notifications(lab, NoticeChannel.MAIL)] == [mail.id]
+    notices.record_delivered(lab, [mail])
+    assert notices.read_channel_errors(lab) == {}
 
 
-def test_after_a_day_nobody_tries_any_more(lab: Cluster, held: Held) -> None:
+def test_after_a_day_nobody_tries_any_more(lab: Cluster, held: HeldLease) -> None:
     move(lab, minutes=2)
-    tell_people(lab, held)
+    notify_people(lab, held)
     move(lab, minutes=1)
-    tell_people(lab, held)
+    notify_people(lab, held)
     move(lab, hours=25)
-    (mail,) = notices.list_due(lab, NoticeChannel.MAIL)
-    notices.record_failure(lab, [mail], "no")
+    (mail,) = notices.list_due_notifications(lab, NoticeChannel.MAIL)
+    notices.record_delivery_failure(lab, [mail], "no")
     move(lab, hours=2)
-    assert notices.list_due(lab, NoticeChannel.MAIL) == []
-    assert NoticeChannel.MAIL in notices.read_troubles(lab)
+    assert notices.list_due_notifications(lab, NoticeChannel.MAIL) == []
+    assert NoticeChannel.MAIL in notices.read_channel_errors(lab)
     move(lab, hours=48)
-    assert NoticeChannel.MAIL not in notices.read_troubles(lab)
+    assert NoticeChannel.MAIL not in notices.read_channel_errors(lab)
 
 
-def test_a_way_that_the_settings_name_no_more_keeps_nobody_busy(lab: Cluster, held: Held) -> None:
+def test_a_way_that_the_settings_name_no_more_keeps_nobody_busy(lab: Cluster, held: HeldLease) -> None:
     move(lab, minutes=2)
-    tell_people(lab, held)
+    notify_people(lab, held)
     move(lab, minutes=1)
-    tell_people(lab, held)
-    notices.record_sent(lab, notices.list_due(lab, NoticeChannel.WEBHOOK))
-    notices.record_failure(lab, notices.list_due(lab, NoticeChannel.MAIL), "ConnectionRefusedError")
+    notify_people(lab, held)
+    notices.record_delivered(lab, notices.list_due_notifications(lab, NoticeChannel.WEBHOOK))
+    notices.record_delivery_failure(
+        lab, notices.list_due_notifications(lab, NoticeChannel.MAIL), "ConnectionRefusedError"
+    )
     with lab.store.write() as session:
         session.execute(update(Operation).values(state=OperationState.FINISHED))
     without = replace(lab, settings=replace(lab.settings, mail_url=""))
     move(lab, minutes=2)
     with pytest.raises(LeaseLost):
-        tell_people(without, replace(held, fence=held.fence - 1))
-    tell_people(without, held)
-    assert notices.read_troubles(lab) == {}, "it was taken out on purpose"
-    assert notices.request_sending(without, actor_of(an_administrator(lab, name="other"))) is None
+        notify_people(without, replace(held, fence=held.fence - 1))
+    notify_people(without, held)
+    assert notices.read_channel_errors(lab) == {}, "it was taken out on purpose"
+    assert notices.request_delivery(without, actor_of(an_administrator(lab, name="other"))) is None
     assert [each.state for each in written(lab)] == [NoticeState.SENT]
 
 
-def test_old_occurrences_go_with_their_messages(lab: Cluster, held: Held) -> None:
+def test_old_occurrences_go_with_their_messages(lab: Cluster, held: HeldLease) -> None:
     long_ago = lab.clock() - timedelta(days=100)
-    old = Occurrence(key="a:1", concern={}, began_at=long_ago, ended_at=long_ago, told_at=long_ago)
+    old = AlertOccurrence(key="a:1", concern={}, began_at=long_ago, ended_at=long_ago, told_at=long_ago)
     add(lab, old)
     add(
         lab,
-        Notice(occurrence_id=old.id, channel=NoticeChannel.WEBHOOK, made_at=long_ago, next_at=long_ago,
+        Notification(occurrence_id=old.id, channel=NoticeChannel.WEBHOOK, made_at=long_ago, next_at=long_ago,
                state=NoticeState.SENT),
     )  # fmt: skip
     move(lab, minutes=2)
-    tell_people(lab, held)
+    notify_people(lab, held)
     assert written(lab) == []
 
 
@@ -193,7 +201,7 @@ def test_an_address_is_kept_and_taken_away_by_its_owner(cluster: Cluster) -> Non
     person = actor_of(an_administrator(cluster))
     assert users.set_email(cluster, person, f" {ADDRESS} ").email == ADDRESS
     assert users.set_email(cluster, person, "").email is None
-    entries = audit.list_entries(cluster, person, action="user.mail_set")
+    entries = audit.list_audit_entries(cluster, person, action="user.mail_set")
     assert [entry.data for entry in entries] == [{"is_set": False}, {"is_set": True}]
 
 
@@ -218,20 +226,28 @@ def test_an_address_that_could_begin_a_header_or_means_two_people_is_refused(typ
 
 
 def test_the_same_thing_with_other_numbers_is_the_same() -> None:
-    one = Concern(Urgency.CAUTION, Topic.NODE, "attention.disk_full", 7, {"share": 0.91})
+    one = Alert(AlertUrgency.CAUTION, AlertTopic.NODE, "attention.disk_full", 7, {"share": 0.91})
     assert one.key == replace(one, data={"share": 0.99}).key != replace(one, subject=8).key
 
 
 def test_pauses_grow_to_an_hour() -> None:
-    assert [pause_after(tries).total_seconds() / 60 for tries in (1, 2, 3, 4, 50)] == [1, 5, 15, 60, 60]
+    assert [delivery_retry_delay(tries).total_seconds() / 60 for tries in (1, 2, 3, 4, 50)] == [
+        1,
+        5,
+        15,
+        60,
+        60,
+    ]
 
 
 def test_a_researcher_hears_nothing_of_nodes(cluster: Cluster) -> None:
     a_node(cluster, 2, name="gpu07")
     cluster.clock.move(minutes=5)  # type: ignore[attr-defined]
-    assert read_concerns(cluster, actor_of(a_user(cluster))) == []
+    assert list_alerts(cluster, actor_of(a_user(cluster))) == []
     now = cluster.clock()
-    assert not is_to_be_told(now, None, now) and is_to_be_told(now - timedelta(minutes=1), None, now)
+    assert not is_notification_due(now, None, now) and is_notification_due(
+        now - timedelta(minutes=1), None, now
+    )
 
 
 @pytest.mark.parametrize(
@@ -243,9 +259,11 @@ def test_a_researcher_hears_nothing_of_nodes(cluster: Cluster) -> None:
         "notices.request_sending committed",
     ],
 )
-def test_a_scheduler_that_dies_tells_neither_twice_nor_never(lab: Cluster, held: Held, point: str) -> None:
+def test_a_scheduler_that_dies_tells_neither_twice_nor_never(
+    lab: Cluster, held: HeldLease, point: str
+) -> None:
     move(lab, minutes=2)
-    tell_people(lab, held)
+    notify_people(lab, held)
     move(lab, minutes=1)
 
     def die(reached: str) -> None:
@@ -255,10 +273,10 @@ def test_a_scheduler_that_dies_tells_neither_twice_nor_never(lab: Cluster, held:
     crash_points.listener = die
     try:
         with pytest.raises(KeyboardInterrupt):
-            tell_people(lab, held)
+            notify_people(lab, held)
     finally:
         crash_points.listener = None
-    tell_people(lab, held)
+    notify_people(lab, held)
     assert len(written(lab)) == 2
     with lab.store.read() as session:
         sending = select(Operation).where(Operation.kind == OperationKind.NOTICES)

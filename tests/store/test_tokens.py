@@ -15,28 +15,28 @@ HOME = "192.0.2.1"
 
 def test_a_token_stands_for_its_user_with_its_scopes(cluster: Cluster) -> None:
     administrator = an_administrator(cluster, "minji")
-    row, text = tokens.create_token(cluster, actor_of(administrator), "laptop", ["read"])
+    row, text = tokens.create_api_token(cluster, actor_of(administrator), "laptop", ["read"])
     assert text.startswith(f"gc_{row.id}_")
-    actor = tokens.read_token(cluster, text, HOME, "request-7")
+    actor = tokens.authenticate_api_token(cluster, text, HOME, "request-7")
     assert actor is not None
     assert (actor.user_id, actor.name, actor.is_administrator) == (administrator.id, "minji", True)
     assert (actor.address, actor.request_id, actor.scopes) == (HOME, "request-7", frozenset({"read"}))
     assert text.split("_", 2)[2] not in row.secret_hash
-    _, writing = tokens.create_token(cluster, actor_of(administrator), "server", ["write"])
-    actor = tokens.read_token(cluster, writing, HOME)
+    _, writing = tokens.create_api_token(cluster, actor_of(administrator), "server", ["write"])
+    actor = tokens.authenticate_api_token(cluster, writing, HOME)
     assert actor is not None and actor.scopes == frozenset({"read", "write"})
 
 
 def test_a_token_ends_after_its_days(cluster: Cluster, clock: Clock) -> None:
     actor = actor_of(a_user(cluster))
-    row, text = tokens.create_token(cluster, actor, "laptop", ["read"])
+    row, text = tokens.create_api_token(cluster, actor, "laptop", ["read"])
     assert (row.expires_at - clock.now).days == 90
     clock.move(days=89)
-    assert tokens.read_token(cluster, text, HOME) is not None
+    assert tokens.authenticate_api_token(cluster, text, HOME) is not None
     clock.move(days=1)
-    assert tokens.read_token(cluster, text, HOME) is None
-    assert tokens.list_tokens(cluster, actor) == []
-    tokens.create_token(cluster, actor, "laptop", ["read"], days=365)
+    assert tokens.authenticate_api_token(cluster, text, HOME) is None
+    assert tokens.list_api_tokens(cluster, actor) == []
+    tokens.create_api_token(cluster, actor, "laptop", ["read"], days=365)
 
 
 @pytest.mark.parametrize(
@@ -56,35 +56,35 @@ def test_a_token_that_breaks_a_rule_is_refused(
     cluster: Cluster, name: str, scopes: list[str], days: int, field: str, code: str
 ) -> None:
     actor = actor_of(a_user(cluster))
-    tokens.create_token(cluster, actor, "taken", ["read"])
+    tokens.create_api_token(cluster, actor, "taken", ["read"])
     with pytest.raises(Refused) as refusal:
-        tokens.create_token(cluster, actor, name, scopes, days)
+        tokens.create_api_token(cluster, actor, name, scopes, days)
     assert (refusal.value.field, refusal.value.code) == (field, code)
 
 
 def test_one_person_has_so_many_tokens(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "MOST_TOKENS", 2)
+    monkeypatch.setattr(tokens, "MAX_TOKENS", 2)
     actor = actor_of(a_user(cluster))
     for name in ("one", "two"):
-        tokens.create_token(cluster, actor, name, ["read"])
+        tokens.create_api_token(cluster, actor, name, ["read"])
     with pytest.raises(Refused, match=r"token\.too_many"):
-        tokens.create_token(cluster, actor, "three", ["read"])
+        tokens.create_api_token(cluster, actor, "three", ["read"])
 
 
 def test_only_who_has_the_secret_learns_what_became_of_a_token(cluster: Cluster, clock: Clock) -> None:
     actor = actor_of(a_user(cluster))
-    row, text = tokens.create_token(cluster, actor, "laptop", ["read"])
+    row, text = tokens.create_api_token(cluster, actor, "laptop", ["read"])
     clock.move(days=91)
-    assert tokens.why_refused(cluster, text) == "token.expired"
-    tokens.revoke_token(cluster, actor, row.id)
-    assert tokens.why_refused(cluster, text) == "token.revoked"
+    assert tokens.token_refusal_code(cluster, text) == "token.expired"
+    tokens.revoke_api_token(cluster, actor, row.id)
+    assert tokens.token_refusal_code(cluster, text) == "token.revoked"
     wrong = text[:-1] + ("A" if text[-1] != "A" else "B")
     for guess in (wrong, f"gc_{row.id + 1}_{'x' * 43}", "gc_999999999_" + "x" * 43, "laptop"):
-        assert tokens.why_refused(cluster, guess) == "session.needed"
+        assert tokens.token_refusal_code(cluster, guess) == "session.needed"
 
 
 def test_text_that_is_no_token_is_nobody(cluster: Cluster) -> None:
-    row, text = tokens.create_token(cluster, actor_of(a_user(cluster)), "laptop", ["read"])
+    row, text = tokens.create_api_token(cluster, actor_of(a_user(cluster)), "laptop", ["read"])
     secret = text.removeprefix(f"gc_{row.id}_")
     other = ("A" if secret[0] != "A" else "B") + secret[1:]
     for wrong in (
@@ -92,15 +92,15 @@ def test_text_that_is_no_token_is_nobody(cluster: Cluster) -> None:
         f"gc_-1_{secret}", f"gc_{10**12}_{secret}", f"gc_１_{secret}", text + "\n", text + "x", " " + text,
         "\ud800", "x" * 1_000_000,
     ):  # fmt: skip
-        assert tokens.read_token(cluster, wrong, HOME) is None
+        assert tokens.authenticate_api_token(cluster, wrong, HOME) is None
 
 
 def test_use_is_noted_once_a_minute(cluster: Cluster, clock: Clock) -> None:
-    row, text = tokens.create_token(cluster, actor_of(a_user(cluster)), "laptop", ["read"])
+    row, text = tokens.create_api_token(cluster, actor_of(a_user(cluster)), "laptop", ["read"])
     assert row.used_at is None
     noted = []
     for _ in range(4):
-        tokens.read_token(cluster, text, HOME)
+        tokens.authenticate_api_token(cluster, text, HOME)
         with cluster.store.read() as session:
             noted.append(session.get_one(ApiToken, row.id).used_at)
         clock.move(seconds=30)
@@ -109,16 +109,16 @@ def test_use_is_noted_once_a_minute(cluster: Cluster, clock: Clock) -> None:
 
 def test_people_see_and_revoke_their_own_tokens_only(cluster: Cluster) -> None:
     minji, jun = actor_of(a_user(cluster)), actor_of(an_administrator(cluster))
-    row, text = tokens.create_token(cluster, minji, "laptop", ["read"])
-    later, _ = tokens.create_token(cluster, minji, "server", ["read"])
-    assert [token.name for token in tokens.list_tokens(cluster, minji)] == ["server", "laptop"]
-    assert tokens.list_tokens(cluster, jun) == []
+    row, text = tokens.create_api_token(cluster, minji, "laptop", ["read"])
+    later, _ = tokens.create_api_token(cluster, minji, "server", ["read"])
+    assert [token.name for token in tokens.list_api_tokens(cluster, minji)] == ["server", "laptop"]
+    assert tokens.list_api_tokens(cluster, jun) == []
     for actor, token_id in ((jun, row.id), (minji, 999), (minji, 0), (minji, 2**70)):
         with pytest.raises(NotFound):
-            tokens.revoke_token(cluster, actor, token_id)
-    tokens.revoke_token(cluster, minji, row.id)
-    tokens.revoke_token(cluster, minji, row.id)
-    assert tokens.read_token(cluster, text, HOME) is None
-    assert [token.id for token in tokens.list_tokens(cluster, minji)] == [later.id]
+            tokens.revoke_api_token(cluster, actor, token_id)
+    tokens.revoke_api_token(cluster, minji, row.id)
+    tokens.revoke_api_token(cluster, minji, row.id)
+    assert tokens.authenticate_api_token(cluster, text, HOME) is None
+    assert [token.id for token in tokens.list_api_tokens(cluster, minji)] == [later.id]
     assert actions(cluster) == ["token.created", "token.created", "token.revoked"]
-    tokens.create_token(cluster, minji, "laptop", ["read"])
+    tokens.create_api_token(cluster, minji, "laptop", ["read"])

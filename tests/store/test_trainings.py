@@ -36,7 +36,7 @@ def test_code_lies_unchanged_by_version(cluster: Cluster) -> None:
     assert (first / "train.py").read_bytes() == b"print(1)\n"
     assert (second / "train.py").read_bytes() == b"print(2)\n"
     found = trainings.read_training(cluster, actor, training.id)
-    assert trainings.list_code(cluster, found) == [("train.py", 9)]
+    assert trainings.list_code_files(cluster, found) == [("train.py", 9)]
 
 
 def test_a_built_in_training_has_no_code(cluster: Cluster) -> None:
@@ -44,7 +44,7 @@ def test_a_built_in_training_has_no_code(cluster: Cluster) -> None:
     workspace = a_workspace(cluster, manager)
     training = create(cluster, actor_of(manager), workspace.id, kind=TrainingKind.BUILT_IN, model="lenet")
     assert training.code_version == 0
-    assert trainings.list_code(cluster, training) == []
+    assert trainings.list_code_files(cluster, training) == []
     with pytest.raises(Refused) as refusal:
         trainings.upload_code(cluster, actor_of(manager), training.id, CODE)
     assert refusal.value.code == "code.built_in_has_none"

@@ -29,12 +29,15 @@ def test_a_new_user_chooses_a_password_by_a_link(cluster: Cluster) -> None:
     assert (user.full_name, user.role) == ("김준 Jun Kim", UserRole.USER)
     with pytest.raises(Refused, match=r"sign_in\.wrong"):
         sign_in(cluster, "jun", "")
-    assert users.read_link(cluster, link).name == "jun"
+    assert users.read_password_link(cluster, link).name == "jun"
     with pytest.raises(Refused, match=r"password\.is_name"):
-        users.use_link(cluster, link, "jun12345")
-    users.use_link(cluster, link, PASSWORD)
+        users.use_password_link(cluster, link, "jun12345")
+    users.use_password_link(cluster, link, PASSWORD)
     assert sign_in(cluster, "jun")
-    for again in (lambda: users.read_link(cluster, link), lambda: users.use_link(cluster, link, OTHER)):
+    for again in (
+        lambda: users.read_password_link(cluster, link),
+        lambda: users.use_password_link(cluster, link, OTHER),
+    ):
         with pytest.raises(NotFound):
             again()
 
@@ -73,27 +76,28 @@ def test_one_name_is_given_once_even_at_once(cluster: Cluster) -> None:
 def test_a_link_is_good_for_72_hours_and_a_new_one_replaces_it(cluster: Cluster, clock: Clock) -> None:
     _, administrator = first_administrator(cluster)
     user, first = users.create_user(cluster, administrator, "jun")
-    second = users.issue_link(cluster, administrator, user.id)
+    second = users.issue_password_link(cluster, administrator, user.id)
     with pytest.raises(NotFound):
-        users.read_link(cluster, first)
+        users.read_password_link(cluster, first)
     clock.move(hours=71, minutes=59)
-    assert users.read_link(cluster, second).id == user.id
+    assert users.read_password_link(cluster, second).id == user.id
     clock.move(minutes=1)
     with pytest.raises(NotFound):
-        users.use_link(cluster, second, PASSWORD)
+        users.use_password_link(cluster, second, PASSWORD)
 
 
 @pytest.mark.parametrize("secret", ["", "x", "\0", "\ud800", "first_administrator", "a" * 100_000])
 def test_nonsense_is_no_link(cluster: Cluster, secret: str) -> None:
     with pytest.raises(NotFound):
-        users.read_link(cluster, secret)
+        users.read_password_link(cluster, secret)
 
 
 def test_a_link_used_twice_at_once_sets_one_password(cluster: Cluster) -> None:
     _, administrator = first_administrator(cluster)
     _, link = users.create_user(cluster, administrator, "jun")
     results = at_once(
-        lambda: users.use_link(cluster, link, PASSWORD), lambda: users.use_link(cluster, link, OTHER)
+        lambda: users.use_password_link(cluster, link, PASSWORD),
+        lambda: users.use_password_link(cluster, link, OTHER),
     )
     assert sorted(type(result).__name__ for result in results) == ["NotFound", "User"]
 
@@ -102,10 +106,10 @@ def test_a_link_ends_the_sessions_there_were(cluster: Cluster) -> None:
     _, administrator = first_administrator(cluster)
     user = a_person(cluster, administrator)
     token = sign_in(cluster, "jun")
-    link = users.issue_link(cluster, administrator, user.id)
-    assert sessions.read_session(cluster, token) is not None
-    users.use_link(cluster, link, OTHER)
-    assert sessions.read_session(cluster, token) is None
+    link = users.issue_password_link(cluster, administrator, user.id)
+    assert sessions.authenticate_session(cluster, token) is not None
+    users.use_password_link(cluster, link, OTHER)
+    assert sessions.authenticate_session(cluster, token) is None
     with pytest.raises(Refused):
         sign_in(cluster, "jun", PASSWORD)
     assert sign_in(cluster, "jun", OTHER)
@@ -118,20 +122,20 @@ def test_a_disabled_user_is_out_at_once(cluster: Cluster) -> None:
     _, administrator = first_administrator(cluster)
     user = a_person(cluster, administrator)
     session_token = sign_in(cluster, "jun")
-    _, api_token = tokens.create_token(cluster, actor_of(user), "laptop", ["read"])
-    link = users.issue_link(cluster, administrator, user.id)
+    _, api_token = tokens.create_api_token(cluster, actor_of(user), "laptop", ["read"])
+    link = users.issue_password_link(cluster, administrator, user.id)
     assert users.disable_user(cluster, administrator, user.id).state is UserState.DISABLED
-    assert sessions.read_session(cluster, session_token) is None
-    assert tokens.read_token(cluster, api_token, HOME) is None
+    assert sessions.authenticate_session(cluster, session_token) is None
+    assert tokens.authenticate_api_token(cluster, api_token, HOME) is None
     with pytest.raises(NotFound):
-        users.use_link(cluster, link, OTHER)
+        users.use_password_link(cluster, link, OTHER)
     with pytest.raises(Conflict, match=r"user\.not_active"):
-        users.issue_link(cluster, administrator, user.id)
+        users.issue_password_link(cluster, administrator, user.id)
     with pytest.raises(Refused, match=r"sign_in\.wrong"):
         sign_in(cluster, "jun")
     assert users.enable_user(cluster, administrator, user.id).state is UserState.ACTIVE
-    assert sessions.read_session(cluster, session_token) is None
-    assert tokens.read_token(cluster, api_token, HOME) is None
+    assert sessions.authenticate_session(cluster, session_token) is None
+    assert tokens.authenticate_api_token(cluster, api_token, HOME) is None
     assert sign_in(cluster, "jun")
 
 
@@ -156,7 +160,7 @@ def test_the_last_administrator_stays(cluster: Cluster) -> None:
     other, link = users.create_user(cluster, administrator, "jun", "", UserRole.ADMINISTRATOR)
     with pytest.raises(Refused, match=r"user\.last_administrator"):
         users.disable_user(cluster, administrator, user.id)
-    users.use_link(cluster, link, PASSWORD)
+    users.use_password_link(cluster, link, PASSWORD)
     users.disable_user(cluster, administrator, user.id)
     with pytest.raises(Refused, match=r"user\.last_administrator"):
         users.disable_user(cluster, actor_of(other), other.id)
@@ -177,9 +181,9 @@ def test_another_role_ends_the_sessions(cluster: Cluster) -> None:
     user = a_person(cluster, administrator)
     token = sign_in(cluster, "jun")
     users.change_role(cluster, administrator, user.id, UserRole.USER)
-    assert sessions.read_session(cluster, token) is not None
+    assert sessions.authenticate_session(cluster, token) is not None
     users.change_role(cluster, administrator, user.id, "administrator")
-    assert sessions.read_session(cluster, token) is None
+    assert sessions.authenticate_session(cluster, token) is None
     entry = entries(cluster)[-1]
     assert entry.action == "user.role_changed"
     assert entry.data == {"name": "jun", "before": "user", "after": "administrator"}
@@ -189,8 +193,8 @@ ENDS_OF_TOKENS: dict[str, Callable[[Cluster, Actor, User], object]] = {
     "user.password_changed": lambda cluster, _, user: users.change_password(
         cluster, actor_of(user), PASSWORD, OTHER
     ),
-    "user.link_used": lambda cluster, chief, user: users.use_link(
-        cluster, users.issue_link(cluster, chief, user.id), OTHER
+    "user.link_used": lambda cluster, chief, user: users.use_password_link(
+        cluster, users.issue_password_link(cluster, chief, user.id), OTHER
     ),
     "user.role_changed": lambda cluster, chief, user: users.change_role(
         cluster, chief, user.id, "administrator"
@@ -204,12 +208,12 @@ def test_what_ends_the_sessions_ends_the_tokens(cluster: Cluster, cause: str) ->
     """A token for repairs that a user has made would be an administrator's one day."""
     _, chief = first_administrator(cluster)
     user, other = a_person(cluster, chief), a_user(cluster)
-    texts = [tokens.create_token(cluster, actor_of(user), name, ["repair"])[1] for name in ("one", "two")]
-    _, kept = tokens.create_token(cluster, actor_of(other), "laptop", ["read"])
+    texts = [tokens.create_api_token(cluster, actor_of(user), name, ["repair"])[1] for name in ("one", "two")]
+    _, kept = tokens.create_api_token(cluster, actor_of(other), "laptop", ["read"])
     ENDS_OF_TOKENS[cause](cluster, chief, user)
-    assert [tokens.read_token(cluster, text, HOME) for text in texts] == [None, None]
-    assert [tokens.why_refused(cluster, text) for text in texts] == ["token.revoked"] * 2
-    assert tokens.read_token(cluster, kept, HOME) is not None
+    assert [tokens.authenticate_api_token(cluster, text, HOME) for text in texts] == [None, None]
+    assert [tokens.token_refusal_code(cluster, text) for text in texts] == ["token.revoked"] * 2
+    assert tokens.authenticate_api_token(cluster, kept, HOME) is not None
     told = [entry.data for entry in entries(cluster) if entry.action == "token.revoked"]
     assert told == [{"name": "one", "cause": cause}, {"name": "two", "cause": cause}]
 
@@ -229,8 +233,8 @@ def test_people_change_their_own_password_with_the_old_one(cluster: Cluster) -> 
             users.change_password(cluster, actor, old, new, here)
         assert (refusal.value.field, refusal.value.code) == (field, code)
     users.change_password(cluster, actor, PASSWORD, OTHER, keep_token=here)
-    assert sessions.read_session(cluster, here) is not None
-    assert sessions.read_session(cluster, elsewhere) is None
+    assert sessions.authenticate_session(cluster, here) is not None
+    assert sessions.authenticate_session(cluster, elsewhere) is None
     assert sign_in(cluster, "minji", OTHER)
     with cluster.store.read() as session:
         changed = session.get_one(User, user.id).password_changed_at
@@ -252,8 +256,8 @@ def test_the_predecessors_rule_is_a_setting(cluster: Cluster) -> None:
     classic = replace(cluster, settings=replace(cluster.settings, password_policy="classic"))
     _, link = users.create_user(classic, actor_of(an_administrator(cluster)), "jun")
     with pytest.raises(Refused, match=r"password\.needs_upper"):
-        users.use_link(classic, link, "only-small-1".replace("-", "&"))
-    assert users.use_link(classic, link, "Tr4in&More")
+        users.use_password_link(classic, link, "only-small-1".replace("-", "&"))
+    assert users.use_password_link(classic, link, "Tr4in&More")
 
 
 def test_preferences_are_kept_and_given_back(cluster: Cluster) -> None:
@@ -275,7 +279,7 @@ def test_only_administrators_manage_users(cluster: Cluster) -> None:
     plain = actor_of(a_user(cluster))
     for act in (
         lambda: users.create_user(cluster, plain, "hana"),
-        lambda: users.issue_link(cluster, plain, other.id),
+        lambda: users.issue_password_link(cluster, plain, other.id),
         lambda: users.disable_user(cluster, plain, other.id),
         lambda: users.enable_user(cluster, plain, other.id),
         lambda: users.change_role(cluster, plain, plain.user_id, "administrator"),
@@ -295,10 +299,10 @@ def test_a_token_makes_no_other_way_in(cluster: Cluster) -> None:
     token = actor_of(administrator, scopes=frozenset({"read", "write"}))
     for act in (
         lambda: users.create_user(cluster, token, "hana"),
-        lambda: users.issue_link(cluster, token, other.id),
+        lambda: users.issue_password_link(cluster, token, other.id),
         lambda: users.change_role(cluster, token, other.id, "administrator"),
         lambda: users.change_password(cluster, token, PASSWORD, OTHER),
-        lambda: tokens.create_token(cluster, token, "more", ["read"]),
+        lambda: tokens.create_api_token(cluster, token, "more", ["read"]),
     ):
         with pytest.raises(Forbidden, match=r"forbidden\.token_is_no_person"):
             act()
@@ -307,7 +311,7 @@ def test_a_token_makes_no_other_way_in(cluster: Cluster) -> None:
 @pytest.mark.parametrize("user_id", [0, -1, 999, 2**31, 2**70])
 def test_an_unknown_user_is_not_found(cluster: Cluster, user_id: int) -> None:
     administrator = actor_of(an_administrator(cluster))
-    for act in (users.read_user, users.disable_user, users.enable_user, users.issue_link):
+    for act in (users.read_user, users.disable_user, users.enable_user, users.issue_password_link):
         with pytest.raises(NotFound):
             act(cluster, administrator, user_id)
 
@@ -317,9 +321,9 @@ def test_no_secret_reaches_the_audit(cluster: Cluster) -> None:
     assert secret is not None
     user = users.create_first_administrator(cluster, secret, "minji", PASSWORD, HOME)
     _, link = users.create_user(cluster, actor_of(user), "jun")
-    users.use_link(cluster, link, OTHER)
+    users.use_password_link(cluster, link, OTHER)
     session_token = sign_in(cluster, "minji")
-    _, api_token = tokens.create_token(cluster, actor_of(user), "laptop", ["write"])
+    _, api_token = tokens.create_api_token(cluster, actor_of(user), "laptop", ["write"])
     with pytest.raises(Refused):
         sign_in(cluster, "hunter2-hunter2", PASSWORD)
     with pytest.raises(Refused):

@@ -27,8 +27,8 @@ def test_overlapping_terms_fit_into_the_cluster(cluster: Cluster) -> None:
     assert refusal.value.data == {
         "units": 2, "capacity": 3, "held": 2, "left": 1, "worst_day": "2026-11-30", "kind": "gpu",
     }  # fmt: skip
-    assert workspaces.units_left(cluster, TODAY + timedelta(days=10), TODAY + timedelta(days=20)) == 1
-    assert workspaces.units_left(cluster, TODAY + timedelta(days=11), TODAY + timedelta(days=20)) == 3
+    assert workspaces.max_units_for_term(cluster, TODAY + timedelta(days=10), TODAY + timedelta(days=20)) == 1
+    assert workspaces.max_units_for_term(cluster, TODAY + timedelta(days=11), TODAY + timedelta(days=20)) == 3
     create(cluster, administrator, "second", units=2, starts=11, ends=20)
     create(cluster, administrator, "third", units=1, starts=0, ends=30)
 
@@ -84,13 +84,13 @@ def test_a_workspace_ended_now_stays_readable_and_frees_its_units(cluster: Clust
     administrator, minji, _ = people(cluster)
     a_node(cluster, units=2)
     workspace = create(cluster, administrator, units=2)
-    workspaces.require_active(cluster, workspace, "workspace")
+    workspaces.require_active_workspace(cluster, workspace, "workspace")
     ended = workspaces.end_workspace(cluster, actor_of(minji), workspace.id)
     assert ended.ended_at == clock.now
     seen = workspaces.read_workspace(cluster, actor_of(minji), workspace.id)
     assert state_of(cluster, seen) is WorkspaceState.EXPIRED
     with pytest.raises(Refused) as refusal:
-        workspaces.require_active(cluster, seen, "training")
+        workspaces.require_active_workspace(cluster, seen, "training")
     assert (refusal.value.field, refusal.value.code) == ("training", "workspace.expired")
     with pytest.raises(Conflict, match=r"workspace\.ended"):
         workspaces.end_workspace(cluster, administrator, workspace.id)

@@ -99,7 +99,7 @@ def test_of_workspaces_that_race_for_the_last_units_one_wins(cluster: Cluster) -
     assert sum(isinstance(result, Workspace) for result in results) == 1
     refusals = {result.code for result in results if isinstance(result, Refused)}
     assert refusals == {"workspace.units_over_capacity"}
-    assert workspaces.units_left(cluster, TODAY, TODAY) == 1
+    assert workspaces.max_units_for_term(cluster, TODAY, TODAY) == 1
 
 
 def test_one_name_is_given_once(cluster: Cluster) -> None:
@@ -235,10 +235,10 @@ def test_fewer_units_than_are_in_use_are_allowed(cluster: Cluster) -> None:
     holding(cluster, job, node.units)
     edited = workspaces.edit_workspace(cluster, administrator, workspace.id, 1, units=1)
     assert edited.units == 1
-    notice = workspaces.quota_notice(cluster, edited)
+    notice = workspaces.read_quota_notice(cluster, edited)
     assert notice == ("workspace.units_below_use", {"in_use": 2, "units": 1, "kind": "cpu_slot"})
-    assert workspaces.quota_notice(cluster, idle) is None
-    assert workspaces.use_of(cluster, [workspace.id, idle.id]) == {workspace.id: 2, idle.id: 0}
+    assert workspaces.read_quota_notice(cluster, idle) is None
+    assert workspaces.read_units_in_use_of(cluster, [workspace.id, idle.id]) == {workspace.id: 2, idle.id: 0}
 
 
 def test_a_cluster_that_lost_units_lets_people_hold_less(cluster: Cluster) -> None:

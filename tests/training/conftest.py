@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from cluster.domain import launch
-from cluster.domain.models import MODELS, Value, check_variables
+from cluster.domain.models import BUILT_IN_MODELS, VariableValue, check_variables
 from cluster.domain.states import Launcher, UnitKind
-from worker.adapters.digits import write_digits
+from worker.adapters.digits import write_sample_digits
 from worker.adapters.runtime import install_runtime
-from worker.embedded.places import find_places
-from worker.environments.build import build
-from worker.environments.description import read_description
+from worker.embedded.places import find_installation_paths
+from worker.environments.build import build_environment
+from worker.environments.description import read_environment_description
 
 JOB_USER = 100_003
 LIMIT_SECONDS = 240
@@ -29,7 +29,7 @@ class Flight:
 
     folder: Path
     exit_code: int
-    variables: Mapping[str, Value]
+    variables: Mapping[str, VariableValue]
 
     def said(self, rank: int = 0, stream: str = "stdout") -> str:
         return (self.folder / f"rank-{rank}.{stream}").read_text()
@@ -44,9 +44,13 @@ def environment() -> Path:
     uv = shutil.which("uv")
     if uv is None:
         pytest.fail("uv is not on PATH: start the tests with make test")
-    cache = find_places().cache
-    return build(
-        read_description(), cache, lambda *_: None, uv=Path(uv), log=cache / "training-environment.log"
+    cache = find_installation_paths().cache_dir
+    return build_environment(
+        read_environment_description(),
+        cache,
+        lambda *_: None,
+        uv=Path(uv),
+        log=cache / "training-environment.log",
     )
 
 
@@ -61,7 +65,7 @@ def place() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def digits(environment: Path, place: Path) -> Path:
-    write_digits(environment, place / "digits")
+    write_sample_digits(environment, place / "digits")
     return place / "digits"
 
 
@@ -85,9 +89,9 @@ def fly(environment: Path, place: Path, digits: Path) -> Fly:
         user = {"user": JOB_USER, "group": JOB_USER, "extra_groups": []} if os.geteuid() == 0 else {}
         if user:
             os.chown(out, JOB_USER, JOB_USER)
-        variables = check_variables(MODELS[model], raw)
-        plan = launch.launch_plan(
-            Launcher.HOROVOD, interpreter, str(runtime), ranks, launch.model_program(interpreter, model)
+        variables = check_variables(BUILT_IN_MODELS[model], raw)
+        plan = launch.local_launch_plan(
+            Launcher.HOROVOD, interpreter, str(runtime), ranks, launch.built_in_program(interpreter, model)
         )
         told = launch.job_environment(
             1,

@@ -9,17 +9,17 @@ import pytest
 from docker.models.containers import Container
 
 from cluster.domain.launch import JobFolders, job_environment
-from cluster.domain.models import MODELS, check_variables
+from cluster.domain.models import BUILT_IN_MODELS, check_variables
 from cluster.domain.states import UnitKind
 from tests.default_image import Built, built_or_skip, ensure_loaded
 from tests.engine import SOCKET
 from worker.adapters.runtime import install_runtime
-from worker.images.description import PLACE
+from worker.images.description import ENVIRONMENT_PATH
 
 pytestmark = pytest.mark.long
 USER = 1000
 LIMIT_SECONDS = 300
-PYTHON = f"{PLACE}/bin/python"
+PYTHON = f"{ENVIRONMENT_PATH}/bin/python"
 PROGRAM = (PYTHON, "-u", "-m", "groundcrew_models.lenet")
 LAUNCHERS = {
     "mpi": ("mpirun", "--bind-to", "none", "-np", "2", *PROGRAM),
@@ -109,9 +109,16 @@ def test_two_ranks_learn_the_digits_in_it(
     out.mkdir()
     out.chmod(0o777)
     folders = JobFolders("/runtime", "/out", "/runtime", "/digits")
-    variables = check_variables(MODELS["lenet"], {})
+    variables = check_variables(BUILT_IN_MODELS["lenet"], {})
     told = job_environment(
-        1, 1, 2, ["cpu-slot-0", "cpu-slot-1"], UnitKind.CPU_SLOT, folders, f"{PLACE}/bin", variables
+        1,
+        1,
+        2,
+        ["cpu-slot-0", "cpu-slot-1"],
+        UnitKind.CPU_SLOT,
+        folders,
+        f"{ENVIRONMENT_PATH}/bin",
+        variables,
     )
     mounts = {
         str(runtime): {"bind": "/runtime", "mode": "ro"},

@@ -14,15 +14,15 @@ import pytest
 from docker.models.containers import Container
 
 from cluster.domain import launch
-from cluster.domain.models import MODELS, check_variables
+from cluster.domain.models import BUILT_IN_MODELS, check_variables
 from cluster.domain.states import Launcher, UnitKind
 from tests.default_image import built_or_skip, ensure_loaded
 from tests.engine import SOCKET
 from worker.adapters.runtime import install_runtime
 from worker.executors import container_folders
 from worker.executors.contract import StartPlan
-from worker.executors.kubernetes_run import FOLDER_INSIDE, passwd_of
-from worker.images.description import PLACE
+from worker.executors.kubernetes_run import FOLDER_INSIDE, passwd_text
+from worker.images.description import ENVIRONMENT_PATH
 from worker.kube.shapes.objects import SSHD, USER_HOME, shim_command
 from worker.kube.shapes.pod import RUNTIME_INSIDE
 
@@ -30,10 +30,12 @@ pytestmark = pytest.mark.long
 USER = (100_007, 100_003)
 """A number that the image has no name for."""
 LIMIT_SECONDS = 900
-PYTHON = f"{PLACE}/bin/python"
+PYTHON = f"{ENVIRONMENT_PATH}/bin/python"
 FOLDERS = launch.JobFolders(RUNTIME_INSIDE, f"{FOLDER_INSIDE}/out", RUNTIME_INSIDE, "/groundcrew/dataset")
 UNITS = ["cpu-slot-0", "cpu-slot-1"]
-PLAIN = launch.launch_plan(Launcher.HOROVOD, PYTHON, RUNTIME_INSIDE, 2, launch.model_program(PYTHON, "lenet"))
+PLAIN = launch.local_launch_plan(
+    Launcher.HOROVOD, PYTHON, RUNTIME_INSIDE, 2, launch.built_in_program(PYTHON, "lenet")
+)
 
 
 @dataclass
@@ -88,11 +90,18 @@ class Hosts:
 
     def prepare(self, plan: launch.LaunchPlan) -> None:
         told = launch.job_environment(
-            1, 1, 2, UNITS, UnitKind.CPU_SLOT, FOLDERS, f"{PLACE}/bin", check_variables(MODELS["lenet"], {})
+            1,
+            1,
+            2,
+            UNITS,
+            UnitKind.CPU_SLOT,
+            FOLDERS,
+            f"{ENVIRONMENT_PATH}/bin",
+            check_variables(BUILT_IN_MODELS["lenet"], {}),
         )
         start = StartPlan(1, 1, self.folder, plan.command, told, ranks=2, uid=USER[0], gid=USER[1])
         start = StartPlan(**{**vars(start), "folder_inside": FOLDER_INSIDE})
-        container_folders.prepare(start, USER, {"stop": "stop.json"})
+        container_folders.prepare_folders(start, USER, {"stop": "stop.json"})
 
     def truth(self, main: Container) -> dict[str, object]:
         code = main.wait(timeout=LIMIT_SECONDS)["StatusCode"]
@@ -129,7 +138,7 @@ def lay_out(ground: Path, digits: Path) -> None:
     """Keys belong to root and are read by everybody, as a secret's files are in a pod."""
     install_runtime(ground / "installed").rename(ground / "runtime")
     (ground / "digits").symlink_to(digits)
-    (ground / "passwd").write_text(passwd_of(USER))
+    (ground / "passwd").write_text(passwd_text(USER))
     for name in ("keys", "mpi"):
         (ground / name).mkdir()
     key = ground / "keys" / "id_rsa"
@@ -143,7 +152,7 @@ def lay_out(ground: Path, digits: Path) -> None:
 
 def test_two_hosts_learn_together_over_open_mpi(hosts: Hosts) -> None:
     names = sorted({"CUDA_VISIBLE_DEVICES", *environment_names()})
-    hosts.prepare(launch.over_mpi(PLAIN, PYTHON, RUNTIME_INSIDE, FOLDERS.out, names))
+    hosts.prepare(launch.mpi_launch_plan(PLAIN, PYTHON, RUNTIME_INSIDE, FOLDERS.out, names))
     for worker in ("worker-0", "worker-1"):
         hosts.begin(worker, ("/bin/bash", "-c", SSHD.format(home=USER_HOME)), GROUNDCREW_NODE=worker)
     main = hosts.begin("launcher", shim_command(str(FOLDER_INSIDE), "shim.py", "attached"))
@@ -154,7 +163,7 @@ def test_two_hosts_learn_together_over_open_mpi(hosts: Hosts) -> None:
 
 def test_two_hosts_learn_together_over_gloo(hosts: Hosts) -> None:
     address = "ranks-0.ranks"
-    hosts.prepare(launch.over_pods(PLAIN, Launcher.HOROVOD, PYTHON, RUNTIME_INSIDE, (1, 1), address))
+    hosts.prepare(launch.pod_launch_plan(PLAIN, Launcher.HOROVOD, PYTHON, RUNTIME_INSIDE, (1, 1), address))
     command = shim_command(str(FOLDER_INSIDE), "pod.py")
     member = hosts.begin("ranks-1", command, JOB_COMPLETION_INDEX="1")
     main = hosts.begin("ranks-0", command, JOB_COMPLETION_INDEX="0")
@@ -165,5 +174,5 @@ def test_two_hosts_learn_together_over_gloo(hosts: Hosts) -> None:
 
 
 def environment_names() -> list[str]:
-    told = launch.job_environment(1, 1, 2, UNITS, UnitKind.CPU_SLOT, FOLDERS, f"{PLACE}/bin", {})
+    told = launch.job_environment(1, 1, 2, UNITS, UnitKind.CPU_SLOT, FOLDERS, f"{ENVIRONMENT_PATH}/bin", {})
     return list(told)

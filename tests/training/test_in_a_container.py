@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cluster.domain.models import MODELS, check_variables
+from cluster.domain.models import BUILT_IN_MODELS, check_variables
 from cluster.domain.states import JobState, Launcher
 from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
@@ -15,7 +15,7 @@ from tests.integration.conftest import cluster, ground, redis_url, settings
 from tests.integration.executors.conftest import until
 from tests.integration.scheduler.conftest import Field, field_
 from tests.training.test_whole_way import field, sample
-from worker.adapters.engine import Engine
+from worker.adapters.engine import DockerEngine
 from worker.executors.docker import DockerExecutor
 
 __all__ = ["cluster", "field", "field_", "ground", "redis_url", "sample", "settings"]
@@ -25,13 +25,13 @@ __all__ = ["cluster", "field", "field_", "ground", "redis_url", "sample", "setti
 def containers(field: Field) -> DockerExecutor:
     """What the scheduler has; its last containers are removed."""
     image_or_skip()
-    engine = Engine(str(SOCKET))
+    engine = DockerEngine(str(SOCKET))
     executor = DockerExecutor(engine, field.cluster.settings.storage_dir)
     yield executor
     for run in executor.list_running():
-        executor.force_stop(run.handle)
+        executor.kill(run.handle)
     until(lambda: not executor.list_running())
-    executor.forget_all_but(())
+    executor.remove_ended_except(())
     engine.close()
 
 
@@ -45,9 +45,9 @@ def test_two_ranks_train_in_a_container(field: Field, sample: Dataset, container
         units=2,
         launcher=Launcher.HOROVOD,
         dataset_id=sample.id,
-        variables=dict(check_variables(MODELS["lenet"], {"epochs": "2"})),
+        variables=dict(check_variables(BUILT_IN_MODELS["lenet"], {"epochs": "2"})),
     )
-    field.cluster.bell.ring("queue", job.id)
+    field.cluster.events.publish("queue", job.id)
     ended = field.wait_for_end(job, 240)
     said = (field.out(job) / "launcher.stderr").read_text()[-3000:] + str(
         field.log(job, kind="stderr")[-3000:]

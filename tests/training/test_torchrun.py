@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from cluster.domain import launch
-from cluster.domain.exits import outcome
+from cluster.domain.exits import outcome_of
 from cluster.domain.states import JobState, Launcher, UnitKind
 from tests.integration.conftest import a_ground, runtime_on
 from tests.integration.executors.conftest import Bench
 from tests.integration.executors.stages import ProcessStage
 from tests.training.torch_alone import TorchAlone, torch_alone
-from worker.embedded.places import find_places
+from worker.embedded.places import find_installation_paths
 
 pytestmark = pytest.mark.long
 PROGRAM = (Path(__file__).parent / "by_torch.py").read_text()
@@ -23,7 +23,7 @@ LIMIT_SECONDS = 240.0
 
 @pytest.fixture(scope="module")
 def torch() -> TorchAlone:
-    return torch_alone(find_places().cache)
+    return torch_alone(find_installation_paths().cache_dir)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_two_ranks_of_torchrun_learn_the_digits_together(
     bench: Bench, torch: TorchAlone, digits: Path
 ) -> None:
     plan = bench.script(PROGRAM, ranks=2)
-    started = launch.launch_plan(
+    started = launch.local_launch_plan(
         Launcher.TORCHRUN, str(torch.interpreter), str(bench.runtime), 2, (str(torch.interpreter), "train.py")
     )
     folders = launch.JobFolders(str(bench.runtime), str(plan.out), str(plan.out / "work"), str(digits))
@@ -49,7 +49,7 @@ def test_two_ranks_of_torchrun_learn_the_digits_together(
     told |= {"LD_LIBRARY_PATH": torch.libraries, "OMP_NUM_THREADS": "1"}
     truth = bench.run(replace(plan, argv=started.command, environment=told), LIMIT_SECONDS)
     said = {rank: bench.log(plan, rank=rank).decode() for rank in (0, 1)}
-    assert outcome(truth).state is JobState.FINISHED, bench.log(plan, "stderr").decode()[-3000:]
+    assert outcome_of(truth).state is JobState.FINISHED, bench.log(plan, "stderr").decode()[-3000:]
     assert {rank.rank for rank in truth.ranks} == {0, 1}
     accuracy = {float(re.findall(r"accuracy ([0-9.]+)", text)[-1]) for text in said.values()}
     assert min(accuracy) >= 0.95, accuracy

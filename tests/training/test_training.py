@@ -14,9 +14,9 @@ import pytest
 from PIL import Image
 
 from cluster.files.checkpoints import list_checkpoints
-from portal.job_files.metrics_reader import MetricsReader
+from portal.job_files.metrics_reader import MetricsCache
 from tests.training.conftest import Flight, Fly
-from worker.adapters.digits import IMAGES, write_digits
+from worker.adapters.digits import DIGIT_IMAGES, write_sample_digits
 
 CANONICAL = {
     "loss/train",
@@ -47,7 +47,7 @@ def weights(text: str) -> str:
 
 def test_two_ranks_learn_the_digits(flight: Flight) -> None:
     assert flight.exit_code == 0, flight.said(0, "stderr")
-    reached = MetricsReader().read(flight.folder).last("accuracy/validation")
+    reached = MetricsCache().read(flight.folder).last("accuracy/validation")
     assert reached is not None
     assert reached >= 0.95
 
@@ -108,12 +108,12 @@ def test_nothing_alarming_is_printed(flight: Flight) -> None:
 
 def test_the_data_set_is_real_and_always_the_same(environment: Path, digits: Path, place: Path) -> None:
     assert sorted(path.name for path in digits.iterdir()) == [*"0123456789", "README.txt"]
-    write_digits(environment, place / "again")
+    write_sample_digits(environment, place / "again")
     first, again = (
         {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.png")}
         for folder in (digits, place / "again")
     )
-    assert len(first) == IMAGES
+    assert len(first) == DIGIT_IMAGES
     assert first == again
 
 
@@ -128,7 +128,7 @@ def test_the_mlp_learns_too_and_goes_on_from_a_checkpoint(fly: Fly) -> None:
     assert [one.epoch for one in list_checkpoints(second.folder)] == [6, 5]
     assert read_metrics(second)[0]["step"] == read_metrics(first)[-1]["step"]
     assert weights(second.said(0)) == weights(second.said(1))
-    before, after = (MetricsReader().read(one.folder).last("accuracy/validation") for one in (first, second))
+    before, after = (MetricsCache().read(one.folder).last("accuracy/validation") for one in (first, second))
     assert before is not None and after is not None
     assert 0.8 < before < after
 
@@ -191,4 +191,4 @@ def test_coloured_images_of_any_size_some_of_them_broken(fly: Fly, environment: 
     assert flight.exit_code == 0, flight.said(0, "stderr")
     assert "32x32 RGB" in flight.said()
     assert "Left out, not a readable image: red/0.jpg" in flight.said(0, "stderr") + flight.said(1, "stderr")
-    assert MetricsReader().read(flight.folder).last("accuracy/validation") == 1.0
+    assert MetricsCache().read(flight.folder).last("accuracy/validation") == 1.0

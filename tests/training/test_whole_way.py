@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.models import MODELS, check_variables
+from cluster.domain.models import BUILT_IN_MODELS, check_variables
 from cluster.domain.states import DatasetState, JobState, Launcher
 from cluster.services import datasets
 from cluster.store.datasets import Dataset
@@ -61,9 +61,9 @@ def test_two_ranks_from_the_row_to_the_end_and_a_stop_in_the_middle(field: Field
             units=2,
             launcher=Launcher.HOROVOD,
             dataset_id=sample.id,
-            variables=dict(check_variables(MODELS["lenet"], {"epochs": epochs})),
+            variables=dict(check_variables(BUILT_IN_MODELS["lenet"], {"epochs": epochs})),
         )
-        field.cluster.bell.ring("queue", job.id)
+        field.cluster.events.publish("queue", job.id)
         return job
 
     job = submit("1")

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.backups import Problem
+from cluster.domain.backups import BackupProblem
 from cluster.domain.errors import Unavailable
 from cluster.services.backups import Backup, read_backups
 from cluster.services.context import Cluster
 from cluster.settings import Settings
 from worker.backups import copies
-from worker.backups.copies import copy_proved
+from worker.backups.copies import copy_backups_offsite
 from worker.backups.dump import make_backup
-from worker.backups.keep import digest_of
-from worker.backups.restore import prove_newest
+from worker.backups.keep import sha256_of_file
+from worker.backups.restore import drill_newest_backup
 
 NOW = datetime(2026, 11, 20, 18, 0, tzinfo=UTC)
 
@@ -27,7 +27,7 @@ def settings(light_cluster: Cluster, tmp_path: Path) -> Settings:
     (light_cluster.settings.state_dir / "database").mkdir()
     found = replace(light_cluster.settings, backup_copy=str(tmp_path / "nas" / "groundcrew"))
     make_backup(found, NOW)
-    prove_newest(found, NOW)
+    drill_newest_backup(found, NOW)
     return found
 
 
@@ -39,25 +39,25 @@ def test_file_and_manifest_go_there_once(settings: Settings) -> None:
     target = Path(settings.backup_copy)
     target.mkdir(parents=True)
     (backup,) = read_backups(settings.backups)
-    assert copy_proved(settings, now) == [backup.name]
-    assert digest_of(target / backup.name) == backup.sha256
+    assert copy_backups_offsite(settings, now) == [backup.name]
+    assert sha256_of_file(target / backup.name) == backup.sha256
     assert [each.restored_at for each in read_backups(target)] == [NOW]
-    assert copy_proved(settings, now) == []
+    assert copy_backups_offsite(settings, now) == []
     assert read_backups(settings.backups)[0].copied_at == NOW
 
 
 def test_a_place_that_is_away_is_said_and_tried_again(settings: Settings) -> None:
     with pytest.raises(Unavailable) as away:
-        copy_proved(settings, now)
+        copy_backups_offsite(settings, now)
     assert away.value.code == "backup.not_copied" and away.value.data["place"] == settings.backup_copy
     (backup,) = read_backups(settings.backups)
     assert backup.copied_at is None and backup.restored_at is not None
     assert backup.copy_problem is not None and backup.copy_problem.code == "copying.failed"
     assert "failed" in backup.copy_problem.data["said"]
     make_backup(settings, NOW + timedelta(days=1))
-    prove_newest(settings, NOW + timedelta(days=1))
+    drill_newest_backup(settings, NOW + timedelta(days=1))
     Path(settings.backup_copy).mkdir(parents=True)
-    assert copy_proved(settings, now) == sorted(each.name for each in read_backups(settings.backups))
+    assert copy_backups_offsite(settings, now) == sorted(each.name for each in read_backups(settings.backups))
     assert {each.copy_problem for each in read_backups(settings.backups)} == {None}
 
 
@@ -66,33 +66,33 @@ def test_without_rsync_it_says_so(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Unavailable) as missing:
-        copy_proved(settings, now)
+        copy_backups_offsite(settings, now)
     assert missing.value.data["said"] == {"code": "copying.no_rsync", "data": {}}
 
 
 def test_what_is_not_proved_stays_here(settings: Settings) -> None:
     Path(settings.backup_copy).mkdir(parents=True)
     make_backup(settings, NOW + timedelta(days=1))
-    assert len(copy_proved(settings, now)) == 1
+    assert len(copy_backups_offsite(settings, now)) == 1
 
 
 def test_without_a_place_nothing_is_copied(settings: Settings) -> None:
-    assert copy_proved(replace(settings, backup_copy=""), now) == []
+    assert copy_backups_offsite(replace(settings, backup_copy=""), now) == []
 
 
 def test_a_slow_line_keeps_no_backup_waiting(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does a file that was thrown away while it was being copied fail the others."""
     free = []
 
-    def slow(_: Settings, backup: Backup) -> Problem:
+    def slow(_: Settings, backup: Backup) -> BackupProblem:
         with (settings.backups / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             free.append(backup.name)
         (settings.backups / backup.name).unlink()
-        return Problem("copying.failed", {"exit_code": 23, "said": "link has gone away"})
+        return BackupProblem("copying.failed", {"exit_code": 23, "said": "link has gone away"})
 
-    monkeypatch.setattr(copies, "copy", slow)
-    assert copy_proved(settings, now) == []
+    monkeypatch.setattr(copies, "run_rsync", slow)
+    assert copy_backups_offsite(settings, now) == []
     assert free
 
 
@@ -113,6 +113,6 @@ def test_another_machine_is_asked_by_ssh_which_may_ask_nobody(
     ssh.chmod(0o755)
     target.mkdir()
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    assert len(copy_proved(replace(settings, backup_copy=f"backup@nas:{target}"), now)) == 1
+    assert len(copy_backups_offsite(replace(settings, backup_copy=f"backup@nas:{target}"), now)) == 1
     assert [each.restored_at for each in read_backups(target)] == [NOW]
     assert "BatchMode=yes" in told.read_text() and "-l backup nas rsync" in told.read_text()

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.backups import Problem
+from cluster.domain.backups import BackupProblem
 from cluster.domain.errors import Unavailable
 from cluster.services.backups import read_backups
 from cluster.services.context import Cluster
-from cluster.store.audit import write_entry
+from cluster.store.audit import add_audit_entry
 from tests.builders import a_workspace, actor_of, an_administrator
 from worker.backups import keep
-from worker.backups.dump import make_backup, write_manifest
-from worker.backups.restore import prove_newest
-from worker.backups.sqlite import TOGETHER, SqliteDatabase
+from worker.backups.dump import make_backup, write_backup_manifest
+from worker.backups.restore import drill_newest_backup
+from worker.backups.sqlite import ROWS_PER_INSERT, SqliteDatabase
 
 NOW = datetime(2026, 11, 20, 18, 0, tzinfo=UTC)
 
@@ -49,7 +49,7 @@ def test_a_backup_is_named_by_the_local_clock_and_is_readable_sql(lab: Cluster) 
 def test_a_restored_backup_has_every_row(lab: Cluster) -> None:
     manifest, _ = made(lab)
     assert manifest["rows"]["workspaces"] == 1
-    proved = prove_newest(lab.settings, NOW)
+    proved = drill_newest_backup(lab.settings, NOW)
     assert (proved["problem"], proved["restored_at"]) == ("", NOW.isoformat())
     (backup,) = read_backups(lab.settings.backups)
     assert backup.restored_at == NOW
@@ -59,14 +59,14 @@ def test_a_restored_backup_has_every_row(lab: Cluster) -> None:
 def test_rows_of_a_table_are_read_back_together_and_each_has_a_line(lab: Cluster) -> None:
     person = actor_of(an_administrator(lab))
     with lab.store.write() as session:
-        for number in range(TOGETHER + 1):
-            write_entry(session, NOW, person, "job.stopped", number, note="a line\n); VALUES;\nmore")
+        for number in range(ROWS_PER_INSERT + 1):
+            add_audit_entry(session, NOW, person, "job.stopped", number, note="a line\n); VALUES;\nmore")
     _, file = made(lab)
     text = subprocess.run(["zstd", "-dc", str(file)], capture_output=True, text=True, check=True).stdout
     assert text.count('INSERT INTO "audit_entries" VALUES(') == 2
-    assert len([line for line in text.splitlines() if "'job.stopped'" in line]) == TOGETHER + 1
-    proved = prove_newest(lab.settings, NOW)
-    assert (proved["problem"], proved["rows"]["audit_entries"]) == ("", TOGETHER + 1)
+    assert len([line for line in text.splitlines() if "'job.stopped'" in line]) == ROWS_PER_INSERT + 1
+    proved = drill_newest_backup(lab.settings, NOW)
+    assert (proved["problem"], proved["rows"]["audit_entries"]) == ("", ROWS_PER_INSERT + 1)
 
 
 def test_who_writes_meanwhile_waits_for_nothing_and_its_commit_is_in_the_file_afterwards(
@@ -76,7 +76,7 @@ def test_who_writes_meanwhile_waits_for_nothing_and_its_commit_is_in_the_file_af
     database = SqliteDatabase(lab.settings)
     with closing(sqlite3.connect(database.file)) as living:  # A service that runs: closing takes nothing in.
         living.execute("SELECT count(*) FROM users").fetchone()
-        with database.reading() as reading:
+        with database.open_dump() as reading:
             a_workspace(lab, name="meanwhile")
             text = b"".join(reading.pieces)
         alone = lab.settings.state_dir / "without its log.db"
@@ -111,7 +111,7 @@ def test_one_flipped_bit_is_found(lab: Cluster) -> None:
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
-    assert prove_newest(lab.settings, NOW)["problem"] == {"code": "broken.changed", "data": {}}
+    assert drill_newest_backup(lab.settings, NOW)["problem"] == {"code": "broken.changed", "data": {}}
 
 
 def flip_a_bit(file: Path) -> None:
@@ -122,7 +122,7 @@ def flip_a_bit(file: Path) -> None:
 
 def proved(lab: Cluster, when: datetime) -> Path:
     manifest = make_backup(lab.settings, when)
-    prove_newest(lab.settings, when)
+    drill_newest_backup(lab.settings, when)
     return lab.settings.backups / manifest["name"]
 
 
@@ -135,7 +135,7 @@ def test_one_flipped_bit_in_yesterdays_file_is_found_tonight(lab: Cluster) -> No
     assert states == {before.name: True, yesterday.name: False, tonight.name: True}
     assert [each.problem for each in read_backups(lab.settings.backups)] == [
         None,
-        Problem("broken.changed"),
+        BackupProblem("broken.changed"),
         None,
     ]
 
@@ -143,7 +143,7 @@ def test_one_flipped_bit_in_yesterdays_file_is_found_tonight(lab: Cluster) -> No
 def test_what_is_surplus_goes_with_its_manifest(lab: Cluster) -> None:
     first = proved(lab, NOW)
     second = proved(lab, NOW + timedelta(hours=1))
-    assert keep.delete_surplus(lab.settings) == [first.name]
+    assert keep.delete_surplus_backups(lab.settings) == [first.name]
     assert {path.name for path in lab.settings.backups.glob("groundcrew-*")} == {
         second.name,
         f"{second.name}.json",
@@ -158,8 +158,8 @@ def recompressed(lab: Cluster, change: Any) -> dict[str, Any]:
         ["zstd", "-c"], input=change(text).encode(), capture_output=True, check=True
     ).stdout
     file.write_bytes(packed)
-    write_manifest(file.parent, manifest | {"sha256": hashlib.sha256(packed).hexdigest()})
-    return prove_newest(lab.settings, NOW)
+    write_backup_manifest(file.parent, manifest | {"sha256": hashlib.sha256(packed).hexdigest()})
+    return drill_newest_backup(lab.settings, NOW)
 
 
 def without(text: str, beginning: str) -> str:
@@ -190,7 +190,7 @@ def test_what_is_wrong_in_the_text_is_named(lab: Cluster, change: Any, problem: 
 
 def test_without_a_backup_nothing_is_proved(lab: Cluster) -> None:
     with pytest.raises(Unavailable):
-        prove_newest(lab.settings, NOW)
+        drill_newest_backup(lab.settings, NOW)
 
 
 def test_what_lies_there_and_is_no_manifest_is_passed_over(lab: Cluster) -> None:
@@ -213,7 +213,7 @@ def test_what_is_put_aside_leaves_every_commit_in_its_place(lab: Cluster) -> Non
         left = {suffix: Path(f"{database.file}{suffix}").read_bytes() for suffix in ("", "-wal")}
     for suffix, content in left.items():
         Path(f"{database.file}{suffix}").write_bytes(content)  # A process that was killed has closed nothing.
-    aside = database.put_aside("before-restore")
+    aside = database.keep_replaced_file("before-restore")
     for file in (
         database.file,
         aside,

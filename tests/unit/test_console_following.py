@@ -6,13 +6,13 @@ from datetime import timedelta
 import pytest
 
 from cluster.domain.people import Actor
-from cluster.domain.repair_runs import Verdict
+from cluster.domain.repair_runs import RepairVerdict
 from cluster.services import operations, repair_progress, repairs
 from cluster.services.context import Cluster
 from cluster.store.repairs import RepairRun
 from tests.builders import a_node, actor_of, an_administrator
 from worker.console import asked
-from worker.console.asked import Following
+from worker.console.asked import OnlineRepairRun
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def chief(light_cluster: Cluster) -> Actor:
 
 
 def a_request(cluster: Cluster, chief: Actor) -> RepairRun:
-    etag = repairs.forecast(cluster, chief, "restart-portal").etag
+    etag = repairs.preview_repair(cluster, chief, "restart-portal").etag
     return repairs.request_repair(cluster, chief, "restart-portal", etag, "pages hang", console_user="root")
 
 
@@ -33,14 +33,14 @@ def does(cluster: Cluster) -> Callable[[Cluster, int], None]:
         operation = operations.claim_operation(cluster, operation_id, "the console")
         assert operation is not None
         checks = [{"is_ok": True, "code": "check.portal_answers.ok", "data": {}}]
-        repair_progress.begin_run(cluster, operation, [])
-        repair_progress.finish_run(cluster, operation, Verdict.VERIFIED, 0, checks)
+        repair_progress.record_run_start(cluster, operation, [])
+        repair_progress.record_run_end(cluster, operation, RepairVerdict.VERIFIED, 0, checks)
 
     return work
 
 
 def follow(cluster: Cluster, chief: Actor, run: RepairRun, is_alone: bool) -> RepairRun:
-    return Following(cluster, chief, repairs.read_run(cluster, chief, run.id), is_alone).follow()
+    return OnlineRepairRun(cluster, chief, repairs.read_repair_run(cluster, chief, run.id), is_alone).follow()
 
 
 def test_without_redis_the_console_takes_it_up_at_once(
@@ -48,23 +48,25 @@ def test_without_redis_the_console_takes_it_up_at_once(
 ) -> None:
     monkeypatch.setattr(asked, "run_claimed", does(light_cluster))
     run = follow(light_cluster, chief, a_request(light_cluster, chief), is_alone=True)
-    assert (run.verdict, run.who) == (Verdict.VERIFIED, "root")
+    assert (run.verdict, run.who) == (RepairVerdict.VERIFIED, "root")
     said = capsys.readouterr().out
     assert "This console runs it itself." in said and "[ok] the portal answers" in said
 
 
 def test_a_task_worker_has_the_first_turn(light_cluster: Cluster, chief: Actor) -> None:
     run = a_request(light_cluster, chief)
-    following = Following(light_cluster, chief, repairs.read_run(light_cluster, chief, run.id), False)
-    assert not following.waits_for_hands()
+    following = OnlineRepairRun(
+        light_cluster, chief, repairs.read_repair_run(light_cluster, chief, run.id), False
+    )
+    assert not following.needs_own_thread()
     light_cluster.clock.move(seconds=6)  # type: ignore[attr-defined]
-    assert following.waits_for_hands()
+    assert following.needs_own_thread()
     operation = operations.claim_operation(light_cluster, run.operation_id or 0, "a task worker")
     assert operation is not None
-    following.run = repairs.read_run(light_cluster, chief, run.id)
-    assert not following.waits_for_hands()
-    light_cluster.clock.now += operations.LEASE + timedelta(seconds=6)  # type: ignore[attr-defined]
-    assert following.waits_for_hands(), "whoever held it has died"
+    following.run = repairs.read_repair_run(light_cluster, chief, run.id)
+    assert not following.needs_own_thread()
+    light_cluster.clock.now += operations.CLAIM_LASTS + timedelta(seconds=6)  # type: ignore[attr-defined]
+    assert following.needs_own_thread(), "whoever held it has died"
 
 
 def test_hands_that_failed_are_lent_again(
@@ -80,7 +82,7 @@ def test_hands_that_failed_are_lent_again(
 
     monkeypatch.setattr(asked, "run_claimed", stumble)
     run = follow(light_cluster, chief, a_request(light_cluster, chief), is_alone=True)
-    assert run.verdict is Verdict.VERIFIED and len(tries) == 2
+    assert run.verdict is RepairVerdict.VERIFIED and len(tries) == 2
 
 
 def test_ctrl_c_asks_first_and_ends_by_force_the_second_time(
@@ -90,7 +92,7 @@ def test_ctrl_c_asks_first_and_ends_by_force_the_second_time(
     looks: list[RepairRun] = []
 
     def press(seconds: float) -> None:
-        looks.append(repairs.read_run(light_cluster, chief, run.id))
+        looks.append(repairs.read_repair_run(light_cluster, chief, run.id))
         if len(looks) == 3:
             does(light_cluster)(light_cluster, run.operation_id or 0)
         elif len(looks) < 3:
@@ -99,4 +101,4 @@ def test_ctrl_c_asks_first_and_ends_by_force_the_second_time(
     monkeypatch.setattr(asked, "sleep", press)
     ended = follow(light_cluster, chief, run, is_alone=False)
     assert ended.cancel_asked_at is not None and ended.is_forced
-    Following(light_cluster, chief, ended, False).cancel()  # Over by now: nothing happens.
+    OnlineRepairRun(light_cluster, chief, ended, False).cancel()  # Over by now: nothing happens.

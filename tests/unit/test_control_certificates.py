@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from worker.adapters import control_certificates
-from worker.adapters.control_certificates import read_ends
+from worker.adapters.control_certificates import read_expiry_dates
 
 
 def make(path: Path, days: int) -> None:
@@ -22,7 +22,7 @@ def test_each_certificate_says_when_it_ends(tmp_path: Path) -> None:
     make(tmp_path / "apiserver.crt", 20)
     make(tmp_path / "etcd" / "server.crt", 300)
     (tmp_path / "broken.crt").write_text("nothing")
-    ends = read_ends(tmp_path)
+    ends = read_expiry_dates(tmp_path)
     assert sorted(ends) == ["apiserver", "etcd-server"]
     left = datetime.fromisoformat(ends["apiserver"]) - datetime.now(UTC)
     assert timedelta(days=19) < left <= timedelta(days=20)
@@ -32,12 +32,12 @@ def test_a_file_is_read_once_and_again_when_it_is_another_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(tmp_path / "apiserver.crt", 20)
-    first = read_ends(tmp_path)
-    monkeypatch.setattr(control_certificates, "ask_openssl", lambda path: "asked again")
-    assert read_ends(tmp_path) == first
+    first = read_expiry_dates(tmp_path)
+    monkeypatch.setattr(control_certificates, "read_expiry_by_openssl", lambda path: "asked again")
+    assert read_expiry_dates(tmp_path) == first
     os.utime(tmp_path / "apiserver.crt", ns=(1, 1))
-    assert read_ends(tmp_path) == {"apiserver": "asked again"}
+    assert read_expiry_dates(tmp_path) == {"apiserver": "asked again"}
 
 
 def test_a_machine_without_a_control_plane_says_nothing(tmp_path: Path) -> None:
-    assert read_ends(tmp_path / "nowhere") == {}
+    assert read_expiry_dates(tmp_path / "nowhere") == {}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.adapters.digits import IMAGES, DigitsNotWritten, write_digits
+from worker.adapters.digits import DIGIT_IMAGES, SampleDigitsFailed, write_sample_digits
 
 PROGRAM = """#!/bin/sh
 folder=$4
@@ -27,26 +27,26 @@ def environment(folder: Path, rest: str) -> Path:
 
 def test_the_folder_appears_whole(tmp_path: Path) -> None:
     shares: list[float] = []
-    whole = environment(tmp_path, f"echo 100; echo {IMAGES}")
-    assert write_digits(whole, tmp_path / "data" / "digits", shares.append) == IMAGES
+    whole = environment(tmp_path, f"echo 100; echo {DIGIT_IMAGES}")
+    assert write_sample_digits(whole, tmp_path / "data" / "digits", shares.append) == DIGIT_IMAGES
     assert (tmp_path / "data" / "digits" / "0" / "digit-0000.png").read_text() == "pixels\n"
-    assert shares == [100 / IMAGES, 1.0]
+    assert shares == [100 / DIGIT_IMAGES, 1.0]
     assert (tmp_path / "data" / "digits").stat().st_mode & 0o777 == 0o755
 
 
 def test_what_stands_is_left_alone_and_an_empty_folder_is_filled(tmp_path: Path) -> None:
     (tmp_path / "digits").mkdir()
-    write_digits(environment(tmp_path, f"echo {IMAGES}"), tmp_path / "digits")
-    write_digits(environment(tmp_path, "exit 1"), tmp_path / "digits")
+    write_sample_digits(environment(tmp_path, f"echo {DIGIT_IMAGES}"), tmp_path / "digits")
+    write_sample_digits(environment(tmp_path, "exit 1"), tmp_path / "digits")
     assert (tmp_path / "digits" / "0").is_dir()
 
 
 @pytest.mark.parametrize(
-    "rest", ["echo 'no module named sklearn'; exit 1", "echo 100", f"echo {IMAGES}; exit 3"]
+    "rest", ["echo 'no module named sklearn'; exit 1", "echo 100", f"echo {DIGIT_IMAGES}; exit 3"]
 )
 def test_a_failure_leaves_nothing_and_says_why(tmp_path: Path, rest: str) -> None:
-    with pytest.raises(DigitsNotWritten) as failure:
-        write_digits(environment(tmp_path, rest), tmp_path / "data" / "digits")
+    with pytest.raises(SampleDigitsFailed) as failure:
+        write_sample_digits(environment(tmp_path, rest), tmp_path / "data" / "digits")
     assert failure.value.data["line"] in rest
     assert list((tmp_path / "data").iterdir()) == []
 
@@ -58,5 +58,5 @@ def test_an_interruption_leaves_nothing_and_the_next_one_sweeps(tmp_path: Path) 
     (tmp_path / "data" / ".digits.partial-killed").mkdir(parents=True)
     slow = environment(tmp_path, "echo 100; exec sleep 600")
     with pytest.raises(Interrupted):
-        write_digits(slow, tmp_path / "data" / "digits", report)
+        write_sample_digits(slow, tmp_path / "data" / "digits", report)
     assert list((tmp_path / "data").iterdir()) == []

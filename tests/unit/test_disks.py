@@ -15,7 +15,7 @@ def test_what_nobody_may_use_counts_as_neither_used_nor_free(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(disks.shutil, "disk_usage", lambda folder: Usage(1000, 300, 200))
-    disk = disks.disk_of(tmp_path)
+    disk = disks.read_disk_usage(tmp_path)
     assert (disk.whole, disk.share) == (500, 0.6)
     facts = host.read_facts(tmp_path)
     assert (facts["disk_bytes"], facts["disk_free_bytes"]) == (500, 200)

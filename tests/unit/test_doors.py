@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from cluster.domain import notebooks
-from cluster.domain.kube.tenancies import Tenancy
+from cluster.domain.kube.tenancies import WorkspaceNamespace
 from tests.unit.executors.test_kubernetes_shapes import RUNS
-from worker.kube.shapes.objects import objects_of as objects_of_run
-from worker.kube.tenants.masters import CONTROL_PLANE, blocks_of_masters
-from worker.kube.tenants.objects import objects_of
+from worker.kube.shapes.objects import run_objects as objects_of_run
+from worker.kube.tenants.masters import CONTROL_PLANE, portal_address_blocks
+from worker.kube.tenants.objects import workspace_objects
 
-SPEECH = Tenancy(7, "speech", 4, True)
+SPEECH = WorkspaceNamespace(7, "speech", 4, True)
 
 
 def node(name: str, address: str, *pods: str, is_master: bool = False) -> dict[str, Any]:
@@ -47,11 +47,11 @@ def node(name: str, address: str, *pods: str, is_master: bool = False) -> dict[s
 def test_the_portal_speaks_from_the_masters_own_address_and_from_flannels(
     nodes: list[dict[str, Any]], blocks: list[str]
 ) -> None:
-    assert blocks_of_masters(nodes) == blocks
+    assert portal_address_blocks(nodes) == blocks
 
 
 def door(*masters: str) -> dict[str, Any]:
-    things = objects_of(SPEECH, "here", masters)
+    things = workspace_objects(SPEECH, "here", masters)
     return dict(next(each["spec"] for each in things if each["metadata"]["name"] == "door"))
 
 

@@ -26,7 +26,7 @@ def test_addresses_stay_closed_while_anybodys_job_runs_by_such_a_number(
 ) -> None:
     found: list[tuple[int, int]] = []
     monkeypatch.setattr(down.os, "geteuid", lambda: uid)
-    monkeypatch.setattr(down, "list_uids", lambda: others)
-    monkeypatch.setattr(down.shim_metadata, "open_again", lambda *uids: found.append(uids))
-    down.forget_rules(SETTINGS)
+    monkeypatch.setattr(down, "list_process_uids", lambda: others)
+    monkeypatch.setattr(down.shim_metadata, "unblock_cloud_metadata", lambda *uids: found.append(uids))
+    down.remove_routing_rules(SETTINGS)
     assert found == opened

@@ -6,11 +6,11 @@ import pytest
 
 from worker.embedded import environment
 from worker.embedded.environment import (
-    ensure_environment,
-    environment_path,
-    pins_of,
-    settings_for_uv,
-    translate,
+    ensure_virtual_environment,
+    parse_pip_config,
+    select_pins,
+    uv_variables,
+    virtual_environment_path,
 )
 
 PINS = """\
@@ -42,22 +42,22 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
             (Path(command[-1]) / "bin").mkdir(parents=True)
             (Path(command[-1]) / "bin" / "python").touch()
 
-    monkeypatch.setattr(environment, "run", record)
-    monkeypatch.setattr(environment, "settings_for_uv", lambda pip: {})
+    monkeypatch.setattr(environment, "run_build_step", record)
+    monkeypatch.setattr(environment, "uv_variables", lambda pip: {})
     return recorded
 
 
 def test_another_pin_is_another_environment(tmp_path: Path, requirements: Path) -> None:
-    first = environment_path(tmp_path, "portal", requirements)
-    assert environment_path(tmp_path, "portal", requirements) == first
+    first = virtual_environment_path(tmp_path, "portal", requirements)
+    assert virtual_environment_path(tmp_path, "portal", requirements) == first
     requirements.write_text(PINS.replace("8.5.1", "8.5.2"))
-    assert environment_path(tmp_path, "portal", requirements) != first
+    assert virtual_environment_path(tmp_path, "portal", requirements) != first
 
 
 def test_an_environment_is_built_once(tmp_path: Path, requirements: Path, commands: list[list[str]]) -> None:
-    built = ensure_environment(tmp_path / "cache", "portal", requirements, tmp_path / "log")
+    built = ensure_virtual_environment(tmp_path / "cache", "portal", requirements, tmp_path / "log")
     steps = len(commands)
-    assert ensure_environment(tmp_path / "cache", "portal", requirements, tmp_path / "log") == built
+    assert ensure_virtual_environment(tmp_path / "cache", "portal", requirements, tmp_path / "log") == built
     assert len(commands) == steps
     assert "relocatable = true" in (built / "pyvenv.cfg").read_text()
 
@@ -67,14 +67,14 @@ def test_an_interrupted_build_is_not_an_environment_and_the_next_one_begins_anew
 ) -> None:
     cache, log = tmp_path / "cache", tmp_path / "log"
     with monkeypatch.context() as interrupted:
-        interrupted.setattr(environment, "settings_for_uv", raise_interrupt)
+        interrupted.setattr(environment, "uv_variables", raise_interrupt)
         with pytest.raises(KeyboardInterrupt):
-            ensure_environment(cache, "portal", requirements, log)
-    target = environment_path(cache, "portal", requirements)
+            ensure_virtual_environment(cache, "portal", requirements, log)
+    target = virtual_environment_path(cache, "portal", requirements)
     left = target.with_name(f"{target.name}.building")
     assert left.exists() and not target.exists()
     (left / "half-written").touch()
-    assert ensure_environment(cache, "portal", requirements, log) == target
+    assert ensure_virtual_environment(cache, "portal", requirements, log) == target
     assert not left.exists() and not (target / "half-written").exists()
 
 
@@ -83,14 +83,14 @@ def raise_interrupt(pip: list[str]) -> dict[str, str]:
 
 
 def test_no_step_names_an_index(tmp_path: Path, requirements: Path, commands: list[list[str]]) -> None:
-    ensure_environment(tmp_path / "cache", "portal", requirements, tmp_path / "log")
+    ensure_virtual_environment(tmp_path / "cache", "portal", requirements, tmp_path / "log")
     words = [word for command in commands for word in command]
     assert not [word for word in words if "--index" in word or "index-url" in word or "://" in word]
     assert words.count("--require-hashes") == 2
 
 
 def test_only_the_lines_of_the_one_package_are_cut_out() -> None:
-    assert pins_of(PINS, "uv") == "uv==0.13.8 \\\n    --hash=sha256:bb \\\n    --hash=sha256:cc\n"
+    assert select_pins(PINS, "uv") == "uv==0.13.8 \\\n    --hash=sha256:bb \\\n    --hash=sha256:cc\n"
 
 
 @pytest.mark.parametrize(
@@ -113,15 +113,17 @@ def test_only_the_lines_of_the_one_package_are_cut_out() -> None:
 )
 def test_uv_is_told_what_the_machines_pip_was_told(pip_says: str, uv_gets: dict[str, str]) -> None:
     always = {"UV_PYTHON_DOWNLOADS", "UV_NO_PROGRESS", "UV_SYSTEM_CERTS"}
-    assert {name: value for name, value in translate(pip_says).items() if name not in always} == uv_gets
+    assert {
+        name: value for name, value in parse_pip_config(pip_says).items() if name not in always
+    } == uv_gets
 
 
 def test_uvs_own_settings_win(monkeypatch: pytest.MonkeyPatch) -> None:
     pip = ["sh", "-c", "echo \"global.index-url='https://pypi.example'\"", "pip"]
     monkeypatch.setenv("UV_DEFAULT_INDEX", "https://uv.example/simple")
-    assert "UV_DEFAULT_INDEX" not in settings_for_uv(pip)
+    assert "UV_DEFAULT_INDEX" not in uv_variables(pip)
     monkeypatch.delenv("UV_DEFAULT_INDEX")
-    assert settings_for_uv(pip)["UV_DEFAULT_INDEX"] == "https://pypi.example"
+    assert uv_variables(pip)["UV_DEFAULT_INDEX"] == "https://pypi.example"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,7 @@ def test_a_failed_step_says_what_to_do(
     output: str, advice: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        environment.run(["sh", "-c", f"echo '{output}'; exit 1"], tmp_path / "log")
+        environment.run_build_step(["sh", "-c", f"echo '{output}'; exit 1"], tmp_path / "log")
     said = capsys.readouterr().err
     assert output in said and advice in said
     assert output in (tmp_path / "log").read_text()
@@ -151,5 +153,5 @@ def test_the_pins_hold_every_package_that_the_project_names() -> None:
     ]
     for file, wanted in (("portal.txt", names), ("test.txt", names)):
         pinned = (root / "requirements" / file).read_text()
-        assert not [name for name in wanted if pins_of(pinned, name) == "\n"]
+        assert not [name for name in wanted if select_pins(pinned, name) == "\n"]
     assert not subprocess.run(["grep", "-rn", "://", root / "requirements"], capture_output=True).stdout

@@ -4,8 +4,14 @@ from pathlib import Path
 import pytest
 
 from worker.embedded import machine
-from worker.embedded.machine import check_disk, check_own_name, check_python, check_writable, short_of_space
-from worker.embedded.places import Places
+from worker.embedded.machine import (
+    check_disk_space,
+    check_folders_writable,
+    check_hostname,
+    check_system_python,
+    find_disk_shortages,
+)
+from worker.embedded.places import InstallationPaths
 
 
 @dataclass(frozen=True)
@@ -14,27 +20,27 @@ class Usage:
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
+def places(tmp_path: Path) -> InstallationPaths:
     clone = Path(__file__).resolve().parents[2]
-    return Places(clone, tmp_path / "state" / "abc", tmp_path / "cache")
+    return InstallationPaths(clone, tmp_path / "state" / "abc", tmp_path / "cache")
 
 
 def test_needs_on_one_file_system_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine.shutil, "disk_usage", lambda path: Usage(1_000))
     one, two = tmp_path / "a" / "b", tmp_path / "c"
-    assert short_of_space([(one, 600), (two, 300)]) == []
-    assert short_of_space([(one, 600), (two, 500)]) == [(one, 1_100, 1_000)]
+    assert find_disk_shortages([(one, 600), (two, 300)]) == []
+    assert find_disk_shortages([(one, 600), (two, 500)]) == [(one, 1_100, 1_000)]
 
 
 def test_a_full_disk_is_said_with_both_numbers_before_anything_changes(
-    places: Places, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    places: InstallationPaths, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(machine.shutil, "disk_usage", lambda path: Usage(1_200_000_000))
     with pytest.raises(SystemExit):
-        check_disk(places)
+        check_disk_space(places)
     said = capsys.readouterr().err
-    assert "and has 1.2 GB" in said and str(places.state) in said
-    assert not places.state.exists() and not places.cache.exists()
+    assert "and has 1.2 GB" in said and str(places.state_dir) in said
+    assert not places.state_dir.exists() and not places.cache_dir.exists()
 
 
 @pytest.mark.parametrize(
@@ -45,19 +51,22 @@ def test_only_the_pythons_of_the_pins_are_taken(
 ) -> None:
     monkeypatch.setattr(machine.sys, "version_info", (*version, 0))
     if is_good:
-        check_python()
+        check_system_python()
     else:
         with pytest.raises(SystemExit):
-            check_python()
+            check_system_python()
 
 
 def test_a_folder_that_may_not_be_written_is_named(
-    places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    places: InstallationPaths,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    check_writable(places)
+    check_folders_writable(places)
     monkeypatch.setattr(machine.os, "access", lambda path, mode: False)
     with pytest.raises(SystemExit):
-        check_writable(places)
+        check_folders_writable(places)
     assert str(tmp_path) in capsys.readouterr().err
 
 
@@ -66,5 +75,5 @@ def test_a_machine_that_does_not_know_its_own_name_is_told_the_line(
 ) -> None:
     monkeypatch.setattr(machine.socket, "gethostname", lambda: "no-such-name.invalid")
     with pytest.raises(SystemExit):
-        check_own_name()
+        check_hostname()
     assert "127.0.1.1 no-such-name.invalid" in capsys.readouterr().err

@@ -16,24 +16,26 @@ from cluster.settings import Settings
 from tests.unit.roles.rendering import ROOT, read, render
 from worker.adapters.certificates import ensure_authority, ensure_certificate
 from worker.embedded import nginx
-from worker.embedded.nginx import copy_static_files, ensure_nginx, nginx_program
-from worker.embedded.places import Places
-from worker.embedded.state import ensure_state
+from worker.embedded.nginx import copy_static_files, ensure_nginx_configuration, find_nginx_program
+from worker.embedded.places import InstallationPaths
+from worker.embedded.state import ensure_state_directory
 
 FRONT = ROOT / "portal" / "static" / "front"
 ANSWERS = ("413", "429", "503", "upload")
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    places = Places(ROOT, tmp_path / "state", tmp_path / "cache")
-    ensure_state(places)
+def places(tmp_path: Path) -> InstallationPaths:
+    places = InstallationPaths(ROOT, tmp_path / "state", tmp_path / "cache")
+    ensure_state_directory(places)
     return places
 
 
 @pytest.fixture
-def settings(places: Places) -> Settings:
-    return Settings(places.state, places.cache, "sqlite://", "unix://", "canary-of-the-key", port=8470)
+def settings(places: InstallationPaths) -> Settings:
+    return Settings(
+        places.state_dir, places.cache_dir, "sqlite://", "unix://", "canary-of-the-key", port=8470
+    )
 
 
 @pytest.fixture
@@ -48,34 +50,37 @@ def certificate(tmp_path: Path) -> Path:
 def judged(file: Path) -> str:
     """What nginx says of a configuration, without starting."""
     done = subprocess.run(
-        [nginx_program(), "-t", "-e", "stderr", "-c", str(file)], capture_output=True, text=True, check=False
+        [find_nginx_program(), "-t", "-e", "stderr", "-c", str(file)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stderr
 
 
-def test_nginx_takes_what_is_written_for_one_machine(places: Places, settings: Settings) -> None:
-    ensure_nginx(places, settings)
+def test_nginx_takes_what_is_written_for_one_machine(places: InstallationPaths, settings: Settings) -> None:
+    ensure_nginx_configuration(places, settings)
     copy_static_files(places, settings)
-    assert "warn" not in judged(places.nginx / "nginx.conf")
-    site = (places.nginx / "site.conf").read_text()
+    assert "warn" not in judged(places.nginx_dir / "nginx.conf")
+    site = (places.nginx_dir / "site.conf").read_text()
     assert "listen 127.0.0.1:8470 backlog=2048;" in site and "ssl" not in re.sub("_ssl|Ssl", "", site)
 
 
 def test_nginx_takes_what_is_written_for_another_address(
-    places: Places, settings: Settings, certificate: Path
+    places: InstallationPaths, settings: Settings, certificate: Path
 ) -> None:
-    ensure_nginx(places, replace(settings, host="127.0.0.2", tls_dir=certificate))
-    judged(places.nginx / "nginx.conf")
-    site = (places.nginx / "site.conf").read_text()
+    ensure_nginx_configuration(places, replace(settings, host="127.0.0.2", tls_dir=certificate))
+    judged(places.nginx_dir / "nginx.conf")
+    site = (places.nginx_dir / "site.conf").read_text()
     assert "listen 127.0.0.2:8470 ssl http2 backlog=2048;" in site
-    assert f"ssl_certificate_key {places.nginx}/portal.key;" in site
-    assert (places.nginx / "portal.key").stat().st_mode & 0o777 == 0o640
-    ensure_nginx(places, settings)
-    assert not (places.nginx / "portal.key").exists()
+    assert f"ssl_certificate_key {places.nginx_dir}/portal.key;" in site
+    assert (places.nginx_dir / "portal.key").stat().st_mode & 0o777 == 0o640
+    ensure_nginx_configuration(places, settings)
+    assert not (places.nginx_dir / "portal.key").exists()
 
 
-def test_nginx_takes_what_the_role_writes_for_servers(places: Places, certificate: Path) -> None:
+def test_nginx_takes_what_the_role_writes_for_servers(places: InstallationPaths, certificate: Path) -> None:
     """As the distribution's nginx.conf includes it; only its place and its certificate are the test's."""
     given = {
         "groundcrew_portal_port": 8443,
@@ -85,12 +90,12 @@ def test_nginx_takes_what_the_role_writes_for_servers(places: Places, certificat
         "nginx_certificate": f"{certificate}/portal.pem",
         "nginx_certificate_key": f"{certificate}/portal.key",
     }
-    site = places.state / "site.conf"
+    site = places.state_dir / "site.conf"
     site.write_text(render("nginx", "groundcrew.conf", **given))
-    whole = places.state / "nginx.conf"
+    whole = places.state_dir / "nginx.conf"
     files = render("nginx", "groundcrew-files.conf", **given)
     whole.write_text(
-        f"{files}pid {places.state}/pid;\nevents {{ worker_connections 8192; }}\nhttp {{ include {site}; }}\n"
+        f"{files}pid {places.state_dir}/pid;\nevents {{ worker_connections 8192; }}\nhttp {{ include {site}; }}\n"
     )
     judged(whole)
     assert "proxy_pass http://unix:/run/groundcrew/stream.sock;" in site.read_text()
@@ -111,7 +116,7 @@ def replacements(file: str) -> list[dict[str, str]]:
     return [each[name] for each in yaml.safe_load(text) for name in each if name == "ansible.builtin.replace"]
 
 
-def test_servers_and_one_machine_have_the_same_rules(places: Places, settings: Settings) -> None:
+def test_servers_and_one_machine_have_the_same_rules(places: InstallationPaths, settings: Settings) -> None:
     """Both are one file; the numbers in it are no variables."""
     template = (ROOT / "roles/nginx/templates/groundcrew.conf.j2").read_text()
     assert template == nginx.TEMPLATES.joinpath(nginx.SITE).read_text()
@@ -131,31 +136,31 @@ def test_servers_and_one_machine_have_the_same_rules(places: Places, settings: S
     assert on_servers["nginx_connections"] == nginx.CONNECTIONS
 
 
-def test_nginx_sees_no_setting_of_the_services(places: Places, settings: Settings) -> None:
-    ensure_nginx(places, settings)
-    script = (places.nginx / "start").read_text()
+def test_nginx_sees_no_setting_of_the_services(places: InstallationPaths, settings: Settings) -> None:
+    ensure_nginx_configuration(places, settings)
+    script = (places.nginx_dir / "start").read_text()
     assert "exec env -i prlimit" in script and "--no-new-privs" in script
-    every = "".join(file.read_text() for file in places.nginx.iterdir() if file.is_file())
+    every = "".join(file.read_text() for file in places.nginx_dir.iterdir() if file.is_file())
     assert settings.secret_key not in every
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: without it everything is one user's")
 def test_as_root_nginx_is_a_user_that_no_job_is_and_owns_its_scratch_alone(
-    places: Places, settings: Settings
+    places: InstallationPaths, settings: Settings
 ) -> None:
-    ensure_nginx(places, settings)
+    ensure_nginx_configuration(places, settings)
     copy_static_files(places, settings)
     assert "--reuid=100000 --regid=100000 --clear-groups --inh-caps=-all /" in start_of(places)
-    for file in places.nginx.rglob("*"):
+    for file in places.nginx_dir.rglob("*"):
         about = file.stat()
         assert (about.st_uid, about.st_gid) == (100000 if file.name == "temp" else 0, 100000), file
         assert not stat.S_IMODE(about.st_mode) & 0o007, file
-    ensure_nginx(places, replace(settings, port=443))
+    ensure_nginx_configuration(places, replace(settings, port=443))
     assert "--inh-caps=-all,+net_bind_service --ambient-caps=+net_bind_service" in start_of(places)
 
 
-def start_of(places: Places) -> str:
-    return (places.nginx / "start").read_text()
+def start_of(places: InstallationPaths) -> str:
+    return (places.nginx_dir / "start").read_text()
 
 
 def test_a_name_is_listened_on_by_its_address(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

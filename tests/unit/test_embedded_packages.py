@@ -5,10 +5,16 @@ from pathlib import Path
 import pytest
 
 from worker.embedded import packages
-from worker.embedded.packages import Need, ensure_packages, missing, no_service_starts, restore_policy
+from worker.embedded.packages import (
+    PackageRequirement,
+    ensure_packages,
+    forbid_service_starts,
+    list_unmet,
+    restore_service_policy,
+)
 
-ABSENT = Need(("groundcrew-no-such-package",), programs=("groundcrew-no-such-program",))
-PRESENT = Need(("dash",), programs=("sh",))
+ABSENT = PackageRequirement(("groundcrew-no-such-package",), programs=("groundcrew-no-such-program",))
+PRESENT = PackageRequirement(("dash",), programs=("sh",))
 
 
 @pytest.fixture
@@ -24,8 +30,8 @@ def answer(policy: Path) -> int:
 
 
 def test_only_what_is_not_there_is_missing() -> None:
-    header = Need(("base-files",), files=("etc/debian_versio[n]", "etc/os-release"))
-    assert missing([PRESENT, ABSENT, header]) == [ABSENT]
+    header = PackageRequirement(("base-files",), files=("etc/debian_versio[n]", "etc/os-release"))
+    assert list_unmet([PRESENT, ABSENT, header]) == [ABSENT]
 
 
 def test_nothing_is_said_or_done_where_nothing_is_missing(
@@ -59,7 +65,7 @@ def test_a_user_without_root_and_sudo_gets_the_line_to_hand_on(
 
 
 def test_services_are_forbidden_to_start_while_packages_are_installed(policy: Path) -> None:
-    with no_service_starts():
+    with forbid_service_starts():
         assert answer(policy) == 101
     assert not policy.exists()
 
@@ -67,7 +73,7 @@ def test_services_are_forbidden_to_start_while_packages_are_installed(policy: Pa
 def test_an_interrupted_installation_gives_the_machines_own_policy_back(policy: Path) -> None:
     policy.write_text("#!/bin/sh\nexit 104\n")
     policy.chmod(0o755)
-    with pytest.raises(KeyboardInterrupt), no_service_starts():
+    with pytest.raises(KeyboardInterrupt), forbid_service_starts():
         raise KeyboardInterrupt
     assert answer(policy) == 104
 
@@ -75,20 +81,20 @@ def test_an_interrupted_installation_gives_the_machines_own_policy_back(policy: 
 def test_what_a_killed_installation_left_behind_forbids_nothing(policy: Path) -> None:
     policy.write_text("#!/bin/sh\nexit 104\n")
     policy.chmod(0o755)
-    with no_service_starts() as lock:
+    with forbid_service_starts() as lock:
         left = policy.read_text()
         fcntl.flock(lock, fcntl.LOCK_UN)  # What the kernel does when the last holder dies.
         assert answer(policy) == 104
     policy.rename(packages.POLICY_BEFORE)
     policy.write_text(left)
-    restore_policy()
+    restore_service_policy()
     assert answer(policy) == 104
     assert not packages.POLICY_BEFORE.exists()
 
 
 def test_a_program_that_inherited_the_lock_keeps_services_off(policy: Path) -> None:
     """apt lives on where only its parent was killed."""
-    with no_service_starts() as lock:
+    with forbid_service_starts() as lock:
         apt = subprocess.Popen(["sleep", "60"], pass_fds=[lock])
         file = packages.LOCK
         try:
@@ -120,7 +126,7 @@ def test_a_package_whose_installation_was_killed_is_not_there_yet(
     dpkg: Path, state: str, is_missing: bool
 ) -> None:
     (dpkg / "query").write_text(f"dash {state}\n")
-    assert missing([PRESENT]) == ([PRESENT] if is_missing else [])
+    assert list_unmet([PRESENT]) == ([PRESENT] if is_missing else [])
 
 
 def test_what_a_killed_installation_has_left_is_finished(

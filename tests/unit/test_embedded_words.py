@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from babel.messages.pofile import read_po
 
-from worker.embedded.say import korean, speaks_korean, text
+from worker.embedded.say import is_terminal_korean, read_korean_catalogues, terminal_text
 
-SPEAKERS = {"say", "stop", "text", "complain"}
+SPEAKERS = {"print_sentence", "exit_with_error", "terminal_text", "print_error"}
 WORKER = Path(__file__).resolve().parents[2] / "worker"
 FOLDERS = (WORKER / "embedded", WORKER / "console")
 
@@ -29,11 +29,11 @@ def names_in(sentence: str) -> set[str]:
 
 
 def test_every_sentence_of_make_up_is_said_in_korean() -> None:
-    assert not [each for each in sentences() if each not in korean()]
+    assert not [each for each in sentences() if each not in read_korean_catalogues()]
 
 
 def test_no_korean_sentence_is_left_without_its_english() -> None:
-    assert set(korean()) <= set(sentences())
+    assert set(read_korean_catalogues()) <= set(sentences())
 
 
 def test_the_catalogue_is_read_as_babel_reads_it() -> None:
@@ -41,12 +41,12 @@ def test_the_catalogue_is_read_as_babel_reads_it() -> None:
     for folder in FOLDERS:
         with (folder / "ko.po").open("rb") as file:
             known |= {str(each.id): str(each.string) for each in read_po(file) if each.id}
-    assert korean() == known
+    assert read_korean_catalogues() == known
 
 
-@pytest.mark.parametrize("english", sorted(korean()))
+@pytest.mark.parametrize("english", sorted(read_korean_catalogues()))
 def test_both_languages_tell_the_same_facts(english: str) -> None:
-    assert names_in(korean()[english]) == names_in(english)
+    assert names_in(read_korean_catalogues()[english]) == names_in(english)
 
 
 @pytest.mark.parametrize(
@@ -66,5 +66,7 @@ def test_the_terminals_locale_decides(
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert speaks_korean() is korean
-    assert ("설치" in text("Nothing is installed for {clone}. Begin with: make up", clone="/srv/x")) is korean
+    assert is_terminal_korean() is korean
+    assert (
+        "설치" in terminal_text("Nothing is installed for {clone}. Begin with: make up", clone="/srv/x")
+    ) is korean

@@ -13,7 +13,7 @@ from cluster.services.context import Cluster
 from cluster.services.etcd_backups import EtcdBackup, read_etcd_backups
 from cluster.settings import Settings
 from worker.backups import copies, keep
-from worker.backups.etcd import keep_etcd
+from worker.backups.etcd import back_up_etcd_snapshot
 
 PROGRAMS = {
     "etcdutl": 'mkdir -p data; grep -q whole "$3" || { echo "snapshot file is broken" >&2; exit 1; }',
@@ -65,7 +65,7 @@ def test_the_newest_snapshot_is_taken_along_and_an_etcd_comes_up_on_it(
 ) -> None:
     write(days_ago=0.5)
     newest = write()
-    made = keep_etcd(here, light_cluster.clock())
+    made = back_up_etcd_snapshot(here, light_cluster.clock())
     assert kept(here) == [made]
     assert made is not None and made.name == f"{newest.name}.zst"
     assert (made.revision, made.keys, made.problem) == (42, 7, None)
@@ -79,9 +79,9 @@ def test_the_same_snapshot_is_proved_again_and_not_taken_twice(
     here: Settings, write: Callable[..., Path], light_cluster: Cluster
 ) -> None:
     write()
-    first = keep_etcd(here, light_cluster.clock())
+    first = back_up_etcd_snapshot(here, light_cluster.clock())
     light_cluster.clock.move(hours=1)  # type: ignore[attr-defined]
-    again = keep_etcd(here, light_cluster.clock())
+    again = back_up_etcd_snapshot(here, light_cluster.clock())
     assert first is not None and again is not None and kept(here) == [again]
     assert (again.sha256, again.restored_at) == (first.sha256, light_cluster.clock())
 
@@ -100,7 +100,7 @@ def test_a_snapshot_on_which_no_etcd_comes_up_as_it_was_is_broken(
 ) -> None:
     write(content, revision)
     with pytest.raises(Unavailable) as refused:
-        keep_etcd(here, light_cluster.clock())
+        back_up_etcd_snapshot(here, light_cluster.clock())
     assert refused.value.code == "backup.broken"
     (broken,) = kept(here)
     assert broken.problem is not None and broken.problem.code == code and broken.restored_at is None
@@ -116,7 +116,7 @@ def test_no_snapshot_and_no_program_are_told(
         for program in (here.etcd_snapshots or Path()).parent.glob("programs/etcdutl-*"):
             program.unlink()
     with pytest.raises(Unavailable) as refused:
-        keep_etcd(here, light_cluster.clock())
+        back_up_etcd_snapshot(here, light_cluster.clock())
     assert refused.value.code == ("backup.etcd_programs" if count else "backup.no_etcd")
 
 
@@ -126,13 +126,13 @@ def test_an_old_snapshot_is_kept_and_told(
     """Last night none was written, and nobody would know before it is too late."""
     write(days_ago=1.02)
     with pytest.raises(Unavailable) as refused:
-        keep_etcd(here, light_cluster.clock())
+        back_up_etcd_snapshot(here, light_cluster.clock())
     assert refused.value.code == "backup.etcd_too_old"
     assert kept(here)[0].restored_at is not None
 
 
 def test_without_kubernetes_nothing_is_asked_for(light_cluster: Cluster) -> None:
-    assert keep_etcd(light_cluster.settings, light_cluster.clock()) is None
+    assert back_up_etcd_snapshot(light_cluster.settings, light_cluster.clock()) is None
 
 
 def test_nights_are_thinned_out_as_those_of_the_database_are(
@@ -140,7 +140,7 @@ def test_nights_are_thinned_out_as_those_of_the_database_are(
 ) -> None:
     for _ in range(10):
         write()
-        keep_etcd(here, light_cluster.clock())
+        back_up_etcd_snapshot(here, light_cluster.clock())
         light_cluster.clock.move(days=1)  # type: ignore[attr-defined]
     assert len(kept(here)) in (8, 9)
 
@@ -152,11 +152,11 @@ def test_it_is_copied_elsewhere_and_a_flipped_bit_is_found(
     place.mkdir()
     here = replace(here, backup_copy=str(place))
     write()
-    made = keep_etcd(here, light_cluster.clock())
+    made = back_up_etcd_snapshot(here, light_cluster.clock())
     assert made is not None
-    assert copies.copy_proved(here, light_cluster.clock) == [made.name]
+    assert copies.copy_backups_offsite(here, light_cluster.clock) == [made.name]
     assert {path.name for path in place.iterdir()} == {made.name, f"{made.name}.json"}
-    assert copies.copy_proved(here, light_cluster.clock) == []
+    assert copies.copy_backups_offsite(here, light_cluster.clock) == []
     file = here.backups / made.name
     file.write_bytes(file.read_bytes()[:-1] + b"!")
     assert keep.mark_damaged(here) == [made.name]

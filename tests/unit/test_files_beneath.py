@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.files.beneath import FileMissing, FileNotPlain, open_file, open_folder
+from cluster.files.beneath import FileMissing, FileNotPlain, open_file_beneath, open_folder_beneath
 
 FORK = multiprocessing.get_context("fork")
 NOBODY = 65534
@@ -46,11 +46,11 @@ def is_done_by_somebody_else(work: Callable[[], None]) -> bool:
 
 def test_a_folder_that_may_be_passed_and_not_listed_hides_nothing_beneath(state: Path) -> None:
     def read() -> None:
-        with open_file(state, "log", "operation-1.log") as file:
+        with open_file_beneath(state, "log", "operation-1.log") as file:
             assert file.read() == b"PLAY RECAP\n"
 
     def list_it() -> None:
-        with open_folder(state):
+        with open_folder_beneath(state):
             pass
 
     assert is_done_by_somebody_else(read)
@@ -58,7 +58,7 @@ def test_a_folder_that_may_be_passed_and_not_listed_hides_nothing_beneath(state:
 
 
 def test_a_link_on_the_way_leads_nowhere(state: Path) -> None:
-    with pytest.raises(FileNotPlain), open_file(state, "elsewhere", "operation-1.log"):
+    with pytest.raises(FileNotPlain), open_file_beneath(state, "elsewhere", "operation-1.log"):
         pass
-    with pytest.raises(FileMissing), open_file(state, "..", "state"):
+    with pytest.raises(FileMissing), open_file_beneath(state, "..", "state"):
         pass

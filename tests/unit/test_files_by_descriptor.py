@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cluster.files import by_descriptor
-from cluster.files.by_descriptor import NotOurs
+from cluster.files.by_descriptor import UnsafeFile
 
 IS_ROOT = os.geteuid() == 0
 STRANGER = 190_001
@@ -21,7 +21,7 @@ only_root = pytest.mark.skipif(not IS_ROOT, reason="only root gives files away")
 @pytest.fixture
 def parent(tmp_path: Path) -> Iterator[int]:
     (tmp_path / "here").mkdir()
-    with by_descriptor.folder(tmp_path, "here") as descriptor:
+    with by_descriptor.open_folder_path(tmp_path, "here") as descriptor:
         yield descriptor
 
 
@@ -49,21 +49,21 @@ def test_it_parses_as_python_3_6() -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../elsewhere", "a\0b"])
 def test_a_name_is_one_component(parent: int, name: str) -> None:
-    with pytest.raises(NotOurs):
-        by_descriptor.open_folder(name, parent)
-    with pytest.raises(NotOurs):
-        by_descriptor.open_plain(parent, name)
-    with pytest.raises(NotOurs):
+    with pytest.raises(UnsafeFile):
+        by_descriptor.open_folder_at(name, parent)
+    with pytest.raises(UnsafeFile):
+        by_descriptor.open_plain_at(parent, name)
+    with pytest.raises(UnsafeFile):
         by_descriptor.make_folder(parent, name)
-    with pytest.raises(NotOurs):
-        by_descriptor.write_file(parent, name, b"")
+    with pytest.raises(UnsafeFile):
+        by_descriptor.replace_file(parent, name, b"")
 
 
 def test_a_link_on_the_way_leads_nowhere(tmp_path: Path, elsewhere: Path) -> None:
     (tmp_path / "here").symlink_to(elsewhere)
-    with pytest.raises(NotOurs), by_descriptor.folder(tmp_path, "here"):
+    with pytest.raises(UnsafeFile), by_descriptor.open_folder_path(tmp_path, "here"):
         pass
-    with pytest.raises(NotOurs), by_descriptor.folder(tmp_path, "here", "file"):
+    with pytest.raises(UnsafeFile), by_descriptor.open_folder_path(tmp_path, "here", "file"):
         pass
 
 
@@ -83,7 +83,7 @@ def test_what_is_no_folder_is_never_ensured(parent: int, tmp_path: Path, elsewhe
     else:
         os.mkfifo(place)
     before = facts_of(elsewhere)
-    with pytest.raises(NotOurs):
+    with pytest.raises(UnsafeFile):
         by_descriptor.ensure_folder(parent, "jobs", 0o777)
     assert facts_of(elsewhere) == before
 
@@ -101,14 +101,14 @@ def test_only_a_regular_file_with_one_name_is_opened(
         os.mkfifo(place)
     else:
         place.mkdir()
-    with pytest.raises(NotOurs):
-        by_descriptor.open_plain(parent, "plan.json")
+    with pytest.raises(UnsafeFile):
+        by_descriptor.open_plain_at(parent, "plan.json")
 
 
 def test_a_file_is_replaced_and_not_written_through(parent: int, tmp_path: Path, elsewhere: Path) -> None:
     (tmp_path / "here" / "log").symlink_to(elsewhere / "file")
     before = facts_of(elsewhere)
-    by_descriptor.write_file(parent, "log", b"ours", 0o640)
+    by_descriptor.replace_file(parent, "log", b"ours", 0o640)
     assert facts_of(elsewhere) == before
     assert (tmp_path / "here" / "log").read_bytes() == b"ours"
     assert [path.name for path in (tmp_path / "here").iterdir()] == ["log"]
@@ -129,7 +129,7 @@ def a_tree(folder: Path, elsewhere: Path) -> Path:
 
 def test_a_copy_has_folders_and_plain_files_alone(parent: int, tmp_path: Path, elsewhere: Path) -> None:
     source = a_tree(tmp_path / "code", elsewhere)
-    with by_descriptor.folder(source) as reading:
+    with by_descriptor.open_folder_path(source) as reading:
         assert by_descriptor.copy_tree(reading, parent) == 4
     copy = tmp_path / "here"
     assert sorted(str(path.relative_to(copy)) for path in copy.rglob("*")) == [
@@ -162,8 +162,8 @@ def test_a_file_is_taken_from_a_folder_of_others_by_its_content_alone(
         os.chown(source, STRANGER, 0)
     if kind == "theirs":
         os.chown(wheel, STRANGER, 0)
-    with by_descriptor.folder(source) as reading:
-        is_taken = by_descriptor.take_file(reading, "a.whl", parent, 0o644)
+    with by_descriptor.open_folder_path(source) as reading:
+        is_taken = by_descriptor.link_or_copy_file(reading, "a.whl", parent, 0o644)
     taken = tmp_path / "here" / "a.whl"
     assert is_taken is taken.exists() is (kind in ("ours", "theirs"))
     if kind == "theirs":
@@ -176,19 +176,19 @@ def test_a_tree_that_never_ends_is_refused(
 ) -> None:
     monkeypatch.setattr(by_descriptor, "DEEPEST", 3)
     (tmp_path / "deep" / "a" / "b" / "c" / "d").mkdir(parents=True)
-    with by_descriptor.folder(tmp_path, "deep") as deep, pytest.raises(NotOurs):
+    with by_descriptor.open_folder_path(tmp_path, "deep") as deep, pytest.raises(UnsafeFile):
         if act == "copy":
             by_descriptor.copy_tree(deep, parent)
         else:
-            by_descriptor.give_tree(deep, (-1, -1), 0o750, 0o640)
+            by_descriptor.chown_tree(deep, (-1, -1), 0o750, 0o640)
 
 
 @only_root
 def test_a_tree_is_given_away_without_what_its_links_point_to(tmp_path: Path, elsewhere: Path) -> None:
     tree = a_tree(tmp_path / "here", elsewhere)
     before = facts_of(elsewhere)
-    with by_descriptor.folder(tmp_path, "here") as descriptor:
-        by_descriptor.give_tree(descriptor, (STRANGER, STRANGER), 0o2750, 0o640)
+    with by_descriptor.open_folder_path(tmp_path, "here") as descriptor:
+        by_descriptor.chown_tree(descriptor, (STRANGER, STRANGER), 0o2750, 0o640)
     assert facts_of(elsewhere) == before
     for name, mode in (("", 0o2750), ("package", 0o2750), ("train.py", 0o640), ("package/run.sh", 0o640)):
         status = (tree / name).stat()
@@ -203,8 +203,8 @@ def test_what_belongs_to_others_is_not_given_away(tmp_path: Path) -> None:
         path.write_text("")
     os.chown(tree / "theirs", STRANGER, STRANGER)
     before = facts_of(tree / "theirs")
-    with by_descriptor.folder(tree) as descriptor:
-        by_descriptor.give_tree(descriptor, (-1, STRANGER), 0o750, 0o640, of_users=(0,))
+    with by_descriptor.open_folder_path(tree) as descriptor:
+        by_descriptor.chown_tree(descriptor, (-1, STRANGER), 0o750, 0o640, of_users=(0,))
     assert facts_of(tree / "theirs") == before
     assert (tree / "file").stat().st_gid == tree.stat().st_gid == STRANGER
 
@@ -291,7 +291,7 @@ def test_a_folder_that_becomes_a_link_is_never_emptied_through_it(
 def test_a_path_is_roots_own_down_to_its_last_part(tmp_path: Path, what: str) -> None:
     path = tmp_path / "cache" / "images"
     path.mkdir(parents=True)
-    assert by_descriptor.find_changeable(path / "not there yet") is None
+    assert by_descriptor.find_replaceable_part(path / "not there yet") is None
     if what == "owner":
         os.chown(path.parent, STRANGER, 0)
     elif what == "link":
@@ -299,8 +299,8 @@ def test_a_path_is_roots_own_down_to_its_last_part(tmp_path: Path, what: str) ->
         os.chown(tmp_path / "theirs", STRANGER, 0)
         path.rmdir()
         path.symlink_to("../theirs")
-        assert by_descriptor.find_changeable(path / "more") == str(tmp_path / "theirs")
+        assert by_descriptor.find_replaceable_part(path / "more") == str(tmp_path / "theirs")
         return
     else:
         path.parent.chmod(0o777 if what == "writable" else 0o1777)
-    assert by_descriptor.find_changeable(path) == (None if what == "sticky" else str(path.parent))
+    assert by_descriptor.find_replaceable_part(path) == (None if what == "sticky" else str(path.parent))

@@ -43,7 +43,7 @@ def run(*words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
 )
 def test_each_rank_is_told_its_place(counts: list[int], index: int, expected: list[tuple[str, ...]]) -> None:
     keys = ("HOROVOD_RANK", "HOROVOD_LOCAL_RANK", "HOROVOD_CROSS_RANK", "HOROVOD_CROSS_SIZE")
-    found = gang.places(counts, index)
+    found = gang.rank_positions(counts, index)
     assert [tuple(place[key] for key in keys) for place in found] == expected
     assert {place["HOROVOD_SIZE"] for place in found} == {str(sum(counts))}
     assert {place["HOROVOD_LOCAL_SIZE"] for place in found} == {str(counts[index])}

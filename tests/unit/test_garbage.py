@@ -4,9 +4,9 @@ import sys
 PROGRAM = """
 import gc
 import cluster.store.tables
-from cluster.garbage import settle
+from cluster.garbage import freeze_startup_objects
 
-settle()
+freeze_startup_objects()
 print(gc.get_freeze_count() > 10_000, len(gc.get_objects(generation=2)) < 1_000)
 """
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.adapters.host import leads_into_a_container
+from worker.adapters.host import is_container_end
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ def test_a_port_of_a_bridge_without_a_card_leads_into_a_container(
 ) -> None:
     for name in has:
         (tmp_path / "veth1" / name).mkdir(parents=True)
-    assert leads_into_a_container("veth1", tmp_path) is expected
+    assert is_container_end("veth1", tmp_path) is expected

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from cluster.files.checkpoints import best, list_checkpoints
+from cluster.files.checkpoints import best_checkpoint, list_checkpoints
 from portal.job_files import metrics_reader
-from portal.job_files.metrics import MOST_POINTS, Metrics
-from portal.job_files.metrics_reader import MetricsReader
+from portal.job_files.metrics import MAX_POINTS, JobMetrics
+from portal.job_files.metrics_reader import MetricsCache
 from portal.job_files.metrics_rows import LONGEST_LINE
-from portal.job_files.table import MOST_LINES
-from portal.job_files.usage import read_usage
+from portal.job_files.table import MAX_LINES
+from portal.job_files.usage import read_attempt_usage
 
 
 def row(step: int, epoch: float | None = None, time: float = 0.0, **scalars: float) -> str:
@@ -26,7 +26,7 @@ def test_rows_become_columns_and_a_metric_may_stand_in_some_rows_only(tmp_path: 
     (tmp_path / "metrics.jsonl").write_text(
         row(1, 0.5, 10.0, loss__train=2.0) + row(2, 1.0, 20.0, loss__train=1.0, accuracy__validation=0.9)
     )
-    metrics = MetricsReader().read(tmp_path)
+    metrics = MetricsCache().read(tmp_path)
     assert metrics.points("loss/train", "step") == ([1.0, 2.0], [2.0, 1.0])
     assert metrics.points("accuracy/validation", "epoch") == ([1.0], [0.9])
     assert metrics.points("loss/train", "time")[0] == [10.0, 20.0]
@@ -39,9 +39,9 @@ def test_nan_and_infinity_are_news_and_no_number(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text(
         '{"step": 1, "scalars": {"loss": NaN}}\n{"step": 2, "scalars": {"loss": 1e999}}\n' + row(3, loss=4.0)
     )
-    metrics = MetricsReader().read(tmp_path)
+    metrics = MetricsCache().read(tmp_path)
     assert metrics.points("loss", "step") == ([1.0, 2.0, 3.0], [None, None, 4.0])
-    assert metrics.series["loss"].wrong == 2
+    assert metrics.series["loss"].not_finite_count == 2
     assert metrics.best("loss", highest=False) == (4.0, None)
 
 
@@ -68,7 +68,7 @@ HOSTILE = [
 @pytest.mark.parametrize("line", HOSTILE, ids=range(len(HOSTILE)))
 def test_what_is_no_row_of_numbers_is_passed_over(tmp_path: Path, line: bytes) -> None:
     (tmp_path / "metrics.jsonl").write_bytes(line + row(7, good=1.0).encode())
-    metrics = MetricsReader().read(tmp_path)
+    metrics = MetricsCache().read(tmp_path)
     assert list(metrics.series) == ["good"]
     assert metrics.points("good", "step") == ([7.0], [1.0])
 
@@ -76,11 +76,11 @@ def test_what_is_no_row_of_numbers_is_passed_over(tmp_path: Path, line: bytes) -
 def test_a_flood_of_names_is_held_back(tmp_path: Path) -> None:
     many = {f"metric{number}": 1.0 for number in range(500)}
     (tmp_path / "metrics.jsonl").write_text(row(1, **many))
-    assert len(MetricsReader().read(tmp_path).series) == 40
+    assert len(MetricsCache().read(tmp_path).series) == 40
 
 
 def test_a_growing_file_is_read_on_from_where_it_was(tmp_path: Path) -> None:
-    path, reader = tmp_path / "metrics.jsonl", MetricsReader()
+    path, reader = tmp_path / "metrics.jsonl", MetricsCache()
     whole = "".join(row(step, loss=step / 10) for step in range(500)).encode()
     for end in range(0, len(whole) + 1, 997):
         path.write_bytes(b"")
@@ -92,7 +92,7 @@ def test_a_growing_file_is_read_on_from_where_it_was(tmp_path: Path) -> None:
 
 
 def test_a_shorter_or_another_file_is_read_anew(tmp_path: Path) -> None:
-    path, reader = tmp_path / "metrics.jsonl", MetricsReader()
+    path, reader = tmp_path / "metrics.jsonl", MetricsCache()
     path.write_text(row(1, a=1.0) + row(2, a=2.0))
     reader.read(tmp_path)
     path.write_text(row(9, b=1.0))
@@ -103,7 +103,7 @@ def test_a_shorter_or_another_file_is_read_anew(tmp_path: Path) -> None:
 
 
 def test_what_was_given_out_does_not_change_any_more(tmp_path: Path) -> None:
-    path, reader = tmp_path / "metrics.jsonl", MetricsReader()
+    path, reader = tmp_path / "metrics.jsonl", MetricsCache()
     path.write_text(row(1, a=1.0))
     before = reader.read(tmp_path)
     with path.open("a") as file:
@@ -122,9 +122,9 @@ def test_a_large_file_is_read_by_several_requests_and_comes_out_the_same(
     whole = many_rows(20_000)
     (tmp_path / "metrics.jsonl").write_bytes(whole)
     monkeypatch.setattr(metrics_reader, "READ_SECONDS", 60.0)
-    at_once = MetricsReader().read(tmp_path)
+    at_once = MetricsCache().read(tmp_path)
     monkeypatch.setattr(metrics_reader, "READ_SECONDS", 0.02)
-    reader = MetricsReader()
+    reader = MetricsCache()
     in_pieces = reader.read(tmp_path)
     assert not in_pieces.is_whole and 0 < in_pieces.read_bytes < len(whole)
     while not in_pieces.is_whole:
@@ -148,7 +148,7 @@ def test_a_large_file_holds_up_no_other_one(tmp_path: Path, monkeypatch: pytest.
         return loads(line)
 
     monkeypatch.setattr(json, "loads", notice)
-    reader = MetricsReader()
+    reader = MetricsCache()
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(reader.read, tmp_path, "large")
         assert has_begun.wait(10)
@@ -158,8 +158,8 @@ def test_a_large_file_holds_up_no_other_one(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_small_file_waits_for_no_turn(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_bytes(many_rows(1_000))
-    reader = MetricsReader()
-    with ThreadPoolExecutor(1) as pool, reader.pace.turn:
+    reader = MetricsCache()
+    with ThreadPoolExecutor(1) as pool, reader.time_slicer.turn:
         assert pool.submit(reader.read, tmp_path).result(timeout=0.9 * metrics_reader.READ_SECONDS).is_whole
 
 
@@ -173,14 +173,14 @@ def test_what_is_kept_of_a_file_does_not_grow_with_it(
         + b"".join(row(step, step / 100, step, loss=1.0).encode() for step in range(30_002, 60_000))
     )
     monkeypatch.setattr(metrics_reader, "READ_SECONDS", 60.0)
-    metrics = MetricsReader().read(tmp_path)
+    metrics = MetricsCache().read(tmp_path)
     steps, losses = metrics.points("loss", "step")
-    assert len(steps) <= MOST_POINTS and (steps[0], steps[-1]) == (0.0, 59_999.0)
+    assert len(steps) <= MAX_POINTS and (steps[0], steps[-1]) == (0.0, 59_999.0)
     assert losses[steps.index(30_000.0)] == 99.0
     assert losses[steps.index(30_001.0)] is None
     assert metrics.best("loss") == (99.0, 300.0)
-    assert (metrics.rows, metrics.series["loss"].wrong, metrics.last_epoch) == (60_000, 1, 599.99)
-    assert len(metrics.table.lines) <= MOST_LINES
+    assert (metrics.rows, metrics.series["loss"].not_finite_count, metrics.last_epoch) == (60_000, 1, 599.99)
+    assert len(metrics.table.lines) <= MAX_LINES
 
 
 TABLES = {
@@ -204,14 +204,14 @@ def test_rows_become_lines_to_read(
 ) -> None:
     text = "".join(row(step, epoch, 0.0, loss=loss) for step, epoch, loss in rows)
     (tmp_path / "metrics.jsonl").write_text(text)
-    table = MetricsReader().read(tmp_path).table
+    table = MetricsCache().read(tmp_path).table
     assert [(line.epoch, line.step, line.values["loss"]) for line in table.lines] == lines
 
 
 def test_many_epochs_share_a_line(tmp_path: Path) -> None:
     text = "".join(row(epoch * 10, epoch, 0.0, loss=epoch) for epoch in range(1, 301))
     (tmp_path / "metrics.jsonl").write_text(text)
-    lines = MetricsReader().read(tmp_path).table.lines
+    lines = MetricsCache().read(tmp_path).table.lines
     assert len(lines) == 151
     assert [(line.epoch, line.values["loss"]) for line in lines[:3]] == [(1, 1.0), (3, 3.0), (5, 5.0)]
     assert (lines[-1].epoch, lines[-1].step) == (300, 3000)
@@ -220,7 +220,7 @@ def test_many_epochs_share_a_line(tmp_path: Path) -> None:
 def test_a_link_instead_of_metrics_gives_none(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text(row(1, a=1.0))
     (tmp_path / "metrics.jsonl").symlink_to(tmp_path / "secret")
-    assert MetricsReader().read(tmp_path) == Metrics()
+    assert MetricsCache().read(tmp_path) == JobMetrics()
 
 
 def test_checkpoints_come_newest_first_with_their_notes(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_checkpoints_come_newest_first_with_their_notes(tmp_path: Path) -> None:
     found = list_checkpoints(tmp_path)
     assert [one.epoch for one in found] == [10, 3, 2, 1, None]
     assert (found[0].size, found[0].step, dict(found[0].scalars)) == (10, 100, {"accuracy/validation": 0.9})
-    first_best = best(found, "accuracy/validation", highest=True)
+    first_best = best_checkpoint(found, "accuracy/validation", highest=True)
     assert first_best is not None
     assert first_best.epoch == 2
 
@@ -262,7 +262,7 @@ def test_a_hostile_checkpoint_folder_shows_nothing_of_elsewhere(tmp_path: Path) 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{", '{"cpu_seconds": "x", "rss_bytes": -1, "pid": 1.5}'])
 def test_usage_that_is_no_usage_is_unknown(tmp_path: Path, text: str) -> None:
     (tmp_path / "usage.json").write_text(text)
-    usage = read_usage(tmp_path)
+    usage = read_attempt_usage(tmp_path)
     assert usage is None or (usage.cpu_seconds, usage.memory_bytes, usage.pid) == (None, None, None)
 
 
@@ -270,6 +270,6 @@ def test_usage_is_seconds_and_bytes(tmp_path: Path) -> None:
     (tmp_path / "usage.json").write_text(
         json.dumps({"cpu_seconds": 12.5, "rss_bytes": 1024, "pid": 7, "processes": 3})
     )
-    usage = read_usage(tmp_path)
+    usage = read_attempt_usage(tmp_path)
     assert usage is not None
     assert (usage.cpu_seconds, usage.memory_bytes, usage.processes) == (12.5, 1024, 3)

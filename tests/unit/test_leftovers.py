@@ -32,7 +32,7 @@ def test_archives_that_nobody_took_in(light_cluster: Cluster, name: str, ago: ti
     path = storage.incoming_folder(light_cluster.settings) / name
     path.touch()
     touched(light_cluster, path, ago)
-    assert leftovers.forget_archives(light_cluster) == (not stays)
+    assert leftovers.delete_orphaned_archives(light_cluster) == (not stays)
     assert path.exists() == stays
 
 
@@ -41,7 +41,7 @@ def test_the_archive_of_a_dataset_stays_however_long_its_import_waits(light_clus
     path = storage.incoming_archive(light_cluster.settings, dataset.id)
     path.touch()
     touched(light_cluster, path, timedelta(days=30))
-    assert leftovers.forget_archives(light_cluster) == 0
+    assert leftovers.delete_orphaned_archives(light_cluster) == 0
     assert path.exists()
 
 
@@ -53,9 +53,9 @@ def test_code_of_a_training_that_was_never_made(light_cluster: Cluster) -> None:
         folder = storage.code_folder(light_cluster.settings, workspace.id, number, 1)
         storage.write_code(light_cluster.settings, folder, [("train.py", b"1")], workspace.id)
         folders[number] = touched(light_cluster, folder.parent, timedelta(hours=23 if number == 998 else 25))
-    assert leftovers.forget_code(light_cluster, workspace.id) == 1
+    assert leftovers.delete_orphaned_code(light_cluster, workspace.id) == 1
     assert [folder.exists() for folder in folders.values()] == [True, True, False]
 
 
 def test_a_workspace_without_code_has_no_leftovers(light_cluster: Cluster) -> None:
-    assert leftovers.forget_code(light_cluster, 1) == 0
+    assert leftovers.delete_orphaned_code(light_cluster, 1) == 0

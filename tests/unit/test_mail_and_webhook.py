@@ -4,7 +4,7 @@ import pytest
 
 from cluster.domain.errors import Unavailable
 from worker.adapters.mail import send_mail, write_mail
-from worker.adapters.webhook import call_webhook, sign
+from worker.adapters.webhook import call_webhook, sign_body
 
 
 def test_nobody_behind_the_address_is_said_without_the_address() -> None:
@@ -31,6 +31,6 @@ def test_an_address_that_cannot_be_called_is_not_shown(address: str) -> None:
 
 
 def test_a_signature_is_of_this_body_at_this_time() -> None:
-    assert sign("k", "1", b"{}") != sign("k", "2", b"{}") != sign("k", "2", b"{ }")
+    assert sign_body("k", "1", b"{}") != sign_body("k", "2", b"{}") != sign_body("k", "2", b"{ }")
     with pytest.raises(ValueError):
         write_mail("a@lab.example", "b@lab.example\nBcc: c@lab.example", "s", "t", "1@lab")

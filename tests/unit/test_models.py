@@ -6,7 +6,15 @@ import math
 import pytest
 
 from cluster.domain.errors import Refused
-from cluster.domain.models import LENET, MLP, MODELS, Model, VariableType, check_variables, parse_variable
+from cluster.domain.models import (
+    BUILT_IN_MODELS,
+    LENET,
+    MLP,
+    BuiltInModel,
+    VariableType,
+    check_variables,
+    parse_variable,
+)
 from worker.models.hyperparameters import Hyperparameters
 
 
@@ -14,8 +22,8 @@ def test_nothing_typed_means_the_defaults() -> None:
     assert check_variables(LENET, {}) == {variable.name: variable.default for variable in LENET.variables}
 
 
-@pytest.mark.parametrize("model", MODELS.values(), ids=lambda model: model.name)
-def test_each_default_passes_its_own_check(model: Model) -> None:
+@pytest.mark.parametrize("model", BUILT_IN_MODELS.values(), ids=lambda model: model.name)
+def test_each_default_passes_its_own_check(model: BuiltInModel) -> None:
     typed = {variable.name: str(variable.default) for variable in model.variables}
     assert check_variables(model, typed) == check_variables(model, {})
 
@@ -97,8 +105,8 @@ def test_a_refusal_never_repeats_a_whole_book() -> None:
     assert len(refusal.value.data["given"]) <= 40
 
 
-@pytest.mark.parametrize("model", MODELS.values(), ids=lambda model: model.name)
-def test_the_training_loop_finds_all_its_variables(model: Model) -> None:
+@pytest.mark.parametrize("model", BUILT_IN_MODELS.values(), ids=lambda model: model.name)
+def test_the_training_loop_finds_all_its_variables(model: BuiltInModel) -> None:
     values = Hyperparameters.of(check_variables(model, {}))
     assert dataclasses.asdict(values).items() <= check_variables(model, {}).items()
 
@@ -109,8 +117,8 @@ def test_only_the_mlp_has_hidden_units() -> None:
     } == {"hidden_units"}
 
 
-@pytest.mark.parametrize("model", MODELS.values(), ids=lambda model: model.name)
-def test_each_description_is_whole(model: Model) -> None:
+@pytest.mark.parametrize("model", BUILT_IN_MODELS.values(), ids=lambda model: model.name)
+def test_each_description_is_whole(model: BuiltInModel) -> None:
     for variable in model.variables:
         if variable.type is VariableType.CHOICE:
             assert variable.default in variable.choices

@@ -25,7 +25,7 @@ from cluster.services import notices
 from cluster.services.context import Cluster
 from cluster.services.operations import request_operation
 from cluster.services.users import service_actor
-from cluster.store.notices import Notice, Occurrence
+from cluster.store.notices import AlertOccurrence, Notification
 from cluster.store.operations import Operation
 from cluster.store.users import User
 from tests.builders import add, an_administrator
@@ -80,7 +80,7 @@ def a_person(lab: Cluster, name: str, language: str | None) -> User:
     return user
 
 
-def an_occurrence(lab: Cluster, **data: Any) -> Occurrence:
+def an_occurrence(lab: Cluster, **data: Any) -> AlertOccurrence:
     """A silent node, with a failure that quotes what it should not."""
     concern = {
         "urgency": "unreachable",
@@ -91,16 +91,16 @@ def an_occurrence(lab: Cluster, **data: Any) -> Occurrence:
         "details": [["operation.broken", {"error": f"curl -H 'Authorization: Bearer {TOKEN}'"}]],
         "path": "/nodes/7",
     }
-    occurrence = Occurrence(
+    occurrence = AlertOccurrence(
         key=f"k:{data}", concern=concern | data, began_at=lab.clock(), told_at=lab.clock()
     )
     add(lab, occurrence)
     return occurrence
 
 
-def owe(lab: Cluster, occurrence: Occurrence, user: User | None) -> Notice:
+def owe(lab: Cluster, occurrence: AlertOccurrence, user: User | None) -> Notification:
     channel = NoticeChannel.MAIL if user else NoticeChannel.WEBHOOK
-    notice = Notice(
+    notice = Notification(
         occurrence_id=occurrence.id, channel=channel, user_id=user.id if user else None,
         made_at=lab.clock(), next_at=lab.clock(),
     )  # fmt: skip
@@ -117,9 +117,9 @@ def work(lab: Cluster) -> OperationState:
         return session.get_one(Operation, operation.id).state
 
 
-def state_of(lab: Cluster, notice: Notice) -> NoticeState:
+def state_of(lab: Cluster, notice: Notification) -> NoticeState:
     with lab.store.read() as session:
-        return session.get_one(Notice, notice.id).state
+        return session.get_one(Notification, notice.id).state
 
 
 @pytest.mark.parametrize("said", ["451 not now", "421 too busy", "no number"])
@@ -203,14 +203,14 @@ def test_a_server_that_refuses_fails_nothing_and_is_tried_again(
     call = owe(lab, an_occurrence(lab, subject=8), None)
     after = owe(lab, an_occurrence(lab, subject=9), None)
     assert work(lab) is OperationState.FINISHED
-    troubles = notices.read_troubles(lab)
+    troubles = notices.read_channel_errors(lab)
     assert "later" in troubles[NoticeChannel.MAIL] and troubles[NoticeChannel.WEBHOOK] == "HTTP 302"
     assert len(webhook[0].calls) == 1, "a dead receiver is asked once, not once for each message"
     postbox[0].refuses, webhook[0].status = "", 200
     lab.clock.move(minutes=1)  # type: ignore[attr-defined]
     work(lab)
     assert {state_of(lab, each) for each in (mail, call, after)} == {NoticeState.SENT}
-    assert notices.read_troubles(lab) == {}
+    assert notices.read_channel_errors(lab) == {}
 
 
 def test_a_wrong_password_is_said_and_never_shown(lab: Cluster) -> None:
@@ -219,7 +219,7 @@ def test_a_wrong_password_is_said_and_never_shown(lab: Cluster) -> None:
     )
     owe(wrong, an_occurrence(wrong), a_person(wrong, "minji", "ko"))
     work(wrong)
-    (trouble,) = notices.read_troubles(wrong).values()
+    (trouble,) = notices.read_channel_errors(wrong).values()
     assert "535" in trouble and "wr0ng-pass" not in trouble
 
 
@@ -229,7 +229,7 @@ def test_a_server_that_nobody_trusts_hears_no_password(
     monkeypatch.delenv("SSL_CERT_FILE")
     owe(lab, an_occurrence(lab), a_person(lab, "minji", "ko"))
     work(lab)
-    assert "CERTIFICATE_VERIFY_FAILED" in notices.read_troubles(lab)[NoticeChannel.MAIL]
+    assert "CERTIFICATE_VERIFY_FAILED" in notices.read_channel_errors(lab)[NoticeChannel.MAIL]
     assert postbox[0].mails == []
 
 

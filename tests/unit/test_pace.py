@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from cluster.kept import kept_property
+from cluster.kept import unlocked_cached_property
 from portal.job_files import pace as pace_module
-from portal.job_files.pace import Pace
+from portal.job_files.pace import TimeSlicer
 
 
 def later(seconds: float) -> float:
@@ -17,35 +17,35 @@ def later(seconds: float) -> float:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 100])
 def test_each_item_comes_once_and_the_turn_is_free_afterwards(count: int) -> None:
-    pace = Pace()
-    assert list(pace.each(iter(range(count)), later(60))) == list(range(count))
+    pace = TimeSlicer()
+    assert list(pace.slice_items(iter(range(count)), later(60))) == list(range(count))
     assert not pace.turn.locked()
 
 
 def test_whoever_stops_early_leaves_the_turn() -> None:
-    pace = Pace()
-    for item in pace.each(iter(range(100)), later(60)):
+    pace = TimeSlicer()
+    for item in pace.slice_items(iter(range(100)), later(60)):
         if item == 5:
             break
     assert not pace.turn.locked()
 
 
 def test_the_first_item_needs_no_turn_and_the_others_come_until_the_time_is_over() -> None:
-    pace = Pace()
+    pace = TimeSlicer()
     with pace.turn, ThreadPoolExecutor(1) as pool:
-        assert pool.submit(lambda: list(pace.each(iter(range(100)), later(0.05)))).result(10) == [0]
+        assert pool.submit(lambda: list(pace.slice_items(iter(range(100)), later(0.05)))).result(10) == [0]
 
 
 def test_steps_go_on_until_there_is_none() -> None:
     left = list(range(50))
-    for _ in Pace().turns(lambda: bool(left.pop()) if left else False):
+    for _ in TimeSlicer().run_steps(lambda: bool(left.pop()) if left else False):
         pass
     assert left == []
 
 
 def test_steps_end_when_the_time_is_over() -> None:
     taken = []
-    for _ in Pace().turns(lambda: taken.append(None) is None, later(0.02)):
+    for _ in TimeSlicer().run_steps(lambda: taken.append(None) is None, later(0.02)):
         pass
     assert taken
 
@@ -54,9 +54,9 @@ def test_a_turn_rests_longer_than_it_works(monkeypatch: pytest.MonkeyPatch) -> N
     rests: list[float] = []
     monkeypatch.setattr(pace_module.time, "sleep", rests.append)
     steps = iter(range(20_000))
-    turns = sum(1 for _ in Pace().turns(lambda: next(steps, None) is not None))
+    turns = sum(1 for _ in TimeSlicer().run_steps(lambda: next(steps, None) is not None))
     assert rests == [pace_module.REST_SECONDS] * (turns - 1)
-    assert pace_module.REST_SECONDS > pace_module.TURN_SECONDS
+    assert pace_module.REST_SECONDS > pace_module.SLICE_SECONDS
 
 
 def test_what_is_computed_for_one_object_keeps_no_other_waiting() -> None:
@@ -66,7 +66,7 @@ def test_what_is_computed_for_one_object_keeps_no_other_waiting() -> None:
         def __init__(self, is_slow: bool) -> None:
             self.is_slow = is_slow
 
-        @kept_property
+        @unlocked_cached_property
         def content(self) -> object:
             if self.is_slow:
                 begun.set()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from worker.adapters.runtime import install_runtime
-from worker.executors.container_folders import forestall
+from worker.executors.container_folders import prevent_container_start
 from worker.inside import pod
 
 
@@ -46,6 +46,6 @@ def test_it_runs_beside_a_first_pod_that_has_begun(folder: Path) -> None:
 
 
 def test_it_runs_nothing_once_the_start_was_taken_back(folder: Path) -> None:
-    assert forestall(folder)
-    assert run(folder) == pod.REFUSED
+    assert prevent_container_start(folder)
+    assert run(folder) == pod.REFUSED_EXIT_CODE
     assert list((folder / "out").iterdir()) == []

@@ -43,7 +43,7 @@ def spoken(request: pytest.FixtureRequest, app: Flask) -> Iterator[str]:
     ],
 )
 def test_a_duration_has_at_most_two_units(spoken: str, seconds: float | None, ko: str, en: str) -> None:
-    assert i18n.duration(seconds) == {"ko": ko, "en": en}[spoken]
+    assert i18n.localized_duration(seconds) == {"ko": ko, "en": en}[spoken]
 
 
 @pytest.mark.parametrize(
@@ -58,19 +58,23 @@ def test_a_duration_has_at_most_two_units(spoken: str, seconds: float | None, ko
     ],
 )
 def test_ago_is_one_unit(spoken: str, seconds: int, ko: str, en: str) -> None:
-    assert i18n.ago(NOW - timedelta(seconds=seconds)) == {"ko": ko, "en": en}[spoken]
+    assert i18n.localized_age(NOW - timedelta(seconds=seconds)) == {"ko": ko, "en": en}[spoken]
 
 
 def test_times_are_in_the_zone_of_the_installation(spoken: str) -> None:
-    assert i18n.clock(NOW) == "14:06"
-    assert i18n.short(NOW) == "14:06"
-    assert i18n.short(NOW - timedelta(days=1)) == "11-19 14:06"
-    assert i18n.day(datetime(2025, 12, 31, 16, 0, tzinfo=UTC)) == "01-01"
-    assert i18n.day(datetime(2025, 12, 31, 14, 0, tzinfo=UTC)) == "2025-12-31"
-    assert i18n.moment(datetime(2026, 11, 20, 5, 6, 7)) == "2026-11-20 14:06:07"  # noqa: DTZ001
-    assert (i18n.clock(None), i18n.day(None), i18n.moment(None), i18n.short(None), i18n.ago(None)) == (
-        "–",
-    ) * 5
+    assert i18n.localized_clock(NOW) == "14:06"
+    assert i18n.localized_short_datetime(NOW) == "14:06"
+    assert i18n.localized_short_datetime(NOW - timedelta(days=1)) == "11-19 14:06"
+    assert i18n.localized_day(datetime(2025, 12, 31, 16, 0, tzinfo=UTC)) == "01-01"
+    assert i18n.localized_day(datetime(2025, 12, 31, 14, 0, tzinfo=UTC)) == "2025-12-31"
+    assert i18n.localized_datetime(datetime(2026, 11, 20, 5, 6, 7)) == "2026-11-20 14:06:07"  # noqa: DTZ001
+    assert (
+        i18n.localized_clock(None),
+        i18n.localized_day(None),
+        i18n.localized_datetime(None),
+        i18n.localized_short_datetime(None),
+        i18n.localized_age(None),
+    ) == ("–",) * 5
 
 
 @pytest.mark.parametrize(
@@ -79,7 +83,7 @@ def test_times_are_in_the_zone_of_the_installation(spoken: str) -> None:
      (float("inf"), "∞"), (float("-inf"), "−∞"), (None, "–"), (2.0, "2")],
 )  # fmt: skip
 def test_numbers_keep_what_matters(value: float | None, text: str) -> None:
-    assert i18n.number(value) == text
+    assert i18n.localized_number(value) == text
 
 
 @pytest.mark.parametrize(
@@ -94,17 +98,17 @@ def test_numbers_keep_what_matters(value: float | None, text: str) -> None:
     ],
 )
 def test_sizes_are_decimal(value: int | None, text: str) -> None:
-    assert i18n.size(value) == text
+    assert i18n.localized_size(value) == text
 
 
 def test_the_persons_choice_counts_before_cookie_and_browser(app: Flask) -> None:
     with app.test_request_context("/", headers={"Accept-Language": "ko-KR,ko;q=0.9,en;q=0.8"}):
-        assert i18n.language() == "ko"
+        assert i18n.request_language() == "ko"
         g.language = "en"
-        assert i18n.language() == "en"
+        assert i18n.request_language() == "en"
     with app.test_request_context("/", headers={"Accept-Language": "fr", "Cookie": "gc_language=xx"}):
-        assert i18n.language() == "en"
-    assert i18n.language() == "en"
+        assert i18n.request_language() == "en"
+    assert i18n.request_language() == "en"
 
 
 def test_a_template_speaks_the_language_and_escapes_what_it_fills_in(app: Flask) -> None:
@@ -122,7 +126,7 @@ def test_a_fact_that_is_not_there_is_a_dash(app: Flask) -> None:
 
 def test_object_names_do_not_break_at_their_hyphen(app: Flask) -> None:
     with app.test_request_context("/"):
-        assert str(i18n.names("<x> waits for job-1042")) == (
+        assert str(i18n.unbroken_names("<x> waits for job-1042")) == (
             '&lt;x&gt; waits for <span class="name">job-1042</span>'
         )
 
@@ -131,4 +135,4 @@ def test_object_names_do_not_break_at_their_hyphen(app: Flask) -> None:
     ("count", "shown"), [(0, "0"), (1000, "1,000"), (1001, "1,000+"), (100_000, "1,000+")]
 )
 def test_a_count_that_was_not_followed_further_says_so(count: int, shown: str) -> None:
-    assert i18n.counted(count) == shown
+    assert i18n.localized_capped_count(count) == shown

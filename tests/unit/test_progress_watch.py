@@ -6,7 +6,7 @@ from datetime import timedelta
 from cluster.domain.states import JobState
 from cluster.services import storage
 from cluster.services.context import Cluster
-from cluster.services.leases import hold_lease
+from cluster.services.leases import acquire_lease
 from cluster.store.jobs import Attempt
 from tests.builders import a_job, a_node, a_training, a_workspace, holding
 from worker.progress_watch import watch_progress
@@ -14,7 +14,7 @@ from worker.progress_watch import watch_progress
 
 def test_a_running_job_says_when_it_ends(light_cluster: Cluster) -> None:
     cluster = light_cluster
-    held = hold_lease(cluster, "scheduler", "one", timedelta(seconds=10))
+    held = acquire_lease(cluster, "scheduler", "one", timedelta(seconds=10))
     assert held
     training, now = a_training(cluster, a_workspace(cluster)), cluster.clock()
     told, silly = (

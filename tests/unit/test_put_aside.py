@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.backups import past_restores
+from cluster.domain.backups import expired_pre_restore_copies
 from cluster.services.context import Cluster
-from cluster.services.put_aside import read_put_aside
-from cluster.services.spare_files import old_copies
+from cluster.services.put_aside import read_pre_restore_copies
+from cluster.services.spare_files import old_database_copies
 from cluster.settings import Settings
-from worker.backups.keep import delete_put_aside
+from worker.backups.keep import delete_pre_restore_copies
 
 NOW = datetime(2026, 11, 20, 18, 0, tzinfo=UTC)
 
@@ -41,7 +41,7 @@ def names(folder: Path) -> list[str]:
 
 
 def test_each_is_listed_with_its_size_and_how_long_it_is_kept(settings: Settings) -> None:
-    found = read_put_aside(settings)
+    found = read_pre_restore_copies(settings)
     at = datetime(2026, 11, 1, 18, tzinfo=UTC)
     assert [(each.path.name[15:23], each.size) for each in found] == [
         ("20261113", 5), ("20261102", 6), ("20261101", 10),
@@ -51,7 +51,7 @@ def test_each_is_listed_with_its_size_and_how_long_it_is_kept(settings: Settings
 
 
 def test_what_is_older_than_said_goes_whole_and_the_newest_stays(settings: Settings) -> None:
-    assert delete_put_aside(settings, NOW) == [
+    assert delete_pre_restore_copies(settings, NOW) == [
         "before-restore-20261101-030000.db",
         "before-restore-20261102-030000.sql.zst",
     ]
@@ -62,21 +62,21 @@ def test_what_is_older_than_said_goes_whole_and_the_newest_stays(settings: Setti
         "groundcrew.db",
     ]
     assert names(settings.backups) == []
-    assert delete_put_aside(settings, NOW + timedelta(days=365)) == []
+    assert delete_pre_restore_copies(settings, NOW + timedelta(days=365)) == []
 
 
 def test_until_then_all_of_it_stays(settings: Settings) -> None:
-    assert delete_put_aside(settings, datetime(2026, 11, 7, 18, tzinfo=UTC)) == []
+    assert delete_pre_restore_copies(settings, datetime(2026, 11, 7, 18, tzinfo=UTC)) == []
 
 
 def test_freeing_the_disk_leaves_them_to_the_backups(light_cluster: Cluster, settings: Settings) -> None:
     """And the newest copies from before migrations stay however many restores there were."""
     for day in ("02", "03"):
         (settings.state_dir / "database" / f"before-0014-202610{day}-030000.db").touch()
-    assert len(list(old_copies(light_cluster))) == 1
+    assert len(list(old_database_copies(light_cluster))) == 1
 
 
 @pytest.mark.parametrize(("days", "gone"), [(0, ["old", "older"]), (3, ["old"]), (9, [])])
 def test_the_days_are_counted_from_when_it_was_put_aside(days: int, gone: list[str]) -> None:
     made = {"old": NOW - timedelta(days=5), "older": NOW - timedelta(days=3), "new": NOW - timedelta(days=1)}
-    assert past_restores(made, NOW, days) == gone
+    assert expired_pre_restore_copies(made, NOW, days) == gone

@@ -65,7 +65,7 @@ def test_where_one_never_answers_nothing_begins_and_it_is_named(
 def test_a_name_that_nobody_knows_yet_is_waited_for_and_said(
     hostfile: Path, port: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(reach, "QUIET", 0.0)
+    monkeypatch.setattr(reach, "STABLE_SECONDS", 0.0)
     monkeypatch.setattr(reach, "PAUSE", 0.0)
     asked = []
 
@@ -76,7 +76,7 @@ def test_a_name_that_nobody_knows_yet_is_waited_for_and_said(
         return socket.socket()
 
     monkeypatch.setattr(socket, "create_connection", connect)
-    assert reach.reach("gc-9-2-worker-1", port, time.monotonic() + 60)
+    assert reach.wait_for_ssh("gc-9-2-worker-1", port, time.monotonic() + 60)
     assert asked == [("gc-9-2-worker-1", port)] * 3
     said = capsys.readouterr().err
     assert said.count("waiting for gc-9-2-worker-1") == 1

@@ -11,15 +11,15 @@ import pytest
 import yaml
 
 from cluster.domain.repair_requests import OF_SERVERS
-from cluster.domain.repairs import ON_HOSTS, CatalogueBroken, CheckKind, Installation
+from cluster.domain.repairs import HOST_CHECKS, CatalogueInvalid, CheckKind, InstallationKind
 from cluster.services.context import Cluster
 from cluster.services.repair_catalogue import (
-    Entry,
-    find_entry,
-    offered_by,
-    read_catalogue,
-    read_entry,
-    read_files,
+    CatalogueEntry,
+    find_catalogue_entry,
+    installation_kinds,
+    list_offered_repairs,
+    read_catalogue_entry,
+    read_repair_catalogue,
 )
 from tests.conftest import ANSIBLE
 from worker.upkeep import COMMANDS
@@ -29,8 +29,8 @@ VARIABLES = {"repair_command", "repair_folder", "repair_run"}
 
 
 @pytest.fixture(params=NAMES)
-def entry(request: pytest.FixtureRequest) -> Entry:
-    return read_entry(ANSIBLE, request.param)
+def entry(request: pytest.FixtureRequest) -> CatalogueEntry:
+    return read_catalogue_entry(ANSIBLE, request.param)
 
 
 def test_each_playbook_has_its_repair() -> None:
@@ -38,15 +38,15 @@ def test_each_playbook_has_its_repair() -> None:
 
 
 def test_the_embedded_set_offers_its_repairs(light_cluster: Cluster) -> None:
-    found = read_catalogue(light_cluster)
+    found = list_offered_repairs(light_cluster)
     assert {"back-up-now", "verify-backup", "restart-task-workers", "free-disk-space"} <= set(found)
 
 
-def test_each_repair_is_verified(entry: Entry) -> None:
+def test_each_repair_is_verified(entry: CatalogueEntry) -> None:
     assert entry.repair.checks
 
 
-def test_each_command_of_the_application_exists(entry: Entry) -> None:
+def test_each_command_of_the_application_exists(entry: CatalogueEntry) -> None:
     text = (ANSIBLE / "playbooks" / "repair" / f"{entry.repair.name}.yml").read_text()
     for play in yaml.safe_load(text):
         for task in play["tasks"]:
@@ -54,7 +54,7 @@ def test_each_command_of_the_application_exists(entry: Entry) -> None:
             asked = called["argv"] if isinstance(called, dict) and "argv" in called else []
             command, *words = asked[3:] if asked[:3] == ["nice", "-n", "10"] else asked or [""]
             if command != "{{ repair_command }}":
-                assert Installation.EMBEDDED not in entry.repair.installations
+                assert InstallationKind.EMBEDDED not in entry.repair.installations
                 continue
             assert words[0] in COMMANDS
             assert {word.strip("{} ") for word in words if "{{" in word} <= VARIABLES
@@ -65,17 +65,17 @@ def test_each_command_of_the_application_exists(entry: Entry) -> None:
 )
 def test_servers_offer_the_application_s_own_remedies(light_cluster: Cluster, name: str) -> None:
     servers = replace(light_cluster, settings=replace(light_cluster.settings, launcher="systemd"))
-    assert find_entry(servers, name).repair.checks
+    assert find_catalogue_entry(servers, name).repair.checks
 
 
-def test_nothing_that_one_process_manager_alone_knows_is_asked_on_servers(entry: Entry) -> None:
+def test_nothing_that_one_process_manager_alone_knows_is_asked_on_servers(entry: CatalogueEntry) -> None:
     if OF_SERVERS & entry.repair.installations:
         assert CheckKind.SERVICES_RUNNING not in {check.kind for check in entry.repair.checks}
-    if Installation.EMBEDDED in entry.repair.installations:
-        assert not {check.kind for check in entry.repair.checks} & {*ON_HOSTS}
+    if InstallationKind.EMBEDDED in entry.repair.installations:
+        assert not {check.kind for check in entry.repair.checks} & {*HOST_CHECKS}
 
 
-def test_a_playbook_touches_its_targets_alone_and_takes_no_word_of_a_person(entry: Entry) -> None:
+def test_a_playbook_touches_its_targets_alone_and_takes_no_word_of_a_person(entry: CatalogueEntry) -> None:
     text = (ANSIBLE / "playbooks" / "repair" / f"{entry.repair.name}.yml").read_text()
     if OF_SERVERS & entry.repair.installations:
         assert {play["hosts"] for play in yaml.safe_load(text)} == {"targets"}
@@ -89,16 +89,16 @@ def test_a_playbook_touches_its_targets_alone_and_takes_no_word_of_a_person(entr
     }
 
 
-def test_a_cluster_is_mended_where_there_is_one(light_cluster: Cluster, entry: Entry) -> None:
+def test_a_cluster_is_mended_where_there_is_one(light_cluster: Cluster, entry: CatalogueEntry) -> None:
     """Servers without Kubernetes have no such file: the role repairs leaves it out by this very line."""
     text = (ANSIBLE / "repairs" / f"{entry.repair.name}.yml").read_text()
-    is_of_kubernetes = Installation.KUBERNETES in entry.repair.installations
+    is_of_kubernetes = InstallationKind.KUBERNETES in entry.repair.installations
     assert bool(re.search("installations: .kubernetes.", text)) is is_of_kubernetes
-    assert Installation.KUBERNETES not in offered_by(Installation.EMBEDDED)
-    assert Installation.KUBERNETES in offered_by(Installation.SERVERS)
+    assert InstallationKind.KUBERNETES not in installation_kinds(InstallationKind.EMBEDDED)
+    assert InstallationKind.KUBERNETES in installation_kinds(InstallationKind.SERVERS)
 
 
-def test_the_programs_that_mend_a_cluster_are_brought_by_its_role(entry: Entry) -> None:
+def test_the_programs_that_mend_a_cluster_are_brought_by_its_role(entry: CatalogueEntry) -> None:
     text = (ANSIBLE / "playbooks" / "repair" / f"{entry.repair.name}.yml").read_text()
     names = set(re.findall(r"/opt/groundcrew/kubernetes/([a-z-]+)", text))
     templates = ANSIBLE.parent / "roles" / "kubernetes" / "templates"
@@ -112,7 +112,7 @@ def units_with(state: str, tasks: Iterable[Mapping[str, Any]]) -> set[str]:
     return {unit for names in units for unit in names}
 
 
-def test_what_a_repair_stops_it_starts_again_also_where_it_fails(entry: Entry) -> None:
+def test_what_a_repair_stops_it_starts_again_also_where_it_fails(entry: CatalogueEntry) -> None:
     text = (ANSIBLE / "playbooks" / "repair" / f"{entry.repair.name}.yml").read_text()
     for play in yaml.safe_load(text):
         assert not units_with("stopped", play["tasks"]), "in a block that has an always"
@@ -143,7 +143,7 @@ def test_a_token_by_which_nodes_join_ends_also_where_the_join_fails(file: Path) 
 
 
 def test_the_tasks_of_a_block_are_told_in_their_order() -> None:
-    (entry,) = (read_entry(ANSIBLE, name) for name in NAMES if name == "reset-gpu")
+    (entry,) = (read_catalogue_entry(ANSIBLE, name) for name in NAMES if name == "reset-gpu")
     assert [task.en for task in entry.repair.tasks][-3:] == [
         "Stop what keeps the driver open",
         "Reset every GPU",
@@ -160,14 +160,14 @@ def with_a_broken_file(cluster: Cluster, folder: Path) -> Cluster:
 
 
 def test_what_ships_is_whole(light_cluster: Cluster) -> None:
-    assert read_files(light_cluster).broken == {}
+    assert read_repair_catalogue(light_cluster).broken == {}
 
 
 def test_a_file_that_cannot_be_read_is_left_out_and_named(light_cluster: Cluster, tmp_path: Path) -> None:
     here = with_a_broken_file(light_cluster, tmp_path)
-    assert read_catalogue(here) == read_catalogue(light_cluster)
-    with pytest.raises(CatalogueBroken) as broken:
-        find_entry(here, "own-idea")
+    assert list_offered_repairs(here) == list_offered_repairs(light_cluster)
+    with pytest.raises(CatalogueInvalid) as broken:
+        find_catalogue_entry(here, "own-idea")
     assert broken.value.data["file"] == "own-idea.yml"
 
 
@@ -175,14 +175,14 @@ def test_gentler_ways_are_those_that_are_offered_here(light_cluster: Cluster, tm
     here = with_a_broken_file(light_cluster, tmp_path)
     file = tmp_path / "ansible" / "repairs" / "restart-portal.yml"
     file.write_text(file.read_text() + "gentler: [own-idea, back-up-now, restart-api]\n")
-    assert find_entry(here, "restart-portal").repair.gentler == ("back-up-now",)
+    assert find_catalogue_entry(here, "restart-portal").repair.gentler == ("back-up-now",)
 
 
 def test_a_changed_playbook_has_another_digest(tmp_path: Path) -> None:
     for kind in ("repairs", "playbooks/repair"):
         (tmp_path / kind).mkdir(parents=True)
         (tmp_path / kind / "verify-backup.yml").write_text((ANSIBLE / kind / "verify-backup.yml").read_text())
-    before = read_entry(tmp_path, "verify-backup").digest
+    before = read_catalogue_entry(tmp_path, "verify-backup").digest
     playbook = tmp_path / "playbooks" / "repair" / "verify-backup.yml"
     playbook.write_text(playbook.read_text() + "# changed\n")
-    assert read_entry(tmp_path, "verify-backup").digest != before
+    assert read_catalogue_entry(tmp_path, "verify-backup").digest != before

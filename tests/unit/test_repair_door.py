@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from cluster.domain.repair_requests import Wanted
+from cluster.domain.repair_requests import BrokerRequest
 from tests.conftest import ANSIBLE
-from worker.adapters.door import read_line, write_line
-from worker.repair_door import UPKEEP, Place, answer, read_repairs
+from worker.adapters.door import read_json_line, write_json_line
+from worker.repair_door import REPAIR_COMMAND, BrokerPaths, read_repair_files, serve_connection
 
 OWN = os.getuid()
 INVENTORY = """all:
@@ -33,17 +33,17 @@ GOOD = {
     "repair": "restart-front",
     "hosts": ["gpu01"],
     "locks": ["master"],
-    "look_ahead": False,
-    "looks_at_port": None,
+    "dry_run": False,
+    "probe_port": None,
 }
-LOOK = {"locks": [], "looks_at_port": 443}
+LOOK = {"locks": [], "probe_port": 443}
 FAKE = """#!/bin/sh
 env > "$4/environment"; printf '%s\\n' "$@" > "$4/words"; echo '{"done": true}' >&"$GROUNDCREW_REPAIR_REPLY"
 """
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> BrokerPaths:
     tree, keys = tmp_path / "ansible", tmp_path / "keys"
     for part in ("repairs", "playbooks"):
         shutil.copytree(ANSIBLE / part, tree / part)
@@ -56,7 +56,7 @@ def place(tmp_path: Path) -> Place:
     python.write_text(FAKE)
     python.chmod(0o755)
     asker = pwd.getpwuid(OWN).pw_name
-    return Place(tree, tmp_path / "runs", tmp_path / "locks", python, asker, keys, owner=OWN)
+    return BrokerPaths(tree, tmp_path / "runs", tmp_path / "locks", python, asker, keys, owner=OWN)
 
 
 def install(tree: Path) -> None:
@@ -68,16 +68,16 @@ def install(tree: Path) -> None:
         path.chmod(0o755 if path.is_dir() else 0o644)
 
 
-def say(place: Place, words: Any) -> dict[str, Any]:
+def say(place: BrokerPaths, words: Any) -> dict[str, Any]:
     """What the door says to it, and that it has left nothing where runs are."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         if isinstance(words, bytes):
             ours.sendall(words + b"\n")
         else:
-            write_line(ours, words)
-        assert answer(place, theirs) == 1
-        said = read_line(ours)
+            write_json_line(ours, words)
+        assert serve_connection(place, theirs) == 1
+        said = read_json_line(ours)
     assert not list(place.runs.iterdir())
     return said
 
@@ -105,11 +105,11 @@ def say(place: Place, words: Any) -> dict[str, Any]:
         ({"number": "records"}, "repair.refused_run", {"number": "records"}),
         ({"locks": ["../../etc/x"]}, "repair.refused_request", {"what": "locks ['../../etc/x']"}),
         ({"locks": []}, "repair.refused_request", {"what": "locks []"}),
-        ({"looks_at_port": "443; id"}, "repair.refused_request", {"what": "looks_at_port 443; id"}),
-        ({"looks_at_port": 443}, "repair.refused_request", {"what": "locks ['master']"}),
-        ({"look_ahead": "true"}, "repair.refused_request", {"what": "look_ahead true"}),
-        ({"look_ahead": 1}, "repair.refused_request", {"what": "look_ahead 1"}),
-        ({"repair": "reboot-node", "look_ahead": True}, "repair.no_look_ahead", {}),
+        ({"probe_port": "443; id"}, "repair.refused_request", {"what": "probe_port 443; id"}),
+        ({"probe_port": 443}, "repair.refused_request", {"what": "locks ['master']"}),
+        ({"dry_run": "true"}, "repair.refused_request", {"what": "dry_run true"}),
+        ({"dry_run": 1}, "repair.refused_request", {"what": "dry_run 1"}),
+        ({"repair": "reboot-node", "dry_run": True}, "repair.no_look_ahead", {}),
         ({"environment": {"LD_PRELOAD": "x"}}, "repair.refused_request", {"what": "environment"}),
         ({"cmdline": "-e x"}, "repair.refused_request", {"what": "cmdline"}),
         ({"playbook": "/tmp/x"}, "repair.refused_request", {"what": "playbook"}),
@@ -120,7 +120,7 @@ def say(place: Place, words: Any) -> dict[str, Any]:
     ],
 )
 def test_what_is_not_known_is_refused_and_written_down(
-    place: Place, changed: dict[str, Any], code: str, data: dict[str, Any]
+    place: BrokerPaths, changed: dict[str, Any], code: str, data: dict[str, Any]
 ) -> None:
     with capture_logs() as logs:
         said = say(place, GOOD | changed)
@@ -131,16 +131,16 @@ def test_what_is_not_known_is_refused_and_written_down(
 
 
 @pytest.mark.parametrize("words", [b"7", b"[]", b"{", b"[" * 60_000, b"\xff", b""])
-def test_what_is_no_request_is_refused(place: Place, words: bytes) -> None:
+def test_what_is_no_request_is_refused(place: BrokerPaths, words: bytes) -> None:
     assert say(place, words)["code"] == "repair.refused_request"
 
 
 def test_another_user_is_refused_before_anything_is_read(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: BrokerPaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worker.repair_door.ROOT", -1)
+    monkeypatch.setattr("worker.repair_door.ROOT_UID", -1)
     stranger = next(each for each in pwd.getpwall() if each.pw_uid != OWN)
-    other = Place(**{**vars(place), "asker": stranger.pw_name})
+    other = BrokerPaths(**{**vars(place), "client_user": stranger.pw_name})
     assert say(other, GOOD) == {"code": "repair.refused_asker", "data": {"user": OWN}}
 
 
@@ -154,32 +154,32 @@ def test_another_user_is_refused_before_anything_is_read(
     ids=["a playbook changed", "a repair added", "a file that others may write"],
 )
 def test_a_tree_that_is_not_as_it_was_installed_runs_nothing(
-    place: Place, change: Callable[[Path], object]
+    place: BrokerPaths, change: Callable[[Path], object]
 ) -> None:
-    change(place.tree)
+    change(place.playbooks)
     assert say(place, GOOD)["code"] == "repair.tree_changed"
 
 
-def test_a_tree_that_is_not_roots_runs_nothing(place: Place) -> None:
-    assert say(Place(**{**vars(place), "owner": OWN + 1}), GOOD)["code"] == "repair.tree_changed"
+def test_a_tree_that_is_not_roots_runs_nothing(place: BrokerPaths) -> None:
+    assert say(BrokerPaths(**{**vars(place), "owner": OWN + 1}), GOOD)["code"] == "repair.tree_changed"
 
 
 PROGRAM = """
 import json, socket, sys
 from pathlib import Path
-from worker.repair_door import Place, answer
+from worker.repair_door import BrokerPaths, serve_connection
 told = json.loads(sys.argv[1])
-paths = {name: Path(value) for name, value in told.items() if name not in ("asker", "owner")}
-raise SystemExit(answer(Place(**told | paths), socket.socket(fileno=0)))
+paths = {name: Path(value) for name, value in told.items() if name not in ("client_user", "owner")}
+raise SystemExit(serve_connection(BrokerPaths(**told | paths), socket.socket(fileno=0)))
 """
 
 
-def run(place: Place, words: dict[str, Any], waits: bool = True) -> tuple[dict[str, Any], Path]:
+def run(place: BrokerPaths, words: dict[str, Any], waits: bool = True) -> tuple[dict[str, Any], Path]:
     """The door's answer to what is well, and the folder of the run; nobody hears it who does not wait."""
     told = {name: value if isinstance(value, int) else str(value) for name, value in vars(place).items()}
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        write_line(ours, words)
+        write_json_line(ours, words)
         # What the one who asked has in its environment reaches nobody; what systemd gives the unit does.
         environment = {
             "HOME": "/var/lib/x",
@@ -191,16 +191,16 @@ def run(place: Place, words: dict[str, Any], waits: bool = True) -> tuple[dict[s
             ours.close()
         subprocess.run(command, stdin=theirs, env=environment, check=waits, timeout=60)
         theirs.close()
-        return (read_line(ours) if waits else {}), place.runs / words["number"]
+        return (read_json_line(ours) if waits else {}), place.runs / words["number"]
 
 
-def test_a_repair_of_the_catalogue_runs_as_it_was_installed(place: Place) -> None:
+def test_a_repair_of_the_catalogue_runs_as_it_was_installed(place: BrokerPaths) -> None:
     said, folder = run(place, GOOD)
     assert said == {"done": True}
     request = json.loads((folder / "request.json").read_text())
     environment = request.pop("environment")
     assert request == {
-        "playbook": str(place.tree / "playbooks/repair/restart-front.yml"),
+        "playbook": str(place.playbooks / "playbooks/repair/restart-front.yml"),
         "timeout": 300,
         "check": False,
         "locks": [str(place.locks / "repair-master.lock")],
@@ -211,36 +211,36 @@ def test_a_repair_of_the_catalogue_runs_as_it_was_installed(place: Place) -> Non
         *("ANSIBLE_PRIVATE_KEY_FILE", "ANSIBLE_SSH_COMMON_ARGS"),
     }
     assert "evil" not in (folder / "environment").read_text()
-    assert environment["ANSIBLE_CONFIG"] == str(place.tree / "repairs.cfg")
+    assert environment["ANSIBLE_CONFIG"] == str(place.playbooks / "repairs.cfg")
     assert (folder / "words").read_text().split()[:2] == ["-I", "-B"]
     inventory = (folder / "inventory" / "hosts.yml").read_text()
     assert '"gpu01":' in inventory and "ansible_connection" not in inventory
-    assert f'repair_command: !unsafe "{UPKEEP}"' in inventory
+    assert f'repair_command: !unsafe "{REPAIR_COMMAND}"' in inventory
 
 
-def test_a_look_asks_what_the_catalogue_says_and_nothing_else(place: Place) -> None:
+def test_a_look_asks_what_the_catalogue_says_and_nothing_else(place: BrokerPaths) -> None:
     _, folder = run(place, GOOD | LOOK)
     request = json.loads((folder / "request.json").read_text())
-    assert request["playbook"] == str(place.tree / "playbooks/look.yml")
+    assert request["playbook"] == str(place.playbooks / "playbooks/look.yml")
     inventory = (folder / "inventory" / "hosts.yml").read_text()
     assert "/run/groundcrew/stream.sock" in inventory and "nginx.service" in inventory
     assert "repair_folder" not in inventory
 
 
-def test_nothing_begins_for_somebody_who_has_given_up_waiting(place: Place) -> None:
+def test_nothing_begins_for_somebody_who_has_given_up_waiting(place: BrokerPaths) -> None:
     """Its operation counts as one that never ran: a run would be watched by nobody."""
     run(place, GOOD, waits=False)
     assert not list(place.runs.iterdir())
 
 
-def test_a_run_that_has_begun_is_not_begun_again(place: Place) -> None:
+def test_a_run_that_has_begun_is_not_begun_again(place: BrokerPaths) -> None:
     _, folder = run(place, GOOD)
     (folder / "words").unlink()
     said, _ = run(place, GOOD)
     assert said == {"done": True} and not (folder / "words").exists()
 
 
-def test_a_run_is_cancelled_and_forgotten_by_its_number(place: Place) -> None:
+def test_a_run_is_cancelled_and_forgotten_by_its_number(place: BrokerPaths) -> None:
     _, folder = run(place, GOOD)
     assert run(place, {"do": "cancel", "number": "7"})[0] == {"done": True}
     assert (folder / "cancel").exists()
@@ -249,7 +249,7 @@ def test_a_run_is_cancelled_and_forgotten_by_its_number(place: Place) -> None:
 
 
 def test_the_journal_says_what_ran_also_when_its_folder_was_forgotten(
-    place: Place, capfd: pytest.CaptureFixture[str]
+    place: BrokerPaths, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Whoever asks at the door could ask for both."""
     run(place, GOOD)
@@ -258,14 +258,14 @@ def test_the_journal_says_what_ran_also_when_its_folder_was_forgotten(
     assert "begun" in said and "restart-front.yml" in said and "gpu01" in said and "forgotten" in said
 
 
-def test_what_a_task_worker_asks_for_is_what_the_door_takes(place: Place) -> None:
-    repair = read_repairs(place.tree)["restart-front"]
-    assert {"do": "run", **Wanted("7", repair, ("gpu01",), ("master",)).to_data()} == GOOD
+def test_what_a_task_worker_asks_for_is_what_the_door_takes(place: BrokerPaths) -> None:
+    repair = read_repair_files(place.playbooks)["restart-front"]
+    assert {"do": "run", **BrokerRequest("7", repair, ("gpu01",), ("master",)).to_data()} == GOOD
 
 
-def test_a_file_that_cannot_be_read_is_left_out_of_what_is_known(place: Place) -> None:
-    whole = read_repairs(place.tree)
-    (place.tree / "repairs" / "broken.yml").write_text("title: [")
-    (place.tree / "repairs" / "lonely.yml").write_text("{}")
-    (place.tree / "playbooks" / "repair" / "lonely.yml").write_text("- {name: x, tasks: []}")
-    assert read_repairs(place.tree) == whole
+def test_a_file_that_cannot_be_read_is_left_out_of_what_is_known(place: BrokerPaths) -> None:
+    whole = read_repair_files(place.playbooks)
+    (place.playbooks / "repairs" / "broken.yml").write_text("title: [")
+    (place.playbooks / "repairs" / "lonely.yml").write_text("{}")
+    (place.playbooks / "playbooks" / "repair" / "lonely.yml").write_text("- {name: x, tasks: []}")
+    assert read_repair_files(place.playbooks) == whole

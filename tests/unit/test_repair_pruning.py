@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from worker.tasks.repair_pruning import prune_runs
+from worker.tasks.repair_pruning import prune_run_folders
 
 
 def test_only_the_newest_ended_runs_keep_their_folders(tmp_path: Path) -> None:
@@ -16,6 +16,6 @@ def test_only_the_newest_ended_runs_keep_their_folders(tmp_path: Path) -> None:
     (tmp_path / "6").mkdir()
     (tmp_path / "records").mkdir()
     (tmp_path / "records" / "exit.json").touch()
-    assert prune_runs(tmp_path, shutil.rmtree, kept=2) == ["1", "2", "3"]
+    assert prune_run_folders(tmp_path, shutil.rmtree, kept=2) == ["1", "2", "3"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["4", "5", "6", "records"]
-    assert prune_runs(tmp_path, shutil.rmtree, kept=2) == []
+    assert prune_run_folders(tmp_path, shutil.rmtree, kept=2) == []

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cluster.domain.people import Actor
-from cluster.domain.repair_answers import Answer
-from cluster.domain.repair_runs import Verdict
+from cluster.domain.repair_answers import CheckResult
+from cluster.domain.repair_runs import RepairVerdict
 from cluster.services import operations, repairs
 from cluster.services.context import Cluster
 from cluster.store.repairs import RepairRun
@@ -26,9 +26,11 @@ def chief(light_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Actor:
         (light_cluster.settings.state_dir / folder).mkdir(exist_ok=True)
     monkeypatch.setattr(repair_task, "ensure_ansible", lambda cluster, log: Path("/bin/python"))
     monkeypatch.setattr(
-        repair_task, "run_checks", lambda *_: [Answer(False, "check.portal_answers.not", {"status": None})]
+        repair_task,
+        "run_checks",
+        lambda *_: [CheckResult(False, "check.portal_answers.not", {"status": None})],
     )
-    monkeypatch.setattr(playbooks, "begin", begins_nothing)
+    monkeypatch.setattr(playbooks, "start_playbook_process", begins_nothing)
     a_node(light_cluster, 2, name="lab-a")
     return actor_of(an_administrator(light_cluster))
 
@@ -38,19 +40,19 @@ def begins_nothing(play: Any) -> None:
 
 
 def ask(cluster: Cluster, chief: Actor) -> RepairRun:
-    etag = repairs.forecast(cluster, chief, "restart-portal").etag
+    etag = repairs.preview_repair(cluster, chief, "restart-portal").etag
     return repairs.request_repair(cluster, chief, "restart-portal", etag, "pages hang")
 
 
-def work(cluster: Cluster, chief: Actor, run: RepairRun) -> tuple[Verdict | None, str | None]:
+def work(cluster: Cluster, chief: Actor, run: RepairRun) -> tuple[RepairVerdict | None, str | None]:
     run_claimed(cluster, run.operation_id or 0)
     operation = operations.read_operation(cluster, chief, run.operation_id or 0)
-    return repairs.read_run(cluster, chief, run.id).verdict, operation.error_code
+    return repairs.read_repair_run(cluster, chief, run.id).verdict, operation.error_code
 
 
 def left_behind(cluster: Cluster, run: RepairRun) -> None:
     """As a playbook that ended well leaves it."""
-    folder = repair_task.run_folder(cluster, run)
+    folder = repair_task.repair_run_folder(cluster, run)
     folder.mkdir(parents=True)
     (folder / "started").touch()
     (folder / "exit.json").write_text(json.dumps({"end": "ran", "rc": 0, "status": "successful"}))
@@ -60,7 +62,7 @@ def cancelling(cluster: Cluster, chief: Actor, run: RepairRun, answer: Any) -> C
     """In place of a step: a person cancels meanwhile."""
 
     def step(*_: object) -> Any:
-        if repairs.read_run(cluster, chief, run.id).cancel_asked_at is None:
+        if repairs.read_repair_run(cluster, chief, run.id).cancel_asked_at is None:
             repairs.cancel_repair(cluster, chief, run.id)
         return answer
 
@@ -73,7 +75,7 @@ def test_one_that_is_cancelled_before_anybody_takes_it_up_is_not_even_prepared(
     monkeypatch.setattr(repair_task, "ensure_ansible", begins_nothing)
     run = ask(light_cluster, chief)
     repairs.cancel_repair(light_cluster, chief, run.id)
-    assert work(light_cluster, chief, run) == (Verdict.CANCELLED, "repair.cancelled_before")
+    assert work(light_cluster, chief, run) == (RepairVerdict.CANCELLED, "repair.cancelled_before")
     ask(light_cluster, chief)  # Its target is free again.
 
 
@@ -83,19 +85,19 @@ def test_one_that_is_cancelled_while_it_is_prepared_never_begins(
     run = ask(light_cluster, chief)
     step = cancelling(light_cluster, chief, run, Path("/bin/python"))
     monkeypatch.setattr(repair_task, "ensure_ansible", step)
-    assert work(light_cluster, chief, run) == (Verdict.CANCELLED, "repair.cancelled_before")
+    assert work(light_cluster, chief, run) == (RepairVerdict.CANCELLED, "repair.cancelled_before")
 
 
 def test_what_lies_in_its_folder_from_a_life_that_a_restore_has_left_is_not_taken_for_its_own(
     light_cluster: Cluster, chief: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[Any] = []
-    monkeypatch.setattr(playbooks, "begin", begun.append)
-    monkeypatch.setattr(repair_task, "watch", lambda *_: playbooks.End(None, "vanished"))
+    monkeypatch.setattr(playbooks, "start_playbook_process", begun.append)
+    monkeypatch.setattr(repair_task, "watch_playbook", lambda *_: playbooks.PlaybookEnd(None, "vanished"))
     run = ask(light_cluster, chief)
     left_behind(light_cluster, run)
-    assert work(light_cluster, chief, run) == (Verdict.BROKEN, "repair.vanished")
-    assert [play.folder for play in begun] == [repair_task.run_folder(light_cluster, run)]
+    assert work(light_cluster, chief, run) == (RepairVerdict.BROKEN, "repair.vanished")
+    assert [play.folder for play in begun] == [repair_task.repair_run_folder(light_cluster, run)]
     assert not (begun[0].folder / "exit.json").exists()
 
 
@@ -106,11 +108,11 @@ def test_nobody_waits_for_checks_after_a_cancellation(
     left_behind(light_cluster, run)
     with light_cluster.store.write() as session:
         session.get_one(RepairRun, run.id).started_at = light_cluster.clock()
-    red = [Answer(False, "check.portal_answers.not", {"status": None})]
+    red = [CheckResult(False, "check.portal_answers.not", {"status": None})]
     monkeypatch.setattr(repair_task, "run_checks", cancelling(light_cluster, chief, run, red))
-    monkeypatch.setattr(repair_task, "patience_of", lambda entry: 3600.0)
+    monkeypatch.setattr(repair_task, "verification_seconds", lambda entry: 3600.0)
     monkeypatch.setattr(repair_task.time, "sleep", begins_nothing)
-    assert work(light_cluster, chief, run) == (Verdict.CANCELLED, "repair.cancelled")
+    assert work(light_cluster, chief, run) == (RepairVerdict.CANCELLED, "repair.cancelled")
 
 
 @pytest.mark.parametrize("kind", ["link", "second name"])

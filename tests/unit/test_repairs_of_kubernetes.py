@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.repair_answers import Facts
-from cluster.domain.repair_checks import judge
-from cluster.domain.repair_requests import CLUSTER, look_variables
-from cluster.domain.repairs import Check, CheckKind
+from cluster.domain.repair_answers import CheckFacts
+from cluster.domain.repair_checks import evaluate_check
+from cluster.domain.repair_requests import KUBERNETES_CHECKS, probe_variables
+from cluster.domain.repairs import CheckKind, RepairCheck
 
 SINCE = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 READY = {"is_ready": True, "is_open": True, "reason": "KubeletReady"}
@@ -22,11 +22,11 @@ WELL: dict[str, Any] = {
     "problem": "",
 }
 CHECKS = {
-    CheckKind.CONTROL_PLANE_ANSWERS: Check(CheckKind.CONTROL_PLANE_ANSWERS),
-    CheckKind.CONTROL_CERTIFICATES_LAST: Check(CheckKind.CONTROL_CERTIFICATES_LAST, {"days": 30}),
-    CheckKind.WORKLOADS_READY: Check(CheckKind.WORKLOADS_READY, {"workloads": ["kube-system/coredns"]}),
-    CheckKind.NODE_READY: Check(CheckKind.NODE_READY),
-    CheckKind.PODS_NETWORKED: Check(CheckKind.PODS_NETWORKED),
+    CheckKind.CONTROL_PLANE_ANSWERS: RepairCheck(CheckKind.CONTROL_PLANE_ANSWERS),
+    CheckKind.CONTROL_CERTIFICATES_LAST: RepairCheck(CheckKind.CONTROL_CERTIFICATES_LAST, {"days": 30}),
+    CheckKind.WORKLOADS_READY: RepairCheck(CheckKind.WORKLOADS_READY, {"workloads": ["kube-system/coredns"]}),
+    CheckKind.NODE_READY: RepairCheck(CheckKind.NODE_READY),
+    CheckKind.PODS_NETWORKED: RepairCheck(CheckKind.PODS_NETWORKED),
 }
 
 
@@ -63,18 +63,18 @@ CHECKS = {
 def test_a_cluster_is_judged_by_what_its_hosts_said(
     kind: CheckKind, changed: dict[str, Any], code: str
 ) -> None:
-    facts = Facts(hosts={"gpu01": {"kubernetes": WELL | changed}})
-    answer = judge(CHECKS[kind], facts, SINCE)
+    facts = CheckFacts(hosts={"gpu01": {"kubernetes": WELL | changed}})
+    answer = evaluate_check(CHECKS[kind], facts, SINCE)
     assert (answer.code, answer.is_ok) == (code, code.endswith(".ok"))
 
 
 @pytest.mark.parametrize("kind", CHECKS)
 def test_a_host_that_said_nothing_is_never_green(kind: CheckKind) -> None:
-    for facts in (Facts(hosts={"gpu01": None}), Facts(hosts={}), Facts()):
-        assert not judge(CHECKS[kind], facts, SINCE).is_ok
+    for facts in (CheckFacts(hosts={"gpu01": None}), CheckFacts(hosts={}), CheckFacts()):
+        assert not evaluate_check(CHECKS[kind], facts, SINCE).is_ok
 
 
 def test_the_cluster_is_asked_only_where_a_check_wants_to_know() -> None:
-    assert set(CHECKS) == CLUSTER
-    assert look_variables([CHECKS[CheckKind.NODE_READY]], 443)["look_kubernetes"] == "yes"
-    assert look_variables([Check(CheckKind.GPUS_ANSWER)], 443)["look_kubernetes"] == "no"
+    assert set(CHECKS) == KUBERNETES_CHECKS
+    assert probe_variables([CHECKS[CheckKind.NODE_READY]], 443)["look_kubernetes"] == "yes"
+    assert probe_variables([RepairCheck(CheckKind.GPUS_ANSWER)], 443)["look_kubernetes"] == "no"

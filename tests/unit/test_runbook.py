@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.repairs import CatalogueBroken
-from cluster.domain.runbook import match_signs, parse_signs
+from cluster.domain.repairs import CatalogueInvalid
+from cluster.domain.runbook import match_symptoms, parse_symptoms
 from cluster.services.context import Cluster
-from cluster.services.runbook import look_up, read_signs
+from cluster.services.runbook import find_symptom, read_symptoms
 from cluster.words.english import SENTENCES
 from tests.conftest import ANSIBLE
 
@@ -16,34 +16,34 @@ SAMPLES = sorted((Path(__file__).parents[1] / "data" / "runbook").glob("*.txt"))
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.stem)
 def test_a_sample_is_known_by_its_own_sign(sample: Path, light_cluster: Cluster) -> None:
-    match = look_up(light_cluster, "", sample.read_text().splitlines())
+    match = find_symptom(light_cluster, "", sample.read_text().splitlines())
     assert match is not None and match.sign.name == sample.name.split(".")[0]
     assert match.line
 
 
 def test_each_pattern_has_a_sample(light_cluster: Cluster) -> None:
     sampled = {sample.name.split(".")[0] for sample in SAMPLES}
-    assert {sign.name for sign in read_signs(light_cluster) if sign.pattern} <= sampled
+    assert {sign.name for sign in read_symptoms(light_cluster) if sign.pattern} <= sampled
 
 
 def test_each_repair_and_each_code_exists(light_cluster: Cluster) -> None:
-    for sign in read_signs(light_cluster):
+    for sign in read_symptoms(light_cluster):
         assert all((ANSIBLE / "repairs" / f"{name}.yml").exists() for name in sign.repairs), sign
         assert sign.codes <= set(SENTENCES), sign.codes - set(SENTENCES)
 
 
 def test_a_code_says_more_than_a_line_and_a_late_line_more_than_an_early_one(light_cluster: Cluster) -> None:
     lines = ["a certificate has expired", "OSError: No space left on device", "bye"]
-    late = look_up(light_cluster, "exit.code", lines)
+    late = find_symptom(light_cluster, "exit.code", lines)
     assert late is not None and (late.sign.name, late.line) == ("disk-full", lines[1])
-    by_code = look_up(light_cluster, "operation.dropped", lines)
+    by_code = find_symptom(light_cluster, "operation.dropped", lines)
     assert by_code is not None and by_code.sign.name == "operation-dropped"
-    assert look_up(light_cluster, "exit.code", ["all is well"]) is None
+    assert find_symptom(light_cluster, "exit.code", ["all is well"]) is None
 
 
 def test_only_the_beginning_of_an_endless_line_is_looked_at(light_cluster: Cluster) -> None:
-    signs = read_signs(light_cluster)
-    assert match_signs(signs, "", ["x" * 3000 + "No space left on device"]) is None
+    signs = read_symptoms(light_cluster)
+    assert match_symptoms(signs, "", ["x" * 3000 + "No space left on device"]) is None
 
 
 @pytest.mark.parametrize(
@@ -57,5 +57,5 @@ def test_only_the_beginning_of_an_endless_line_is_looked_at(light_cluster: Clust
     ],
 )
 def test_a_sign_that_says_anything_else_is_refused(sign: dict[str, object]) -> None:
-    with pytest.raises(CatalogueBroken):
-        parse_signs("site.yml", {"signs": [sign]})
+    with pytest.raises(CatalogueInvalid):
+        parse_symptoms("site.yml", {"signs": [sign]})

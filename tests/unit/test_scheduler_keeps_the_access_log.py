@@ -5,7 +5,7 @@ import pytest
 
 import worker.scheduler
 from cluster.files.beneath import FileMissing, FileNotPlain
-from worker.scheduler import Scheduler
+from worker.scheduler import SchedulerLoop
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,6 @@ def test_a_disk_that_refuses_the_files_of_the_access_log_ends_no_scheduler(
         raise problem
 
     monkeypatch.setattr(worker.scheduler, "seal_entries", lambda cluster, tell: sealed.append(cluster))
-    monkeypatch.setattr(worker.scheduler, "write_days", refuse)
-    Scheduler.keep_access_log(cast(Scheduler, SimpleNamespace(cluster="cluster")))
+    monkeypatch.setattr(worker.scheduler, "append_sealed_entries", refuse)
+    SchedulerLoop.seal_access_log(cast(SchedulerLoop, SimpleNamespace(cluster="cluster")))
     assert sealed == ["cluster"]

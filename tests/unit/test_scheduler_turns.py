@@ -11,52 +11,54 @@ from sqlalchemy.exc import OperationalError
 
 import worker.scheduler
 from cluster.services.context import Cluster
-from cluster.services.leases import Held, LeaseLost, hold_lease
+from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
 from tests.conftest import Clock
-from worker.ears import Ears
+from worker.ears import Wakeup
 from worker.executors.simulated import SimulatedExecutor
-from worker.executors.simulated_world import World
-from worker.scheduler import Scheduler
+from worker.executors.simulated_world import SimulatedCluster
+from worker.scheduler import SchedulerLoop
 
 
 @pytest.fixture
-def scheduler(light_cluster: Cluster, tmp_path: Path) -> Scheduler:
+def scheduler(light_cluster: Cluster, tmp_path: Path) -> SchedulerLoop:
     """One that looks when it is told to."""
-    deaf = cast(Ears, SimpleNamespace(wake=lambda: None))
-    return Scheduler(light_cluster, SimulatedExecutor(World(tmp_path / "world")), tmp_path, deaf)
+    deaf = cast(Wakeup, SimpleNamespace(wake=lambda: None))
+    return SchedulerLoop(
+        light_cluster, SimulatedExecutor(SimulatedCluster(tmp_path / "world")), tmp_path, deaf
+    )
 
 
 def test_what_fails_each_time_keeps_nothing_else_from_its_turn(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+    scheduler: SchedulerLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*words: object) -> None:
         raise OperationalError("INSERT", {}, Exception("no room"))
 
     ended = []
-    monkeypatch.setattr(worker.scheduler, "tell_pulse", fail)
-    monkeypatch.setattr(scheduler, "end_strays", ended.append)
+    monkeypatch.setattr(worker.scheduler, "record_scheduler_stats", fail)
+    monkeypatch.setattr(scheduler, "end_orphan_runs", ended.append)
     scheduler.begun_at.clear()
-    assert scheduler.renew()
+    assert scheduler.renew_lease()
     with pytest.raises(OperationalError):
-        scheduler.tick()
-    scheduler.tick()
+        scheduler.run_pass()
+    scheduler.run_pass()
     assert len(ended) == 1
 
 
 def test_a_lease_that_is_lost_in_the_middle_of_a_look_is_said_as_such(
-    light_cluster: Cluster, scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+    light_cluster: Cluster, scheduler: SchedulerLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert scheduler.renew()
+    assert scheduler.renew_lease()
 
-    def lose(held: Held, renew: Callable[[], object]) -> int:
+    def lose(held: HeldLease, renew: Callable[[], object]) -> int:
         assert isinstance(light_cluster.clock, Clock)
         light_cluster.clock.move(minutes=5)
-        assert hold_lease(light_cluster, "scheduler", "another", timedelta(hours=1))
+        assert acquire_lease(light_cluster, "scheduler", "another", timedelta(hours=1))
         scheduler.renewed_at = float("-inf")
         renew()
         return 0
 
     monkeypatch.setattr(scheduler.reconciler, "reconcile", lose)
-    monkeypatch.setattr(worker.scheduler, "PULSE_SECONDS", 0.0)
+    monkeypatch.setattr(worker.scheduler, "STATS_SECONDS", 0.0)
     with pytest.raises(LeaseLost):
-        scheduler.tick()
+        scheduler.run_pass()

@@ -37,9 +37,9 @@ def test_a_program_opens_its_own_devices_and_nothing_else(
     machine: dict[str, Any], case: dict[str, Any]
 ) -> None:
     listing, caps = listing_of(machine), [Cap(**cap) for cap in machine["caps"]]
-    owned, unknown = shim_devices.find_owned(case["has"], MINORS)
+    owned, unknown = shim_devices.find_own_gpus(case["has"], MINORS)
     assert unknown == []
-    found = shim_devices.rules(listing, owned, caps, case.get("rdma", False))
+    found = shim_devices.device_rules(listing, owned, caps, case.get("rdma", False))
     assert found[: len(shim_devices.STANDARD)] == list(shim_devices.STANDARD)
     more = set(found[len(shim_devices.STANDARD) :])
     wanted = {"/dev/" + name for name in case["opened"]}
@@ -49,11 +49,11 @@ def test_a_program_opens_its_own_devices_and_nothing_else(
 
 def test_a_disk_in_the_place_of_a_gpu_stays_closed() -> None:
     listing = [Device("/dev/nvidia0", "b", 254, 0), Device("/dev/nvidia0x", "c", 1, 1)]
-    assert shim_devices.rules(listing, [Owned(0, None, None)]) == list(shim_devices.STANDARD)
+    assert shim_devices.device_rules(listing, [Owned(0, None, None)]) == list(shim_devices.STANDARD)
 
 
 def test_a_gpu_that_nobody_has_told_of_is_named() -> None:
-    assert shim_devices.find_owned(["GPU-0", "GPU-x"], MINORS) == ([Owned(0, None, None)], ["GPU-x"])
+    assert shim_devices.find_own_gpus(["GPU-0", "GPU-x"], MINORS) == ([Owned(0, None, None)], ["GPU-x"])
 
 
 def test_the_driver_tells_minors_and_capabilities(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_the_driver_tells_minors_and_capabilities(tmp_path: Path) -> None:
 
 def test_the_files_of_exactly_these_gpus_are_made() -> None:
     caps = [Cap(21, 1, 2, None), Cap(22, 1, 2, 0), Cap(12, 0, 1, None)]
-    assert shim_devices.commands([Owned(1, None, None)], caps, "tool") == [
+    assert shim_devices.modprobe_commands([Owned(1, None, None)], caps, "tool") == [
         ["tool", "-c", "1", "-c", "255"],
         ["tool", "-u", "-c", "0"],
         [
@@ -100,7 +100,7 @@ def test_the_files_of_exactly_these_gpus_are_made() -> None:
 def test_the_kernels_program_says_what_the_rules_say(
     kind: int, major: int, minor: int, access: int, answer: int
 ) -> None:
-    program = shim_devices.program_of([*shim_devices.STANDARD, Rule("c", 195, 3)])
+    program = shim_devices.bpf_program([*shim_devices.STANDARD, Rule("c", 195, 3)])
     assert run(program, (access << 16 | kind, major, minor)) == answer
 
 

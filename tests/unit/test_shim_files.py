@@ -21,11 +21,11 @@ def test_a_writer_that_dies_before_it_tidies_up_has_written(
     marker = tmp_path / "started"
     with monkeypatch.context() as patch, pytest.raises(Died):
         patch.setattr(os, "unlink", dies)
-        shim_files.create_once(str(marker), {"pid": 7})
+        shim_files.create_json_once(str(marker), {"pid": 7})
     assert marker.stat().st_nlink == 2
-    assert shim_files.read_created(str(tmp_path), "started") == {"pid": 7}
-    assert not shim_files.create_once(str(marker), {"pid": 8})
-    assert shim_files.read_created(str(tmp_path), "started") == {"pid": 7}
+    assert shim_files.read_untrusted_marker(str(tmp_path), "started") == {"pid": 7}
+    assert not shim_files.create_json_once(str(marker), {"pid": 8})
+    assert shim_files.read_untrusted_marker(str(tmp_path), "started") == {"pid": 7}
 
 
 def test_a_file_with_a_name_elsewhere_is_not_read(tmp_path: Path) -> None:
@@ -33,5 +33,5 @@ def test_a_file_with_a_name_elsewhere_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     for name in ("metrics.jsonl", "started", "started.0123456789abcdef.tmp"):
         (tmp_path / "out" / name).hardlink_to(tmp_path / "secret")
-    assert shim_files.read_plain(str(tmp_path / "out"), "metrics.jsonl") is None
-    assert shim_files.read_created(str(tmp_path / "out"), "started") is None
+    assert shim_files.read_untrusted_file(str(tmp_path / "out"), "metrics.jsonl") is None
+    assert shim_files.read_untrusted_marker(str(tmp_path / "out"), "started") is None

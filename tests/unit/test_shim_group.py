@@ -118,7 +118,7 @@ def build(machine: dict[str, Any], root: Path) -> Path:
     (root / "proc" / "self" / "mountinfo").write_text(machine["mounts"].format(cg="/sys/fs/cgroup"))
     (root / "proc" / "self" / "cgroup").write_text(machine["own"])
     cgroup = root / "sys" / "fs" / "cgroup"
-    for tree in shim_group.read_trees(str(root)):
+    for tree in shim_group.read_hierarchies(str(root)):
         Path(tree.own).mkdir(parents=True, exist_ok=True)
         if tree.version == 2:
             top = Path(tree.top)
@@ -131,9 +131,9 @@ def build(machine: dict[str, Any], root: Path) -> Path:
     return cgroup
 
 
-def parts_of(group: shim_group.Group, cgroup: Path) -> dict[str, list[str]]:
+def parts_of(group: shim_group.Cgroup, cgroup: Path) -> dict[str, list[str]]:
     found = {}
-    for part in group.parts:
+    for part in group.folders:
         assert Path(part.path).name == NAME
         place = str(Path(part.path).parent.relative_to(cgroup))
         found["" if place == "." else place] = part.uses
@@ -150,23 +150,23 @@ def test_each_controller_is_used_where_the_machine_has_it(
             raise OSError(16, "Device or resource busy")
         written.append((str(Path(path).relative_to(cgroup)), text))
 
-    monkeypatch.setattr(shim_group, "write_file", write)
-    trees = shim_group.read_trees(str(tmp_path))
-    group = shim_group.plan_group(NAME, trees)
+    monkeypatch.setattr(shim_group, "write_kernel_file", write)
+    trees = shim_group.read_hierarchies(str(tmp_path))
+    group = shim_group.plan_cgroup(NAME, trees)
     if machine["parts"] is None:
         assert group is None
         return
     assert group is not None
-    shim_group.hand_down(trees, group)
+    shim_group.delegate_controllers(trees, group)
     assert parts_of(group, cgroup) == machine["parts"]
     assert written == machine.get("written", [])
-    assert set(group.unmet) == ({"memory", "pids"} if machine.get("refuses") else set())
+    assert set(group.refused_limits) == ({"memory", "pids"} if machine.get("refuses") else set())
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="without root nothing can be enforced")
 def test_what_can_be_enforced_is_told(machine: dict[str, Any], tmp_path: Path) -> None:
     build(machine, tmp_path)
-    assert shim_group.read_powers(str(tmp_path)) == machine["powers"]
+    assert shim_group.read_cgroup_features(str(tmp_path)) == machine["powers"]
 
 
 def test_without_root_nothing_is_enforced(
@@ -174,7 +174,7 @@ def test_without_root_nothing_is_enforced(
 ) -> None:
     build(machine, tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert shim_group.read_powers(str(tmp_path)) == MACHINES["none"]["powers"]
+    assert shim_group.read_cgroup_features(str(tmp_path)) == MACHINES["none"]["powers"]
 
 
 @pytest.mark.parametrize(
@@ -196,10 +196,12 @@ def test_limits_and_counters_of_both_versions(version: int, files: dict[str, str
     folder.mkdir()
     for name in files:
         (folder / name).touch()
-    group = shim_group.Group(NAME, [shim_group.Part(version, ["stop", "memory", "pids"], str(folder))])
+    group = shim_group.Cgroup(
+        NAME, [shim_group.CgroupFolder(version, ["stop", "memory", "pids"], str(folder))]
+    )
     group.limit(1024, 77)
     assert {name: (folder / name).read_text() for name in files} == files
-    assert (group.unmet, group.memory_bytes, group.most_processes) == ({}, 1024, 77)
+    assert (group.refused_limits, group.memory_bytes, group.most_processes) == ({}, 1024, 77)
     assert (group.memory_kills(), group.refused_processes(), group.is_full()) == (0, 0, False)
     events = "memory.oom_control" if version == 1 else "memory.events"
     (folder / events).write_text("low 0\noom_kill_disable 0\noom_kill 3\noom_group_kill 1\n")
@@ -210,9 +212,9 @@ def test_limits_and_counters_of_both_versions(version: int, files: dict[str, str
 
 def test_a_limit_that_the_machine_refuses_is_told_and_never_claimed(tmp_path: Path) -> None:
     (tmp_path / NAME).mkdir()
-    group = shim_group.Group(NAME, [shim_group.Part(2, ["stop", "memory"], str(tmp_path / NAME))])
+    group = shim_group.Cgroup(NAME, [shim_group.CgroupFolder(2, ["stop", "memory"], str(tmp_path / NAME))])
     group.limit(1024, 77)
-    assert set(group.unmet) == {"memory", "pids"}
+    assert set(group.refused_limits) == {"memory", "pids"}
     assert (group.memory_bytes, group.most_processes) == (None, None)
 
 
@@ -220,11 +222,11 @@ def test_a_limit_that_the_machine_refuses_is_told_and_never_claimed(tmp_path: Pa
     "name", ["groundcrew", "system.slice", "groundcrew-0123456789ab-7-2/..", "", "../" + NAME]
 )
 def test_nothing_but_a_group_of_ours_is_ever_written(name: str, tmp_path: Path) -> None:
-    part = shim_group.Part(2, ["stop"], str(tmp_path / name))
+    part = shim_group.CgroupFolder(2, ["stop"], str(tmp_path / name))
     with pytest.raises(ValueError, match="not a group of Groundcrew"):
         part.write("cgroup.kill", "1")
     with pytest.raises(ValueError, match="no name of a group"):
-        shim_group.Group(name, [part])
+        shim_group.Cgroup(name, [part])
 
 
 @pytest.mark.parametrize(
@@ -240,27 +242,29 @@ def test_nothing_but_a_group_of_ours_is_ever_written(name: str, tmp_path: Path) 
 def test_a_record_names_only_what_lies_in_a_hierarchy(place: str, is_taken: bool, tmp_path: Path) -> None:
     top = str(tmp_path / "cgroup")
     path = place.format(top=top, name=NAME)
-    shim_group.write_record(str(tmp_path), shim_group.Group(NAME, [shim_group.Part(1, ["stop"], path)]))
-    trees = [shim_group.Tree(1, frozenset({"freezer"}), top, top)]
-    group = shim_group.read_record(str(tmp_path), trees)
-    assert group is not None and [part.path for part in group.parts] == ([path] if is_taken else [])
+    shim_group.write_cgroup_record(
+        str(tmp_path), shim_group.Cgroup(NAME, [shim_group.CgroupFolder(1, ["stop"], path)])
+    )
+    trees = [shim_group.CgroupHierarchy(1, frozenset({"freezer"}), top, top)]
+    group = shim_group.read_cgroup_record(str(tmp_path), trees)
+    assert group is not None and [part.path for part in group.folders] == ([path] if is_taken else [])
 
 
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"name": "x", "parts": []}', '{"name": 1, "parts": 2}', "\x00"]
 )
 def test_a_record_that_makes_no_sense_is_none(text: str, tmp_path: Path) -> None:
-    (tmp_path / shim_group.RECORD).write_text(text)
-    assert shim_group.read_record(str(tmp_path), []) is None
+    (tmp_path / shim_group.RECORD_FILE).write_text(text)
+    assert shim_group.read_cgroup_record(str(tmp_path), []) is None
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root is led astray")
 def test_a_record_that_somebody_else_wrote_names_no_group(tmp_path: Path) -> None:
     """Root ends what it names: its writer would have any group of a job ended."""
     top = str(tmp_path / "cgroup")
-    trees = [shim_group.Tree(1, frozenset({"freezer"}), top, top)]
-    part = shim_group.Part(1, ["stop"], f"{top}/{NAME}")
-    shim_group.write_record(str(tmp_path), shim_group.Group(NAME, [part]))
-    assert shim_group.read_record(str(tmp_path), trees) is not None
-    os.chown(tmp_path / shim_group.RECORD, 1, 1)
-    assert shim_group.read_record(str(tmp_path), trees) is None
+    trees = [shim_group.CgroupHierarchy(1, frozenset({"freezer"}), top, top)]
+    part = shim_group.CgroupFolder(1, ["stop"], f"{top}/{NAME}")
+    shim_group.write_cgroup_record(str(tmp_path), shim_group.Cgroup(NAME, [part]))
+    assert shim_group.read_cgroup_record(str(tmp_path), trees) is not None
+    os.chown(tmp_path / shim_group.RECORD_FILE, 1, 1)
+    assert shim_group.read_cgroup_record(str(tmp_path), trees) is None

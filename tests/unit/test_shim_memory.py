@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.inside.shim_memory import OwnGroup
+from worker.inside.shim_memory import ContainerCgroup
 
 VERSIONS = {
     "v1": ("memory/memory.oom_control", "memory/memory.limit_in_bytes", "oom_kill_disable 0\nunder_oom 0\n"),
@@ -18,16 +18,16 @@ def test_a_kill_in_the_own_group_is_seen_once_it_happens(tmp_path: Path, version
     (tmp_path / "memory").mkdir()
     (tmp_path / events).write_text(head + "oom_kill 2\n")
     (tmp_path / limit).write_text("134217728\n")
-    group = OwnGroup(str(tmp_path))
+    group = ContainerCgroup(str(tmp_path))
     assert group.limit == 134_217_728
-    assert not group.has_killed()
+    assert not group.has_oom_kill()
     (tmp_path / events).write_text(head + "oom_kill 3\n")
-    assert group.has_killed()
+    assert group.has_oom_kill()
 
 
 @pytest.mark.parametrize("unlimited", ["max\n", "9223372036854771712\n", ""])
 def test_no_limit_is_no_number(tmp_path: Path, unlimited: str) -> None:
     (tmp_path / "memory.max").write_text(unlimited)
-    group = OwnGroup(str(tmp_path))
+    group = ContainerCgroup(str(tmp_path))
     assert group.limit is None
-    assert not group.has_killed()
+    assert not group.has_oom_kill()

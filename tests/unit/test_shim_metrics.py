@@ -22,13 +22,13 @@ def row(**scalars: Any) -> bytes:
     return json.dumps(entry | ({"not_finite": lost} if lost else {})).encode() + b"\n"
 
 
-def follow(folder: Path, *pieces: bytes) -> shim_metrics.Results:
+def follow(folder: Path, *pieces: bytes) -> shim_metrics.MetricResults:
     """Reads on after each piece, as the shim does while the program runs."""
-    results = shim_metrics.Results()
+    results = shim_metrics.MetricResults()
     for piece in pieces:
         with (folder / "metrics.jsonl").open("ab") as file:
             file.write(piece)
-        while results.read_on(str(folder)):
+        while results.read_more(str(folder)):
             pass
     return results
 
@@ -83,7 +83,7 @@ def test_only_a_loss_that_is_no_number_is_told(tmp_path: Path, piece: bytes) -> 
         b'{"scalars": {"loss": 1' + b"0" * 400 + b"}}\n",
         b'{"scalars": {"loss": 1' + b" " * 70_000 + b"}}\n",
         b"\xff\xfe\n",
-        b"x" * (2 * shim_metrics.PIECE) + b"\n",
+        b"x" * (2 * shim_metrics.CHUNK_BYTES) + b"\n",
     ],
 )
 def test_what_strangers_write_is_passed_over(tmp_path: Path, piece: bytes) -> None:
@@ -97,14 +97,14 @@ def test_there_is_an_end_to_the_names(tmp_path: Path) -> None:
 
 
 def test_a_link_a_pipe_or_no_file_is_nothing(tmp_path: Path) -> None:
-    results = shim_metrics.Results()
-    assert not results.read_on(str(tmp_path / "nowhere"))
+    results = shim_metrics.MetricResults()
+    assert not results.read_more(str(tmp_path / "nowhere"))
     (tmp_path / "elsewhere").write_bytes(row(loss__train=3.0))
     (tmp_path / "metrics.jsonl").symlink_to(tmp_path / "elsewhere")
-    assert not results.read_on(str(tmp_path))
+    assert not results.read_more(str(tmp_path))
     (tmp_path / "metrics.jsonl").unlink()
     os.mkfifo(tmp_path / "metrics.jsonl")
-    assert not results.read_on(str(tmp_path))
+    assert not results.read_more(str(tmp_path))
     assert results.by_name == {}
 
 
@@ -114,15 +114,15 @@ def test_the_course_is_told_in_few_marks_and_ends_with_the_newest(tmp_path: Path
         + b"\n"
         for n in range(1, 2001)
     ]
-    told = follow(tmp_path, *rows[:3]).course.told()
+    told = follow(tmp_path, *rows[:3]).progress.to_json()
     assert told == {"epochs": 500.0, "marks": [[0.1, 1001.0], [0.2, 1002.0], [0.3, 1003.0]]}
-    told = follow(tmp_path, b"".join(rows[3:])).course.told()
+    told = follow(tmp_path, b"".join(rows[3:])).progress.to_json()
     assert told and told["marks"][0] == [0.1, 1001.0] and told["marks"][-1] == [200.0, 3000.0]
     assert len(told["marks"]) <= 34 and told["marks"] == sorted(told["marks"])
 
 
 def test_a_program_without_epochs_has_no_course(tmp_path: Path) -> None:
-    assert follow(tmp_path, b'{"step": 1, "scalars": {"loss/train": 2}}\n').course.told() is None
+    assert follow(tmp_path, b'{"step": 1, "scalars": {"loss/train": 2}}\n').progress.to_json() is None
 
 
 def test_epochs_that_were_done_before_are_passed_over(tmp_path: Path) -> None:
@@ -130,5 +130,5 @@ def test_epochs_that_were_done_before_are_passed_over(tmp_path: Path) -> None:
         json.dumps({"step": 1, "epoch": epoch, "time": time, "scalars": {}}).encode() + b"\n"
         for epoch, time in ((1, 10), (2, 20), (1, 30), (2, 40), (3, 5), (3, 50))
     ]
-    told = follow(tmp_path, *pieces).course.told()
+    told = follow(tmp_path, *pieces).progress.to_json()
     assert told == {"epochs": None, "marks": [[1.0, 10.0], [2.0, 20.0], [3.0, 50.0]]}

@@ -10,8 +10,8 @@ import pytest
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
 from cluster.services.environments import ensure_default_environment
-from cluster.services.spare import delete
-from cluster.services.spare_files import delete_leftovers, list_leftovers
+from cluster.services.spare import delete_reclaimable_path
+from cluster.services.spare_files import delete_reclaimable_of_run, list_reclaimable_paths
 from cluster.services.users import service_actor
 from cluster.store.operations import Environment
 from tests.builders import (
@@ -44,7 +44,7 @@ class Site:
         return path
 
     def listed(self) -> dict[str, str]:
-        return {leftover.path.name: leftover.code for leftover in list_leftovers(self.cluster)}
+        return {leftover.path.name: leftover.code for leftover in list_reclaimable_paths(self.cluster)}
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ BEFORE = {
 
 def test_the_current_one_and_the_newest_other_one_stay(site: Site) -> None:
     assert site.listed() == BEFORE
-    assert {leftover.size for leftover in list_leftovers(site.cluster)} == {100}
+    assert {leftover.size for leftover in list_reclaimable_paths(site.cluster)} == {100}
 
 
 def test_a_release_that_was_taken_back_is_in_use_however_old_it_is(site: Site) -> None:
@@ -106,7 +106,7 @@ def test_nothing_is_listed_where_nobody_knows_what_is_in_use(site: Site) -> None
 
 def test_the_embedded_set_leaves_the_cache_to_its_neighbours(site: Site) -> None:
     embedded = replace(site.cluster, settings=replace(site.cluster.settings, launcher="detached"))
-    assert list_leftovers(embedded) == []
+    assert list_reclaimable_paths(embedded) == []
 
 
 @pytest.mark.parametrize(("days", "goes"), [(25, False), (15, True)])
@@ -145,12 +145,12 @@ def test_names_that_are_not_ours_and_links_stay(site: Site) -> None:
 
 def test_a_folder_goes_whole_and_a_link_in_it_leads_nowhere(site: Site) -> None:
     cluster = site.cluster
-    listed = [leftover.path for leftover in list_leftovers(cluster)]
+    listed = [leftover.path for leftover in list_reclaimable_paths(cluster)]
     (listed[0] / "bin" / "link").symlink_to(site.home / "current")
     run = a_repair_run(
         cluster, an_administrator(cluster), "free-disk-space", listed=[[str(path), 1] for path in listed]
     )
-    assert {leftover.path for leftover in delete_leftovers(cluster, run.id)} == set(listed)
+    assert {leftover.path for leftover in delete_reclaimable_of_run(cluster, run.id)} == set(listed)
     assert site.listed() == {} and not any(path.exists() for path in listed)
     assert (site.home / "current" / "bin" / "python").exists()
     assert len([path for path in site.home.iterdir() if path.name.startswith("0.1.0-")]) == 2
@@ -168,7 +168,7 @@ def test_a_deletion_that_is_killed_leaves_nothing_that_looks_whole(
     with monkeypatch.context() as patch:
         patch.setattr("cluster.files.by_descriptor._Removal.empty", killed)
         with pytest.raises(KeyboardInterrupt):
-            delete_leftovers(cluster, run.id)
+            delete_reclaimable_of_run(cluster, run.id)
     assert not path.exists()
     assert site.listed()[f"{path.name}.gone"] == "leftover.half_gone"
 
@@ -176,5 +176,5 @@ def test_a_deletion_that_is_killed_leaves_nothing_that_looks_whole(
 def test_what_was_half_deleted_and_built_again_since_goes_as_well(site: Site) -> None:
     again = site.cache / f"training-{DIGESTS[0]}"
     half = site.place(site.cache, f"training-{DIGESTS[0]}.gone", 60.0)
-    delete(again)
+    delete_reclaimable_path(again)
     assert not again.exists() and not half.exists()

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cluster.domain.errors import Refused
-from cluster.domain.gpu_minors import minors_of
-from cluster.domain.resuming import Resume
+from cluster.domain.gpu_minors import gpu_minors_of
+from cluster.domain.resuming import ResumePoint
 from cluster.domain.states import DatasetKind, Launcher, TrainingKind, UnitKind
 from cluster.services.context import Cluster
 from cluster.settings import Settings
@@ -20,7 +20,7 @@ from tests.builders import a_dataset, a_job, a_node, a_training, a_workspace, ad
 from tests.integration.scheduler.conftest import as_environment
 from worker import start_plans
 from worker.executors.contract import StartPlan
-from worker.start_plans import read_start_plan
+from worker.start_plans import build_start_plan
 
 RUNTIME = Path("/state/runtime/abc")
 GIB = 1024**3
@@ -30,7 +30,7 @@ def plan_of(
     cluster: Cluster,
     executor: str,
     units: int = 1,
-    resume: Resume | None = None,
+    resume: ResumePoint | None = None,
     kind: UnitKind = UnitKind.GPU,
     is_gang: bool = False,
     memory_bytes: int | None = None,
@@ -70,7 +70,7 @@ def plan_of(
     add(cluster, attempt)
     images = {"docker_image": "gc-image:1", "kubernetes_image": "registry.example/training@1"}
     settings = replace(cluster.settings, executor=executor, **images)
-    return read_start_plan(replace(cluster, settings=settings), RUNTIME, attempt.id, resume)
+    return build_start_plan(replace(cluster, settings=settings), RUNTIME, attempt.id, resume)
 
 
 def test_a_process_finds_everything_where_it_lies(light_cluster: Cluster) -> None:
@@ -141,7 +141,7 @@ def test_a_processs_sandbox_shows_what_it_was_given_and_hides_the_rest(
     light_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(start_plans, "WE_ARE_ROOT", True)
-    plan = plan_of(light_cluster, "process", resume=Resume(1, "epoch-0004.weights.h5", 4))
+    plan = plan_of(light_cluster, "process", resume=ResumePoint(1, "epoch-0004.weights.h5", 4))
     settings = light_cluster.settings
     assert plan.sandbox and plan.sandbox.hidden == (settings.state_dir, settings.backups)
     assert set(plan.sandbox.shown) == {
@@ -169,7 +169,7 @@ def test_a_container_sees_the_former_attempt_and_no_link_that_its_program_left(
     light_cluster: Cluster,
 ) -> None:
     """`checkpoints` may be a link to anywhere: inside the container it leads nowhere else."""
-    plan = plan_of(light_cluster, "docker", resume=Resume(1, "epoch-0004.weights.h5", 4))
+    plan = plan_of(light_cluster, "docker", resume=ResumePoint(1, "epoch-0004.weights.h5", 4))
     former = plan.folder.with_name("1") / "out"
     assert {mount.source: str(mount.target) for mount in plan.mounts}[former] == "/groundcrew/former"
     assert plan.environment["GROUNDCREW_RESUME"] == "/groundcrew/former/checkpoints"
@@ -214,7 +214,7 @@ def test_a_pod_on_cpu_slots_hides_every_gpu(light_cluster: Cluster) -> None:
 
 
 def test_ranks_of_a_gang_are_told_every_variable_also_from_where_to_go_on(light_cluster: Cluster) -> None:
-    resume = Resume(1, "epoch-0004.weights.h5", 4)
+    resume = ResumePoint(1, "epoch-0004.weights.h5", 4)
     plan = plan_of(light_cluster, "kubernetes", resume=resume, kind=UnitKind.CPU_SLOT, is_gang=True)
     assert plan.environment["GROUNDCREW_RESUME"] == "/groundcrew/former/checkpoints"
     told = {name for word, name in pairwise(plan.argv) if word == "-x"}
@@ -238,7 +238,7 @@ def test_a_row_of_somebody_who_is_none_of_our_users_starts_nothing(number: int, 
     settings = Settings(Path("/"), Path("/"), "", "", "")
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Refused) as refused:
         patch.setattr(start_plans, "WE_ARE_ROOT", True)
-        start_plans.ids_of(settings, job)
+        start_plans.job_identity(settings, job)
     assert (refused.value.code, refused.value.data["number"]) == (code, 100_000 + number)
 
 
@@ -253,7 +253,7 @@ def test_a_row_of_somebody_who_is_none_of_our_users_starts_nothing(number: int, 
     ],
 )
 def test_an_agent_tells_which_device_file_is_which_gpu(told: object, expected: dict[str, int]) -> None:
-    assert minors_of({"gpu_minors": told}, ["GPU-a"]) == expected
+    assert gpu_minors_of({"gpu_minors": told}, ["GPU-a"]) == expected
 
 
 def test_a_process_is_told_its_limits_and_its_device_files(light_cluster: Cluster) -> None:

@@ -13,15 +13,15 @@ import pytest
 from cluster.domain.errors import Refused, Unavailable
 from cluster.domain.people import Actor
 from cluster.files.beneath import FileNotPlain
-from cluster.files.by_descriptor import NotOurs
+from cluster.files.by_descriptor import UnsafeFile
 from cluster.services import storage
-from cluster.services.access_files import folder_of, write_days
+from cluster.services.access_files import append_sealed_entries, audit_log_folder
 from cluster.services.audit_seals import seal_entries
 from cluster.services.context import Cluster
 from cluster.settings import Settings
-from cluster.store.audit import write_entry
+from cluster.store.audit import add_audit_entry
 from tests.builders import a_workspace
-from worker.workspace_folders import AGAIN_SECONDS, WorkspaceFolders
+from worker.workspace_folders import ENSURE_AGAIN_SECONDS, WorkspaceFolders
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 SERVICE = "daemon"
@@ -133,7 +133,7 @@ def test_root_gives_away_nothing_through_a_link_that_a_service_has_put_there(
     os.chown(target.parent, user.pw_uid, user.pw_gid)
     target.symlink_to(elsewhere)
     before = facts_of(elsewhere)
-    with suppress(NotOurs):
+    with suppress(UnsafeFile):
         storage.ensure_workspace_folder(settings, 1)
     assert facts_of(elsewhere) == before
 
@@ -217,7 +217,7 @@ def test_a_taking_over_that_was_interrupted_is_gone_on_with(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(storage, "take_over", killed)
+        patch.setattr(storage, "take_over_folders", killed)
         with pytest.raises(KeyboardInterrupt):
             storage.ensure_workspace_folder(settings, 1)
     assert (folder / "jobs" / "5").stat().st_uid != 0
@@ -230,7 +230,7 @@ def test_code_that_root_writes_for_a_service_leads_nowhere_else(settings: Settin
     folder = storage.ensure_workspace_folder(settings, 1)
     (folder / "code" / "3").symlink_to(elsewhere)
     before = facts_of(elsewhere)
-    with pytest.raises(NotOurs):
+    with pytest.raises(UnsafeFile):
         storage.write_code(settings, storage.code_folder(settings, 1, 3, 1), [("shim.py", b"mine")], 1)
     assert facts_of(elsewhere) == before
     (folder / "code" / "3").unlink()
@@ -251,13 +251,13 @@ def test_a_service_waits_for_the_folder_that_root_makes(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The scheduler makes it while the service looks for it."""
-    monkeypatch.setattr(storage, "WE_ARE_ROOT", False)
+    monkeypatch.setattr(storage, "IS_ROOT", False)
     pauses: list[float] = []
 
     def meanwhile(seconds: float) -> None:
         pauses.append(seconds)
         with monkeypatch.context() as patch:
-            patch.setattr(storage, "WE_ARE_ROOT", True)
+            patch.setattr(storage, "IS_ROOT", True)
             storage.ensure_workspace_folder(settings, 1)
 
     monkeypatch.setattr(storage.time, "sleep", meanwhile)
@@ -266,7 +266,7 @@ def test_a_service_waits_for_the_folder_that_root_makes(
 
 
 def test_a_service_does_not_wait_for_ever(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "WE_ARE_ROOT", False)
+    monkeypatch.setattr(storage, "IS_ROOT", False)
     monkeypatch.setattr(storage, "WAIT_SECONDS", 0.0)
     with pytest.raises(Unavailable) as missing:
         storage.ensure_workspace_folder(settings, 1)
@@ -283,15 +283,15 @@ def test_the_scheduler_makes_the_folder_of_each_workspace_and_goes_on_where_one_
     folder.symlink_to(elsewhere)
     now = [0.0]
     folders = WorkspaceFolders(cluster, lambda: now[0])
-    assert folders.keep() == 2
+    assert folders.ensure_all() == 2
     assert (storage.workspace_folder(settings, second.id) / "jobs").is_dir()
-    assert folders.keep() == 0
+    assert folders.ensure_all() == 0
     third = a_workspace(cluster, name="third")
-    assert folders.keep() == 1
+    assert folders.ensure_all() == 1
     assert (storage.workspace_folder(settings, third.id) / "code").is_dir()
     folder.unlink()
-    now[0] += AGAIN_SECONDS
-    assert folders.keep() == 3
+    now[0] += ENSURE_AGAIN_SECONDS
+    assert folders.ensure_all() == 3
     assert (folder / "datasets").is_dir()
 
 
@@ -299,7 +299,7 @@ def a_sealed_entry(cluster: Cluster, settings: Settings) -> Cluster:
     """Such an entry is all that the access log of this installation has."""
     mine = replace(cluster, settings=settings, clock=lambda: datetime(2026, 11, 20, 5, 2, tzinfo=UTC))
     with mine.store.write() as session:
-        write_entry(
+        add_audit_entry(
             session, mine.clock() - timedelta(minutes=2), Actor(1, "groundcrew", True), "job.submitted", 1
         )
     seal_entries(mine)
@@ -310,8 +310,8 @@ def test_the_files_of_the_access_log_belong_to_the_portal_that_lists_them(
     light_cluster: Cluster, settings: Settings
 ) -> None:
     cluster = a_sealed_entry(light_cluster, settings)
-    assert write_days(cluster) == 1
-    folder, user = folder_of(cluster), pwd.getpwnam(SERVICE)
+    assert append_sealed_entries(cluster) == 1
+    folder, user = audit_log_folder(cluster), pwd.getpwnam(SERVICE)
     for path, mode in ((folder, 0o700), (folder / "20261120.log", 0o600)):
         status = path.stat()
         assert (status.st_uid, status.st_gid, status.st_mode & 0o777) == (user.pw_uid, user.pw_gid, mode)
@@ -322,7 +322,7 @@ def test_root_writes_the_access_log_through_no_link(
     light_cluster: Cluster, settings: Settings, tmp_path: Path, what: str
 ) -> None:
     cluster = a_sealed_entry(light_cluster, settings)
-    elsewhere, folder = tmp_path / "elsewhere", folder_of(cluster)
+    elsewhere, folder = tmp_path / "elsewhere", audit_log_folder(cluster)
     elsewhere.mkdir()
     (elsewhere / "20261120.log").write_text("of somebody else\n")
     folder.parent.mkdir(parents=True)
@@ -334,6 +334,6 @@ def test_root_writes_the_access_log_through_no_link(
         target = elsewhere / "20261120.log"
         linked.symlink_to(target) if what == "file" else linked.hardlink_to(target)
     with pytest.raises((FileNotPlain, OSError)):
-        write_days(cluster)
+        append_sealed_entries(cluster)
     assert (elsewhere / "20261120.log").read_text() == "of somebody else\n"
     assert (elsewhere / "20261120.log").stat().st_uid == 0

@@ -8,14 +8,14 @@ from sqlalchemy.exc import OperationalError
 
 from cluster.services.context import Cluster
 from cluster.store.operations import Operation
-from worker.tasks.run import attempt
+from worker.tasks.run import run_body
 
 
 def ended_by(error: Exception) -> object:
     def body(cluster: Cluster, operation: Operation) -> None:
         raise error
 
-    return attempt(body, cast(Cluster, None), cast(Operation, None))
+    return run_body(body, cast(Cluster, None), cast(Operation, None))
 
 
 @pytest.mark.parametrize("gone", [psycopg.OperationalError("refused"), psycopg.errors.AdminShutdown("stop")])

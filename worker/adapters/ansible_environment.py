@@ -20,14 +20,14 @@ def check_ansible(programs: Path) -> Path:
     program = programs / "ansible-playbook"
     with suppress(OSError):
         found = program.stat()
-        return check_program(program, found.st_ino, found.st_mtime_ns)
+        return check_ansible_program(program, found.st_ino, found.st_mtime_ns)
     raise Unavailable("ansible.missing", path=str(programs))
 
 
 @lru_cache(maxsize=8)
-def check_program(program: Path, inode: int, changed: int) -> Path:
+def check_ansible_program(program: Path, inode: int, changed: int) -> Path:
     """Asked once of each program as it is: to answer takes it a third of a second, and a refusal is not kept."""
-    found = VERSION.match(ask_version(program))
+    found = VERSION.match(read_ansible_version(program))
     if found is None:
         raise Unavailable("ansible.missing", path=str(program.parent))
     if (int(found[1]), int(found[2])) < AT_LEAST:
@@ -36,7 +36,7 @@ def check_program(program: Path, inode: int, changed: int) -> Path:
     return program
 
 
-def ask_version(program: Path) -> str:
+def read_ansible_version(program: Path) -> str:
     command = [str(program), "--version"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=ANSWERS_WITHIN)

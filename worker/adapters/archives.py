@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Self
 
-from cluster.domain.archives import Entry, EntryKind, Verdict
+from cluster.domain.archives import ArchiveChecker, ArchiveEntry, ArchiveEntryKind
 from cluster.domain.errors import Refused
-from worker.adapters.memory import memory_limited
+from worker.adapters.memory import limited_memory
 
-PIECE = 1024 * 1024
+CHUNK_BYTES = 1024 * 1024
 MEMORY_BYTES = 768 * 1024 * 1024
 BROKEN = (
     *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError),
@@ -25,9 +25,9 @@ BROKEN = (
 )
 HEADER_BYTES = 64 * 1024
 """Of one header that carries a long name or other facts; tarfile reads each of them whole."""
-HEADERS_TOGETHER = 2 * 1024**3
+MOST_HEADER_BYTES = 2 * 1024**3
 """A kilobyte for each of a million entries is half of it."""
-GLOBAL_FACTS = 1000
+MOST_GLOBAL_HEADERS = 1000
 """tarfile keeps them all, and each entry gets a copy."""
 ZIP_ENTRIES = 250_000
 """zipfile keeps about 600 bytes of each for as long as the archive is open; tar needs none of it."""
@@ -45,30 +45,35 @@ LARGE_END_BYTES = 56 + 20
 TABLE_RECORD = struct.Struct("<4s24xHHH12x")
 """PKWARE's APPNOTE 4.3.12: signature, then the lengths of name, extra field and comment; 46 bytes."""
 TAR_KINDS = {
-    tarfile.REGTYPE: EntryKind.FILE,
-    tarfile.AREGTYPE: EntryKind.FILE,
-    tarfile.GNUTYPE_SPARSE: EntryKind.FILE,
-    tarfile.CONTTYPE: EntryKind.FILE,
-    tarfile.DIRTYPE: EntryKind.FOLDER,
-    tarfile.SYMTYPE: EntryKind.LINK,
-    tarfile.LNKTYPE: EntryKind.HARD_LINK,
+    tarfile.REGTYPE: ArchiveEntryKind.FILE,
+    tarfile.AREGTYPE: ArchiveEntryKind.FILE,
+    tarfile.GNUTYPE_SPARSE: ArchiveEntryKind.FILE,
+    tarfile.CONTTYPE: ArchiveEntryKind.FILE,
+    tarfile.DIRTYPE: ArchiveEntryKind.FOLDER,
+    tarfile.SYMTYPE: ArchiveEntryKind.LINK,
+    tarfile.LNKTYPE: ArchiveEntryKind.HARD_LINK,
 }
 
-Told = Callable[[float], None]
+ReportShare = Callable[[float], None]
 """Called with the share of the archive that has been read, 0 to 1."""
 
 
 @dataclass(frozen=True)
-class Content:
+class ArchiveMember:
     """An entry and how to read it; `read` is None for a folder."""
 
-    entry: Entry
+    entry: ArchiveEntry
     read: Callable[[], IO[bytes]] | None
     share: float
 
 
-def unpack(
-    archive: Path, name: str, target: Path, verdict: Verdict, told: Told, memory: int = MEMORY_BYTES
+def unpack_upload_archive(
+    archive: Path,
+    name: str,
+    target: Path,
+    verdict: ArchiveChecker,
+    told: ReportShare,
+    memory: int = MEMORY_BYTES,
 ) -> int:
     """Into the empty folder `target`; the number of files.
 
@@ -77,18 +82,18 @@ def unpack(
     It takes at most `memory` bytes on top of what the process has.
     """
     try:
-        with memory_limited(memory), open_archive(archive, name) as contents:
+        with limited_memory(memory), open_archive(archive, name) as contents:
             for content in contents:
                 path = verdict.check(content.entry)
                 if path:
-                    write(target / path, content, verdict)
+                    write_member(target / path, content, verdict)
                 told(content.share)
     except MemoryError as error:
         raise Refused("archive", "archive.too_much_memory", name=name, most=memory) from error
     return verdict.finish()
 
 
-def write(path: Path, content: Content, verdict: Verdict) -> None:
+def write_member(path: Path, content: ArchiveMember, verdict: ArchiveChecker) -> None:
     """Folders of the path were checked with it; O_EXCL: nothing that stands there is written through."""
     if content.read is None:
         path.mkdir(parents=True, exist_ok=True)
@@ -96,32 +101,32 @@ def write(path: Path, content: Content, verdict: Verdict) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o640)
     with os.fdopen(descriptor, "wb") as target, content.read() as source:
-        while piece := read_piece(source):
+        while piece := read_member_chunk(source):
             verdict.count(content.entry, len(piece))
             target.write(piece)
 
 
-def read_piece(source: IO[bytes]) -> bytes:
-    with damage_is_refused():
-        return source.read(PIECE)
+def read_member_chunk(source: IO[bytes]) -> bytes:
+    with refusing_damage():
+        return source.read(CHUNK_BYTES)
 
 
 @contextmanager
-def open_archive(archive: Path, name: str) -> Iterator[Iterator[Content]]:
+def open_archive(archive: Path, name: str) -> Iterator[Iterator[ArchiveMember]]:
     """Raises Refused where it is not what its ending says, here or while it is read."""
-    with damage_is_refused(name):
+    with refusing_damage(name):
         if name.lower().endswith(".zip"):
-            check_table(archive)
+            check_zip_table(archive)
             with zipfile.ZipFile(archive) as opened:
-                yield contents_of_zip(opened)
+                yield zip_members(opened)
         else:
-            kind = short_headers()
+            kind = bounded_tar_headers()
             with archive.open("rb") as raw, tarfile.open(fileobj=raw, mode="r:*", tarinfo=kind) as unrolled:
-                yield contents_of_tar(unrolled, raw, max(1, archive.stat().st_size))
+                yield tar_members(unrolled, raw, max(1, archive.stat().st_size))
 
 
 @contextmanager
-def damage_is_refused(name: str = "") -> Iterator[None]:
+def refusing_damage(name: str = "") -> Iterator[None]:
     """Errors of the formats, told apart from errors of the disk: those have a number."""
     try:
         yield
@@ -133,7 +138,7 @@ def damage_is_refused(name: str = "") -> Iterator[None]:
         raise Refused("archive", "archive.unreadable", name=name) from error
 
 
-def check_table(archive: Path) -> None:
+def check_zip_table(archive: Path) -> None:
     """Counts the entries of a zip before zipfile makes an object of each. Raises Refused."""
     with archive.open("rb") as file:
         # The very record that zipfile goes by: another reading of it could be led to another number.
@@ -169,7 +174,7 @@ def count_records(file: IO[bytes], size: int) -> int:
     return count
 
 
-def short_headers() -> type[tarfile.TarInfo]:
+def bounded_tar_headers() -> type[tarfile.TarInfo]:
     """Entries of one archive that refuse, before tarfile reads it, what would be read into memory as a whole."""
     read = 0
 
@@ -182,69 +187,80 @@ def short_headers() -> type[tarfile.TarInfo]:
                 raise tarfile.HeaderError("a size below zero")
             if found.type in HEADER_KINDS:
                 read += found.size
-                if found.size > HEADER_BYTES or read > HEADERS_TOGETHER:
+                if found.size > HEADER_BYTES or read > MOST_HEADER_BYTES:
                     raise Refused(
-                        "archive", "archive.header_too_large", entry=shown(found.name), most=HEADER_BYTES
+                        "archive",
+                        "archive.header_too_large",
+                        entry=display_name(found.name),
+                        most=HEADER_BYTES,
                     )
             if found.type == tarfile.GNUTYPE_SPARSE and buf[GNU_SPARSE_GOES_ON]:
-                raise Refused("archive", "archive.sparse", entry=shown(found.name))
+                raise Refused("archive", "archive.sparse", entry=display_name(found.name))
             return found
 
         def _proc_gnusparse_10(self, following: tarfile.TarInfo, *_: object) -> None:
             """tarfile would collect as many numbers as the archive says that there are."""
-            raise Refused("archive", "archive.sparse", entry=shown(following.name))
+            raise Refused("archive", "archive.sparse", entry=display_name(following.name))
 
     return ShortHeaders
 
 
-def shown(name: str) -> str:
+def display_name(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode()[:200]
 
 
-def contents_of_zip(opened: zipfile.ZipFile) -> Iterator[Content]:
+def zip_members(opened: zipfile.ZipFile) -> Iterator[ArchiveMember]:
     entries = opened.infolist()
     whole, done = max(1, sum(info.compress_size for info in entries)), 0
     for info in entries:
         mode = info.external_attr >> 16
-        kind = EntryKind.FOLDER if info.is_dir() else kind_of_mode(mode)
-        entry = Entry(info.orig_filename, kind, info.file_size, mode & 0o7777, bool(info.flag_bits & 1))
+        kind = ArchiveEntryKind.FOLDER if info.is_dir() else kind_of_mode(mode)
+        entry = ArchiveEntry(
+            info.orig_filename, kind, info.file_size, mode & 0o7777, bool(info.flag_bits & 1)
+        )
         done += info.compress_size
-        read = None if kind is EntryKind.FOLDER else (lambda info=info: open_entry(opened, info))
-        yield Content(entry, read, done / whole)
+        read = None if kind is ArchiveEntryKind.FOLDER else (lambda info=info: open_zip_member(opened, info))
+        yield ArchiveMember(entry, read, done / whole)
 
 
-def open_entry(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
-    with damage_is_refused():
+def open_zip_member(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
+    with refusing_damage():
         return opened.open(info)
 
 
-def kind_of_mode(mode: int) -> EntryKind:
+def kind_of_mode(mode: int) -> ArchiveEntryKind:
     """By the file type in the Unix half of a zip entry's attributes; archivers elsewhere leave it 0."""
     kind = stat.S_IFMT(mode)
     if kind in (0, stat.S_IFREG):
-        return EntryKind.FILE
+        return ArchiveEntryKind.FILE
     if kind == stat.S_IFDIR:
-        return EntryKind.FOLDER
-    return EntryKind.LINK if kind == stat.S_IFLNK else EntryKind.DEVICE
+        return ArchiveEntryKind.FOLDER
+    return ArchiveEntryKind.LINK if kind == stat.S_IFLNK else ArchiveEntryKind.DEVICE
 
 
-def contents_of_tar(unrolled: tarfile.TarFile, raw: IO[bytes], size: int) -> Iterator[Content]:
+def tar_members(unrolled: tarfile.TarFile, raw: IO[bytes], size: int) -> Iterator[ArchiveMember]:
     """One after another as they stand in the file; the share is how far the packed file has been read."""
     while True:
-        with damage_is_refused():
+        with refusing_damage():
             member = unrolled.next()
         if member is None:
             return
-        if len(unrolled.pax_headers) > GLOBAL_FACTS:
-            raise Refused("archive", "archive.header_too_large", entry=shown(member.name), most=HEADER_BYTES)
-        kind = TAR_KINDS.get(member.type, EntryKind.DEVICE)
-        entry = Entry(member.name, kind, member.size, member.mode & 0o7777)
-        read = (lambda member=member: open_member(unrolled, member)) if kind is EntryKind.FILE else None
-        yield Content(entry, read, min(1.0, raw.tell() / size))
+        if len(unrolled.pax_headers) > MOST_GLOBAL_HEADERS:
+            raise Refused(
+                "archive", "archive.header_too_large", entry=display_name(member.name), most=HEADER_BYTES
+            )
+        kind = TAR_KINDS.get(member.type, ArchiveEntryKind.DEVICE)
+        entry = ArchiveEntry(member.name, kind, member.size, member.mode & 0o7777)
+        read = (
+            (lambda member=member: open_tar_member(unrolled, member))
+            if kind is ArchiveEntryKind.FILE
+            else None
+        )
+        yield ArchiveMember(entry, read, min(1.0, raw.tell() / size))
         unrolled.members = []  # type: ignore[attr-defined]  # Or it would remember each of a million.
 
 
-def open_member(unrolled: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+def open_tar_member(unrolled: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
     opened = unrolled.extractfile(member)
     if opened is None:
         raise Refused("archive", "archive.unreadable", name=member.name)

@@ -10,8 +10,8 @@ from datetime import timedelta
 from ipaddress import ip_address
 from pathlib import Path
 
-AUTHORITY_LASTS = timedelta(days=3650)
-LASTS = timedelta(days=397)
+AUTHORITY_DURATION = timedelta(days=3650)
+CERTIFICATE_DURATION = timedelta(days=397)
 """The longest that browsers accept of a server's certificate."""
 RENEW_BEFORE = timedelta(days=60)
 CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
@@ -24,18 +24,18 @@ class CertificateFailed(OSError):
 def ensure_authority(folder: Path, name: str) -> bool:
     """`authority.pem` and `authority.key` in the folder; whether they had to be made."""
     certificate, key = folder / "authority.pem", folder / "authority.key"
-    if certificate.exists() and key.exists() and lasts(certificate, timedelta()):
+    if certificate.exists() and key.exists() and is_valid_for(certificate, timedelta()):
         return False
     extensions = [
         *("-addext", "basicConstraints=critical,CA:TRUE,pathlen:0"),
         *("-addext", "keyUsage=critical,keyCertSign,cRLSign"),
     ]
-    openssl(
-        ["req", "-x509", *CURVE, "-keyout", unfinished(key), "-out", unfinished(certificate)]
-        + ["-subj", f"/CN={name}", "-days", str(AUTHORITY_LASTS.days), *extensions]
+    run_openssl(
+        ["req", "-x509", *CURVE, "-keyout", temporary_path(key), "-out", temporary_path(certificate)]
+        + ["-subj", f"/CN={name}", "-days", str(AUTHORITY_DURATION.days), *extensions]
     )
-    put_in_place(key, 0o600)
-    put_in_place(certificate, 0o644)
+    install_file(key, 0o600)
+    install_file(certificate, 0o644)
     return True
 
 
@@ -45,9 +45,9 @@ def ensure_certificate(folder: Path, names: Sequence[str]) -> bool:
     Made anew two months before its end, when a name has changed, and when the authority is another one.
     """
     certificate, key = folder / "portal.pem", folder / "portal.key"
-    if key.exists() and certificate.exists() and is_good(folder, certificate, names):
+    if key.exists() and certificate.exists() and is_certificate_valid(folder, certificate, names):
         return False
-    openssl(
+    run_openssl(
         [
             "req",
             "-x509",
@@ -57,35 +57,46 @@ def ensure_certificate(folder: Path, names: Sequence[str]) -> bool:
             "-CAkey",
             str(folder / "authority.key"),
         ]
-        + ["-keyout", unfinished(key), "-out", unfinished(certificate)]
-        + ["-subj", f"/CN={names[0]}", "-days", str(LASTS.days), "-addext", f"subjectAltName={to_san(names)}"]
+        + ["-keyout", temporary_path(key), "-out", temporary_path(certificate)]
+        + [
+            "-subj",
+            f"/CN={names[0]}",
+            "-days",
+            str(CERTIFICATE_DURATION.days),
+            "-addext",
+            f"subjectAltName={subject_alternative_names(names)}",
+        ]
         + ["-addext", "basicConstraints=critical,CA:FALSE", "-addext", "extendedKeyUsage=serverAuth"]
     )
-    with Path(unfinished(certificate)).open("ab") as chain:
+    with Path(temporary_path(certificate)).open("ab") as chain:
         chain.write((folder / "authority.pem").read_bytes())
-    put_in_place(key, 0o600)
-    put_in_place(certificate, 0o644)
+    install_file(key, 0o600)
+    install_file(certificate, 0o644)
     return True
 
 
-def read_names(folder: Path) -> list[str]:
+def read_certificate_names(folder: Path) -> list[str]:
     """Those of the certificate that is there, the public one first. Raises CertificateFailed."""
-    shown = openssl(["x509", "-in", str(folder / "portal.pem"), "-noout", "-ext", "subjectAltName"]).stdout
+    shown = run_openssl(
+        ["x509", "-in", str(folder / "portal.pem"), "-noout", "-ext", "subjectAltName"]
+    ).stdout
     return [word.strip().partition(":")[2] for word in shown.partition("\n")[2].split(",")]
 
 
-def is_good(folder: Path, certificate: Path, names: Sequence[str]) -> bool:
+def is_certificate_valid(folder: Path, certificate: Path, names: Sequence[str]) -> bool:
     authority = str(folder / "authority.pem")
     trusted = ["verify", "-CAfile", authority, "-x509_strict", str(certificate)]
-    shown = openssl(["x509", "-in", str(certificate), "-noout", "-ext", "subjectAltName"], must=False)
+    shown = run_openssl(["x509", "-in", str(certificate), "-noout", "-ext", "subjectAltName"], must=False)
     found = {word.strip() for word in shown.stdout.partition("\n")[2].split(",")}
-    wanted = {word.replace("IP:", "IP Address:") for word in to_san(names).split(",")}
+    wanted = {word.replace("IP:", "IP Address:") for word in subject_alternative_names(names).split(",")}
     return (
-        lasts(certificate, RENEW_BEFORE) and found == wanted and openssl(trusted, must=False).returncode == 0
+        is_valid_for(certificate, RENEW_BEFORE)
+        and found == wanted
+        and run_openssl(trusted, must=False).returncode == 0
     )
 
 
-def to_san(names: Sequence[str]) -> str:
+def subject_alternative_names(names: Sequence[str]) -> str:
     return ",".join(f"{'IP' if is_address(name) else 'DNS'}:{name}" for name in names)
 
 
@@ -97,23 +108,24 @@ def is_address(name: str) -> bool:
     return True
 
 
-def lasts(certificate: Path, longer: timedelta) -> bool:
+def is_valid_for(certificate: Path, longer: timedelta) -> bool:
     seconds = str(int(longer.total_seconds()))
     return (
-        openssl(["x509", "-in", str(certificate), "-noout", "-checkend", seconds], must=False).returncode == 0
+        run_openssl(["x509", "-in", str(certificate), "-noout", "-checkend", seconds], must=False).returncode
+        == 0
     )
 
 
-def unfinished(path: Path) -> str:
+def temporary_path(path: Path) -> str:
     return f"{path}.unfinished"
 
 
-def put_in_place(path: Path, mode: int) -> None:
-    Path(unfinished(path)).chmod(mode)
-    Path(unfinished(path)).rename(path)
+def install_file(path: Path, mode: int) -> None:
+    Path(temporary_path(path)).chmod(mode)
+    Path(temporary_path(path)).rename(path)
 
 
-def openssl(words: Sequence[str], must: bool = True) -> "subprocess.CompletedProcess[str]":
+def run_openssl(words: Sequence[str], must: bool = True) -> "subprocess.CompletedProcess[str]":
     """Raises CertificateFailed where `must` and it fails. Files are made for nobody else to read."""
     before = os.umask(0o077)
     try:

@@ -6,45 +6,45 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-FOLDER = Path("/etc/kubernetes/pki")
+PKI_FOLDER = Path("/etc/kubernetes/pki")
 PATIENCE = 10.0
 _known: dict[tuple[str, int, int], str] = {}
 """By path, time and size of the file; an agent asks every few seconds."""
 
 
-def read_ends(folder: Path = FOLDER) -> dict[str, str]:
+def read_expiry_dates(folder: Path = PKI_FOLDER) -> dict[str, str]:
     """By name, as apiserver or etcd-server: aware ISO moments. Empty where there is no control plane.
 
     What cannot be read is left out: keys are root's, certificates are everybody's.
     """
     found = {}
-    for path in certificates_in(folder):
-        end = read_end(path)
+    for path in list_certificates(folder):
+        end = read_expiry(path)
         if end:
             found[str(path.relative_to(folder).with_suffix("")).replace("/", "-")] = end
     return found
 
 
-def certificates_in(folder: Path) -> Iterator[Path]:
+def list_certificates(folder: Path) -> Iterator[Path]:
     try:
         yield from sorted([*folder.glob("*.crt"), *folder.glob("*/*.crt")])
     except OSError:
         return
 
 
-def read_end(path: Path) -> str:
+def read_expiry(path: Path) -> str:
     """Empty where it cannot be read."""
     try:
         about = path.stat()
         key = str(path), about.st_mtime_ns, about.st_size
         if key not in _known:
-            _known[key] = ask_openssl(path)
+            _known[key] = read_expiry_by_openssl(path)
     except (OSError, ValueError, subprocess.SubprocessError):
         return ""
     return _known[key]
 
 
-def ask_openssl(path: Path) -> str:
+def read_expiry_by_openssl(path: Path) -> str:
     """`notAfter=Nov 21 10:00:00 2027 GMT` as ISO. Raises ValueError, OSError, CalledProcessError."""
     command = ["openssl", "x509", "-noout", "-enddate", "-in", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)

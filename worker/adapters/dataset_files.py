@@ -12,14 +12,14 @@ IMAGE_ENDINGS = (
 )  # fmt: skip
 FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 VALIDATION_FOLDERS = ("validation", "val", "test")
-LOOKED_AT_PER_CLASS = 20
+SAMPLED_PER_CLASS = 20
 LARGEST_IMAGE = 200_000_000
 """Pixels; what says that it is larger is taken for no image."""
 MOST_CLASSES = 10_000
 
 
 @dataclass(frozen=True)
-class Found:
+class DatasetContents:
     """`size` in bytes; `classes` as (label, images), None where it is no folder per class."""
 
     files: int
@@ -27,18 +27,18 @@ class Found:
     classes: list[tuple[str, int]] | None
 
 
-def look_through(folder: Path, told: Callable[[int], None] = lambda files: None) -> Found:
+def scan_dataset(folder: Path, told: Callable[[int], None] = lambda files: None) -> DatasetContents:
     """Follows no link. `told` is called with the number of files so far. Raises OSError."""
     files = size = 0
-    for entry in walk(folder):
+    for entry in walk_files(folder):
         files += 1
         size += entry.stat(follow_symlinks=False).st_size
         if files % 1000 == 0:
             told(files)
-    return Found(files, size, find_classes(folder))
+    return DatasetContents(files, size, find_classes(folder))
 
 
-def walk(folder: str | Path) -> Iterator["os.DirEntry[str]"]:
+def walk_files(folder: str | Path) -> Iterator["os.DirEntry[str]"]:
     """Every regular file below, depth first; what vanishes meanwhile is passed over."""
     to_visit = [str(folder)]
     while to_visit:
@@ -68,13 +68,13 @@ def find_classes(folder: Path) -> list[tuple[str, int]] | None:
 
 def inside_single_folder(folder: Path) -> Path:
     while True:
-        inside = folders_in(folder)
+        inside = subfolders(folder)
         if len(inside) != 1 or any(is_image_name(each.name) for each in inside[0].iterdir()):
             return folder
         folder = inside[0]
 
 
-def folders_in(folder: Path) -> list[Path]:
+def subfolders(folder: Path) -> list[Path]:
     with os.scandir(folder) as entries:
         found = [e.name for e in entries if e.is_dir(follow_symlinks=False) and not e.name.startswith(".")]
     return [folder / name for name in sorted(found)]
@@ -82,9 +82,9 @@ def folders_in(folder: Path) -> list[Path]:
 
 def count_images(folder: Path) -> list[tuple[str, int]]:
     counted = []
-    for inside in folders_in(folder):
-        images = [entry.path for entry in walk(inside) if is_image_name(entry.name)]
-        if any(is_image(path) for path in sorted(images)[:LOOKED_AT_PER_CLASS]):
+    for inside in subfolders(folder):
+        images = [entry.path for entry in walk_files(inside) if is_image_name(entry.name)]
+        if any(is_image(path) for path in sorted(images)[:SAMPLED_PER_CLASS]):
             counted.append((inside.name, len(images)))
     return counted
 

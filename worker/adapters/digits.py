@@ -9,14 +9,16 @@ from cluster.domain.errors import Unavailable
 from cluster.files import by_descriptor
 
 PROGRAM = Path(__file__).resolve().parents[1] / "models" / "digits.py"
-IMAGES = 1797
+DIGIT_IMAGES = 1797
 
 
-class DigitsNotWritten(Unavailable):
+class SampleDigitsFailed(Unavailable):
     """`line` is the last thing that the program said."""
 
 
-def write_digits(environment: Path, folder: Path, report: Callable[[float], None] = lambda _: None) -> int:
+def write_sample_digits(
+    environment: Path, folder: Path, report: Callable[[float], None] = lambda _: None
+) -> int:
     """Write 1797 PNG files into one folder per digit, and a README.txt beside them; returns how many images.
 
     `environment` is a built training environment. The folder appears at once and whole; where it already
@@ -24,10 +26,10 @@ def write_digits(environment: Path, folder: Path, report: Callable[[float], None
     ends the writing.
     """
     if folder.exists() and any(folder.iterdir()):
-        return IMAGES
+        return DIGIT_IMAGES
     folder.parent.mkdir(parents=True, exist_ok=True)
     beginning = f".{folder.name}.partial-"
-    with by_descriptor.folder(folder.parent) as parent:
+    with by_descriptor.open_folder_path(folder.parent) as parent:
         for left in by_descriptor.list_names(parent):
             if left.startswith(beginning):
                 by_descriptor.remove_tree(parent, left)
@@ -35,10 +37,10 @@ def write_digits(environment: Path, folder: Path, report: Callable[[float], None
         os.close(by_descriptor.make_folder(parent, partial, 0o755))
         try:
             _run(environment / "bin" / "python", folder.with_name(partial), report)
-            by_descriptor.move(parent, partial, parent, folder.name)
+            by_descriptor.move_at(parent, partial, parent, folder.name)
         finally:
             by_descriptor.remove_tree(parent, partial)
-    return IMAGES
+    return DIGIT_IMAGES
 
 
 def _run(python: Path, folder: Path, report: Callable[[float], None]) -> None:
@@ -56,9 +58,9 @@ def _run(python: Path, folder: Path, report: Callable[[float], None]) -> None:
             for line in program.stdout or ():
                 said = line.strip() or said
                 if said.isdecimal():
-                    report(int(said) / IMAGES)
+                    report(int(said) / DIGIT_IMAGES)
         except BaseException:
             program.kill()
             raise
-    if program.returncode != 0 or said != str(IMAGES):
-        raise DigitsNotWritten("dataset.digits_not_written", line=said[:300])
+    if program.returncode != 0 or said != str(DIGIT_IMAGES):
+        raise SampleDigitsFailed("dataset.digits_not_written", line=said[:300])

@@ -8,20 +8,20 @@ from typing import Any
 
 from cluster.domain.errors import Unavailable
 
-ANSWERS_WITHIN = 30.0
+ANSWER_SECONDS = 30.0
 """Seconds."""
-LONGEST = 65_536
+LONGEST_LINE = 65_536
 """Bytes of one line."""
 
 
-def ask(door: Path, words: Mapping[str, Any]) -> None:
+def ask_broker(door: Path, words: Mapping[str, Any]) -> None:
     """Returns once it is done, or the run's process can be found. Raises Unavailable, also where it is refused."""
     try:
         with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(ANSWERS_WITHIN)
+            connection.settimeout(ANSWER_SECONDS)
             connection.connect(str(door))
-            write_line(connection, words)
-            answer = read_line(connection)
+            write_json_line(connection, words)
+            answer = read_json_line(connection)
     except OSError as error:
         raise Unavailable("repair.no_runner", error=str(error)[:200]) from error
     if "code" in answer:
@@ -30,14 +30,14 @@ def ask(door: Path, words: Mapping[str, Any]) -> None:
         raise Unavailable("repair.no_runner", error="it ended before the run began")
 
 
-def write_line(connection: socket.socket, words: Mapping[str, Any]) -> None:
+def write_json_line(connection: socket.socket, words: Mapping[str, Any]) -> None:
     connection.sendall(json.dumps(words).encode() + b"\n")
 
 
-def read_line(connection: socket.socket) -> dict[str, Any]:
+def read_json_line(connection: socket.socket) -> dict[str, Any]:
     """Empty where the other side says nothing of use. Raises OSError."""
     said = b""
-    while not said.endswith(b"\n") and len(said) < LONGEST:
+    while not said.endswith(b"\n") and len(said) < LONGEST_LINE:
         more = connection.recv(4096)
         if not more:
             break

@@ -14,7 +14,7 @@ from docker.errors import APIError, DockerException, NotFound
 from cluster.domain.errors import Unavailable
 
 START_SECONDS = 20.0
-ASK_SECONDS = 5.0
+CONNECT_SECONDS = 5.0
 """How long one answer may take; the scheduler waits for it, and holds a lease of 10 s meanwhile."""
 REST_SECONDS = 5.0
 """After one that did not come nobody is asked: the next ones would not come either, and each wait is long."""
@@ -22,7 +22,7 @@ CONFLICT, NOT_MODIFIED = 409, 304
 LOG_LINES = 5
 
 
-class EngineSilent(Unavailable):
+class EngineUnreachable(Unavailable):
     """It does not answer, or answers that it cannot."""
 
 
@@ -30,7 +30,7 @@ class EngineRefused(Exception):
     """It answers that this request cannot be done: the reason in its own words."""
 
 
-class NameTaken(EngineRefused):
+class ContainerExists(EngineRefused):
     """A container of this name exists."""
 
 
@@ -38,10 +38,10 @@ class ImageMissing(EngineRefused):
     """The image is not on this machine; nothing here pulls it."""
 
 
-class Engine:
+class DockerEngine:
     """Connects when it is first asked, so that a service starts while the engine is down."""
 
-    def __init__(self, path: str, ask_seconds: float = ASK_SECONDS) -> None:
+    def __init__(self, path: str, ask_seconds: float = CONNECT_SECONDS) -> None:
         self.socket = path
         self.ask_seconds = ask_seconds
         self._client: Any = None
@@ -51,20 +51,20 @@ class Engine:
     @contextmanager
     def _answering(self, seconds: float = 0) -> Any:
         if time.monotonic() < self._rests_until:
-            raise EngineSilent("engine.silent", socket=self.socket)
+            raise EngineUnreachable("engine.silent", socket=self.socket)
         try:
             client = self._connect()
             client.timeout = seconds or self.ask_seconds
             yield client
         except APIError as error:
-            if not error.is_client_error() and not said(error):
-                raise EngineSilent("engine.silent", socket=self.socket) from error
+            if not error.is_client_error() and not error_text(error):
+                raise EngineUnreachable("engine.silent", socket=self.socket) from error
             raise
         except (DockerException, requests.RequestException, OSError) as error:
             self.close()
             if is_timeout(error):
                 self._rests_until = time.monotonic() + REST_SECONDS
-            raise EngineSilent("engine.silent", socket=self.socket) from error
+            raise EngineUnreachable("engine.silent", socket=self.socket) from error
 
     def _connect(self) -> Any:
         """Several starts ask at once, and one that fails closes the client under the others' feet."""
@@ -91,9 +91,11 @@ class Engine:
             with self._answering(START_SECONDS) as client:
                 return cast(str, client.create_container_from_config(dict(request), name)["Id"])
         except NotFound as error:
-            raise ImageMissing(said(error)) from error
+            raise ImageMissing(error_text(error)) from error
         except APIError as error:
-            raise (NameTaken if error.status_code == CONFLICT else EngineRefused)(said(error)) from error
+            raise (ContainerExists if error.status_code == CONFLICT else EngineRefused)(
+                error_text(error)
+            ) from error
 
     def start(self, container: str) -> None:
         """Safe to repeat. Raises EngineRefused."""
@@ -101,7 +103,7 @@ class Engine:
             with self._answering(START_SECONDS) as client:
                 client.start(container)
         except APIError as error:
-            raise EngineRefused(said(error)) from error
+            raise EngineRefused(error_text(error)) from error
 
     def inspect(self, container: str) -> dict[str, Any] | None:
         """By id or name; None where there is none."""
@@ -111,15 +113,15 @@ class Engine:
         except NotFound:
             return None
         except APIError as error:
-            raise EngineSilent("engine.silent", socket=self.socket) from error
+            raise EngineUnreachable("engine.silent", socket=self.socket) from error
 
-    def containers(self, label: str) -> list[dict[str, Any]]:
+    def list_containers(self, label: str) -> list[dict[str, Any]]:
         """Every container with this label, whatever its state; `Id`, `State`, `Labels`."""
         try:
             with self._answering() as client:
                 return cast(list[dict[str, Any]], client.containers(all=True, filters={"label": label}))
         except APIError as error:
-            raise EngineSilent("engine.silent", socket=self.socket) from error
+            raise EngineUnreachable("engine.silent", socket=self.socket) from error
 
     def signal(self, container: str, name: str) -> None:
         """To its first process; nothing where it does not run any more."""
@@ -128,7 +130,7 @@ class Engine:
                 client.kill(container, name)
         except APIError as error:
             if not error.is_client_error():
-                raise EngineSilent("engine.silent", socket=self.socket) from error
+                raise EngineUnreachable("engine.silent", socket=self.socket) from error
 
     def remove(self, container: str) -> None:
         """One that does not run, with its anonymous volumes; safe to repeat."""
@@ -137,9 +139,9 @@ class Engine:
                 client.remove_container(container, v=True)
         except APIError as error:
             if not error.is_client_error():
-                raise EngineSilent("engine.silent", socket=self.socket) from error
+                raise EngineUnreachable("engine.silent", socket=self.socket) from error
 
-    def last_words(self, container: str) -> str:
+    def read_last_log_lines(self, container: str) -> str:
         """What its first process printed last, on one line."""
         try:
             with self._answering() as client:
@@ -156,14 +158,14 @@ class Engine:
                     client.create_network(name, driver="bridge", labels=dict(labels), check_duplicate=True)
         except APIError as error:
             if error.status_code != CONFLICT:
-                raise EngineRefused(said(error)) from error
+                raise EngineRefused(error_text(error)) from error
 
     def list_networks(self, label: str) -> list[dict[str, Any]]:
         try:
             with self._answering() as client:
                 return cast(list[dict[str, Any]], client.networks(filters={"label": label}))
         except APIError as error:
-            raise EngineSilent("engine.silent", socket=self.socket) from error
+            raise EngineUnreachable("engine.silent", socket=self.socket) from error
 
     def remove_network(self, network: str) -> None:
         """Safe to repeat; one that is in use stays."""
@@ -172,7 +174,7 @@ class Engine:
                 client.remove_network(network)
         except APIError as error:
             if not error.is_client_error():
-                raise EngineSilent("engine.silent", socket=self.socket) from error
+                raise EngineUnreachable("engine.silent", socket=self.socket) from error
 
     def close(self) -> None:
         with self._swapping:
@@ -190,5 +192,5 @@ def is_timeout(error: BaseException | None) -> bool:
     return False
 
 
-def said(error: APIError) -> str:
+def error_text(error: APIError) -> str:
     return str(error.explanation or "")

@@ -8,14 +8,14 @@ from typing import Any
 
 import psutil
 
-from cluster.services.disks import disk_of
+from cluster.services.disks import read_disk_usage
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 INFINIBAND = Path("/sys/class/infiniband")
 NETWORK = Path("/sys/class/net")
 
 
-def read_name() -> str:
+def read_host_name() -> str:
     return socket.gethostname().split(".")[0][:64] or "localhost"
 
 
@@ -25,7 +25,7 @@ def read_boot_id() -> str:
 
 def read_facts(storage: Path) -> dict[str, Any]:
     """Sizes in bytes; the disk is the one that holds `storage`."""
-    disk = disk_of(storage if storage.exists() else Path("/"))
+    disk = read_disk_usage(storage if storage.exists() else Path("/"))
     return {
         "system": read_system(),
         "kernel": platform.release(),
@@ -55,25 +55,25 @@ def read_interfaces() -> list[dict[str, Any]]:
             if each.family in (socket.AF_INET, socket.AF_INET6)
         ]
         state = states.get(name)
-        if name != "lo" and own and not leads_into_a_container(name):
+        if name != "lo" and own and not is_container_end(name):
             found.append(
                 {
                     "name": name,
                     "addresses": own,
                     "speed_mbps": state.speed if state else 0,
                     "is_up": bool(state and state.isup),
-                    "kind": kind_of(name),
+                    "kind": interface_kind(name),
                 }
             )
     return found
 
 
-def leads_into_a_container(name: str, network: Path = NETWORK) -> bool:
+def is_container_end(name: str, network: Path = NETWORK) -> bool:
     """A port of a bridge behind which there is no card: one per container or pod of this machine."""
     return (network / name / "brport").exists() and not (network / name / "device").exists()
 
 
-def kind_of(name: str) -> str:
+def interface_kind(name: str) -> str:
     """`infiniband` by the kernel's ARPHRD type 32, else `ethernet`."""
     try:
         return "infiniband" if (NETWORK / name / "type").read_text().strip() == "32" else "ethernet"

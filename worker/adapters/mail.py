@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from cluster.domain.errors import Unavailable
 
-PATIENCE = 20.0
+TIMEOUT_SECONDS = 20.0
 """Seconds for each answer of the server."""
 PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 
@@ -28,7 +28,7 @@ def send_mail(url: str, mail: EmailMessage) -> None:
     parts = urlsplit(url)
     password = unquote(parts.password or "")
     try:
-        with closing(connect(url)) as server:
+        with closing(connect_mail_server(url)) as server:
             if parts.scheme == "smtp+starttls":
                 server.starttls(context=ssl.create_default_context())
             if parts.username:
@@ -39,19 +39,19 @@ def send_mail(url: str, mail: EmailMessage) -> None:
                 server.quit()
     except (OSError, smtplib.SMTPException) as error:
         said = f"{type(error).__name__}: {error}"
-        raise Unavailable("mail.not_sent", error=hide(said, password)[:300]) from error
+        raise Unavailable("mail.not_sent", error=hide_secret(said, password)[:300]) from error
     except ValueError as error:
         # Of a host or a password that is not ASCII; it may quote it.
         raise Unavailable("mail.not_sent", error=type(error).__name__) from error
 
 
-def connect(url: str) -> smtplib.SMTP:
+def connect_mail_server(url: str) -> smtplib.SMTP:
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
     if parts.scheme == "smtps":
-        return smtplib.SMTP_SSL(host, port, timeout=PATIENCE, context=ssl.create_default_context())
-    return smtplib.SMTP(host, port, timeout=PATIENCE)
+        return smtplib.SMTP_SSL(host, port, timeout=TIMEOUT_SECONDS, context=ssl.create_default_context())
+    return smtplib.SMTP(host, port, timeout=TIMEOUT_SECONDS)
 
 
-def hide(text: str, secret: str) -> str:
+def hide_secret(text: str, secret: str) -> str:
     return text.replace(secret, "(secret)") if secret else text

@@ -9,13 +9,13 @@ STATM = Path("/proc/self/statm")
 
 
 @contextmanager
-def memory_limited(more: int) -> Iterator[None]:
+def limited_memory(more: int) -> Iterator[None]:
     """At most `more` bytes of address space on top of what is taken; beyond that allocations raise MemoryError.
 
     A limit that is there and stricter stays.
     """
     before, most = resource.getrlimit(resource.RLIMIT_AS)
-    limit = taken_bytes() + more
+    limit = used_bytes() + more
     known = [each for each in (before, most) if each != resource.RLIM_INFINITY]
     resource.setrlimit(resource.RLIMIT_AS, (min([limit, *known]), most))
     try:
@@ -24,6 +24,6 @@ def memory_limited(more: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, (before, most))
 
 
-def taken_bytes() -> int:
+def used_bytes() -> int:
     """Address space of this process: the first number of proc(5) statm, in pages."""
     return int(STATM.read_text().split()[0]) * resource.getpagesize()

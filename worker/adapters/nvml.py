@@ -9,7 +9,7 @@ from typing import Any
 
 import pynvml
 
-from cluster.domain.topology import Pair, find_islands
+from cluster.domain.topology import LinkedPair, find_gpu_islands
 
 PCI_DEVICES = Path("/sys/bus/pci/devices")
 NVIDIA, DISPLAY_CLASSES = "0x10de", ("0x0300", "0x0302")
@@ -36,7 +36,7 @@ class Gpu:
 
 
 @dataclass(frozen=True)
-class Gpus:
+class GpuInventory:
     """`is_hardware_there`: a card sits in the machine, whether or not the driver speaks to it."""
 
     gpus: tuple[Gpu, ...] = ()
@@ -47,20 +47,20 @@ class Gpus:
     """The stand-in library says so in its driver version; nothing else may claim it."""
 
 
-def read_gpus() -> Gpus:
+def read_gpus() -> GpuInventory:
     hardware = has_nvidia_hardware()
     try:
-        with nvml():
-            driver = text(pynvml.nvmlSystemGetDriverVersion())
+        with nvml_session():
+            driver = as_str(pynvml.nvmlSystemGetDriverVersion())
             count = pynvml.nvmlDeviceGetCount()
-            gpus = on_islands([gpu for gpu in map(read_gpu, range(count)) if gpu is not None])
-            return Gpus(gpus, driver, None, hardware, "simulated" in driver.lower())
+            gpus = with_islands([gpu for gpu in map(read_gpu, range(count)) if gpu is not None])
+            return GpuInventory(gpus, driver, None, hardware, "simulated" in driver.lower())
     except pynvml.NVMLError as error:
-        return Gpus(problem=str(error), is_hardware_there=hardware)
+        return GpuInventory(problem=str(error), is_hardware_there=hardware)
 
 
 @contextmanager
-def nvml() -> Iterator[None]:
+def nvml_session() -> Iterator[None]:
     """Opened for each look: a driver that comes back after a restart is seen without restarting the agent."""
     pynvml.nvmlInit()
     try:
@@ -73,42 +73,42 @@ def read_gpu(index: int) -> Gpu | None:
     """None where not even its UUID can be read: a GPU without a name is `gone` for the rows."""
     try:
         handle = pynvml.nvmlDeviceGetHandleByIndex(index)
-        uuid = text(pynvml.nvmlDeviceGetUUID(handle))
+        uuid = as_str(pynvml.nvmlDeviceGetUUID(handle))
     except pynvml.NVMLError:
         return None
-    memory = ask(pynvml.nvmlDeviceGetMemoryInfo, handle)
-    rates = ask(pynvml.nvmlDeviceGetUtilizationRates, handle)
-    power = ask(pynvml.nvmlDeviceGetPowerUsage, handle)
+    memory = query_or_none(pynvml.nvmlDeviceGetMemoryInfo, handle)
+    rates = query_or_none(pynvml.nvmlDeviceGetUtilizationRates, handle)
+    power = query_or_none(pynvml.nvmlDeviceGetPowerUsage, handle)
     return Gpu(
         uuid=uuid,
         position=index,
-        model=text(ask(pynvml.nvmlDeviceGetName, handle) or ""),
+        model=as_str(query_or_none(pynvml.nvmlDeviceGetName, handle) or ""),
         memory_bytes=int(memory.total) if memory else None,
         is_broken=memory is None,
         memory_used_bytes=int(memory.used) if memory else None,
         utilisation=int(rates.gpu) if rates else None,
-        temperature=ask(pynvml.nvmlDeviceGetTemperature, handle, pynvml.NVML_TEMPERATURE_GPU),
+        temperature=query_or_none(pynvml.nvmlDeviceGetTemperature, handle, pynvml.NVML_TEMPERATURE_GPU),
         power=power / 1000 if power is not None else None,
-        minor=ask(pynvml.nvmlDeviceGetMinorNumber, handle),
+        minor=query_or_none(pynvml.nvmlDeviceGetMinorNumber, handle),
     )
 
 
-def on_islands(gpus: Sequence[Gpu]) -> tuple[Gpu, ...]:
-    nvlinks: list[Pair] = []
-    switches: list[Pair] = []
-    handles = {gpu.uuid: ask(pynvml.nvmlDeviceGetHandleByIndex, gpu.position) for gpu in gpus}
+def with_islands(gpus: Sequence[Gpu]) -> tuple[Gpu, ...]:
+    nvlinks: list[LinkedPair] = []
+    switches: list[LinkedPair] = []
+    handles = {gpu.uuid: query_or_none(pynvml.nvmlDeviceGetHandleByIndex, gpu.position) for gpu in gpus}
     for one, other in combinations(handles, 2):
         ends = handles[one], handles[other]
-        if ask(pynvml.nvmlDeviceGetP2PStatus, *ends, pynvml.NVML_P2P_CAPS_INDEX_NVLINK) == 0:
+        if query_or_none(pynvml.nvmlDeviceGetP2PStatus, *ends, pynvml.NVML_P2P_CAPS_INDEX_NVLINK) == 0:
             nvlinks.append((one, other))
-        level = ask(pynvml.nvmlDeviceGetTopologyCommonAncestor, *ends)
+        level = query_or_none(pynvml.nvmlDeviceGetTopologyCommonAncestor, *ends)
         if level is not None and level <= pynvml.NVML_TOPOLOGY_MULTIPLE:
             switches.append((one, other))
-    islands = find_islands(list(handles), nvlinks, switches)
+    islands = find_gpu_islands(list(handles), nvlinks, switches)
     return tuple(replace(gpu, island=islands.get(gpu.uuid)) for gpu in gpus)
 
 
-def ask(question: Any, *arguments: Any) -> Any:
+def query_or_none(question: Any, *arguments: Any) -> Any:
     """None where this GPU does not answer it."""
     try:
         return question(*arguments)
@@ -116,7 +116,7 @@ def ask(question: Any, *arguments: Any) -> Any:
         return None
 
 
-def text(value: str | bytes) -> str:
+def as_str(value: str | bytes) -> str:
     """Older releases of pynvml answer in bytes."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 

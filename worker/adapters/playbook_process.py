@@ -19,7 +19,7 @@ from typing import Any
 
 PR_SET_CHILD_SUBREAPER = 36
 LOCKED, RAN = "locked", "ran"
-PATIENCE = 3.0
+KILL_AFTER_SECONDS = 3.0
 """Seconds that what is left of the playbook has to end by itself."""
 
 
@@ -28,7 +28,7 @@ REPLY, ALIVE = "GROUNDCREW_REPAIR_REPLY", "GROUNDCREW_REPAIR_ALIVE"
 
 def main(arguments: list[str]) -> int:
     folder = Path(arguments[0])
-    say_begun()
+    reply_started()
     request: dict[str, Any] = json.loads((folder / "request.json").read_text())
     with ExitStack() as held:
         try:
@@ -36,16 +36,16 @@ def main(arguments: list[str]) -> int:
                 lock = held.enter_context(Path(path).open("a"))
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            write_whole(folder / "exit.json", {"end": LOCKED})
+            write_json_file(folder / "exit.json", {"end": LOCKED})
             return 1
         become_subreaper()
-        end = run(folder, request)
+        end = run_ansible(folder, request)
         end_descendants()
-        write_whole(folder / "exit.json", end)
+        write_json_file(folder / "exit.json", end)
     return 0
 
 
-def say_begun() -> None:
+def reply_started() -> None:
     """To whoever waits at the socket; the lock by which this process is found to live is none of its children's."""
     alive, reply = os.environ.pop(ALIVE, ""), os.environ.pop(REPLY, "")
     if alive:
@@ -56,13 +56,13 @@ def say_begun() -> None:
         os.close(int(reply))
 
 
-def inventories(folder: Path) -> list[str] | None:
+def inventory_files(folder: Path) -> list[str] | None:
     """The installation's own hosts first, then those of this run; None: the run's folder alone."""
     keys = os.environ.get("CREDENTIALS_DIRECTORY")
     return [f"{keys}/inventory.yml", str(folder / "inventory" / "hosts.yml")] if keys else None
 
 
-def run(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
+def run_ansible(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
     import ansible_runner
 
     prepare_artifacts(folder)
@@ -70,13 +70,13 @@ def run(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
         private_data_dir=str(folder),
         ident="run",
         playbook=request["playbook"],
-        inventory=inventories(folder),
+        inventory=inventory_files(folder),
         cmdline="--check" if request["check"] else None,
         envvars=request["environment"],
         suppress_env_files=True,
         quiet=True,
         timeout=request["timeout"],
-        event_handler=partial(keep_event, folder),
+        event_handler=partial(handle_event, folder),
         cancel_callback=(folder / "cancel").exists,
     )
     return {"end": RAN, "rc": runner.rc, "status": runner.status}
@@ -89,10 +89,10 @@ def prepare_artifacts(folder: Path) -> None:
     (artifacts / "stdout").touch()
 
 
-def keep_event(folder: Path, event: dict[str, Any]) -> bool:
+def handle_event(folder: Path, event: dict[str, Any]) -> bool:
     """As ansible-runner would, under the same name; False: it has nothing more to do."""
     name = f"{event['counter']}-{event['uuid']}"
-    write_whole(folder / "artifacts" / "run" / "job_events" / f"{name}.json", event, is_last=False)
+    write_json_file(folder / "artifacts" / "run" / "job_events" / f"{name}.json", event, is_last=False)
     return False
 
 
@@ -105,25 +105,25 @@ def become_subreaper() -> None:
 
 def end_descendants() -> None:
     """Asks first, then ends: the lock is not given back while anything of the run is alive."""
-    for pid in children(os.getpid()):
+    for pid in child_pids(os.getpid()):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
-    deadline = time.monotonic() + PATIENCE
-    while reap():
+    deadline = time.monotonic() + KILL_AFTER_SECONDS
+    while reap_children():
         if time.monotonic() > deadline:
-            for pid in children(os.getpid()):
+            for pid in child_pids(os.getpid()):
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
         time.sleep(0.02)
 
 
-def children(pid: int) -> list[int]:
+def child_pids(pid: int) -> list[int]:
     with suppress(FileNotFoundError):
         return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     return []
 
 
-def reap() -> bool:
+def reap_children() -> bool:
     """True while there is a child that has not ended."""
     with suppress(ChildProcessError):
         while True:
@@ -133,7 +133,7 @@ def reap() -> bool:
     return False
 
 
-def write_whole(path: Path, value: dict[str, Any], is_last: bool = True) -> None:
+def write_json_file(path: Path, value: dict[str, Any], is_last: bool = True) -> None:
     """What is written last outlives the machine's own end too."""
     unfinished = path.with_suffix(".unfinished")
     with unfinished.open("w") as file:

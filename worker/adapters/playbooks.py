@@ -14,18 +14,18 @@ from typing import Any
 
 CLONE = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).with_name("playbook_process.py")
-MARK = "GROUNDCREW_REPAIR"
-WHOLE = re.compile(r"\d+-[0-9a-f-]{36}\.json")
+RUN_VARIABLE = "GROUNDCREW_REPAIR"
+EVENT_FILE = re.compile(r"\d+-[0-9a-f-]{36}\.json")
 """An event's file once it is whole; before, it is named after its uuid alone."""
-ALIVE, HANDED_ON = "alive", "GROUNDCREW_REPAIR_ALIVE"
+ALIVE, ALIVE_DESCRIPTOR = "alive", "GROUNDCREW_REPAIR_ALIVE"
 """A file in the run's folder, whose descriptor its process inherits locked and keeps: on servers it is another user's,
 and everywhere what /proc says of a process is nothing at all while it becomes another program."""
 SSH = "-o StrictHostKeyChecking=yes -o IdentitiesOnly=yes -o UserKnownHostsFile={keys}/known_hosts"
-PASSED_ON = ("HOME", "LANG", "TZ")
+PASSED_VARIABLES = ("HOME", "LANG", "TZ")
 
 
 @dataclass(frozen=True)
-class Play:
+class PlaybookRequest:
     """One run: `folder` is its own and new, `variables` are ours alone (paths and ids, no text of a person)."""
 
     folder: Path
@@ -44,7 +44,7 @@ class Play:
 
 
 @dataclass(frozen=True)
-class End:
+class PlaybookEnd:
     """How a run ended; `rc` is None where no playbook ran."""
 
     rc: int | None
@@ -52,7 +52,7 @@ class End:
     """`successful`, `failed`, `canceled`, `timeout`, `locked`, or `vanished` where its process was killed."""
 
 
-def begin(play: Play) -> None:
+def start_playbook_process(play: PlaybookRequest) -> None:
     """Harmless where it has begun already: the folder says so."""
     play.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
@@ -60,10 +60,10 @@ def begin(play: Play) -> None:
     except FileExistsError:
         return
     write_request(play)
-    begin_detached(play)
+    start_detached(play)
 
 
-def write_request(play: Play) -> None:
+def write_request(play: PlaybookRequest) -> None:
     """What the run's process reads."""
     write_inventory(play)
     for lock in play.locks:
@@ -73,25 +73,25 @@ def write_request(play: Play) -> None:
         "timeout": play.timeout,
         "check": play.is_check,
         "locks": [str(lock) for lock in play.locks],
-        "environment": environment_of(play),
+        "environment": playbook_environment(play),
     }
     (play.folder / "request.json").write_text(json.dumps(request))
 
 
-def begin_detached(play: Play) -> None:
+def start_detached(play: PlaybookRequest) -> None:
     with (play.folder / "process.log").open("wb") as log, (play.folder / ALIVE).open("wb") as alive:
         fcntl.flock(alive, fcntl.LOCK_EX)
         # Twice forked by the shell's own `&`: nobody here has to wait for it, and nobody's end ends it. Isolated (-I):
         # where our packages lie among those of the portal, Ansible must never import the portal's versions.
         subprocess.run(
             ["/bin/sh", "-c", 'setsid "$@" &', "sh", str(play.python), "-I", "-B", str(PROGRAM), str(play.folder)],
-            env=environment_of(play) | {HANDED_ON: str(alive.fileno())},
+            env=playbook_environment(play) | {ALIVE_DESCRIPTOR: str(alive.fileno())},
             pass_fds=(alive.fileno(),),
             cwd=CLONE, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=True,
         )  # fmt: skip
 
 
-def write_inventory(play: Play) -> None:
+def write_inventory(play: PlaybookRequest) -> None:
     """JSON is YAML; the tag keeps a value from ever being read as a template."""
     folder = play.folder / "inventory"
     folder.mkdir()
@@ -103,24 +103,24 @@ def write_inventory(play: Play) -> None:
     (folder / "hosts.yml").write_text("\n".join([*head, *lines]) + "\n")
 
 
-def environment_of(play: Play) -> dict[str, str]:
+def playbook_environment(play: PlaybookRequest) -> dict[str, str]:
     """Nothing of the task worker's own: neither its settings nor its secrets."""
-    passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    passed = {name: os.environ[name] for name in PASSED_VARIABLES if name in os.environ}
     return (
         passed
-        | environment_of_keys(play.keys)
+        | key_environment(play.keys)
         | {
             "PATH": f"{play.python.parent}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
             "LC_ALL": "C.UTF-8",
             "ANSIBLE_CONFIG": str(play.config),
             "ANSIBLE_NOCOLOR": "1",
             "ANSIBLE_LOCAL_TEMP": str(play.folder / "tmp"),
-            MARK: str(play.folder),
+            RUN_VARIABLE: str(play.folder),
         }
     )
 
 
-def environment_of_keys(keys: Path | None) -> dict[str, str]:
+def key_environment(keys: Path | None) -> dict[str, str]:
     if keys is None:
         return {}
     return {
@@ -134,13 +134,13 @@ def read_events(folder: Path) -> list[dict[str, Any]]:
     """ansible-runner's events in their order; one that is being written comes the next time."""
     found = []
     files = (folder / "artifacts" / "run" / "job_events").glob("*.json")
-    for path in sorted((path for path in files if WHOLE.fullmatch(path.name)), key=counter):
+    for path in sorted((path for path in files if EVENT_FILE.fullmatch(path.name)), key=event_number):
         with suppress(ValueError, FileNotFoundError):
             found.append(json.loads(path.read_text()))
     return found
 
 
-def counter(path: Path) -> int:
+def event_number(path: Path) -> int:
     return int(path.name.partition("-")[0])
 
 
@@ -148,21 +148,21 @@ def log_file(folder: Path) -> Path:
     return folder / "artifacts" / "run" / "stdout"
 
 
-def has_begun(folder: Path) -> bool:
+def has_playbook_started(folder: Path) -> bool:
     return (folder / "started").exists()
 
 
-def read_end(folder: Path) -> End | None:
+def read_playbook_end(folder: Path) -> PlaybookEnd | None:
     """None while it runs. Where its process was killed, what it left is ended before this says so."""
     said = folder / "exit.json"
     if not said.exists():
         if is_locked(folder / ALIVE):
             return None
-        end_strays(folder)
+        kill_run_processes(folder)
         if not said.exists():
-            return End(None, "vanished")
+            return PlaybookEnd(None, "vanished")
     end = json.loads(said.read_text())
-    return End(end["rc"], end["status"]) if end["end"] == "ran" else End(None, "locked")
+    return PlaybookEnd(end["rc"], end["status"]) if end["end"] == "ran" else PlaybookEnd(None, "locked")
 
 
 def is_locked(path: Path) -> bool:
@@ -177,9 +177,9 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-def marked(folder: Path) -> list[int]:
+def list_run_processes(folder: Path) -> list[int]:
     """Every living process of this run, by the mark in its environment."""
-    wanted = f"{MARK}={folder}".encode()
+    wanted = f"{RUN_VARIABLE}={folder}".encode()
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):
@@ -188,12 +188,12 @@ def marked(folder: Path) -> list[int]:
     return found
 
 
-def end_strays(folder: Path) -> None:
-    for pid in marked(folder):
+def kill_run_processes(folder: Path) -> None:
+    for pid in list_run_processes(folder):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
 
-def cancel(folder: Path) -> None:
+def request_cancel(folder: Path) -> None:
     """ansible-runner looks for it several times a second; the task at work is not waited for."""
     (folder / "cancel").touch()

@@ -10,7 +10,7 @@ import httpx
 PATIENCE_SECONDS = 10.0
 
 
-class PortalApi:
+class PortalClient:
     """`authority` is the certificate authority to trust; None: those that the machine trusts."""
 
     def __init__(self, url: str, authority: Path | None, token_file: Path) -> None:

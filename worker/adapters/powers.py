@@ -8,11 +8,11 @@ from typing import Any
 PYTHON = "/usr/bin/python3"
 
 
-def powers_command(shim: Path, uids: tuple[int, int]) -> list[str]:
+def confinement_command(shim: Path, uids: tuple[int, int]) -> list[str]:
     return [PYTHON, "-I", "-S", str(shim.with_name("shim_powers.py")), *map(str, uids)]
 
 
-def parse_powers(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
+def parse_confinement(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
     """`failed` says why there is no answer."""
     try:
         answer = json.loads(done.stdout)

@@ -16,18 +16,18 @@ from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.users import User
 
-PATIENCE = 2
+TIMEOUT_SECONDS = 2
 """Seconds."""
 PORTAL_SECONDS = 5.0
-LONGEST = 200
+LONGEST_ERROR = 200
 
 
 def redis_problem(settings: Settings) -> str:
     """Empty where it answers."""
     connection = redis.Redis.from_url(
         settings.redis_url,
-        socket_connect_timeout=PATIENCE,
-        socket_timeout=PATIENCE,
+        socket_connect_timeout=TIMEOUT_SECONDS,
+        socket_timeout=TIMEOUT_SECONDS,
         retry=Retry(NoBackoff(), 0),
     )
     try:
@@ -41,7 +41,7 @@ def redis_problem(settings: Settings) -> str:
 
 def database_problem(settings: Settings) -> str:
     """Why no transaction that may write can begin; empty where one can. Makes no file where there is none."""
-    store = Store(settings.database_url, PATIENCE)
+    store = Store(settings.database_url, TIMEOUT_SECONDS)
     if store.is_sqlite and not Path(store.url.database or "").is_file():
         return f"{store.url.database} is not there"
     try:
@@ -58,11 +58,11 @@ def portal_status(settings: Settings) -> int | None:
     """What /health answers; None: nothing."""
     scheme, context = "http", None
     if settings.tls_dir is not None:
-        scheme, context = "https", anybody()
+        scheme, context = "https", unverified_tls_context()
     url = f"{scheme}://{settings.host}:{settings.port}"
-    if settings.repair_door is not None:
+    if settings.repair_broker is not None:
         # On servers nginx shows the site under its public name alone.
-        url, context = settings.public_url, anybody()
+        url, context = settings.public_url, unverified_tls_context()
     try:
         with urllib.request.urlopen(f"{url}/health", timeout=PORTAL_SECONDS, context=context) as answer:
             status: int = answer.status
@@ -73,7 +73,7 @@ def portal_status(settings: Settings) -> int | None:
         return None
 
 
-def anybody() -> ssl.SSLContext:
+def unverified_tls_context() -> ssl.SSLContext:
     """Whether it answers is all that is asked: nothing is sent, and an expired certificate is another matter."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -82,4 +82,4 @@ def anybody() -> ssl.SSLContext:
 
 def first_line(error: BaseException) -> str:
     lines = str(error).splitlines()
-    return (lines[0] if lines else type(error).__name__)[:LONGEST]
+    return (lines[0] if lines else type(error).__name__)[:LONGEST_ERROR]

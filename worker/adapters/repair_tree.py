@@ -8,10 +8,10 @@ from cluster.domain.errors import Unavailable
 MANIFEST = "MANIFEST"
 
 
-def check_tree(folder: Path, owner: int = 0) -> None:
+def check_installed_playbooks(folder: Path, owner: int = 0) -> None:
     """Raises Unavailable with the first file that is missing, added, changed, or that others than root may change."""
     manifest = folder / MANIFEST
-    wanted = parse_manifest(manifest.read_text()) if manifest.is_file() else {}
+    wanted = parse_playbook_manifest(manifest.read_text()) if manifest.is_file() else {}
     found = {str(path.relative_to(folder)): path for path in folder.rglob("*") if not path.is_dir()}
     found.pop(MANIFEST, None)
     different = sorted(set(wanted) ^ set(found)) or ([] if wanted else [MANIFEST])
@@ -26,7 +26,7 @@ def check_tree(folder: Path, owner: int = 0) -> None:
             raise Unavailable("repair.tree_changed", file=name)
 
 
-def parse_manifest(text: str) -> dict[str, str]:
+def parse_playbook_manifest(text: str) -> dict[str, str]:
     """Lines as sha256sum writes them."""
     lines = [line.split("  ", 1) for line in text.splitlines() if "  " in line]
     return {name: digest for digest, name in lines}

@@ -7,40 +7,40 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from cluster.domain.job_ids import COUNT, USUAL_IDS, JobIds
+from cluster.domain.job_ids import DEFAULT_UNIX_IDS, IDS_PER_BASE, JobUnixIds
 from cluster.files import by_descriptor
 
 WORKER = Path(__file__).resolve().parents[1]
-FLAT = WORKER / "inside"
+INSIDE_FOLDER = WORKER / "inside"
 PACKAGES = {"groundcrew_models": WORKER / "models"}
-SHARED = (Path(by_descriptor.__file__),)
+SHARED_FILES = (Path(by_descriptor.__file__),)
 """What the shim and the services use alike."""
-JOB_IDS = Path("job-ids.json")
+JOB_IDS_FILE = Path("job-ids.json")
 """The numbers as which jobs may run: the shim, which runs as root, becomes nobody else."""
 LOCK, COPYING = ".lock", ".copying"
 Contents = Mapping[Path, bytes]
 """Path in the installed folder to what stands there."""
 
 
-def install_runtime(runtime_dir: Path, job_ids: JobIds = USUAL_IDS) -> Path:
+def install_runtime(runtime_dir: Path, job_ids: JobUnixIds = DEFAULT_UNIX_IDS) -> Path:
     """Install the shim, ``groundcrew_job`` and the built-in models in ``<runtime_dir>/<hash of what they say>``.
 
     Returns that folder, readable by every user; it goes on a job's PYTHONPATH. Safe to repeat and to
     interrupt: the copy is made beside its place and renamed, and what running jobs read stays.
     """
-    contents = contents_of(job_ids)
-    target = runtime_dir / digest_of(contents)
+    contents = runtime_contents(job_ids)
+    target = runtime_dir / runtime_digest(contents)
     if target.exists():
         return target
     runtime_dir.mkdir(parents=True, exist_ok=True, mode=0o755)
-    with by_descriptor.folder(runtime_dir) as folder:
+    with by_descriptor.open_folder_path(runtime_dir) as folder:
         lock = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=folder)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not target.exists():
                 by_descriptor.remove_tree(folder, COPYING)
                 write_contents(folder, COPYING, contents)
-                by_descriptor.move(folder, COPYING, folder, target.name)
+                by_descriptor.move_at(folder, COPYING, folder, target.name)
         finally:
             os.close(lock)
     return target
@@ -54,27 +54,29 @@ def write_contents(parent: int, name: str, contents: Contents) -> None:
             for within in [*reversed(path.parents)][1:]:
                 if within not in made:
                     made[within] = by_descriptor.make_folder(made[within.parent], within.name, 0o755)
-            by_descriptor.write_file(made[path.parent], path.name, content, 0o644)
+            by_descriptor.replace_file(made[path.parent], path.name, content, 0o644)
     finally:
         for descriptor in made.values():
             os.close(descriptor)
 
 
-def runtime_folder(runtime_dir: Path, job_ids: JobIds) -> Path:
+def runtime_folder(runtime_dir: Path, job_ids: JobUnixIds) -> Path:
     """Where this code's runtime is, or would be installed."""
-    return runtime_dir / digest_of(contents_of(job_ids))
+    return runtime_dir / runtime_digest(runtime_contents(job_ids))
 
 
-def contents_of(job_ids: JobIds) -> Contents:
-    found = {path: file.read_bytes() for path, file in sources().items()}
-    numbers = {"uid_base": job_ids.uid_base, "gid_base": job_ids.gid_base, "count": COUNT}
-    return found | {JOB_IDS: json.dumps(numbers, sort_keys=True).encode()}
+def runtime_contents(job_ids: JobUnixIds) -> Contents:
+    found = {path: file.read_bytes() for path, file in runtime_sources().items()}
+    numbers = {"uid_base": job_ids.uid_base, "gid_base": job_ids.gid_base, "count": IDS_PER_BASE}
+    return found | {JOB_IDS_FILE: json.dumps(numbers, sort_keys=True).encode()}
 
 
-def sources() -> dict[Path, Path]:
+def runtime_sources() -> dict[Path, Path]:
     """What is installed: the path in the runtime folder and the file of the clone."""
-    found = {Path(file.name): file for file in sorted(FLAT.glob("*.py")) if file.name != "__init__.py"}
-    found |= {Path(file.name): file for file in SHARED}
+    found = {
+        Path(file.name): file for file in sorted(INSIDE_FOLDER.glob("*.py")) if file.name != "__init__.py"
+    }
+    found |= {Path(file.name): file for file in SHARED_FILES}
     for package, folder in PACKAGES.items():
         for file in sorted(folder.rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:
@@ -82,7 +84,7 @@ def sources() -> dict[Path, Path]:
     return found
 
 
-def digest_of(contents: Contents) -> str:
+def runtime_digest(contents: Contents) -> str:
     digest = hashlib.sha256()
     for relative, content in contents.items():
         digest.update(os.fsencode(relative) + b"\0" + hashlib.sha256(content).digest())

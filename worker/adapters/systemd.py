@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from worker.adapters.powers import parse_powers, powers_command
+from worker.adapters.powers import confinement_command, parse_confinement
 from worker.inside import shim_files, shim_group
 
 PYTHON = "/usr/bin/python3"
@@ -32,51 +32,51 @@ PROPERTIES = (
 )
 
 
-class SystemdLauncher:
+class SystemdShimStarter:
     """`gc-<job>-<attempt>`, by the numbers in the attempt's folder; systemd refuses a second one of a name."""
 
-    def launch(self, shim: Path, folder: Path) -> dict[str, Any]:
+    def start_shim(self, shim: Path, folder: Path) -> dict[str, Any]:
         """Waits for the shim's word in `control/started`, as its output goes to the journal."""
-        unit = unit_of(folder)
-        begun = systemctl_like(run_command(unit, [PYTHON, "-I", "-S", str(shim), str(folder)]))
+        unit = unit_name(folder)
+        begun = run_systemd_tool(systemd_run_command(unit, [PYTHON, "-I", "-S", str(shim), str(folder)]))
         deadline = time.monotonic() + START_SECONDS
-        while (started := read_started(folder)) is None:
+        while (started := read_started_answer(folder)) is None:
             if begun.returncode != 0:
                 return {"text": f"{unit}: {begun.stderr.strip()[-300:]}"}
-            if not is_active(unit):
-                started = read_started(folder)
+            if not is_unit_active(unit):
+                started = read_started_answer(folder)
                 return started or {"text": f"{unit} ended at once; see: journalctl --unit {unit}"}
             if time.monotonic() > deadline:
                 raise subprocess.TimeoutExpired(["systemd-run", unit], START_SECONDS)
             time.sleep(PAUSE_SECONDS)
         return started
 
-    def end_group(self, shim: Path, folder: Path) -> int:
+    def end_cgroup(self, shim: Path, folder: Path) -> int:
         """By a unit of its own, which is root as the shim was: we may read cgroups, and not write them."""
-        group = shim_group.read_record(str(folder / "control"))
-        if group is None or not any(os.path.isdir(part.path) for part in group.parts):  # noqa: PTH112
+        group = shim_group.read_cgroup_record(str(folder / "control"))
+        if group is None or not any(os.path.isdir(part.path) for part in group.folders):  # noqa: PTH112
             return 0
         found = len(group.pids())
-        unit = unit_of(folder).replace("gc-", "gc-end-", 1)
+        unit = unit_name(folder).replace("gc-", "gc-end-", 1)
         program = [PYTHON, "-I", "-S", str(shim.with_name("shim_group.py")), "end", str(folder)]
-        ended = systemctl_like(
+        ended = run_systemd_tool(
             ["systemd-run", "--quiet", "--collect", "--wait", f"--unit={unit}", "--", *program]
         )
         if ended.returncode != 0:
             raise OSError(f"{unit}: {ended.stderr.strip()[-300:]}")
         return found
 
-    def read_powers(self, shim: Path, uids: tuple[int, int]) -> dict[str, Any]:
+    def read_confinement(self, shim: Path, uids: tuple[int, int]) -> dict[str, Any]:
         """Asked in a transient unit as well: our own service has fewer rights than a shim."""
-        command = run_command("gc-powers.service", powers_command(shim, uids))
-        return parse_powers(systemctl_like([command[0], "--pipe", "--wait", *command[1:]]))
+        command = systemd_run_command("gc-powers.service", confinement_command(shim, uids))
+        return parse_confinement(run_systemd_tool([command[0], "--pipe", "--wait", *command[1:]]))
 
 
-def unit_of(folder: Path) -> str:
+def unit_name(folder: Path) -> str:
     return f"gc-{folder.parent.name}-{folder.name}.service"
 
 
-def run_command(unit: str, program: Sequence[str]) -> list[str]:
+def systemd_run_command(unit: str, program: Sequence[str]) -> list[str]:
     properties = [f"--property={each}" for each in (*PROPERTIES, f"Description=Groundcrew job {unit[3:-8]}")]
     kept = ["--setenv=PATH=/usr/bin:/bin", "--setenv=LANG=C.UTF-8"]
     return [
@@ -91,20 +91,20 @@ def run_command(unit: str, program: Sequence[str]) -> list[str]:
     ] + [*program]
 
 
-def read_started(folder: Path) -> dict[str, Any] | None:
+def read_started_answer(folder: Path) -> dict[str, Any] | None:
     """What the shim that won has written, or that the start was forestalled; the caller tells them apart."""
-    started = shim_files.read_created(str(folder / "control"), "started")
+    started = shim_files.read_untrusted_marker(str(folder / "control"), "started")
     if started is None:
         return None
     return started if "pid" in started else {"refused": "already_started"}
 
 
-def is_active(unit: str) -> bool:
-    state = systemctl_like(["systemctl", "is-active", unit]).stdout.strip()
+def is_unit_active(unit: str) -> bool:
+    state = run_systemd_tool(["systemctl", "is-active", unit]).stdout.strip()
     return state in {"active", "activating", "reloading"}
 
 
-def systemctl_like(command: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+def run_systemd_tool(command: Sequence[str]) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         command,
         stdin=subprocess.DEVNULL,

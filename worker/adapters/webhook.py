@@ -15,14 +15,14 @@ PATIENCE = 20.0
 """Seconds."""
 
 
-class Stays(urllib.request.HTTPRedirectHandler):
+class RedirectRefused(urllib.request.HTTPRedirectHandler):
     """A redirect would carry what is meant for one place to another."""
 
     def redirect_request(self, *words: object) -> None:
         return None
 
 
-def sign(secret: str, timestamp: str, body: bytes) -> str:
+def sign_body(secret: str, timestamp: str, body: bytes) -> str:
     """HMAC-SHA256 over the time and the body, so that an old call cannot be played again as a new one."""
     return hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
 
@@ -34,11 +34,11 @@ def call_webhook(url: str, secret: str, delivery: int, timestamp: str, content: 
         "Content-Type": "application/json; charset=utf-8",
         "X-Groundcrew-Delivery": str(delivery),
         "X-Groundcrew-Timestamp": timestamp,
-        "X-Groundcrew-Signature": f"sha256={sign(secret, timestamp, body)}",
+        "X-Groundcrew-Signature": f"sha256={sign_body(secret, timestamp, body)}",
     }
     request = urllib.request.Request(url, data=body, headers=headers, method="POST")
     try:
-        with urllib.request.build_opener(Stays).open(request, timeout=PATIENCE):
+        with urllib.request.build_opener(RedirectRefused).open(request, timeout=PATIENCE):
             return
     except urllib.error.HTTPError as error:
         error.close()

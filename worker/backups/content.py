@@ -7,9 +7,9 @@ from sqlalchemy import Connection, inspect
 
 from cluster.domain.errors import GroundcrewError
 
-GUARDED = ("audit_entries", "audit_seals")
+APPEND_ONLY_TABLES = ("audit_entries", "audit_seals")
 """The second one is younger than the oldest backups."""
-GUARDS = {
+TRIGGER_QUERIES = {
     "sqlite": (3, "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = '{table}'"),
     "postgresql": (
         1,
@@ -28,7 +28,7 @@ class BackupBroken(GroundcrewError):
 
 
 @dataclass(frozen=True)
-class Content:
+class DatabaseSummary:
     """Migration, rows by table, and the newest entry of the audit; None: it has none yet."""
 
     revision: str
@@ -36,14 +36,14 @@ class Content:
     audit_head: int | None
 
 
-def read_content(connection: Connection) -> Content:
+def read_summary(connection: Connection) -> DatabaseSummary:
     """Raises BackupBroken where it is no database of ours."""
     rows = count_rows(connection)
     if not {"alembic_version", "audit_entries", "users"} <= set(rows):
         raise BackupBroken("broken.not_ours")
     revision = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
     head = connection.exec_driver_sql("SELECT max(id) FROM audit_entries").scalar()
-    return Content(str(revision), rows, head)
+    return DatabaseSummary(str(revision), rows, head)
 
 
 def count_rows(connection: Connection) -> dict[str, int]:
@@ -55,7 +55,7 @@ def count_rows(connection: Connection) -> dict[str, int]:
     }
 
 
-def compare(found: Content, expected: Content) -> None:
+def check_same_summary(found: DatabaseSummary, expected: DatabaseSummary) -> None:
     """Raises BackupBroken with the first difference."""
     if found.revision != expected.revision:
         raise BackupBroken("broken.other_migration", found=found.revision, expected=expected.revision)
@@ -67,9 +67,9 @@ def compare(found: Content, expected: Content) -> None:
         raise BackupBroken("broken.other_end", found=found.audit_head or 0, expected=expected.audit_head or 0)
 
 
-def check_guards(connection: Connection, rows: dict[str, int]) -> None:
+def check_audit_triggers(connection: Connection, rows: dict[str, int]) -> None:
     """Raises BackupBroken where the audit could be changed unseen."""
-    least, query = GUARDS[connection.dialect.name]
-    for table in [name for name in GUARDED if name in rows]:
+    least, query = TRIGGER_QUERIES[connection.dialect.name]
+    for table in [name for name in APPEND_ONLY_TABLES if name in rows]:
         if connection.exec_driver_sql(query.format(table=table)).scalar_one() < least:
             raise BackupBroken("broken.unguarded", table=table)

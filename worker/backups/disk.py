@@ -15,14 +15,14 @@ class DiskFull(OSError):
     """As a program that we started has said it."""
 
 
-def check_words(said: str) -> None:
+def raise_if_disk_full(said: str) -> None:
     """Raises DiskFull where a program's last words are that."""
     if any(sign in said for sign in SIGNS):
         raise DiskFull(errno.ENOSPC, said)
 
 
 @contextmanager
-def told_when_full(folder: Path) -> Iterator[None]:
+def disk_full_as_unavailable(folder: Path) -> Iterator[None]:
     """Raises Unavailable instead of whatever met the full disk."""
     try:
         yield

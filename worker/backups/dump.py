@@ -14,23 +14,23 @@ from typing import Any
 
 from sqlalchemy.engine import make_url
 
-from cluster.crash_points import outside
+from cluster.crash_points import external_call
 from cluster.domain.errors import Unavailable
-from cluster.services.backups import manifest_file
+from cluster.services.backups import manifest_path
 from cluster.settings import Settings
-from cluster.store.migrate import file_of
+from cluster.store.migrate import sqlite_file
 from worker.backups.content import BackupBroken
-from worker.backups.disk import check_words, told_when_full
-from worker.backups.kinds import Database
+from worker.backups.disk import disk_full_as_unavailable, raise_if_disk_full
+from worker.backups.kinds import BackupDatabase
 from worker.backups.postgresql import PostgresqlDatabase
 from worker.backups.sqlite import SqliteDatabase
 
 ZSTD = ("zstd", "--quiet", "--threads=1", "-10", "--stdout")
-SPARE_BYTES = 64 * 1024**2
+RESERVE_BYTES = 64 * 1024**2
 
 
-def database_of(settings: Settings) -> Database:
-    if file_of(settings.database_url) is None:
+def open_backup_database(settings: Settings) -> BackupDatabase:
+    if sqlite_file(settings.database_url) is None:
         return PostgresqlDatabase(make_url(settings.database_url))
     return SqliteDatabase(settings)
 
@@ -40,44 +40,44 @@ def make_backup(settings: Settings, now: datetime, anchor: tuple[int, str] | Non
 
     Raises Unavailable where what is needed for it is missing or fails.
     """
-    with alone(settings), told_when_full(settings.backups):
-        forget_unfinished(settings)
-        return write_out(settings, now, anchor)
+    with hold_backup_lock(settings), disk_full_as_unavailable(settings.backups):
+        delete_unfinished(settings)
+        return write_backup(settings, now, anchor)
 
 
-def write_out(
+def write_backup(
     settings: Settings, now: datetime, anchor: tuple[int, str] | None, prefix: str = "groundcrew"
 ) -> dict[str, Any]:
     """The manifest comes before the file that it describes: neither counts without the other."""
-    folder, database = settings.backups, database_of(settings)
+    folder, database = settings.backups, open_backup_database(settings)
     name = f"{prefix}-{now.astimezone(settings.zone):%Y%m%d-%H%M%S}.sql.zst"
     try:
-        with database.reading() as reading, outside("backups.text"):
-            unfinished = write_text(folder / name, reading.pieces)
+        with database.open_dump() as reading, external_call("backups.text"):
+            unfinished = write_compressed(folder / name, reading.pieces)
     except BackupBroken as broken:
         raise Unavailable("backup.unreadable", problem=broken.as_data()) from broken
     # Only now is it known that the text has come to its end.
-    size, digest = measure(unfinished)
+    size, digest = measure_file(unfinished)
     manifest = {
         "name": name,
         "made_at": now.isoformat(),
         "database": database.kind,
         "size": size,
         "sha256": digest,
-        "revision": reading.content.revision,
-        "rows": reading.content.rows,
-        "audit_head": reading.content.audit_head,
+        "revision": reading.summary.revision,
+        "rows": reading.summary.rows,
+        "audit_head": reading.summary.audit_head,
         "audit_seal": anchor,
     }
-    with outside("backups.manifest"):
-        write_manifest(folder, manifest)
-    with outside("backups.file"):
+    with external_call("backups.manifest"):
+        write_backup_manifest(folder, manifest)
+    with external_call("backups.file"):
         unfinished.rename(folder / name)
     return manifest
 
 
 @contextmanager
-def alone(settings: Settings) -> Iterator[None]:
+def hold_backup_lock(settings: Settings) -> Iterator[None]:
     """One backup or drill at a time: a second one waits. The lock goes with its process, however that ends."""
     settings.backups.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (settings.backups / ".lock").open("w") as lock:
@@ -85,9 +85,9 @@ def alone(settings: Settings) -> Iterator[None]:
         yield
 
 
-def check_room(settings: Settings) -> tuple[int, int]:
+def check_backup_space(settings: Settings) -> tuple[int, int]:
     """Bytes that are free and bytes that are needed. Raises Unavailable where copy and text would not fit."""
-    needed = SPARE_BYTES + 2 * database_of(settings).size()
+    needed = RESERVE_BYTES + 2 * open_backup_database(settings).size()
     settings.backups.mkdir(parents=True, exist_ok=True, mode=0o700)
     free = min(shutil.disk_usage(folder).free for folder in (settings.state_dir, settings.backups))
     if free < needed:
@@ -95,9 +95,9 @@ def check_room(settings: Settings) -> tuple[int, int]:
     return free, needed
 
 
-def forget_unfinished(settings: Settings) -> None:
+def delete_unfinished(settings: Settings) -> None:
     """What a killed backup or drill has left; none of it is at work, for the caller is alone."""
-    database_of(settings).forget_unfinished()
+    open_backup_database(settings).delete_unfinished()
     for path in settings.backups.glob("*.unfinished"):
         path.unlink(missing_ok=True)
     for path in settings.backups.glob("*.sql.zst.json"):
@@ -105,7 +105,7 @@ def forget_unfinished(settings: Settings) -> None:
             path.unlink(missing_ok=True)
 
 
-def write_text(path: Path, pieces: Iterable[bytes]) -> Path:
+def write_compressed(path: Path, pieces: Iterable[bytes]) -> Path:
     """Compressed, in a file that is not finished yet."""
     unfinished = path.with_suffix(".unfinished")
     with suppress(FileNotFoundError):
@@ -120,7 +120,7 @@ def write_text(path: Path, pieces: Iterable[bytes]) -> Path:
     return unfinished
 
 
-def measure(file: Path) -> tuple[int, str]:
+def measure_file(file: Path) -> tuple[int, str]:
     """Bytes and SHA-256."""
     with file.open("rb") as content:
         return os.fstat(content.fileno()).st_size, hashlib.file_digest(content, "sha256").hexdigest()
@@ -137,12 +137,12 @@ def compress(pieces: Iterable[bytes], target: int) -> None:
             zstd.stdin.close()
         said = zstd.stderr.read().decode(errors="replace").strip()[-200:]
     if zstd.returncode != 0:
-        check_words(said)
+        raise_if_disk_full(said)
         raise Unavailable("backup.zstd_failed", exit_code=zstd.returncode, said=said)
 
 
-def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
-    path = manifest_file(folder, manifest["name"])
+def write_backup_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    path = manifest_path(folder, manifest["name"])
     unfinished = path.with_suffix(".unfinished")
     try:
         unfinished.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")

@@ -12,29 +12,29 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from cluster.domain.backups import Kept, surplus
+from cluster.domain.backups import StoredBackup, surplus_backups
 from cluster.domain.errors import Unavailable
-from cluster.services.backups import manifest_file
+from cluster.services.backups import manifest_path
 from cluster.services.etcd_backups import EtcdBackup, read_etcd_backups
 from cluster.settings import Settings
 from worker.backups.content import BackupBroken
-from worker.backups.disk import told_when_full
-from worker.backups.dump import alone, measure, write_manifest, write_text
-from worker.backups.restore import UNZSTD, check_digest
+from worker.backups.disk import disk_full_as_unavailable
+from worker.backups.dump import hold_backup_lock, measure_file, write_backup_manifest, write_compressed
+from worker.backups.restore import UNZSTD, check_backup_digest
 
 STAMP = "etcd-%Y%m%dT%H%M%SZ.db"
 PIECE = 1024 * 1024
-COMES_UP_WITHIN = 120
+START_TIMEOUT = 120
 """Seconds for a fresh etcd; ENDS_WITHIN for all that it is asked."""
-ENDS_WITHIN = 600
+RUN_TIMEOUT = 600
 NEWER_THAN = timedelta(hours=24, minutes=10)
 """One is written each night, on another timer than the backup's: an older one says that last night's failed."""
-KNOWN = "/registry/namespaces/kube-system"
+WITNESS_KEY = "/registry/namespaces/kube-system"
 """Every cluster has it."""
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class EtcdSnapshot:
     """As the role kubernetes leaves it, with what etcd's own tools said of it, and the programs of that etcd."""
 
     file: Path
@@ -45,18 +45,18 @@ class Snapshot:
     etcdutl: Path
 
 
-def keep_etcd(settings: Settings, now: datetime) -> EtcdBackup | None:
+def back_up_etcd_snapshot(settings: Settings, now: datetime) -> EtcdBackup | None:
     """The one that was taken and proved; None where this installation has no Kubernetes.
 
     Raises Unavailable: there is none, it is too old, or it is broken.
     """
     if settings.etcd_snapshots is None:
         return None
-    with alone(settings), told_when_full(settings.backups):
-        snapshot = newest_snapshot(settings.etcd_snapshots)
-        take(settings, snapshot)
-        manifest = prove(settings, snapshot, now)
-        delete_surplus(settings)
+    with hold_backup_lock(settings), disk_full_as_unavailable(settings.backups):
+        snapshot = find_newest_snapshot(settings.etcd_snapshots)
+        store_snapshot(settings, snapshot)
+        manifest = drill_snapshot(settings, snapshot, now)
+        delete_surplus_snapshots(settings)
         if manifest["problem"]:
             raise Unavailable("backup.broken", name=manifest["name"], problem=manifest["problem"])
         if now - snapshot.made_at > NEWER_THAN:
@@ -64,7 +64,7 @@ def keep_etcd(settings: Settings, now: datetime) -> EtcdBackup | None:
         return next(each for each in read_etcd_backups(settings.backups) if each.name == manifest["name"])
 
 
-def newest_snapshot(folder: Path) -> Snapshot:
+def find_newest_snapshot(folder: Path) -> EtcdSnapshot:
     """Raises Unavailable where there is none with a record that can be read."""
     for record in sorted(folder.glob("etcd-*.db.json"), reverse=True):
         file = record.with_suffix("")
@@ -73,7 +73,7 @@ def newest_snapshot(folder: Path) -> Snapshot:
             made_at = datetime.strptime(file.name, STAMP).replace(tzinfo=UTC)
             programs = [Path(told["programs"]) / f"{name}-{told['version']}" for name in PROGRAMS]
             if file.is_file():
-                return Snapshot(file, made_at, int(told["status"]["revision"]), *programs)
+                return EtcdSnapshot(file, made_at, int(told["status"]["revision"]), *programs)
         except (OSError, ValueError, KeyError, TypeError):
             continue
     raise Unavailable("backup.no_etcd", folder=str(folder))
@@ -82,14 +82,14 @@ def newest_snapshot(folder: Path) -> Snapshot:
 PROGRAMS = ("etcd", "etcdctl", "etcdutl")
 
 
-def take(settings: Settings, snapshot: Snapshot) -> None:
+def store_snapshot(settings: Settings, snapshot: EtcdSnapshot) -> None:
     """Nothing where it was taken before. The manifest comes before the file: neither counts without the other."""
     target = settings.backups / f"{snapshot.file.name}.zst"
-    if target.exists() and manifest_file(settings.backups, target.name).exists():
+    if target.exists() and manifest_path(settings.backups, target.name).exists():
         return
     with snapshot.file.open("rb") as content:
-        unfinished = write_text(target, iter(lambda: content.read(PIECE), b""))
-    size, digest = measure(unfinished)
+        unfinished = write_compressed(target, iter(lambda: content.read(PIECE), b""))
+    size, digest = measure_file(unfinished)
     manifest = {
         "name": target.name,
         "made_at": snapshot.made_at.isoformat(),
@@ -97,18 +97,18 @@ def take(settings: Settings, snapshot: Snapshot) -> None:
         "sha256": digest,
         "revision": snapshot.revision,
     }
-    write_manifest(settings.backups, manifest)
+    write_backup_manifest(settings.backups, manifest)
     unfinished.rename(target)
 
 
-def prove(settings: Settings, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
+def drill_snapshot(settings: Settings, snapshot: EtcdSnapshot, now: datetime) -> dict[str, Any]:
     """The manifest with how it went. Raises Unavailable where etcd itself is missing."""
     name = f"{snapshot.file.name}.zst"
-    manifest: dict[str, Any] = json.loads(manifest_file(settings.backups, name).read_text())
+    manifest: dict[str, Any] = json.loads(manifest_path(settings.backups, name).read_text())
     started = time.monotonic()
     try:
-        check_digest(settings.backups / name, manifest["sha256"])
-        keys = count_restored(settings.backups, name, snapshot)
+        check_backup_digest(settings.backups / name, manifest["sha256"])
+        keys = restore_and_count_keys(settings.backups, name, snapshot)
     except BackupBroken as broken:
         manifest.update(problem=broken.as_data(), restored_at=None, restore_seconds=None)
     except FileNotFoundError as missing:
@@ -116,11 +116,11 @@ def prove(settings: Settings, snapshot: Snapshot, now: datetime) -> dict[str, An
     else:
         seconds = round(time.monotonic() - started, 2)
         manifest.update(problem="", restored_at=now.isoformat(), restore_seconds=seconds, keys=keys)
-    write_manifest(settings.backups, manifest)
+    write_backup_manifest(settings.backups, manifest)
     return manifest
 
 
-def count_restored(folder: Path, name: str, snapshot: Snapshot) -> int:
+def restore_and_count_keys(folder: Path, name: str, snapshot: EtcdSnapshot) -> int:
     """How many keys a fresh etcd has, restored from this backup alone. Raises BackupBroken."""
     place = folder / ".etcd-drill"
     shutil.rmtree(place, ignore_errors=True)
@@ -130,17 +130,17 @@ def count_restored(folder: Path, name: str, snapshot: Snapshot) -> int:
             done = subprocess.run([*UNZSTD, str(folder / name)], stdout=target, stderr=subprocess.DEVNULL)
         if done.returncode != 0:
             raise BackupBroken("broken.not_unpacked", exit_code=done.returncode)
-        ask([snapshot.etcdutl, "snapshot", "restore", place / "db", "--data-dir", place / "data"])
-        with coming_up(snapshot, place) as asked:
-            return check_told(snapshot, asked)
+        run_etcd_tool([snapshot.etcdutl, "snapshot", "restore", place / "db", "--data-dir", place / "data"])
+        with run_scratch_etcd(snapshot, place) as asked:
+            return check_restored_keys(snapshot, asked)
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def check_told(snapshot: Snapshot, asked: list[str | Path]) -> int:
+def check_restored_keys(snapshot: EtcdSnapshot, asked: list[str | Path]) -> int:
     """Keys by count. Raises BackupBroken where it is not what was written, or no cluster at all."""
-    known = numbers_of(ask([*asked, "get", KNOWN, "--count-only"]))
-    told = numbers_of(ask([*asked, "get", "/registry/", "--prefix", "--count-only"]))
+    known = parse_etcdctl_fields(run_etcd_tool([*asked, "get", WITNESS_KEY, "--count-only"]))
+    told = parse_etcdctl_fields(run_etcd_tool([*asked, "get", "/registry/", "--prefix", "--count-only"]))
     if told["Revision"] < snapshot.revision:
         raise BackupBroken("broken.other_revision", found=told["Revision"], expected=snapshot.revision)
     if not known["Count"]:
@@ -148,18 +148,18 @@ def check_told(snapshot: Snapshot, asked: list[str | Path]) -> int:
     return told["Count"]
 
 
-def numbers_of(said: str) -> dict[str, int]:
+def parse_etcdctl_fields(said: str) -> dict[str, int]:
     """By name, as etcdctl writes an answer out in fields, the one way in which it counts."""
     return {name: int(number) for name, number in re.findall(r'^"(\w+)" : (\d+)$', said, re.MULTILINE)}
 
 
 @contextmanager
-def coming_up(snapshot: Snapshot, place: Path) -> Iterator[list[str | Path]]:
+def run_scratch_etcd(snapshot: EtcdSnapshot, place: Path) -> Iterator[list[str | Path]]:
     """A command that asks it; on sockets in a folder that nobody else may enter. Raises BackupBroken."""
     asked = f"unix://{place / 'asked'}"
     # Its end comes also where this process is killed before it can say so.
     command: list[str | Path] = [
-        *("timeout", "--kill-after=10", str(ENDS_WITHIN)),
+        *("timeout", "--kill-after=10", str(RUN_TIMEOUT)),
         *(snapshot.etcd, "--data-dir", place / "data", "--log-level", "error"),
         *("--listen-client-urls", asked, "--advertise-client-urls", "http://127.0.0.1:2379"),
         *("--listen-peer-urls", f"unix://{place / 'peers'}"),
@@ -176,16 +176,16 @@ def coming_up(snapshot: Snapshot, place: Path) -> Iterator[list[str | Path]]:
             "--write-out",
             "fields",
         ]
-        wait_for(process, [*ctl, "endpoint", "health"], place / "said")
+        wait_until_healthy(process, [*ctl, "endpoint", "health"], place / "said")
         yield ctl
     finally:
         process.terminate()
         process.wait()
 
 
-def wait_for(process: "subprocess.Popen[bytes]", health: list[str | Path], said: Path) -> None:
+def wait_until_healthy(process: "subprocess.Popen[bytes]", health: list[str | Path], said: Path) -> None:
     """Raises BackupBroken with its last words."""
-    deadline = time.monotonic() + COMES_UP_WITHIN
+    deadline = time.monotonic() + START_TIMEOUT
     while True:
         if subprocess.run(health, capture_output=True, check=False).returncode == 0:
             return
@@ -194,7 +194,7 @@ def wait_for(process: "subprocess.Popen[bytes]", health: list[str | Path], said:
         time.sleep(0.2)
 
 
-def ask(command: list[str | Path]) -> str:
+def run_etcd_tool(command: list[str | Path]) -> str:
     """Raises BackupBroken with its last words."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
@@ -202,12 +202,12 @@ def ask(command: list[str | Path]) -> str:
     return done.stdout
 
 
-def delete_surplus(settings: Settings) -> None:
+def delete_surplus_snapshots(settings: Settings) -> None:
     """By the same rule as the database's; the file first, for a manifest alone is no backup."""
     kept = [
-        Kept(each.name, each.made_at, each.restored_at is not None)
+        StoredBackup(each.name, each.made_at, each.restored_at is not None)
         for each in read_etcd_backups(settings.backups)
     ]
-    for name in surplus(kept, settings.zone):
+    for name in surplus_backups(kept, settings.zone):
         (settings.backups / name).unlink(missing_ok=True)
-        manifest_file(settings.backups, name).unlink(missing_ok=True)
+        manifest_path(settings.backups, name).unlink(missing_ok=True)

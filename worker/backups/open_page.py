@@ -25,25 +25,25 @@ from worker.backups.content import BackupBroken
 from worker.backups.nobody import NoBell
 
 PAGES = ("/", "/queue", "/users", "/access-log")
-NOBODY_YET = ("/first-administrator",)
+PAGES_WITHOUT_USERS = ("/first-administrator",)
 STARTS_WITHIN = 60.0
 ANSWERS_WITHIN = 60.0
 STOPS_WITHIN = 10.0
 LAST_WORDS = 300
 PORTAL = ("gunicorn", "--config", "python:portal.gunicorn", "--threads", "2", "portal.wsgi:app")
-WITH_US = ("setpriv", "--pdeathsig", "TERM")
+DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "TERM")
 """Whoever kills the drill ends its portal too."""
 
 
-def open_pages(settings: Settings, url: str) -> None:
+def run_smoke_test(settings: Settings, url: str) -> None:
     """Raises BackupBroken where one does not open. The scratch database has a session more afterwards."""
     with (
         tempfile.TemporaryDirectory(prefix="gc-drill-") as name,
-        a_portal(settings, url, Path(name)) as client,
+        run_scratch_portal(settings, url, Path(name)) as client,
     ):
-        cookie = sign_in(settings, url)
+        cookie = create_session_cookie(settings, url)
         client.cookies.update(cookie)
-        for path in PAGES if cookie else NOBODY_YET:
+        for path in PAGES if cookie else PAGES_WITHOUT_USERS:
             try:
                 answer = client.get(path, timeout=ANSWERS_WITHIN)
             except httpx.HTTPError as error:
@@ -53,30 +53,30 @@ def open_pages(settings: Settings, url: str) -> None:
 
 
 @contextmanager
-def a_portal(settings: Settings, url: str, folder: Path) -> Iterator[httpx.Client]:
+def run_scratch_portal(settings: Settings, url: str, folder: Path) -> Iterator[httpx.Client]:
     """On a socket of its own, without the rest of the services and without our secrets."""
     socket, log = folder / "portal.sock", folder / "log"
-    command = [*WITH_US, sys.executable, "-m", *PORTAL, "--bind", f"unix:{socket}"]
+    command = [*DIE_WITH_PARENT, sys.executable, "-m", *PORTAL, "--bind", f"unix:{socket}"]
     with (
         log.open("w+") as words,
         subprocess.Popen(
             command,
-            env=surroundings(settings, url, folder),
+            env=portal_variables(settings, url, folder),
             stdin=subprocess.DEVNULL,
             stdout=words,
             stderr=words,
         ) as portal,
     ):
         try:
-            wait_for(socket, portal, log)
+            wait_for_socket(socket, portal, log)
             transport = httpx.HTTPTransport(uds=str(socket))
             with httpx.Client(transport=transport, base_url="http://drill") as client:
                 yield client
         finally:
-            end(portal)
+            stop_portal(portal)
 
 
-def surroundings(settings: Settings, url: str, folder: Path) -> dict[str, str]:
+def portal_variables(settings: Settings, url: str, folder: Path) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG") if name in os.environ}
     return kept | {
         "GROUNDCREW_STATE_DIR": str(folder),
@@ -88,7 +88,7 @@ def surroundings(settings: Settings, url: str, folder: Path) -> dict[str, str]:
     }
 
 
-def wait_for(socket: Path, portal: "subprocess.Popen[bytes]", log: Path) -> None:
+def wait_for_socket(socket: Path, portal: "subprocess.Popen[bytes]", log: Path) -> None:
     deadline = time.monotonic() + STARTS_WITHIN
     while not socket.exists():
         if portal.poll() is not None or time.monotonic() > deadline:
@@ -97,7 +97,7 @@ def wait_for(socket: Path, portal: "subprocess.Popen[bytes]", log: Path) -> None
         time.sleep(0.05)
 
 
-def end(portal: "subprocess.Popen[bytes]") -> None:
+def stop_portal(portal: "subprocess.Popen[bytes]") -> None:
     portal.send_signal(signal.SIGTERM)
     try:
         portal.wait(STOPS_WITHIN)
@@ -105,7 +105,7 @@ def end(portal: "subprocess.Popen[bytes]") -> None:
         portal.kill()
 
 
-def sign_in(settings: Settings, url: str) -> dict[str, str]:
+def create_session_cookie(settings: Settings, url: str) -> dict[str, str]:
     """The cookie of an administrator's session; empty where there is none yet."""
     store = Store(url)
     with closing(store):

@@ -18,9 +18,9 @@ from sqlalchemy.engine import URL
 
 from cluster.domain.errors import Refused, Unavailable
 from cluster.store.engine import Store
-from worker.backups.content import BackupBroken, read_content
-from worker.backups.disk import check_words
-from worker.backups.kinds import Reading
+from worker.backups.content import BackupBroken, read_summary
+from worker.backups.disk import raise_if_disk_full
+from worker.backups.kinds import DatabaseDump
 
 INSTALLED = Path("/usr/lib/postgresql")
 SCRATCH = "_drill"
@@ -37,9 +37,9 @@ PSQL = (
 TABLE, END_OF_ROWS = b"CREATE TABLE ", b"\\.\n"
 PIECE = 1 << 16
 LAST_WORDS = 300
-LEAVES_WITHIN = 3.0
+DISCONNECT_TIMEOUT = 3.0
 """Seconds: the server's end of a connection outlives the client that was stopped by a moment."""
-OTHERS = (
+OTHER_CLIENTS = (
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
     " AND backend_type = 'client backend'"
 )
@@ -50,14 +50,14 @@ class PostgresqlScratch:
         self.address, self.is_to_stay = url, is_to_stay
         self.url = url.render_as_string(hide_password=False)
 
-    def take(self, text: IO[bytes]) -> None:
-        pieces = iter(partial(text.read, PIECE), b"") if self.is_to_stay else unlogged(text)
-        problem = read_back(self.address, pieces)
+    def load(self, text: IO[bytes]) -> None:
+        pieces = iter(partial(text.read, PIECE), b"") if self.is_to_stay else make_tables_unlogged(text)
+        problem = load_sql(self.address, pieces)
         if problem:
-            check_words(problem)
+            raise_if_disk_full(problem)
             raise BackupBroken("broken.unreadable", said=problem)
 
-    def check(self) -> None:
+    def check_integrity(self) -> None:
         """Constraints were tried one by one while it was read back: psql ends at the first that does not hold."""
 
 
@@ -68,26 +68,26 @@ class PostgresqlDatabase:
         self.url = url
 
     def size(self) -> int:
-        with connect(self.url) as connection:
+        with connect_psycopg(self.url) as connection:
             found = connection.execute("SELECT pg_database_size(current_database())").fetchone()
         return int(found[0]) if found else 0
 
     @contextmanager
-    def reading(self) -> Iterator[Reading]:
+    def open_dump(self) -> Iterator[DatabaseDump]:
         """Counted and written out of one snapshot; pg_dump's locks stop nobody but a migration."""
         store = Store(self.url.render_as_string(hide_password=False))
-        with closing(store), store.look() as connection:
+        with closing(store), store.read_columns() as connection:
             connection.exec_driver_sql("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             snapshot = connection.exec_driver_sql("SELECT pg_export_snapshot()").scalar_one()
-            content = read_content(connection)
+            content = read_summary(connection)
             version = int(connection.exec_driver_sql("SHOW server_version_num").scalar_one()) // 10000
-            command = [find_program("pg_dump", version), *PG_DUMP, f"--snapshot={snapshot}"]
+            command = [find_postgresql_program("pg_dump", version), *PG_DUMP, f"--snapshot={snapshot}"]
             with subprocess.Popen(
-                [*command, f"--dbname={conninfo(self.url)}"], env=surroundings(self.url),
+                [*command, f"--dbname={conninfo(self.url)}"], env=libpq_variables(self.url),
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             ) as dump:  # fmt: skip
                 assert dump.stdout is not None
-                yield Reading(content, iter(partial(dump.stdout.read, PIECE), b""))
+                yield DatabaseDump(content, iter(partial(dump.stdout.read, PIECE), b""))
             if dump.returncode != 0:
                 raise Unavailable("backup.pg_dump_failed", exit_code=dump.returncode)
 
@@ -102,33 +102,33 @@ class PostgresqlDatabase:
             with suppress(psycopg.OperationalError):
                 clear_scratch(self.url, scratch)
 
-    def keeps_itself(self) -> bool:
+    def keeps_replaced_data(self) -> bool:
         """Only where there is no table yet."""
-        with connect(self.url) as connection:
-            return not emptying(connection)
+        with connect_psycopg(self.url) as connection:
+            return not drop_statements(connection)
 
     def check_unused(self) -> None:
-        end = time.monotonic() + LEAVES_WITHIN
-        with connect(self.url) as connection:
-            while (found := connection.execute(OTHERS).fetchone()) and found[0]:
+        end = time.monotonic() + DISCONNECT_TIMEOUT
+        with connect_psycopg(self.url) as connection:
+            while (found := connection.execute(OTHER_CLIENTS).fetchone()) and found[0]:
                 if time.monotonic() > end:
                     raise Refused("file", "restore.in_use", count=found[0])
                 time.sleep(0.02)
 
-    def take_over(self, scratch: PostgresqlScratch, aside: str) -> Path | None:
+    def replace_with(self, scratch: PostgresqlScratch, aside: str) -> Path | None:
         """In one transaction, whose text was written out of the scratch: half of it is never seen.
 
-        What was there is written out as a backup under `aside` by the caller before.
+        What was there is written out as a backup under `pre_restore_copy` by the caller before.
         """
-        with connect(self.url) as connection:
-            gone = [statement.as_bytes(connection) + b";\n" for statement in emptying(connection)]
-        with PostgresqlDatabase(scratch.address).reading() as reading:
-            problem = read_back(self.url, chain(gone, reading.pieces))
+        with connect_psycopg(self.url) as connection:
+            gone = [statement.as_bytes(connection) + b";\n" for statement in drop_statements(connection)]
+        with PostgresqlDatabase(scratch.address).open_dump() as reading:
+            problem = load_sql(self.url, chain(gone, reading.pieces))
         if problem:
             raise Unavailable("restore.not_taken", problem=problem)
         return None
 
-    def forget_unfinished(self) -> None:
+    def delete_unfinished(self) -> None:
         clear_scratch(self.url, scratch_url(self.url))
 
 
@@ -136,7 +136,7 @@ def scratch_url(url: URL) -> URL:
     return url.set(database=f"{url.database}{SCRATCH}")
 
 
-def connect(url: URL) -> psycopg.Connection:
+def connect_psycopg(url: URL) -> psycopg.Connection:
     return psycopg.connect(conninfo(url), password=url.password, autocommit=True)
 
 
@@ -147,13 +147,13 @@ def conninfo(url: URL) -> str:
     return psycopg.conninfo.make_conninfo("", **{name: value for name, value in parts.items() if value})
 
 
-def surroundings(url: URL) -> dict[str, str]:
+def libpq_variables(url: URL) -> dict[str, str]:
     """All that the server's programs see of our environment."""
     password = {"PGPASSWORD": str(url.password)} if url.password else {}
     return {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", **password}
 
 
-def find_program(name: str, version: int) -> str:
+def find_postgresql_program(name: str, version: int) -> str:
     """Of the server's own major version: an older pg_dump refuses, what a newer one writes may not be understood.
 
     Raises Unavailable.
@@ -168,15 +168,15 @@ def find_program(name: str, version: int) -> str:
     raise Unavailable("backup.no_program", program=name, version=version)
 
 
-def read_back(url: URL, pieces: Iterable[bytes]) -> str:
+def load_sql(url: URL, pieces: Iterable[bytes]) -> str:
     """One transaction: all of it or nothing. Empty where it went well, else psql's last words."""
-    with connect(url) as connection:
-        program = find_program("psql", connection.info.server_version // 10000)
+    with connect_psycopg(url) as connection:
+        program = find_postgresql_program("psql", connection.info.server_version // 10000)
     command = [program, *PSQL, f"--dbname={conninfo(url)}"]
     with (
         tempfile.TemporaryFile() as words,
         subprocess.Popen(
-            command, env=surroundings(url), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=words
+            command, env=libpq_variables(url), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=words
         ) as psql,
     ):
         assert psql.stdin is not None
@@ -191,7 +191,7 @@ def read_back(url: URL, pieces: Iterable[bytes]) -> str:
     return "" if code == 0 else said[-LAST_WORDS:] or f"psql ended with exit code {code}"
 
 
-def unlogged(lines: Iterable[bytes]) -> Iterator[bytes]:
+def make_tables_unlogged(lines: Iterable[bytes]) -> Iterator[bytes]:
     """The tables of a drill need not outlive the server, and who writes meanwhile waits for no log of theirs."""
     is_row = False
     for line in lines:
@@ -207,10 +207,10 @@ def unlogged(lines: Iterable[bytes]) -> Iterator[bytes]:
 def ensure_scratch(url: URL, scratch: URL) -> None:
     """Raises Unavailable where there is none and this role may make none."""
     clear_scratch(url, scratch)
-    with connect(url) as connection:
-        if exists(connection, scratch):
+    with connect_psycopg(url) as connection:
+        if has_database(connection, scratch):
             return
-        if not may_create(connection):
+        if not can_create_database(connection):
             raise Unavailable("backup.no_scratch", name=scratch.database)
         name = sql.Identifier(str(scratch.database))
         connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'").format(name))
@@ -218,31 +218,31 @@ def ensure_scratch(url: URL, scratch: URL) -> None:
 
 def clear_scratch(url: URL, scratch: URL) -> None:
     """Dropped by a role that can make it again, else emptied."""
-    with connect(url) as connection:
-        if not exists(connection, scratch):
+    with connect_psycopg(url) as connection:
+        if not has_database(connection, scratch):
             return
-        if may_create(connection):
+        if can_create_database(connection):
             name = sql.Identifier(str(scratch.database))
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
             return
-    with connect(scratch) as connection:
-        for statement in emptying(connection):
+    with connect_psycopg(scratch) as connection:
+        for statement in drop_statements(connection):
             connection.execute(statement)
 
 
-def exists(connection: psycopg.Connection, scratch: URL) -> bool:
+def has_database(connection: psycopg.Connection, scratch: URL) -> bool:
     found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [scratch.database])
     return found.fetchone() is not None
 
 
-def may_create(connection: psycopg.Connection) -> bool:
+def can_create_database(connection: psycopg.Connection) -> bool:
     found = connection.execute(
         "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user"
     ).fetchone()
     return bool(found and found[0])
 
 
-def emptying(connection: psycopg.Connection) -> list[sql.Composed]:
+def drop_statements(connection: psycopg.Connection) -> list[sql.Composed]:
     """What leaves nothing of ours; the schema itself may belong to somebody else."""
     tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
     functions = connection.execute(

@@ -9,98 +9,100 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from cluster.crash_points import outside
+from cluster.crash_points import external_call
 from cluster.domain.errors import Refused
-from cluster.services.backups import NAME, manifest_file, read_manifest
+from cluster.services.backups import BACKUP_NAME, manifest_path, read_backup_manifest
 from cluster.services.context import Cluster
-from cluster.services.put_aside import ASIDE, name_aside
-from cluster.services.restoring import Origin, Settled, settle_restored
+from cluster.services.put_aside import PRE_RESTORE_PREFIX, pre_restore_name
+from cluster.services.restoring import RestoreCounts, RestoredBackup, prepare_restored_database
 from cluster.settings import Settings
 from cluster.store.engine import Store
-from cluster.store.migrate import head_revision, scripts, upgrade
-from worker.audit_anchors import anchors_of
+from cluster.store.migrate import head_revision, migration_scripts, upgrade_database
+from worker.audit_anchors import anchors_in_backups
 from worker.backups.content import BackupBroken
-from worker.backups.disk import told_when_full
-from worker.backups.dump import alone, database_of, forget_unfinished, write_out
+from worker.backups.disk import disk_full_as_unavailable
+from worker.backups.dump import delete_unfinished, hold_backup_lock, open_backup_database, write_backup
 from worker.backups.invariants import check_invariants
-from worker.backups.kinds import Database
+from worker.backups.kinds import BackupDatabase
 from worker.backups.nobody import NoBell
-from worker.backups.restore import check_kind, restored
+from worker.backups.restore import check_database_kind, restore_to_scratch
 
 Now = Callable[[], datetime]
 
 
 @dataclass(frozen=True)
-class PutBack:
-    """`aside` is where what was there lies now; None: there was nothing."""
+class RestoreResult:
+    """`pre_restore_copy` is where what was there lies now; None: there was nothing."""
 
     made_at: datetime
     rows: int
-    settled: Settled
-    aside: Path | None
+    counts: RestoreCounts
+    pre_restore_copy: Path | None
 
 
-def put_back(settings: Settings, file: Path, now: Now, holds: bool = True) -> PutBack:
+def restore_backup(settings: Settings, file: Path, now: Now, holds: bool = True) -> RestoreResult:
     """Raises Refused for a file that is none, damaged, foreign or newer, Unavailable where something is missing.
 
     Killed at any moment: either what was there is in its place, or what was put back is, whole and settled.
     """
-    manifest, database = read_own(file), database_of(settings)
-    with alone(settings), told_when_full(settings.backups):
-        forget_unfinished(settings)
+    manifest, database = read_own_manifest(file), open_backup_database(settings)
+    with hold_backup_lock(settings), disk_full_as_unavailable(settings.backups):
+        delete_unfinished(settings)
         database.check_unused()
         try:
-            check_kind(settings, manifest)
-            with restored(settings, file, manifest, is_to_stay=True) as scratch:
-                settled = settle(settings, scratch.url, manifest, now, holds)
-                written = keep_aside(settings, database, now())
-                name = name_aside(settings, now())
-                with outside("backups.take_over"):
-                    kept = database.take_over(scratch, name)
+            check_database_kind(settings, manifest)
+            with restore_to_scratch(settings, file, manifest, is_to_stay=True) as scratch:
+                settled = settle_scratch(settings, scratch.url, manifest, now, holds)
+                written = dump_replaced_database(settings, database, now())
+                name = pre_restore_name(settings, now())
+                with external_call("backups.take_over"):
+                    kept = database.replace_with(scratch, name)
         except BackupBroken as broken:
             raise Refused("file", "restore.damaged", name=file.name, problem=broken.as_data()) from broken
     made_at = datetime.fromisoformat(manifest["made_at"])
-    return PutBack(made_at, sum(manifest["rows"].values()), settled, kept or written)
+    return RestoreResult(made_at, sum(manifest["rows"].values()), settled, kept or written)
 
 
-def read_own(file: Path) -> dict[str, Any]:
+def read_own_manifest(file: Path) -> dict[str, Any]:
     """Its manifest. Raises Refused."""
     if not file.is_file():
         raise Refused("file", "restore.no_file", file=str(file))
-    if not NAME.fullmatch(file.name):
+    if not BACKUP_NAME.fullmatch(file.name):
         raise Refused("file", "restore.foreign", name=file.name)
-    path = manifest_file(file.parent, file.name)
-    if read_manifest(path) is None:
+    path = manifest_path(file.parent, file.name)
+    if read_backup_manifest(path) is None:
         raise Refused("file", "restore.no_manifest", manifest=path.name)
     manifest: dict[str, Any] = json.loads(path.read_text())
-    if manifest["revision"] not in {script.revision for script in scripts().walk_revisions()}:
+    if manifest["revision"] not in {script.revision for script in migration_scripts().walk_revisions()}:
         found, known = manifest["revision"], head_revision()
         raise Refused("file", "restore.newer", name=file.name, found=found, known=known)
     return manifest
 
 
-def settle(settings: Settings, url: str, manifest: dict[str, Any], now: Now, holds: bool) -> Settled:
-    upgrade(url)
+def settle_scratch(
+    settings: Settings, url: str, manifest: dict[str, Any], now: Now, holds: bool
+) -> RestoreCounts:
+    upgrade_database(url)
     made_at = datetime.fromisoformat(manifest["made_at"])
-    origin = Origin(manifest["name"], manifest["sha256"], made_at, last_job_on_disk(settings))
-    anchors = anchors_of(settings)
+    origin = RestoredBackup(manifest["name"], manifest["sha256"], made_at, find_last_job_on_disk(settings))
+    anchors = anchors_in_backups(settings)
     store = Store(url)
     with closing(store):
         scratch = Cluster(store, NoBell(), replace(settings, database_url=url), now)
-        settled = settle_restored(scratch, origin, anchors, holds)
-        with store.look() as connection:
+        settled = prepare_restored_database(scratch, origin, anchors, holds)
+        with store.read_columns() as connection:
             check_invariants(connection)
     return settled
 
 
-def last_job_on_disk(settings: Settings) -> int:
+def find_last_job_on_disk(settings: Settings) -> int:
     """The highest number of a job whose folder lies in the storage: none of them is given out again."""
     folders = settings.storage_dir.glob("workspaces/*/jobs/*")
     return max((int(each.name) for each in folders if re.fullmatch("[0-9]{1,9}", each.name)), default=0)
 
 
-def keep_aside(settings: Settings, database: Database, now: datetime) -> Path | None:
+def dump_replaced_database(settings: Settings, database: BackupDatabase, now: datetime) -> Path | None:
     """Written out as SQL where it would be gone otherwise. Raises Unavailable where it is no database of ours."""
-    if database.keeps_itself():
+    if database.keeps_replaced_data():
         return None
-    return settings.backups / str(write_out(settings, now, None, prefix=ASIDE)["name"])
+    return settings.backups / str(write_backup(settings, now, None, prefix=PRE_RESTORE_PREFIX)["name"])

@@ -9,16 +9,16 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from cluster.crash_points import outside
+from cluster.crash_points import external_call
 from cluster.settings import Settings
 from cluster.store.engine import Store
-from cluster.store.migrate import file_of
-from worker.backups.content import BackupBroken, read_content
-from worker.backups.disk import check_words
-from worker.backups.kinds import Reading
+from cluster.store.migrate import sqlite_file
+from worker.backups.content import BackupBroken, read_summary
+from worker.backups.disk import raise_if_disk_full
+from worker.backups.kinds import DatabaseDump
 
-TOGETHER = 100
-BEFORE = ("PRAGMA synchronous=OFF",)
+ROWS_PER_INSERT = 100
+SCRATCH_PRAGMAS = ("PRAGMA synchronous=OFF",)
 """What is lost with the machine is a scratch database; one that is to stay is flushed at its end."""
 
 
@@ -27,19 +27,19 @@ class SqliteScratch:
         self.file = file
         self.url = f"sqlite:///{file}"
 
-    def take(self, text: IO[bytes]) -> None:
+    def load(self, text: IO[bytes]) -> None:
         """Statement by statement, so that a large file needs no memory."""
         with closing(sqlite3.connect(self.file, isolation_level=None)) as database:
-            for pragma in BEFORE:
+            for pragma in SCRATCH_PRAGMAS:
                 database.execute(pragma)
             try:
-                for statement in statements(line.decode() for line in text):
+                for statement in split_statements(line.decode() for line in text):
                     database.execute(statement)
             except (sqlite3.Error, UnicodeDecodeError) as error:
-                check_words(str(error))
+                raise_if_disk_full(str(error))
                 raise BackupBroken("broken.unreadable", said=str(error)) from error
 
-    def check(self) -> None:
+    def check_integrity(self) -> None:
         with closing(sqlite3.connect(self.file)) as database:
             answer = database.execute("PRAGMA integrity_check").fetchone()[0]
             if answer != "ok":
@@ -53,7 +53,7 @@ class SqliteDatabase:
     kind = "sqlite"
 
     def __init__(self, settings: Settings) -> None:
-        file = file_of(settings.database_url)
+        file = sqlite_file(settings.database_url)
         assert file is not None
         self.file, self.folder = file, settings.state_dir / "database"
 
@@ -61,17 +61,17 @@ class SqliteDatabase:
         return self.file.stat().st_size
 
     @contextmanager
-    def reading(self) -> Iterator[Reading]:
+    def open_dump(self) -> Iterator[DatabaseDump]:
         """All of it in one transaction that reads: who writes meanwhile appends to the write-ahead log.
 
         Afterwards that log is taken in here, or the next commit would have to, and its writer would wait.
         """
         store = Store(f"sqlite:///{self.file}")
         with closing(store), closing(sqlite3.connect(self.file)) as living:
-            with store.look() as connection:
-                content = read_content(connection)
+            with store.read_columns() as connection:
+                content = read_summary(connection)
                 driver: Any = connection.connection.driver_connection
-                yield Reading(content, (text.encode() for text in gather(driver.iterdump())))
+                yield DatabaseDump(content, (text.encode() for text in join_inserts(driver.iterdump())))
             living.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     @contextmanager
@@ -83,24 +83,24 @@ class SqliteDatabase:
             file.touch(mode=0o600)
             yield SqliteScratch(file)
 
-    def keeps_itself(self) -> bool:
+    def keeps_replaced_data(self) -> bool:
         return True
 
     def check_unused(self) -> None:
         """A file does not say who uses it: whoever puts one back asks the process manager."""
 
-    def take_over(self, scratch: SqliteScratch, aside: str) -> Path | None:
+    def replace_with(self, scratch: SqliteScratch, aside: str) -> Path | None:
         """By renaming. What has not been written into the old file yet goes along with it."""
         with closing(sqlite3.connect(scratch.file)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        flush(scratch.file)
-        kept = self.put_aside(aside) if self.file.exists() else None
-        with outside("backups.replace"):
+        fsync_path(scratch.file)
+        kept = self.keep_replaced_file(aside) if self.file.exists() else None
+        with external_call("backups.replace"):
             scratch.file.replace(self.file)
-        flush(self.folder)
+        fsync_path(self.folder)
         return kept
 
-    def put_aside(self, name: str) -> Path:
+    def keep_replaced_file(self, name: str) -> Path:
         """The file stays in its place too: whoever is interrupted here finds a database with all its commits."""
         kept = self.folder / f"{name}.db"
         with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(self.file)) as connection:
@@ -113,20 +113,20 @@ class SqliteDatabase:
                 beside.rename(kept.with_name(kept.name + suffix))
         return kept
 
-    def forget_unfinished(self) -> None:
+    def delete_unfinished(self) -> None:
         for path in self.folder.glob(".backup-*.db*"):
             path.unlink(missing_ok=True)
         for drill in self.folder.glob(".drill-*"):
             shutil.rmtree(drill, ignore_errors=True)
 
 
-def gather(found: Iterable[str]) -> Iterator[str]:
-    """Up to `TOGETHER` rows of a table in one statement, each on its own line: read back in half the time."""
+def join_inserts(found: Iterable[str]) -> Iterator[str]:
+    """Up to `ROWS_PER_INSERT` rows of a table in one statement, each on its own line: read back in half the time."""
     head, rows = "", 0
     for statement in found:
         begin, _, row = statement.partition(" VALUES")
         is_row = bool(row) and begin.startswith('INSERT INTO "')
-        goes_on = is_row and begin == head and rows < TOGETHER
+        goes_on = is_row and begin == head and rows < ROWS_PER_INSERT
         if head and not goes_on:
             yield ";\n"
         if not is_row:
@@ -138,7 +138,7 @@ def gather(found: Iterable[str]) -> Iterator[str]:
         yield ";\n"
 
 
-def flush(path: Path) -> None:
+def fsync_path(path: Path) -> None:
     """Of a folder too: what was renamed in it stays renamed."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -147,7 +147,7 @@ def flush(path: Path) -> None:
         os.close(descriptor)
 
 
-def statements(lines: Iterator[str]) -> Iterator[str]:
+def split_statements(lines: Iterator[str]) -> Iterator[str]:
     """Whole ones: a text or a trigger may run over several lines. Raises BackupBroken for a cut end."""
     waiting: list[str] = []
     for line in lines:

@@ -9,39 +9,39 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from worker.bundle import check
-from worker.bundle.build import build
-from worker.bundle.collecting import PARTS
-from worker.bundle.diff import differences
-from worker.bundle.download import download
-from worker.bundle.fetch import Fetcher
-from worker.bundle.manifest import Manifest, parse_manifest
+from worker.bundle.build import build_bundle
+from worker.bundle.collecting import BUNDLE_PARTS
+from worker.bundle.diff import list_differences
+from worker.bundle.download import download_bundle
+from worker.bundle.fetch import MirrorClient
+from worker.bundle.manifest import BundleManifest, parse_bundle_manifest
 from worker.bundle.registry import ALIASES
-from worker.bundle.sources import CHECKOUT, read_sources
-from worker.bundle.workshop import CollectingFailed, Workshop
-from worker.embedded.packages import TO_BUILD_IMAGES, ensure_packages
-from worker.embedded.places import find_places
-from worker.embedded.say import complain, say
+from worker.bundle.sources import CLONE, read_bundle_sources
+from worker.bundle.workshop import BuildCache, CollectingFailed
+from worker.embedded.packages import IMAGE_BUILD_PACKAGES, ensure_packages
+from worker.embedded.places import find_installation_paths
+from worker.embedded.say import print_error, print_sentence
 
 INSTALLED = Path("/etc/groundcrew/bundle.json")
 WITH = "vendors' packages besides: nvidia_driver, nvidia_container_toolkit, doca_ofed"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    chosen = parser().parse_args(arguments)
+    chosen = make_parser().parse_args(arguments)
     try:
         code: int = chosen.run(chosen)
-    except (CollectingFailed, check.NoBundle, OSError) as failure:
-        complain("{failure}", failure=failure)
+    except (CollectingFailed, check.NotABundle, OSError) as failure:
+        print_error("{failure}", failure=failure)
         return 1
     return code
 
 
-def parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="groundcrew-bundle", description=__doc__)
     verbs = made.add_subparsers(dest="verb", required=True, metavar="{download,build,verify,diff}")
     fetch = verbs.add_parser("download", help="take everything from where its publishers offer it")
     fetch.add_argument(
-        "--instead", nargs="+", type=mirror, default=[], metavar="HOST=ADDRESS", help="a site's mirrors"
+        "--instead", nargs="+", type=parse_mirror, default=[], metavar="HOST=ADDRESS", help="a site's mirrors"
     )
     fetch.add_argument("--with", nargs="+", default=[], dest="vendors", metavar="NAME", help=WITH)
     fetch.set_defaults(run=run_download)
@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     for each in (fetch, make):
         each.add_argument("folder", type=Path)
         each.add_argument(
-            "--only", nargs="+", choices=PARTS, default=PARTS, help="parts of it, to try it out"
+            "--only", nargs="+", choices=BUNDLE_PARTS, default=BUNDLE_PARTS, help="parts of it, to try it out"
         )
     verify = verbs.add_parser("verify", help="is every file what was collected?")
     verify.add_argument("folder", type=Path)
@@ -67,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def mirror(text: str) -> tuple[str, str]:
+def parse_mirror(text: str) -> tuple[str, str]:
     host, _, address = text.partition("=")
     if not host or "://" not in address:
         raise argparse.ArgumentTypeError(f"{text} is not as registry.k8s.io=https://mirror.lab/k8s")
@@ -75,67 +75,76 @@ def mirror(text: str) -> tuple[str, str]:
 
 
 def run_download(chosen: argparse.Namespace) -> int:
-    product, folder = product_version(), chosen.folder.absolute()
-    shop, fetcher = new_workshop(chosen.only), Fetcher(dict(chosen.instead))
+    product, folder = read_product_version(), chosen.folder.absolute()
+    shop, fetcher = open_build_cache(chosen.only), MirrorClient(dict(chosen.instead))
     now = datetime.now(UTC)
-    download(folder, read_sources(), shop, product, now, fetcher, chosen.only, chosen.vendors)
-    return sum_up(folder, shop)
+    download_bundle(folder, read_bundle_sources(), shop, product, now, fetcher, chosen.only, chosen.vendors)
+    return print_summary(folder, shop)
 
 
 def run_build(chosen: argparse.Namespace) -> int:
-    product, folder = product_version(), chosen.folder.absolute()
-    shop = new_workshop(chosen.only)
-    build(folder, read_sources(), shop, product, datetime.now(UTC), chosen.only)
-    return sum_up(folder, shop)
+    product, folder = read_product_version(), chosen.folder.absolute()
+    shop = open_build_cache(chosen.only)
+    build_bundle(folder, read_bundle_sources(), shop, product, datetime.now(UTC), chosen.only)
+    return print_summary(folder, shop)
 
 
 def run_verify(chosen: argparse.Namespace) -> int:
-    read = check.read(chosen.folder)
+    read = check.read_manifest_file(chosen.folder)
     faults = list(check.find_faults(chosen.folder, read))
     if chosen.installed:
-        faults += check.find_age(read, load(chosen.installed))
+        faults += check.find_downgrade(read, load_manifest(chosen.installed))
     for fault in faults:
-        complain("{fault}", fault=fault)
+        print_error("{fault}", fault=fault)
     if faults:
-        complain(
+        print_error(
             "The bundle in {folder} is not whole: {count} faults.", folder=chosen.folder, count=len(faults)
         )
         return 1
-    manifest = parse_manifest(read)
-    say("Bundle {version} is whole: {count} files, {size}.", **sizes(manifest))
+    manifest = parse_bundle_manifest(read)
+    print_sentence("Bundle {version} is whole: {count} files, {size}.", **summary_facts(manifest))
     return 0
 
 
 def run_diff(chosen: argparse.Namespace) -> int:
     """Ends with 1 where they differ, as diff does."""
-    old, new = parse_manifest(load(chosen.other)), parse_manifest(check.read(chosen.folder))
-    say("From {old} to {new}", old=old.version, new=new.version)
-    found = differences(old, new)
+    old, new = (
+        parse_bundle_manifest(load_manifest(chosen.other)),
+        parse_bundle_manifest(check.read_manifest_file(chosen.folder)),
+    )
+    print_sentence("From {old} to {new}", old=old.version, new=new.version)
+    found = list_differences(old, new)
     for line in found:
-        say("{line}", line=line)
+        print_sentence("{line}", line=line)
     if not found:
-        say("The same files.")
+        print_sentence("The same files.")
     return 1 if found else 0
 
 
-def load(place: Path) -> dict[str, object]:
+def load_manifest(place: Path) -> dict[str, object]:
     """A bundle's folder, or the copy of its manifest that a site keeps."""
-    return check.read(place) if place.is_dir() else check.read(place.parent, place.name)
+    return (
+        check.read_manifest_file(place)
+        if place.is_dir()
+        else check.read_manifest_file(place.parent, place.name)
+    )
 
 
-def sum_up(folder: Path, shop: Workshop) -> int:
-    manifest = parse_manifest(check.read(folder))
-    shop.tell("done")
-    say("Bundle {version} in {folder}: {count} files, {size}.", folder=folder, **sizes(manifest))
+def print_summary(folder: Path, shop: BuildCache) -> int:
+    manifest = parse_bundle_manifest(check.read_manifest_file(folder))
+    shop.report("done")
+    print_sentence(
+        "Bundle {version} in {folder}: {count} files, {size}.", folder=folder, **summary_facts(manifest)
+    )
     return 0
 
 
-def sizes(manifest: Manifest) -> dict[str, object]:
+def summary_facts(manifest: BundleManifest) -> dict[str, object]:
     size = f"{manifest.size() / 1e9:.2f} GB"
     return {"version": manifest.version, "count": len(manifest.files), "size": size}
 
 
-def new_workshop(parts: Sequence[str]) -> Workshop:
+def open_build_cache(parts: Sequence[str]) -> BuildCache:
     """Programs, packages and wheels are those of the machine that collects. Raises CollectingFailed.
 
     What the last part needs of the system is there before the first: an hour may lie between them.
@@ -144,18 +153,18 @@ def new_workshop(parts: Sequence[str]) -> Workshop:
         raise CollectingFailed(
             f"A bundle is for x86_64 and made on such a machine; this one is {platform.machine()}."
         )
-    cache = find_places().cache
+    cache = find_installation_paths().cache_dir
     if "default-image" in parts:
-        ensure_packages(TO_BUILD_IMAGES, cache / "log" / "install.log")
-    return Workshop(cache / "bundle", cache / "log" / "bundle.log")
+        ensure_packages(IMAGE_BUILD_PACKAGES, cache / "log" / "install.log")
+    return BuildCache(cache / "bundle", cache / "log" / "bundle.log")
 
 
-def product_version() -> str:
-    if not (CHECKOUT / "pyproject.toml").exists():
+def read_product_version() -> str:
+    if not (CLONE / "pyproject.toml").exists():
         raise CollectingFailed(
             "Bundles are made in a checkout (make bundle); installed, this verifies and compares."
         )
-    return str(tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]["version"])
+    return str(tomllib.loads((CLONE / "pyproject.toml").read_text())["project"]["version"])
 
 
 if __name__ == "__main__":

@@ -1,81 +1,89 @@
-"""The collector `build`: all of a bundle from the Go module proxy, the distribution's archive and the package index."""
+"""The collector `build_bundle`: all of a bundle from the Go module proxy, the distribution's archive and the package index."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from worker.bundle import debs, images
-from worker.bundle.assembly import Assembly, assembling
+from worker.bundle.assembly import BundleAssembly, assemble_bundle
 from worker.bundle.check import this_system
-from worker.bundle.closure import fetch_closure, own_sources
-from worker.bundle.collecting import PARTS, add_default_image, add_fetched, add_wheels
-from worker.bundle.go_builds import Built, ensure_program
-from worker.bundle.go_programs import PROGRAMS, Program
-from worker.bundle.manifest import Kind, safe_name
-from worker.bundle.manifests import make_manifests
-from worker.bundle.sources import Sources
-from worker.bundle.workshop import Workshop
+from worker.bundle.closure import fetch_with_dependencies, find_distribution_sources
+from worker.bundle.collecting import BUNDLE_PARTS, add_default_image, add_distribution_packages, add_wheels
+from worker.bundle.go_builds import BuiltProgram, ensure_program
+from worker.bundle.go_programs import PROGRAMS, GoProgram
+from worker.bundle.manifest import BundleFileKind, image_file_name
+from worker.bundle.manifests import extract_manifests
+from worker.bundle.sources import BundleSources
+from worker.bundle.workshop import BuildCache
 
 
-def build(
+def build_bundle(
     target: Path,
-    sources: Sources,
-    shop: Workshop,
+    sources: BundleSources,
+    shop: BuildCache,
     product: str,
     now: datetime,
-    parts: Sequence[str] = PARTS,
+    parts: Sequence[str] = BUNDLE_PARTS,
 ) -> None:
     """Raises CollectingFailed; what was made until then is kept for the next run."""
     system = this_system()
-    with shop.alone(), assembling(target, shop, "build", product, [system], now) as assembly:
+    with shop.hold_lock(), assemble_bundle(target, shop, "build", product, [system], now) as assembly:
         needed = choose_programs(parts, sources)
         built = {program.name: ensure_program(program, sources.modules, shop) for program in needed}
         if "images" in parts:
-            add_images(assembly, sources, built, shop)
+            add_built_images(assembly, sources, built, shop)
         if "packages" in parts:
-            fetched = fetch_closure(sources.distribution, [own_sources()], shop.cache / f"apt-{system}", shop)
-            add_fetched(assembly, system, fetched, f"the archive of {system}")
-            add_packages(assembly, sources, system, built, shop)
-            assembly.index(system, now)
+            fetched = fetch_with_dependencies(
+                sources.distribution, [find_distribution_sources()], shop.cache / f"apt-{system}", shop
+            )
+            add_distribution_packages(assembly, system, fetched, f"the archive of {system}")
+            add_built_packages(assembly, sources, system, built, shop)
+            assembly.add_apt_index(system, now)
         if "manifests" in parts:
-            add_manifests(assembly, sources, built, shop)
+            add_built_manifests(assembly, sources, built, shop)
         if "wheels" in parts:
             add_wheels(assembly, shop)
         if "default-image" in parts:
             add_default_image(assembly, shop)
 
 
-def choose_programs(parts: Sequence[str], sources: Sources) -> list[Program]:
+def choose_programs(parts: Sequence[str], sources: BundleSources) -> list[GoProgram]:
     """Those that go into these parts: all of them take an hour and a half to compile."""
-    of_packages = {*sources.names, "flannel"} if "packages" in parts else set()
+    of_packages = {*sources.kubernetes_package_names, "flannel"} if "packages" in parts else set()
     of_manifests = {"kubectl"} if "manifests" in parts else set()
     every = "images" in parts
     return [each for each in PROGRAMS if every or each.name in of_packages | of_manifests]
 
 
-def add_images(assembly: Assembly, sources: Sources, built: Mapping[str, Built], shop: Workshop) -> None:
+def add_built_images(
+    assembly: BundleAssembly, sources: BundleSources, built: Mapping[str, BuiltProgram], shop: BuildCache
+) -> None:
     programs = {name: each.path for name, each in built.items()}
     texts = {name: each.texts for name, each in built.items()}
-    tools = fetch_closure(images.NETWORK_TOOLS, [own_sources()], shop.cache / f"apt-{this_system()}", shop)
+    tools = fetch_with_dependencies(
+        images.NETWORK_TOOLS, [find_distribution_sources()], shop.cache / f"apt-{this_system()}", shop
+    )
     chosen = [deb.path for deb in tools]
     base = [deb.path.name for deb in tools]
-    for recipe in images.RECIPES:
+    for recipe in images.IMAGE_RECIPES:
         reference = sources.images[recipe.image]
         parts = [built[name] for name in recipe.programs.values()]
         inputs = [
             repr(recipe),
             reference,
             *(part.path.parent.name for part in parts),
-            *(base if recipe.on_tools else ()),
+            *(base if recipe.has_network_tools else ()),
         ]
 
-        def make(folder: Path, recipe: images.Recipe = recipe, reference: str = reference) -> None:
-            layer = images.network_layer(chosen, folder) if recipe.on_tools else None
-            images.build_image(recipe, reference, programs, texts, layer, folder / "image.tar", shop)
+        def make(folder: Path, recipe: images.ImageRecipe = recipe, reference: str = reference) -> None:
+            layer = images.build_network_layer(chosen, folder) if recipe.has_network_tools else None
+            images.build_kubernetes_image(
+                recipe, reference, programs, texts, layer, folder / "image.tar", shop
+            )
             if layer:
                 layer.path.unlink()
 
-        made = shop.made(f"image-{safe_name(reference)}", inputs, make)
+        made = shop.build_once(f"image-{image_file_name(reference)}", inputs, make)
         assembly.add_image(
             made / "image.tar",
             reference,
@@ -85,12 +93,12 @@ def add_images(assembly: Assembly, sources: Sources, built: Mapping[str, Built],
         )
 
 
-def add_packages(
-    assembly: Assembly,
-    sources: Sources,
+def add_built_packages(
+    assembly: BundleAssembly,
+    sources: BundleSources,
     system: str,
-    built: Mapping[str, Built],
-    shop: Workshop,
+    built: Mapping[str, BuiltProgram],
+    shop: BuildCache,
 ) -> None:
     place = f"apt/{system}"
     programs = {name: each.path for name, each in built.items()}
@@ -101,14 +109,14 @@ def add_packages(
     for package in ours:
         about = next(each for each in (built.get(package.name), built["flannel"]) if each)
         # Programs lie in folders named after their inputs; our own files are read.
-        units = [file.read_bytes() for file in package.files.values() if file.is_relative_to(debs.FILES)]
+        units = [file.read_bytes() for file in package.files.values() if file.is_relative_to(debs.UNIT_FILES)]
         inputs: list[str | bytes] = [repr(package), *units]
 
-        def make(folder: Path, package: debs.Package = package) -> None:
-            shop.tell("packing {name} {version}", name=package.name, version=package.version)
-            debs.build_package(package, folder / package.file_name, shop)
+        def make(folder: Path, package: debs.DebPackage = package) -> None:
+            shop.report("packing {name} {version}", name=package.name, version=package.version)
+            debs.build_deb(package, folder / package.file_name, shop)
 
-        made = shop.made(f"deb-{package.name}", inputs, make) / package.file_name
+        made = shop.build_once(f"deb-{package.name}", inputs, make) / package.file_name
         where = f"{place}/{package.file_name}"
         assembly.add_deb(
             made,
@@ -120,12 +128,14 @@ def add_packages(
         )
 
 
-def add_manifests(assembly: Assembly, sources: Sources, built: Mapping[str, Built], shop: Workshop) -> None:
-    for name, file, module in make_manifests(sources, built["kubectl"].path, shop):
-        assembly.add(
+def add_built_manifests(
+    assembly: BundleAssembly, sources: BundleSources, built: Mapping[str, BuiltProgram], shop: BuildCache
+) -> None:
+    for name, file, module in extract_manifests(sources, built["kubectl"].path, shop):
+        assembly.add_file(
             file,
             f"files/kubernetes/{file.name}",
-            Kind.FILE,
+            BundleFileKind.FILE,
             name=name,
             version=module.version,
             licence="Apache-2.0",

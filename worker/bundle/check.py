@@ -15,35 +15,35 @@ TEXTS = ("path", "kind", "name", "version", "sha256", "licence", "source")
 """What is said of each file, beside its size."""
 
 
-class NoBundle(Exception):
+class NotABundle(Exception):
     """Not a bundle, or not one that this version understands; says why."""
 
 
-def read(folder: Path, name: str = MANIFEST) -> dict[str, Any]:
+def read_manifest_file(folder: Path, name: str = MANIFEST) -> dict[str, Any]:
     """The manifest, or a copy of one under another name; raises NoBundle."""
     file = folder / name
     try:
         found: Any = json.loads(file.read_text())
     except FileNotFoundError as error:
-        raise NoBundle(f"{folder} holds no bundle: {name} is missing") from error
+        raise NotABundle(f"{folder} holds no bundle: {name} is missing") from error
     except (OSError, ValueError) as error:
-        raise NoBundle(f"{file} cannot be read: {error}") from error
+        raise NotABundle(f"{file} cannot be read: {error}") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise NoBundle(f"{file} is not a manifest of format {FORMAT}")
-    if not is_whole(found):
-        raise NoBundle(f"{file} is damaged, or was not written by a collector")
+        raise NotABundle(f"{file} is not a manifest of format {FORMAT}")
+    if not is_manifest_well_formed(found):
+        raise NotABundle(f"{file} is damaged, or was not written by a collector")
     return found
 
 
-def read_installed(file: Path | None) -> dict[str, Any] | None:
+def read_installed_manifest(file: Path | None) -> dict[str, Any] | None:
     """What a host has noted; None where it has not, or that is damaged: then every file is read."""
     try:
-        return None if file is None else read(file.parent, file.name)
-    except NoBundle:
+        return None if file is None else read_manifest_file(file.parent, file.name)
+    except NotABundle:
         return None
 
 
-def is_whole(manifest: dict[str, Any]) -> bool:
+def is_manifest_well_formed(manifest: dict[str, Any]) -> bool:
     """Whether it says what is asked of it below, and names nothing outside its folder."""
     texts = [manifest.get(name) for name in ("version", "made", "collector")]
     systems, files = manifest.get("systems"), manifest.get("files")
@@ -51,11 +51,11 @@ def is_whole(manifest: dict[str, Any]) -> bool:
         isinstance(systems, list)
         and all(isinstance(each, str) for each in [*texts, *systems])
         and isinstance(files, list)
-        and all(is_entry(each) for each in files)
+        and all(is_entry_well_formed(each) for each in files)
     )
 
 
-def is_entry(entry: Any) -> bool:
+def is_entry_well_formed(entry: Any) -> bool:
     if not isinstance(entry, dict) or set(entry) != {*TEXTS, "size"}:
         return False
     path = PurePosixPath(entry["path"] if isinstance(entry["path"], str) else "..")
@@ -92,7 +92,7 @@ def find_fault(path: Path, entry: dict[str, Any], whole: bool) -> Iterator[str]:
         yield f"{entry['path']} is not what was collected: its SHA-256 differs"
 
 
-def find_age(manifest: dict[str, Any], installed: dict[str, Any]) -> Iterator[str]:
+def find_downgrade(manifest: dict[str, Any], installed: dict[str, Any]) -> Iterator[str]:
     """A sentence where what is installed is newer."""
     if manifest["made"] < installed["made"]:
         yield f"bundle {manifest['version']} is older than {installed['version']}, which is installed here"
@@ -118,14 +118,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--may-be-older", action="store_true")
     chosen = parser.parse_args(arguments)
     try:
-        manifest = read(chosen.folder)
-    except NoBundle as error:
+        manifest = read_manifest_file(chosen.folder)
+    except NotABundle as error:
         print(error)
         return 1
-    before = read_installed(chosen.installed)
+    before = read_installed_manifest(chosen.installed)
     faults = list(find_faults(chosen.folder, manifest, whole=manifest != before))
     if before and not chosen.may_be_older:
-        faults += find_age(manifest, before)
+        faults += find_downgrade(manifest, before)
     system = this_system()
     if chosen.here and system not in manifest["systems"]:
         faults.append(f"the bundle holds packages for {', '.join(manifest['systems'])}, not for {system}")

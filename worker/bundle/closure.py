@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from worker.bundle.workshop import CollectingFailed, Workshop
+from worker.bundle.workshop import BuildCache, CollectingFailed
 
-CHOSEN = re.compile(r"^Inst (\S+) \((\S+) (?:[^\[]*)\[(\w+)\]", re.MULTILINE)
+APT_CHOICE = re.compile(r"^Inst (\S+) \((\S+) (?:[^\[]*)\[(\w+)\]", re.MULTILINE)
 FILES = (
     "/etc/apt/sources.list.d/debian.sources",
     "/etc/apt/sources.list.d/ubuntu.sources",
@@ -22,22 +22,22 @@ FILES = (
 
 
 @dataclass(frozen=True)
-class Fetched:
+class FetchedPackage:
     name: str
     version: str
     path: Path
 
 
-def own_sources() -> Path:
+def find_distribution_sources() -> Path:
     for file in map(Path, FILES):
         if file.exists() and re.search(r"^(deb |Types:)", file.read_text(), re.MULTILINE):
             return file
     raise CollectingFailed(f"apt knows no archive of its distribution: none of {', '.join(FILES)} names one.")
 
 
-def fetch_closure(
-    names: Sequence[str], sources: Sequence[Path], folder: Path, shop: Workshop
-) -> list[Fetched]:
+def fetch_with_dependencies(
+    names: Sequence[str], sources: Sequence[Path], folder: Path, shop: BuildCache
+) -> list[FetchedPackage]:
     """The packages with all that they depend on; what `folder` has already is not fetched again.
 
     `sources` are files as apt has them, .list or .sources.
@@ -51,14 +51,15 @@ def fetch_closure(
         shutil.copyfile(file, folder / "sources" / file.name)
     apt = ["apt-get", "-q", "-y", "--no-install-recommends", *_options(folder)]
     shop.run([*apt, "update"])
-    chosen = CHOSEN.findall(shop.run([*apt, "--simulate", "install", *names]))
+    chosen = APT_CHOICE.findall(shop.run([*apt, "--simulate", "install", *names]))
     if not chosen:
         raise CollectingFailed(f"apt chose nothing for {', '.join(names)}")
-    shop.tell("fetching {count} packages of the distribution", count=len(chosen))
+    shop.report("fetching {count} packages of the distribution", count=len(chosen))
     shop.run([*apt, "--download-only", "install", *names])
     archives = folder / "cache" / "archives"
     return [
-        Fetched(name, version, _find(archives, name, version, kind)) for name, version, kind in sorted(chosen)
+        FetchedPackage(name, version, _find(archives, name, version, kind))
+        for name, version, kind in sorted(chosen)
     ]
 
 
@@ -70,7 +71,7 @@ def _find(archives: Path, name: str, version: str, kind: str) -> Path:
     return path
 
 
-def plain_name(file: Path) -> str:
+def archive_file_name(file: Path) -> str:
     """As the distribution's own archive names it: without an epoch, which an address would write in its own way."""
     name, version, rest = file.name.split("_")
     return f"{name}_{version.split('%3a')[-1]}_{rest}"

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from worker.bundle.workshop import Workshop
+from worker.bundle.workshop import BuildCache
 
-FILES = Path(__file__).parent / "packages"
+UNIT_FILES = Path(__file__).parent / "packages"
 UNITS = "usr/lib/systemd/system"
 
 
 @dataclass(frozen=True)
-class Package:
+class DebPackage:
     name: str
     version: str
     depends: tuple[str, ...]
@@ -27,12 +27,12 @@ class Package:
 
 def kubernetes_packages(
     version: str, programs: Mapping[str, Path], licences: Mapping[str, Path]
-) -> list[Package]:
+) -> list[DebPackage]:
     """kubelet and kubeadm as pkgs.k8s.io has them, but with the distribution's CNI plugins and without cri-tools."""
     cni = "containernetworking-plugins"
     units = {
-        f"{UNITS}/kubelet.service": FILES / "kubelet.service",
-        f"{UNITS}/kubelet.service.d/10-kubeadm.conf": FILES / "10-kubeadm.conf",
+        f"{UNITS}/kubelet.service": UNIT_FILES / "kubelet.service",
+        f"{UNITS}/kubelet.service.d/10-kubeadm.conf": UNIT_FILES / "10-kubeadm.conf",
     }
     needs = {
         "kubectl": (),
@@ -40,7 +40,7 @@ def kubernetes_packages(
         "kubeadm": (f"kubelet (= {version})", f"kubectl (= {version})"),
     }
     return [
-        Package(
+        DebPackage(
             name,
             version,
             depends,
@@ -55,15 +55,15 @@ def kubernetes_packages(
     ]
 
 
-def flannel_package(version: str, plugin: Path, licence: Path) -> Package:
+def flannel_package(version: str, plugin: Path, licence: Path) -> DebPackage:
     """The one CNI plugin that the distribution's package lacks."""
     name = "groundcrew-cni-flannel"
     files = {"usr/lib/cni/flannel": plugin, f"usr/share/doc/{name}/copyright": licence}
     about = "flannel's CNI plugin, built by Groundcrew from upstream's Go modules"
-    return Package(name, version, ("containernetworking-plugins",), about, files)
+    return DebPackage(name, version, ("containernetworking-plugins",), about, files)
 
 
-def build_package(package: Package, target: Path, shop: Workshop) -> None:
+def build_deb(package: DebPackage, target: Path, shop: BuildCache) -> None:
     """dpkg-deb's archive; packed lightly, as it is read from a disk or a local network."""
     tree = target.with_name(f".{target.name}.tree")
     shutil.rmtree(tree, ignore_errors=True)
@@ -81,7 +81,7 @@ def build_package(package: Package, target: Path, shop: Workshop) -> None:
     shutil.rmtree(tree)
 
 
-def _control(package: Package) -> str:
+def _control(package: DebPackage) -> str:
     size = sum(content.stat().st_size for content in package.files.values()) // 1024
     lines = [
         f"Package: {package.name}",

@@ -2,13 +2,13 @@
 
 from collections import defaultdict
 
-from worker.bundle.manifest import Entry, Kind, Manifest
+from worker.bundle.manifest import BundleFile, BundleFileKind, BundleManifest
 
 Named = dict[tuple[str, str], set[tuple[str, str]]]
 """By kind and name: versions with their sums, as two environments may hold two versions of one package."""
 
 
-def differences(old: Manifest, new: Manifest) -> list[str]:
+def list_differences(old: BundleManifest, new: BundleManifest) -> list[str]:
     """A line for each thing that comes, goes or changes; by kind and name, as file names hold versions."""
     before, after = _by_name(old), _by_name(new)
     lines = []
@@ -28,17 +28,17 @@ def _lines(what: str, gone: list[str], come: list[str]) -> list[str]:
     return [*(f"- {what} {version}" for version in gone), *(f"+ {what} {version}" for version in come)]
 
 
-def _by_name(manifest: Manifest) -> Named:
+def _by_name(manifest: BundleManifest) -> Named:
     """Indexes say nothing that the packages do not."""
     found: Named = defaultdict(set)
     for entry in manifest.files:
-        if entry.kind is not Kind.INDEX:
+        if entry.kind is not BundleFileKind.INDEX:
             found[entry.kind.value, _qualified(entry, manifest)].add((entry.version, entry.sha256))
     return found
 
 
-def _qualified(entry: Entry, manifest: Manifest) -> str:
+def _qualified(entry: BundleFile, manifest: BundleManifest) -> str:
     """A package of two systems is two packages."""
-    if entry.kind is Kind.DEB and len(manifest.systems) > 1:
+    if entry.kind is BundleFileKind.DEB and len(manifest.systems) > 1:
         return f"{entry.path.split('/')[1]} {entry.name}"
     return entry.name

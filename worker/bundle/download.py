@@ -1,4 +1,4 @@
-"""The collector `download`: Kubernetes' own packages and images from where their publishers offer them.
+"""The collector `download_bundle`: Kubernetes' own packages and images from where their publishers offer them.
 
 The distribution's packages and the wheels come as with `build`.
 """
@@ -8,67 +8,69 @@ from datetime import datetime
 from pathlib import Path
 
 from worker.bundle import manifests, registry
-from worker.bundle.assembly import Assembly, assembling
+from worker.bundle.assembly import BundleAssembly, assemble_bundle
 from worker.bundle.check import this_system
-from worker.bundle.closure import fetch_closure, own_sources
-from worker.bundle.collecting import PARTS, add_default_image, add_fetched, add_wheels
-from worker.bundle.fetch import Fetcher
-from worker.bundle.manifest import Kind, safe_name
-from worker.bundle.sources import Repository, Sources
-from worker.bundle.workshop import CollectingFailed, Workshop
-from worker.environments.wheels import write_whole
+from worker.bundle.closure import fetch_with_dependencies, find_distribution_sources
+from worker.bundle.collecting import BUNDLE_PARTS, add_default_image, add_distribution_packages, add_wheels
+from worker.bundle.fetch import MirrorClient
+from worker.bundle.manifest import BundleFileKind, image_file_name
+from worker.bundle.sources import AptRepository, BundleSources
+from worker.bundle.workshop import BuildCache, CollectingFailed
+from worker.environments.wheels import write_atomically
 
 LICENCE = "Apache-2.0"
 """Of Kubernetes and of every add-on of ours; what else is in a publisher's image, the image itself says."""
 
 
-def download(
+def download_bundle(
     target: Path,
-    sources: Sources,
-    shop: Workshop,
+    sources: BundleSources,
+    shop: BuildCache,
     product: str,
     now: datetime,
-    fetcher: Fetcher,
-    parts: Sequence[str] = PARTS,
+    fetcher: MirrorClient,
+    parts: Sequence[str] = BUNDLE_PARTS,
     vendors: Sequence[str] = (),
 ) -> None:
     """Raises CollectingFailed; what was fetched until then is kept for the next run."""
     system = this_system()
-    with shop.alone(), assembling(target, shop, "download", product, [system], now) as assembly:
+    with shop.hold_lock(), assemble_bundle(target, shop, "download", product, [system], now) as assembly:
         if "images" in parts:
-            add_images(assembly, sources, fetcher, shop)
+            add_downloaded_images(assembly, sources, fetcher, shop)
         if "packages" in parts:
-            add_packages(assembly, sources, system, vendors, fetcher, shop)
-            assembly.index(system, now)
+            add_downloaded_packages(assembly, sources, system, vendors, fetcher, shop)
+            assembly.add_apt_index(system, now)
         if "manifests" in parts:
-            add_manifests(assembly, sources, fetcher, shop)
+            add_downloaded_manifests(assembly, sources, fetcher, shop)
         if "wheels" in parts:
             add_wheels(assembly, shop)
         if "default-image" in parts:
             add_default_image(assembly, shop)
 
 
-def add_images(assembly: Assembly, sources: Sources, fetcher: Fetcher, shop: Workshop) -> None:
+def add_downloaded_images(
+    assembly: BundleAssembly, sources: BundleSources, fetcher: MirrorClient, shop: BuildCache
+) -> None:
     for reference in sorted(sources.images.values()):
         # Not `made`: what an interrupted run has fetched of it is to stay.
-        folder = shop.cache / f"pulled-{safe_name(reference)}"
+        folder = shop.cache / f"pulled-{image_file_name(reference)}"
         digest = folder / "digest"
         if not digest.exists():
-            shop.tell("pulling {name}", name=reference)
+            shop.report("pulling {name}", name=reference)
             folder.mkdir(parents=True, exist_ok=True)
-            write_whole(digest, registry.pull(reference, folder / "image.tar", fetcher).encode())
+            write_atomically(digest, registry.pull(reference, folder / "image.tar", fetcher).encode())
         source = f"{reference.rpartition(':')[0]}@{digest.read_text()}"
         version = reference.rpartition(":")[2]
         assembly.add_image(folder / "image.tar", reference, licence=LICENCE, version=version, source=source)
 
 
-def add_packages(
-    assembly: Assembly,
-    sources: Sources,
+def add_downloaded_packages(
+    assembly: BundleAssembly,
+    sources: BundleSources,
     system: str,
     vendors: Sequence[str],
-    fetcher: Fetcher,
-    shop: Workshop,
+    fetcher: MirrorClient,
+    shop: BuildCache,
 ) -> None:
     """One closure over the distribution and the vendors, so that versions fit each other."""
     known = sources.vendors[system.partition("-")[0]]
@@ -78,43 +80,51 @@ def add_packages(
         )
     names = [
         *sources.distribution,
-        *sources.beside,
-        *(f"{name}={sources.kubernetes_packages}" for name in sources.names),
+        *sources.extra_packages,
+        *(f"{name}={sources.kubernetes_packages}" for name in sources.kubernetes_package_names),
     ]
     folder = shop.cache / f"apt-{system}-download"
     folder.mkdir(parents=True, exist_ok=True)
-    files = [own_sources(), know_repository("kubernetes", sources.repository, folder, fetcher)]
+    files = [find_distribution_sources(), write_apt_source("kubernetes", sources.repository, folder, fetcher)]
     for name in vendors:
-        files.append(know_repository(name, known[name].repository, folder, fetcher))
+        files.append(write_apt_source(name, known[name].repository, folder, fetcher))
         names += known[name].packages
-    add_fetched(
+    add_distribution_packages(
         assembly,
         system,
-        fetch_closure(names, files, folder, shop),
+        fetch_with_dependencies(names, files, folder, shop),
         f"the archive of {system} or the vendor's",
     )
 
 
-def know_repository(name: str, repository: Repository, folder: Path, fetcher: Fetcher) -> Path:
+def write_apt_source(name: str, repository: AptRepository, folder: Path, fetcher: MirrorClient) -> Path:
     """A source for apt, good for what this key has signed and nothing else."""
     key = folder / f"{name}.asc"
-    write_whole(key, fetcher.text(repository.key).encode())
+    write_atomically(key, fetcher.fetch_text(repository.key).encode())
     file = folder / f"{name}.sources"
-    lines = [f"URIs: {fetcher.address(repository.uri)}", f"Suites: {repository.suites}", f"Signed-By: {key}"]
-    write_whole(file, "\n".join(["Types: deb", *lines, ""]).encode())
+    lines = [
+        f"URIs: {fetcher.mirrored_url(repository.uri)}",
+        f"Suites: {repository.suites}",
+        f"Signed-By: {key}",
+    ]
+    write_atomically(file, "\n".join(["Types: deb", *lines, ""]).encode())
     return file
 
 
-def add_manifests(assembly: Assembly, sources: Sources, fetcher: Fetcher, shop: Workshop) -> None:
+def add_downloaded_manifests(
+    assembly: BundleAssembly, sources: BundleSources, fetcher: MirrorClient, shop: BuildCache
+) -> None:
     for name, addresses in sources.manifests.items():
-        file = shop.cache / "manifests" / manifests.file_name(name)
+        file = shop.cache / "manifests" / manifests.manifest_file_name(name)
         file.parent.mkdir(parents=True, exist_ok=True)
         image = sources.images[name]
-        write_whole(file, manifests.join([fetcher.text(each) for each in addresses], image).encode())
-        assembly.add(
+        write_atomically(
+            file, manifests.join_documents([fetcher.fetch_text(each) for each in addresses], image).encode()
+        )
+        assembly.add_file(
             file,
             f"files/kubernetes/{file.name}",
-            Kind.FILE,
+            BundleFileKind.FILE,
             name=name,
             version=image.rpartition(":")[2],
             licence=LICENCE,

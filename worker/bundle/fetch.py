@@ -21,21 +21,21 @@ AGAIN = frozenset({408, 429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True)
-class Fetcher:
-    """`instead` has by host name the address that a site asks in its place, as https://mirror.lab/k8s."""
+class MirrorClient:
+    """`mirrors` has by host name the address that a site asks in its place, as https://mirror.lab/k8s."""
 
-    instead: Mapping[str, str] = field(default_factory=dict)
+    mirrors: Mapping[str, str] = field(default_factory=dict)
     pause: float = 2.0
     """Seconds before the second try; twice as many before the third."""
 
-    def address(self, url: str) -> str:
+    def mirrored_url(self, url: str) -> str:
         parts = urlsplit(url)
-        place = self.instead.get(parts.netloc)
+        place = self.mirrors.get(parts.netloc)
         return url if place is None else url.replace(f"{parts.scheme}://{parts.netloc}", place.rstrip("/"), 1)
 
     def open(self, url: str, headers: Mapping[str, str] | None = None) -> Any:
         """The answer, to be closed; raises HTTPError for what asking again would not change."""
-        request = request_of(self.address(url), headers or {})
+        request = request_of(self.mirrored_url(url), headers or {})
         for attempt in range(1, TRIES + 1):
             try:
                 return urllib.request.urlopen(request, timeout=PATIENCE)
@@ -58,9 +58,9 @@ class Fetcher:
             with error:
                 raise CollectingFailed(f"{error.url} answered {error.code} {error.reason}") from error
         except (http.client.HTTPException, OSError) as error:
-            raise CollectingFailed(f"{self.address(url)} broke off: {error!r}") from error
+            raise CollectingFailed(f"{self.mirrored_url(url)} broke off: {error!r}") from error
 
-    def text(self, url: str) -> str:
+    def fetch_text(self, url: str) -> str:
         return self.read(url).decode()
 
     def json(self, url: str) -> Any:
@@ -75,7 +75,7 @@ class Fetcher:
                 return
             time.sleep(self.pause * attempt)
         raise CollectingFailed(
-            f"{self.address(url)} broke off {TRIES} times; the next run goes on from there."
+            f"{self.mirrored_url(url)} broke off {TRIES} times; the next run goes on from there."
         )
 
     def _once(self, url: str, partial: Path, headers: dict[str, str]) -> bool:

@@ -7,14 +7,14 @@ from pathlib import Path
 from worker.bundle.sources import Module
 
 FOLDERS = Path(__file__).parent / "go"
-OWN = "."
+OWN_PACKAGE = "."
 """The package in the folder itself: a program of ours, or one that upstream's own main cannot give."""
-LEFT_OUT = ("pkg/backend/tencentvpc", "pkg/backend/udp")
+EXCLUDED_BACKENDS = ("pkg/backend/tencentvpc", "pkg/backend/udp")
 """Of flannel: one cloud's network, whose modules the proxy does not serve, and one that needs cgo."""
 
 
 @dataclass(frozen=True)
-class Program:
+class GoProgram:
     name: str
     folder: str
     """In `go/`, and of the module in the sources map."""
@@ -30,7 +30,7 @@ class Program:
         return " ".join(["-s", "-w", *(f"-X {each.format(**values)}" for each in self.version_at)])
 
 
-def _kubernetes(name: str) -> Program:
+def _kubernetes(name: str) -> GoProgram:
     place = "k8s.io/component-base/version"
     # kubeadm takes the version of the images from its own.
     set_by_linker = (
@@ -38,32 +38,34 @@ def _kubernetes(name: str) -> Program:
         f"{place}.gitMajor={{major}}",
         f"{place}.gitMinor={{minor}}",
     )
-    return Program(name, "kubernetes", f"k8s.io/kubernetes/cmd/{name}", set_by_linker)
+    return GoProgram(name, "kubernetes", f"k8s.io/kubernetes/cmd/{name}", set_by_linker)
 
 
 PROGRAMS = (
     *map(_kubernetes, ("kubectl", "kubeadm", "kubelet", "kube-apiserver")),
     *map(_kubernetes, ("kube-controller-manager", "kube-scheduler", "kube-proxy")),
-    Program("etcd", "etcd", "go.etcd.io/etcd/server/v3"),
-    Program("etcdctl", "etcd", "go.etcd.io/etcd/etcdctl/v3"),
-    Program("etcdutl", "etcd", "go.etcd.io/etcd/etcdutl/v3"),
-    Program("pause", "pause", OWN),
-    Program("coredns", "coredns", OWN),
-    Program("flanneld", "flannel", OWN, ("github.com/flannel-io/flannel/pkg/version.Version={version}",)),
-    Program("flannel", "cni", "github.com/containernetworking/plugins/plugins/meta/flannel"),
-    Program("mpi-operator", "mpi-operator", "github.com/kubeflow/mpi-operator/cmd/mpi-operator"),
-    Program(
+    GoProgram("etcd", "etcd", "go.etcd.io/etcd/server/v3"),
+    GoProgram("etcdctl", "etcd", "go.etcd.io/etcd/etcdctl/v3"),
+    GoProgram("etcdutl", "etcd", "go.etcd.io/etcd/etcdutl/v3"),
+    GoProgram("pause", "pause", OWN_PACKAGE),
+    GoProgram("coredns", "coredns", OWN_PACKAGE),
+    GoProgram(
+        "flanneld", "flannel", OWN_PACKAGE, ("github.com/flannel-io/flannel/pkg/version.Version={version}",)
+    ),
+    GoProgram("flannel", "cni", "github.com/containernetworking/plugins/plugins/meta/flannel"),
+    GoProgram("mpi-operator", "mpi-operator", "github.com/kubeflow/mpi-operator/cmd/mpi-operator"),
+    GoProgram(
         "kueue",
         "kueue",
         "sigs.k8s.io/kueue/cmd/kueue",
         ("sigs.k8s.io/kueue/pkg/version.GitVersion={version}",),
     ),
-    Program(
+    GoProgram(
         "k8s-rdma-shared-dp",
         "rdma-shared-device-plugin",
         "github.com/Mellanox/k8s-rdma-shared-dev-plugin/cmd/k8s-rdma-shared-dp",
     ),
-    Program(
+    GoProgram(
         "nvidia-device-plugin",
         "nvidia-device-plugin",
         "github.com/NVIDIA/k8s-device-plugin/cmd/nvidia-device-plugin",
@@ -72,6 +74,6 @@ PROGRAMS = (
 )
 
 
-def module_of(program: Program, modules: Mapping[str, Module]) -> Module | None:
+def module_of_program(program: GoProgram, modules: Mapping[str, Module]) -> Module | None:
     """None for a program of ours."""
     return modules.get(program.folder)

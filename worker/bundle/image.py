@@ -21,7 +21,7 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Settings:
+class RunSettings:
     """What the image says about how it is run."""
 
     entrypoint: tuple[str, ...] = ()
@@ -30,18 +30,18 @@ class Settings:
 
 
 @contextmanager
-def new_layer(path: Path) -> Iterator[tarfile.TarFile]:
+def open_layer_tar(path: Path) -> Iterator[tarfile.TarFile]:
     """The same files make the same bytes: no time, no owner but root."""
     with tarfile.open(path, "w", format=tarfile.GNU_FORMAT) as tar:
         yield tar
 
 
-def finished_layer(path: Path) -> Layer:
+def finish_plain_layer(path: Path) -> Layer:
     with path.open("rb") as file:
         return Layer(path, hashlib.file_digest(file, "sha256").hexdigest())
 
 
-def add_folders(tar: tarfile.TarFile, path: str) -> None:
+def add_parent_folders(tar: tarfile.TarFile, path: str) -> None:
     """Those above a file, as few engines make them by themselves."""
     there = set(tar.getnames())
     for parent in reversed(Path(path).parents):
@@ -51,15 +51,15 @@ def add_folders(tar: tarfile.TarFile, path: str) -> None:
             tar.addfile(info)
 
 
-def add_file(tar: tarfile.TarFile, path: str, content: Path, mode: int = 0o755) -> None:
-    add_folders(tar, path)
+def add_file_to_layer(tar: tarfile.TarFile, path: str, content: Path, mode: int = 0o755) -> None:
+    add_parent_folders(tar, path)
     info = tarfile.TarInfo(path)
     info.size, info.mode = content.stat().st_size, mode
     with content.open("rb") as file:
         tar.addfile(info, file)
 
 
-def write_archive(target: Path, reference: str, layers: Sequence[Layer], settings: Settings) -> None:
+def write_image_archive(target: Path, reference: str, layers: Sequence[Layer], settings: RunSettings) -> None:
     """An image of our making."""
     configuration = json.dumps(_configuration(layers, settings), sort_keys=True).encode()
     write_loaded_archive(target, reference, layers, configuration)
@@ -75,15 +75,15 @@ def write_loaded_archive(target: Path, reference: str, layers: Sequence[Layer], 
         "Layers": [f"{layer.sha256}.tar" for layer in layers],
     }
     partial = target.with_name(f".{target.name}.partial")
-    with new_layer(partial) as tar:
+    with open_layer_tar(partial) as tar:
         _add_bytes(tar, f"{digest}.json", configuration)
         for name, path in files.items():
-            add_file(tar, name, path, 0o644)
+            add_file_to_layer(tar, name, path, 0o644)
         _add_bytes(tar, "manifest.json", json.dumps([listed]).encode())
     partial.replace(target)
 
 
-def _configuration(layers: Sequence[Layer], settings: Settings) -> dict[str, object]:
+def _configuration(layers: Sequence[Layer], settings: RunSettings) -> dict[str, object]:
     run: dict[str, object] = {"Env": [f"PATH={PATH}"], "WorkingDir": "/"}
     if settings.entrypoint:
         run["Entrypoint"] = list(settings.entrypoint)

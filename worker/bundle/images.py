@@ -4,9 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from worker.bundle.image import Layer, Settings, add_file, finished_layer, new_layer, write_archive
-from worker.bundle.root_files import write_root
-from worker.bundle.workshop import Workshop
+from worker.bundle.image import (
+    Layer,
+    RunSettings,
+    add_file_to_layer,
+    finish_plain_layer,
+    open_layer_tar,
+    write_image_archive,
+)
+from worker.bundle.root_files import write_package_layer
+from worker.bundle.workshop import BuildCache
 
 NETWORK_TOOLS = (
     *("iptables", "nftables", "iproute2", "ipset", "conntrack", "kmod"),
@@ -27,71 +34,71 @@ LICENCES = "licences"
 
 
 @dataclass(frozen=True)
-class Recipe:
+class ImageRecipe:
     image: str
     """Its key in the sources map."""
     programs: Mapping[str, str]
     """By its path in the image: the program that goes there."""
     entrypoint: tuple[str, ...] = ()
     user: str = ""
-    on_tools: bool = False
+    has_network_tools: bool = False
     version: str = ""
     """Of what is in it, where the image's name says another thing."""
 
 
-def _static(image: str, *programs: str) -> Recipe:
-    return Recipe(image, {f"usr/local/bin/{name}": name for name in programs})
+def _static(image: str, *programs: str) -> ImageRecipe:
+    return ImageRecipe(image, {f"usr/local/bin/{name}": name for name in programs})
 
 
 # Paths, entrypoints and users are those that kubeadm and the add-ons' manifests count on.
-RECIPES = (
+IMAGE_RECIPES = (
     _static("kube_apiserver", "kube-apiserver"),
     _static("kube_controller_manager", "kube-controller-manager"),
     _static("kube_scheduler", "kube-scheduler"),
     _static("etcd", "etcd", "etcdctl", "etcdutl"),
-    Recipe("coredns", {"coredns": "coredns"}, ("/coredns",)),
-    Recipe("pause", {"pause": "pause"}, ("/pause",), user="65535:65535"),
-    Recipe("kube_proxy", {"usr/local/bin/kube-proxy": "kube-proxy"}, on_tools=True),
-    Recipe("flannel", {"opt/bin/flanneld": "flanneld"}, ("/opt/bin/flanneld",), on_tools=True),
-    Recipe("flannel_cni", {"flannel": "flannel"}, ("/flannel",), on_tools=True),
-    Recipe("kueue", {"manager": "kueue"}, ("/manager",), user="65532:65532"),
-    Recipe("mpi_operator", {"opt/mpi-operator": "mpi-operator"}, ("/opt/mpi-operator",)),
-    Recipe(
+    ImageRecipe("coredns", {"coredns": "coredns"}, ("/coredns",)),
+    ImageRecipe("pause", {"pause": "pause"}, ("/pause",), user="65535:65535"),
+    ImageRecipe("kube_proxy", {"usr/local/bin/kube-proxy": "kube-proxy"}, has_network_tools=True),
+    ImageRecipe("flannel", {"opt/bin/flanneld": "flanneld"}, ("/opt/bin/flanneld",), has_network_tools=True),
+    ImageRecipe("flannel_cni", {"flannel": "flannel"}, ("/flannel",), has_network_tools=True),
+    ImageRecipe("kueue", {"manager": "kueue"}, ("/manager",), user="65532:65532"),
+    ImageRecipe("mpi_operator", {"opt/mpi-operator": "mpi-operator"}, ("/opt/mpi-operator",)),
+    ImageRecipe(
         "rdma_device_plugin", {"bin/k8s-rdma-shared-dp": "k8s-rdma-shared-dp"}, ("/bin/k8s-rdma-shared-dp",)
     ),
-    Recipe(
+    ImageRecipe(
         "nvidia_device_plugin",
         {"usr/bin/nvidia-device-plugin": "nvidia-device-plugin"},
         ("/usr/bin/nvidia-device-plugin",),
-        on_tools=True,
+        has_network_tools=True,
     ),
 )
 
 
-def network_layer(debs: Sequence[Path], folder: Path) -> Layer:
+def build_network_layer(debs: Sequence[Path], folder: Path) -> Layer:
     """The layer that the images on the network tools share: an engine keeps it once."""
     path = folder / "network-tools.tar"
     chosen = [deb for deb in debs if deb.name.split("_")[0] not in LEFT_OUT_PACKAGES]
-    write_root(path, chosen, ALTERNATIVES)
-    return finished_layer(path)
+    write_package_layer(path, chosen, ALTERNATIVES)
+    return finish_plain_layer(path)
 
 
-def build_image(
-    recipe: Recipe,
+def build_kubernetes_image(
+    recipe: ImageRecipe,
     reference: str,
     programs: Mapping[str, Path],
     licences: Mapping[str, Path],
     tools: Layer | None,
     target: Path,
-    shop: Workshop,
+    shop: BuildCache,
 ) -> None:
-    shop.tell("packing image {name}", name=reference)
+    shop.report("packing image {name}", name=reference)
     path = target.with_name(f".{target.name}.layer")
-    with new_layer(path) as tar:
+    with open_layer_tar(path) as tar:
         for place, name in recipe.programs.items():
-            add_file(tar, place, programs[name])
-            add_file(tar, f"{LICENCES}/{name}.txt", licences[name], 0o644)
-    own = finished_layer(path)
-    layers = [tools, own] if recipe.on_tools and tools else [own]
-    write_archive(target, reference, layers, Settings(recipe.entrypoint, recipe.user))
+            add_file_to_layer(tar, place, programs[name])
+            add_file_to_layer(tar, f"{LICENCES}/{name}.txt", licences[name], 0o644)
+    own = finish_plain_layer(path)
+    layers = [tools, own] if recipe.has_network_tools and tools else [own]
+    write_image_archive(target, reference, layers, RunSettings(recipe.entrypoint, recipe.user))
     path.unlink()

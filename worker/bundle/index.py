@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from worker.bundle.check import sha256_of
-from worker.bundle.workshop import Workshop
+from worker.bundle.workshop import BuildCache
 
 
-def write_index(folder: Path, system: str, moment: datetime, shop: Workshop) -> list[Path]:
+def write_apt_index(folder: Path, system: str, moment: datetime, shop: BuildCache) -> list[Path]:
     """Packages, Packages.gz and Release of a flat repository; apt takes a package only with its sum from here."""
-    paragraphs = [paragraph_of(file, shop) for file in sorted(folder.glob("*.deb"))]
+    paragraphs = [package_paragraph(file, shop) for file in sorted(folder.glob("*.deb"))]
     content = "\n".join(paragraphs).encode()
     (folder / "Packages").write_bytes(content)
     (folder / "Packages.gz").write_bytes(gzip.compress(content, mtime=0))
@@ -21,7 +21,7 @@ def write_index(folder: Path, system: str, moment: datetime, shop: Workshop) -> 
     return [*listed, folder / "Release"]
 
 
-def paragraph_of(file: Path, shop: Workshop) -> str:
+def package_paragraph(file: Path, shop: BuildCache) -> str:
     control = shop.run(["dpkg-deb", "--field", file]).rstrip("\n")
     return f"{control}\nFilename: ./{file.name}\nSize: {file.stat().st_size}\nSHA256: {sha256_of(file)}\n"
 

@@ -24,31 +24,31 @@ SIGNS: tuple[tuple[str, str], ...] = (
 NAMES = re.compile(r"^(LICEN[CS]E|COPYING|NOTICE\.licen[cs]e)([.\-].*)?$", re.IGNORECASE)
 
 
-def recognise(text: str) -> str:
+def recognise_licence(text: str) -> str:
     """The SPDX name of a licence's text."""
     plain = " ".join(text.lower().split())
     return next((name for name, sign in SIGNS if re.search(sign, plain)), UNKNOWN)
 
 
-def files_in(folder: Path) -> list[Path]:
+def list_licence_files(folder: Path) -> list[Path]:
     """The licence texts of a Go module, which stand in its root."""
     return sorted(file for file in folder.iterdir() if file.is_file() and NAMES.match(file.name))
 
 
-def of_folder(folder: Path) -> str:
-    found = [recognise(file.read_text(errors="replace")) for file in files_in(folder)]
-    return joined(name for name in found if name != UNKNOWN)
+def licence_of_folder(folder: Path) -> str:
+    found = [recognise_licence(file.read_text(errors="replace")) for file in list_licence_files(folder)]
+    return join_licences(name for name in found if name != UNKNOWN)
 
 
-def of_copyright(text: str) -> str:
+def licence_of_copyright(text: str) -> str:
     """Debian's own short names, from a machine-readable debian/copyright; else what its text looks like."""
     if not re.search(r"^Format(-Specification)?:", text[:2000], re.MULTILINE):
-        return recognise(text)
+        return recognise_licence(text)
     names = [name.strip() for name in re.findall(r"^License:([^\n]*)", text, re.MULTILINE)]
-    return joined(part for name in names if name for part in re.split(r",? and (?!/)|,? or ", name))
+    return join_licences(part for name in names if name for part in re.split(r",? and (?!/)|,? or ", name))
 
 
-def of_wheel(metadata: str) -> str:
+def licence_of_wheel_metadata(metadata: str) -> str:
     """From a wheel's METADATA: the SPDX expression, else the classifiers, else the free text's first line."""
     read = Parser().parsestr(metadata, headersonly=True)
     if expression := read.get("License-Expression"):
@@ -59,13 +59,13 @@ def of_wheel(metadata: str) -> str:
         if each.startswith("License :: ") and not each.endswith(":: OSI Approved")
     ]
     if classified:
-        return joined(classified)
+        return join_licences(classified)
     free = str(read.get("License") or "").strip()
     if not free or free.upper() == "UNKNOWN":
         return UNKNOWN
-    return free if "\n" not in free and len(free) < 60 else recognise(free)
+    return free if "\n" not in free and len(free) < 60 else recognise_licence(free)
 
 
-def joined(names: Iterable[str]) -> str:
+def join_licences(names: Iterable[str]) -> str:
     parts = {part for name in names for part in name.split(" AND ")}
     return " AND ".join(sorted(parts)) or UNKNOWN

@@ -9,11 +9,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from worker.bundle.check import FORMAT, MANIFEST, NoBundle, sha256_of
-from worker.environments.wheels import write_whole
+from worker.bundle.check import FORMAT, MANIFEST, NotABundle, sha256_of
+from worker.environments.wheels import write_atomically
 
 
-class Kind(StrEnum):
+class BundleFileKind(StrEnum):
     DEB = "deb"
     INDEX = "index"
     IMAGE = "image"
@@ -22,11 +22,11 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Entry:
+class BundleFile:
     """One file; `licence` as SPDX names where they are known, `source` is where it was taken or built from."""
 
     path: str
-    kind: Kind
+    kind: BundleFileKind
     name: str
     version: str
     sha256: str
@@ -36,31 +36,31 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Manifest:
+class BundleManifest:
     version: str
     """The product's version and the time of collecting, as 0.1.0+20261121T190000Z."""
     made: str
     collector: str
     systems: tuple[str, ...]
-    files: tuple[Entry, ...]
+    files: tuple[BundleFile, ...]
 
     def size(self) -> int:
         """Bytes."""
         return sum(entry.size for entry in self.files)
 
 
-def entry_of(
-    folder: Path, file: Path, kind: Kind, *, name: str, version: str, licence: str, source: str
-) -> Entry:
+def make_bundle_file(
+    folder: Path, file: Path, kind: BundleFileKind, *, name: str, version: str, licence: str, source: str
+) -> BundleFile:
     path = file.relative_to(folder).as_posix()
-    return Entry(path, kind, name, version, sha256_of(file), file.stat().st_size, licence, source)
+    return BundleFile(path, kind, name, version, sha256_of(file), file.stat().st_size, licence, source)
 
 
-def new_manifest(
-    product: str, now: datetime, collector: str, systems: Iterable[str], files: Iterable[Entry]
-) -> Manifest:
+def make_bundle_manifest(
+    product: str, now: datetime, collector: str, systems: Iterable[str], files: Iterable[BundleFile]
+) -> BundleManifest:
     moment = now.astimezone(UTC)
-    return Manifest(
+    return BundleManifest(
         version=f"{product}+{moment:%Y%m%dT%H%M%SZ}",
         made=moment.isoformat(timespec="seconds"),
         collector=collector,
@@ -69,22 +69,24 @@ def new_manifest(
     )
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
+def write_bundle_manifest(folder: Path, manifest: BundleManifest) -> None:
     """Written last: where it stands, the rest does."""
     content = {"format": FORMAT, **asdict(manifest)}
-    write_whole(folder / MANIFEST, json.dumps(content, indent=1).encode() + b"\n")
+    write_atomically(folder / MANIFEST, json.dumps(content, indent=1).encode() + b"\n")
     (folder / MANIFEST).chmod(0o644)
 
 
-def parse_manifest(read: dict[str, Any]) -> Manifest:
-    """Of what `check.read` has read. Raises NoBundle for a kind of file that this version does not know."""
+def parse_bundle_manifest(read: dict[str, Any]) -> BundleManifest:
+    """Of what `check.read_manifest_file` has read. Raises NoBundle for a kind of file that this version does not know."""
     try:
-        files = tuple(Entry(**{**entry, "kind": Kind(entry["kind"])}) for entry in read["files"])
+        files = tuple(
+            BundleFile(**{**entry, "kind": BundleFileKind(entry["kind"])}) for entry in read["files"]
+        )
     except ValueError as error:
-        raise NoBundle(f"a newer version has collected it: {error}") from error
-    return Manifest(read["version"], read["made"], read["collector"], tuple(read["systems"]), files)
+        raise NotABundle(f"a newer version has collected it: {error}") from error
+    return BundleManifest(read["version"], read["made"], read["collector"], tuple(read["systems"]), files)
 
 
-def safe_name(reference: str) -> str:
+def image_file_name(reference: str) -> str:
     """A file name for an image's full name."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", reference)

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from worker.bundle.go_builds import module_folder
+from worker.bundle.go_builds import find_module_folder
 from worker.bundle.go_programs import FOLDERS
-from worker.bundle.sources import Module, Sources
-from worker.bundle.workshop import Workshop
+from worker.bundle.sources import BundleSources, Module
+from worker.bundle.workshop import BuildCache
 
 OVERLAY = """\
 resources: [config/default]
@@ -21,43 +21,47 @@ images:
 
 
 @dataclass(frozen=True)
-class Taken:
+class ModuleManifest:
     """Where in a module a manifest stands; several files are joined."""
 
     module: str
     files: tuple[str, ...]
 
 
-TAKEN: Mapping[str, Taken] = {
-    "flannel": Taken("flannel", ("Documentation/kube-flannel.yml",)),
-    "kueue": Taken("kueue", ()),
-    "mpi_operator": Taken("mpi-operator", ("deploy/v2beta1/mpi-operator.yaml",)),
-    "nvidia_device_plugin": Taken("nvidia-device-plugin", ("deployments/static/nvidia-device-plugin.yml",)),
-    "rdma_device_plugin": Taken(
+MODULE_MANIFESTS: Mapping[str, ModuleManifest] = {
+    "flannel": ModuleManifest("flannel", ("Documentation/kube-flannel.yml",)),
+    "kueue": ModuleManifest("kueue", ()),
+    "mpi_operator": ModuleManifest("mpi-operator", ("deploy/v2beta1/mpi-operator.yaml",)),
+    "nvidia_device_plugin": ModuleManifest(
+        "nvidia-device-plugin", ("deployments/static/nvidia-device-plugin.yml",)
+    ),
+    "rdma_device_plugin": ModuleManifest(
         "rdma-shared-device-plugin",
         ("deployment/k8s/base/configmap.yaml", "deployment/k8s/base/daemonset.yaml"),
     ),
 }
 
 
-def make_manifests(sources: Sources, kubectl: Path, shop: Workshop) -> Iterator[tuple[str, Path, Module]]:
+def extract_manifests(
+    sources: BundleSources, kubectl: Path, shop: BuildCache
+) -> Iterator[tuple[str, Path, Module]]:
     """The name in the sources map, the file, and the module that it comes from."""
-    for name, taken in TAKEN.items():
+    for name, taken in MODULE_MANIFESTS.items():
         module = sources.modules[taken.module]
         image = sources.images[name]
         make = _maker(taken, module, image, kubectl, shop)
-        made = shop.made(f"manifest-{name}", [repr(taken), repr(module), image, OVERLAY], make)
-        file = made / file_name(name)
+        made = shop.build_once(f"manifest-{name}", [repr(taken), repr(module), image, OVERLAY], make)
+        file = made / manifest_file_name(name)
         if not file.exists():
             (made / "manifest.yaml").rename(file)
         yield name, file, module
 
 
-def file_name(name: str) -> str:
+def manifest_file_name(name: str) -> str:
     return f"{name.replace('_', '-')}.yaml"
 
 
-def join(texts: list[str], image: str) -> str:
+def join_documents(texts: list[str], image: str) -> str:
     """One document after the other; an image without a tag would be whatever is newest on the day."""
     bare = image.rsplit(":", 1)[0]
     text = "---\n".join(each.rstrip("\n") + "\n" for each in texts)
@@ -67,11 +71,13 @@ def join(texts: list[str], image: str) -> str:
     )
 
 
-def _maker(taken: Taken, module: Module, image: str, kubectl: Path, shop: Workshop) -> Callable[[Path], None]:
+def _maker(
+    taken: ModuleManifest, module: Module, image: str, kubectl: Path, shop: BuildCache
+) -> Callable[[Path], None]:
     def make(folder: Path) -> None:
-        place = module_folder(module, FOLDERS / taken.module, shop)
+        place = find_module_folder(module, FOLDERS / taken.module, shop)
         if taken.files:
-            text = join([(place / file).read_text() for file in taken.files], image)
+            text = join_documents([(place / file).read_text() for file in taken.files], image)
         else:
             text = _kustomize(place, image, folder / "work", kubectl, shop)
         (folder / "manifest.yaml").write_text(text)
@@ -79,7 +85,7 @@ def _maker(taken: Taken, module: Module, image: str, kubectl: Path, shop: Worksh
     return make
 
 
-def _kustomize(place: Path, image: str, work: Path, kubectl: Path, shop: Workshop) -> str:
+def _kustomize(place: Path, image: str, work: Path, kubectl: Path, shop: BuildCache) -> str:
     """The module's folder itself cannot be written to, and kustomize reads only below its own."""
     shutil.copytree(place / "config", work / "config", copy_function=shutil.copyfile)
     name, tag = image.rsplit(":", 1)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from worker.bundle.fetch import Fetcher
+from worker.bundle.fetch import MirrorClient
 from worker.bundle.image import Layer, write_loaded_archive
 from worker.bundle.workshop import CollectingFailed
 
@@ -44,7 +44,7 @@ def parse_reference(text: str) -> Reference:
     return Reference(ALIASES.get(host, host), name, tag)
 
 
-def pull(reference: str, target: Path, fetcher: Fetcher) -> str:
+def pull(reference: str, target: Path, fetcher: MirrorClient) -> str:
     """Writes the archive and returns the digest of the manifest that the registry has under this name.
 
     Layers that an interrupted run has fetched stand beside it and are not fetched again.
@@ -66,7 +66,7 @@ def pull(reference: str, target: Path, fetcher: Fetcher) -> str:
     return digest
 
 
-def _token(url: str, fetcher: Fetcher) -> dict[str, str]:
+def _token(url: str, fetcher: MirrorClient) -> dict[str, str]:
     """Headers by which the registry lets anybody read: it says itself where they are had."""
     try:
         fetcher.open(url, {"Accept": ", ".join((*LISTS, *MANIFESTS))}).close()
@@ -82,7 +82,7 @@ def _token(url: str, fetcher: Fetcher) -> dict[str, str]:
 
 
 def _manifest(
-    base: str, name: str, headers: Mapping[str, str], fetcher: Fetcher
+    base: str, name: str, headers: Mapping[str, str], fetcher: MirrorClient
 ) -> tuple[dict[str, Any], str]:
     """The one for our platform, with its digest."""
     accepted = {**headers, "Accept": ", ".join((*LISTS, *MANIFESTS))}
@@ -99,7 +99,7 @@ def _manifest(
     raise CollectingFailed(f"{base} has {name} for no Linux on amd64")
 
 
-def _blob(base: str, digest: str, folder: Path, headers: Mapping[str, str], fetcher: Fetcher) -> Path:
+def _blob(base: str, digest: str, folder: Path, headers: Mapping[str, str], fetcher: MirrorClient) -> Path:
     path = folder / digest.replace(":", "-")
     if not path.exists():
         fetched = folder / f"{path.name}.fetched"

@@ -5,12 +5,12 @@ import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from worker.bundle.image import add_folders, new_layer
+from worker.bundle.image import add_parent_folders, open_layer_tar
 from worker.bundle.workshop import CollectingFailed
 
 MERGED = ("bin", "sbin", "lib", "lib64")
 """Folders that are links into usr/ since the distributions have merged them."""
-LEFT_OUT = (
+EXCLUDED_PATHS = (
     "usr/share/man/",
     "usr/share/locale/",
     "usr/share/info/",
@@ -18,7 +18,7 @@ LEFT_OUT = (
     "usr/share/bash-completion/",
 )
 DOCUMENTS = "usr/share/doc/"
-SPECIAL = {
+SPECIAL_FOLDERS = {
     "proc": 0o555,
     "sys": 0o555,
     "dev": 0o755,
@@ -29,13 +29,13 @@ SPECIAL = {
 }
 
 
-def write_root(layer: Path, debs: Sequence[Path], links: dict[str, str]) -> None:
+def write_package_layer(layer: Path, debs: Sequence[Path], links: dict[str, str]) -> None:
     """`links` are what the packages' scripts would have made, as update-alternatives does."""
-    with new_layer(layer) as tar:
+    with open_layer_tar(layer) as tar:
         for name in MERGED:
             _add_link(tar, name, f"usr/{name}")
-        for name, mode in SPECIAL.items():
-            add_folders(tar, name)
+        for name, mode in SPECIAL_FOLDERS.items():
+            add_parent_folders(tar, name)
             info = tarfile.TarInfo(name)
             info.type, info.mode = tarfile.DIRTYPE, mode
             tar.addfile(info)
@@ -51,8 +51,8 @@ def _add_package(tar: tarfile.TarFile, deb: Path, seen: set[str]) -> None:
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as process:
         with tarfile.open(fileobj=process.stdout, mode="r|") as content:
             for info in content:
-                name = merged(info.name)
-                if not name or name in seen or is_left_out(name):
+                name = usr_merged_path(info.name)
+                if not name or name in seen or is_excluded_path(name):
                     continue
                 file = content.extractfile(info) if info.isreg() else None
                 tar.addfile(_plain(info, name), file)
@@ -61,7 +61,7 @@ def _add_package(tar: tarfile.TarFile, deb: Path, seen: set[str]) -> None:
             raise CollectingFailed(f"{deb} cannot be unpacked")
 
 
-def merged(name: str) -> str:
+def usr_merged_path(name: str) -> str:
     """The path below the root, with what lies in /bin, /sbin and /lib in usr/."""
     plain = name.removeprefix("./").strip("/")
     if plain == ".":
@@ -69,23 +69,23 @@ def merged(name: str) -> str:
     return f"usr/{plain}" if plain.split("/")[0] in MERGED else plain
 
 
-def is_left_out(name: str) -> bool:
+def is_excluded_path(name: str) -> bool:
     """Manuals and translations; of the documents only each package's copyright stays."""
     if name.startswith(DOCUMENTS):
         depth = name.removeprefix(DOCUMENTS).count("/")
         return depth > 1 or (depth == 1 and not name.endswith("/copyright"))
-    return f"{name}/".startswith(LEFT_OUT)
+    return f"{name}/".startswith(EXCLUDED_PATHS)
 
 
 def _plain(info: tarfile.TarInfo, name: str) -> tarfile.TarInfo:
     made = tarfile.TarInfo(name)
     made.type, made.mode, made.size = info.type, info.mode, info.size
-    made.linkname = merged(info.linkname) if info.islnk() else info.linkname
+    made.linkname = usr_merged_path(info.linkname) if info.islnk() else info.linkname
     return made
 
 
 def _add_link(tar: tarfile.TarFile, name: str, target: str) -> None:
-    add_folders(tar, name)
+    add_parent_folders(tar, name)
     info = tarfile.TarInfo(name)
     info.type, info.linkname, info.mode = tarfile.SYMTYPE, target, 0o777
     tar.addfile(info)

@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-CHECKOUT = Path(__file__).resolve().parents[2]
-FILE = CHECKOUT / "inventory" / "group_vars" / "all" / "sources.yml"
+CLONE = Path(__file__).resolve().parents[2]
+FILE = CLONE / "inventory" / "group_vars" / "all" / "sources.yml"
 
 
 TOOLKIT = (
@@ -28,7 +28,7 @@ class Module:
 
 
 @dataclass(frozen=True)
-class Repository:
+class AptRepository:
     """A vendor's packages: where, and the key that signs them."""
 
     uri: str
@@ -37,43 +37,43 @@ class Repository:
 
 
 @dataclass(frozen=True)
-class Vendor:
+class VendorPackages:
     """Packages of one vendor at their pinned versions, as name=version."""
 
-    repository: Repository
+    repository: AptRepository
     packages: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Sources:
+class BundleSources:
     kubernetes: str
     """As 1.34.4."""
     kubernetes_packages: str
     """The version of its packages, as 1.34.4-1.1."""
-    repository: Repository
-    names: tuple[str, ...]
-    beside: tuple[str, ...]
+    repository: AptRepository
+    kubernetes_package_names: tuple[str, ...]
+    extra_packages: tuple[str, ...]
     """Packages that the vendor's depend on and the distribution has not."""
     images: Mapping[str, str]
     manifests: Mapping[str, tuple[str, ...]]
     modules: Mapping[str, Module]
     distribution: tuple[str, ...]
     """The packages of the distribution that the roles install."""
-    vendors: Mapping[str, Mapping[str, Vendor]]
+    vendors: Mapping[str, Mapping[str, VendorPackages]]
     """What hosts with the hardware need besides, by distribution (as debian) and name."""
 
 
-def read_sources(file: Path = FILE) -> Sources:
+def read_bundle_sources(file: Path = FILE) -> BundleSources:
     """Raises KeyError or yaml.YAMLError where the map itself is wrong."""
     every = yaml.safe_load(file.read_text())["groundcrew_sources"]
     read = every["kubernetes"]
     packages = read["packages"]
-    return Sources(
+    return BundleSources(
         kubernetes=read["version"],
         kubernetes_packages=packages["version"],
         repository=_repository(packages["repository"], ""),
-        names=tuple(packages["names"]),
-        beside=tuple(packages["beside"]),
+        kubernetes_package_names=tuple(packages["names"]),
+        extra_packages=tuple(packages["beside"]),
         images=read["images"],
         manifests={
             name: tuple([addresses] if isinstance(addresses, str) else addresses)
@@ -85,7 +85,7 @@ def read_sources(file: Path = FILE) -> Sources:
     )
 
 
-def _vendors(every: dict[str, Any], system: str) -> dict[str, Vendor]:
+def _vendors(every: dict[str, Any], system: str) -> dict[str, VendorPackages]:
     """Only those that have a repository of their own for this distribution."""
     driver, toolkit, doca = (
         every["nvidia_driver"][system],
@@ -93,10 +93,10 @@ def _vendors(every: dict[str, Any], system: str) -> dict[str, Vendor]:
         every["mofed"]["doca_ofed"],
     )
     found = {
-        "nvidia_container_toolkit": Vendor(
+        "nvidia_container_toolkit": VendorPackages(
             _repository(toolkit["repository"], system), _pinned(TOOLKIT, toolkit["version"])
         ),
-        "doca_ofed": Vendor(
+        "doca_ofed": VendorPackages(
             _repository(doca["repository"], system), _pinned(doca["packages"], doca["version"])
         ),
     }
@@ -104,13 +104,13 @@ def _vendors(every: dict[str, Any], system: str) -> dict[str, Vendor]:
         # The open modules: the proprietary ones may not be installed beside them.
         names = [*driver["open"], *driver["tools"], driver["fabric_manager"]]
         packages = (*_pinned(names, driver["version"]), *driver["kernel"])
-        found["nvidia_driver"] = Vendor(_repository(driver["repository"], system), packages)
+        found["nvidia_driver"] = VendorPackages(_repository(driver["repository"], system), packages)
     return found
 
 
-def _repository(read: dict[str, Any], system: str) -> Repository:
+def _repository(read: dict[str, Any], system: str) -> AptRepository:
     uri = read["uris"][system] if "uris" in read else read["uri"]
-    return Repository(uri, read["suites"], read["key"])
+    return AptRepository(uri, read["suites"], read["key"])
 
 
 def _pinned(names: Sequence[str], version: str) -> tuple[str, ...]:

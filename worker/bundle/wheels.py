@@ -8,9 +8,9 @@ from pathlib import Path
 
 from worker.bundle import licences
 from worker.bundle.check import sha256_of
-from worker.bundle.sources import CHECKOUT
-from worker.bundle.workshop import Workshop
-from worker.environments.description import Description, pins_of
+from worker.bundle.sources import CLONE
+from worker.bundle.workshop import BuildCache
+from worker.environments.description import EnvironmentDescription, select_pins
 
 REQUIREMENTS = ("portal.txt", "repairs.txt", "ansible.txt")
 """Of the master, of its repairs, and of the machine that runs Ansible."""
@@ -18,7 +18,9 @@ PYTHON = Path("/usr/bin/python3")
 """Wheels are chosen for the distribution's own interpreter, on which everything of ours runs."""
 
 
-def fetch_wheels(training: Description, folder: Path, kept: Sequence[Path], shop: Workshop) -> list[Path]:
+def fetch_bundle_wheels(
+    training: EnvironmentDescription, folder: Path, kept: Sequence[Path], shop: BuildCache
+) -> list[Path]:
     """The wheels of all our environments, and the one source among them.
 
     `kept` are folders in which some lie already; what `folder` has is not fetched again.
@@ -28,49 +30,49 @@ def fetch_wheels(training: Description, folder: Path, kept: Sequence[Path], shop
     fetch = [*pip, "download", "--require-hashes", "--no-deps", "--dest", str(folder)]
     for place in kept:
         fetch += ["--find-links", str(place)]
-    for pins in [*(CHECKOUT / "requirements" / name for name in REQUIREMENTS), training.requirements]:
+    for pins in [*(CLONE / "requirements" / name for name in REQUIREMENTS), training.requirements]:
         text = pins.read_text()
-        shop.tell(
-            "fetching the {count} wheels of {place}", count=text.count("=="), place=pins.relative_to(CHECKOUT)
+        shop.report(
+            "fetching the {count} wheels of {place}", count=text.count("=="), place=pins.relative_to(CLONE)
         )
         shop.run([*fetch, "--only-binary", ":all:", "-r", pins])
     tools = folder.with_name("tools.txt")
-    tools.write_text(pins_of(training.requirements.read_text(), ("setuptools", "wheel", "packaging")))
+    tools.write_text(select_pins(training.requirements.read_text(), ("setuptools", "wheel", "packaging")))
     # The archive of sources is asked for its name and version, which needs its build's own tools.
     shop.run(
         [*pip, "install", "--no-index", "--find-links", folder, "--require-hashes", "--no-deps", "-r", tools]
     )
     shop.run([*fetch, "--no-binary", ":all:", "--no-build-isolation", "-r", training.source])
     every = [
-        *(CHECKOUT / "requirements" / name for name in REQUIREMENTS),
+        *(CLONE / "requirements" / name for name in REQUIREMENTS),
         training.requirements,
         training.source,
     ]
-    return choose_pinned(folder, [file.read_text() for file in every])
+    return select_pinned_files(folder, [file.read_text() for file in every])
 
 
-def choose_pinned(folder: Path, pins: Sequence[str]) -> list[Path]:
+def select_pinned_files(folder: Path, pins: Sequence[str]) -> list[Path]:
     """The folder also keeps what earlier versions were pinned to: that has no place in a new bundle."""
     sums = {each for text in pins for each in re.findall(r"--hash=sha256:([0-9a-f]{64})", text)}
     files = [*folder.glob("*.whl"), *folder.glob("*.tar.gz")]
     return sorted(file for file in files if sha256_of(file) in sums)
 
 
-def name_and_version(file: Path) -> tuple[str, str]:
+def parse_wheel_name(file: Path) -> tuple[str, str]:
     name, version = file.name.removesuffix(".tar.gz").split("-")[:2]
     return name, version
 
 
-def licence_of(file: Path) -> str:
+def read_wheel_licence(file: Path) -> str:
     """From a wheel's own metadata."""
     if file.suffix != ".whl":
         return licences.UNKNOWN
     with zipfile.ZipFile(file) as wheel:
         metadata = next(name for name in wheel.namelist() if re.fullmatch(r"[^/]+\.dist-info/METADATA", name))
-        return licences.of_wheel(wheel.read(metadata).decode("utf-8", "replace"))
+        return licences.licence_of_wheel_metadata(wheel.read(metadata).decode("utf-8", "replace"))
 
 
-def _pip(folder: Path, shop: Workshop) -> list[str]:
+def _pip(folder: Path, shop: BuildCache) -> list[str]:
     if not (folder / "bin" / "pip").exists():
         shutil.rmtree(folder, ignore_errors=True)
         shop.run([PYTHON, "-m", "venv", folder])

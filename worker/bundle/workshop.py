@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from worker.embedded.say import say
-from worker.environments.wheels import flush_to_disk
+from worker.embedded.say import print_sentence
+from worker.environments.wheels import sync_filesystem
 
 RECIPE = "1"
 """Change it when something must be made anew from the same inputs."""
@@ -24,14 +24,16 @@ class CollectingFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Workshop:
+class BuildCache:
     cache: Path
     log: Path
-    began: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=time.monotonic)
 
-    def tell(self, english: str, **data: object) -> None:
+    def report(self, english: str, **data: object) -> None:
         """One line of progress, with the seconds since the beginning before it."""
-        say("{seconds:>6.0f} s  {line}", seconds=time.monotonic() - self.began, line=english.format(**data))
+        print_sentence(
+            "{seconds:>6.0f} s  {line}", seconds=time.monotonic() - self.started, line=english.format(**data)
+        )
 
     def run(
         self,
@@ -60,13 +62,13 @@ class Workshop:
             raise CollectingFailed(f"{name} ended with {done.returncode}: {last}\nAll of it is in {self.log}")
         return done.stdout
 
-    def place(self, name: str, inputs: Sequence[str | bytes]) -> Path:
-        """Where `made` leaves it."""
+    def path_for(self, name: str, inputs: Sequence[str | bytes]) -> Path:
+        """Where `build_once` leaves it."""
         return self.cache / f"{name}-{_digest(inputs)}"
 
-    def made(self, name: str, inputs: Sequence[str | bytes], make: Callable[[Path], None]) -> Path:
+    def build_once(self, name: str, inputs: Sequence[str | bytes], make: Callable[[Path], None]) -> Path:
         """The folder that `make` fills, made once for the same inputs; interrupted, it begins anew."""
-        target = self.place(name, inputs)
+        target = self.path_for(name, inputs)
         if not target.exists():
             self.cache.mkdir(parents=True, exist_ok=True)
             building = target.with_name(f"{target.name}.building")
@@ -74,12 +76,12 @@ class Workshop:
             building.mkdir()
             make(building)
             # What has its name is taken as it stands, also after a power failure.
-            flush_to_disk(building)
+            sync_filesystem(building)
             building.rename(target)
         return target
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def hold_lock(self) -> Iterator[None]:
         """Two collectors of one cache wait for each other."""
         self.cache.mkdir(parents=True, exist_ok=True)
         with (self.cache / ".lock").open("w") as lock:

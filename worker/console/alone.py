@@ -13,39 +13,39 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from cluster.domain.errors import GroundcrewError
-from cluster.domain.repair_answers import Answer
-from cluster.domain.repair_runs import Verdict, matrix_of, verdict_of
-from cluster.domain.repairs import Check, check_host, check_reason
+from cluster.domain.repair_answers import CheckResult
+from cluster.domain.repair_runs import RepairVerdict, build_task_matrix, decide_verdict
+from cluster.domain.repairs import RepairCheck, check_inventory_host, check_reason
 from cluster.services.context import Cluster
-from cluster.services.repair_catalogue import Entry, find_entry
-from cluster.services.repair_records import file_of, list_records, write_record
+from cluster.services.repair_catalogue import CatalogueEntry, find_catalogue_entry
+from cluster.services.repair_records import list_offline_records, offline_record_file, write_offline_record
 from cluster.services.repair_targets import MASTER
 from cluster.store.repairs import RepairRun
 from worker.adapters import playbooks
-from worker.adapters.host import read_name
-from worker.adapters.playbooks import End
-from worker.console.matrix import Matrix, show_checks, verdict_word
-from worker.console.terminal import complain_of, line, said, say
+from worker.adapters.host import read_host_name
+from worker.adapters.playbooks import PlaybookEnd
+from worker.console.matrix import ProgressTable, show_check_results, verdict_name
+from worker.console.terminal import print_domain_error, print_line, print_sentence, terminal_sentence
 from worker.tasks import repairs
 from worker.tasks.repair_facts import run_checks
-from worker.tasks.repair_look import look_at_hosts
-from worker.tasks.repair_process import ask_to_end, begin, run_folder
+from worker.tasks.repair_look import probe_hosts
+from worker.tasks.repair_process import repair_run_folder, request_end, start_playbook
 
-LOOK_SECONDS = 0.25
+POLL_SECONDS = 0.25
 
 
-def name_of_master(cluster: Cluster) -> str:
+def master_host_name(cluster: Cluster) -> str:
     """As its agent reports it."""
-    return cluster.settings.master_node or read_name()
+    return cluster.settings.master_node or read_host_name()
 
 
-def new_run(cluster: Cluster, entry: Entry, reason: str, login: str) -> RepairRun:
+def new_offline_run(cluster: Cluster, entry: CatalogueEntry, reason: str, login: str) -> RepairRun:
     """Raises Refused for a reason that says nothing."""
     return RepairRun(
         record=str(uuid.uuid4().int % 10**15 + 10**15),
         name=entry.repair.name,
         target=MASTER,
-        host=check_host(name_of_master(cluster)),
+        host=check_inventory_host(master_host_name(cluster)),
         digest=entry.digest,
         reason=check_reason(reason),
         console_user=login,
@@ -58,7 +58,7 @@ def new_run(cluster: Cluster, entry: Entry, reason: str, login: str) -> RepairRu
 
 
 @dataclass
-class Alone:
+class OfflineRepairRun:
     """One run that only its folder and its record know."""
 
     cluster: Cluster
@@ -66,12 +66,12 @@ class Alone:
 
     @property
     def folder(self) -> Path:
-        return run_folder(self.cluster, self.run)
+        return repair_run_folder(self.cluster, self.run)
 
     @contextmanager
-    def held(self) -> Iterator[bool]:
+    def hold_lock(self) -> Iterator[bool]:
         """Whether it is this console's alone to work on; the lock goes with the process that holds it."""
-        path = file_of(self.cluster, self.run).with_suffix(".lock")
+        path = offline_record_file(self.cluster, self.run).with_suffix(".lock")
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with path.open("a") as file:
             try:
@@ -82,115 +82,122 @@ class Alone:
             yield True
             path.unlink(missing_ok=True)
 
-    def begin(self) -> None:
-        with self.held():
-            self.begin_held()
+    def start(self) -> None:
+        with self.hold_lock():
+            self.start_locked()
 
-    def begin_held(self) -> None:
+    def start_locked(self) -> None:
         """Written down first, then begun."""
-        write_record(self.cluster, self.run)
+        write_offline_record(self.cluster, self.run)
         try:
-            entry = find_entry(self.cluster, self.run.name)
-            say("Preparing.")
-            python = repairs.ensure_ansible(self.cluster, self.log)
-            repairs.refuse_changed(self.cluster, entry, self.run)
-            self.run.before = self.ask(entry, self.cluster.clock() - repairs.PATIENCE)
+            entry = find_catalogue_entry(self.cluster, self.run.name)
+            print_sentence("Preparing.")
+            python = repairs.ensure_ansible(self.cluster, self.log_file)
+            repairs.check_unchanged(self.cluster, entry, self.run)
+            self.run.before = self.run_checks_now(entry, self.cluster.clock() - repairs.PROBE_AGE)
             self.run.started_at = self.cluster.clock()
-            write_record(self.cluster, self.run)
-            begin(self.cluster, entry, self.run, python)
+            write_offline_record(self.cluster, self.run)
+            start_playbook(self.cluster, entry, self.run, python)
         except GroundcrewError as error:
-            complain_of(self.cluster, error)
-            self.end(Verdict.BROKEN, None)
+            print_domain_error(self.cluster, error)
+            self.record_end(RepairVerdict.BROKEN, None)
             return
-        say("Repair {run} has begun. Ctrl-C cancels it.", run=self.run.number)
-        self.finish(entry)
+        print_sentence("Repair {run} has begun. Ctrl-C cancels it.", run=self.run.number)
+        self.verify_and_end(entry)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """After a console was ended in the middle; a run that another one prepares or watches is that one's."""
-        with self.held() as is_ours:
+        with self.hold_lock() as is_ours:
             if not is_ours:
-                say("Another console works on repair {run}.", run=self.run.number)
-            elif self.is_open():
-                say("Repair {run} was not followed to its end; going on.", run=self.run.number)
-                self.go_on_held()
+                print_sentence("Another console works on repair {run}.", run=self.run.number)
+            elif self.is_unfinished():
+                print_sentence("Repair {run} was not followed to its end; going on.", run=self.run.number)
+                self.resume_locked()
 
-    def is_open(self) -> bool:
+    def is_unfinished(self) -> bool:
         """Whether nobody has ended it since it was read."""
         return any(
-            each.record == self.run.record and each.ended_at is None for each in list_records(self.cluster)
+            each.record == self.run.record and each.ended_at is None
+            for each in list_offline_records(self.cluster)
         )
 
-    def go_on_held(self) -> None:
+    def resume_locked(self) -> None:
         """What has begun is watched to its end."""
-        if not playbooks.has_begun(self.folder):
-            self.end(Verdict.BROKEN, None)
+        if not playbooks.has_playbook_started(self.folder):
+            self.record_end(RepairVerdict.BROKEN, None)
             return
         try:
-            self.finish(find_entry(self.cluster, self.run.name))
+            self.verify_and_end(find_catalogue_entry(self.cluster, self.run.name))
         except GroundcrewError as error:
-            complain_of(self.cluster, error)
-            self.end(Verdict.BROKEN, None)
+            print_domain_error(self.cluster, error)
+            self.record_end(RepairVerdict.BROKEN, None)
 
-    def finish(self, entry: Entry) -> None:
+    def verify_and_end(self, entry: CatalogueEntry) -> None:
         end = self.watch(entry)
-        if repairs.did_not_run(entry, self.run, end):
-            line(said(self.cluster, repairs.DID_NOT_RUN[end.status], {"host": self.run.host}))
-            self.end(Verdict.BROKEN, end.rc)
+        if repairs.has_not_run(entry, self.run, end):
+            print_line(
+                terminal_sentence(self.cluster, repairs.DID_NOT_RUN[end.status], {"host": self.run.host})
+            )
+            self.record_end(RepairVerdict.BROKEN, end.rc)
             return
-        self.run.checks = self.wait_for_green(entry, end)
-        show_checks(self.cluster, self.run.checks)
-        self.end(verdict_of(self.run.checks, end.status == "canceled" or bool(self.run.is_forced)), end.rc)
+        self.run.checks = self.wait_for_checks(entry, end)
+        show_check_results(self.cluster, self.run.checks)
+        self.record_end(
+            decide_verdict(self.run.checks, end.status == "canceled" or bool(self.run.is_forced)), end.rc
+        )
 
     @property
-    def log(self) -> Path:
+    def log_file(self) -> Path:
         return self.cluster.settings.state_dir / "log" / f"operation-{self.run.record}.log"
 
-    def watch(self, entry: Entry) -> End:
-        matrix, names = Matrix(entry.repair), [task.en for task in entry.repair.tasks]
+    def watch(self, entry: CatalogueEntry) -> PlaybookEnd:
+        matrix, names = ProgressTable(entry.repair), [task.en for task in entry.repair.tasks]
         has_asked = False
         while True:
             try:
-                end = playbooks.read_end(self.folder)
-                tasks = matrix_of(playbooks.read_events(self.folder), names)
+                end = playbooks.read_playbook_end(self.folder)
+                tasks = build_task_matrix(playbooks.read_events(self.folder), names)
                 self.run.tasks = [task.to_data() for task in tasks]
                 matrix.show(self.run.tasks)
-                repairs.copy_log(self.folder, self.log)
+                repairs.copy_log(self.folder, self.log_file)
                 if end is not None:
                     return end
-                time.sleep(LOOK_SECONDS)
+                time.sleep(POLL_SECONDS)
             except KeyboardInterrupt:
                 self.cancel(has_asked)
                 has_asked = True
 
     def cancel(self, is_forced: bool) -> None:
-        ask_to_end(self.cluster, self.folder, is_forced)
+        request_end(self.cluster, self.folder, is_forced)
         if is_forced:
             self.run.is_forced = True
         else:
-            say("It is asked to end. Ctrl-C once more ends it by force.")
+            print_sentence("It is asked to end. Ctrl-C once more ends it by force.")
 
-    def wait_for_green(self, entry: Entry, end: End) -> list[dict[str, Any]]:
-        deadline = time.monotonic() + repairs.patience_after(entry, end)
+    def wait_for_checks(self, entry: CatalogueEntry, end: PlaybookEnd) -> list[dict[str, Any]]:
+        deadline = time.monotonic() + repairs.verification_seconds_after(entry, end)
         while True:
-            answers = self.ask(entry, self.run.started_at or self.run.asked_at)
+            answers = self.run_checks_now(entry, self.run.started_at or self.run.asked_at)
             if all(answer["is_ok"] for answer in answers) or time.monotonic() > deadline:
                 return answers
             time.sleep(1.0)
 
-    def ask(self, entry: Entry, since: datetime) -> list[dict[str, Any]]:
-        hosts = look_at_hosts(self.cluster, entry, self.run)
-        return [answer.to_data() for answer in self.answers(entry.repair.checks, since, hosts)]
+    def run_checks_now(self, entry: CatalogueEntry, since: datetime) -> list[dict[str, Any]]:
+        hosts = probe_hosts(self.cluster, entry, self.run)
+        return [answer.to_data() for answer in self.check_one_by_one(entry.repair.checks, since, hosts)]
 
-    def answers(self, checks: Iterable[Check], since: datetime, hosts: Any) -> Iterable[Answer]:
+    def check_one_by_one(
+        self, checks: Iterable[RepairCheck], since: datetime, hosts: Any
+    ) -> Iterable[CheckResult]:
         """One by one: what the database would have to say is said to be unknown."""
         for check in checks:
             try:
                 yield from run_checks(self.cluster, [check], since, hosts, self.run.hosts)
             except SQLAlchemyError:
-                yield Answer(False, "check.not_read", {})
+                yield CheckResult(False, "check.not_read", {})
 
-    def end(self, verdict: Verdict, rc: int | None) -> None:
+    def record_end(self, verdict: RepairVerdict, rc: int | None) -> None:
         self.run.verdict, self.run.playbook_rc, self.run.ended_at = verdict, rc, self.cluster.clock()
-        path = write_record(self.cluster, self.run)
-        line(verdict_word(verdict))
-        say("Its record is {path}; it is read in once the database answers.", path=path)
+        path = write_offline_record(self.cluster, self.run)
+        print_line(verdict_name(verdict))
+        print_sentence("Its record is {path}; it is read in once the database answers.", path=path)

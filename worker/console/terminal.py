@@ -5,27 +5,37 @@ from typing import Any
 
 from cluster import words
 from cluster.domain.errors import GroundcrewError
-from cluster.domain.repair_runs import readable
-from cluster.domain.repairs import Said
+from cluster.domain.repair_runs import to_printable
+from cluster.domain.repairs import BilingualText
 from cluster.services.context import Cluster
-from worker.embedded.say import language, say, text
+from worker.embedded.say import language_of_terminal, print_sentence, terminal_text
 
-__all__ = ["answer", "complain_of", "in_words", "line", "read_number", "said", "say", "text", "title"]
+__all__ = [
+    "ask_for_line",
+    "print_domain_error",
+    "bilingual_text",
+    "print_line",
+    "parse_choice",
+    "terminal_sentence",
+    "print_sentence",
+    "terminal_text",
+    "print_title",
+]
 
 
-def line(plain: str = "") -> None:
+def print_line(plain: str = "") -> None:
     """What programs and people wrote tells the terminal nothing but its letters."""
-    sys.stdout.write(readable(plain) + "\n")
+    sys.stdout.write(to_printable(plain) + "\n")
     sys.stdout.flush()
 
 
-def title(plain: str) -> None:
-    line()
-    line(plain)
-    line("-" * len(plain))
+def print_title(plain: str) -> None:
+    print_line()
+    print_line(plain)
+    print_line("-" * len(plain))
 
 
-def answer(question: str) -> str | None:
+def ask_for_line(question: str) -> str | None:
     """What was typed, without its edges; None at the end of the input."""
     sys.stdout.write(question + " ")
     sys.stdout.flush()
@@ -33,23 +43,23 @@ def answer(question: str) -> str | None:
     return typed.strip() if typed else None
 
 
-def read_number(typed: str, most: int) -> int | None:
+def parse_choice(typed: str, most: int) -> int | None:
     """None for what is none of 1 to `most`."""
     is_number = typed.isascii() and typed.isdigit() and len(typed) < 4
     return int(typed) if is_number and 1 <= int(typed) <= most else None
 
 
-def in_words(found: Said) -> str:
-    return found.in_language(language())
+def bilingual_text(found: BilingualText) -> str:
+    return found.in_language(language_of_terminal())
 
 
-def said(cluster: Cluster, code: str, data: dict[str, Any] | None = None) -> str:
-    return words.say(code, data, language(), cluster.settings.zone, cluster.clock())
+def terminal_sentence(cluster: Cluster, code: str, data: dict[str, Any] | None = None) -> str:
+    return words.sentence(code, data, language_of_terminal(), cluster.settings.zone, cluster.clock())
 
 
-def complain_of(cluster: Cluster, error: GroundcrewError) -> None:
+def print_domain_error(cluster: Cluster, error: GroundcrewError) -> None:
     """The sentence, and what to do next."""
-    line(said(cluster, error.code, error.data))
-    hint = words.hint(error.code, error.data, language())
+    print_line(terminal_sentence(cluster, error.code, error.data))
+    hint = words.hint(error.code, error.data, language_of_terminal())
     if hint:
-        line(hint)
+        print_line(hint)

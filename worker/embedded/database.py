@@ -3,20 +3,20 @@
 from cluster import words
 from cluster.domain.errors import GroundcrewError
 from cluster.settings import Settings
-from cluster.store.migrate import upgrade
-from worker.embedded.say import language, say, stop
+from cluster.store.migrate import upgrade_database
+from worker.embedded.say import exit_with_error, language_of_terminal, print_sentence
 
 
-def ensure_database(settings: Settings) -> None:
+def migrate_database(settings: Settings) -> None:
     """Ends with a sentence where this code is older than the database, or where it is somebody else's."""
     try:
-        done = upgrade(settings)
+        done = upgrade_database(settings)
     except GroundcrewError as error:
-        stop(
+        exit_with_error(
             "{reason} Nothing was changed. The database, and the copies made before each migration, "
             "are in {folder}",
-            reason=words.say(error.code, error.data, language()),
+            reason=words.sentence(error.code, error.data, language_of_terminal()),
             folder=settings.state_dir / "database",
         )
     if done.copy is not None:
-        say("The database was copied to {copy} and brought to this version.", copy=done.copy)
+        print_sentence("The database was copied to {copy} and brought to this version.", copy=done.copy)

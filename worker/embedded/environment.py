@@ -11,11 +11,11 @@ import sys
 import time
 from pathlib import Path
 
-from worker.embedded.say import say, stop
+from worker.embedded.say import exit_with_error, print_sentence
 
 RECIPE = "1"  # Change it when an environment must be built anew from the same requirements.
 SYSTEM_CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
-NO_NETWORK = (
+NETWORK_ERROR_SIGNS = (
     "connection",
     "resolve",
     "resolution",
@@ -26,23 +26,23 @@ NO_NETWORK = (
 )
 
 
-def environment_path(cache: Path, name: str, requirements: Path) -> Path:
+def virtual_environment_path(cache: Path, name: str, requirements: Path) -> Path:
     """Where the environment of these exact requirements stands on this machine once it is built."""
     inputs = [RECIPE, platform.machine(), platform.python_version(), requirements.read_text()]
     digest = hashlib.sha256("\0".join(inputs).encode()).hexdigest()[:12]
     return cache / f"{name}-{digest}"
 
 
-def ensure_environment(cache: Path, name: str, requirements: Path, log: Path) -> Path:
+def ensure_virtual_environment(cache: Path, name: str, requirements: Path, log: Path) -> Path:
     """Build the environment beside its place and rename it there; interrupted, the next run begins anew."""
-    target = environment_path(cache, name, requirements)
+    target = virtual_environment_path(cache, name, requirements)
     if is_built(target):
         return target
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / f".{target.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not is_built(target):
-            build(target, requirements, log, ("--cache-dir", str(cache / "uv")))
+            build_virtual_environment(target, requirements, log, ("--cache-dir", str(cache / "uv")))
     return target
 
 
@@ -50,12 +50,12 @@ def is_built(target: Path) -> bool:
     return (target / "bin" / "python").exists()
 
 
-def build(
+def build_virtual_environment(
     target: Path, requirements: Path, log: Path, options: tuple[str, ...], wheel: Path | None = None
 ) -> None:
     """Make a virtual environment, put the pinned uv into it by pip, and let uv do the rest, our own wheel last."""
     pins = requirements.read_text()
-    say(
+    print_sentence(
         "Building the Python environment {name} ({count} packages) ...",
         name=target.name,
         count=pins.count("=="),
@@ -63,25 +63,27 @@ def build(
     started = time.monotonic()
     building = target.with_name(f"{target.name}.building")
     shutil.rmtree(building, ignore_errors=True)
-    run([sys.executable, "-m", "venv", str(building)], log)
+    run_build_step([sys.executable, "-m", "venv", str(building)], log)
     # Scripts then find their interpreter beside themselves, so that the folder may be renamed.
     with (building / "pyvenv.cfg").open("a") as configuration:
         configuration.write("relocatable = true\n")
     python = str(building / "bin" / "python")
     uv_pin = building / "uv.txt"
-    uv_pin.write_text(pins_of(pins, "uv"))
+    uv_pin.write_text(select_pins(pins, "uv"))
     pip = [python, "-m", "pip", "--disable-pip-version-check"]
-    run([*pip, "install", "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", str(uv_pin)], log)
+    run_build_step(
+        [*pip, "install", "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", str(uv_pin)], log
+    )
     uv = [str(building / "bin" / "uv"), "pip"]
     more = ["--python", python, "--compile-bytecode", *options]
-    run([*uv, "sync", "--require-hashes", *more, str(requirements)], log, settings_for_uv(pip))
+    run_build_step([*uv, "sync", "--require-hashes", *more, str(requirements)], log, uv_variables(pip))
     if wheel is not None:
-        run([*uv, "install", "--offline", "--no-deps", *more, str(wheel)], log)
+        run_build_step([*uv, "install", "--offline", "--no-deps", *more, str(wheel)], log)
     building.rename(target)
-    say("  built in {seconds:.0f} s", seconds=time.monotonic() - started)
+    print_sentence("  built in {seconds:.0f} s", seconds=time.monotonic() - started)
 
 
-def run(command: list[str], log: Path, more: dict[str, str] | None = None) -> None:
+def run_build_step(command: list[str], log: Path, more: dict[str, str] | None = None) -> None:
     """Run one step of a build; where it fails, end with its last words and with what to do."""
     done = subprocess.run(
         command,
@@ -98,20 +100,20 @@ def run(command: list[str], log: Path, more: dict[str, str] | None = None) -> No
     if done.returncode == 0:
         return
     print("\n".join(done.stdout.splitlines()[-8:]), file=sys.stderr, flush=True)
-    if any(sign in done.stdout.lower() for sign in NO_NETWORK):
-        stop(
+    if any(sign in done.stdout.lower() for sign in NETWORK_ERROR_SIGNS):
+        exit_with_error(
             "The Python package index did not answer. Connect this machine to its network, or name your own "
             "index in /etc/pip.conf, then run the command again. All of it is in {log}",
             log=log,
         )
     if "no space left" in done.stdout.lower():
-        stop("The disk is full. Make room on {path}, then run the command again.", path=log.parent)
-    stop(
+        exit_with_error("The disk is full. Make room on {path}, then run the command again.", path=log.parent)
+    exit_with_error(
         "The Python environment could not be built. All of it is in {log}; the next run begins anew.", log=log
     )
 
 
-def pins_of(pins: str, name: str) -> str:
+def select_pins(pins: str, name: str) -> str:
     """The lines of one package with its hashes, cut from a requirements file."""
     lines: list[str] = []
     inside = False
@@ -123,13 +125,13 @@ def pins_of(pins: str, name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def settings_for_uv(pip: list[str]) -> dict[str, str]:
+def uv_variables(pip: list[str]) -> dict[str, str]:
     """Tell uv what this machine's pip was told: index, certificates, trusted hosts. uv's own settings win."""
     listed = subprocess.run([*pip, "config", "list"], capture_output=True, text=True, check=False)
-    return {name: value for name, value in translate(listed.stdout).items() if name not in os.environ}
+    return {name: value for name, value in parse_pip_config(listed.stdout).items() if name not in os.environ}
 
 
-def translate(listed: str) -> dict[str, str]:
+def parse_pip_config(listed: str) -> dict[str, str]:
     """What ``pip config list`` prints, as uv's environment variables."""
     told: dict[str, str] = {}
     for line in listed.splitlines():

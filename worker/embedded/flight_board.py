@@ -11,7 +11,7 @@ LINE_EVERY = 10.0
 """Seconds between two lines of one step in a log file, where nothing else has changed."""
 
 
-class FlightBoard:
+class StageProgressBars:
     """One line per stage (environment, data, training), each with a share done and a word about now."""
 
     def __init__(self) -> None:
@@ -27,9 +27,9 @@ class FlightBoard:
             disable=not self.is_terminal,
         )
         self.tasks: dict[str, TaskID] = {}
-        self.said: dict[str, tuple[str, float]] = {}
+        self.last_lines: dict[str, tuple[str, float]] = {}
 
-    def __enter__(self) -> "FlightBoard":
+    def __enter__(self) -> "StageProgressBars":
         self.progress.start()
         return self
 
@@ -45,7 +45,7 @@ class FlightBoard:
                 self.tasks[title] = self.progress.add_task("", total=1.0, title=title, word=word)
             self.progress.update(self.tasks[title], completed=share, word=word)
             return
-        before, when = self.said.get(title, ("", 0.0))
+        before, when = self.last_lines.get(title, ("", 0.0))
         if word != before or time.monotonic() - when > LINE_EVERY:
-            self.said[title] = (word, time.monotonic())
+            self.last_lines[title] = (word, time.monotonic())
             print(f"  {title}  {share:4.0%}  {word}", flush=True)

@@ -5,11 +5,11 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
-from worker.inside.shim_files import read_plain
+from worker.inside.shim_files import read_untrusted_file
 
 
 @dataclass(frozen=True)
-class Measured:
+class TrainingMeasurements:
     """`epoch` counts finished ones; `accuracy` is of validation, 0 to 1; None: not known yet."""
 
     epoch: int = 0
@@ -22,9 +22,9 @@ class Measured:
         return self.epoch / self.epochs if self.epochs else 0.0
 
 
-def read_measured(out: Path) -> Measured:
+def read_measurements(out: Path) -> TrainingMeasurements:
     """Half a line at the end is left for the next time."""
-    content = read_plain(str(out), "metrics.jsonl") or b""
+    content = read_untrusted_file(str(out), "metrics.jsonl") or b""
     epoch, epochs, accuracy = 0, None, None
     speeds: list[float] = []
     for line in content.split(b"\n")[:-1]:
@@ -35,10 +35,10 @@ def read_measured(out: Path) -> Measured:
             epoch, accuracy = int(point["epoch"]), float(scalars["accuracy/validation"])
         if "images_per_second" in scalars:
             speeds.append(float(scalars["images_per_second"]))
-    return Measured(epoch, epochs, accuracy, statistics.median(speeds) if speeds else None)
+    return TrainingMeasurements(epoch, epochs, accuracy, statistics.median(speeds) if speeds else None)
 
 
-def read_last_words(out: Path, lines: int = 12) -> str:
+def read_stderr_tail(out: Path, lines: int = 12) -> str:
     """The end of what the first rank wrote to stderr, for a flight that did not land."""
-    content = read_plain(str(out), "rank-0.stderr") or b""
+    content = read_untrusted_file(str(out), "rank-0.stderr") or b""
     return "\n".join(content.decode(errors="replace").splitlines()[-lines:])

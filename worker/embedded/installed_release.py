@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from worker.embedded.environment import build, is_built
+from worker.embedded.environment import build_virtual_environment, is_built
 
 
 def main(arguments: list[str]) -> int:
@@ -18,7 +18,9 @@ def main(arguments: list[str]) -> int:
     pins, folder = Path(arguments[1]), Path(arguments[2])
     wheel = None if arguments[0] == "-" else Path(arguments[0])
     if not is_built(folder):
-        build(folder, pins, folder.with_name(f"{folder.name}.log"), ("--no-cache",), wheel)
+        build_virtual_environment(
+            folder, pins, folder.with_name(f"{folder.name}.log"), ("--no-cache",), wheel
+        )
     return 0
 
 

@@ -1,6 +1,6 @@
 """nginx in front of the portal on one machine: the distribution's, with our configuration and without root.
 
-The site is the template of the role `nginx`, so that servers and one machine have the same rules and limits.
+The site is the template of the role `nginx_dir`, so that servers and one machine have the same rules and limits.
 """
 
 import os
@@ -12,37 +12,37 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from cluster.settings import Settings
-from worker.embedded.places import CLONE, Places
+from worker.embedded.places import CLONE, InstallationPaths
 
 TEMPLATES = CLONE / "roles" / "nginx" / "templates"
 SITE = "groundcrew.conf.j2"
 STATIC = CLONE / "portal" / "static"
 CONNECTIONS = 8192
-OTHER_FILES = 128
+RESERVED_DESCRIPTORS = 128
 """Descriptors beside the connections: the log, the sockets that it listens on, static files."""
 FIRST_FREE_PORT = 1024
-TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+TEMPORARY_FOLDERS = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 PROGRAMS = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
 
 
-def nginx_program() -> str:
+def find_nginx_program() -> str:
     return shutil.which("nginx", path=PROGRAMS) or "nginx"
 
 
-def ensure_nginx(places: Places, settings: Settings) -> None:
+def ensure_nginx_configuration(places: InstallationPaths, settings: Settings) -> None:
     """Write its configuration, certificate and start script, readable by the user that it runs as."""
-    folder = places.nginx
+    folder = places.nginx_dir
     folder.mkdir(exist_ok=True)
     folder.chmod(0o710)
-    give(folder, settings)
+    give_to_nginx_user(folder, settings)
     scratch = folder / "temp"
     scratch.mkdir(exist_ok=True)
     scratch.chmod(0o700)
-    give(scratch, settings, owns=True)
+    give_to_nginx_user(scratch, settings, owns=True)
     files = {
-        "nginx.conf": main_configuration(places),
-        "site.conf": site(places, settings),
-        "start": start_script(places, settings),
+        "nginx.conf": render_main_configuration(places),
+        "site.conf": render_site(places, settings),
+        "start": render_start_script(places, settings),
     }
     for name in ("portal.pem", "portal.key"):
         if settings.tls_dir is None:
@@ -53,38 +53,38 @@ def ensure_nginx(places: Places, settings: Settings) -> None:
         file = folder / f"{name}.unfinished"
         file.touch(mode=0o640)
         file.write_text(content)
-        give(file, settings)
+        give_to_nginx_user(file, settings)
         file.rename(folder / name)
 
 
-def copy_static_files(places: Places, settings: Settings) -> None:
+def copy_static_files(places: InstallationPaths, settings: Settings) -> None:
     """nginx's user may not pass through to the clone, which may lie in somebody's home."""
-    target = places.nginx / "static"
+    target = places.nginx_dir / "static"
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(STATIC, target, copy_function=shutil.copyfile)
     for each in (target, *target.rglob("*")):
         each.chmod(0o750 if each.is_dir() else 0o640)
-        give(each, settings)
+        give_to_nginx_user(each, settings)
 
 
-def give(path: Path, settings: Settings, owns: bool = False) -> None:
+def give_to_nginx_user(path: Path, settings: Settings, owns: bool = False) -> None:
     """As root: to nginx's group, or to nginx altogether. Else everything runs as one user."""
     if os.geteuid() == 0:
         os.chown(path, settings.uid_base if owns else 0, settings.gid_base)
 
 
-def connections() -> int:
+def connection_limit() -> int:
     """As many as the system lets this user have."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return CONNECTIONS if hard == resource.RLIM_INFINITY else min(CONNECTIONS, hard - OTHER_FILES)
+    return CONNECTIONS if hard == resource.RLIM_INFINITY else min(CONNECTIONS, hard - RESERVED_DESCRIPTORS)
 
 
-def start_script(places: Places, settings: Settings) -> str:
+def render_start_script(places: InstallationPaths, settings: Settings) -> str:
     """Without the settings of the other services, which hold secrets; as root: as a user that nobody else is.
 
     Users' own numeric ids begin behind the first one of their range, so that no job runs as that.
     """
-    files = connections() + OTHER_FILES
+    files = connection_limit() + RESERVED_DESCRIPTORS
     command = ["exec env -i", f"prlimit --nofile={files}:{files}", "setpriv --no-new-privs"]
     if os.geteuid() == 0:
         ability = "+net_bind_service" if settings.port < FIRST_FREE_PORT else ""
@@ -93,13 +93,13 @@ def start_script(places: Places, settings: Settings) -> str:
             f"--inh-caps={','.join(filter(None, ('-all', ability)))}",
             *([f"--ambient-caps={ability}"] if ability else []),
         ]
-    command += [f"{nginx_program()} -e stderr -c {places.nginx}/nginx.conf"]
+    command += [f"{find_nginx_program()} -e stderr -c {places.nginx_dir}/nginx.conf"]
     return f"#!/bin/sh\n# Written by make up.\n{' '.join(command)}\n"
 
 
-def main_configuration(places: Places) -> str:
+def render_main_configuration(places: InstallationPaths) -> str:
     """One process: where it is killed, nothing of it stays behind and holds the port against the next one."""
-    scratch = places.nginx / "temp"
+    scratch = places.nginx_dir / "temp"
     lines = [
         "# Written by make up.",
         "daemon off;",
@@ -107,21 +107,21 @@ def main_configuration(places: Places) -> str:
         f"pid {scratch}/nginx.pid;",
         "error_log stderr error;",
         "events {",
-        f"    worker_connections {connections()};",
+        f"    worker_connections {connection_limit()};",
         "}",
         "http {",
         "    include /etc/nginx/mime.types;",
         "    default_type application/octet-stream;",
         "    sendfile on;",
         "    tcp_nopush on;",
-        *(f"    {kind}_temp_path {scratch}/{kind};" for kind in TEMPORARY),
-        f"    include {places.nginx}/site.conf;",
+        *(f"    {kind}_temp_path {scratch}/{kind};" for kind in TEMPORARY_FOLDERS),
+        f"    include {places.nginx_dir}/site.conf;",
         "}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def site(places: Places, settings: Settings) -> str:
+def render_site(places: InstallationPaths, settings: Settings) -> str:
     """The role's template, with the places of this machine."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -134,9 +134,9 @@ def site(places: Places, settings: Settings) -> str:
     return environment.get_template(SITE).render(
         nginx_port=settings.port,
         nginx_listen=[f"{listening_address(settings)} {'ssl http2 ' if has_tls else ''}backlog=2048"],
-        nginx_tls_certificate=f"{places.nginx}/portal.pem" if has_tls else "",
-        nginx_tls_key=f"{places.nginx}/portal.key",
-        nginx_static=f"{places.nginx}/static",
+        nginx_tls_certificate=f"{places.nginx_dir}/portal.pem" if has_tls else "",
+        nginx_tls_key=f"{places.nginx_dir}/portal.key",
+        nginx_static=f"{places.nginx_dir}/static",
         nginx_portal_socket=places.portal_socket,
         nginx_stream_socket=places.portal_socket,
         nginx_upload_bytes=settings.upload_limit_bytes,

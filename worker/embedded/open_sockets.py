@@ -5,13 +5,13 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class OpenSockets:
+class SocketHolder:
     """supervisord closes a socket with the last of those that hold it; this one holds each to the end."""
 
-    held: tuple[Any, ...]
+    sockets: tuple[Any, ...]
 
 
-def keep_sockets(supervisord: Any) -> OpenSockets:
+def make_socket_holder(supervisord: Any) -> SocketHolder:
     """The factory of an XML-RPC interface, which supervisord calls once with itself; it offers no methods."""
     managers = (getattr(group, "socket_manager", None) for group in supervisord.process_groups.values())
-    return OpenSockets(tuple(manager.get_socket() for manager in managers if manager is not None))
+    return SocketHolder(tuple(manager.get_socket() for manager in managers if manager is not None))

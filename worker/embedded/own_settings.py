@@ -3,25 +3,25 @@
 import os
 
 from cluster.settings import MissingSettings, Settings
-from worker.embedded.places import find_places
-from worker.embedded.say import stop
-from worker.embedded.settings_file import read_settings
+from worker.embedded.places import find_installation_paths
+from worker.embedded.say import exit_with_error
+from worker.embedded.settings_file import read_settings_file
 
 
-def own_settings() -> Settings:
+def read_installed_settings() -> Settings:
     """Of the environment, as the service units have it, or of the file that `make up` wrote."""
     values = dict(os.environ)
     if "GROUNDCREW_DATABASE_URL" not in values:
-        places = find_places()
+        places = find_installation_paths()
         try:
-            values = read_settings(places.environment_file)
+            values = read_settings_file(places.settings_file)
         except PermissionError:
-            stop(
-                "{file} may not be read by this user. Run the console as root.", file=places.environment_file
+            exit_with_error(
+                "{file} may not be read by this user. Run the console as root.", file=places.settings_file
             )
         if not values:
-            stop("Nothing is installed for {clone}. Begin with: make up", clone=places.clone)
+            exit_with_error("Nothing is installed for {clone}. Begin with: make up", clone=places.clone)
     try:
         return Settings.from_environment(values)
     except MissingSettings as error:
-        stop("No usable value for: {names}", names=", ".join(error.data["names"]))
+        exit_with_error("No usable value for: {names}", names=", ".join(error.data["names"]))

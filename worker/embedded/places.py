@@ -12,59 +12,59 @@ CLONE = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
-class Places:
+class InstallationPaths:
     """The folders of one installation made by ``make up``."""
 
     clone: Path
-    state: Path
-    cache: Path
+    state_dir: Path
+    cache_dir: Path
 
     @property
-    def environment_file(self) -> Path:
+    def settings_file(self) -> Path:
         """The settings that the running services read."""
-        return self.state / "groundcrew.env"
+        return self.state_dir / "groundcrew.env"
 
     @property
     def supervisor_file(self) -> Path:
-        return self.state / "supervisord.conf"
+        return self.state_dir / "supervisord.conf"
 
     @property
     def supervisor_socket(self) -> Path:
-        return self.state / "run" / "supervisor.sock"
+        return self.state_dir / "run" / "supervisor.sock"
 
     @property
     def redis_socket(self) -> Path:
-        return self.state / "run" / "redis.sock"
+        return self.state_dir / "run" / "redis.sock"
 
     @property
-    def nginx(self) -> Path:
+    def nginx_dir(self) -> Path:
         """What nginx and its group may read: configuration, certificate, static files, the portal's socket."""
-        return self.state / "nginx"
+        return self.state_dir / "nginx"
 
     @property
     def portal_socket(self) -> Path:
-        return self.nginx / "portal.sock"
+        return self.nginx_dir / "portal.sock"
 
     @property
     def database_file(self) -> Path:
-        return self.state / "database" / "groundcrew.db"
+        return self.state_dir / "database" / "groundcrew.db"
 
     @property
-    def tls(self) -> Path:
+    def tls_dir(self) -> Path:
         """The authority and the certificate of ``make up HOST=…``."""
-        return self.state / "tls"
+        return self.state_dir / "tls"
 
     @property
-    def log(self) -> Path:
-        return self.state / "log"
+    def log_dir(self) -> Path:
+        return self.state_dir / "log"
 
     @property
-    def environment_pointer(self) -> Path:
+    def environment_link(self) -> Path:
         """A link to the environment that the last ``make up`` used, so that ``make down`` finds it."""
-        return self.state / "environment"
+        return self.state_dir / "environment"
 
 
-def find_places(clone: Path = CLONE) -> Places:
+def find_installation_paths(clone: Path = CLONE) -> InstallationPaths:
     """Say where this clone keeps its things: the machine's folders for root, else the user's own."""
     short = hashlib.sha256(str(clone).encode()).hexdigest()[:12]
     if os.geteuid() == 0:
@@ -75,8 +75,8 @@ def find_places(clone: Path = CLONE) -> Places:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "groundcrew"
     named_state = os.environ.get("GROUNDCREW_STATE_DIR")
     named_cache = os.environ.get("GROUNDCREW_CACHE_DIR")
-    return Places(
+    return InstallationPaths(
         clone=clone,
-        state=Path(named_state) if named_state else state / short,
-        cache=Path(named_cache) if named_cache else cache,
+        state_dir=Path(named_state) if named_state else state / short,
+        cache_dir=Path(named_cache) if named_cache else cache,
     )

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import psutil
 
-from worker.embedded.places import Places
+from worker.embedded.places import InstallationPaths
 
 MODULES = {"gunicorn", "worker", "supervisor.supervisord"}
-PERSONS_COMMANDS = {"up", "down", "status", "reset", "restore", "support", "console"}
+INTERACTIVE_COMMANDS = {"up", "down", "status", "reset", "restore", "support", "console"}
 
 
-def of_installation(places: Places) -> list[psutil.Process]:
+def list_installation_processes(places: InstallationPaths) -> list[psutil.Process]:
     """The services and what they started. Trainings are not among them: a shim is nobody's child."""
     found: dict[int, psutil.Process] = {}
     for process in psutil.process_iter():
         try:
-            if process.pid != os.getpid() and is_service(process, places):
+            if process.pid != os.getpid() and is_installation_process(process, places):
                 for each in (process, *process.children(recursive=True)):
                     found[each.pid] = each
         except (psutil.Error, OSError):
@@ -25,25 +25,27 @@ def of_installation(places: Places) -> list[psutil.Process]:
     return list(found.values())
 
 
-def is_service(process: psutil.Process, places: Places) -> bool:
+def is_installation_process(process: psutil.Process, places: InstallationPaths) -> bool:
     # A forked shim's command line is padded with thousands of empty words.
     command = [word for word in process.cmdline() if word]
-    files_of_others = (str(places.state / "run" / "redis"), str(places.nginx / "nginx.conf"))
+    files_of_others = (str(places.state_dir / "run" / "redis"), str(places.nginx_dir / "nginx.conf"))
     if any(file in word for word in command for file in files_of_others):
-        return sees_our_files(process)
+        return shares_root_filesystem(process)
     if len(command) < 3 or command[1] != "-m" or command[2] not in MODULES:
         return False
-    if command[2] == "worker" and command[3:4] and command[3] in PERSONS_COMMANDS:
+    if command[2] == "worker" and command[3:4] and command[3] in INTERACTIVE_COMMANDS:
         return False
-    return process.environ().get("GROUNDCREW_STATE_DIR") == str(places.state) and sees_our_files(process)
+    return process.environ().get("GROUNDCREW_STATE_DIR") == str(places.state_dir) and shares_root_filesystem(
+        process
+    )
 
 
-def sees_our_files(process: psutil.Process) -> bool:
+def shares_root_filesystem(process: psutil.Process) -> bool:
     """A container's processes are seen from outside, and its paths may be the same as ours."""
     return Path(f"/proc/{process.pid}/root").samefile("/")
 
 
-def end(processes: Iterable[psutil.Process], patience: float) -> None:
+def end_processes(processes: Iterable[psutil.Process], patience: float) -> None:
     """Ask them to end, then make them, after `patience` seconds."""
     asked = []
     for process in processes:

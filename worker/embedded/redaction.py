@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Mapping
 from urllib.parse import unquote, urlsplit
 
-GONE = "(secret)"
-SHORTEST = 8
+REDACTED = "(secret)"
+SHORTEST_SECRET = 8
 """Shorter values would blacken words that only look alike."""
-SHOWN = frozenset(
+PUBLIC_SETTINGS = frozenset(
     f"GROUNDCREW_{name}"
     for name in (
         *("STATE_DIR", "CACHE_DIR", "HOST", "PORT", "PUBLIC_URL", "TIME_ZONE", "EXECUTOR", "LAUNCHER"),
@@ -18,7 +18,7 @@ SHOWN = frozenset(
     )
 )
 """Settings whose value may be seen; a new one is hidden until it is named here."""
-FORMS = (
+SECRET_PATTERNS = (
     re.compile(r"gcn?_\d{1,9}_[\w-]{20,}", re.ASCII),
     re.compile(r"(?<=://)[^/\s@\"']*:[^/\s@\"']+(?=@)"),
     re.compile(r"(?<=[Bb]earer )[^\s\"',]+"),
@@ -31,23 +31,23 @@ FORMS = (
 )
 
 
-def shown_settings(settings: Mapping[str, str]) -> dict[str, str]:
+def redact_settings(settings: Mapping[str, str]) -> dict[str, str]:
     """Names of all; a value only where it may be seen."""
-    return {name: value if name in SHOWN else GONE for name, value in sorted(settings.items())}
+    return {name: value if name in PUBLIC_SETTINGS else REDACTED for name, value in sorted(settings.items())}
 
 
-def secrets_of(settings: Mapping[str, str]) -> list[str]:
+def list_secrets(settings: Mapping[str, str]) -> list[str]:
     """Values that may not be seen, and passwords within addresses; the longest first."""
-    found = {value for name, value in settings.items() if name not in SHOWN}
+    found = {value for name, value in settings.items() if name not in PUBLIC_SETTINGS}
     for value in settings.values():
         password = urlsplit(value).password if "://" in value else None
         found |= {password, unquote(password)} if password else set()
-    return sorted((value for value in found if len(value) >= SHORTEST), key=len, reverse=True)
+    return sorted((value for value in found if len(value) >= SHORTEST_SECRET), key=len, reverse=True)
 
 
-def redact(text: str, secrets: Iterable[str]) -> str:
+def redact_text(text: str, secrets: Iterable[str]) -> str:
     for secret in secrets:
-        text = text.replace(secret, GONE)
-    for form in FORMS:
-        text = form.sub(GONE, text)
+        text = text.replace(secret, REDACTED)
+    for form in SECRET_PATTERNS:
+        text = form.sub(REDACTED, text)
     return text

@@ -8,13 +8,13 @@ from cluster import words
 from cluster.domain.errors import GroundcrewError
 from cluster.services.context import utc_now
 from cluster.settings import MissingSettings, Settings
-from worker.backups.put_back import PutBack, put_back
-from worker.embedded.places import find_places
-from worker.embedded.processes import of_installation
-from worker.embedded.say import complain, language, say, stop
-from worker.embedded.settings_file import ensure_settings
-from worker.embedded.start import only_one
-from worker.embedded.state import ensure_state
+from worker.backups.put_back import RestoreResult, restore_backup
+from worker.embedded.places import find_installation_paths
+from worker.embedded.processes import list_installation_processes
+from worker.embedded.say import exit_with_error, language_of_terminal, print_error, print_sentence
+from worker.embedded.settings_file import ensure_settings_file
+from worker.embedded.start import hold_make_lock
+from worker.embedded.state import ensure_state_directory
 
 ON_SERVERS = "GROUNDCREW_DATABASE_URL"
 """Set by what reads the settings of a master; `make restore` reads its own file."""
@@ -26,67 +26,69 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--go-on", action="store_true", help="do not hold the jobs that waited")
     chosen = parser.parse_args(arguments)
     if not chosen.file:
-        stop("Which backup? make restore FILE=backups/groundcrew-YYYYMMDD-hhmmss.sql.zst")
+        exit_with_error("Which backup? make restore FILE=backups/groundcrew-YYYYMMDD-hhmmss.sql.zst")
     if os.environ.get(ON_SERVERS):
-        return restore(Settings.from_environment(), Path(chosen.file), chosen.go_on)
-    return restore_here(Path(chosen.file), chosen.go_on)
+        return restore_with_settings(Settings.from_environment(), Path(chosen.file), chosen.go_on)
+    return restore_embedded(Path(chosen.file), chosen.go_on)
 
 
-def restore_here(file: Path, goes_on: bool) -> int:
+def restore_embedded(file: Path, goes_on: bool) -> int:
     """On the machine of make up, also before its first one."""
-    places = find_places()
-    ensure_state(places)
-    with only_one(places):
-        if of_installation(places):
-            stop("Groundcrew is still running. First: make down")
+    places = find_installation_paths()
+    ensure_state_directory(places)
+    with hold_make_lock(places):
+        if list_installation_processes(places):
+            exit_with_error("Groundcrew is still running. First: make down")
         try:
-            settings = Settings.from_environment(ensure_settings(places, None))
+            settings = Settings.from_environment(ensure_settings_file(places, None))
         except MissingSettings as error:
             names = ", ".join(error.data["names"])
-            stop("{file} has no usable value for: {names}", file=places.environment_file, names=names)
-        code = restore(settings, file, goes_on)
+            exit_with_error("{file} has no usable value for: {names}", file=places.settings_file, names=names)
+        code = restore_with_settings(settings, file, goes_on)
     if code == 0:
-        say("Start it with: make up")
+        print_sentence("Start it with: make up")
     return code
 
 
-def restore(settings: Settings, file: Path, goes_on: bool) -> int:
+def restore_with_settings(settings: Settings, file: Path, goes_on: bool) -> int:
     """0, or 1 with a sentence of what is wrong and one of the way out."""
     try:
-        done = put_back(settings, file, utc_now, holds=not goes_on)
+        done = restore_backup(settings, file, utc_now, holds=not goes_on)
     except GroundcrewError as error:
-        for sentence in (words.say, words.hint):
-            complain("{sentence}", sentence=sentence(error.code, error.data, language()))
+        for sentence in (words.sentence, words.hint):
+            print_error("{sentence}", sentence=sentence(error.code, error.data, language_of_terminal()))
         return 1
-    tell(settings, done)
+    print_restore_result(settings, done)
     return 0
 
 
-def tell(settings: Settings, done: PutBack) -> None:
-    made_at, settled = done.made_at.astimezone(settings.zone), done.settled
-    say(
+def print_restore_result(settings: Settings, done: RestoreResult) -> None:
+    made_at, settled = done.made_at.astimezone(settings.zone), done.counts
+    print_sentence(
         "The database is as it was on {at}: {rows} rows.",
         at=f"{made_at:%Y-%m-%d %H:%M}",
         rows=f"{done.rows:,}",
     )
-    if done.aside is not None:
-        say("  What was there is kept: {aside}", aside=done.aside)
-    say("  Jobs that ran then and count as lost: {count}", count=settled.lost)
+    if done.pre_restore_copy is not None:
+        print_sentence("  What was there is kept: {aside}", aside=done.pre_restore_copy)
+    print_sentence("  Jobs that ran then and count as lost: {count}", count=settled.lost)
     if settled.held:
-        say(
+        print_sentence(
             "  Jobs that waited and are held: {count}. Each may have run since; let them go on their pages.",
             count=settled.held,
         )
-    say("  Everybody signs in again. Whatever was changed since is gone, also who was disabled since.")
+    print_sentence(
+        "  Everybody signs in again. Whatever was changed since is gone, also who was disabled since."
+    )
     if settled.audit == "audit.other_key":
-        say(
+        print_sentence(
             "  The old installation's keys are not here: the access log of before is kept by its digest alone."
         )
     elif settled.audit:
-        say(
+        print_sentence(
             "  The access log was no longer what was sealed when the backup was made: Verify names the place."
         )
-    say(
+    print_sentence(
         "  Datasets, code, logs and checkpoints are in no backup: put their folder back yourself, {folder}",
         folder=settings.storage_dir,
     )

@@ -6,22 +6,22 @@ from cluster.domain.states import JobState
 from cluster.services.jobs import list_jobs
 from cluster.services.users import service_actor
 from cluster.settings import Settings
-from cluster.store.migrate import is_current
-from worker.embedded.say import text
+from cluster.store.migrate import is_schema_current
+from worker.embedded.say import terminal_text
 from worker.wiring import open_cluster
 
 RUNNING = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
 
 
 @dataclass(frozen=True)
-class RunningJob:
+class RunningJobLine:
     id: int
     name: str
     workspace: str
     user: str
 
-    def line(self) -> str:
-        return text(
+    def to_text(self) -> str:
+        return terminal_text(
             "job-{id} {name} (workspace {workspace}, started by {user})",
             id=self.id,
             name=self.name,
@@ -30,10 +30,10 @@ class RunningJob:
         )
 
 
-def list_running_jobs(settings: Settings) -> list[RunningJob]:
+def list_running_job_lines(settings: Settings) -> list[RunningJobLine]:
     """Empty where there is no database yet, or where it belongs to another version than this one."""
-    if not is_current(settings):
+    if not is_schema_current(settings):
         return []
     cluster = open_cluster(settings)
     jobs = list_jobs(cluster, service_actor(cluster), states=RUNNING, limit=1000)
-    return [RunningJob(job.id, job.name, job.workspace.name, job.user.name) for job in jobs]
+    return [RunningJobLine(job.id, job.name, job.workspace.name, job.user.name) for job in jobs]

@@ -12,7 +12,7 @@ CATALOGUES = (PACKAGE / "ko.po", PACKAGE.parent / "console" / "ko.po")
 """What the terminal is told before there is a portal, and by the console."""
 
 
-def speaks_korean() -> bool:
+def is_terminal_korean() -> bool:
     """Whether the terminal's locale is Korean, by the first variable that the C library would read."""
     for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
         value = os.environ.get(name)
@@ -21,13 +21,13 @@ def speaks_korean() -> bool:
     return False
 
 
-def language() -> str:
+def language_of_terminal() -> str:
     """For cluster.words."""
-    return "ko" if speaks_korean() else "en"
+    return "ko" if is_terminal_korean() else "en"
 
 
 @cache
-def korean() -> dict[str, str]:
+def read_korean_catalogues() -> dict[str, str]:
     """Every catalogue: of the .po format only what they need, as Babel is not there yet."""
     entries: list[dict[str, str]] = []
     key = ""
@@ -44,24 +44,24 @@ def korean() -> dict[str, str]:
     return {entry["msgid"]: entry["msgstr"] for entry in entries if entry["msgid"]}
 
 
-def text(english: str, **data: object) -> str:
+def terminal_text(english: str, **data: object) -> str:
     """The sentence in the terminal's language, with its numbers and names filled in."""
-    sentence = korean().get(english, english) if speaks_korean() else english
+    sentence = read_korean_catalogues().get(english, english) if is_terminal_korean() else english
     return sentence.format(**data)
 
 
-def say(english: str, **data: object) -> None:
+def print_sentence(english: str, **data: object) -> None:
     """Print one sentence."""
-    print(text(english, **data), flush=True)
+    print(terminal_text(english, **data), flush=True)
 
 
-def complain(english: str, **data: object) -> None:
+def print_error(english: str, **data: object) -> None:
     """Print one sentence where errors go."""
     sys.stdout.flush()
-    print(text(english, **data), file=sys.stderr, flush=True)
+    print(terminal_text(english, **data), file=sys.stderr, flush=True)
 
 
-def stop(english: str, **data: object) -> NoReturn:
+def exit_with_error(english: str, **data: object) -> NoReturn:
     """End with a sentence that says what to do next."""
-    complain(english, **data)
+    print_error(english, **data)
     raise SystemExit(1)

@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 from supervisor.xmlrpc import SupervisorTransport
 
-from worker.embedded.places import Places
+from worker.embedded.places import InstallationPaths
 
 PASS_SOCKET = 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@" 3<&0 </dev/null'
 """supervisord gives a listening socket as standard input; gunicorn takes it as it does from systemd."""
@@ -27,9 +27,9 @@ LOG_BYTES = 10 * 1024 * 1024
 LOG_FILES = 5
 PORTAL = ("--config", "python:portal.gunicorn", "portal.wsgi:app")
 REDIS_PROGRAMS = ("redis-server", "valkey-server")
-GENTLY = ("nice", "-n", "10")
+LOW_PRIORITY = ("nice", "-n", "10")
 """Backups and their proofs work hard for minutes: whoever waits for a page goes first."""
-KEPT = (
+INHERITED_VARIABLES = (
     "HOME",
     "LANG",
     "LANGUAGE",
@@ -40,14 +40,14 @@ KEPT = (
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
 )
-COMES_BACK_WITHIN = 30
+RESTART_TIMEOUT = 30
 """Seconds from the end of a service to its next beginning, on a machine that is busy."""
-KEPT_BEGINNINGS = ("LC_", "UV_", "PIP_", "GROUNDCREW_")
-KEPT_ENDS = ("_proxy", "_PROXY")
+INHERITED_PREFIXES = ("LC_", "UV_", "PIP_", "GROUNDCREW_")
+INHERITED_SUFFIXES = ("_proxy", "_PROXY")
 
 
 @dataclass(frozen=True)
-class Service:
+class ServiceDefinition:
     """One program of the set; `patience` is how many seconds it has to stop before it is killed.
 
     `socket` is one that supervisord listens on for it: while the program starts anew, requests wait.
@@ -61,50 +61,52 @@ class Service:
 
 
 @dataclass(frozen=True)
-class Process:
+class ServiceStatus:
     """How a service stands now; `state` is supervisord's word: RUNNING, STARTING, BACKOFF, STOPPED …"""
 
     name: str
     state: str
     pid: int
-    since: int
+    started_at: int
 
 
-def services(places: Places) -> list[Service]:
+def define_services(places: InstallationPaths) -> list[ServiceDefinition]:
     """What runs on the one machine, in the order of starting."""
     python = (sys.executable, "-m")
     worker = (*python, "worker")
     return [
-        Service("redis", (redis_program(), str(places.state / "run" / "redis.conf")), 10, 10),
-        Service(
+        ServiceDefinition(
+            "redis", (find_redis_program(), str(places.state_dir / "run" / "redis.conf")), 10, 10
+        ),
+        ServiceDefinition(
             "portal",
             ("/bin/sh", "-c", PASS_SOCKET, *python, "gunicorn", *PORTAL),
             20,
             8,
             socket=places.portal_socket,
         ),
-        Service("nginx", ("/bin/sh", str(places.nginx / "start")), 25, 5),
-        Service("scheduler", (*worker, "scheduler"), 30, 10),
-        Service("tasks-general", (*worker, "tasks", "general"), 40, 4),
-        Service("tasks-images", (*worker, "tasks", "images"), 40, 4),
-        Service("tasks-backups", (*GENTLY, *worker, "tasks", "backups"), 40, 4),
-        Service("tasks-repair", (*worker, "tasks", "repair"), 40, 4),
-        Service("agent", (*worker, "agent"), 50, 4),
+        ServiceDefinition("nginx", ("/bin/sh", str(places.nginx_dir / "start")), 25, 5),
+        ServiceDefinition("scheduler", (*worker, "scheduler"), 30, 10),
+        ServiceDefinition("tasks-general", (*worker, "tasks", "general"), 40, 4),
+        ServiceDefinition("tasks-images", (*worker, "tasks", "images"), 40, 4),
+        ServiceDefinition("tasks-backups", (*LOW_PRIORITY, *worker, "tasks", "backups"), 40, 4),
+        ServiceDefinition("tasks-repair", (*worker, "tasks", "repair"), 40, 4),
+        ServiceDefinition("agent", (*worker, "agent"), 50, 4),
     ]
 
 
-def redis_program() -> str:
+def find_redis_program() -> str:
     found = [program for program in map(shutil.which, REDIS_PROGRAMS) if program]
     return found[0] if found else REDIS_PROGRAMS[0]
 
 
-def redis_configuration(places: Places) -> str:
+def render_redis_configuration(places: InstallationPaths) -> str:
     """A unix socket and no port; every write reaches the disk within a second; never forgets for room."""
     lines = {
         "port": "0",
         "unixsocket": str(places.redis_socket),
         "unixsocketperm": "700",
-        "dir": str(places.state / "redis"),
+        "dir": str(places.state_dir / "redis"),
         "appendonly": "yes",
         "appendfsync": "everysec",
         "maxmemory-policy": "noeviction",
@@ -114,16 +116,16 @@ def redis_configuration(places: Places) -> str:
     return "".join(f"{name} {value}\n" for name, value in lines.items())
 
 
-def supervisor_configuration(places: Places) -> str:
+def render_supervisor_configuration(places: InstallationPaths) -> str:
     """supervisord's own file; the services inherit their settings from its environment."""
     parts = [
         "[supervisord]",
         f"directory={places.clone}",
-        f"pidfile={places.state}/run/supervisord.pid",
-        f"logfile={places.log}/supervisord.log",
+        f"pidfile={places.state_dir}/run/supervisord.pid",
+        f"logfile={places.log_dir}/supervisord.log",
         "logfile_maxbytes=5MB",
         "logfile_backups=2",
-        f"childlogdir={places.log}",
+        f"childlogdir={places.log_dir}",
         "umask=022",
         "minfds=1024",
         "",
@@ -135,12 +137,12 @@ def supervisor_configuration(places: Places) -> str:
         "supervisor.rpcinterface_factory=supervisor.rpcinterface:make_main_rpcinterface",
         "",
         "[rpcinterface:sockets]",
-        "supervisor.rpcinterface_factory=worker.embedded.open_sockets:keep_sockets",
+        "supervisor.rpcinterface_factory=worker.embedded.open_sockets:make_socket_holder",
     ]
-    for service in services(places):
+    for service in define_services(places):
         parts += [
             "",
-            *heading(service),
+            *render_section_header(service),
             f"command={shlex.join(service.command)}",
             f"priority={service.priority}",
             "autostart=true",
@@ -151,14 +153,14 @@ def supervisor_configuration(places: Places) -> str:
             f"stopwaitsecs={service.patience}",
             "killasgroup=true",
             "redirect_stderr=true",
-            f"stdout_logfile={places.log}/{service.name}.log",
+            f"stdout_logfile={places.log_dir}/{service.name}.log",
             f"stdout_logfile_maxbytes={LOG_BYTES}",
             f"stdout_logfile_backups={LOG_FILES}",
         ]
     return "\n".join(parts).replace("%", "%%") + "\n"
 
 
-def heading(service: Service) -> list[str]:
+def render_section_header(service: ServiceDefinition) -> list[str]:
     """The folder of a socket says who may connect."""
     if service.socket is None:
         return [f"[program:{service.name}]"]
@@ -170,23 +172,25 @@ def heading(service: Service) -> list[str]:
     ]
 
 
-def service_environment(settings: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+def service_variables(settings: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
     """What the services see of the terminal that started them: no keys and no agents of a person."""
     kept = {
         name: value
         for name, value in os.environ.items()
-        if name in KEPT or name.startswith(KEPT_BEGINNINGS) or name.endswith(KEPT_ENDS)
+        if name in INHERITED_VARIABLES
+        or name.startswith(INHERITED_PREFIXES)
+        or name.endswith(INHERITED_SUFFIXES)
     }
     return {**kept, **more, **settings, "PYTHONUNBUFFERED": "1"}
 
 
-class Supervisor:
+class SupervisorClient:
     """Speaks with the supervisord of one installation over its unix socket."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: InstallationPaths) -> None:
         self.places = places
 
-    def ask(self, method: str, *arguments: Any) -> Any:
+    def call(self, method: str, *arguments: Any) -> Any:
         """A connection of its own each time: supervisor's transport does not recover from a failed one."""
         transport = SupervisorTransport(None, None, f"unix://{self.places.supervisor_socket}")
         with closing(transport):
@@ -195,84 +199,84 @@ class Supervisor:
 
     def is_running(self) -> bool:
         try:
-            return bool(self.ask("getState")["statecode"] == 1)
+            return bool(self.call("getState")["statecode"] == 1)
         except (OSError, HTTPException, xmlrpc.client.Error):
             return False
 
-    def pid(self) -> int:
-        return int(self.ask("getPID"))
+    def read_pid(self) -> int:
+        return int(self.call("getPID"))
 
-    def processes(self) -> list[Process]:
+    def list_services(self) -> list[ServiceStatus]:
         return [
-            Process(each["name"], each["statename"], each["pid"], each["start"])
-            for each in self.ask("getAllProcessInfo")
+            ServiceStatus(each["name"], each["statename"], each["pid"], each["start"])
+            for each in self.call("getAllProcessInfo")
         ]
 
-    def start(self, environment: Mapping[str, str]) -> None:
+    def start_supervisord(self, environment: Mapping[str, str]) -> None:
         """Detached from the terminal by supervisord itself, which forks and begins a session of its own."""
         command = [sys.executable, "-m", "supervisor.supervisord", "-c", str(self.places.supervisor_file)]
         subprocess.run(command, env=dict(environment), stdin=subprocess.DEVNULL, check=True)
-        self.wait_until(True, 10)
+        self.wait_for_state(True, 10)
 
-    def start_what_is_not_running(self) -> list[str]:
+    def start_stopped_services(self) -> list[str]:
         """Returns the names of what had to be started."""
         stopped = [
-            each.name for each in self.processes() if each.state not in {"RUNNING", "STARTING", "BACKOFF"}
+            each.name for each in self.list_services() if each.state not in {"RUNNING", "STARTING", "BACKOFF"}
         ]
         for name in stopped:
-            self.ask("startProcess", name, False)
+            self.call("startProcess", name, False)
         return stopped
 
-    def restart(self, name: str) -> None:
+    def restart_service(self, name: str) -> None:
         """Ends its process, and supervisord, which restarts whatever ends, begins the next.
 
         Whoever asks for it may be killed at any moment: nothing is left stopped. Raises TimeoutError.
         """
-        (old,) = (each for each in self.processes() if each.name == name)
+        (old,) = (each for each in self.list_services() if each.name == name)
         if old.state not in {"RUNNING", "STARTING"} or not old.pid:
-            self.begin_again(old)
+            self.start_service(old)
             return
-        patience = next((each.patience for each in services(self.places) if each.name == name), 10)
+        patience = next((each.patience for each in define_services(self.places) if each.name == name), 10)
         # It may have ended by itself this very moment.
         with suppress(xmlrpc.client.Fault):
-            self.ask("signalProcess", name, "TERM")
-        if not self.is_another(old, patience):
+            self.call("signalProcess", name, "TERM")
+        if not self.wait_for_new_process(old, patience):
             # It hangs: so it ends with its whole group, which has its number.
             with suppress(ProcessLookupError):
                 os.killpg(old.pid, signal.SIGKILL)
-        if not self.is_another(old, COMES_BACK_WITHIN):
-            raise TimeoutError(f"{name}: not up after {COMES_BACK_WITHIN} s")
+        if not self.wait_for_new_process(old, RESTART_TIMEOUT):
+            raise TimeoutError(f"{name}: not up after {RESTART_TIMEOUT} s")
 
-    def begin_again(self, old: Process) -> None:
+    def start_service(self, old: ServiceStatus) -> None:
         """It does not run; where supervisord waits longer and longer between its tries, it tries at once."""
         if old.state == "BACKOFF":
-            self.ask("stopProcess", old.name)
-        self.ask("startProcess", old.name)
+            self.call("stopProcess", old.name)
+        self.call("startProcess", old.name)
 
-    def is_another(self, old: Process, seconds: float) -> bool:
+    def wait_for_new_process(self, old: ServiceStatus, seconds: float) -> bool:
         """Whether another process than that one runs, within so long."""
         end = time.monotonic() + seconds
         while True:
-            found = next(each for each in self.processes() if each.name == old.name)
+            found = next(each for each in self.list_services() if each.name == old.name)
             if found.state == "RUNNING" and found.pid != old.pid:
                 return True
             if time.monotonic() > end:
                 return False
             time.sleep(0.1)
 
-    def stop(self) -> None:
+    def stop_all(self) -> None:
         """Stop every service, then supervisord; each within its patience.
 
         All at once: left to itself, supervisord waits for one after the other.
         """
-        services = psutil.Process(self.pid()).children()
-        self.ask("shutdown")
+        services = psutil.Process(self.read_pid()).children()
+        self.call("shutdown")
         for each in services:
             with suppress(psutil.NoSuchProcess):
                 each.terminate()
-        self.wait_until(False, 60)
+        self.wait_for_state(False, 60)
 
-    def wait_until(self, running: bool, seconds: float) -> None:
+    def wait_for_state(self, running: bool, seconds: float) -> None:
         """Raises TimeoutError."""
         end = time.monotonic() + seconds
         while self.is_running() is not running or (not running and self.places.supervisor_socket.exists()):

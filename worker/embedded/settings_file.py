@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
-from worker.embedded.places import Places
+from worker.embedded.places import InstallationPaths
 
 DEFAULT_PORT = 8470
 LOOPBACK = "127.0.0.1"
@@ -13,7 +13,7 @@ HEADER = "# Settings of this installation; make up reads them and adds what is m
 LOCALTIME = Path("/etc/localtime")
 
 
-def read_settings(file: Path) -> dict[str, str]:
+def read_settings_file(file: Path) -> dict[str, str]:
     """The lines NAME=value; comments and empty lines aside. Empty where there is no file yet."""
     if not file.exists():
         return {}
@@ -25,17 +25,19 @@ def read_settings(file: Path) -> dict[str, str]:
     return values
 
 
-def ensure_settings(places: Places, port: int | None, host: str | None = None) -> dict[str, str]:
+def ensure_settings_file(
+    places: InstallationPaths, port: int | None, host: str | None = None
+) -> dict[str, str]:
     """Add what is missing, change port and address where they were asked for, leave every other line as it is."""
-    file = places.environment_file
-    settings = read_settings(file)
+    file = places.settings_file
+    settings = read_settings_file(file)
     old_port = settings.get("GROUNDCREW_PORT", str(DEFAULT_PORT))
     new_port = str(port or old_port)
     old_host = settings.get("GROUNDCREW_HOST", LOOPBACK)
     new_host = host or old_host
     fixed = {
-        "GROUNDCREW_STATE_DIR": str(places.state),
-        "GROUNDCREW_CACHE_DIR": str(places.cache),
+        "GROUNDCREW_STATE_DIR": str(places.state_dir),
+        "GROUNDCREW_CACHE_DIR": str(places.cache_dir),
         "GROUNDCREW_REDIS_URL": f"unix://{places.redis_socket}",
         "GROUNDCREW_HOST": new_host,
         "GROUNDCREW_PORT": new_port,
@@ -43,32 +45,32 @@ def ensure_settings(places: Places, port: int | None, host: str | None = None) -
     }
     fixed["GROUNDCREW_ANSIBLE_DIR"] = str(places.clone / "ansible")
     if new_host != LOOPBACK:
-        fixed["GROUNDCREW_TLS_DIR"] = str(places.tls)
-    elif settings.get("GROUNDCREW_TLS_DIR") == str(places.tls):
+        fixed["GROUNDCREW_TLS_DIR"] = str(places.tls_dir)
+    elif settings.get("GROUNDCREW_TLS_DIR") == str(places.tls_dir):
         fixed["GROUNDCREW_TLS_DIR"] = ""
-    before = address(old_host, old_port)
+    before = build_portal_url(old_host, old_port)
     if settings.get("GROUNDCREW_PUBLIC_URL", before) == before:
-        fixed["GROUNDCREW_PUBLIC_URL"] = address(new_host, new_port)
+        fixed["GROUNDCREW_PUBLIC_URL"] = build_portal_url(new_host, new_port)
     first = {
         "GROUNDCREW_DATABASE_URL": f"sqlite:///{places.database_file}",
         "GROUNDCREW_SECRET_KEY": secrets.token_urlsafe(48),
-        "GROUNDCREW_TIME_ZONE": machine_time_zone(),
-        "GROUNDCREW_BACKUPS_DIR": str(backups_folder(places)),
+        "GROUNDCREW_TIME_ZONE": read_machine_time_zone(),
+        "GROUNDCREW_BACKUPS_DIR": str(default_backups_dir(places)),
         "GROUNDCREW_BACKUP_AT": "03:00",
     }
     changed = {name: value for name, value in fixed.items() if settings.get(name) != value}
     changed.update({name: value for name, value in first.items() if name not in settings})
     if changed:
-        write_settings(file, changed)
+        write_settings_file(file, changed)
     return {**settings, **changed}
 
 
-def address(host: str, port: str) -> str:
+def build_portal_url(host: str, port: str) -> str:
     """Beyond this machine only by TLS: passwords would cross the network in the clear."""
     return f"{'http' if host == LOOPBACK else 'https'}://{host}:{port}"
 
 
-def write_settings(file: Path, changed: Mapping[str, str]) -> None:
+def write_settings_file(file: Path, changed: Mapping[str, str]) -> None:
     """Replace the lines of these names and append new ones; the file appears whole or not at all."""
     left = dict(changed)
     lines = []
@@ -82,13 +84,13 @@ def write_settings(file: Path, changed: Mapping[str, str]) -> None:
     unfinished.rename(file)
 
 
-def backups_folder(places: Places) -> Path:
+def default_backups_dir(places: InstallationPaths) -> Path:
     """In the clone, where `make reset` leaves them; in the state directory where the clone is not ours."""
     beside = places.clone / "backups"
-    return beside if os.access(beside, os.W_OK) else places.state / "backups"
+    return beside if os.access(beside, os.W_OK) else places.state_dir / "backups"
 
 
-def machine_time_zone() -> str:
+def read_machine_time_zone() -> str:
     """The IANA name of the machine's time zone, UTC where it has none."""
     named = os.environ.get("TZ", "").removeprefix(":")
     if "/" in named and (Path("/usr/share/zoneinfo") / named).is_file():

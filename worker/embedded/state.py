@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from worker.embedded.places import Places
+from worker.embedded.places import InstallationPaths
 
 PRIVATE, OF_NGINX, PASSABLE, READABLE = 0o700, 0o710, 0o711, 0o755
 FOLDERS = {
@@ -21,31 +21,31 @@ FOLDERS = {
 LONGEST_SOCKET = 107 - len(".1234567")
 
 
-def ensure_state(places: Places) -> None:
+def ensure_state_directory(places: InstallationPaths) -> None:
     """Make what is missing and set the rights anew; safe to repeat."""
-    places.state.mkdir(parents=True, exist_ok=True)
-    places.state.chmod(PASSABLE)
+    places.state_dir.mkdir(parents=True, exist_ok=True)
+    places.state_dir.chmod(PASSABLE)
     for name, mode in FOLDERS.items():
-        folder = places.state / name
+        folder = places.state_dir / name
         folder.mkdir(exist_ok=True)
         folder.chmod(mode)
 
 
-def is_too_long_for_sockets(places: Places) -> bool:
+def is_path_too_long_for_sockets(places: InstallationPaths) -> bool:
     return len(str(places.supervisor_socket).encode()) > LONGEST_SOCKET
 
 
-def closed_folder(places: Places) -> Path | None:
+def find_impassable_folder(places: InstallationPaths) -> Path | None:
     """As root: the first folder on the way to the state that other users may not pass, as jobs and nginx do."""
     if os.geteuid() != 0:
         return None
-    above = [folder for folder in reversed(places.state.parents) if folder.is_dir()]
+    above = [folder for folder in reversed(places.state_dir.parents) if folder.is_dir()]
     return next((folder for folder in above if not folder.stat().st_mode & 0o001), None)
 
 
-def point_to_environment(places: Places, environment: Path) -> None:
+def link_environment(places: InstallationPaths, environment: Path) -> None:
     """Remember the environment that runs now; see Places.environment_pointer."""
-    unfinished = places.environment_pointer.with_suffix(".unfinished")
+    unfinished = places.environment_link.with_suffix(".unfinished")
     unfinished.unlink(missing_ok=True)
     unfinished.symlink_to(environment)
-    unfinished.rename(places.environment_pointer)
+    unfinished.rename(places.environment_link)

@@ -7,44 +7,53 @@ from rich.console import Console
 from rich.table import Table
 
 from cluster.settings import VERSION, Settings
-from worker.embedded.places import Places, find_places
-from worker.embedded.running_jobs import list_running_jobs
-from worker.embedded.say import say, text
-from worker.embedded.services import Supervisor
-from worker.embedded.settings_file import read_settings
+from worker.embedded.places import InstallationPaths, find_installation_paths
+from worker.embedded.running_jobs import list_running_job_lines
+from worker.embedded.say import print_sentence, terminal_text
+from worker.embedded.services import SupervisorClient
+from worker.embedded.settings_file import read_settings_file
 
 
 def main(arguments: list[str]) -> int:
     """0 where every service runs, 1 where one does not."""
-    places = find_places()
-    supervisor = Supervisor(places)
+    places = find_installation_paths()
+    supervisor = SupervisorClient(places)
     if not supervisor.is_running():
-        say("Groundcrew is not running. Start it with: make up")
+        print_sentence("Groundcrew is not running. Start it with: make up")
         return 1
-    processes = supervisor.processes()
+    processes = supervisor.list_services()
     table = Table(box=None, pad_edge=False)
-    for title in (text("service"), text("state"), text("process"), text("runs for")):
+    for title in (
+        terminal_text("service"),
+        terminal_text("state"),
+        terminal_text("process"),
+        terminal_text("runs for"),
+    ):
         table.add_column(title)
     for each in processes:
-        minutes = text("{minutes} min", minutes=int((time.time() - each.since) / 60)) if each.pid else ""
+        minutes = (
+            terminal_text("{minutes} min", minutes=int((time.time() - each.started_at) / 60))
+            if each.pid
+            else ""
+        )
         table.add_row(each.name, each.state.lower(), str(each.pid or ""), minutes)
     Console(soft_wrap=True).print(table)
-    print_facts(places)
+    print_installation(places)
     return 0 if all(each.state == "RUNNING" for each in processes) else 1
 
 
-def print_facts(places: Places) -> None:
-    settings = Settings.from_environment(read_settings(places.environment_file))
-    say("address   {url}", url=settings.public_url)
-    say(
+def print_installation(places: InstallationPaths) -> None:
+    settings = Settings.from_environment(read_settings_file(places.settings_file))
+    print_sentence("address   {url}", url=settings.public_url)
+    print_sentence(
         "version   {version}, Python {python}",
         version=VERSION,
         python=".".join(map(str, sys.version_info[:3])),
     )
-    say("state     {path}", path=places.state)
-    say("cache     {path}", path=places.cache)
-    say("logs      {path}", path=places.log)
-    jobs = list_running_jobs(settings)
-    say("running jobs: {count}", count=len(jobs))
+    print_sentence("state     {path}", path=places.state_dir)
+    print_sentence("cache     {path}", path=places.cache_dir)
+    print_sentence("logs      {path}", path=places.log_dir)
+    jobs = list_running_job_lines(settings)
+    print_sentence("running jobs: {count}", count=len(jobs))
     for job in jobs:
-        print(f"  {job.line()}")
+        print(f"  {job.to_text()}")

@@ -22,67 +22,76 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from cluster.domain.errors import GroundcrewError
 from cluster.services.context import Cluster
-from cluster.services.metrics import read_numbers
-from cluster.services.repairs import list_runs
+from cluster.services.metrics import read_metrics
+from cluster.services.repairs import list_repair_runs
 from cluster.services.users import service_actor
 from cluster.settings import VERSION, Settings
 from cluster.store.tables import metadata
-from worker.embedded.places import Places, find_places
-from worker.embedded.redaction import redact, secrets_of, shown_settings
-from worker.embedded.say import say, stop
-from worker.embedded.services import Supervisor
-from worker.embedded.settings_file import read_settings
+from worker.embedded.places import InstallationPaths, find_installation_paths
+from worker.embedded.redaction import list_secrets, redact_settings, redact_text
+from worker.embedded.say import exit_with_error, print_sentence
+from worker.embedded.services import SupervisorClient
+from worker.embedded.settings_file import read_settings_file
 from worker.wiring import open_cluster
 
 TAIL_BYTES = 256 * 1024
-MOST_LOGS = 40
+MAX_LOGS = 40
 
 
 def main(arguments: list[str]) -> int:
-    places = find_places()
-    settings = read_settings(places.environment_file)
+    places = find_installation_paths()
+    settings = read_settings_file(places.settings_file)
     if not settings:
-        stop("Nothing is installed for {clone}. Begin with: make up", clone=places.clone)
-    path = write_bundle(places, settings, datetime.now(UTC))
-    say("The bundle is {path}", path=path)
-    say("It holds versions, settings without secrets, the last logs, states, counts and runs of repairs.")
-    say("Look into it before you send it: tar -tzf {path}", path=path)
+        exit_with_error("Nothing is installed for {clone}. Begin with: make up", clone=places.clone)
+    path = write_support_bundle(places, settings, datetime.now(UTC))
+    print_sentence("The bundle is {path}", path=path)
+    print_sentence(
+        "It holds versions, settings without secrets, the last logs, states, counts and runs of repairs."
+    )
+    print_sentence("Look into it before you send it: tar -tzf {path}", path=path)
     return 0
 
 
-def write_bundle(places: Places, settings: dict[str, str], now: datetime) -> Path:
+def write_support_bundle(places: InstallationPaths, settings: dict[str, str], now: datetime) -> Path:
     """Readable by its owner alone; what cannot be read is said in its place."""
     name = f"groundcrew-support-{now:%Y%m%d-%H%M%S}"
-    folder = places.state / "support"
+    folder = places.state_dir / "support"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / f"{name}.tar.gz"
-    secrets = secrets_of(settings)
+    secrets = list_secrets(settings)
     path.touch(mode=0o600)
     with tarfile.open(path, "w:gz") as bundle:
-        for inside, text in parts(places, settings):
-            content = redact(text, secrets).encode()
+        for inside, text in list_bundle_files(places, settings):
+            content = redact_text(text, secrets).encode()
             entry = tarfile.TarInfo(f"{name}/{inside}")
             entry.size, entry.mtime, entry.mode = len(content), int(now.timestamp()), 0o600
             bundle.addfile(entry, io.BytesIO(content))
     return path
 
 
-def parts(places: Places, settings: dict[str, str]) -> Iterator[tuple[str, str]]:
+def list_bundle_files(places: InstallationPaths, settings: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Name and text of each file."""
-    yield "versions.json", as_text(versions())
-    yield "settings.json", as_text(shown_settings(settings))
-    yield "services.json", attempt(lambda: as_text([asdict(each) for each in Supervisor(places).processes()]))
-    for name, read in (("states", states), ("counts", counts), ("repairs", repair_runs)):
-        yield f"{name}.json", attempt(partial(ask, settings, read))
-    for path in newest_logs(places.log):
-        yield f"log/{path.name}", attempt(partial(tail, path))
+    yield "versions.json", to_json(read_versions())
+    yield "settings.json", to_json(redact_settings(settings))
+    yield (
+        "services.json",
+        read_or_explain(lambda: to_json([asdict(each) for each in SupervisorClient(places).list_services()])),
+    )
+    for name, read in (
+        ("states", read_metric_values),
+        ("counts", count_table_rows),
+        ("repairs", read_repair_runs),
+    ):
+        yield f"{name}.json", read_or_explain(partial(query_cluster, settings, read))
+    for path in list_newest_logs(places.log_dir):
+        yield f"log/{path.name}", read_or_explain(partial(read_last_log_lines, path))
 
 
-def as_text(value: Any) -> str:
+def to_json(value: Any) -> str:
     return json.dumps(value, indent=1, default=str, ensure_ascii=False) + "\n"
 
 
-def attempt(read: Callable[[], str]) -> str:
+def read_or_explain(read: Callable[[], str]) -> str:
     """The bundle is wanted most where something is down: then its file says what."""
     try:
         return read()
@@ -94,16 +103,16 @@ def attempt(read: Callable[[], str]) -> str:
         HTTPException,
         xmlrpc.client.Error,
     ) as error:
-        return as_text({"not_read": f"{type(error).__name__}: {error}"})
+        return to_json({"not_read": f"{type(error).__name__}: {error}"})
 
 
-def ask(settings: dict[str, str], read: Callable[[Cluster], Any]) -> str:
+def query_cluster(settings: dict[str, str], read: Callable[[Cluster], Any]) -> str:
     cluster = open_cluster(Settings.from_environment(settings))
     with closing(cluster.store):
-        return as_text(read(cluster))
+        return to_json(read(cluster))
 
 
-def versions() -> dict[str, Any]:
+def read_versions() -> dict[str, Any]:
     return {
         "groundcrew": VERSION,
         "python": sys.version,
@@ -114,11 +123,11 @@ def versions() -> dict[str, Any]:
     }
 
 
-def states(cluster: Cluster) -> dict[str, Any]:
-    return asdict(read_numbers(cluster))
+def read_metric_values(cluster: Cluster) -> dict[str, Any]:
+    return asdict(read_metrics(cluster))
 
 
-def counts(cluster: Cluster) -> dict[str, int]:
+def count_table_rows(cluster: Cluster) -> dict[str, int]:
     """Rows by table."""
     with cluster.store.read() as session:
         return {
@@ -127,21 +136,21 @@ def counts(cluster: Cluster) -> dict[str, int]:
         }
 
 
-def repair_runs(cluster: Cluster) -> list[dict[str, Any]]:
+def read_repair_runs(cluster: Cluster) -> list[dict[str, Any]]:
     """The last ones: what the checks said before and after, not who asked or why."""
     shown = ("id", "name", "target", "asked_at", "started_at", "ended_at", "verdict", "playbook_rc")
     lists = ("before", "checks", "tasks")
-    runs = list_runs(cluster, service_actor(cluster))
+    runs = list_repair_runs(cluster, service_actor(cluster))
     return [{name: getattr(run, name) for name in (*shown, *lists)} for run in runs]
 
 
-def newest_logs(folder: Path) -> list[Path]:
+def list_newest_logs(folder: Path) -> list[Path]:
     """Of services and operations; the access log is about people and stays here."""
     files = [path for path in folder.glob("*.log") if path.is_file() and not path.is_symlink()]
-    return sorted(files, key=lambda path: path.stat().st_mtime, reverse=True)[:MOST_LOGS]
+    return sorted(files, key=lambda path: path.stat().st_mtime, reverse=True)[:MAX_LOGS]
 
 
-def tail(path: Path) -> str:
+def read_last_log_lines(path: Path) -> str:
     """Whole lines: a secret that is cut in two would not be known."""
     with path.open("rb") as file:
         size = file.seek(0, io.SEEK_END)

@@ -8,12 +8,12 @@ import time
 from pathlib import Path
 from typing import TextIO
 
-from worker.embedded.places import find_places
-from worker.environments.build import build
-from worker.environments.description import DEFAULT, read_description
+from worker.embedded.places import find_installation_paths
+from worker.environments.build import build_environment
+from worker.environments.description import DEFAULT, read_environment_description
 from worker.environments.errors import BuildFailed
-from worker.environments.machine import PYTHON, environment_path, read_machine
-from worker.environments.ready import is_ready, read_contents
+from worker.environments.machine import PYTHON, read_build_platform, training_environment_path
+from worker.environments.ready import is_environment_ready, read_environment_contents
 
 LINE_SECONDS = 10.0
 
@@ -22,7 +22,9 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m worker.environments", description=__doc__)
     parser.add_argument("verb", choices=("build", "path", "contents", "lock"))
     parser.add_argument("--description", type=Path, default=DEFAULT, help="folder with environment.toml")
-    parser.add_argument("--cache", type=Path, default=find_places().cache, help="default: %(default)s")
+    parser.add_argument(
+        "--cache", type=Path, default=find_installation_paths().cache_dir, help="default: %(default)s"
+    )
     parser.add_argument("--uv", default=shutil.which("uv"), help="default: the one on PATH")
     parser.add_argument("--log", type=Path, help="default: build.log in the cache")
     parser.add_argument("--compiled", type=Path, help="where a bundle has what other machines compiled")
@@ -30,28 +32,30 @@ def main(arguments: list[str]) -> int:
     if chosen.verb != "path" and chosen.uv is None:
         parser.error("uv is not on PATH: name it with --uv")
     if chosen.verb == "lock":
-        return lock(chosen.description, chosen.uv)
-    description = read_description(chosen.description)
+        return lock_environment_requirements(chosen.description, chosen.uv)
+    description = read_environment_description(chosen.description)
     if chosen.verb == "path":
-        path = environment_path(description, read_machine(PYTHON), chosen.cache)
+        path = training_environment_path(description, read_build_platform(PYTHON), chosen.cache)
         print(path)
-        return 0 if is_ready(path) else 1
+        return 0 if is_environment_ready(path) else 1
     try:
         log = chosen.log or chosen.cache / "build.log"
         uv = Path(chosen.uv).absolute()
-        path = build(description, chosen.cache, Lines(), uv=uv, log=log, offered=chosen.compiled)
+        path = build_environment(
+            description, chosen.cache, ProgressPrinter(), uv=uv, log=log, offered=chosen.compiled
+        )
     except BuildFailed as failure:
         print(f"{type(failure).__name__}: {failure}", file=sys.stderr)
         return 1
     if chosen.verb == "contents":
-        for library, version, purpose in read_contents(path):
+        for library, version, purpose in read_environment_contents(path):
             print(f"{library:<16} {version:<12} {purpose}")
     else:
         print(path)
     return 0
 
 
-def lock(folder: Path, uv: str) -> int:
+def lock_environment_requirements(folder: Path, uv: str) -> int:
     """Pin the newest versions that requirements.in allows, with their hashes and without any address."""
     options = ["--quiet", "--universal", "--python-version", "3.11", "--generate-hashes", "--upgrade"]
     plain = ["--no-emit-index-url", "--no-annotate", "--no-header", "--override", "overrides.txt"]
@@ -60,7 +64,7 @@ def lock(folder: Path, uv: str) -> int:
     return subprocess.run(command, cwd=folder, check=False).returncode
 
 
-class Lines:
+class ProgressPrinter:
     """Progress as lines of text: one for each step, and one every ten seconds within it."""
 
     def __init__(self, place: TextIO | None = None) -> None:

@@ -10,27 +10,27 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from worker.environments import install, tools, verify
-from worker.environments.commands import TICK_SECONDS, Commands, end_leftovers
-from worker.environments.description import Description
-from worker.environments.errors import NoSpace
+from worker.environments.commands import TICK_SECONDS, CommandRunner, end_leftover_processes
+from worker.environments.description import EnvironmentDescription
+from worker.environments.errors import NoDiskSpace
 from worker.environments.machine import (
     PYTHON,
-    environment_digest,
-    environment_path,
-    read_machine,
-    wheels_path,
+    read_build_platform,
+    training_environment_digest,
+    training_environment_path,
+    wheel_folder_path,
 )
-from worker.environments.ready import Manifest, is_ready, write_manifest
-from worker.environments.steps import Progress, Report, Step
-from worker.environments.wheels import Wheels, download, flush_to_disk
+from worker.environments.ready import EnvironmentManifest, is_environment_ready, write_environment_manifest
+from worker.environments.steps import BuildStep, BuildStepProgress, ProgressCallback
+from worker.environments.wheels import WheelFolder, download_wheels, sync_filesystem
 
 LOCK = ".training.lock"
 
 
-def build(
-    description: Description,
+def build_environment(
+    description: EnvironmentDescription,
     cache: Path,
-    report: Report,
+    report: ProgressCallback,
     *,
     uv: Path,
     log: Path,
@@ -44,29 +44,29 @@ def build(
     Everything is made beside its place and renamed there when it is on the disk. Raises BuildFailed with
     the reason, or what `report` raised; the next call then begins where it is safe to.
     """
-    tools.check_python(description, python)
-    machine = read_machine(python)
-    target = environment_path(description, machine, cache)
-    if is_ready(target):
+    tools.check_python_version(description, python)
+    machine = read_build_platform(python)
+    target = training_environment_path(description, machine, cache)
+    if is_environment_ready(target):
         return target
     cache.mkdir(mode=0o755, parents=True, exist_ok=True)
     log.parent.mkdir(parents=True, exist_ok=True)
-    with only_one(cache, report) as mark, full_disk_named(cache, log):
-        if not is_ready(target):
-            shop = install.Workshop(
+    with hold_build_lock(cache, report) as mark, disk_full_as_no_space(cache, log):
+        if not is_environment_ready(target):
+            shop = install.EnvironmentBuild(
                 description=description,
-                wheels=Wheels(wheels_path(description, machine, cache), offered),
+                wheels=WheelFolder(wheel_folder_path(description, machine, cache), offered),
                 folder=target.with_name(f"{target.name}.building"),
                 uv=uv,
                 python=python,
-                commands=Commands(log, mark),
+                commands=CommandRunner(log, mark),
             )
-            _build_new(shop, target, environment_digest(description, machine), report)
+            _build_new(shop, target, training_environment_digest(description, machine), report)
     return target
 
 
 @contextmanager
-def only_one(cache: Path, report: Report) -> Iterator[str]:
+def hold_build_lock(cache: Path, report: ProgressCallback) -> Iterator[str]:
     """Waits for another build of this cache and ends what a killed one left running. Yields the mark.
 
     The mark is that of the very file: a container has another cache under the same path, and its processes
@@ -76,84 +76,86 @@ def only_one(cache: Path, report: Report) -> Iterator[str]:
         itself = os.fstat(lock.fileno())
         mark = f"{cache / LOCK}:{itself.st_dev}:{itself.st_ino}"
         while not _try_lock(lock.fileno()):
-            report(Step.WAIT, 0.0, "")
+            report(BuildStep.WAIT, 0.0, "")
             time.sleep(TICK_SECONDS)
-        end_leftovers(mark)
+        end_leftover_processes(mark)
         yield mark
 
 
-def _build_new(shop: install.Workshop, target: Path, digest: str, report: Report) -> None:
+def _build_new(shop: install.EnvironmentBuild, target: Path, digest: str, report: ProgressCallback) -> None:
     if shop.folder.exists():
         shutil.rmtree(shop.folder)
-    progress = Progress(report, Step.CHECK_TOOLS)
-    progress.tell(0.0)
+    progress = BuildStepProgress(report, BuildStep.CHECK_TOOLS)
+    progress.advance(0.0)
     has_wheels = _check(shop, target.parent)
-    progress.tell(1.0)
+    progress.advance(1.0)
     shop.folder.mkdir(mode=0o755)
-    progress = Progress(report, Step.DOWNLOAD)
-    progress.tell(0.0)
+    progress = BuildStepProgress(report, BuildStep.DOWNLOAD)
+    progress.advance(0.0)
     if has_wheels:
         shutil.rmtree(shop.wheels.partial, ignore_errors=True)
     else:
-        download(shop.description, shop.wheels, shop.python, shop.commands, progress)
-    progress.tell(1.0)
-    progress = Progress(report, Step.INSTALL)
-    install.install(shop, progress)
-    progress = Progress(report, Step.COMPILE)
-    progress.tell(0.0)
+        download_wheels(shop.description, shop.wheels, shop.python, shop.commands, progress)
+    progress.advance(1.0)
+    progress = BuildStepProgress(report, BuildStep.INSTALL)
+    install.install_wheels(shop, progress)
+    progress = BuildStepProgress(report, BuildStep.COMPILE)
+    progress.advance(0.0)
     package = shop.description.compiled.package
-    wheel = shop.wheels.compiled(package)
-    if wheel is None and (offered := shop.wheels.offered(package)):
-        wheel = shop.wheels.keep_compiled(offered)
-    wheel = wheel or install.compile_source(shop, progress)
-    install.install_compiled(shop, wheel, progress)
-    progress = Progress(report, Step.VERIFY)
-    progress.tell(0.0)
-    install.open_to_all(shop.environment)
-    verify.verify(shop, progress)
-    progress = Progress(report, Step.CONTENTS)
-    contents = verify.list_contents(shop, progress)
-    write_manifest(shop.environment, Manifest(digest, shop.description.variables, contents))
+    wheel = shop.wheels.find_compiled(package)
+    if wheel is None and (offered := shop.wheels.find_offered(package)):
+        wheel = shop.wheels.store_compiled(offered)
+    wheel = wheel or install.compile_wheel(shop, progress)
+    install.install_compiled_wheel(shop, wheel, progress)
+    progress = BuildStepProgress(report, BuildStep.VERIFY)
+    progress.advance(0.0)
+    install.make_readable_to_all(shop.environment)
+    verify.verify_environment(shop, progress)
+    progress = BuildStepProgress(report, BuildStep.CONTENTS)
+    contents = verify.list_environment_contents(shop, progress)
+    write_environment_manifest(
+        shop.environment, EnvironmentManifest(digest, shop.description.variables, contents)
+    )
     _put_in_place(shop, target)
-    progress.tell(1.0)
+    progress.advance(1.0)
 
 
-def _check(shop: install.Workshop, cache: Path) -> bool:
+def _check(shop: install.EnvironmentBuild, cache: Path) -> bool:
     """Whether the wheels are all there; raises ToolsMissing or NoSpace for what is still to be made."""
     disk = shop.description.disk
-    has_wheels = shop.wheels.are_whole()
+    has_wheels = shop.wheels.is_intact()
     needed = disk.environment
     if not has_wheels:
-        tools.check_download(shop.python)
+        tools.check_ensurepip(shop.python)
         needed += disk.wheels
     package = shop.description.compiled.package
-    is_compiled = (has_wheels and shop.wheels.compiled(package)) or shop.wheels.offered(package)
+    is_compiled = (has_wheels and shop.wheels.find_compiled(package)) or shop.wheels.find_offered(package)
     if not is_compiled:
         tools.check_compiler(shop.description, shop.python)
         needed += disk.compilation
-    tools.check_space(cache, needed)
+    tools.check_free_space(cache, needed)
     return has_wheels
 
 
-def _put_in_place(shop: install.Workshop, target: Path) -> None:
+def _put_in_place(shop: install.EnvironmentBuild, target: Path) -> None:
     for left in shop.folder.iterdir():
         if left.is_dir() and left != shop.environment:
             shutil.rmtree(left)
-    flush_to_disk(shop.folder)
+    sync_filesystem(shop.folder)
     if target.exists():
         # Damaged, or its interpreter is gone: nothing can be running in it.
         shutil.rmtree(target)
     shop.environment.rename(target)
-    flush_to_disk(target)
+    sync_filesystem(target)
     shutil.rmtree(shop.folder)
 
 
 @contextmanager
-def full_disk_named(cache: Path, log: Path) -> Iterator[None]:
+def disk_full_as_no_space(cache: Path, log: Path) -> Iterator[None]:
     """A disk that fills up meanwhile is said in the same words as one that was full before."""
     try:
         yield
-    except NoSpace as error:
+    except NoDiskSpace as error:
         if "free" in error.data:
             raise
         raise _no_space(cache, log) from error
@@ -163,9 +165,9 @@ def full_disk_named(cache: Path, log: Path) -> Iterator[None]:
         raise _no_space(cache, log) from error
 
 
-def _no_space(cache: Path, log: Path) -> NoSpace:
+def _no_space(cache: Path, log: Path) -> NoDiskSpace:
     free = shutil.disk_usage(cache).free
-    return NoSpace("environment.no_space", needed=None, free=free, path=str(cache), log=str(log))
+    return NoDiskSpace("environment.no_space", needed=None, free=free, path=str(cache), log=str(log))
 
 
 def _try_lock(file: int) -> bool:

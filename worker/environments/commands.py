@@ -13,7 +13,14 @@ from typing import BinaryIO
 
 import psutil
 
-from worker.environments.errors import BuildFailed, NoMemory, NoNetwork, NoSpace, PackageRefused, StepFailed
+from worker.environments.errors import (
+    BuildFailed,
+    BuildStepFailed,
+    NoBuildMemory,
+    NoDiskSpace,
+    NoNetwork,
+    PackageRefused,
+)
 
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 # What a site sets to reach its package index; everything else of the caller's environment stays out.
@@ -26,12 +33,12 @@ NETWORK_VARIABLES = frozenset(
 )
 MARK = "GROUNDCREW_BUILD"
 TICK_SECONDS = 1.0
-KEPT_LINES = 200
+LAST_LINES = 200
 
 SIGNS: tuple[tuple[type[BuildFailed], str, tuple[str, ...]], ...] = (
-    (NoSpace, "environment.no_space", ("no space left on device", "disk quota exceeded")),
+    (NoDiskSpace, "environment.no_space", ("no space left on device", "disk quota exceeded")),
     (
-        NoMemory,
+        NoBuildMemory,
         "environment.no_memory",
         ("killed signal terminated program", "cannot allocate memory", "virtual memory exhausted"),
     ),
@@ -48,12 +55,12 @@ SIGNS: tuple[tuple[type[BuildFailed], str, tuple[str, ...]], ...] = (
 )
 
 
-def no_tick() -> None:
+def ignore_tick() -> None:
     """For commands too short to be watched."""
 
 
 @dataclass(frozen=True)
-class Commands:
+class CommandRunner:
     """`mark` stands in the environment of all that a build starts: so what a killed one left is found."""
 
     log: Path
@@ -65,7 +72,7 @@ class Commands:
         *,
         variables: Mapping[str, str],
         on_line: Callable[[str], None] | None = None,
-        on_tick: Callable[[], None] = no_tick,
+        on_tick: Callable[[], None] = ignore_tick,
         user: int | None = None,
         folder: Path = Path("/"),
     ) -> list[str]:
@@ -93,16 +100,16 @@ class Commands:
             finally:
                 _end(process)
         if process.returncode != 0:
-            raise self.failure(command, lines, process.returncode)
+            raise self.classify_failure(command, lines, process.returncode)
         return lines
 
-    def failure(self, command: Sequence[str | Path], lines: list[str], code: int) -> BuildFailed:
+    def classify_failure(self, command: Sequence[str | Path], lines: list[str], code: int) -> BuildFailed:
         said = [line for line in lines if line.strip()]
         for kind, name, signs in SIGNS:
             for line in said:
                 if any(sign in line.lower() for sign in signs):
                     return kind(name, line=line.strip()[:300], log=str(self.log))
-        return StepFailed(
+        return BuildStepFailed(
             "environment.step_failed",
             command=Path(command[0]).name,
             exit_code=code,
@@ -116,7 +123,7 @@ def network_variables(environment: Mapping[str, str] = os.environ) -> dict[str, 
     return {name: value for name, value in environment.items() if name.upper() in NETWORK_VARIABLES}
 
 
-def end_leftovers(mark: str) -> int:
+def end_leftover_processes(mark: str) -> int:
     """End what a killed build left running, and count it; only for the holder of the build's lock."""
     ended = 0
     for process in psutil.process_iter():
@@ -136,7 +143,7 @@ def _follow(
     on_tick: Callable[[], None],
 ) -> list[str]:
     assert process.stdout is not None
-    last: deque[str] = deque(maxlen=KEPT_LINES)
+    last: deque[str] = deque(maxlen=LAST_LINES)
     rest = b""
     ticked = time.monotonic()
     with selectors.DefaultSelector() as selector:

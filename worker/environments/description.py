@@ -9,7 +9,7 @@ DEFAULT = Path(__file__).parent / "default"
 
 
 @dataclass(frozen=True)
-class Need:
+class CompilerRequirement:
     """Something the compiler needs: a program or a header of Python, and the package that has it."""
 
     package: str
@@ -18,16 +18,16 @@ class Need:
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledPackage:
     """A package that exists only as source: its pinned archive is `<package>.txt` in the folder."""
 
     package: str
     variables: Mapping[str, str]
-    needs: tuple[Need, ...]
+    needs: tuple[CompilerRequirement, ...]
 
 
 @dataclass(frozen=True)
-class Disk:
+class DiskRequirement:
     """Free bytes that a build asks for, each part only where it is still to be made."""
 
     wheels: int
@@ -36,15 +36,15 @@ class Disk:
 
 
 @dataclass(frozen=True)
-class Description:
+class EnvironmentDescription:
     folder: Path
     name: str
     pythons: tuple[str, ...]
     """Versions that the pins were tried with, as 3.11."""
     variables: Mapping[str, str]
     """What every program in the environment has among its environment variables."""
-    disk: Disk
-    compiled: Compiled
+    disk: DiskRequirement
+    compiled: CompiledPackage
     purposes: Mapping[str, str]
     """Of each library worth a line in the table of contents: the code of what it is for."""
 
@@ -58,25 +58,25 @@ class Description:
         return self.folder / f"{self.compiled.package}.txt"
 
 
-def read_description(folder: Path = DEFAULT) -> Description:
+def read_environment_description(folder: Path = DEFAULT) -> EnvironmentDescription:
     """Raises KeyError, TypeError or tomllib.TOMLDecodeError where the description itself is wrong."""
     read = tomllib.loads((folder / "environment.toml").read_text())
-    return Description(
+    return EnvironmentDescription(
         folder=folder,
         name=read["name"],
         pythons=tuple(read["pythons"]),
         variables=read["variables"],
-        disk=Disk(**read["disk"]),
-        compiled=Compiled(
+        disk=DiskRequirement(**read["disk"]),
+        compiled=CompiledPackage(
             read["compiled"]["package"],
             read["compiled"]["variables"],
-            tuple(Need(**need) for need in read["compiled"]["needs"]),
+            tuple(CompilerRequirement(**need) for need in read["compiled"]["needs"]),
         ),
         purposes=read["contents"],
     )
 
 
-def pins_of(requirements: str, names: tuple[str, ...]) -> str:
+def select_pins(requirements: str, names: tuple[str, ...]) -> str:
     """The lines of some packages, with their hashes, cut from a requirements file."""
     kept: list[str] = []
     inside = False

@@ -11,11 +11,11 @@ class NoNetwork(BuildFailed):
     """The package index did not answer; `line` has the downloader's own words."""
 
 
-class NoSpace(BuildFailed):
+class NoDiskSpace(BuildFailed):
     """`needed` (None once a build has begun) and `free` are bytes on the file system of `path`."""
 
 
-class NoMemory(BuildFailed):
+class NoBuildMemory(BuildFailed):
     """The machine ended a compiler that wanted more memory than there was."""
 
 
@@ -31,9 +31,9 @@ class PackageRefused(BuildFailed):
     """A downloaded file is not the one that was pinned; `line` has the downloader's own words."""
 
 
-class StepFailed(BuildFailed):
+class BuildStepFailed(BuildFailed):
     """A command of the build ended with `exit_code`; `line` is the last thing that it said."""
 
 
-class NotWorking(BuildFailed):
+class BuiltButNotWorking(BuildFailed):
     """Everything is installed, and yet TensorFlow or Horovod does not start; `line` says why."""

@@ -7,22 +7,22 @@ from pathlib import Path
 
 import psutil
 
-from worker.environments.commands import PATH, Commands
-from worker.environments.description import Description
-from worker.environments.steps import CompilerLines, Progress
-from worker.environments.wheels import Wheels, sha256_of
+from worker.environments.commands import PATH, CommandRunner
+from worker.environments.description import EnvironmentDescription
+from worker.environments.steps import BuildStepProgress, MakeProgressParser
+from worker.environments.wheels import WheelFolder, sha256_of_file
 
 
 @dataclass(frozen=True)
-class Workshop:
+class EnvironmentBuild:
     """Where one build happens: a folder that the next build throws away where this one does not end."""
 
-    description: Description
-    wheels: Wheels
+    description: EnvironmentDescription
+    wheels: WheelFolder
     folder: Path
     uv: Path
     python: Path
-    commands: Commands
+    commands: CommandRunner
 
     @property
     def environment(self) -> Path:
@@ -30,7 +30,7 @@ class Workshop:
         return self.folder / "environment"
 
 
-def install(shop: Workshop, progress: Progress) -> None:
+def install_wheels(shop: EnvironmentBuild, progress: BuildStepProgress) -> None:
     """A virtual environment of the distribution's interpreter that may be renamed as a whole."""
     shop.commands.run(
         [
@@ -39,42 +39,42 @@ def install(shop: Workshop, progress: Progress) -> None:
         ],
         variables=_settings(shop),
     )
-    progress.tell(0.1)
+    progress.advance(0.1)
     _pip_install(shop, shop.description.requirements, progress)
-    progress.tell(1.0)
+    progress.advance(1.0)
 
 
-def compile_source(shop: Workshop, progress: Progress) -> Path:
+def compile_wheel(shop: EnvironmentBuild, progress: BuildStepProgress) -> Path:
     """Build the wheel inside the environment, against whose TensorFlow it is compiled; takes minutes."""
     temporary, made = shop.folder / "tmp", shop.folder / "compiled"
     temporary.mkdir()
     variables = {
         **shop.description.compiled.variables,
-        "MAKEFLAGS": f"-j{compilers()}",
+        "MAKEFLAGS": f"-j{count_parallel_compilers()}",
         "TMPDIR": str(temporary),
         "HOME": str(temporary),
         "PATH": f"{shop.environment / 'bin'}:{PATH}",
     }
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--no-cache-dir", "--isolated"]
-    source = shop.wheels.source(shop.description.compiled.package)
+    source = shop.wheels.find_source(shop.description.compiled.package)
     shop.commands.run(
         [shop.environment / "bin" / "python", "-m", "pip", "wheel", "-v", *options, "-w", made, source],
         variables=variables,
-        on_line=CompilerLines(progress),
-        on_tick=progress.tick,
+        on_line=MakeProgressParser(progress),
+        on_tick=progress.report_again,
     )
-    return shop.wheels.keep_compiled(next(made.glob("*.whl")))
+    return shop.wheels.store_compiled(next(made.glob("*.whl")))
 
 
-def install_compiled(shop: Workshop, wheel: Path, progress: Progress) -> None:
+def install_compiled_wheel(shop: EnvironmentBuild, wheel: Path, progress: BuildStepProgress) -> None:
     name, version = wheel.name.split("-")[:2]
     pin = shop.folder / "compiled.txt"
-    pin.write_text(f"{name}=={version} --hash=sha256:{sha256_of(wheel)}\n")
+    pin.write_text(f"{name}=={version} --hash=sha256:{sha256_of_file(wheel)}\n")
     _pip_install(shop, pin, progress)
-    progress.tell(1.0)
+    progress.advance(1.0)
 
 
-def open_to_all(place: Path) -> None:
+def make_readable_to_all(place: Path) -> None:
     """Every user may read and run what root built: a job runs as a user of its own."""
     for path in (place, *place.rglob("*")):
         mode = path.lstat().st_mode
@@ -85,7 +85,7 @@ def open_to_all(place: Path) -> None:
             path.chmod(wanted)
 
 
-def _pip_install(shop: Workshop, requirements: Path, progress: Progress) -> None:
+def _pip_install(shop: EnvironmentBuild, requirements: Path, progress: BuildStepProgress) -> None:
     shop.commands.run(
         [
             *(shop.uv, "pip", "install", "--no-config", "--offline", "--no-index"),
@@ -93,11 +93,11 @@ def _pip_install(shop: Workshop, requirements: Path, progress: Progress) -> None
             *("--python", shop.environment, "--requirements", requirements),
         ],
         variables=_settings(shop),
-        on_tick=progress.tick,
+        on_tick=progress.report_again,
     )
 
 
-def _settings(shop: Workshop) -> dict[str, str]:
+def _settings(shop: EnvironmentBuild) -> dict[str, str]:
     """uv's own cache lies beside the environment, so that files are linked there and not written twice."""
     return {
         "UV_CACHE_DIR": str(shop.folder / "uv"),
@@ -107,7 +107,7 @@ def _settings(shop: Workshop) -> dict[str, str]:
     }
 
 
-def compilers() -> int:
+def count_parallel_compilers() -> int:
     """As many as the cores and the free memory carry: one takes 1.5 GB of this code."""
     free = psutil.virtual_memory().available
     return max(1, min(len(os.sched_getaffinity(0)), free // 1_500_000_000))

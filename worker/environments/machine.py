@@ -7,12 +7,12 @@ import subprocess
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from worker.environments.description import Description
+from worker.environments.description import EnvironmentDescription
 
 PYTHON = Path("/usr/bin/python3")
 """The distribution's own, which every user may run; never the one that happens to be first on PATH."""
 
-RECIPE = "1"
+RECIPE_VERSION = "1"
 """Change it when the way of building changes, so that everything is built anew from the same requirements."""
 
 # Horovod's build asks the compiler for these and uses what this machine has of them.
@@ -29,7 +29,7 @@ print(json.dumps({
 
 
 @dataclass(frozen=True)
-class Machine:
+class BuildPlatform:
     system: str
     architecture: str
     libc: str
@@ -38,43 +38,45 @@ class Machine:
     """As 3.11: a build outlives the distribution's small updates."""
 
 
-def read_machine(python: Path = PYTHON) -> Machine:
+def read_build_platform(python: Path = PYTHON) -> BuildPlatform:
     release = platform.freedesktop_os_release()
-    return Machine(
+    return BuildPlatform(
         system=f"{release.get('ID', 'linux')}-{release.get('VERSION_ID', '')}",
         architecture=platform.machine(),
         libc="-".join(platform.libc_ver()),
         cpu=_cpu_features(),
-        python=ask_python(python)["version"],
+        python=read_python_facts(python)["version"],
     )
 
 
-def ask_python(python: Path) -> dict[str, str]:
+def read_python_facts(python: Path) -> dict[str, str]:
     """Version (as 3.11), folders of C headers and of the library of an interpreter that is not ours."""
     answer = subprocess.run([python, "-I", "-c", _ASK], capture_output=True, text=True, check=True)
     facts: dict[str, str] = json.loads(answer.stdout)
     return facts
 
 
-def environment_digest(description: Description, machine: Machine) -> str:
+def training_environment_digest(description: EnvironmentDescription, machine: BuildPlatform) -> str:
     """Changes with everything that changes what is built, and with nothing else."""
     return _digest(
         machine, [description.folder / "environment.toml", description.requirements, description.source]
     )
 
 
-def environment_path(description: Description, machine: Machine, cache: Path) -> Path:
-    return cache / f"training-{environment_digest(description, machine)}"
+def training_environment_path(
+    description: EnvironmentDescription, machine: BuildPlatform, cache: Path
+) -> Path:
+    return cache / f"training-{training_environment_digest(description, machine)}"
 
 
-def wheels_path(description: Description, machine: Machine, cache: Path) -> Path:
+def wheel_folder_path(description: EnvironmentDescription, machine: BuildPlatform, cache: Path) -> Path:
     """The packages that the environment is installed from; a new table of contents needs no new ones."""
     variables = json.dumps(dict(description.compiled.variables), sort_keys=True)
     return cache / f"wheels-{_digest(machine, [description.requirements, description.source], variables)}"
 
 
-def _digest(machine: Machine, files: list[Path], more: str = "") -> str:
-    content = hashlib.sha256(repr((RECIPE, astuple(machine), more)).encode())
+def _digest(machine: BuildPlatform, files: list[Path], more: str = "") -> str:
+    content = hashlib.sha256(repr((RECIPE_VERSION, astuple(machine), more)).encode())
     for file in files:
         content.update(b"\0" + file.name.encode() + b"\0" + file.read_bytes())
     return content.hexdigest()[:12]

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
 
-Report = Callable[[str, float, str], None]
+ProgressCallback = Callable[[str, float, str], None]
 """Called with the step's code, its share done (0 to 1) and a name to show; at least about every second.
 
 What it raises ends the build at once: so a task gives up its lease, or a person cancels.
 """
 
 
-class Step(StrEnum):
+class BuildStep(StrEnum):
     WAIT = "wait"
     """Another build of this machine is running; left out where none is."""
     CHECK_TOOLS = "check_tools"
@@ -28,28 +28,28 @@ class Step(StrEnum):
 
 
 @dataclass
-class Progress:
+class BuildStepProgress:
     """One step's progress; it never goes back, and is told again on each tick."""
 
-    report: Report
-    step: Step
+    report: ProgressCallback
+    step: BuildStep
     share: float = 0.0
     detail: str = ""
 
-    def tell(self, share: float, detail: str = "") -> None:
+    def advance(self, share: float, detail: str = "") -> None:
         self.share = max(self.share, min(share, 1.0))
         self.detail = detail or self.detail
-        self.tick()
+        self.report_again()
 
-    def tick(self) -> None:
+    def report_again(self) -> None:
         self.report(self.step, self.share, self.detail)
 
 
 @dataclass
-class DownloadLines:
+class PipProgressParser:
     """Reads pip's words: which file it fetches, and how much of it is there."""
 
-    progress: Progress
+    progress: BuildStepProgress
     packages: int
     collected: int = field(default=0, init=False)
     name: str = field(default="", init=False)
@@ -63,7 +63,7 @@ class DownloadLines:
         if moved := re.match(r"Progress (\d+) of (\d+)$", line):
             part = int(moved[1]) / max(1, int(moved[2]))
         # pip first collects and fetches each package in turn, and saves them all at the end.
-        self.progress.tell(max(0, self.collected - 1 + part) / (self.packages + 1), self.name)
+        self.progress.advance(max(0, self.collected - 1 + part) / (self.packages + 1), self.name)
 
 
 # Make counts files, yet the last few include all of TensorFlow: share of files, share of time (measured).
@@ -73,7 +73,7 @@ FILES_AND_TIME = (
 )
 
 
-def share_of_time(files: float) -> float:
+def time_share(files: float) -> float:
     """Between two measured points a straight line."""
     for (less, early), (more, late) in pairwise(FILES_AND_TIME):
         if files <= more:
@@ -82,12 +82,12 @@ def share_of_time(files: float) -> float:
 
 
 @dataclass
-class CompilerLines:
+class MakeProgressParser:
     """Reads make's words: `[ 42%] Building CXX object …/mpi_ops.cc.o`."""
 
-    progress: Progress
+    progress: BuildStepProgress
 
     def __call__(self, line: str) -> None:
         if built := re.match(r"\s*\[ *(\d{1,3})%\] (?:Building|Linking) ", line):
             name = re.split("[/ ]", line)[-1].strip()
-            self.progress.tell(share_of_time(int(built[1]) / 100), name.removesuffix(".o"))
+            self.progress.advance(time_share(int(built[1]) / 100), name.removesuffix(".o"))

@@ -5,49 +5,49 @@ import shutil
 from pathlib import Path
 
 from worker.environments.commands import PATH
-from worker.environments.description import Description, Need
-from worker.environments.errors import NoSpace, PythonUnsupported, ToolsMissing
-from worker.environments.machine import ask_python
+from worker.environments.description import CompilerRequirement, EnvironmentDescription
+from worker.environments.errors import NoDiskSpace, PythonUnsupported, ToolsMissing
+from worker.environments.machine import read_python_facts
 
 
-def check_python(description: Description, python: Path) -> None:
+def check_python_version(description: EnvironmentDescription, python: Path) -> None:
     """Raises ToolsMissing or PythonUnsupported."""
     if not os.access(python, os.X_OK):
-        raise tools_missing(["python3"])
-    version = ask_python(python)["version"]
+        raise missing_tools_error(["python3"])
+    version = read_python_facts(python)["version"]
     if version not in description.pythons:
         raise PythonUnsupported(
             "environment.python_unsupported", version=version, supported=list(description.pythons), log=""
         )
 
 
-def check_download(python: Path) -> None:
+def check_ensurepip(python: Path) -> None:
     """The first pip comes out of the interpreter's own `ensurepip`. Raises ToolsMissing."""
-    library = ask_python(python)["library"]
+    library = read_python_facts(python)["library"]
     if not Path(library, "ensurepip", "__init__.py").exists():
-        raise tools_missing(["python3-venv"])
+        raise missing_tools_error(["python3-venv"])
 
 
-def check_compiler(description: Description, python: Path) -> None:
+def check_compiler(description: EnvironmentDescription, python: Path) -> None:
     """Raises ToolsMissing with all packages that are missing."""
-    include = Path(ask_python(python)["include"])
+    include = Path(read_python_facts(python)["include"])
     missing = [need.package for need in description.compiled.needs if not _is_there(need, include)]
     if missing:
-        raise tools_missing(missing)
+        raise missing_tools_error(missing)
 
 
-def tools_missing(packages: list[str]) -> ToolsMissing:
+def missing_tools_error(packages: list[str]) -> ToolsMissing:
     return ToolsMissing("environment.tools_missing", packages=packages, log="")
 
 
-def check_space(folder: Path, needed: int) -> None:
+def check_free_space(folder: Path, needed: int) -> None:
     """Raises NoSpace with both numbers, in bytes."""
     free = shutil.disk_usage(folder).free
     if free < needed:
-        raise NoSpace("environment.no_space", needed=needed, free=free, path=str(folder), log="")
+        raise NoDiskSpace("environment.no_space", needed=needed, free=free, path=str(folder), log="")
 
 
-def _is_there(need: Need, include: Path) -> bool:
+def _is_there(need: CompilerRequirement, include: Path) -> bool:
     if need.program is not None:
         return shutil.which(need.program, path=PATH) is not None
     return need.header is not None and (include / need.header).exists()

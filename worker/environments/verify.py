@@ -4,11 +4,11 @@ import json
 import os
 from collections.abc import Mapping
 
-from cluster.domain.images import Part
-from worker.environments.commands import Commands
-from worker.environments.errors import NoMemory, NoSpace, NotWorking, StepFailed
-from worker.environments.install import Workshop
-from worker.environments.steps import Progress
+from cluster.domain.images import LibraryVersion
+from worker.environments.commands import CommandRunner
+from worker.environments.errors import BuildStepFailed, BuiltButNotWorking, NoBuildMemory, NoDiskSpace
+from worker.environments.install import EnvironmentBuild
+from worker.environments.steps import BuildStepProgress
 
 NOBODY = 65534
 
@@ -22,7 +22,7 @@ assert float(horovod.allreduce(tensorflow.constant(21.0), op=horovod.Sum)) == 21
 assert horovod.gloo_built()
 """
 
-LIST = """
+LIST_VERSIONS = """
 import importlib.metadata, json, platform, re
 found = {
     re.sub("[-_.]+", "-", each.metadata["Name"]).lower(): each.version
@@ -32,36 +32,40 @@ print(json.dumps({"python": platform.python_version(), **found}))
 """
 
 
-def verify(shop: Workshop, progress: Progress) -> None:
+def verify_environment(shop: EnvironmentBuild, progress: BuildStepProgress) -> None:
     """As root the environment is tried by a user without any right, as jobs are run. Raises NotWorking."""
     _run(shop, _TRY, progress)
-    progress.tell(1.0)
+    progress.advance(1.0)
 
 
-def list_contents(shop: Workshop, progress: Progress) -> tuple[Part, ...]:
+def list_environment_contents(
+    shop: EnvironmentBuild, progress: BuildStepProgress
+) -> tuple[LibraryVersion, ...]:
     """The libraries that the description names, with the versions that are installed."""
-    versions = json.loads(_run(shop, LIST, progress)[-1])
-    return choose_contents(shop.description.purposes, versions)
+    versions = json.loads(_run(shop, LIST_VERSIONS, progress)[-1])
+    return select_contents(shop.description.purposes, versions)
 
 
-def choose_contents(purposes: Mapping[str, str], versions: Mapping[str, str]) -> tuple[Part, ...]:
+def select_contents(purposes: Mapping[str, str], versions: Mapping[str, str]) -> tuple[LibraryVersion, ...]:
     """In the description's order; raises NotWorking where one of them is not installed."""
     missing = [library for library in purposes if library not in versions]
     if missing:
-        raise NotWorking("environment.not_working", line=f"not installed: {', '.join(missing)}", log="")
-    return tuple(Part(library, versions[library], purpose) for library, purpose in purposes.items())
+        raise BuiltButNotWorking(
+            "environment.not_working", line=f"not installed: {', '.join(missing)}", log=""
+        )
+    return tuple(LibraryVersion(library, versions[library], purpose) for library, purpose in purposes.items())
 
 
-def _run(shop: Workshop, program: str, progress: Progress) -> list[str]:
-    commands: Commands = shop.commands
+def _run(shop: EnvironmentBuild, program: str, progress: BuildStepProgress) -> list[str]:
+    commands: CommandRunner = shop.commands
     try:
         return commands.run(
             [shop.environment / "bin" / "python", "-I", "-B", "-c", program],
             variables={**shop.description.variables, "HOME": "/nonexistent"},
-            on_tick=progress.tick,
+            on_tick=progress.report_again,
             user=NOBODY if os.geteuid() == 0 else None,
         )
-    except (NoMemory, NoSpace):
+    except (NoBuildMemory, NoDiskSpace):
         raise
-    except StepFailed as failure:
-        raise NotWorking("environment.not_working", **failure.data) from failure
+    except BuildStepFailed as failure:
+        raise BuiltButNotWorking("environment.not_working", **failure.data) from failure

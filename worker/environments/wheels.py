@@ -9,15 +9,15 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from worker.environments.commands import Commands, network_variables
-from worker.environments.description import Description, pins_of
-from worker.environments.steps import DownloadLines, Progress
+from worker.environments.commands import CommandRunner, network_variables
+from worker.environments.description import EnvironmentDescription, select_pins
+from worker.environments.steps import BuildStepProgress, PipProgressParser
 
 SUMS = "SHA256SUMS.json"
 
 
 @dataclass(frozen=True)
-class Wheels:
+class WheelFolder:
     """`path` has the files, and their sums in `SHA256SUMS.json`, which is written last."""
 
     path: Path
@@ -29,41 +29,45 @@ class Wheels:
         """What an interrupted download has fetched so far."""
         return self.path.with_name(f"{self.path.name}.partial")
 
-    def are_whole(self) -> bool:
+    def is_intact(self) -> bool:
         """Every file that was fetched is there, as it was; reads them all (a second for 350 MB)."""
         try:
             sums = json.loads((self.path / SUMS).read_text())
-            return all(sha256_of(self.path / name) == wanted for name, wanted in sums.items())
+            return all(sha256_of_file(self.path / name) == wanted for name, wanted in sums.items())
         except (OSError, ValueError):
             return False
 
-    def compiled(self, package: str) -> Path | None:
+    def find_compiled(self, package: str) -> Path | None:
         """The wheel that this machine compiled, or None while there is none that is whole."""
         for note in self.path.glob(f"{package}-*.whl.sha256"):
             wheel = note.with_suffix("")
-            if wheel.is_file() and sha256_of(wheel) == note.read_text().strip():
+            if wheel.is_file() and sha256_of_file(wheel) == note.read_text().strip():
                 return wheel
         return None
 
-    def offered(self, package: str) -> Path | None:
+    def find_offered(self, package: str) -> Path | None:
         """What a machine of this very kind compiled of these very packages."""
         if self.offered_at is None:
             return None
         return next((self.offered_at / self.path.name).glob(f"{package}-*.whl"), None)
 
-    def source(self, package: str) -> Path:
+    def find_source(self, package: str) -> Path:
         return next(self.path.glob(f"{package}-*.tar.gz"))
 
-    def keep_compiled(self, wheel: Path) -> Path:
+    def store_compiled(self, wheel: Path) -> Path:
         """Take a new wheel in, so that a build which is interrupted later does not compile again."""
         kept = self.path / wheel.name
-        write_whole(kept, wheel.read_bytes())
-        write_whole(kept.with_name(f"{kept.name}.sha256"), sha256_of(kept).encode())
+        write_atomically(kept, wheel.read_bytes())
+        write_atomically(kept.with_name(f"{kept.name}.sha256"), sha256_of_file(kept).encode())
         return kept
 
 
-def download(
-    description: Description, wheels: Wheels, python: Path, commands: Commands, progress: Progress
+def download_wheels(
+    description: EnvironmentDescription,
+    wheels: WheelFolder,
+    python: Path,
+    commands: CommandRunner,
+    progress: BuildStepProgress,
 ) -> None:
     """Fetch what is pinned; interrupted, the next one goes on with the files that are already there."""
     partial = wheels.partial
@@ -85,32 +89,34 @@ def download(
     commands.run(
         [*fetch, "--only-binary", ":all:", "--progress-bar", "raw", "-r", str(description.requirements)],
         variables=variables,
-        on_line=DownloadLines(progress, packages),
-        on_tick=progress.tick,
+        on_line=PipProgressParser(progress, packages),
+        on_tick=progress.report_again,
     )
     # The archive of sources is asked for its name and version, which needs its build's own tools.
     tools = partial / "tools.txt"
-    tools.write_text(pins_of(requirements, ("setuptools", "wheel", "packaging")))
+    tools.write_text(select_pins(requirements, ("setuptools", "wheel", "packaging")))
     offline = ["--no-index", "--find-links", str(files), "--require-hashes", "--no-deps"]
-    commands.run([*pip, "install", *offline, "-r", str(tools)], variables=variables, on_tick=progress.tick)
+    commands.run(
+        [*pip, "install", *offline, "-r", str(tools)], variables=variables, on_tick=progress.report_again
+    )
     commands.run(
         [*fetch, "--no-binary", ":all:", "--no-build-isolation", "-r", str(description.source)],
         variables=variables,
-        on_tick=progress.tick,
+        on_tick=progress.report_again,
     )
-    write_whole(files / SUMS, json.dumps(_sums(files), indent=1, sort_keys=True).encode())
-    flush_to_disk(files)
+    write_atomically(files / SUMS, json.dumps(_sums(files), indent=1, sort_keys=True).encode())
+    sync_filesystem(files)
     shutil.rmtree(wheels.path, ignore_errors=True)
     files.rename(wheels.path)
     shutil.rmtree(partial)
 
 
-def sha256_of(path: Path) -> str:
+def sha256_of_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes) -> None:
     """The file has all of the content or is not there, also after a power failure."""
     partial = path.with_name(f".{path.name}.partial")
     with partial.open("wb") as file:
@@ -120,19 +126,19 @@ def write_whole(path: Path, content: bytes) -> None:
     partial.replace(path)
 
 
-def flush_to_disk(folder: Path) -> None:
+def sync_filesystem(folder: Path) -> None:
     """All that was written to its file system: thirty thousand files are too many for a call each."""
     subprocess.run(["/usr/bin/sync", "-f", folder], check=True)
 
 
 def _make_pip(
-    partial: Path, requirements: str, python: Path, commands: Commands, variables: dict[str, str]
+    partial: Path, requirements: str, python: Path, commands: CommandRunner, variables: dict[str, str]
 ) -> list[str]:
     """The pinned pip, fetched by the one that the distribution's Python has on board."""
     commands.run([python, "-m", "venv", partial / "tools"], variables=variables)
     pip = [str(partial / "tools" / "bin" / "python"), "-m", "pip"]
     pins = partial / "pip.txt"
-    pins.write_text(pins_of(requirements, ("pip",)))
+    pins.write_text(select_pins(requirements, ("pip",)))
     commands.run(
         [*pip, "install", "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", str(pins)],
         variables=variables,
@@ -141,4 +147,6 @@ def _make_pip(
 
 
 def _sums(files: Path) -> dict[str, str]:
-    return {path.name: sha256_of(path) for path in sorted(files.iterdir()) if path.suffix in (".whl", ".gz")}
+    return {
+        path.name: sha256_of_file(path) for path in sorted(files.iterdir()) if path.suffix in (".whl", ".gz")
+    }

@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from cluster.domain.errors import Refused
-from cluster.domain.job_ids import JobIds
+from cluster.domain.job_ids import JobUnixIds
 from cluster.files import by_descriptor
 from cluster.files.by_descriptor import Owner
 from worker.executors.contract import NotStarted, StartPlan
 
 CONTROL = "control"
-PASSED_BY_ALL = 0o751
+PASSABLE_BY_ALL = 0o751
 """With services beside root: its group may list it, jobs pass."""
-PASSED_BY_GROUP = 0o750
+PASSABLE_BY_GROUP = 0o750
 
 
-def check_ids(plan: StartPlan, job_ids: JobIds) -> None:
+def check_plan_ids(plan: StartPlan, job_ids: JobUnixIds) -> None:
     """Raises NotStarted for a number that is none of this installation's users or workspaces."""
     try:
         for check, number in ((job_ids.check_uid, plan.uid), (job_ids.check_gid, plan.gid)):
@@ -34,24 +34,24 @@ def check_ids(plan: StartPlan, job_ids: JobIds) -> None:
 
 
 @contextmanager
-def made(plan: StartPlan) -> Iterator[int]:
+def open_created(plan: StartPlan) -> Iterator[int]:
     """The attempt's folder, made where it is missing, and open. Raises OSError, also where a stranger made it."""
-    with opened(plan.folder, mode_of(plan), owner_of(plan)) as attempt:
+    with open_attempt_folder(plan.folder, passing_mode(plan), passing_owner(plan)) as attempt:
         yield attempt
 
 
 @contextmanager
-def opened(folder: Path, mode: int | None = None, owner: Owner = (-1, -1)) -> Iterator[int]:
+def open_attempt_folder(folder: Path, mode: int | None = None, owner: Owner = (-1, -1)) -> Iterator[int]:
     """`.../jobs/<job>/<attempt>`; no link is followed from `jobs` on, and nobody else owns any of the three.
 
     Made where it is missing; without a `mode` what is there keeps its own, and what is not is closed to all.
     """
     folder.parent.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-    with by_descriptor.folder(folder.parent.parent.parent, folder.parent.parent.name) as jobs:
+    with by_descriptor.open_folder_path(folder.parent.parent.parent, folder.parent.parent.name) as jobs:
         by_descriptor.check_owner(jobs, "jobs", (os.geteuid(),))
-        job = ensure_ours(jobs, folder.parent.name, mode, owner)
+        job = ensure_own_folder(jobs, folder.parent.name, mode, owner)
         try:
-            attempt = ensure_ours(job, folder.name, mode, owner)
+            attempt = ensure_own_folder(job, folder.name, mode, owner)
         finally:
             os.close(job)
     try:
@@ -60,61 +60,61 @@ def opened(folder: Path, mode: int | None = None, owner: Owner = (-1, -1)) -> It
         os.close(attempt)
 
 
-def ensure_ours(parent: int, name: str, mode: int | None = None, owner: Owner = (-1, -1)) -> int:
+def ensure_own_folder(parent: int, name: str, mode: int | None = None, owner: Owner = (-1, -1)) -> int:
     """Made by us now or before. Raises NotOurs where somebody else made it: what is in it is theirs as well."""
     try:
         descriptor = by_descriptor.make_folder(parent, name)
     except FileExistsError:
-        descriptor = by_descriptor.open_folder(name, parent)
+        descriptor = by_descriptor.open_folder_at(name, parent)
     try:
         by_descriptor.check_owner(descriptor, name, (os.geteuid(),))
         if mode is not None:
-            by_descriptor.settle(descriptor, mode, owner)
+            by_descriptor.set_owner_and_mode(descriptor, mode, owner)
     except OSError:
         os.close(descriptor)
         raise
     return descriptor
 
 
-def owner_of(plan: StartPlan) -> Owner:
+def passing_owner(plan: StartPlan) -> Owner:
     if plan.services:
         return os.geteuid(), plan.services[1]
     return -1, -1 if plan.gid is None else plan.gid
 
 
-def mode_of(plan: StartPlan) -> int:
-    return PASSED_BY_ALL if plan.services else PASSED_BY_GROUP
+def passing_mode(plan: StartPlan) -> int:
+    return PASSABLE_BY_ALL if plan.services else PASSABLE_BY_GROUP
 
 
-def out_rights(plan: StartPlan, user: Owner) -> tuple[int, Owner]:
+def out_folder_rights(plan: StartPlan, user: Owner) -> tuple[int, Owner]:
     """Of what belongs to the job's user; services that are not root read what lands in there by its group."""
     uid, gid = user
     return (0o2750, (uid, plan.services[1])) if plan.services else (0o700, (uid, gid))
 
 
-def write_plan(control: int, content: Mapping[str, Any], owner: Owner = (-1, -1)) -> None:
+def write_plan_file(control: int, content: Mapping[str, Any], owner: Owner = (-1, -1)) -> None:
     text = json.dumps(content, sort_keys=True).encode()
-    by_descriptor.write_file(control, "plan.json", text, 0o640, owner)
+    by_descriptor.replace_file(control, "plan.json", text, 0o640, owner)
 
 
-def read_ours(folder: Path, name: str, most: int = 256 * 1024) -> bytes | None:
+def read_own_file(folder: Path, name: str, most: int = 256 * 1024) -> bytes | None:
     """Of a file in `control` that only we can have written; None where there is none such.
 
     It may have a second name: that under which it was made.
     """
     try:
-        with by_descriptor.folder(folder) as attempt:
-            control = by_descriptor.open_folder(CONTROL, attempt)
+        with by_descriptor.open_folder_path(folder) as attempt:
+            control = by_descriptor.open_folder_at(CONTROL, attempt)
             try:
                 by_descriptor.check_owner(control, CONTROL, (os.geteuid(),))
-                return read_file(control, name, most)
+                return read_own_descriptor(control, name, most)
             finally:
                 os.close(control)
     except OSError:
         return None
 
 
-def read_file(control: int, name: str, most: int) -> bytes:
+def read_own_descriptor(control: int, name: str, most: int) -> bytes:
     descriptor = os.open(name, os.O_RDONLY | by_descriptor.FILE, dir_fd=control)
     try:
         by_descriptor.check_owner(descriptor, name, (os.geteuid(),))
@@ -123,9 +123,9 @@ def read_file(control: int, name: str, most: int) -> bytes:
         os.close(descriptor)
 
 
-def read_object(folder: Path, name: str) -> dict[str, Any] | None:
+def read_own_json(folder: Path, name: str) -> dict[str, Any] | None:
     """The JSON object in such a file; None where there is none."""
-    content = read_ours(folder, name)
+    content = read_own_file(folder, name)
     try:
         value = json.loads(content) if content else None
     except (ValueError, RecursionError):

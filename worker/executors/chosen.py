@@ -4,31 +4,31 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from cluster.crash_points import around
-from cluster.domain.job_ids import USUAL_IDS, JobIds
+from cluster.crash_points import wrap_calls
+from cluster.domain.job_ids import DEFAULT_UNIX_IDS, JobUnixIds
 from cluster.services.context import Cluster
-from cluster.services.installation import ensure_installation
-from worker.adapters.engine import Engine
+from cluster.services.installation import ensure_installation_id
+from worker.adapters.engine import DockerEngine
 from worker.executors.contract import Executor
 from worker.executors.docker import DockerExecutor
 from worker.executors.kubernetes import KubernetesExecutor
-from worker.executors.launchers import Launcher
+from worker.executors.launchers import ShimStarter
 from worker.executors.process import ProcessExecutor
-from worker.executors.simulated import SimulatedExecutor, World
-from worker.kube.api import ONLY_LOOKS, Api
+from worker.executors.simulated import SimulatedCluster, SimulatedExecutor
+from worker.kube.api import READ_ONLY_CALLS, KubernetesApi
 
 
-def open_executor(cluster: Cluster, runtime: Path, launcher: Launcher | None = None) -> Executor:
+def open_executor(cluster: Cluster, runtime: Path, launcher: ShimStarter | None = None) -> Executor:
     """`runtime` is the installed copy of worker/inside."""
     settings = cluster.settings
     if settings.executor == "docker":
-        engine = Engine(settings.docker_socket)
+        engine = DockerEngine(settings.docker_socket)
         return DockerExecutor(
             engine, settings.storage_dir, settings.docker_gpus, settings.docker_network, settings.job_ids
         )
     if settings.executor == "kubernetes" and settings.kubeconfig:
-        installation = partial(ensure_installation, cluster)
-        return open_kubernetes(
+        installation = partial(ensure_installation_id, cluster)
+        return open_kubernetes_executor(
             settings.kubeconfig,
             installation,
             settings.storage_dir,
@@ -37,18 +37,18 @@ def open_executor(cluster: Cluster, runtime: Path, launcher: Launcher | None = N
             settings.job_ids,
         )
     if settings.executor == "simulated":
-        return SimulatedExecutor(World(settings.state_dir / "simulated"))
+        return SimulatedExecutor(SimulatedCluster(settings.state_dir / "simulated"))
     return ProcessExecutor(runtime, settings.storage_dir, launcher, settings.job_ids)
 
 
-def open_kubernetes(
+def open_kubernetes_executor(
     kubeconfig: Path,
     installation: Callable[[], str],
     storage: Path,
     runtime: Path,
     exported: str = "",
-    job_ids: JobIds = USUAL_IDS,
+    job_ids: JobUnixIds = DEFAULT_UNIX_IDS,
 ) -> KubernetesExecutor:
     """Each request that leaves something in the cluster has a crash point before and after it."""
-    api = around(Api(kubeconfig), "kubernetes", besides=ONLY_LOOKS)
+    api = wrap_calls(KubernetesApi(kubeconfig), "kubernetes", besides=READ_ONLY_CALLS)
     return KubernetesExecutor(api, installation, storage, runtime, exported, job_ids=job_ids)

@@ -13,35 +13,35 @@ from worker.executors.contract import StartPlan
 from worker.inside import shim_files
 
 NOTHING: Mapping[str, Any] = {}
-FORESTALLED: dict[str, Any] = {"forestalled": True}
+START_PREVENTED: dict[str, Any] = {"forestalled": True}
 
 
-def prepare(plan: StartPlan, user: Owner, more: Mapping[str, Any] = NOTHING) -> None:
+def prepare_folders(plan: StartPlan, user: Owner, more: Mapping[str, Any] = NOTHING) -> None:
     """Safe to repeat and to interrupt: what is the job's is made whole under another name first; `more` is its own.
 
     Afterwards nothing of ours is written there any more, because a stranger may have left links in it.
     """
-    with attempt_folder.made(plan) as attempt:
-        give_out(plan, attempt, user)
-        if not by_descriptor.kind_of(attempt, CONTROL):
-            give_control(plan, attempt, user, more)
+    with attempt_folder.open_created(plan) as attempt:
+        ensure_out_folder(plan, attempt, user)
+        if not by_descriptor.kind_at(attempt, CONTROL):
+            ensure_control_folder(plan, attempt, user, more)
 
 
-def give_out(plan: StartPlan, attempt: int, user: Owner) -> None:
+def ensure_out_folder(plan: StartPlan, attempt: int, user: Owner) -> None:
     """Of a start that was interrupted it may be ours still."""
     try:
         out = by_descriptor.make_folder(attempt, plan.out.name)
     except FileExistsError:
-        out = by_descriptor.open_folder(plan.out.name, attempt)
+        out = by_descriptor.open_folder_at(plan.out.name, attempt)
     try:
         by_descriptor.check_owner(out, plan.out.name, (os.geteuid(), user[0]))
-        by_descriptor.settle(out, *attempt_folder.out_rights(plan, user))
+        by_descriptor.set_owner_and_mode(out, *attempt_folder.out_folder_rights(plan, user))
     finally:
         os.close(out)
 
 
-def give_control(plan: StartPlan, attempt: int, user: Owner, more: Mapping[str, Any]) -> None:
-    name = name_for_now(CONTROL)
+def ensure_control_folder(plan: StartPlan, attempt: int, user: Owner, more: Mapping[str, Any]) -> None:
+    name = temporary_name(CONTROL)
     unfinished = by_descriptor.make_folder(attempt, name)
     try:
         # The shim has the job's user already and could take no other.
@@ -52,83 +52,84 @@ def give_control(plan: StartPlan, attempt: int, user: Owner, more: Mapping[str, 
             "container": plan.image,
             **more,
         }
-        attempt_folder.write_plan(unfinished, content, user)
-        by_descriptor.settle(unfinished, *attempt_folder.out_rights(plan, user))
+        attempt_folder.write_plan_file(unfinished, content, user)
+        by_descriptor.set_owner_and_mode(unfinished, *attempt_folder.out_folder_rights(plan, user))
     finally:
         os.close(unfinished)
-    take_its_place(attempt, name, attempt, CONTROL)
+    move_unless_present(attempt, name, attempt, CONTROL)
 
 
-def take_its_place(source: int, name: str, target: int, wanted: str) -> None:
+def move_unless_present(source: int, name: str, target: int, wanted: str) -> None:
     """Where another thread was faster, what it made stays."""
     try:
-        by_descriptor.move(source, name, target, wanted)
+        by_descriptor.move_at(source, name, target, wanted)
     except OSError:
         by_descriptor.remove_tree(source, name)
-        if not by_descriptor.kind_of(target, wanted):
+        if not by_descriptor.kind_at(target, wanted):
             raise
 
 
-def give_code(plan: StartPlan, source: Path, user: Owner) -> None:
+def ensure_code_copy(plan: StartPlan, source: Path, user: Owner) -> None:
     """The program's private copy, where several pods begin side by side; once, before any of them is there.
 
     It is made beside `out`, which belongs to the job: nobody reaches it before it is whole.
     """
-    with attempt_folder.made(plan) as attempt:
-        out = by_descriptor.open_folder(plan.out.name, attempt)
+    with attempt_folder.open_created(plan) as attempt:
+        out = by_descriptor.open_folder_at(plan.out.name, attempt)
         try:
-            if not by_descriptor.kind_of(out, "work"):
-                copy_code(attempt, out, source, user)
+            if not by_descriptor.kind_at(out, "work"):
+                copy_code_tree(attempt, out, source, user)
         finally:
             os.close(out)
 
 
-def copy_code(attempt: int, out: int, source: Path, user: Owner) -> None:
+def copy_code_tree(attempt: int, out: int, source: Path, user: Owner) -> None:
     """Of the code's folder itself no part is a link either: a service could put one there, and we read everything."""
-    name = name_for_now("work")
+    name = temporary_name("work")
     unfinished = by_descriptor.make_folder(attempt, name)
     try:
         workspace, within = source.parents[2], source.relative_to(source.parents[2]).parts
-        with by_descriptor.folder(workspace, *within) as code:
+        with by_descriptor.open_folder_path(workspace, *within) as code:
             by_descriptor.copy_tree(code, unfinished, user)
-        by_descriptor.settle(unfinished, 0o700, user)
+        by_descriptor.set_owner_and_mode(unfinished, 0o700, user)
     except OSError:
         by_descriptor.remove_tree(attempt, name)
         raise
     finally:
         os.close(unfinished)
-    take_its_place(attempt, name, out, "work")
+    move_unless_present(attempt, name, out, "work")
 
 
-def give_file(plan: StartPlan, name: str, text: str) -> None:
+def ensure_shared_file(plan: StartPlan, name: str, text: str) -> None:
     """For everybody in the pod to read; whole or not at all."""
-    with attempt_folder.made(plan) as attempt:
-        if not by_descriptor.kind_of(attempt, name):
-            by_descriptor.write_file(attempt, name, text.encode(), 0o644)
+    with attempt_folder.open_created(plan) as attempt:
+        if not by_descriptor.kind_at(attempt, name):
+            by_descriptor.replace_file(attempt, name, text.encode(), 0o644)
 
 
-def name_for_now(name: str) -> str:
+def temporary_name(name: str) -> str:
     """Nobody else's: two threads of a scheduler that lost its lease for a moment may prepare the same attempt."""
     return f"{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
 
 
-def forestall(folder: Path) -> bool:
+def prevent_container_start(folder: Path) -> bool:
     """False where a shim was faster."""
-    with attempt_folder.opened(folder) as attempt:
-        if not by_descriptor.kind_of(attempt, CONTROL):
+    with attempt_folder.open_attempt_folder(folder) as attempt:
+        if not by_descriptor.kind_at(attempt, CONTROL):
             os.close(by_descriptor.make_folder(attempt, CONTROL))
     control = folder / CONTROL
     return (
-        shim_files.create_once(str(control / "started"), FORESTALLED) or read_started(folder) is FORESTALLED
+        shim_files.create_json_once(str(control / "started"), START_PREVENTED)
+        or read_start_marker(folder) is START_PREVENTED
     )
 
 
-def read_started(folder: Path) -> dict[str, Any] | None:
+def read_start_marker(folder: Path) -> dict[str, Any] | None:
     """What the shim wrote when it began; FORESTALLED itself where that was made impossible.
 
     The program may have put anything in its place since: that there is something says that it has begun.
     """
-    started = shim_files.read_created(str(folder / "control"), "started")
+    started = shim_files.read_untrusted_marker(str(folder / "control"), "started")
     if started is None:
         return {} if os.path.lexists(folder / "control" / "started") else None
-    return FORESTALLED if started.get("forestalled") else started
+    return START_PREVENTED if started.get("forestalled") else started

@@ -6,34 +6,34 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from cluster.domain.attempts import Seen
+from cluster.domain.attempts import ObservedState
 from cluster.domain.errors import Unavailable
-from cluster.domain.exits import ExitTruth
+from cluster.domain.exits import ExitRecord
 
 Handle = Mapping[str, Any]
 """How an executor finds its run again, plain JSON for the attempt's row: for processes boot id, pid and
 start ticks of the shim; the scheduler never looks inside."""
 
 
-NO_ROOM = "start.disk_full"
+DISK_FULL = "start.disk_full"
 
 
 class NotStarted(Unavailable):
     """The executor could not start it now; nothing runs, and asking again is safe."""
 
 
-def not_started(text: str, number: int | None) -> NotStarted:
+def start_problem_of(text: str, number: int | None) -> NotStarted:
     """`number` is the errno of the call that failed: a full disk is no fault of the node."""
     if number in (errno.ENOSPC, errno.EDQUOT):
-        return NotStarted(NO_ROOM, reason=text)
+        return NotStarted(DISK_FULL, reason=text)
     return NotStarted("start.failed", reason=text)
 
 
-class Unanswered(NotStarted):
+class StartUnanswered(NotStarted):
     """Whoever would start it does not answer: that is no fault of the job, and its time to start does not run."""
 
 
-class CannotTell(Unavailable):
+class ExecutorUnreachable(Unavailable):
     """What the executor asks does not answer: nothing is known, and nothing may be concluded from it."""
 
 
@@ -46,7 +46,7 @@ class Mount:
 
 
 @dataclass(frozen=True)
-class Sandbox:
+class SandboxSpec:
     """What the program of a root shim sees of this machine's files (worker/inside/shim_sandbox.py)."""
 
     hidden: tuple[Path, ...]
@@ -104,7 +104,7 @@ class StartPlan:
     most_processes: int | None = None
     gpu_minors: Mapping[str, int] = field(default_factory=dict)
     """By UUID, the number in the name of the GPU's device file on its node."""
-    sandbox: Sandbox | None = None
+    sandbox: SandboxSpec | None = None
     """None: the program sees the machine as it is, because we are not root or a container does this."""
 
     @property
@@ -151,19 +151,19 @@ class StartPlan:
 
 
 @dataclass(frozen=True)
-class Sight:
+class RunStatus:
     """What the executor sees of one attempt right now."""
 
-    seen: Seen
+    observed: ObservedState
     handle: Handle | None = None
     is_of_this_boot: bool = True
     """False: the machine has started anew since; whatever ran is gone."""
-    why: NotStarted | None = None
+    start_problem: NotStarted | None = None
     """Of one that is awaited: what keeps it, where that is known."""
 
 
 @dataclass(frozen=True)
-class Running:
+class RunningAttempt:
     """A living run, as the executor finds it without asking the database."""
 
     job: int
@@ -175,30 +175,30 @@ class Running:
 class Executor(Protocol):
     """Every call is safe to repeat; none keeps anything in memory that a restart would lose.
 
-    Where the executor itself does not answer, `look` says UNKNOWN and the other questions raise CannotTell.
+    Where the executor itself does not answer, `read_status` says UNKNOWN and the other questions raise CannotTell.
     """
 
     def start(self, plan: StartPlan) -> Handle | None:
         """Starts it, or returns the handle of the run that already stands there. Raises NotStarted.
 
-        None: it is taken up and on its way; `look` says AWAITED until its shim has begun.
+        None: it is taken up and on its way; `read_status` says AWAITED until its shim has begun.
         """
         ...
 
-    def forestall(self, folder: Path) -> bool:
+    def prevent_start(self, folder: Path) -> bool:
         """Makes sure that no late start of this attempt can begin any more; False: it has begun."""
         ...
 
-    def look(self, folder: Path) -> Sight: ...
+    def read_status(self, folder: Path) -> RunStatus: ...
 
-    def list_running(self) -> list[Running]:
+    def list_running(self) -> list[RunningAttempt]:
         """Every run of ours that lives, whoever started it."""
         ...
 
-    def read_end(self, folder: Path) -> ExitTruth | None:
+    def read_exit_record(self, folder: Path) -> ExitRecord | None:
         """What the shim wrote last, and the executor's own exit code where it has one.
 
-        Counts only once `look` says that it is gone.
+        Counts only once `read_status` says that it is gone.
         """
         ...
 
@@ -209,11 +209,11 @@ class Executor(Protocol):
         """
         ...
 
-    def force_stop(self, handle: Handle) -> None:
+    def kill(self, handle: Handle) -> None:
         """Ends the whole tree now."""
         ...
 
-    def clear(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
+    def end_leftovers(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
         """Ends what a killed shim has left behind; how many processes that were. Raises CannotTell.
 
         `has_ended`: the shim has said how it ended, and with it its own tree; members elsewhere may still run.
@@ -222,6 +222,6 @@ class Executor(Protocol):
         """
         ...
 
-    def forget_all_but(self, known: Collection[tuple[int, int]]) -> None:
+    def remove_ended_except(self, known: Collection[tuple[int, int]]) -> None:
         """Removes what ended runs have left with the executor, except of these (job, attempt) numbers."""
         ...

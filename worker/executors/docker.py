@@ -14,21 +14,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from cluster.domain.attempts import Seen
-from cluster.domain.exits import ExitTruth, parse_exit
-from cluster.domain.job_ids import USUAL_IDS, JobIds
-from worker.adapters.engine import Engine, EngineRefused, EngineSilent, ImageMissing, NameTaken
+from cluster.domain.attempts import ObservedState
+from cluster.domain.exits import ExitRecord, parse_exit_record
+from cluster.domain.job_ids import DEFAULT_UNIX_IDS, JobUnixIds
+from worker.adapters.engine import (
+    ContainerExists,
+    DockerEngine,
+    EngineRefused,
+    EngineUnreachable,
+    ImageMissing,
+)
 from worker.executors import container_folders
-from worker.executors.attempt_folder import check_ids
+from worker.executors.attempt_folder import check_plan_ids
 from worker.executors.contract import (
-    CannotTell,
+    ExecutorUnreachable,
     Handle,
     NotStarted,
-    Running,
-    Sight,
+    RunningAttempt,
+    RunStatus,
     StartPlan,
-    Unanswered,
-    not_started,
+    StartUnanswered,
+    start_problem_of,
 )
 from worker.executors.docker_request import create_request
 from worker.inside import shim_files, shim_tree
@@ -45,11 +51,11 @@ class DockerExecutor:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: DockerEngine,
         storage: Path,
         gpus: str = "nvidia",
         network: str = "none",
-        job_ids: JobIds = USUAL_IDS,
+        job_ids: JobUnixIds = DEFAULT_UNIX_IDS,
     ) -> None:
         self.job_ids = job_ids
         self.engine = engine
@@ -60,23 +66,23 @@ class DockerExecutor:
     def start(self, plan: StartPlan) -> Handle:
         if len(plan.nodes) > 1:
             raise NotStarted("start.failed", reason="a container runs on one node")
-        check_ids(plan, self.job_ids)
+        check_plan_ids(plan, self.job_ids)
         try:
-            container_folders.prepare(plan, self.user_of(plan))
+            container_folders.prepare_folders(plan, self.container_user(plan))
             return self.wait_for_shim(plan, self.ensure_container(plan))
         except ImageMissing as missing:
             raise NotStarted("start.no_image", image=plan.image) from missing
         except (EngineRefused, OSError, ValueError) as error:
-            raise not_started(str(error), getattr(error, "errno", None)) from error
-        except EngineSilent as silence:
-            raise Unanswered(silence.code, **silence.data) from silence
+            raise start_problem_of(str(error), getattr(error, "errno", None)) from error
+        except EngineUnreachable as silence:
+            raise StartUnanswered(silence.code, **silence.data) from silence
 
     def ensure_container(self, plan: StartPlan) -> str:
         """Its id. Where a shim has begun before, or never may, none is made."""
-        name = self.name_of(plan.folder)
-        if container_folders.read_started(plan.folder) is None:
-            with suppress(NameTaken):
-                self.engine.create(name, self.request_of(plan, name))
+        name = self.container_name(plan.folder)
+        if container_folders.read_start_marker(plan.folder) is None:
+            with suppress(ContainerExists):
+                self.engine.create(name, self.container_request(plan, name))
         found = self.engine.inspect(name)
         if found is None:
             return name
@@ -84,15 +90,15 @@ class DockerExecutor:
             self.engine.start(found["Id"])
         return str(found["Id"])
 
-    def request_of(self, plan: StartPlan, name: str) -> dict[str, Any]:
-        labels = self.labels_of(plan)
+    def container_request(self, plan: StartPlan, name: str) -> dict[str, Any]:
+        labels = self.container_labels(plan)
         network = self.network
         if network == "own":
             network = name
             self.engine.ensure_network(name, labels)
-        return create_request(plan, name, labels, self.user_of(plan), self.gpus, network)
+        return create_request(plan, name, labels, self.container_user(plan), self.gpus, network)
 
-    def labels_of(self, plan: StartPlan) -> dict[str, str]:
+    def container_labels(self, plan: StartPlan) -> dict[str, str]:
         return {
             "groundcrew.installation": self.installation,
             "groundcrew.job": str(plan.job),
@@ -102,12 +108,12 @@ class DockerExecutor:
             "groundcrew.boot": shim_tree.read_boot_id(),
         }
 
-    def user_of(self, plan: StartPlan) -> tuple[int, int]:
+    def container_user(self, plan: StartPlan) -> tuple[int, int]:
         uid = os.getuid() if plan.uid is None else plan.uid
         gid = os.getgid() if plan.gid is None else plan.gid
         return uid, gid
 
-    def name_of(self, folder: Path) -> str:
+    def container_name(self, folder: Path) -> str:
         """Attempts' folders end in `<job>/<attempt>`."""
         return f"gc-{folder.parent.name}-{folder.name}-{self.installation}"
 
@@ -115,43 +121,45 @@ class DockerExecutor:
         """Until the shim has begun; also where it has ended since."""
         deadline = time.monotonic() + START_SECONDS
         while True:
-            started = container_folders.read_started(plan.folder)
-            if started is container_folders.FORESTALLED:
+            started = container_folders.read_start_marker(plan.folder)
+            if started is container_folders.START_PREVENTED:
                 raise NotStarted("start.forestalled")
             if started is not None:
                 return {"container": container}
             found = self.engine.inspect(container)
             if found is None or found["State"]["Status"] not in LIVING:
-                if container_folders.read_started(plan.folder) is not None:
+                if container_folders.read_start_marker(plan.folder) is not None:
                     continue  # It has begun and ended since it was looked for.
-                words = self.engine.last_words(container)
+                words = self.engine.read_last_log_lines(container)
                 raise NotStarted("start.failed", reason=words or "the container ended before the shim began")
             if time.monotonic() > deadline:
                 raise NotStarted("start.too_slow", seconds=START_SECONDS)
             time.sleep(PAUSE_SECONDS)
 
-    def forestall(self, folder: Path) -> bool:
-        return container_folders.forestall(folder)
+    def prevent_start(self, folder: Path) -> bool:
+        return container_folders.prevent_container_start(folder)
 
-    def look(self, folder: Path) -> Sight:
+    def read_status(self, folder: Path) -> RunStatus:
         try:
-            found = self.engine.inspect(self.name_of(folder))
-        except EngineSilent:
-            return Sight(Seen.UNKNOWN)
-        started = container_folders.read_started(folder)
-        has_begun = started is not None and started is not container_folders.FORESTALLED
+            found = self.engine.inspect(self.container_name(folder))
+        except EngineUnreachable:
+            return RunStatus(ObservedState.UNKNOWN)
+        started = container_folders.read_start_marker(folder)
+        has_begun = started is not None and started is not container_folders.START_PREVENTED
         if found is None:
-            return Sight(Seen.GONE if has_begun else Seen.ABSENT)
+            return RunStatus(ObservedState.ENDED if has_begun else ObservedState.ABSENT)
         handle = {"container": found["Id"]}
         of_this_boot = found["Config"]["Labels"].get("groundcrew.boot") == shim_tree.read_boot_id()
         if found["State"]["Status"] in LIVING:
-            return Sight(Seen.ALIVE, handle, of_this_boot)
-        return Sight(Seen.GONE if has_begun else Seen.ABSENT, handle, of_this_boot)
+            return RunStatus(ObservedState.ALIVE, handle, of_this_boot)
+        return RunStatus(ObservedState.ENDED if has_begun else ObservedState.ABSENT, handle, of_this_boot)
 
-    def list_running(self) -> list[Running]:
+    def list_running(self) -> list[RunningAttempt]:
         return [
-            Running(
-                *numbers_of(found), Path(found["Labels"]["groundcrew.folder"]), {"container": found["Id"]}
+            RunningAttempt(
+                *attempt_key_of_labels(found),
+                Path(found["Labels"]["groundcrew.folder"]),
+                {"container": found["Id"]},
             )
             for found in self._list()
             if found["State"] in LIVING
@@ -159,40 +167,40 @@ class DockerExecutor:
 
     def _list(self) -> list[dict[str, Any]]:
         try:
-            return self.engine.containers(f"groundcrew.installation={self.installation}")
-        except EngineSilent as silence:
-            raise CannotTell(silence.code, **silence.data) from silence
+            return self.engine.list_containers(f"groundcrew.installation={self.installation}")
+        except EngineUnreachable as silence:
+            raise ExecutorUnreachable(silence.code, **silence.data) from silence
 
-    def read_end(self, folder: Path) -> ExitTruth | None:
+    def read_exit_record(self, folder: Path) -> ExitRecord | None:
         """The shim's word beside the engine's; what the kernel ended for want of memory wrote none."""
         try:
-            found = self.engine.inspect(self.name_of(folder))
-        except EngineSilent as silence:
-            raise CannotTell(silence.code, **silence.data) from silence
-        content = shim_files.read_plain(str(folder / "control"), "exit.json")
+            found = self.engine.inspect(self.container_name(folder))
+        except EngineUnreachable as silence:
+            raise ExecutorUnreachable(silence.code, **silence.data) from silence
+        content = shim_files.read_untrusted_file(str(folder / "control"), "exit.json")
         if found is None:
-            return None if content is None else parse_exit(content)
+            return None if content is None else parse_exit_record(content)
         state = found["State"]
         if content is not None:
-            truth = replace(parse_exit(content), executor_exit_code=state["ExitCode"])
+            truth = replace(parse_exit_record(content), executor_exit_code=state["ExitCode"])
             killed = state["OOMKilled"] and truth.exit_code == KILLED
             return replace(truth, out_of_memory=truth.out_of_memory or killed)
         if not state["OOMKilled"]:
             return None
-        job, attempt = numbers_of(found["Config"])
+        job, attempt = attempt_key_of_labels(found["Config"])
         limit = found["HostConfig"]["Memory"] or None
-        return ExitTruth(
+        return ExitRecord(
             job, attempt, attempt, exit_code=KILLED, out_of_memory=True, memory_limit_bytes=limit
         )
 
     def stop(self, handle: Handle, patiently: bool = False) -> None:
         """The container's init hands the signal to the shim."""
-        with suppress(EngineSilent):
+        with suppress(EngineUnreachable):
             self.engine.signal(handle["container"], "SIGINT" if patiently else "SIGTERM")
 
-    def force_stop(self, handle: Handle) -> None:
+    def kill(self, handle: Handle) -> None:
         """First by the shim, so that it can still say how it ended; then the whole container."""
-        with suppress(EngineSilent):
+        with suppress(EngineUnreachable):
             self.engine.signal(handle["container"], "SIGUSR1")
             deadline = time.monotonic() + FORCE_SECONDS
             while time.monotonic() < deadline:
@@ -202,33 +210,33 @@ class DockerExecutor:
                 time.sleep(PAUSE_SECONDS)
             self.engine.signal(handle["container"], "SIGKILL")
 
-    def clear(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
+    def end_leftovers(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
         """A container ends with its init, so there is nothing but a container that still runs."""
         if has_ended:
             return 0
         try:
-            found = self.engine.inspect(self.name_of(folder))
+            found = self.engine.inspect(self.container_name(folder))
             if found is None or found["State"]["Status"] not in LIVING:
                 return 0
             self.engine.signal(found["Id"], "SIGKILL")
-        except EngineSilent as silence:
-            raise CannotTell(silence.code, **silence.data) from silence
+        except EngineUnreachable as silence:
+            raise ExecutorUnreachable(silence.code, **silence.data) from silence
         return 1
 
-    def forget_all_but(self, known: Collection[tuple[int, int]]) -> None:
+    def remove_ended_except(self, known: Collection[tuple[int, int]]) -> None:
         label = f"groundcrew.installation={self.installation}"
         try:
             for found in self._list():
-                if found["State"] not in LIVING and numbers_of(found) not in known:
+                if found["State"] not in LIVING and attempt_key_of_labels(found) not in known:
                     self.engine.remove(found["Id"])
             for network in self.engine.list_networks(label):
-                if numbers_of(network) not in known:
+                if attempt_key_of_labels(network) not in known:
                     self.engine.remove_network(network["Id"])
-        except EngineSilent as silence:
-            raise CannotTell(silence.code, **silence.data) from silence
+        except EngineUnreachable as silence:
+            raise ExecutorUnreachable(silence.code, **silence.data) from silence
 
 
-def numbers_of(found: dict[str, Any]) -> tuple[int, int]:
+def attempt_key_of_labels(found: dict[str, Any]) -> tuple[int, int]:
     """Job and attempt by the labels."""
     labels = found["Labels"]
     return int(labels["groundcrew.job"]), int(labels["groundcrew.attempt"])

@@ -37,13 +37,13 @@ def create_request(
         "Healthcheck": {"Test": ["NONE"]},
         "Labels": dict(labels),
         "HostConfig": {
-            **confinement(),
-            **limits(plan),
+            **container_confinement(),
+            **container_limits(plan),
             "NetworkMode": network,
             # Ranks look their own name up; without a network the engine does not write it down.
             "ExtraHosts": [f"{name[:63]}:127.0.0.1"] if network == "none" else [],
-            "Mounts": mounts(plan),
-            "DeviceRequests": device_requests(plan.gpus, gpus),
+            "Mounts": container_mounts(plan),
+            "DeviceRequests": gpu_requests(plan.gpus, gpus),
             "RestartPolicy": {"Name": "no"},
             "Init": True,
             "LogConfig": {"Type": "json-file", "Config": {"max-size": "1m", "max-file": "1"}},
@@ -51,7 +51,7 @@ def create_request(
     }
 
 
-def confinement() -> dict[str, Any]:
+def container_confinement() -> dict[str, Any]:
     return {
         "Privileged": False,
         "CapDrop": ["ALL"],
@@ -64,7 +64,7 @@ def confinement() -> dict[str, Any]:
     }
 
 
-def limits(plan: StartPlan) -> dict[str, Any]:
+def container_limits(plan: StartPlan) -> dict[str, Any]:
     in_memory = plan.memory_bytes // 2 if plan.memory_bytes else MEMORY_FILES_BYTES
     asked: dict[str, Any] = {
         "PidsLimit": plan.most_processes or MOST_PROCESSES,
@@ -79,7 +79,7 @@ def limits(plan: StartPlan) -> dict[str, Any]:
     return asked
 
 
-def mounts(plan: StartPlan) -> list[dict[str, Any]]:
+def container_mounts(plan: StartPlan) -> list[dict[str, Any]]:
     """The attempt's two folders to write, everything else to read; a missing source is an error."""
     own = [
         {"Type": "bind", "Source": str(plan.folder / part), "Target": str(FOLDER_INSIDE / part)}
@@ -92,7 +92,7 @@ def mounts(plan: StartPlan) -> list[dict[str, Any]]:
     return [*own, *given]
 
 
-def device_requests(uuids: tuple[str, ...], way: str) -> list[dict[str, Any]]:
+def gpu_requests(uuids: tuple[str, ...], way: str) -> list[dict[str, Any]]:
     """Exactly these GPUs. CDI: the engine reads the device from the specification of nvidia-ctk."""
     if not uuids:
         return []

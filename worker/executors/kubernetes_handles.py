@@ -11,36 +11,36 @@ MOST_GPUS, LONGEST_NAME = 64, 253
 """Of one pod; and of anything that Kubernetes calls by a name."""
 
 
-def has_begun(started: dict[str, Any] | None) -> bool:
-    return started is not None and started is not container_folders.FORESTALLED
+def has_shim_started(started: dict[str, Any] | None) -> bool:
+    return started is not None and started is not container_folders.START_PREVENTED
 
 
-def read_begun(folder: Path) -> dict[str, Any] | None:
-    started = container_folders.read_started(folder)
-    return started if has_begun(started) else None
+def read_shim_marker(folder: Path) -> dict[str, Any] | None:
+    started = container_folders.read_start_marker(folder)
+    return started if has_shim_started(started) else None
 
 
-def handle_of(folder: Path, started: dict[str, Any] | None) -> Handle:
+def pod_handle(folder: Path, started: dict[str, Any] | None) -> Handle:
     """With the GPUs that the shim has found, which the kubelet chose."""
-    job, attempt = names.numbers_of(folder)
+    job, attempt = names.attempt_key_of_folder(folder)
     return {
-        "namespace": names.namespace_of(names.workspace_of(folder)),
-        "name": names.name_of(job, attempt),
+        "namespace": names.workspace_namespace(names.workspace_of_folder(folder)),
+        "name": names.run_name(job, attempt),
         "folder": str(folder),
-        **told_by_shim(started or {}),
+        **parse_shim_facts(started or {}),
     }
 
 
-def told_by_shim(started: dict[str, Any]) -> dict[str, Any]:
+def parse_shim_facts(started: dict[str, Any]) -> dict[str, Any]:
     """`gpus` and `node`, where they look like that: the program has the shim's user and may have written there."""
     gpus, node = started.get("gpus"), started.get("node")
     told: dict[str, Any] = {}
-    if isinstance(gpus, list) and len(gpus) <= MOST_GPUS and all(map(is_name, gpus)):
+    if isinstance(gpus, list) and len(gpus) <= MOST_GPUS and all(map(is_plain_name, gpus)):
         told["gpus"] = gpus
-    return told | ({"node": node} if is_name(node) else {})
+    return told | ({"node": node} if is_plain_name(node) else {})
 
 
-def is_folder(path: Path) -> bool:
+def is_reachable_folder(path: Path) -> bool:
     """Also where a server of files has forgotten us."""
     try:
         return path.is_dir()
@@ -48,5 +48,5 @@ def is_folder(path: Path) -> bool:
         return False
 
 
-def is_name(text: object) -> bool:
+def is_plain_name(text: object) -> bool:
     return isinstance(text, str) and 0 < len(text) <= LONGEST_NAME and text.isprintable()

@@ -9,16 +9,16 @@ from pathlib import Path
 
 from worker.executors.contract import StartPlan
 from worker.kube import names
-from worker.kube.api import Thing
-from worker.kube.kinds import head
+from worker.kube.api import KubernetesObject
+from worker.kube.kinds import object_head
 from worker.kube.shapes.objects import shim_command
-from worker.kube.shapes.run import Gang, Member, Run, RuntimeFolder, Shown
+from worker.kube.shapes.run import GangKind, GangNode, PodMount, RunSpec, RuntimeFolder
 
 FOLDER_INSIDE = Path("/groundcrew/attempt")
 
 
 @dataclass(frozen=True)
-class Runtime:
+class RuntimeConfigMaps:
     """What runs inside, as ConfigMaps: no node has to have it, and nobody in a pod can change it.
 
     One per folder, for a ConfigMap has none. A list in each pod of which file lies where would stand some ten times in
@@ -40,16 +40,16 @@ class Runtime:
         digest = hashlib.sha256(content.encode()).hexdigest()[:12]
         return tuple(RuntimeFolder(path, digest) for path in sorted({path.parent for path in self.files}))
 
-    def as_objects(self, namespace: str) -> Iterator[Thing]:
+    def config_maps(self, namespace: str) -> Iterator[KubernetesObject]:
         for folder in self.folders:
             data = {path.name: text for path, text in self.files.items() if path.parent == folder.path}
-            yield head("ConfigMap", folder.config_map, namespace, {names.PART: names.RUN}) | {
+            yield object_head("ConfigMap", folder.config_map, namespace, {names.PART: names.RUN_PART}) | {
                 "data": data,
                 "immutable": True,
             }
 
 
-def user_of(plan: StartPlan) -> tuple[int, int]:
+def pod_user(plan: StartPlan) -> tuple[int, int]:
     uid = os.getuid() if plan.uid is None else plan.uid
     gid = os.getgid() if plan.gid is None else plan.gid
     if uid == 0 or gid == 0:
@@ -57,21 +57,23 @@ def user_of(plan: StartPlan) -> tuple[int, int]:
     return uid, gid
 
 
-def gang_of(plan: StartPlan) -> Gang:
-    return Gang(plan.gang) if len(plan.nodes) > 1 or plan.gang == Gang.NOTEBOOK else Gang.NONE
+def gang_kind(plan: StartPlan) -> GangKind:
+    return GangKind(plan.gang) if len(plan.nodes) > 1 or plan.gang == GangKind.NOTEBOOK else GangKind.NONE
 
 
-def run_of(plan: StartPlan, installation: str, storage: Path, exported: str, runtime: Runtime) -> Run:
+def build_run_spec(
+    plan: StartPlan, installation: str, storage: Path, exported: str, runtime: RuntimeConfigMaps
+) -> RunSpec:
     """Raises ValueError for a job that would be root, or without a node."""
-    uid, gid = user_of(plan)
-    members = tuple(Member(node.lower(), units) for node, units in plan.units_by_node)
+    uid, gid = pod_user(plan)
+    members = tuple(GangNode(node.lower(), units) for node, units in plan.units_by_node)
     if not members:
         raise ValueError("it has been given no node")
-    on_first, gang = members[0].units, gang_of(plan)
-    entry = ("pod.py",) if gang is Gang.INDEXED else ("shim.py", "attached")
-    return Run(
+    on_first, gang = members[0].units, gang_kind(plan)
+    entry = ("pod.py",) if gang is GangKind.INDEXED else ("shim.py", "attached")
+    return RunSpec(
         installation=installation,
-        workspace=names.workspace_of(plan.folder),
+        workspace=names.workspace_of_folder(plan.folder),
         job=plan.job,
         attempt=plan.attempt,
         folder=plan.folder,
@@ -81,7 +83,7 @@ def run_of(plan: StartPlan, installation: str, storage: Path, exported: str, run
         command=shim_command(str(FOLDER_INSIDE), *entry),
         members=members,
         gang=gang,
-        shown=shown_of(plan, gang),
+        shown=run_mounts(plan, gang),
         has_gpus=bool(plan.gpus),
         cpus=plan.cpus / on_first if plan.cpus else None,
         memory=plan.memory_bytes // on_first if plan.memory_bytes else None,
@@ -92,15 +94,17 @@ def run_of(plan: StartPlan, installation: str, storage: Path, exported: str, run
     )
 
 
-def shown_of(plan: StartPlan, gang: Gang) -> tuple[Shown, ...]:
-    own = [Shown(plan.folder / part, FOLDER_INSIDE / part, is_writable=True) for part in ("control", "out")]
-    if gang is Gang.MPI:
+def run_mounts(plan: StartPlan, gang: GangKind) -> tuple[PodMount, ...]:
+    own = [
+        PodMount(plan.folder / part, FOLDER_INSIDE / part, is_writable=True) for part in ("control", "out")
+    ]
+    if gang is GangKind.MPI:
         # Who has no name in /etc/passwd is let in by no sshd, and asked by no ssh.
-        own.append(Shown(plan.folder / "passwd", Path("/etc/passwd")))
-    return (*own, *(Shown(mount.source, mount.target) for mount in plan.mounts))
+        own.append(PodMount(plan.folder / "passwd", Path("/etc/passwd")))
+    return (*own, *(PodMount(mount.source, mount.target) for mount in plan.mounts))
 
 
-def passwd_of(user: tuple[int, int]) -> str:
+def passwd_text(user: tuple[int, int]) -> str:
     """The image's user has the job's number, so that its keys and settings are found."""
     uid, gid = user
     return (

@@ -5,72 +5,74 @@ import time
 from collections import defaultdict
 
 from worker.executors.contract import NotStarted
-from worker.executors.kubernetes_run import Runtime
+from worker.executors.kubernetes_run import RuntimeConfigMaps
 from worker.kube import names
-from worker.kube.api import Api, NameTaken, Thing
-from worker.kube.shapes.run import Run
-from worker.kube.shapes.volumes import volumes_of
+from worker.kube.api import KubernetesApi, KubernetesObject, ObjectExists
+from worker.kube.shapes.run import RunSpec
+from worker.kube.shapes.volumes import volume_objects
 
-ENSURED_SECONDS = 5.0
+ENSURE_AGAIN_SECONDS = 5.0
 """It is looked after this often: a namespace that was deleted comes back empty, and later."""
 SOURCES = ("local", "nfs")
-GOES_SLOWLY = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
+DELETED_SLOWLY = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
 """Kubernetes keeps them until it has seen that nobody uses them."""
 
 
-class Shared:
+class SharedObjects:
     """In memory is only when each of them was last seen to be there.
 
     Several starts ask at once: one of a workspace makes what is missing, the others wait for it.
     """
 
-    def __init__(self, api: Api, runtime: Runtime) -> None:
+    def __init__(self, api: KubernetesApi, runtime: RuntimeConfigMaps) -> None:
         self.api = api
         self.runtime = runtime
         self.ensured: dict[str, float] = {}
         self._making: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
-    def ensure(self, run: Run) -> None:
+    def ensure(self, run: RunSpec) -> None:
         """Raises NoAnswer, Refused, NotStarted."""
-        namespace = names.namespace_of(run.workspace)
+        namespace = names.workspace_namespace(run.workspace)
         with self._making[namespace]:
-            self.make(run, namespace, time.monotonic())
+            self.ensure_in_namespace(run, namespace, time.monotonic())
 
-    def make(self, run: Run, namespace: str, now: float) -> None:
+    def ensure_in_namespace(self, run: RunSpec, namespace: str, now: float) -> None:
         """What was not looked after for a while, in a namespace that is no other installation's."""
-        if now - self.ensured.get(namespace, float("-inf")) >= ENSURED_SECONDS:
+        if now - self.ensured.get(namespace, float("-inf")) >= ENSURE_AGAIN_SECONDS:
             self.check_namespace(namespace, run.installation)
             self.ensured[namespace] = now
-        for thing in (*self.runtime.as_objects(namespace), *volumes_of(run)):
-            key = key_of(thing["kind"], namespace, thing["metadata"]["name"])
-            if now - self.ensured.get(key, float("-inf")) < ENSURED_SECONDS:
+        for thing in (*self.runtime.config_maps(namespace), *volume_objects(run)):
+            key = object_key(thing["kind"], namespace, thing["metadata"]["name"])
+            if now - self.ensured.get(key, float("-inf")) < ENSURE_AGAIN_SECONDS:
                 continue
             try:
                 self.api.create(thing)
-            except NameTaken:
-                self.check_staying(thing)
+            except ObjectExists:
+                self.check_not_deleting(thing)
             if thing["kind"] == "PersistentVolume":
                 self.check_volume(thing)
             self.ensured[key] = now
 
-    def forget(self, thing: tuple[str, str, str], before: float) -> bool:
+    def delete_if_unused(self, thing: tuple[str, str, str], before: float) -> bool:
         """Deletes it where no run has asked for it since: kind, namespace, name. Raises NoAnswer, Refused."""
         kind, namespace, name = thing
         with self._making[namespace]:
-            if self.ensured.get(key_of(*thing), float("-inf")) > before:
+            if self.ensured.get(object_key(*thing), float("-inf")) > before:
                 return False
-            self.ensured.pop(key_of(*thing), None)
+            self.ensured.pop(object_key(*thing), None)
             self.api.delete(kind, name, namespace)
             if kind == "PersistentVolumeClaim":
-                volume = f"{name}-{namespace.removeprefix(names.NAMESPACES)}"
-                self.ensured.pop(key_of("PersistentVolume", namespace, volume), None)
+                volume = f"{name}-{namespace.removeprefix(names.NAMESPACE_PREFIX)}"
+                self.ensured.pop(object_key("PersistentVolume", namespace, volume), None)
                 self.api.delete("PersistentVolume", volume)
         return True
 
-    def check_staying(self, thing: Thing) -> None:
+    def check_not_deleting(self, thing: KubernetesObject) -> None:
         """Raises NotStarted where the one of this name is going: the next try makes it anew."""
         kind, about = thing["kind"], thing["metadata"]
-        found = self.api.get(kind, about["name"], about.get("namespace", "")) if kind in GOES_SLOWLY else None
+        found = (
+            self.api.get(kind, about["name"], about.get("namespace", "")) if kind in DELETED_SLOWLY else None
+        )
         if found is not None and found["metadata"].get("deletionTimestamp"):
             raise NotStarted("start.failed", reason=f"{kind} {about['name']} is just being deleted")
 
@@ -81,7 +83,7 @@ class Shared:
         if owner != installation:
             raise NotStarted("start.namespace_of_another", namespace=name)
 
-    def check_volume(self, volume: Thing) -> None:
+    def check_volume(self, volume: KubernetesObject) -> None:
         """A volume remembers a claim that was deleted, and takes no other of its name until it is made to forget.
 
         Raises NotStarted where it was made for another storage: what it shows can be changed by nobody.
@@ -90,18 +92,18 @@ class Shared:
         found = self.api.get("PersistentVolume", name)
         if found is None:
             return
-        if not is_same_place(volume["spec"], found.get("spec") or {}):
+        if not is_same_volume_source(volume["spec"], found.get("spec") or {}):
             raise NotStarted(
                 "start.failed", reason=f"volume {name} was made for another place of the storage"
             )
         if (found.get("status") or {}).get("phase") == "Released":
             forget = {"spec": {"claimRef": {"uid": None, "resourceVersion": None}}}
-            self.api.change("PersistentVolume", name, "", forget)
+            self.api.patch("PersistentVolume", name, "", forget)
 
 
-def key_of(kind: str, namespace: str, name: str) -> str:
+def object_key(kind: str, namespace: str, name: str) -> str:
     return f"{kind}/{namespace}/{name}"
 
 
-def is_same_place(wanted: Thing, found: Thing) -> bool:
+def is_same_volume_source(wanted: KubernetesObject, found: KubernetesObject) -> bool:
     return all((wanted.get(kind) or {}).items() <= (found.get(kind) or {}).items() for kind in SOURCES)

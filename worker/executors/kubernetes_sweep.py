@@ -11,41 +11,43 @@ from typing import Any
 
 import structlog
 
-from worker.executors.kubernetes_shared import Shared
+from worker.executors.kubernetes_shared import SharedObjects
 from worker.kube import names
-from worker.kube.api import Api, NoAnswer, Refused, Thing
-from worker.kube.sight import Found
+from worker.kube.api import ApiRefused, ApiUnreachable, KubernetesApi, KubernetesObject
+from worker.kube.sight import RunObjects
 
 log = structlog.get_logger()
 UNUSED_SECONDS = 86_400.0
 EVERY_SECONDS = 3600.0
-Key = tuple[str, str, str]
+ObjectKey = tuple[str, str, str]
 """Kind, namespace, name."""
 
 
-class Sweep:
+class UnusedObjects:
     """In memory is only since when it looks: a scheduler that starts anew deletes nothing for a day."""
 
-    def __init__(self, api: Api, shared: Shared, steady: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, api: KubernetesApi, shared: SharedObjects, steady: Callable[[], float] = time.monotonic
+    ) -> None:
         self.api, self.shared, self.steady = api, shared, steady
         self.began = self.swept = steady()
 
-    def take_turn(self, installation: str, runs: Iterable[Found]) -> None:
+    def delete_due(self, installation: str, runs: Iterable[RunObjects]) -> None:
         """`runs`: all that there are. An API server that is away, or refuses, is asked again an hour later."""
         now = self.steady()
         if now - self.began < UNUSED_SECONDS or now - self.swept < EVERY_SECONDS:
             return
         self.swept = now
-        used = {key for found in runs for key in keys_of(found)}
-        with suppress(NoAnswer, Refused):
-            for key in self.find(installation):
-                if key not in used and self.shared.forget(key, now - UNUSED_SECONDS):
+        used = {key for found in runs for key in object_keys_of_run(found)}
+        with suppress(ApiUnreachable, ApiRefused):
+            for key in self.list_shared(installation):
+                if key not in used and self.shared.delete_if_unused(key, now - UNUSED_SECONDS):
                     log.info("deleted in Kubernetes what no run has asked for since", thing=" ".join(key))
 
-    def find(self, installation: str) -> Iterator[Key]:
-        ours = names.selector(installation=installation)
+    def list_shared(self, installation: str) -> Iterator[ObjectKey]:
+        ours = names.label_selector(installation=installation)
         spaces = {each["metadata"]["name"] for each in self.api.list_all("Namespace", ours).things}
-        code = self.api.list_all("ConfigMap", names.selector(part=names.RUN)).things
+        code = self.api.list_all("ConfigMap", names.label_selector(part=names.RUN_PART)).things
         claims = self.api.list_all("PersistentVolumeClaim", ours).things
         for each in (*code, *claims):
             kind, about = each["kind"], each["metadata"]
@@ -54,10 +56,10 @@ class Sweep:
                 yield kind, about["namespace"], about["name"]
 
 
-def keys_of(found: Found) -> Iterator[Key]:
+def object_keys_of_run(found: RunObjects) -> Iterator[ObjectKey]:
     """What its pods name, also those that are not made yet."""
-    namespace = names.namespace_of(found.workspace)
-    for spec in (*(pod["spec"] for pod in found.pods), *templates_of(found.owner or {})):
+    namespace = names.workspace_namespace(found.workspace)
+    for spec in (*(pod["spec"] for pod in found.pods), *pod_specs_of_owner(found.owner or {})):
         for volume in spec.get("volumes") or ():
             if told := volume.get("configMap"):
                 yield "ConfigMap", namespace, told["name"]
@@ -65,7 +67,7 @@ def keys_of(found: Found) -> Iterator[Key]:
                 yield "PersistentVolumeClaim", namespace, told["claimName"]
 
 
-def templates_of(owner: Thing) -> Iterator[Any]:
+def pod_specs_of_owner(owner: KubernetesObject) -> Iterator[Any]:
     spec = owner.get("spec") or {}
     for part in (spec, *(spec.get("mpiReplicaSpecs") or {}).values()):
         if template := part.get("template"):

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, Protocol
 
-from worker.adapters.powers import parse_powers, powers_command
+from worker.adapters.powers import confinement_command, parse_confinement
 from worker.inside import shim_group
 
 SHIM_PYTHON = "/usr/bin/python3"
@@ -13,27 +13,27 @@ SHIM_PYTHON = "/usr/bin/python3"
 START_SECONDS = 20
 
 
-class Launcher(Protocol):
+class ShimStarter(Protocol):
     """The shim's answer: its handle, or `refused` or `text` with the reason. Raises OSError, TimeoutExpired."""
 
-    def launch(self, shim: Path, folder: Path) -> dict[str, Any]: ...
+    def start_shim(self, shim: Path, folder: Path) -> dict[str, Any]: ...
 
-    def end_group(self, shim: Path, folder: Path) -> int:
+    def end_cgroup(self, shim: Path, folder: Path) -> int:
         """Ends and removes what a shim's group still holds; how many processes that were.
 
         Raises OSError, TimeoutExpired, also where something of it does not end.
         """
         ...
 
-    def read_powers(self, shim: Path, uids: tuple[int, int]) -> dict[str, Any]:
+    def read_confinement(self, shim: Path, uids: tuple[int, int]) -> dict[str, Any]:
         """What a shim that is launched so can enforce (worker/inside/shim_powers.py)."""
         ...
 
 
-class DetachedLauncher:
+class DetachedShimStarter:
     """The process that we start ends at once; the shim is its grandchild and answers in one line."""
 
-    def launch(self, shim: Path, folder: Path) -> dict[str, Any]:
+    def start_shim(self, shim: Path, folder: Path) -> dict[str, Any]:
         done = subprocess.run(
             [SHIM_PYTHON, "-I", "-S", str(shim), str(folder)],
             stdin=subprocess.DEVNULL,
@@ -49,12 +49,12 @@ class DetachedLauncher:
             return {"text": f"the shim ended with {done.returncode}"}
         return answer if isinstance(answer, dict) else {}
 
-    def end_group(self, shim: Path, folder: Path) -> int:
-        return shim_group.end_recorded(str(folder / "control"))
+    def end_cgroup(self, shim: Path, folder: Path) -> int:
+        return shim_group.end_recorded_cgroup(str(folder / "control"))
 
-    def read_powers(self, shim: Path, uids: tuple[int, int]) -> dict[str, Any]:
+    def read_confinement(self, shim: Path, uids: tuple[int, int]) -> dict[str, Any]:
         done = subprocess.run(
-            powers_command(shim, uids),
+            confinement_command(shim, uids),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -62,4 +62,4 @@ class DetachedLauncher:
             timeout=START_SECONDS,
             check=False,
         )
-        return parse_powers(done)
+        return parse_confinement(done)

@@ -11,23 +11,23 @@ from typing import Any
 
 import structlog
 
-from worker.executors.launchers import SHIM_PYTHON, START_SECONDS, DetachedLauncher
+from worker.executors.launchers import SHIM_PYTHON, START_SECONDS, DetachedShimStarter
 
 log = structlog.get_logger()
-ROOM_FOR_NAMES = 4096
+ARGUMENT_BYTES = 4096
 MOST_BYTES = 65536
 READY = b"ready\n"
 
 
-class NurseryLauncher:
+class ForkedShimStarter:
     """The nursery is started with the first attempt and ends with us; without one shims are executed as ever."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.nursery: Nursery | None = None
-        self.otherwise = DetachedLauncher()
+        self.server: ShimForkClient | None = None
+        self.fallback = DetachedShimStarter()
 
-    def launch(self, shim: Path, folder: Path) -> dict[str, Any]:
+    def start_shim(self, shim: Path, folder: Path) -> dict[str, Any]:
         try:
             answer = self._ask(shim, folder)
         except OSError as error:
@@ -35,13 +35,13 @@ class NurseryLauncher:
             self.close()
             answer = None
         # Where a forked shim went without a word, the executed one finds out whether it had begun.
-        return answer if answer is not None else self.otherwise.launch(shim, folder)
+        return answer if answer is not None else self.fallback.start_shim(shim, folder)
 
-    def end_group(self, shim: Path, folder: Path) -> int:
-        return self.otherwise.end_group(shim, folder)
+    def end_cgroup(self, shim: Path, folder: Path) -> int:
+        return self.fallback.end_cgroup(shim, folder)
 
-    def read_powers(self, shim: Path, uids: tuple[int, int]) -> dict[str, Any]:
-        return self.otherwise.read_powers(shim, uids)
+    def read_confinement(self, shim: Path, uids: tuple[int, int]) -> dict[str, Any]:
+        return self.fallback.read_confinement(shim, uids)
 
     def _ask(self, shim: Path, folder: Path) -> dict[str, Any] | None:
         """Several may ask at once: each has a pipe of its own for the answer."""
@@ -49,23 +49,23 @@ class NurseryLauncher:
         try:
             with self.lock:
                 try:
-                    if self.nursery is None or self.nursery.shim != shim:
-                        self.nursery = Nursery(shim)
-                    self.nursery.ask(folder, writer)
+                    if self.server is None or self.server.shim != shim:
+                        self.server = ShimForkClient(shim)
+                    self.server.request_shim(folder, writer)
                 finally:
                     os.close(writer)
-            return read_answer(reader)
+            return read_shim_answer(reader)
         finally:
             os.close(reader)
 
     def close(self) -> None:
         with self.lock:
-            if self.nursery is not None:
-                self.nursery.close()
-            self.nursery = None
+            if self.server is not None:
+                self.server.close()
+            self.server = None
 
 
-class Nursery:
+class ShimForkClient:
     """The process and our end of its socket; it ends when that is closed, also by our own death."""
 
     def __init__(self, shim: Path) -> None:
@@ -75,7 +75,7 @@ class Nursery:
         self.control.settimeout(START_SECONDS)
         with theirs:
             self.process = subprocess.Popen(
-                [SHIM_PYTHON, "-I", "-S", str(shim.with_name("shim_nursery.py")), " " * ROOM_FOR_NAMES],
+                [SHIM_PYTHON, "-I", "-S", str(shim.with_name("shim_nursery.py")), " " * ARGUMENT_BYTES],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
@@ -89,7 +89,7 @@ class Nursery:
             self.close()
             raise OSError("the nursery did not come up")
 
-    def ask(self, folder: Path, answer: int) -> None:
+    def request_shim(self, folder: Path, answer: int) -> None:
         socket.send_fds(self.control, [os.fsencode(folder)], [answer])
 
     def close(self) -> None:
@@ -102,7 +102,7 @@ class Nursery:
             self.process.wait()
 
 
-def read_answer(reader: int) -> dict[str, Any] | None:
+def read_shim_answer(reader: int) -> dict[str, Any] | None:
     """One line of JSON; None where the shim went without a word. Raises OSError where it takes too long."""
     content = b""
     while not content.endswith(b"\n"):

@@ -12,12 +12,19 @@ from typing import Any
 
 import structlog
 
-from cluster.domain.attempts import Seen
-from cluster.domain.exits import ExitTruth, parse_exit
-from cluster.domain.job_ids import USUAL_IDS, JobIds
+from cluster.domain.attempts import ObservedState
+from cluster.domain.exits import ExitRecord, parse_exit_record
+from cluster.domain.job_ids import DEFAULT_UNIX_IDS, JobUnixIds
 from worker.executors import attempt_folder
-from worker.executors.contract import Handle, NotStarted, Running, Sight, StartPlan, not_started
-from worker.executors.launchers import START_SECONDS, DetachedLauncher, Launcher
+from worker.executors.contract import (
+    Handle,
+    NotStarted,
+    RunningAttempt,
+    RunStatus,
+    StartPlan,
+    start_problem_of,
+)
+from worker.executors.launchers import START_SECONDS, DetachedShimStarter, ShimStarter
 from worker.inside import shim_files, shim_group, shim_tree
 
 log = structlog.get_logger()
@@ -34,78 +41,86 @@ class ProcessExecutor:
     """
 
     def __init__(
-        self, runtime: Path, storage: Path, launcher: Launcher | None = None, job_ids: JobIds = USUAL_IDS
+        self,
+        runtime: Path,
+        storage: Path,
+        launcher: ShimStarter | None = None,
+        job_ids: JobUnixIds = DEFAULT_UNIX_IDS,
     ) -> None:
         self.job_ids = job_ids
         self.shim = runtime / "shim.py"
         self.storage = storage
-        self.launcher = launcher or DetachedLauncher()
+        self.shim_starter = launcher or DetachedShimStarter()
         # Two installations on one machine never touch each other's groups.
-        self.groups = "groundcrew-" + hashlib.sha256(os.fsencode(storage.absolute())).hexdigest()[:12]
+        self.cgroup_prefix = "groundcrew-" + hashlib.sha256(os.fsencode(storage.absolute())).hexdigest()[:12]
 
     def start(self, plan: StartPlan) -> Handle:
         try:
             self._write_plan(plan)
-            answer = self.launcher.launch(self.shim, plan.folder)
+            answer = self.shim_starter.start_shim(self.shim, plan.folder)
         except OSError as error:
-            raise not_started(str(error), error.errno) from error
+            raise start_problem_of(str(error), error.errno) from error
         except subprocess.TimeoutExpired as error:
             raise NotStarted("start.too_slow", seconds=START_SECONDS) from error
         if answer.get("refused") == "already_started":
-            handle = read_started(plan.folder)
+            handle = read_shim_handle(plan.folder)
             if handle is None:
                 raise NotStarted("start.forestalled")
             return handle
         if "pid" not in answer:
-            raise not_started(str(answer.get("text", "the shim gave no answer")), answer.get("errno"))
-        return to_handle(answer)
+            raise start_problem_of(str(answer.get("text", "the shim gave no answer")), answer.get("errno"))
+        return handle_of_marker(answer)
 
-    def read_powers(self, uids: tuple[int, int]) -> dict[str, Any]:
+    def read_confinement(self, uids: tuple[int, int]) -> dict[str, Any]:
         """What its shims can enforce on this machine; `failed` says why nobody knows."""
         try:
-            return self.launcher.read_powers(self.shim, uids)
+            return self.shim_starter.read_confinement(self.shim, uids)
         except (OSError, subprocess.TimeoutExpired) as error:
             return {"failed": str(error)}
 
     def _write_plan(self, plan: StartPlan) -> None:
         """Everything above `out` stays ours; the job may pass through, the control folder is closed to it."""
-        attempt_folder.check_ids(plan, self.job_ids)
-        with attempt_folder.made(plan) as attempt:
+        attempt_folder.check_plan_ids(plan, self.job_ids)
+        with attempt_folder.open_created(plan) as attempt:
             group = (-1, plan.services[1] if plan.services else -1)
-            control = attempt_folder.ensure_ours(
+            control = attempt_folder.ensure_own_folder(
                 attempt, attempt_folder.CONTROL, 0o2750 if plan.services else 0o700, group
             )
             try:
                 if not os.access("started", os.F_OK, dir_fd=control, follow_symlinks=False):
-                    name = f"{self.groups}-{plan.job}-{plan.attempt}"
-                    attempt_folder.write_plan(control, plan.to_json() | {"group": name}, group)
+                    name = f"{self.cgroup_prefix}-{plan.job}-{plan.attempt}"
+                    attempt_folder.write_plan_file(control, plan.to_json() | {"group": name}, group)
             finally:
                 os.close(control)
 
-    def forestall(self, folder: Path) -> bool:
-        with attempt_folder.opened(folder) as attempt:
-            os.close(attempt_folder.ensure_ours(attempt, attempt_folder.CONTROL))
+    def prevent_start(self, folder: Path) -> bool:
+        with attempt_folder.open_attempt_folder(folder) as attempt:
+            os.close(attempt_folder.ensure_own_folder(attempt, attempt_folder.CONTROL))
         started = str(folder / attempt_folder.CONTROL / "started")
-        return shim_files.create_once(started, {"forestalled": True}) or (read_started(folder) is None)
+        return shim_files.create_json_once(started, {"forestalled": True}) or (
+            read_shim_handle(folder) is None
+        )
 
-    def look(self, folder: Path) -> Sight:
-        handle = read_started(folder)
+    def read_status(self, folder: Path) -> RunStatus:
+        handle = read_shim_handle(folder)
         if handle is None:
-            return Sight(Seen.ABSENT)
+            return RunStatus(ObservedState.ABSENT)
         of_this_boot = handle["boot_id"] == shim_tree.read_boot_id()
-        return Sight(Seen.ALIVE if is_alive(handle) else Seen.GONE, handle, of_this_boot)
+        return RunStatus(
+            ObservedState.ALIVE if is_shim_alive(handle) else ObservedState.ENDED, handle, of_this_boot
+        )
 
-    def list_running(self) -> list[Running]:
+    def list_running(self) -> list[RunningAttempt]:
         """Shims by their command line; `control/started` confirms that it is one, the plan whose it is."""
         found = []
         for pid in shim_tree.list_pids():
             folder = self._folder_of_shim(pid)
-            handle = read_started(folder) if folder else None
-            if folder is None or handle is None or handle["pid"] != pid or not is_alive(handle):
+            handle = read_shim_handle(folder) if folder else None
+            if folder is None or handle is None or handle["pid"] != pid or not is_shim_alive(handle):
                 continue
-            plan = attempt_folder.read_object(folder, "plan.json") or {}
+            plan = attempt_folder.read_own_json(folder, "plan.json") or {}
             if isinstance(plan.get("job"), int) and isinstance(plan.get("attempt"), int):
-                found.append(Running(plan["job"], plan["attempt"], folder, handle))
+                found.append(RunningAttempt(plan["job"], plan["attempt"], folder, handle))
         return found
 
     def _folder_of_shim(self, pid: int) -> Path | None:
@@ -118,17 +133,17 @@ class ProcessExecutor:
         folder = Path(words[4])
         return folder if folder.is_absolute() and folder.is_relative_to(self.storage) else None
 
-    def read_end(self, folder: Path) -> ExitTruth | None:
-        content = attempt_folder.read_ours(folder, "exit.json")
-        return None if content is None else parse_exit(content)
+    def read_exit_record(self, folder: Path) -> ExitRecord | None:
+        content = attempt_folder.read_own_file(folder, "exit.json")
+        return None if content is None else parse_exit_record(content)
 
     def stop(self, handle: Handle, patiently: bool = False) -> None:
-        with hold(handle) as shim, suppress(ProcessLookupError):
+        with open_shim_pidfd(handle) as shim, suppress(ProcessLookupError):
             if shim is not None:
                 signal.pidfd_send_signal(shim, signal.SIGINT if patiently else signal.SIGTERM)
                 signal.pidfd_send_signal(shim, signal.SIGCONT)
 
-    def force_stop(self, handle: Handle) -> None:
+    def kill(self, handle: Handle) -> None:
         """First all that the shim watches, so that it can still say how it ended; then the shim itself.
 
         A shim that is to be killed is stopped first: what it has started cannot slip away to init unseen.
@@ -137,11 +152,11 @@ class ProcessExecutor:
         self.stop(handle)
         deadline = time.monotonic() + FORCE_SECONDS
         while time.monotonic() < deadline:
-            if not is_alive(handle):
+            if not is_shim_alive(handle):
                 break
             self._end_all(handle, folder)
             time.sleep(PAUSE_SECONDS)
-        with hold(handle) as shim, suppress(ProcessLookupError):
+        with open_shim_pidfd(handle) as shim, suppress(ProcessLookupError):
             if shim is not None:
                 signal.pidfd_send_signal(shim, signal.SIGSTOP)
                 while self._end_all(handle, folder) and time.monotonic() < deadline + FORCE_SECONDS:
@@ -150,30 +165,30 @@ class ProcessExecutor:
 
     def _end_all(self, handle: Handle, folder: Path | None) -> int:
         in_group = self._end_group(folder) if folder else 0
-        return in_group + len(shim_tree.end_below(handle["pid"]))
+        return in_group + len(shim_tree.kill_descendants(handle["pid"]))
 
     def _end_group(self, folder: Path) -> int:
         """How many processes it had; not 0 where that is not known to be over."""
         try:
-            return self.launcher.end_group(self.shim, folder)
+            return self.shim_starter.end_cgroup(self.shim, folder)
         except (OSError, subprocess.TimeoutExpired) as error:
             log.warning("a group does not end", folder=str(folder), error=str(error))
             return 1
 
     def _end_unrecorded(self, folder: Path) -> int:
         """By its name, where somebody has removed the attempt's folder."""
-        if (folder / "control" / shim_group.RECORD).exists():
+        if (folder / "control" / shim_group.RECORD_FILE).exists():
             return 0
-        wanted = f"{self.groups}-{folder.parent.name}-{folder.name}"
+        wanted = f"{self.cgroup_prefix}-{folder.parent.name}-{folder.name}"
         left = 0
-        for group in shim_group.list_groups(wanted):
-            if group.name == wanted and os.access(group.parts[0].path, os.W_OK):
+        for group in shim_group.list_cgroups(wanted):
+            if group.name == wanted and os.access(group.folders[0].path, os.W_OK):
                 left += len(group.pids())
                 group.end()
                 group.remove()
         return left
 
-    def clear(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
+    def end_leftovers(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
         """By its group, and by the name of their `out` folder in the environment they were born with.
 
         A shim that has said how it ended had seen its group empty.
@@ -185,32 +200,34 @@ class ProcessExecutor:
         born_here: set[int] = set()
         for _ in range(shim_tree.ENOUGH_SCANS):
             # Two looks: what is stopped starts nothing that only the second one would see.
-            born_here |= (found := pids_born_with(marker))
-            shim_tree.send(found, signal.SIGSTOP, wake=False)
-        shim_tree.send(born_here, signal.SIGKILL)
+            born_here |= (found := pids_with_environment(marker))
+            shim_tree.signal_pids(found, signal.SIGSTOP, wake=False)
+        shim_tree.signal_pids(born_here, signal.SIGKILL)
         return in_group + len(born_here)
 
-    def forget_all_but(self, known: Collection[tuple[int, int]]) -> None:
+    def remove_ended_except(self, known: Collection[tuple[int, int]]) -> None:
         """A process that has ended leaves nothing but its attempt's folder, and with a killed shim its group."""
-        for group in shim_group.list_groups(self.groups + "-"):
+        for group in shim_group.list_cgroups(self.cgroup_prefix + "-"):
             job, attempt = (int(word) for word in group.name.rsplit("-", 2)[1:])
-            if (job, attempt) in known or not os.access(group.parts[0].path, os.W_OK):
+            if (job, attempt) in known or not os.access(group.folders[0].path, os.W_OK):
                 continue
             folders = self.storage.glob(f"workspaces/*/jobs/{job}/{attempt}")
-            sights = [self.look(folder).seen for folder in folders]
-            if (sights and set(sights) == {Seen.GONE}) or (not sights and is_old(group.parts[0].path)):
+            sights = [self.read_status(folder).observed for folder in folders]
+            if (sights and set(sights) == {ObservedState.ENDED}) or (
+                not sights and is_old_folder(group.folders[0].path)
+            ):
                 if pids := group.end():
                     log.warning("a group does not end", group=group.name, processes=len(pids))
                 group.remove()
 
 
-def is_old(folder: str) -> bool:
+def is_old_folder(folder: str) -> bool:
     with suppress(OSError):
         return time.time() - Path(folder).stat().st_mtime > OLD_SECONDS
     return False
 
 
-def pids_born_with(marker: bytes) -> set[int]:
+def pids_with_environment(marker: bytes) -> set[int]:
     found = set()
     for pid in shim_tree.list_pids():
         with suppress(OSError):  # Gone meanwhile, or not ours to look at.
@@ -219,21 +236,21 @@ def pids_born_with(marker: bytes) -> set[int]:
     return found
 
 
-def to_handle(started: dict[str, Any]) -> Handle:
+def handle_of_marker(started: dict[str, Any]) -> Handle:
     return {key: started[key] for key in ("boot_id", "pid", "start_ticks")}
 
 
-def read_started(folder: Path) -> Handle | None:
+def read_shim_handle(folder: Path) -> Handle | None:
     """The shim that won this attempt; None where none did, or where the start was forestalled."""
-    started = attempt_folder.read_object(folder, "started")
+    started = attempt_folder.read_own_json(folder, "started")
     if started is None or not isinstance(started.get("pid"), int) or started["pid"] < 2:
         return None
     if not isinstance(started.get("boot_id"), str) or not isinstance(started.get("start_ticks"), int):
         return None
-    return to_handle(started)
+    return handle_of_marker(started)
 
 
-def is_alive(handle: Handle) -> bool:
+def is_shim_alive(handle: Handle) -> bool:
     """Boot id, pid and start ticks together: a reused pid is somebody else."""
     if handle["boot_id"] != shim_tree.read_boot_id():
         return False
@@ -242,7 +259,7 @@ def is_alive(handle: Handle) -> bool:
 
 
 @contextmanager
-def hold(handle: Handle) -> Iterator[int | None]:
+def open_shim_pidfd(handle: Handle) -> Iterator[int | None]:
     """A descriptor of exactly this process, so that a signal cannot reach another that got its pid."""
     try:
         descriptor = os.pidfd_open(handle["pid"])
@@ -250,6 +267,6 @@ def hold(handle: Handle) -> Iterator[int | None]:
         yield None
         return
     try:
-        yield descriptor if is_alive(handle) else None
+        yield descriptor if is_shim_alive(handle) else None
     finally:
         os.close(descriptor)

@@ -7,7 +7,7 @@
     world.move(seconds=30)                      # from the first move on time stands still in between;
                                                 # never moved: real time
     world.power_off(node)  power_on  reboot     # what ran there is gone; another boot
-    world.cut(node)        heal                 # partition: it goes on unseen, `look` says UNKNOWN
+    world.cut(node)        heal                 # partition: it goes on unseen, `read_status` says UNKNOWN
     world.start_slowly(node, seconds)           # start raises NotStarted, the shim shows up later
     world.lose_shim(job, attempt)               # gone without exit.json
     world.list_answering()                      # name and boot of each node whose agent would report now
@@ -24,46 +24,52 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from cluster.domain.attempts import Seen
-from cluster.domain.exits import ExitTruth, parse_exit
-from worker.executors.contract import Handle, NotStarted, Running, Sight, StartPlan
-from worker.executors.simulated_life import Behaviour, Run, begin, finish, marker_of
-from worker.executors.simulated_world import World
+from cluster.domain.attempts import ObservedState
+from cluster.domain.exits import ExitRecord, parse_exit_record
+from worker.executors.contract import Handle, NotStarted, RunningAttempt, RunStatus, StartPlan
+from worker.executors.simulated_life import (
+    Behaviour,
+    SimulatedRun,
+    begin_simulated_run,
+    start_marker,
+    write_end,
+)
+from worker.executors.simulated_world import SimulatedCluster
 from worker.inside import shim_files
 
-__all__ = ["Behaviour", "SimulatedExecutor", "World"]
+__all__ = ["Behaviour", "SimulatedExecutor", "SimulatedCluster"]
 OWN_NODE = "simulated"
 """Where a plan without nodes runs."""
 
 
 class SimulatedExecutor:
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: SimulatedCluster) -> None:
         self.world = world
 
     def start(self, plan: StartPlan) -> Handle:
         with self.world.lock():
             run = self.world.read_run(f"{plan.job}-{plan.attempt}")
-            if run is None and read_marker(plan.folder) is None:
+            if run is None and read_start_marker_file(plan.folder) is None:
                 run = self._accept(plan)
             if run is not None and run.began_at is None:
                 raise NotStarted("start.too_slow", seconds=0)
-        handle = read_handle(plan.folder)
+        handle = read_simulated_handle(plan.folder)
         if handle is None:
             raise NotStarted("start.forestalled")
         return handle
 
-    def _accept(self, plan: StartPlan) -> Run | None:
+    def _accept(self, plan: StartPlan) -> SimulatedRun | None:
         """The new run; None where it was forestalled in the last moment."""
         nodes = [self.world.ensure_node(name) for name in plan.nodes or (OWN_NODE,)]
         for node in nodes:
-            if not node.answers:
+            if not node.is_reachable:
                 raise NotStarted("start.failed", reason=f"{node.name} does not answer")
         control = plan.folder / "control"
         control.mkdir(parents=True, exist_ok=True)
-        shim_files.write_whole(str(control / "plan.json"), plan.to_json() | {"simulated": True})
+        shim_files.write_json_atomically(str(control / "plan.json"), plan.to_json() | {"simulated": True})
         names = tuple(node.name for node in nodes)
         now, slowest = self.world.now(), max(node.start_seconds for node in nodes)
-        run: Run | None = Run(
+        run: SimulatedRun | None = SimulatedRun(
             job=plan.job,
             attempt=plan.attempt,
             folder=str(plan.folder),
@@ -76,56 +82,56 @@ class SimulatedExecutor:
             alive=names,
         )
         if run is not None and slowest <= 0:
-            run = begin(run)
+            run = begin_simulated_run(run)
         if run is not None:
             self.world.write_run(run)
         return run
 
-    def forestall(self, folder: Path) -> bool:
+    def prevent_start(self, folder: Path) -> bool:
         with self.world.lock():
             control = folder / "control"
             control.mkdir(parents=True, exist_ok=True)
-            return shim_files.create_once(str(control / "started"), {"forestalled": True}) or (
-                read_handle(folder) is None
+            return shim_files.create_json_once(str(control / "started"), {"forestalled": True}) or (
+                read_simulated_handle(folder) is None
             )
 
-    def look(self, folder: Path) -> Sight:
+    def read_status(self, folder: Path) -> RunStatus:
         with self.world.lock():
             nodes = self.world.nodes()
-            run = self.world.read_run(key_of(folder))
-            handle = read_handle(folder)
+            run = self.world.read_run(run_key(folder))
+            handle = read_simulated_handle(folder)
             if handle is None:
-                return Sight(Seen.ABSENT)
+                return RunStatus(ObservedState.ABSENT)
             of_this_boot = all(
                 name in nodes and nodes[name].boot == boot for name, boot in handle["boots"].items()
             )
             if run is None and (folder / "control" / "exit.json").exists():
-                return Sight(Seen.GONE, handle, of_this_boot)
-            if not all(name in nodes and nodes[name].answers for name in handle["boots"]):
-                return Sight(Seen.UNKNOWN, handle)
-            seen = Seen.ALIVE if run is not None and of_this_boot else Seen.GONE
-            return Sight(seen, handle, of_this_boot)
+                return RunStatus(ObservedState.ENDED, handle, of_this_boot)
+            if not all(name in nodes and nodes[name].is_reachable for name in handle["boots"]):
+                return RunStatus(ObservedState.UNKNOWN, handle)
+            seen = ObservedState.ALIVE if run is not None and of_this_boot else ObservedState.ENDED
+            return RunStatus(seen, handle, of_this_boot)
 
-    def list_running(self) -> list[Running]:
+    def list_running(self) -> list[RunningAttempt]:
         """Also those of which only a part lives, on a node that answers."""
         with self.world.lock():
             return [
-                Running(run.job, run.attempt, Path(run.folder), marker_of(run))
+                RunningAttempt(run.job, run.attempt, Path(run.folder), start_marker(run))
                 for run in self.world.runs()
                 if run.began_at is not None and self._reachable_parts(run)
             ]
 
-    def _reachable_parts(self, run: Run) -> tuple[str, ...]:
+    def _reachable_parts(self, run: SimulatedRun) -> tuple[str, ...]:
         nodes = self.world.nodes()
-        return tuple(name for name in run.alive if nodes[name].answers)
+        return tuple(name for name in run.alive if nodes[name].is_reachable)
 
-    def read_end(self, folder: Path) -> ExitTruth | None:
+    def read_exit_record(self, folder: Path) -> ExitRecord | None:
         control = str(folder / "control")
-        content = shim_files.read_plain(control, "exit.json")
+        content = shim_files.read_untrusted_file(control, "exit.json")
         if content is None:
             return None
-        own = shim_files.read_object(control, "executor.json") or {}
-        return replace(parse_exit(content), executor_exit_code=own.get("exit_code"))
+        own = shim_files.read_untrusted_json(control, "executor.json") or {}
+        return replace(parse_exit_record(content), executor_exit_code=own.get("exit_code"))
 
     def stop(self, handle: Handle, patiently: bool = False) -> None:
         with self.world.lock():
@@ -134,7 +140,7 @@ class SimulatedExecutor:
                 return
             self.world.write_run(replace(run, stop_at=self.world.now()))
 
-    def force_stop(self, handle: Handle) -> None:
+    def kill(self, handle: Handle) -> None:
         """The parts on nodes that do not answer go on, and are listed once they answer again."""
         with self.world.lock():
             run = self.world.read_run(f"{handle['job']}-{handle['attempt']}")
@@ -142,22 +148,22 @@ class SimulatedExecutor:
                 return
             reached, now = self._reachable_parts(run), self.world.now()
             if run.nodes[0] in reached and run.began_at is not None:
-                finish(replace(run, stop_at=run.stop_at or now), now)
+                write_end(replace(run, stop_at=run.stop_at or now), now)
             self.world.end_parts(run, reached)
 
-    def clear(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
+    def end_leftovers(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
         """The parts of a gang that outlived their launcher."""
         if has_ended:
             return 0
         with self.world.lock():
-            run = self.world.read_run(key_of(folder))
+            run = self.world.read_run(run_key(folder))
             if run is None:
                 return 0
             reached = self._reachable_parts(run)
             self.world.end_parts(run, reached)
             return len(reached)
 
-    def forget_all_but(self, known: Collection[tuple[int, int]]) -> None:
+    def remove_ended_except(self, known: Collection[tuple[int, int]]) -> None:
         """A slow start of an attempt that nobody wants any more never begins."""
         with self.world.lock():
             for run in self.world.runs():
@@ -165,16 +171,16 @@ class SimulatedExecutor:
                     self.world.remove_run(run.key)
 
 
-def key_of(folder: Path) -> str:
+def run_key(folder: Path) -> str:
     """Attempts' folders end in `<job>/<attempt>`."""
     return f"{folder.parent.name}-{folder.name}"
 
 
-def read_marker(folder: Path) -> dict[str, Any] | None:
-    return shim_files.read_created(str(folder / "control"), "started")
+def read_start_marker_file(folder: Path) -> dict[str, Any] | None:
+    return shim_files.read_untrusted_marker(str(folder / "control"), "started")
 
 
-def read_handle(folder: Path) -> Handle | None:
+def read_simulated_handle(folder: Path) -> Handle | None:
     """None where no shim has begun, or where the start was forestalled."""
-    started = read_marker(folder)
+    started = read_start_marker_file(folder)
     return started if started is not None and started.get("simulated") else None

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from worker.inside.shim_files import create_once, write_whole
+from worker.inside.shim_files import create_json_once, write_json_atomically
 
 GRACE_SECONDS = 5.0
 """As long as a real shim waits before it ends a program that does not listen."""
@@ -19,10 +19,10 @@ class Behaviour:
     """What a simulated program does, and which fault befalls it. Times are seconds."""
 
     seconds: float = 60.0
-    says: str = ""
+    stdout: str = ""
     """The standard output of each rank."""
     exit_code: int = 0
-    last_words: str = ""
+    stop_output: str = ""
     """Written once it is asked to stop."""
     ignores_stop: bool = False
     executor_exit_code: int | None = None
@@ -32,7 +32,7 @@ class Behaviour:
 
 
 @dataclass(frozen=True)
-class Run:
+class SimulatedRun:
     """One attempt that was started and is not over; `alive` are the nodes whose part of it still runs."""
 
     job: int
@@ -48,7 +48,7 @@ class Run:
     began_at: float | None = None
     stop_at: float | None = None
     alive: tuple[str, ...] = field(default=())
-    said_bytes: int = 0
+    output_bytes: int = 0
 
     @property
     def key(self) -> str:
@@ -59,42 +59,42 @@ class Run:
         return set(self.alive) != set(self.nodes)
 
 
-def marker_of(run: Run) -> dict[str, Any]:
+def start_marker(run: SimulatedRun) -> dict[str, Any]:
     """What `started` says, and the handle."""
     return {"simulated": True, "job": run.job, "attempt": run.attempt, "boots": run.boots}
 
 
-def live(run: Run, now: float) -> Run | None:
+def advance_run(run: SimulatedRun, now: float) -> SimulatedRun | None:
     """The run as it is at this moment, its files written so far; None: it is over."""
     if not run.alive:
         return None
     if run.began_at is None:
-        return run if now < run.ready_at else begin(run)
-    end = moment_of_end(run)
-    run = talk(run, min(now, end))
+        return run if now < run.ready_at else begin_simulated_run(run)
+    end = end_time(run)
+    run = write_output(run, min(now, end))
     if end > now:
         return run
-    if end < moment_of_loss(run) and run.nodes[0] in run.alive:
-        finish(run, end)
+    if end < shim_loss_time(run) and run.nodes[0] in run.alive:
+        write_end(run, end)
     return None
 
 
-def begin(run: Run) -> Run | None:
+def begin_simulated_run(run: SimulatedRun) -> SimulatedRun | None:
     """None where the start was forestalled or another shim was first."""
     folder = Path(run.folder)
-    if not create_once(str(folder / "control" / "started"), marker_of(run)):
+    if not create_json_once(str(folder / "control" / "started"), start_marker(run)):
         return None
     out = folder / "out"
     out.mkdir(exist_ok=True)
     (out / "launcher.stdout").write_text(LABEL)
     (out / "launcher.stderr").touch()
     for rank in range(run.ranks):
-        (out / f"rank-{rank}.stdout").write_text(run.behaviour.says)
+        (out / f"rank-{rank}.stdout").write_text(run.behaviour.stdout)
         (out / f"rank-{rank}.stderr").touch()
     return replace(run, began_at=run.ready_at)
 
 
-def moment_of_end(run: Run) -> float:
+def end_time(run: SimulatedRun) -> float:
     """When it ends if nothing else happens; a gang that has lost a part waits for it for ever."""
     assert run.began_at is not None
     behaviour = run.behaviour
@@ -103,38 +103,38 @@ def moment_of_end(run: Run) -> float:
         moments.append(run.stop_at + (GRACE_SECONDS if behaviour.ignores_stop else 0.0))
     if run.time_limit is not None:
         moments.append(run.began_at + run.time_limit)
-    return min([*moments, moment_of_loss(run)])
+    return min([*moments, shim_loss_time(run)])
 
 
-def moment_of_loss(run: Run) -> float:
+def shim_loss_time(run: SimulatedRun) -> float:
     """When its shim is killed."""
     after = run.behaviour.loses_shim_after
     return float("inf") if after is None or run.began_at is None else run.began_at + after
 
 
-def talk(run: Run, until: float) -> Run:
+def write_output(run: SimulatedRun, until: float) -> SimulatedRun:
     """A flood of log up to this moment, cut at a limit with a mark."""
     assert run.began_at is not None
     due = min(int((until - run.began_at) * run.behaviour.log_bytes_per_second), MOST_LOG_BYTES)
-    if due <= run.said_bytes:
+    if due <= run.output_bytes:
         return run
     with (Path(run.folder) / "out" / "rank-0.stdout").open("ab") as log:
-        log.write(b"x" * (due - run.said_bytes))
+        log.write(b"x" * (due - run.output_bytes))
         if due == MOST_LOG_BYTES:
             log.write(CUT_MARK)
-    return replace(run, said_bytes=due)
+    return replace(run, output_bytes=due)
 
 
-def finish(run: Run, end: float) -> None:
+def write_end(run: SimulatedRun, end: float) -> None:
     """The shim's last act."""
     assert run.began_at is not None
     behaviour, out = run.behaviour, Path(run.folder) / "out"
     stopped = run.stop_at is not None and run.stop_at <= end
     timed_out = not stopped and run.time_limit is not None and end >= run.began_at + run.time_limit
-    if stopped and behaviour.last_words and not behaviour.ignores_stop:
+    if stopped and behaviour.stop_output and not behaviour.ignores_stop:
         for rank in range(run.ranks):
             with (out / f"rank-{rank}.stdout").open("a") as log:
-                log.write(behaviour.last_words)
+                log.write(behaviour.stop_output)
     signal = (9 if behaviour.ignores_stop else 15) if stopped or timed_out else None
     exit_code = behaviour.exit_code if signal is None else 128 + signal
     ranks = [{"rank": rank, "exit_code": exit_code, "signal": signal} for rank in range(run.ranks)]
@@ -150,8 +150,8 @@ def finish(run: Run, end: float) -> None:
         "stopped": stopped,
         "timed_out": timed_out,
         "out_of_memory": False,
-        "started_at": moment(run.began_at),
-        "ended_at": moment(end),
+        "started_at": iso_time(run.began_at),
+        "ended_at": iso_time(end),
         "cpu_seconds": (end - run.began_at) * run.ranks,
         "max_rss_bytes": 0,
         "left_behind": 0,
@@ -159,9 +159,9 @@ def finish(run: Run, end: float) -> None:
     }
     control = Path(run.folder) / "control"
     if behaviour.executor_exit_code is not None:
-        write_whole(str(control / "executor.json"), {"exit_code": behaviour.executor_exit_code})
-    write_whole(str(control / "exit.json"), truth)
+        write_json_atomically(str(control / "executor.json"), {"exit_code": behaviour.executor_exit_code})
+    write_json_atomically(str(control / "exit.json"), truth)
 
 
-def moment(seconds: float) -> str:
+def iso_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()

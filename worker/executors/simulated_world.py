@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from worker.executors.simulated_life import Behaviour, Run, live
-from worker.inside.shim_files import write_whole
+from worker.executors.simulated_life import Behaviour, SimulatedRun, advance_run
+from worker.inside.shim_files import write_json_atomically
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class SimulatedNode:
     start_seconds: float = 0.0
 
     @property
-    def answers(self) -> bool:
+    def is_reachable(self) -> bool:
         return self.is_on and not self.is_cut
 
 
-class World:
+class SimulatedCluster:
     """Time, nodes, programs, and what can happen to them; every method is safe to call from any process."""
 
     def __init__(self, folder: Path) -> None:
@@ -43,17 +43,17 @@ class World:
         found = self._read("clock")
         return float(found["at"]) if found else time.time()
 
-    def move(self, seconds: float) -> None:
+    def advance_clock(self, seconds: float) -> None:
         """From the first call on, time stands still in between."""
         with self.lock():
-            write_whole(str(self.folder / "clock.json"), {"at": self.now() + seconds})
+            write_json_atomically(str(self.folder / "clock.json"), {"at": self.now() + seconds})
 
     def nodes(self) -> dict[str, SimulatedNode]:
         return {name: SimulatedNode(**each) for name, each in (self._read("nodes") or {}).items()}
 
     def list_answering(self) -> list[SimulatedNode]:
         """Those whose agents would send a heartbeat now."""
-        return [node for node in self.nodes().values() if node.answers]
+        return [node for node in self.nodes().values() if node.is_reachable]
 
     def add_node(self, name: str) -> SimulatedNode:
         """On and reachable; safe to repeat."""
@@ -75,12 +75,12 @@ class World:
         self.power_off(name)
         self.power_on(name)
 
-    def cut(self, name: str) -> None:
+    def cut_network(self, name: str) -> None:
         """A partition."""
         with self.lock():
             self._change(name, is_cut=True)
 
-    def heal(self, name: str) -> None:
+    def restore_network(self, name: str) -> None:
         with self.lock():
             self._change(name, is_cut=False)
 
@@ -89,12 +89,12 @@ class World:
         with self.lock():
             self._change(name, start_seconds=seconds)
 
-    def behave(self, behaviour: Behaviour, job: int | None = None) -> None:
+    def set_behaviour(self, behaviour: Behaviour, job: int | None = None) -> None:
         """How later attempts of this job behave; without a number, those of every other job."""
         with self.lock():
             known = self._read("behaviours") or {}
             known[str(job or "default")] = asdict(behaviour)
-            write_whole(str(self.folder / "behaviours.json"), known)
+            write_json_atomically(str(self.folder / "behaviours.json"), known)
 
     def behaviour_of(self, job: int) -> Behaviour:
         known = self._read("behaviours") or {}
@@ -115,32 +115,32 @@ class World:
     def ensure_node(self, name: str) -> SimulatedNode:
         return self.nodes().get(name) or self._change(name)
 
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[SimulatedRun]:
         """Those that are not over, as they are now. Under the lock."""
         keys = [path.stem for path in sorted((self.folder / "runs").glob("*-*.json"))]
         found = [self.read_run(key) for key in keys]
         return [run for run in found if run is not None]
 
-    def read_run(self, key: str) -> Run | None:
+    def read_run(self, key: str) -> SimulatedRun | None:
         """None: there is none, or it is over by now. Under the lock."""
         path = self.folder / "runs" / f"{key}.json"
         if not path.exists():
             return None
         found = json.loads(path.read_text())
         tuples = {name: tuple(found[name]) for name in ("nodes", "alive")}
-        before = Run(**found | tuples | {"behaviour": Behaviour(**found["behaviour"])})
-        after = live(before, self.now())
+        before = SimulatedRun(**found | tuples | {"behaviour": Behaviour(**found["behaviour"])})
+        after = advance_run(before, self.now())
         if after != before:
             self.write_run(after) if after is not None else self.remove_run(key)
         return after
 
-    def write_run(self, run: Run) -> None:
-        write_whole(str(self.folder / "runs" / f"{run.key}.json"), asdict(run))
+    def write_run(self, run: SimulatedRun) -> None:
+        write_json_atomically(str(self.folder / "runs" / f"{run.key}.json"), asdict(run))
 
     def remove_run(self, key: str) -> None:
         (self.folder / "runs" / f"{key}.json").unlink(missing_ok=True)
 
-    def end_parts(self, run: Run, nodes: tuple[str, ...]) -> None:
+    def end_parts(self, run: SimulatedRun, nodes: tuple[str, ...]) -> None:
         """What of it ran on these nodes is gone, without a word."""
         rest = tuple(name for name in run.alive if name not in nodes)
         if rest:
@@ -157,7 +157,7 @@ class World:
         known = self.nodes()
         known[name] = replace(known.get(name) or SimulatedNode(name, uuid.uuid4().hex), **changes)
         everybody = {each: asdict(node) for each, node in known.items()}
-        write_whole(str(self.folder / "nodes.json"), everybody)
+        write_json_atomically(str(self.folder / "nodes.json"), everybody)
         return known[name]
 
     def _read(self, name: str) -> dict[str, Any] | None:

@@ -1,7 +1,7 @@
 """Builds the default image by hand, as root: ``python -m worker.images build --variant cpu --uv PATH``.
 
-`ensure`, `push`, `restore` and `missing` do what the role and the repair of a site ask for, by its settings; each is
-safe to repeat and answers with one line of JSON. `restore` is a push that first reads all that the registry has.
+`ensure_site_images`, `push_site_images`, `restore_site_images` and `report_missing_images` do what the role and the repair of a site ask for, by its settings; each is
+safe to repeat and answers with one line of JSON. `restore_site_images` is a push that first reads all that the registry has.
 """
 
 import argparse
@@ -14,51 +14,53 @@ from typing import Any
 
 from cluster import words
 from cluster.domain.errors import Unavailable
-from cluster.domain.images import Image
-from worker.embedded.places import find_places
-from worker.environments.__main__ import Lines
+from cluster.domain.images import DefaultImage
+from worker.embedded.places import find_installation_paths
+from worker.environments.__main__ import ProgressPrinter
 from worker.environments.description import DEFAULT
 from worker.environments.errors import BuildFailed
-from worker.environments.machine import PYTHON, read_machine
+from worker.environments.machine import PYTHON, read_build_platform
 from worker.images import site as site_images
-from worker.images.build import build
-from worker.images.description import VARIANTS, Variant, archive_path, read_variant
-from worker.images.pruning import prune
-from worker.images.python import wheels_folders
-from worker.images.record import read_record
+from worker.images.build import build_image
+from worker.images.description import VARIANTS, ImageVariant, image_archive_path, read_variant
+from worker.images.pruning import prune_images
+from worker.images.python import list_wheel_folders
+from worker.images.record import read_image_record
 from worker.images.registry import RegistryFailed
-from worker.images.site import SETTINGS, Site, read_site
+from worker.images.site import SITE_SETTINGS, ImageSite, read_image_site
 
 Answer = dict[str, Any]
 
 
 def main(arguments: list[str]) -> int:
-    cache = find_places().cache
+    cache = find_installation_paths().cache_dir
     parser = argparse.ArgumentParser(prog="python -m worker.images", description=__doc__)
-    parser.add_argument("verb", choices=("build", "path", "record", "contents", "lock", *OF_A_SITE))
+    parser.add_argument("verb", choices=("build", "path", "record", "contents", "lock", *SITE_VERBS))
     parser.add_argument("--variant", choices=VARIANTS, default="cpu")
     parser.add_argument("--cache", type=Path, default=cache / "images", help="default: %(default)s")
     parser.add_argument("--wheels", type=Path, default=cache, help="where training environments are built")
     parser.add_argument("--uv", default=shutil.which("uv"), help="default: the one on PATH")
     parser.add_argument("--log", type=Path, help="default: build.log in the cache")
-    parser.add_argument("--settings", type=Path, default=SETTINGS, help="of the site; default: %(default)s")
+    parser.add_argument(
+        "--settings", type=Path, default=SITE_SETTINGS, help="of the site; default: %(default)s"
+    )
     chosen = parser.parse_args(arguments)
     if chosen.verb in ("build", "lock") and chosen.uv is None:
         parser.error("uv is not on PATH: name it with --uv")
     if chosen.verb == "lock":
-        return lock(DEFAULT, chosen.uv)
-    if chosen.verb in OF_A_SITE:
-        return say_done(chosen.verb, chosen.settings)
+        return lock_image_requirements(DEFAULT, chosen.uv)
+    if chosen.verb in SITE_VERBS:
+        return run_site_verb(chosen.verb, chosen.settings)
     variant = read_variant(chosen.variant)
     if chosen.verb == "build":
-        return say_built(variant, chosen)
-    archive = archive_path(variant, read_machine(PYTHON), chosen.cache)
-    record = read_record(archive)
-    print(archive if chosen.verb == "path" else say(record, chosen.verb))
+        return run_image_build(variant, chosen)
+    archive = image_archive_path(variant, read_build_platform(PYTHON), chosen.cache)
+    record = read_image_record(archive)
+    print(archive if chosen.verb == "path" else format_record(record, chosen.verb))
     return 0 if record else 1
 
 
-def say(record: Image | None, verb: str) -> str:
+def format_record(record: DefaultImage | None, verb: str) -> str:
     if record is None:
         return "not built"
     if verb == "record":
@@ -66,67 +68,77 @@ def say(record: Image | None, verb: str) -> str:
     return "\n".join(f"{each.library:<26} {each.version:<26} {each.purpose}" for each in record.contents)
 
 
-def say_built(variant: Variant, chosen: argparse.Namespace) -> int:
+def run_image_build(variant: ImageVariant, chosen: argparse.Namespace) -> int:
     log = chosen.log or chosen.cache / "build.log"
     try:
         uv = Path(chosen.uv).absolute()
-        print(build(variant, chosen.cache, Lines(), uv=uv, log=log, known=chosen.wheels))
+        print(build_image(variant, chosen.cache, ProgressPrinter(), uv=uv, log=log, known=chosen.wheels))
     except BuildFailed as failure:
-        return complain(failure)
+        return print_failure(failure)
     return 0
 
 
-def say_done(verb: str, settings: Path) -> int:
+def run_site_verb(verb: str, settings: Path) -> int:
     try:
-        site = read_site(settings)
+        site = read_image_site(settings)
     except (KeyError, ValueError) as failure:
         print(f"{settings} is damaged, run site.yml again: {failure!r}", file=sys.stderr)
         return 1
     except OSError as failure:
-        return complain(failure)
+        return print_failure(failure)
     try:
-        print(json.dumps(OF_A_SITE[verb](site)))
+        print(json.dumps(SITE_VERBS[verb](site)))
     except (BuildFailed, RegistryFailed, OSError) as failure:
-        return complain(failure)
+        return print_failure(failure)
     return 0
 
 
-def complain(failure: Exception) -> int:
-    said = words.say(failure.code, failure.data, "en") if isinstance(failure, Unavailable) else str(failure)
+def print_failure(failure: Exception) -> int:
+    said = (
+        words.sentence(failure.code, failure.data, "en") if isinstance(failure, Unavailable) else str(failure)
+    )
     print(said, file=sys.stderr)
     return 1
 
 
-def ensure(site: Site) -> Answer:
+def ensure_site_images(site: ImageSite) -> Answer:
     """What is old goes when what the site needs is there, so that a cache does not grow with each release."""
-    report = Lines(sys.stderr)
+    report = ProgressPrinter(sys.stderr)
     is_built = site_images.ensure_archives(site, report)
     # Of all variants, for what is built by hand lies here too.
-    wheels = wheels_folders(map(read_variant, VARIANTS), read_machine(PYTHON), site.cache)
-    gone = prune(site.cache, [archive for archive, _ in site_images.archives(site)], wheels, report)
+    wheels = list_wheel_folders(map(read_variant, VARIANTS), read_build_platform(PYTHON), site.cache)
+    gone = prune_images(
+        site.cache, [archive for archive, _ in site_images.list_archives(site)], wheels, report
+    )
     return {"changed": is_built or bool(gone), "deleted": [path.name for path in gone]}
 
 
-def push(site: Site) -> Answer:
-    return {"changed": site_images.push(site)}
+def push_site_images(site: ImageSite) -> Answer:
+    return {"changed": site_images.push_missing_images(site)}
 
 
-def restore(site: Site) -> Answer:
-    return {"changed": site_images.push(site, is_thorough=True)}
+def restore_site_images(site: ImageSite) -> Answer:
+    return {"changed": site_images.push_missing_images(site, is_thorough=True)}
 
 
-def missing(site: Site) -> Answer:
-    return {"missing": site_images.missing(site)}
+def report_missing_images(site: ImageSite) -> Answer:
+    return {"missing": site_images.list_missing_images(site)}
 
 
-def references(site: Site) -> Answer:
-    return {record.variant: site.registry.reference(record) for _, record in site_images.archives(site)}
+def report_references(site: ImageSite) -> Answer:
+    return {record.variant: site.registry.reference(record) for _, record in site_images.list_archives(site)}
 
 
-OF_A_SITE = {"ensure": ensure, "push": push, "restore": restore, "missing": missing, "references": references}
+SITE_VERBS = {
+    "ensure": ensure_site_images,
+    "push": push_site_images,
+    "restore": restore_site_images,
+    "missing": report_missing_images,
+    "references": report_references,
+}
 
 
-def lock(folder: Path, uv: str) -> int:
+def lock_image_requirements(folder: Path, uv: str) -> int:
     """Pin the newest versions that the .in files allow beside the training environment's pins, with their hashes."""
     plain = [
         "--quiet",

@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
-from worker.environments.wheels import flush_to_disk
+from worker.environments.wheels import sync_filesystem
 
 OCI = "application/vnd.oci.image"
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -27,11 +27,11 @@ FAST = 1
 
 @dataclass(frozen=True)
 class Layer:
-    """A file of compressed changes; `plain` is the digest of what is in it, which the configuration names."""
+    """A file of compressed changes; `diff_id` is the digest of what is in it, which the configuration names."""
 
     blob: "Blob"
-    plain: str
-    said: str
+    diff_id: str
+    created_by: str
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Blob:
 
 
 @dataclass(frozen=True)
-class Setup:
+class ImageConfig:
     """How a container of the image begins."""
 
     architecture: str
@@ -64,7 +64,7 @@ class Setup:
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedImage:
     """`digest` is the manifest's: the name by which a registry gives out exactly this image."""
 
     digest: str
@@ -73,23 +73,23 @@ class Packed:
 
 
 @dataclass(frozen=True)
-class Part:
+class Descriptor:
     """A blob that a manifest names; `size` is bytes, None where nobody has said it."""
 
     digest: str
     size: int | None
 
 
-def parts_of(manifest: Mapping[str, Any]) -> list[Part]:
+def parse_descriptors(manifest: Mapping[str, Any]) -> list[Descriptor]:
     """Configuration and layers. Raises KeyError, ValueError for what is no manifest."""
-    parts = [Part(each["digest"], each["size"]) for each in (manifest["config"], *manifest["layers"])]
+    parts = [Descriptor(each["digest"], each["size"]) for each in (manifest["config"], *manifest["layers"])]
     for part in parts:
         if not DIGEST.fullmatch(part.digest):
             raise ValueError(f"no digest: {part.digest}")
     return parts
 
 
-def pack_layer(
+def pack_folder_layer(
     root: Path, parts: Sequence[str], folder: Path, said: str, without: Sequence[str] = ()
 ) -> Layer:
     """The parts of the root as one layer in `folder`; owners by number, names in order."""
@@ -107,25 +107,27 @@ def pack_layer(
     if tar_process.returncode != 0:
         raise subprocess.CalledProcessError(tar_process.returncode, command)
     size = unnamed.stat().st_size
-    return Layer(Blob(name_by_sum(unnamed), size), f"sha256:{plain.hexdigest()}", said)
+    return Layer(Blob(rename_to_digest(unnamed), size), f"sha256:{plain.hexdigest()}", said)
 
 
-def name_by_sum(path: Path) -> Path:
+def rename_to_digest(path: Path) -> Path:
     with path.open("rb") as file:
         return path.rename(path.with_name(hashlib.file_digest(file, "sha256").hexdigest()))
 
 
-def write_archive(layers: Sequence[Layer], setup: Setup, reference: str, target: Path) -> Packed:
+def write_image_archive(
+    layers: Sequence[Layer], setup: ImageConfig, reference: str, target: Path
+) -> PackedImage:
     """`target` appears whole or not at all; `reference` is the image's name and tag without a registry."""
     folder = layers[0].blob.path.parent
-    configuration = write_blob(folder, configure(layers, setup))
-    parts = [describe(layer.blob, "layer.v1.tar+gzip") for layer in layers]
+    configuration = write_blob(folder, render_image_config(layers, setup))
+    parts = [descriptor_json(layer.blob, "layer.v1.tar+gzip") for layer in layers]
     manifest = write_blob(
         folder,
         {
             "schemaVersion": 2,
             "mediaType": f"{OCI}.manifest.v1+json",
-            "config": describe(configuration, "config.v1+json"),
+            "config": descriptor_json(configuration, "config.v1+json"),
             "layers": parts,
         },
     )
@@ -133,7 +135,7 @@ def write_archive(layers: Sequence[Layer], setup: Setup, reference: str, target:
         "org.opencontainers.image.ref.name": reference.split(":")[-1],
         "io.containerd.image.name": reference,
     }
-    pointer = {**describe(manifest, "manifest.v1+json"), "annotations": names}
+    pointer = {**descriptor_json(manifest, "manifest.v1+json"), "annotations": names}
     of_docker = [
         {
             "Config": configuration.member,
@@ -149,16 +151,16 @@ def write_archive(layers: Sequence[Layer], setup: Setup, reference: str, target:
     partial = target.with_name(f".{target.name}.partial")
     with tarfile.open(partial, "w") as archive:
         for name, value in texts.items():
-            add(archive, name, write_blob(folder, value).path, setup.made_at)
+            add_blob(archive, name, write_blob(folder, value).path, setup.made_at)
         for blob in (manifest, configuration, *(layer.blob for layer in layers)):
-            add(archive, blob.member, blob.path, setup.made_at)
-    flush_to_disk(folder)
+            add_blob(archive, blob.member, blob.path, setup.made_at)
+    sync_filesystem(folder)
     partial.replace(target)
     size = configuration.size + sum(layer.blob.size for layer in layers)
-    return Packed(manifest.digest, size)
+    return PackedImage(manifest.digest, size)
 
 
-def configure(layers: Sequence[Layer], setup: Setup) -> dict[str, Any]:
+def render_image_config(layers: Sequence[Layer], setup: ImageConfig) -> dict[str, Any]:
     """https://github.com/opencontainers/image-spec/blob/v1.1.0/config.md"""
     at = setup.made_at.isoformat()
     return {
@@ -172,30 +174,30 @@ def configure(layers: Sequence[Layer], setup: Setup) -> dict[str, Any]:
             "WorkingDir": setup.folder,
             "Labels": dict(setup.labels),
         },
-        "rootfs": {"type": "layers", "diff_ids": [layer.plain for layer in layers]},
-        "history": [{"created": at, "created_by": layer.said} for layer in layers],
+        "rootfs": {"type": "layers", "diff_ids": [layer.diff_id for layer in layers]},
+        "history": [{"created": at, "created_by": layer.created_by} for layer in layers],
     }
 
 
-def describe(blob: Blob, kind: str) -> dict[str, Any]:
+def descriptor_json(blob: Blob, kind: str) -> dict[str, Any]:
     return {"mediaType": f"{OCI}.{kind}", "digest": blob.digest, "size": blob.size}
 
 
 def write_blob(folder: Path, value: object) -> Blob:
     unnamed = folder / ".text"
     unnamed.write_text(json.dumps(value, sort_keys=True, separators=(",", ":")))
-    path = name_by_sum(unnamed)
+    path = rename_to_digest(unnamed)
     return Blob(path, path.stat().st_size)
 
 
-def add(archive: tarfile.TarFile, name: str, path: Path, at: datetime) -> None:
+def add_blob(archive: tarfile.TarFile, name: str, path: Path, at: datetime) -> None:
     member = tarfile.TarInfo(name)
     member.size, member.mtime, member.mode = path.stat().st_size, int(at.timestamp()), 0o644
     with path.open("rb") as file:
         archive.addfile(member, file)
 
 
-def read_text(archive: tarfile.TarFile, name: str) -> Any:
+def read_archive_json(archive: tarfile.TarFile, name: str) -> Any:
     """Raises KeyError where the archive has none."""
     member: IO[bytes] | None = archive.extractfile(name)
     assert member is not None

@@ -3,30 +3,30 @@
 import shutil
 from pathlib import Path
 
-from worker.environments.steps import Progress
-from worker.images.description import PLACE
-from worker.images.python import pip_install
-from worker.images.root import WORKSHOP, Root
+from worker.environments.steps import BuildStepProgress
+from worker.images.description import ENVIRONMENT_PATH
+from worker.images.python import uv_install
+from worker.images.root import WORK_MOUNT, RootFilesystem
 
 NVIDIA = "lib/python3*/site-packages/nvidia"
 
 
-def lay_out(root: Root, requirements: Path, progress: Progress) -> None:
+def lay_out_toolkit(root: RootFilesystem, requirements: Path, progress: BuildStepProgress) -> None:
     """/mnt/cuda with nvcc, /mnt/nccl with the image's own NCCL, as Horovod's build wants them."""
-    workshop = root.workshop
+    workshop = root.work_dir
     shutil.copy(requirements, workshop / "compiler.txt")
-    pip_install(root, "compiler.txt", progress, WORKSHOP / "cuda")
+    uv_install(root, "compiler.txt", progress, WORK_MOUNT / "cuda")
     for toolkit in (workshop / "cuda" / "nvidia").glob("cu*"):
         (toolkit / "lib64").symlink_to("lib")
         link_plain_names(toolkit / "lib")
         for program in [*(toolkit / "bin").glob("*"), *(toolkit / "nvvm" / "bin").glob("*")]:
             program.chmod(0o755)
-    lend_nccl(root.path, workshop / "nccl")
+    link_nccl(root.path, workshop / "nccl")
 
 
-def lend_nccl(root: Path, folder: Path) -> None:
+def link_nccl(root: Path, folder: Path) -> None:
     """Links to where NCCL is inside, for wheels have no libnccl.so without a number."""
-    (nccl,) = (root / PLACE.relative_to("/")).glob(f"{NVIDIA}/nccl")
+    (nccl,) = (root / ENVIRONMENT_PATH.relative_to("/")).glob(f"{NVIDIA}/nccl")
     (folder / "lib").mkdir(parents=True)
     inside = Path("/") / nccl.relative_to(root)
     (folder / "include").symlink_to(inside / "include")
@@ -41,11 +41,11 @@ def link_plain_names(folder: Path) -> None:
             plain.symlink_to(library.name)
 
 
-def let_the_loader_find(root: Root, progress: Progress) -> None:
+def configure_loader(root: RootFilesystem, progress: BuildStepProgress) -> None:
     """Where the wheels brought libraries of NVIDIA, every program finds them; nothing is done otherwise."""
-    folders = sorted((root.path / PLACE.relative_to("/")).glob(f"{NVIDIA}/*/lib"))
+    folders = sorted((root.path / ENVIRONMENT_PATH.relative_to("/")).glob(f"{NVIDIA}/*/lib"))
     if not folders:
         return
     lines = [f"/{folder.relative_to(root.path)}\n" for folder in folders]
     (root.path / "etc" / "ld.so.conf.d" / "groundcrew.conf").write_text("".join(lines))
-    root.run(["ldconfig"], variables={}, on_tick=progress.tick)
+    root.run_inside(["ldconfig"], variables={}, on_tick=progress.report_again)

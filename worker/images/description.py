@@ -8,19 +8,19 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from worker.environments.description import DEFAULT, Description, read_description
-from worker.environments.machine import Machine
+from worker.environments.description import DEFAULT, EnvironmentDescription, read_environment_description
+from worker.environments.machine import BuildPlatform
 
-RECIPE = "1"
+RECIPE_VERSION = "1"
 """Change it when the way of building changes, so that the image is built anew from the same description."""
 
 VARIANTS = ("cpu", "cuda")
-PLACE = Path("/opt/groundcrew/training")
+ENVIRONMENT_PATH = Path("/opt/groundcrew/training")
 """Where the Python environment stands inside an image."""
 
 
 @dataclass(frozen=True)
-class System:
+class SystemPackages:
     """Packages of the distribution."""
 
     packages: tuple[str, ...]
@@ -29,7 +29,7 @@ class System:
 
 
 @dataclass(frozen=True)
-class User:
+class ImageUser:
     """Who ranks run as where nobody says otherwise, and where its ssh server listens."""
 
     name: str
@@ -38,14 +38,14 @@ class User:
 
 
 @dataclass(frozen=True)
-class Variant:
+class ImageVariant:
     """One image, whole in itself."""
 
     image: str
     name: str
-    system: System
-    user: User
-    environment: Description
+    system: SystemPackages
+    user: ImageUser
+    environment: EnvironmentDescription
     """The training environment's description with this variant's requirements, purposes and way of compiling."""
     requirements: Path
     compiler_requirements: Path | None
@@ -60,16 +60,16 @@ class Variant:
         return self.environment.folder
 
 
-def read_variant(name: str, folder: Path = DEFAULT) -> Variant:
+def read_variant(name: str, folder: Path = DEFAULT) -> ImageVariant:
     """Raises KeyError for a variant that is not described."""
     read = tomllib.loads((folder / "image.toml").read_text())
     own = read["variants"][name]
-    plain = read_description(folder)
-    return Variant(
+    plain = read_environment_description(folder)
+    return ImageVariant(
         image=read["name"],
         name=name,
         system=parse_system(read["system"]),
-        user=User(**read["user"]),
+        user=ImageUser(**read["user"]),
         environment=replace(
             plain,
             purposes=own["contents"],
@@ -84,13 +84,13 @@ def read_variant(name: str, folder: Path = DEFAULT) -> Variant:
     )
 
 
-def parse_system(read: Mapping[str, Any]) -> System:
-    return System(**{key: tuple(read[key]) for key in ("packages", "left_out", "compiler")})
+def parse_system(read: Mapping[str, Any]) -> SystemPackages:
+    return SystemPackages(**{key: tuple(read[key]) for key in ("packages", "left_out", "compiler")})
 
 
-def inputs_digest(variant: Variant, machine: Machine) -> str:
+def inputs_digest(variant: ImageVariant, machine: BuildPlatform) -> str:
     """Changes with everything that changes what is built; the processor's features are part of the machine."""
-    content = hashlib.sha256(json.dumps([RECIPE, asdict(machine)], sort_keys=True).encode())
+    content = hashlib.sha256(json.dumps([RECIPE_VERSION, asdict(machine)], sort_keys=True).encode())
     content.update(
         json.dumps([variant.image, variant.name, asdict(variant.system), asdict(variant.user)]).encode()
     )
@@ -102,16 +102,16 @@ def inputs_digest(variant: Variant, machine: Machine) -> str:
         variant.system_purposes,
     ]
     content.update(json.dumps([dict(each) for each in facts], sort_keys=True).encode())
-    for file in requirements_of(variant):
+    for file in list_requirement_files(variant):
         content.update(b"\0" + file.read_bytes())
     return content.hexdigest()[:12]
 
 
-def requirements_of(variant: Variant) -> tuple[Path, ...]:
+def list_requirement_files(variant: ImageVariant) -> tuple[Path, ...]:
     """Every file that pins something for the variant."""
     more = () if variant.compiler_requirements is None else (variant.compiler_requirements,)
     return (variant.requirements, *more, variant.environment.source)
 
 
-def archive_path(variant: Variant, machine: Machine, cache: Path) -> Path:
+def image_archive_path(variant: ImageVariant, machine: BuildPlatform, cache: Path) -> Path:
     return cache / f"{variant.image}-{variant.name}-{inputs_digest(variant, machine)}.tar"

@@ -3,23 +3,25 @@
 import json
 from pathlib import Path
 
-from cluster.domain.images import Image, parse_image
-from worker.environments.wheels import write_whole
+from cluster.domain.images import DefaultImage, parse_default_image
+from worker.environments.wheels import write_atomically
 
 
-def record_path(archive: Path) -> Path:
+def image_record_path(archive: Path) -> Path:
     return archive.with_suffix(".json")
 
 
-def write_record(archive: Path, image: Image) -> None:
-    write_whole(record_path(archive), json.dumps(image.to_data(), indent=1, sort_keys=True).encode())
-    record_path(archive).chmod(0o644)
+def write_image_record(archive: Path, image: DefaultImage) -> None:
+    write_atomically(
+        image_record_path(archive), json.dumps(image.to_data(), indent=1, sort_keys=True).encode()
+    )
+    image_record_path(archive).chmod(0o644)
 
 
-def read_record(archive: Path) -> Image | None:
+def read_image_record(archive: Path) -> DefaultImage | None:
     """None where the archive is not there or was not finished: the record is written last."""
     try:
-        image = parse_image(json.loads(record_path(archive).read_text()))
+        image = parse_default_image(json.loads(image_record_path(archive).read_text()))
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return image if archive.is_file() else None

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from worker.environments.commands import Commands, network_variables
-from worker.environments.errors import NotWorking, StepFailed
-from worker.environments.tools import tools_missing
-from worker.images.description import System
+from worker.environments.commands import CommandRunner, network_variables
+from worker.environments.errors import BuildStepFailed, BuiltButNotWorking
+from worker.environments.tools import missing_tools_error
+from worker.images.description import SystemPackages
 
-WORKSHOP = Path("/mnt")
+WORK_MOUNT = Path("/mnt")
 """Where the build's own folder is seen inside: every Debian has the empty folder."""
 
 ENTER = """
@@ -36,14 +36,14 @@ Tick = Callable[[], None]
 
 
 @dataclass(frozen=True)
-class Root:
-    """`workshop` is a folder of the host that programs inside see as /mnt."""
+class RootFilesystem:
+    """`work_dir` is a folder of the host that programs inside see as /mnt."""
 
     path: Path
-    workshop: Path
-    commands: Commands
+    work_dir: Path
+    commands: CommandRunner
 
-    def make(self, system: System, packages: Sequence[str], tick: Tick) -> None:
+    def create(self, system: SystemPackages, packages: Sequence[str], tick: Tick) -> None:
         """Takes a minute or two. Raises BuildFailed.
 
         What is mounted below the folder meanwhile is seen by it alone: a build that is killed leaves the machine's own
@@ -59,13 +59,13 @@ class Root:
         self.commands.run(
             [
                 *("unshare", "--mount", "--", "mmdebstrap"),
-                *(*options, *left_out, codename(), str(self.path), *read_sources()),
+                *(*options, *left_out, distribution_codename(), str(self.path), *list_apt_sources()),
             ],
-            variables={**network_variables(), "TMPDIR": str(self.workshop)},
+            variables={**network_variables(), "TMPDIR": str(self.work_dir)},
             on_tick=tick,
         )
 
-    def run(
+    def run_inside(
         self,
         command: Sequence[str | Path],
         *,
@@ -77,23 +77,23 @@ class Root:
     ) -> list[str]:
         """The last lines of its output; `place`, a folder of the host, is seen as /opt where it is given."""
         spaces = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child"]
-        told = [str(self.path), str(self.workshop), str(place), f"{user}:{user}", *map(str, command)]
+        told = [str(self.path), str(self.work_dir), str(place), f"{user}:{user}", *map(str, command)]
         enter = ["sh", "-c", ENTER, "enter", *told]
         return self.commands.run([*spaces, *enter], variables=variables, on_line=on_line, on_tick=on_tick)
 
-    def try_out(self, command: Sequence[str | Path], **options: object) -> list[str]:
-        """As `run`; what does not start there is an image that is of no use. Raises NotWorking."""
+    def try_inside(self, command: Sequence[str | Path], **options: object) -> list[str]:
+        """As `run_inside`; what does not start there is an image that is of no use. Raises NotWorking."""
         try:
-            return self.run(command, **options)  # type: ignore[arg-type]
-        except StepFailed as failure:
-            raise NotWorking("environment.not_working", **failure.data) from failure
+            return self.run_inside(command, **options)  # type: ignore[arg-type]
+        except BuildStepFailed as failure:
+            raise BuiltButNotWorking("environment.not_working", **failure.data) from failure
 
 
-def codename() -> str:
+def distribution_codename() -> str:
     return platform.freedesktop_os_release()["VERSION_CODENAME"]
 
 
-def read_sources() -> list[str]:
+def list_apt_sources() -> list[str]:
     """The distribution's own sources as lines for apt; what others publish has no place in an image.
 
     Raises ToolsMissing where apt has never been updated, so that nothing is known of its sources.
@@ -107,13 +107,13 @@ def read_sources() -> list[str]:
         text=True,
         check=True,
     )
-    lines = choose_sources(asked.stdout, origin)
+    lines = select_apt_sources(asked.stdout, origin)
     if not lines:
-        raise tools_missing(["apt-get update"])
+        raise missing_tools_error(["apt-get update"])
     return lines
 
 
-def choose_sources(listed: str, origin: str) -> list[str]:
+def select_apt_sources(listed: str, origin: str) -> list[str]:
     """Each once, in their order."""
     pairs = [line.split("|", 1) for line in listed.splitlines() if "|" in line]
     return list(dict.fromkeys(source for by, source in pairs if by.lower() == origin))

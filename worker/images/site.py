@@ -7,23 +7,23 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.domain.images import Image
+from cluster.domain.images import DefaultImage
 from cluster.files import by_descriptor
 from worker.environments.errors import BuildFailed
-from worker.environments.machine import PYTHON, read_machine
-from worker.environments.steps import Report
-from worker.images.build import build
-from worker.images.description import VARIANTS, archive_path, read_variant
-from worker.images.record import read_record
-from worker.images.registry import Registry, RegistryFailed
-from worker.images.storage import discard_damaged
+from worker.environments.machine import PYTHON, read_build_platform
+from worker.environments.steps import ProgressCallback
+from worker.images.build import build_image
+from worker.images.description import VARIANTS, image_archive_path, read_variant
+from worker.images.record import read_image_record
+from worker.images.registry import RegistryFailed, SiteRegistry
+from worker.images.storage import delete_damaged_blobs
 
-SETTINGS = Path("/etc/groundcrew/registry/images.json")
+SITE_SETTINGS = Path("/etc/groundcrew/registry/images.json")
 
 
 @dataclass(frozen=True)
-class Site:
-    registry: Registry
+class ImageSite:
+    registry: SiteRegistry
     variants: tuple[str, ...]
     cache: Path
     """Where images are built."""
@@ -37,14 +37,14 @@ class Site:
     """Where the registry keeps its files, on this machine."""
 
 
-def read_site(settings: Path = SETTINGS) -> Site:
+def read_image_site(settings: Path = SITE_SETTINGS) -> ImageSite:
     """Raises FileNotFoundError where no role has written it, KeyError, ValueError."""
     read = json.loads(settings.read_text())
     unknown = set(read["variants"]) - set(VARIANTS)
     if unknown:
         raise ValueError(f"no such variant: {', '.join(sorted(unknown))}")
-    return Site(
-        registry=Registry(read["registry"], Path(read["trust"]), Path(read["password"])),
+    return ImageSite(
+        registry=SiteRegistry(read["registry"], Path(read["trust"]), Path(read["password"])),
         variants=tuple(read["variants"]),
         cache=Path(read["cache"]),
         wheels=Path(read["wheels"]),
@@ -55,7 +55,7 @@ def read_site(settings: Path = SETTINGS) -> Site:
     )
 
 
-def ensure_archives(site: Site, report: Report) -> bool:
+def ensure_archives(site: ImageSite, report: ProgressCallback) -> bool:
     """Built where they are missing; whether any was. Raises BuildFailed.
 
     Root builds here what nodes run: nobody else may have a hand in the folders.
@@ -63,25 +63,25 @@ def ensure_archives(site: Site, report: Report) -> bool:
     if site.bundle is not None:
         return False
     for place in (site.cache, site.log):
-        if changeable := by_descriptor.find_changeable(place):
+        if changeable := by_descriptor.find_replaceable_part(place):
             raise BuildFailed("environment.place_of_another", path=changeable, log="")
     missing = [name for name in site.variants if find_archive(site, name) is None]
     for name in missing:
-        build(read_variant(name), site.cache, report, uv=site.uv, log=site.log, known=site.wheels)
+        build_image(read_variant(name), site.cache, report, uv=site.uv, log=site.log, known=site.wheels)
     return bool(missing)
 
 
-def find_archive(site: Site, variant: str) -> tuple[Path, Image] | None:
+def find_archive(site: ImageSite, variant: str) -> tuple[Path, DefaultImage] | None:
     described = read_variant(variant)
     if site.bundle is not None:
         archive = site.bundle / f"{described.image}-{variant}.tar"
     else:
-        archive = archive_path(described, read_machine(PYTHON), site.cache)
-    record = read_record(archive)
+        archive = image_archive_path(described, read_build_platform(PYTHON), site.cache)
+    record = read_image_record(archive)
     return (archive, record) if record else None
 
 
-def archives(site: Site) -> list[tuple[Path, Image]]:
+def list_archives(site: ImageSite) -> list[tuple[Path, DefaultImage]]:
     """Raises RegistryFailed where one is neither built nor in the bundle."""
     found = []
     for variant in site.variants:
@@ -93,20 +93,22 @@ def archives(site: Site) -> list[tuple[Path, Image]]:
     return found
 
 
-def push(site: Site, is_thorough: bool = False) -> bool:
+def push_missing_images(site: ImageSite, is_thorough: bool = False) -> bool:
     """What the registry lacks or has damaged, by digest; whether anything was. Raises RegistryFailed."""
-    found = archives(site)
+    found = list_archives(site)
     if site.storage is not None:
         for archive, record in found:
-            discard_damaged(site.storage, archive, record, is_thorough)
-    lacking = [(archive, record) for archive, record in found if site.registry.missing(record)]
+            delete_damaged_blobs(site.storage, archive, record, is_thorough)
+    lacking = [(archive, record) for archive, record in found if site.registry.list_missing_digests(record)]
     for archive, record in lacking:
-        site.registry.push(archive, record)
+        site.registry.push_archive(archive, record)
     return bool(lacking)
 
 
-def missing(site: Site) -> list[str]:
+def list_missing_images(site: ImageSite) -> list[str]:
     """Names of the images that a node could not pull whole. Raises RegistryFailed."""
     return [
-        f"{record.name}-{record.variant}" for _, record in archives(site) if site.registry.missing(record)
+        f"{record.name}-{record.variant}"
+        for _, record in list_archives(site)
+        if site.registry.list_missing_digests(record)
     ]

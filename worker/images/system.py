@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from worker.images.description import PLACE, User
+from worker.images.description import ENVIRONMENT_PATH, ImageUser
 
 LOGIN = re.compile(r"://[^/@\s]+@")
 """In an address: a name, often with a password."""
@@ -29,25 +29,27 @@ Host *
 """
 
 
-def variables_of(variables: Mapping[str, str], user: User) -> dict[str, str]:
+def image_variables(variables: Mapping[str, str], user: ImageUser) -> dict[str, str]:
     """What every program in the image has among its environment variables."""
     return {
-        "PATH": f"{PLACE}/bin:{SYSTEM_PATH}",
+        "PATH": f"{ENVIRONMENT_PATH}/bin:{SYSTEM_PATH}",
         "LANG": "C.UTF-8",
         "HOME": f"/home/{user.name}",
         **variables,
     }
 
 
-def furnish(root: Path, user: User, variables: Mapping[str, str]) -> None:
+def set_up_user(root: Path, user: ImageUser, variables: Mapping[str, str]) -> None:
     """The user with its ssh on both sides; no key of the building machine stays."""
-    add_user(root, user)
+    add_system_user(root, user)
     for key in (root / "etc" / "ssh").glob("ssh_host_*"):
         key.unlink()
     home = root / "home" / user.name
     home.mkdir(mode=0o755, parents=True)
     (home / ".sshd_config").write_text(SSHD.format(**vars(user)))
-    exports = "".join(f"export {name}='{value}'\n" for name, value in variables_of(variables, user).items())
+    exports = "".join(
+        f"export {name}='{value}'\n" for name, value in image_variables(variables, user).items()
+    )
     # Bash reads it too when sshd starts a command, which has nothing of the container's environment.
     (home / ".bashrc").write_text(exports)
     for path in (home, *home.iterdir()):
@@ -56,7 +58,7 @@ def furnish(root: Path, user: User, variables: Mapping[str, str]) -> None:
     (root / "run" / "sshd").mkdir(mode=0o755, exist_ok=True)
 
 
-def add_user(root: Path, user: User) -> None:
+def add_system_user(root: Path, user: ImageUser) -> None:
     number, home = user.number, f"/home/{user.name}"
     for name, line in (
         ("passwd", f"{user.name}:x:{number}:{number}::{home}:/bin/bash"),
@@ -67,7 +69,7 @@ def add_user(root: Path, user: User) -> None:
             file.write(f"{line}\n")
 
 
-def forget_the_build(root: Path) -> None:
+def remove_build_traces(root: Path) -> None:
     """Names and logs of the building machine, the word by which it may ask for packages, and what was tried out."""
     for name in ("hostname", "resolv.conf", "machine-id"):
         (root / "etc" / name).unlink(missing_ok=True)

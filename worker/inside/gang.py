@@ -18,12 +18,12 @@ from typing import Dict, List
 
 PORT = int(os.environ.get("GROUNDCREW_GANG_PORT") or 29400)
 """Of the first pod's own address; another one where several pods are played on one."""
-KNOWN_WITHIN = 300.0
+RESOLVE_SECONDS = 300.0
 """Seconds until the first pod's name has to be known: its image may still be on the way."""
 PAUSE = 0.1
 
 
-class Table(BaseHTTPRequestHandler):
+class RendezvousHandler(BaseHTTPRequestHandler):
     """Keys with values, as Gloo's rendezvous asks for them: PUT and GET, 404 for what nobody has put there yet."""
 
     values = {}  # type: Dict[str, bytes]
@@ -56,10 +56,10 @@ class Table(BaseHTTPRequestHandler):
         """Nobody reads it."""
 
 
-def find(address):
+def wait_for_address(address):
     # type: (str) -> str
     """The address in numbers; the name of a pod is known once it has one. Raises OSError."""
-    until = time.monotonic() + KNOWN_WITHIN
+    until = time.monotonic() + RESOLVE_SECONDS
     while True:
         try:
             return socket.gethostbyname(address)
@@ -69,7 +69,7 @@ def find(address):
             time.sleep(PAUSE)
 
 
-def places(counts, index):
+def rank_positions(counts, index):
     # type: (List[int], int) -> List[Dict[str, str]]
     """Of each rank in this pod what Horovod reads of its place among all of them."""
     first = sum(counts[:index])
@@ -90,24 +90,24 @@ def places(counts, index):
     return found
 
 
-def gloo(counts, index, address, interface, rank):
+def start_gloo(counts, index, address, interface, rank):
     # type: (List[int], int, str, str, List[str]) -> int
     if index == 0:
-        server = ThreadingHTTPServer(("", PORT), Table)
+        server = ThreadingHTTPServer(("", PORT), RendezvousHandler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
     shared = {
         "HOROVOD_CONTROLLER": "gloo",
         "HOROVOD_CPU_OPERATIONS": "gloo",
         "HOROVOD_GLOO_IFACE": interface,
-        "HOROVOD_GLOO_RENDEZVOUS_ADDR": find(address),
+        "HOROVOD_GLOO_RENDEZVOUS_ADDR": wait_for_address(address),
         "HOROVOD_GLOO_RENDEZVOUS_PORT": str(PORT),
         "HOROVOD_HOSTNAME": "%s-%d" % (address, index),
         "NCCL_SOCKET_IFNAME": interface,
     }
-    return run([(rank, dict(os.environ, **shared, **place)) for place in places(counts, index)])
+    return run_ranks([(rank, dict(os.environ, **shared, **place)) for place in rank_positions(counts, index)])
 
 
-def run(programs):
+def run_ranks(programs):
     # type: (List) -> int
     """Until all have ended; the first bad end ends the others, and is the exit code."""
     children = [subprocess.Popen(argv, env=environment) for argv, environment in programs]
@@ -131,10 +131,10 @@ def run(programs):
     return 128 - bad if bad < 0 else bad
 
 
-def torchrun(counts, index, address, interface, rank):
+def start_torchrun(counts, index, address, interface, rank):
     # type: (List[int], int, str, str, List[str]) -> int
     """It takes our place: its own agents find each other through number 0."""
-    find(address)
+    wait_for_address(address)
     words = [sys.executable, "-m", "torch.distributed.run", "--nnodes", str(len(counts))]
     words += ["--node-rank", str(index), "--nproc-per-node", str(counts[index])]
     words += ["--master-addr", address, "--master-port", str(PORT), "--no-python"]
@@ -142,14 +142,14 @@ def torchrun(counts, index, address, interface, rank):
     os.execve(sys.executable, words + rank, environment)
 
 
-def plain(counts, index, address, interface, rank):
+def start_plain(counts, index, address, interface, rank):
     # type: (List[int], int, str, str, List[str]) -> int
     """Once in each pod: what it makes of its number is the program's own."""
     environment = dict(os.environ, RANK=str(index), WORLD_SIZE=str(len(counts)), MASTER_ADDR=address)
-    return run([(rank, environment)])
+    return run_ranks([(rank, environment)])
 
 
-WAYS = {"gloo": gloo, "torchrun": torchrun, "plain": plain}
+LAUNCHES = {"gloo": start_gloo, "torchrun": start_torchrun, "plain": start_plain}
 
 
 def main(words):
@@ -157,7 +157,7 @@ def main(words):
     way, told, address, interface = words[:4]
     rank = words[words.index("--") + 1 :]
     counts = [int(count) for count in told.split(",")]
-    return WAYS[way](counts, int(os.environ.get("GROUNDCREW_INDEX") or 0), address, interface, rank)
+    return LAUNCHES[way](counts, int(os.environ.get("GROUNDCREW_INDEX") or 0), address, interface, rank)
 
 
 if __name__ == "__main__":

@@ -22,44 +22,44 @@ import shim_result  # noqa: E402
 import shim_tree  # noqa: E402
 
 WATCHED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
-TICK_SECONDS = 0.25
+POLL_SECONDS = 0.25
 LEAVE_SECONDS = 1.0
-REFUSED = 125
+REFUSED_EXIT_CODE = 125
 
 
-def become(plan, index):
+def exec_member(plan, index):
     """Never returns."""
     try:
         shim_program.drop_privileges(plan)
         for number, name in ((1, "stdout"), (2, "stderr")):
             path = os.path.join(plan["out"], "launcher-%d.%s" % (index, name))
-            shim_program.redirect(number, path)
+            shim_program.redirect_descriptor(number, path)
         os.chdir(plan["cwd"])
         os.execvpe(plan["argv"][0], plan["argv"], dict(plan["environment"], GROUNDCREW_INDEX=str(index)))
     except (OSError, ValueError) as error:
         os.write(2, ("groundcrew: %s\n" % error).encode("utf-8", "replace"))
     finally:
-        os._exit(REFUSED)
+        os._exit(REFUSED_EXIT_CODE)
 
 
-def watch(pid, grace):
+def wait_for_member(pid, grace):
     """The wait status of what we started, once nothing of it runs any more."""
     status, ending, ended = None, None, 0.0
     while True:
-        told = signal.sigtimedwait(WATCHED, TICK_SECONDS)
+        told = signal.sigtimedwait(WATCHED, POLL_SECONDS)
         if told is not None and told.si_signo != signal.SIGCHLD and ending is None:
-            ending = shim_ending.Ending("asked by signal %d" % told.si_signo, grace)
-        found = reap()
+            ending = shim_ending.TreeEnding("asked by signal %d" % told.si_signo, grace)
+        found = reap_processes()
         if pid in found:
             status, ended = found[pid], time.monotonic()
-        living = ending.act() if ending else shim_tree.living_descendants(os.getpid())
+        living = ending.advance() if ending else shim_tree.living_descendants(os.getpid())
         if status is not None and not living:
             return status
         if status is not None and ending is None and time.monotonic() - ended >= LEAVE_SECONDS:
-            ending = shim_ending.Ending("left behind", shim_ending.GRACE_SECONDS)
+            ending = shim_ending.TreeEnding("left behind", shim_ending.GRACE_SECONDS)
 
 
-def reap():
+def reap_processes():
     found = {}
     while True:
         try:
@@ -74,18 +74,18 @@ def reap():
 def run_member(folder, index):
     """Nothing runs where the start was taken back before: whoever made this pod did not know it yet."""
     control = os.path.join(folder, "control")
-    if (shim_files.read_created(control, "started") or {}).get("forestalled"):
-        return REFUSED
+    if (shim_files.read_untrusted_marker(control, "started") or {}).get("forestalled"):
+        return REFUSED_EXIT_CODE
     os.umask(0o022)
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
-    shim_program.prctl(shim_program.PR_SET_CHILD_SUBREAPER, 1)
+    shim_program.call_prctl(shim_program.PR_SET_CHILD_SUBREAPER, 1)
     with open(os.path.join(control, "plan.json")) as file:
         plan = json.load(file)
     pid = os.fork()
     if pid == 0:
-        become(plan, index)
-    grace = min(float(plan.get("grace_seconds") or 0), shim_ending.LONGEST_GOODBYE)
-    return shim_result.read_status(watch(pid, grace))[0]
+        exec_member(plan, index)
+    grace = min(float(plan.get("grace_seconds") or 0), shim_ending.LONGEST_CHECKPOINT_GRACE)
+    return shim_result.parse_wait_status(wait_for_member(pid, grace))[0]
 
 
 def main(folder):

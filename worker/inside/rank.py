@@ -29,7 +29,7 @@ OPTIONS_WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def read_rank(environment):
+def read_rank_number(environment):
     for name in RANK_VARIABLES:
         if environment.get(name, "").isdigit():
             return int(environment[name])
@@ -56,11 +56,11 @@ def open_log(path):
     return os.open(path, flags, 0o640)
 
 
-def say(descriptor, text):
+def write_log_line(descriptor, text):
     os.write(descriptor, ("groundcrew: %s\n" % text).encode("utf-8", "replace"))
 
 
-def start(argv, logs):
+def start_program(argv, logs):
     parent = os.getpid()
     pid = os.fork()
     if pid:
@@ -79,13 +79,13 @@ def start(argv, logs):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), missing)
         os.execvp(argv[0], argv)
     except OSError as error:
-        say(2, "%s: %s" % (error.strerror, error.filename or argv[0]))
+        write_log_line(2, "%s: %s" % (error.strerror, error.filename or argv[0]))
         os._exit(127 if error.errno in (errno.ENOENT, errno.ENOTDIR) else 126)
     finally:
         os._exit(125)
 
 
-def wait(pid, logs, look):
+def wait_for_program(pid, logs, look):
     """The program's wait status. A SIGTERM for us is for the program; its log is kept within bounds."""
     while True:
         told = signal.sigtimedwait(WATCHED, LOOK_SECONDS)
@@ -97,10 +97,10 @@ def wait(pid, logs, look):
         if told is None:
             look()
             for log in logs:
-                give_back_middle(log)
+                punch_log_hole(log)
 
 
-def give_back_middle(log, limit=LOG_LIMIT, head=KEEP_HEAD, tail=KEEP_TAIL):
+def punch_log_hole(log, limit=LOG_LIMIT, head=KEEP_HEAD, tail=KEEP_TAIL):
     """Punches a hole: byte offsets stay what they were, readers see zeros where text was."""
     facts = os.fstat(log)
     if not stat.S_ISREG(facts.st_mode) or facts.st_blocks * 512 <= limit:
@@ -109,7 +109,7 @@ def give_back_middle(log, limit=LOG_LIMIT, head=KEEP_HEAD, tail=KEEP_TAIL):
     mode = FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE
     if length <= 0 or libc.fallocate(log, mode, ctypes.c_int64(head), ctypes.c_int64(length)) != 0:
         return False
-    say(log, "the log is longer than %d MiB; its middle was not kept" % (limit >> 20))
+    write_log_line(log, "the log is longer than %d MiB; its middle was not kept" % (limit >> 20))
     return True
 
 
@@ -126,34 +126,34 @@ def write_exit(out, rank, text):
         pass  # The launcher's exit code still tells the shim that something failed.
 
 
-class Untold:
+class NoUsage:
     """The attempt's shim sees all that this rank uses."""
 
-    def look(self):
+    def measure(self):
         pass
 
-    finish = look
+    finish = measure
 
 
 def main(argv):
     is_told = argv[:1] == ["told"]
     argv = argv[1:] if is_told else argv
     argv = argv[1:] if argv[:1] == ["--"] else argv
-    out, rank = os.environ["GROUNDCREW_OUT"], read_rank(os.environ)
+    out, rank = os.environ["GROUNDCREW_OUT"], read_rank_number(os.environ)
     os.environ.setdefault("PYTHONUNBUFFERED", "1")
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     logs = [open_log(os.path.join(out, "rank-%d.%s" % (rank, kind))) for kind in ("stdout", "stderr")]
     started = time.time()
-    pid = start(argv, logs)
+    pid = start_program(argv, logs)
     import json  # While the program runs: before it, this one import would be a third of the wrapper's start.
 
-    use = Untold()
+    use = NoUsage()
     if is_told:
         sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
         import shim_rank_use
 
-        use = shim_rank_use.RankUse(out, rank)
-    status = wait(pid, logs, use.look)
+        use = shim_rank_use.RankUsage(out, rank)
+    status = wait_for_program(pid, logs, use.measure)
     use.finish()
     by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
     exit_code = 128 + by if by else os.WEXITSTATUS(status)

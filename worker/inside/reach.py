@@ -14,31 +14,31 @@ import time
 
 UNREACHED = 75
 """EX_TEMPFAIL of sysexits.h: no rank has begun."""
-ANSWERS_WITHIN = 5.0
-QUIET = 5.0
+ANSWER_SECONDS = 5.0
+STABLE_SECONDS = 5.0
 """Seconds after which the job's log says who is waited for."""
 PAUSE = 0.2
 
 
-def hosts_of(path):
+def read_hostfile(path):
     # type: (str) -> list[str]
     """`name slots=2` in each line."""
     with open(path) as file:
         return [line.split()[0] for line in file if line.split()]
 
 
-def reach(host, port, until):
+def wait_for_ssh(host, port, until):
     # type: (str, int, float) -> bool
     said, since = False, time.monotonic()
     while True:
         try:
-            socket.create_connection((host, port), ANSWERS_WITHIN).close()
+            socket.create_connection((host, port), ANSWER_SECONDS).close()
             return True
         except OSError as error:
             now = time.monotonic()
             if now >= until:
                 return False
-            if not said and now - since >= QUIET:
+            if not said and now - since >= STABLE_SECONDS:
                 said = True
                 sys.stderr.write("groundcrew: waiting for %s: %s\n" % (host, error))
                 sys.stderr.flush()
@@ -50,8 +50,8 @@ def main(words):
     hostfile, port, seconds = words[:3]
     program = words[words.index("--") + 1 :]
     until = time.monotonic() + float(seconds)
-    for host in hosts_of(hostfile):
-        if not reach(host, int(port), until):
+    for host in read_hostfile(hostfile):
+        if not wait_for_ssh(host, int(port), until):
             sys.stderr.write("groundcrew: %s did not answer within %s s; no rank has begun\n" % (host, seconds))
             return UNREACHED
     try:

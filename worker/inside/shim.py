@@ -45,14 +45,14 @@ MOST_LOOKS_FULL = 3
 REMOVE_SECONDS = 1.0
 WATCHED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1)
 NO_EXIT_CODE = 125
-WORDS = {"patiently": signal.SIGINT, "politely": signal.SIGTERM, "now": signal.SIGUSR1}
+STOP_SIGNALS = {"patiently": signal.SIGINT, "politely": signal.SIGTERM, "now": signal.SIGUSR1}
 
 
 def now_text():
     return datetime.now(timezone.utc).isoformat()
 
 
-def note(text):
+def write_shim_log(text):
     """To control/shim.log, which is our standard error."""
     try:
         sys.stderr.write("%s %s\n" % (now_text(), text))
@@ -61,9 +61,9 @@ def note(text):
         pass  # A full disk must not end the training.
 
 
-def usage_of(plan):
+def usage_meter(plan):
     """Who has ranks on other nodes cannot measure them."""
-    return shim_rank_use.GangUsage(plan) if int(plan.get("nodes") or 1) > 1 else shim_usage.Usage(plan)
+    return shim_rank_use.GangUsageMeter(plan) if int(plan.get("nodes") or 1) > 1 else shim_usage.UsageMeter(plan)
 
 
 class Shim:
@@ -77,103 +77,103 @@ class Shim:
         self.ending = None
         self.stopped = self.timed_out = False
         self.left_behind = 0
-        self.is_alone = False
+        self.has_no_children = False
         """Nothing descends from us any more: whoever loses its parent becomes our child."""
         self.started_at, self.started = now_text(), time.monotonic()
         self.ended_at = None
         self.launcher_ended = None
         self.usage_at = 0.0
-        self.usage = usage_of(plan)
+        self.usage = usage_meter(plan)
         self.pids = set()
-        self.results = shim_metrics.Results()
-        self.kernel_log = shim_memory.KernelLog()
-        self.own_group = shim_memory.OwnGroup() if attached else None
+        self.results = shim_metrics.MetricResults()
+        self.kernel_log = shim_memory.KernelOomLog()
+        self.container_cgroup = shim_memory.ContainerCgroup() if attached else None
         self.is_attached = attached
-        self.group = None
+        self.cgroup = None
         """The cgroup that holds the program, and not us; None without root and in a container, which is one itself."""
-        self.refused_processes = self.looks_full = 0
-        self.room = shim_room.Watch(folder)
-        self.heard = None
+        self.refused_processes = self.refusals_in_a_row = 0
+        self.disk_watch = shim_room.DiskFullWatch(folder)
+        self.last_stop_request = None
         """The last word that stood in the file by which a pod is told to end."""
 
     def run(self):
         try:
-            self.close_metadata()
+            self.block_cloud_metadata()
             shim_program.prepare_out(self.plan)
-            self.make_group()
-            self.launcher, self.problem = shim_program.start(self.plan, self.group)
+            self.make_cgroup()
+            self.launcher, self.problem = shim_program.start_program_process(self.plan, self.cgroup)
         except (OSError, LookupError) as error:
-            note("could not start: %s" % error)
-            self.room.note(error)
+            write_shim_log("could not start: %s" % error)
+            self.disk_watch.note_write_error(error)
             self.problem = {"at": "prepare", "text": str(error), "exit_code": None}
             return
         if self.problem:
-            note("could not run the program: %s" % self.problem["text"])
+            write_shim_log("could not run the program: %s" % self.problem["text"])
         while not self.is_over():
-            self.room.look()
+            self.disk_watch.check()
             self.measure()
             hurry = self.ending is not None or self.status is not None
-            self.hear(signal.sigtimedwait(WATCHED, HURRY_SECONDS if hurry else TICK_SECONDS))
+            self.handle_signal(signal.sigtimedwait(WATCHED, HURRY_SECONDS if hurry else TICK_SECONDS))
             self.reap()
-        self.room.look()
+        self.disk_watch.check()
         self.reap()  # The last ones: all that is left of the tree are zombies, and they are ours now.
         self.ended_at = now_text()
 
-    def make_group(self):
+    def make_cgroup(self):
         """Raises OSError, LookupError."""
         if self.is_attached:
             return
-        group = shim_group.make_group(self.control, self.plan)
-        self.group = group
+        group = shim_group.make_cgroup(self.control, self.plan)
+        self.cgroup = group
         if group is None:
             return
-        part = group.part("devices")
+        part = group.folder_for("devices")
         if part is None:
-            group.unmet["devices"] = "no hierarchy has it"
+            group.refused_limits["devices"] = "no hierarchy has it"
         else:
             opened = shim_devices.find_rules(self.plan.get("gpus") or (), self.plan.get("gpu_minors") or {})
             try:
-                shim_devices.close(part, opened)
+                shim_devices.restrict_devices(part, opened)
             except OSError as error:
-                group.unmet["devices"] = str(error)
-        for power, why in sorted(group.unmet.items()):
-            note("not confined, %s: %s" % (power, why))
+                group.refused_limits["devices"] = str(error)
+        for power, why in sorted(group.refused_limits.items()):
+            write_shim_log("not confined, %s: %s" % (power, why))
 
-    def remove_group(self):
+    def remove_cgroup(self):
         """The kernel may need an instant; what it keeps is removed by the scheduler."""
         until = time.monotonic() + REMOVE_SECONDS
-        while self.group and not self.group.remove() and time.monotonic() < until:
+        while self.cgroup and not self.cgroup.remove() and time.monotonic() < until:
             time.sleep(shim_group.PAUSE_SECONDS)
 
-    def close_metadata(self):
+    def block_cloud_metadata(self):
         sandbox = self.plan.get("sandbox")
-        missing = shim_metadata.close(*sandbox["uids"]) if sandbox else None
+        missing = shim_metadata.block_cloud_metadata(*sandbox["uids"]) if sandbox else None
         if missing:
-            note("not confined, metadata_address: %s" % missing)
+            write_shim_log("not confined, metadata_address: %s" % missing)
 
-    def hear(self, told):
+    def handle_signal(self, told):
         if told is not None and told.si_signo != signal.SIGCHLD:
             # A kubelet that empties its node leaves as much time as the job itself wants.
             self.stop(signal.SIGINT if self.plan.get("stop") else told.si_signo)
-        self.read_word()
+        self.read_stop_request()
         limit = self.plan.get("time_limit_seconds")
         if limit and not self.ending and time.monotonic() - self.started >= limit:
-            note("time limit of %d s reached" % limit)
+            write_shim_log("time limit of %d s reached" % limit)
             self.timed_out = self.status is None
             self.end("time limit", self.own_grace())
 
-    def read_word(self):
+    def read_stop_request(self):
         """In a pod only its kubelet can send a signal: what we want stands in a file beside the plan."""
-        told = shim_files.read_object(self.control, self.plan["stop"]) if self.plan.get("stop") else None
+        told = shim_files.read_untrusted_json(self.control, self.plan["stop"]) if self.plan.get("stop") else None
         word = told.get("how") if told else None
-        if word != self.heard and word in WORDS:
-            self.heard = word
-            self.stop(WORDS[word])
+        if word != self.last_stop_request and word in STOP_SIGNALS:
+            self.last_stop_request = word
+            self.stop(STOP_SIGNALS[word])
 
     def stop(self, number):
         """SIGINT: patiently, so that a checkpoint can be saved. SIGUSR1: at once. Else: within seconds."""
         patience = {signal.SIGINT: self.own_grace(), signal.SIGUSR1: 0.0}
-        grace = min(patience.get(number, shim_ending.GRACE_SECONDS), shim_ending.LONGEST_GOODBYE)
+        grace = min(patience.get(number, shim_ending.GRACE_SECONDS), shim_ending.LONGEST_CHECKPOINT_GRACE)
         self.stopped = self.stopped or self.status is None
         if self.ending:
             self.ending.shorten(grace)
@@ -184,15 +184,15 @@ class Shim:
         return float(self.plan.get("grace_seconds") or shim_ending.GRACE_SECONDS)
 
     def end(self, why, grace=shim_ending.GRACE_SECONDS):
-        note("ending after at most %d s: %s" % (grace, why))
-        self.ending = shim_ending.Ending(why, grace, self.group, self.reap)
+        write_shim_log("ending after at most %d s: %s" % (grace, why))
+        self.ending = shim_ending.TreeEnding(why, grace, self.cgroup, self.reap)
 
     def reap(self):
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
-                self.is_alone = True
+                self.has_no_children = True
                 return
             if pid == 0:
                 return
@@ -207,11 +207,11 @@ class Shim:
         miss one that is quicker.
         """
         if self.ending:
-            self.ending.act()
+            self.ending.advance()
         if self.status is None:
             return False
-        in_group = self.group.pids() if self.group else set()
-        if self.is_alone and not in_group:
+        in_group = self.cgroup.pids() if self.cgroup else set()
+        if self.has_no_children and not in_group:
             return True
         if self.ending:
             return False
@@ -225,13 +225,13 @@ class Shim:
 
     def watch_processes(self):
         """One refusal may be a mistake that the program lives with; a fork bomb wants more each time that we look."""
-        if self.group is None:
+        if self.cgroup is None:
             return
-        before, self.refused_processes = self.refused_processes, self.group.refused_processes()
-        is_full = self.refused_processes > before or (before > 0 and self.group.is_full())
-        self.looks_full = self.looks_full + 1 if is_full else 0
-        if self.looks_full >= MOST_LOOKS_FULL and not self.ending:
-            self.end("limit of %s processes reached" % self.group.most_processes, 0.0)
+        before, self.refused_processes = self.refused_processes, self.cgroup.refused_processes()
+        is_full = self.refused_processes > before or (before > 0 and self.cgroup.is_full())
+        self.refusals_in_a_row = self.refusals_in_a_row + 1 if is_full else 0
+        if self.refusals_in_a_row >= MOST_LOOKS_FULL and not self.ending:
+            self.end("limit of %s processes reached" % self.cgroup.most_processes, 0.0)
 
     def measure(self):
         if time.monotonic() - self.usage_at < USAGE_SECONDS:
@@ -240,31 +240,31 @@ class Shim:
         self.watch_processes()
         living = shim_tree.living_descendants(os.getpid())
         self.pids.update(process.pid for process in living)
-        self.usage.measure(living, shim_result.cpu_of_reaped())
+        self.usage.measure(living, shim_result.reaped_cpu_seconds())
         usage = dict(
-            self.usage.told(),
+            self.usage.to_json(),
             at=now_text(),
             rss_bytes=self.usage.rss_bytes,
             pid=self.launcher,
             processes=len(living),
         )
-        self.results.read_on(self.plan["out"])
-        usage.update(self.said_results(), course=self.results.course.told())
+        self.results.read_more(self.plan["out"])
+        usage.update(self.metric_results(), course=self.results.progress.to_json())
         try:
-            shim_files.write_whole(os.path.join(self.control, "usage.json"), usage)
+            shim_files.write_json_atomically(os.path.join(self.control, "usage.json"), usage)
         except OSError as error:
-            note("usage not written: %s" % error)
-            self.room.note(error)
+            write_shim_log("usage not written: %s" % error)
+            self.disk_watch.note_write_error(error)
 
-    def said_results(self):
+    def metric_results(self):
         return {"results": self.results.by_name, "not_finite": self.results.not_finite}
 
-    def result(self):
-        while self.results.read_on(self.plan["out"]):
+    def exit_record(self):
+        while self.results.read_more(self.plan["out"]):
             pass
         ranks = shim_result.read_ranks(self.plan)
         result = {key: self.plan[key] for key in ("job", "attempt", "fence")}
-        result.update(shim_result.how_it_ended(self.status, self.problem, ranks))
+        result.update(shim_result.combine_exits(self.status, self.problem, ranks))
         result.update(
             stopped=self.stopped,
             timed_out=self.timed_out,
@@ -274,43 +274,43 @@ class Shim:
             ended_at=self.ended_at or now_text(),
             memory_limit_bytes=self.memory_limit(),
             process_limit=self.process_limit(),
-            disk_full=self.room.was_full(self.launcher_ended),
-            out_bytes=shim_room.size_of(self.plan["out"]),
+            disk_full=self.disk_watch.was_full(self.launcher_ended),
+            out_bytes=shim_room.folder_size(self.plan["out"]),
         )
-        self.usage.finish(shim_result.cpu_of_reaped(), shim_result.biggest_of_reaped())
-        result.update(self.usage.told())
-        result.update(self.said_results())
+        self.usage.finish(shim_result.reaped_cpu_seconds(), shim_result.reaped_max_rss_bytes())
+        result.update(self.usage.to_json())
+        result.update(self.metric_results())
         return result
 
     def memory_limit(self):
-        if self.group:
-            return self.group.memory_bytes
-        return self.own_group.limit if self.own_group else None
+        if self.cgroup:
+            return self.cgroup.memory_bytes
+        return self.container_cgroup.limit if self.container_cgroup else None
 
     def process_limit(self):
         """Where the program was refused one more: how many it may have."""
-        return self.group.most_processes if self.group and self.group.refused_processes() else None
+        return self.cgroup.most_processes if self.cgroup and self.cgroup.refused_processes() else None
 
     def was_out_of_memory(self, ranks):
         # A program may have seen a worker of its own die of it, and have ended itself.
-        if self.group and self.group.memory_kills():
-            return shim_result.how_it_ended(self.status, self.problem, ranks)["exit_code"] != 0
-        if self.own_group and self.own_group.has_killed() and shim_result.was_killed(self.status, ranks):
+        if self.cgroup and self.cgroup.memory_kills():
+            return shim_result.combine_exits(self.status, self.problem, ranks)["exit_code"] != 0
+        if self.container_cgroup and self.container_cgroup.has_oom_kill() and shim_result.was_sigkilled(self.status, ranks):
             return True
         pids = self.pids | {rank["pid"] for rank in ranks} | {self.launcher}
-        return shim_memory.was_ours(self.kernel_log.read_killed(), pids, self.plan.get("uid"))
+        return shim_memory.has_killed_ours(self.kernel_log.read_killed(), pids, self.plan.get("uid"))
 
 
-def write_result(shim, reserved):
+def write_exit_record(shim, reserved):
     """Tries until it is written: while the disk is full the units stay booked, and the log says why."""
     result = shim.result()
-    shim.remove_group()
+    shim.remove_cgroup()
     while True:
         try:
             shim_files.write_reserved(reserved, os.path.join(shim.control, "exit.json"), result)
             return NO_EXIT_CODE if result["exit_code"] is None else result["exit_code"]
         except OSError as error:
-            note("exit.json not written, trying again: %s" % error)
+            write_shim_log("exit.json not written, trying again: %s" % error)
             time.sleep(WRITE_AGAIN_SECONDS)
 
 
@@ -323,14 +323,14 @@ def detach():
         os._exit(0)
 
 
-def answer(value):
+def send_answer(value):
     try:
         os.write(1, (json.dumps(value) + "\n").encode())
     except OSError:
         pass  # The scheduler died while it started us; the next one finds us by `started`.
 
 
-def leave_terminal(control):
+def redirect_output(control):
     null = os.open(os.devnull, os.O_RDWR)
     log = os.open(os.path.join(control, "shim.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     for number, descriptor in ((0, null), (1, null), (2, log)):
@@ -344,7 +344,7 @@ def main(folder, attached=False):
     os.chdir("/")
     os.umask(0o022)
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
-    shim_program.prctl(shim_program.PR_SET_CHILD_SUBREAPER, 1)
+    shim_program.call_prctl(shim_program.PR_SET_CHILD_SUBREAPER, 1)
     control = os.path.join(folder, "control")
     reserved = os.path.join(control, "exit.json.%d.tmp" % os.getpid())
     handle = {
@@ -353,22 +353,22 @@ def main(folder, attached=False):
         "start_ticks": shim_tree.read_process(os.getpid()).start_ticks,
         "at": now_text(),
     }
-    handle.update(shim_units.seen() if attached else {})
+    handle.update(shim_units.container_facts() if attached else {})
     try:
-        plan = shim_plan.read_plan(folder)
-        shim_files.reserve(reserved)
-        if not shim_files.create_once(os.path.join(control, "started"), handle):
+        plan = shim_plan.read_start_plan(folder)
+        shim_files.reserve_file(reserved)
+        if not shim_files.create_json_once(os.path.join(control, "started"), handle):
             os.unlink(reserved)
-            answer({"refused": "already_started"})
+            send_answer({"refused": "already_started"})
             return NO_EXIT_CODE
     except (OSError, ValueError) as error:
-        answer({"refused": "error", "errno": getattr(error, "errno", None), "text": str(error)})
+        send_answer({"refused": "error", "errno": getattr(error, "errno", None), "text": str(error)})
         return NO_EXIT_CODE
-    answer(handle)
-    leave_terminal(control)
+    send_answer(handle)
+    redirect_output(control)
     shim = Shim(folder, plan, attached)
     shim.run()
-    return write_result(shim, reserved)
+    return write_exit_record(shim, reserved)
 
 
 if __name__ == "__main__":

@@ -4,10 +4,10 @@ from typing import Dict, List, Optional
 
 EPOCHS = "epochs"
 """The metric by which a program says how many epochs it will do."""
-MOST_MARKS = 32
+MOST_MILESTONES = 32
 
 
-class Course:
+class MilestoneRecorder:
     def __init__(self):
         # type: () -> None
         self.epochs = None  # type: Optional[float]
@@ -16,7 +16,7 @@ class Course:
         self.every = 1
         self.rows = 0
 
-    def take(self, epoch, time, epochs):
+    def add_row(self, epoch, time, epochs):
         # type: (Optional[float], Optional[float], Optional[float]) -> None
         """Of one row; None for what it does not say. An epoch that was done before tells nothing new."""
         self.epochs = self.epochs if epochs is None else epochs
@@ -28,11 +28,11 @@ class Course:
         if self.rows % self.every == 0:
             self.marks.append(self.newest)
         self.rows += 1
-        if len(self.marks) > MOST_MARKS:
+        if len(self.marks) > MOST_MILESTONES:
             del self.marks[1::2]
             self.every *= 2
 
-    def told(self):
+    def to_json(self):
         # type: () -> Optional[Dict[str, object]]
         """{"epochs": all or None, "marks": [[epochs done, Unix time], …]}; None before the first mark."""
         if self.newest is None:

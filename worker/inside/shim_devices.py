@@ -42,7 +42,7 @@ STANDARD = (
 ) + tuple(Rule("c", major, None) for major in range(136, 144))  # pts
 
 
-def rules(listing: Iterable[Device], owned: Iterable[Owned], caps: Iterable[Cap] = (), rdma: bool = False) -> List[Rule]:
+def device_rules(listing: Iterable[Device], owned: Iterable[Owned], caps: Iterable[Cap] = (), rdma: bool = False) -> List[Rule]:
     """What a program may open that has these GPUs, on a machine with these files in /dev.
 
     NVSwitch and NVLink files stay closed: the fabric manager alone speaks to them, and peers are reached through the
@@ -69,7 +69,7 @@ def is_opened(cap: Cap, owned: Owned) -> bool:
     return cap.instance == owned.instance and cap.compute in (None, owned.compute)
 
 
-def find_owned(gpus: Iterable[str], minors: Dict[str, int]) -> Tuple[List[Owned], List[str]]:
+def find_own_gpus(gpus: Iterable[str], minors: Dict[str, int]) -> Tuple[List[Owned], List[str]]:
     """By their UUIDs, and those of which nobody knows the number."""
     owned, unknown = [], []
     for uuid in gpus:
@@ -85,7 +85,7 @@ def find_owned(gpus: Iterable[str], minors: Dict[str, int]) -> Tuple[List[Owned]
 # What this machine has.
 
 
-def read_listing(root: str = "/dev") -> List[Device]:
+def list_device_files(root: str = "/dev") -> List[Device]:
     """NVIDIA's and InfiniBand's files."""
     found = []
     for folder in (root, os.path.join(root, "nvidia-caps"), os.path.join(root, "infiniband")):
@@ -156,20 +156,20 @@ def read_pairs(path: str) -> Dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def commands(owned: Iterable[Owned], caps: Iterable[Cap], program: str = MODPROBE) -> List[List[str]]:
+def modprobe_commands(owned: Iterable[Owned], caps: Iterable[Cap], program: str = MODPROBE) -> List[List[str]]:
     """What makes the files of these GPUs: once for the driver, its control file last, and once for unified memory."""
     owned = list(owned)
     words = [program]
     for minor in sorted({one.gpu for one in owned}) + [CONTROL_MINOR]:
         words += ["-c", str(minor)]
     found = [words, [program, "-u", "-c", "0"]]
-    paths = [path_of(cap) for cap in caps if any(is_opened(cap, one) for one in owned)]
+    paths = [device_path_of_cap(cap) for cap in caps if any(is_opened(cap, one) for one in owned)]
     if paths:
         found.append([program] + [word for path in paths for word in ("-f", path)])
     return found
 
 
-def path_of(cap: Cap) -> str:
+def device_path_of_cap(cap: Cap) -> str:
     compute = "" if cap.compute is None else "ci%d/" % cap.compute
     return "%s/capabilities/gpu%d/mig/gi%d/%saccess" % (DRIVER, cap.gpu, cap.instance, compute)
 
@@ -180,7 +180,7 @@ def make_nodes(owned: Iterable[Owned], caps: Iterable[Cap], program: str = MODPR
         return
     import subprocess  # Only here: it costs as much as the rest of a shim's start.
 
-    for words in commands(owned, caps, program):
+    for words in modprobe_commands(owned, caps, program):
         try:
             subprocess.call(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=MODPROBE_SECONDS)
         except (OSError, subprocess.TimeoutExpired):
@@ -196,17 +196,17 @@ def find_rules(gpus: Iterable[str], minors: Dict[str, int], rdma: bool = False) 
     `minors` are what the node's agent has told; where the driver itself answers, its word counts. Raises LookupError where
     nobody knows which file is a GPU's: a program must not find that it has none.
     """
-    owned, unknown = find_owned(gpus, dict(minors, **read_minors()))
+    owned, unknown = find_own_gpus(gpus, dict(minors, **read_minors()))
     caps = read_caps() if owned else []
     if owned:
         make_nodes(owned, caps)
-    listing = read_listing()
+    listing = list_device_files()
     if unknown and any(GPU.match(device.path) for device in listing):
         raise LookupError("which device files belong to %s is not known" % ", ".join(unknown))
-    return rules(listing, owned, caps, rdma)
+    return device_rules(listing, owned, caps, rdma)
 
 
-def close(part: Any, opened: Iterable[Rule]) -> None:
+def restrict_devices(part: Any, opened: Iterable[Rule]) -> None:
     """For all that enters this part of a group (shim_group.Part), but for what is opened. Raises OSError."""
     if part.version == 1:
         part.write("devices.deny", "a")
@@ -214,7 +214,7 @@ def close(part: Any, opened: Iterable[Rule]) -> None:
             minor = "*" if rule.minor is None else str(rule.minor)
             part.write("devices.allow", "%s %d:%s rw" % (rule.kind, rule.major, minor))
     else:
-        attach(part.path, load(program_of(opened)))
+        attach(part.path, load_program(bpf_program(opened)))
 
 
 CHARACTER, BLOCK = 2, 1
@@ -231,32 +231,32 @@ def can_filter() -> bool:
     return os.uname().machine in SYSTEM_CALLS
 
 
-def program_of(opened: Iterable[Rule]) -> bytes:
+def bpf_program(opened: Iterable[Rule]) -> bytes:
     """For the kernel: 1 where a rule fits what is asked for (type, access, major, minor), else 0."""
     words = [
-        instruction(LOAD_WORD, 2, 1, 0),  # access << 16 | type
-        instruction(LOAD_WORD, 4, 1, 4),  # major
-        instruction(LOAD_WORD, 5, 1, 8),  # minor
-        instruction(COPY, 3, 2),
-        instruction(AND, 3, value=0xFFFF),
-        instruction(SHIFT, 2, value=16),
-        instruction(COPY, 6, 2),
-        instruction(AND, 6, value=~READ_WRITE & 0xFFFF),
+        bpf_instruction(LOAD_WORD, 2, 1, 0),  # access << 16 | type
+        bpf_instruction(LOAD_WORD, 4, 1, 4),  # major
+        bpf_instruction(LOAD_WORD, 5, 1, 8),  # minor
+        bpf_instruction(COPY, 3, 2),
+        bpf_instruction(AND, 3, value=0xFFFF),
+        bpf_instruction(SHIFT, 2, value=16),
+        bpf_instruction(COPY, 6, 2),
+        bpf_instruction(AND, 6, value=~READ_WRITE & 0xFFFF),
     ]
     for rule in opened:
         checks = [(3, CHARACTER if rule.kind == "c" else BLOCK), (6, 0), (4, rule.major)]
         checks += [] if rule.minor is None else [(5, rule.minor)]
         for number, (register, value) in enumerate(checks):
-            words.append(instruction(COMPARE, register, offset=len(checks) - number + 1, value=value))
-        words += [instruction(MOVE, 0, value=1), instruction(LEAVE)]
-    return b"".join(words + [instruction(MOVE, 0, value=0), instruction(LEAVE)])
+            words.append(bpf_instruction(COMPARE, register, offset=len(checks) - number + 1, value=value))
+        words += [bpf_instruction(MOVE, 0, value=1), bpf_instruction(LEAVE)]
+    return b"".join(words + [bpf_instruction(MOVE, 0, value=0), bpf_instruction(LEAVE)])
 
 
-def instruction(code: int, target: int = 0, source: int = 0, offset: int = 0, value: int = 0) -> bytes:
+def bpf_instruction(code: int, target: int = 0, source: int = 0, offset: int = 0, value: int = 0) -> bytes:
     return struct.pack("=BBhi", code, target | source << 4, offset, value)
 
 
-def load(program: bytes) -> int:
+def load_program(program: bytes) -> int:
     """A descriptor of it. Raises OSError."""
     code, licence = ctypes.create_string_buffer(program, len(program)), ctypes.create_string_buffer(b"Apache-2.0")
     words = struct.pack("=IIQQ", CGROUP_DEVICE_PROGRAM, len(program) // 8, ctypes.addressof(code), ctypes.addressof(licence))

@@ -17,19 +17,19 @@ def sync_folder(folder: str) -> None:
         os.close(descriptor)
 
 
-def write_all(descriptor: int, data: bytes) -> None:
+def write_fully(descriptor: int, data: bytes) -> None:
     while data:
         data = data[os.write(descriptor, data) :]
 
 
-def reserve(path: str) -> None:
+def reserve_file(path: str) -> None:
     """Takes the room for a later `write_reserved` now, so that a full disk cannot eat the result.
 
     Not synced: file systems count what was written as taken before it is on the disk.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     try:
-        write_all(descriptor, RESERVE)
+        write_fully(descriptor, RESERVE)
     except OSError:
         os.unlink(path)
         raise
@@ -42,7 +42,7 @@ def write_reserved(reserved: str, path: str, value: Dict[str, Any]) -> None:
     data = json.dumps(value, sort_keys=True).encode()
     descriptor = os.open(reserved, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
-        write_all(descriptor, data)
+        write_fully(descriptor, data)
         os.ftruncate(descriptor, len(data))
         os.fsync(descriptor)
     finally:
@@ -51,7 +51,7 @@ def write_reserved(reserved: str, path: str, value: Dict[str, Any]) -> None:
     sync_folder(os.path.dirname(path))
 
 
-def write_whole(path: str, value: Dict[str, Any]) -> None:
+def write_json_atomically(path: str, value: Dict[str, Any]) -> None:
     """Readers see the old or the new, never a half. Not synced: after a power cut nobody needs these.
 
     Threads of one process may write the same file at once: each has a temporary name of its own.
@@ -65,13 +65,13 @@ def write_whole(path: str, value: Dict[str, Any]) -> None:
     os.rename(temporary, path)
 
 
-def create_once(path: str, value: Dict[str, Any]) -> bool:
+def create_json_once(path: str, value: Dict[str, Any]) -> bool:
     """False where it stands already. A hard link is as exclusive as O_EXCL and never seen half-written."""
     # The folder may be a stranger's: no name that could be guessed, nothing that stands there is opened.
     temporary = "%s.%s.tmp" % (path, os.urandom(8).hex())
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     try:
-        write_all(descriptor, json.dumps(value, sort_keys=True).encode())
+        write_fully(descriptor, json.dumps(value, sort_keys=True).encode())
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
@@ -85,7 +85,7 @@ def create_once(path: str, value: Dict[str, Any]) -> bool:
     return True
 
 
-def read_plain(folder: str, name: str, most_names: int = 1) -> Optional[bytes]:
+def read_untrusted_file(folder: str, name: str, most_names: int = 1) -> Optional[bytes]:
     """The whole of a small regular file; None where it is missing, a link, a pipe, too large.
 
     `folder` may belong to a stranger: nothing is followed and nothing blocks, and a file that has more than
@@ -113,14 +113,14 @@ def read_plain(folder: str, name: str, most_names: int = 1) -> Optional[bytes]:
         os.close(descriptor)
 
 
-def read_created(folder: str, name: str) -> Optional[Dict[str, Any]]:
-    """What `create_once` made, also while it still has its temporary name, or for ever where it was killed then."""
-    return read_object(folder, name, most_names=2)
+def read_untrusted_marker(folder: str, name: str) -> Optional[Dict[str, Any]]:
+    """What `create_json_once` made, also while it still has its temporary name, or for ever where it was killed then."""
+    return read_untrusted_json(folder, name, most_names=2)
 
 
-def read_object(folder: str, name: str, most_names: int = 1) -> Optional[Dict[str, Any]]:
+def read_untrusted_json(folder: str, name: str, most_names: int = 1) -> Optional[Dict[str, Any]]:
     """The JSON object in such a file; None where there is none."""
-    content = read_plain(folder, name, most_names)
+    content = read_untrusted_file(folder, name, most_names)
     try:
         value = json.loads(content.decode()) if content else None
     except (ValueError, RecursionError):

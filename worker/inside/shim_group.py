@@ -20,7 +20,7 @@ from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Set
 NAME = re.compile(r"groundcrew-[0-9a-f]{12}-[0-9]+-[0-9]+\Z")
 UNIT = re.compile(r"gc-[0-9]+-[0-9]+\.service\Z")
 """A transient unit of worker/adapters/systemd.py: what lies beneath its cgroup is ours."""
-RECORD = "group.json"
+RECORD_FILE = "group.json"
 SHIM_LEAF = "shim"
 MOST_BYTES = 64 * 1024
 FREEZE_SECONDS = 0.5
@@ -31,7 +31,7 @@ LIMITED = ("memory", "pids", "devices")
 UNIFIED_LIMITS = ("memory", "pids")
 
 
-class Tree:
+class CgroupHierarchy:
     """A mounted hierarchy: `top` is where, `own` the folder of this process's own group."""
 
     def __init__(self, version: int, controllers: FrozenSet[str], top: str, own: str) -> None:
@@ -41,7 +41,7 @@ class Tree:
         return os.access(self.top, os.W_OK)
 
 
-class Part:
+class CgroupFolder:
     """The group's folder in one hierarchy, and which controllers are used there; `stop` is freezing and killing."""
 
     def __init__(self, version: int, uses: List[str], path: str) -> None:
@@ -59,7 +59,7 @@ class Part:
         """Nothing outside of a group with a name of ours is ever written."""
         if not NAME.match(os.path.basename(self.path)) or os.path.normpath(self.path) != self.path:
             raise ValueError("not a group of Groundcrew: %s" % self.path)
-        write_file(os.path.join(self.path, name), text)
+        write_kernel_file(os.path.join(self.path, name), text)
 
     def pids(self) -> Set[int]:
         return {int(pid) for pid in self.read("cgroup.procs").split()} - {0, os.getpid()}
@@ -73,30 +73,30 @@ class Part:
         return 0
 
 
-class Group:
-    """All parts of one attempt's group. `unmet` says what the machine did not take, by its power."""
+class Cgroup:
+    """All parts of one attempt's group. `refused_limits` says what the machine did not take, by its power."""
 
-    def __init__(self, name: str, parts: List[Part]) -> None:
+    def __init__(self, name: str, parts: List[CgroupFolder]) -> None:
         if not NAME.match(name):
             raise ValueError("no name of a group: %r" % name)
-        self.name, self.parts = name, parts
-        self.unmet: Dict[str, str] = {}
+        self.name, self.folders = name, parts
+        self.refused_limits: Dict[str, str] = {}
         self.memory_bytes: Optional[int] = None
         self.most_processes: Optional[int] = None
 
-    def part(self, use: str) -> Optional[Part]:
-        return next((part for part in self.parts if use in part.uses), None)
+    def folder_for(self, use: str) -> Optional[CgroupFolder]:
+        return next((part for part in self.folders if use in part.uses), None)
 
     # Making it.
 
     def make(self) -> None:
         """What has the name already was left by a shim that died before its program began. Raises OSError."""
-        for part in self.parts:
+        for part in self.folders:
             try:
                 os.mkdir(part.path, 0o755)
             except FileExistsError:
                 self.end()
-        for part in self.parts:
+        for part in self.folders:
             os.stat(os.path.join(part.path, "cgroup.procs"))
 
     def limit(self, memory_bytes: Optional[int], most_processes: Optional[int]) -> None:
@@ -104,18 +104,18 @@ class Group:
         if memory_bytes:
             names = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"), ("memory.max", "memory.swap.max")
             self._set("memory", names, (str(memory_bytes), str(memory_bytes)), (str(memory_bytes), "0"))
-            self.memory_bytes = None if "memory" in self.unmet else memory_bytes
-            part = self.part("memory")
+            self.memory_bytes = None if "memory" in self.refused_limits else memory_bytes
+            part = self.folder_for("memory")
             if part and part.version == 2:
                 self._try(part, "memory.oom.group", "1")
         if most_processes:
             self._set("pids", (("pids.max",), ("pids.max",)), (str(most_processes),), (str(most_processes),))
-            self.most_processes = None if "pids" in self.unmet else most_processes
+            self.most_processes = None if "pids" in self.refused_limits else most_processes
 
     def _set(self, use: str, names: Any, old: Any, new: Any) -> None:
-        part = self.part(use)
+        part = self.folder_for(use)
         if part is None:
-            self.unmet[use] = "no hierarchy has it"
+            self.refused_limits[use] = "no hierarchy has it"
             return
         values = old if part.version == 1 else new
         for number, (name, value) in enumerate(zip(names[part.version - 1], values)):
@@ -123,10 +123,10 @@ class Group:
                 part.write(name, value)
             except OSError as error:
                 if number == 0:  # Swap may not be counted by this kernel.
-                    self.unmet[use] = str(error)
+                    self.refused_limits[use] = str(error)
                     return
 
-    def _try(self, part: Part, name: str, value: str) -> None:
+    def _try(self, part: CgroupFolder, name: str, value: str) -> None:
         try:
             part.write(name, value)
         except OSError:
@@ -134,14 +134,14 @@ class Group:
 
     def enter(self) -> None:
         """This very process, which is about to become the program. Raises OSError."""
-        for part in self.parts:
+        for part in self.folders:
             part.write("cgroup.procs", "0")
 
     # Ending it.
 
     def pids(self) -> Set[int]:
         found: Set[int] = set()
-        for part in self.parts:
+        for part in self.folders:
             found |= part.pids()
         return found
 
@@ -162,7 +162,7 @@ class Group:
 
     def _freeze(self, wanted: bool) -> None:
         """What is frozen starts nothing, and nobody gets its number; a fork that was under way is born frozen."""
-        part = self.part("stop")
+        part = self.folder_for("stop")
         if part is None:
             return
         try:
@@ -177,7 +177,7 @@ class Group:
             time.sleep(PAUSE_SECONDS)
 
     def _kill(self) -> None:
-        part = self.part("stop")
+        part = self.folder_for("stop")
         if part is not None and part.version == 2:
             self._try(part, "cgroup.kill", "1")  # From Linux 5.14 on; the others below cost nothing.
         for pid in self.pids():
@@ -197,7 +197,7 @@ class Group:
     def remove(self) -> bool:
         """Whether nothing of it is there any more."""
         is_gone = True
-        for part in self.parts:
+        for part in self.folders:
             try:
                 os.rmdir(part.path)
             except FileNotFoundError:
@@ -210,25 +210,25 @@ class Group:
 
     def memory_kills(self) -> int:
         """How many processes the kernel has ended in it for want of memory."""
-        part = self.part("memory")
+        part = self.folder_for("memory")
         return part.count("memory.oom_control" if part.version == 1 else "memory.events", "oom_kill") if part else 0
 
     def refused_processes(self) -> int:
         """How often it was refused one more."""
-        part = self.part("pids")
+        part = self.folder_for("pids")
         return part.count("pids.events", "max") if part else 0
 
     def is_full(self) -> bool:
-        part = self.part("pids")
+        part = self.folder_for("pids")
         number = part.read("pids.current").strip() if part and self.most_processes else ""
         return number.isdigit() and int(number) >= (self.most_processes or 0)
 
     def to_json(self) -> Dict[str, Any]:
-        parts = [{"version": part.version, "uses": part.uses, "path": part.path} for part in self.parts]
+        parts = [{"version": part.version, "uses": part.uses, "path": part.path} for part in self.folders]
         return {"name": self.name, "parts": parts}
 
 
-def write_file(path: str, text: str) -> None:
+def write_kernel_file(path: str, text: str) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
         os.write(descriptor, text.encode())
@@ -236,7 +236,7 @@ def write_file(path: str, text: str) -> None:
         os.close(descriptor)
 
 
-def is_frozen(part: Part) -> bool:
+def is_frozen(part: CgroupFolder) -> bool:
     if part.version == 1:
         return part.read("freezer.state").strip() == "FROZEN"
     return part.count("cgroup.events", "frozen") == 1
@@ -254,7 +254,7 @@ def is_in_group(pid: int, name: str) -> bool:
 # Where the hierarchies are.
 
 
-def read_trees(root: str = "") -> List[Tree]:
+def read_hierarchies(root: str = "") -> List[CgroupHierarchy]:
     """Those that this process sees; `root` is put before every path, for a recorded machine."""
     try:
         with open(root + "/proc/self/mountinfo") as file:
@@ -264,7 +264,7 @@ def read_trees(root: str = "") -> List[Tree]:
     except OSError:
         return []
     own = {controller: words[2] for words in lines if len(words) == 3 for controller in words[1].split(",")}
-    trees: List[Tree] = []
+    trees: List[CgroupHierarchy] = []
     for words in mounts:
         kind, options = words[words.index("-") + 1], words[-1].split(",")
         top = root + words[4].replace("\\040", " ")
@@ -277,11 +277,11 @@ def read_trees(root: str = "") -> List[Tree]:
         else:
             continue
         if path is not None and not any(tree.top == top for tree in trees):
-            trees.append(Tree(2 if kind == "cgroup2" else 1, controllers, top, place_of(top, words[3], path)))
+            trees.append(CgroupHierarchy(2 if kind == "cgroup2" else 1, controllers, top, mount_path(top, words[3], path)))
     return trees
 
 
-def place_of(top: str, shown: str, path: str) -> str:
+def mount_path(top: str, shown: str, path: str) -> str:
     """`shown` is the part of the hierarchy that is mounted: in a container its own, and nothing above it."""
     if shown != "/":
         path = path[len(shown) :] if path == shown or path.startswith(shown + "/") else "/"
@@ -297,10 +297,10 @@ def read_words(path: str) -> List[str]:
         return []
 
 
-def choose(trees: List[Tree], wants_unified: bool = False) -> Dict[str, Tree]:
+def choose_hierarchies(trees: List[CgroupHierarchy], wants_unified: bool = False) -> Dict[str, CgroupHierarchy]:
     """Which hierarchy serves what: one of its own where the machine has that, else the unified one."""
     unified = next((tree for tree in trees if tree.version == 2), None)
-    chosen: Dict[str, Tree] = {}
+    chosen: Dict[str, CgroupHierarchy] = {}
     for use, controller in (("stop", "freezer"), ("memory", "memory"), ("pids", "pids"), ("devices", "devices")):
         old = next((tree for tree in trees if tree.version == 1 and controller in tree.controllers), None)
         has_unified = unified is not None and (controller in unified.controllers or use in ("stop", "devices"))
@@ -311,34 +311,34 @@ def choose(trees: List[Tree], wants_unified: bool = False) -> Dict[str, Tree]:
     return chosen
 
 
-def read_powers(root: str = "") -> Dict[str, Any]:
+def read_cgroup_features(root: str = "") -> Dict[str, Any]:
     """What a shim with the rights of this process can enforce here.
 
     {"stop": "cgroup-v2" | "cgroup-v1" | "scan", "memory": bool, "processes": bool, "devices": bool}
     """
-    trees = [tree for tree in read_trees(root) if tree.can_write()] if os.geteuid() == 0 else []
-    chosen = choose(trees)
+    trees = [tree for tree in read_hierarchies(root) if tree.can_write()] if os.geteuid() == 0 else []
+    chosen = choose_hierarchies(trees)
     if "stop" not in chosen:
         return {"stop": "scan", "memory": False, "processes": False, "devices": False}
     return {
         "stop": "cgroup-v%d" % chosen["stop"].version,
-        "memory": is_given(chosen.get("memory"), "memory"),
-        "processes": is_given(chosen.get("pids"), "pids"),
+        "memory": is_controller_delegated(chosen.get("memory"), "memory"),
+        "processes": is_controller_delegated(chosen.get("pids"), "pids"),
         "devices": "devices" in chosen,
     }
 
 
-def is_given(tree: Optional[Tree], controller: str) -> bool:
+def is_controller_delegated(tree: Optional[CgroupHierarchy], controller: str) -> bool:
     """In a container of version 2 whose top has processes of its own, nothing can be handed further down."""
     if tree is None or tree.version == 1:
         return tree is not None
-    parent = parent_of(tree)
+    parent = parent_cgroup(tree)
     is_unit, is_root = parent != tree.top, not os.path.exists(os.path.join(parent, "cgroup.type"))
     is_given_already = controller in read_words(os.path.join(parent, "cgroup.subtree_control"))
     return is_unit or is_root or is_given_already or not read_words(os.path.join(parent, "cgroup.procs"))
 
 
-def parent_of(tree: Tree) -> str:
+def parent_cgroup(tree: CgroupHierarchy) -> str:
     """Where a group is made: beneath our own, but in version 2 only a unit of ours may be divided.
 
     Any other group there holds processes itself, and only the top may do that and have others beneath it.
@@ -349,29 +349,29 @@ def parent_of(tree: Tree) -> str:
     return own if UNIT.match(os.path.basename(own)) else tree.top
 
 
-def plan_group(name: str, trees: List[Tree], wants_unified: bool = False) -> Optional[Group]:
+def plan_cgroup(name: str, trees: List[CgroupHierarchy], wants_unified: bool = False) -> Optional[Cgroup]:
     """Changes nothing. None where nothing could stop it as a whole."""
-    chosen = choose([tree for tree in trees if tree.can_write()], wants_unified)
+    chosen = choose_hierarchies([tree for tree in trees if tree.can_write()], wants_unified)
     if "stop" not in chosen:
         return None
-    parts: List[Part] = []
+    parts: List[CgroupFolder] = []
     for use, tree in chosen.items():
-        path = os.path.join(parent_of(tree), name)
+        path = os.path.join(parent_cgroup(tree), name)
         there = next((part for part in parts if part.path == path), None)
         if there:
             there.uses.append(use)
         else:
-            parts.append(Part(tree.version, [use], path))
-    return Group(name, parts)
+            parts.append(CgroupFolder(tree.version, [use], path))
+    return Cgroup(name, parts)
 
 
-def hand_down(trees: List[Tree], group: Group) -> None:
+def delegate_controllers(trees: List[CgroupHierarchy], group: Cgroup) -> None:
     """Version 2: takes a unit's own processes into a leaf and gives the controllers to the groups beneath."""
     for tree in trees:
-        part = next((each for each in group.parts if each.version == 2), None)
-        if tree.version == 1 or part is None or parent_of(tree) != os.path.dirname(part.path):
+        part = next((each for each in group.folders if each.version == 2), None)
+        if tree.version == 1 or part is None or parent_cgroup(tree) != os.path.dirname(part.path):
             continue
-        parent = parent_of(tree)
+        parent = parent_cgroup(tree)
         given = read_words(os.path.join(parent, "cgroup.subtree_control"))
         missing = [use for use in UNIFIED_LIMITS if use in part.uses and use not in given]
         try:
@@ -381,9 +381,9 @@ def hand_down(trees: List[Tree], group: Group) -> None:
             pass  # The kernel's word about the first controller says the same.
         for use in missing:
             try:
-                write_file(os.path.join(parent, "cgroup.subtree_control"), "+" + use)
+                write_kernel_file(os.path.join(parent, "cgroup.subtree_control"), "+" + use)
             except OSError as error:
-                group.unmet[use] = str(error)
+                group.refused_limits[use] = str(error)
                 part.uses.remove(use)
 
 
@@ -395,13 +395,13 @@ def make_leaf(parent: str) -> None:
     os.makedirs(leaf, exist_ok=True)
     for pid in read_words(os.path.join(parent, "cgroup.procs")):
         try:
-            write_file(os.path.join(leaf, "cgroup.procs"), pid)
+            write_kernel_file(os.path.join(leaf, "cgroup.procs"), pid)
         except OSError as error:
             if error.errno != errno.ESRCH:
                 raise
 
 
-def make_group(control: str, plan: Dict[str, Any], wants_unified: bool = False) -> Optional[Group]:
+def make_cgroup(control: str, plan: Dict[str, Any], wants_unified: bool = False) -> Optional[Cgroup]:
     """The group that `plan` names, with its limits; None without root, or where nothing could stop it as a whole.
 
     Where it lies is written down before it is made, so that it is found when we are killed. Raises OSError.
@@ -409,12 +409,12 @@ def make_group(control: str, plan: Dict[str, Any], wants_unified: bool = False) 
     name = plan.get("group")
     if not name or os.geteuid() != 0:
         return None
-    trees = read_trees()
-    group = plan_group(name, trees, wants_unified)
+    trees = read_hierarchies()
+    group = plan_cgroup(name, trees, wants_unified)
     if group is None:
         return None
-    hand_down(trees, group)
-    write_record(control, group)
+    delegate_controllers(trees, group)
+    write_cgroup_record(control, group)
     try:
         group.make()
     except OSError:
@@ -427,61 +427,61 @@ def make_group(control: str, plan: Dict[str, Any], wants_unified: bool = False) 
 # A group is found again.
 
 
-def write_record(control: str, group: Group) -> None:
-    path = os.path.join(control, RECORD)
+def write_cgroup_record(control: str, group: Cgroup) -> None:
+    path = os.path.join(control, RECORD_FILE)
     with open(path + ".tmp", "w") as file:
         json.dump(group.to_json(), file)
     os.rename(path + ".tmp", path)
 
 
-def read_record(control: str, trees: Optional[List[Tree]] = None) -> Optional[Group]:
+def read_cgroup_record(control: str, trees: Optional[List[CgroupHierarchy]] = None) -> Optional[Cgroup]:
     """None where none was made, or somebody else wrote it: by it we end processes.
 
     What is no folder with a name of ours in a hierarchy of this machine is passed over.
     """
     try:
-        descriptor = os.open(os.path.join(control, RECORD), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = os.open(os.path.join(control, RECORD_FILE), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor) as file:
             if os.fstat(descriptor).st_uid != os.geteuid():
                 return None
             found = json.loads(file.read(MOST_BYTES))
         name = found["name"]
-        parts = [Part(int(part["version"]), list(part["uses"]), str(part["path"])) for part in found["parts"]]
-        group = Group(name, parts)
+        parts = [CgroupFolder(int(part["version"]), list(part["uses"]), str(part["path"])) for part in found["parts"]]
+        group = Cgroup(name, parts)
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    tops = [tree.top for tree in (read_trees() if trees is None else trees)]
-    group.parts = [part for part in parts if is_place(part.path, name, tops)]
+    tops = [tree.top for tree in (read_hierarchies() if trees is None else trees)]
+    group.folders = [part for part in parts if is_cgroup_path(part.path, name, tops)]
     return group
 
 
-def is_place(path: str, name: str, tops: List[str]) -> bool:
+def is_cgroup_path(path: str, name: str, tops: List[str]) -> bool:
     is_plain = os.path.normpath(path) == path and os.path.basename(path) == name
     return is_plain and any(path.startswith(top + "/") for top in tops)
 
 
-def list_groups(prefix: str, trees: Optional[List[Tree]] = None) -> Iterator[Group]:
+def list_cgroups(prefix: str, trees: Optional[List[CgroupHierarchy]] = None) -> Iterator[Cgroup]:
     """Those beside which a shim that we start would have its own, by the beginning of their names."""
-    chosen = choose(read_trees() if trees is None else trees)
-    parts: Dict[str, List[Part]] = {}
+    chosen = choose_hierarchies(read_hierarchies() if trees is None else trees)
+    parts: Dict[str, List[CgroupFolder]] = {}
     for use, tree in chosen.items():
-        parent = parent_of(tree)
+        parent = parent_cgroup(tree)
         try:
             names = [name for name in os.listdir(parent) if name.startswith(prefix) and NAME.match(name)]
         except OSError:
             continue
         for name in names:
-            parts.setdefault(name, []).append(Part(tree.version, [use], os.path.join(parent, name)))
+            parts.setdefault(name, []).append(CgroupFolder(tree.version, [use], os.path.join(parent, name)))
     for name in sorted(parts):
-        yield Group(name, parts[name])
+        yield Cgroup(name, parts[name])
 
 
-def end_recorded(control: str) -> int:
+def end_recorded_cgroup(control: str) -> int:
     """Ends and removes the group that stands in this folder; how many processes it had. Raises OSError, BlockingIOError.
 
     BlockingIOError: something of it does not end.
     """
-    group = read_record(control)
+    group = read_cgroup_record(control)
     if group is None:
         return 0
     found = group.pids()
@@ -493,7 +493,7 @@ def end_recorded(control: str) -> int:
 
 if __name__ == "__main__":
     try:
-        end_recorded(os.path.join(os.path.abspath(sys.argv[2]), "control"))
+        end_recorded_cgroup(os.path.join(os.path.abspath(sys.argv[2]), "control"))
     except OSError as error:
         sys.stderr.write("%s\n" % error)
         sys.exit(1)

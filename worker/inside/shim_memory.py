@@ -5,10 +5,10 @@ import os
 import re
 
 FIRST_PID_NAMESPACE = "pid:[4026531836]"  # PROC_PID_INIT_INO in the kernel's include/linux/proc_ns.h
-KILLED = re.compile(r"Killed process (\d{1,10}) \(.{0,64}?\)(?:.{0,400} UID:(\d{1,10}))?")
+OOM_KILL_LINE = re.compile(r"Killed process (\d{1,10}) \(.{0,64}?\)(?:.{0,400} UID:(\d{1,10}))?")
 
 
-class KernelLog:
+class KernelOomLog:
     """Reads /dev/kmsg from this moment on. Silent where that is not allowed, or where pids differ."""
 
     def __init__(self):
@@ -31,13 +31,13 @@ class KernelLog:
                 if error.errno == errno.EPIPE:  # Some lines were overwritten before we came.
                     continue
                 break
-            found = KILLED.search(line)
+            found = OOM_KILL_LINE.search(line)
             if found:
                 killed[int(found.group(1))] = int(found.group(2)) if found.group(2) else None
         return killed
 
 
-class OwnGroup:
+class ContainerCgroup:
     """The memory cgroup of a container that holds this attempt and nothing else."""
 
     def __init__(self, root="/sys/fs/cgroup"):
@@ -46,15 +46,15 @@ class OwnGroup:
         # Linux, Documentation/admin-guide: cgroup-v1/memory.rst and cgroup-v2.rst.
         self.events = os.path.join(old, "memory.oom_control") if is_old else os.path.join(new, "memory.events")
         limit = os.path.join(old, "memory.limit_in_bytes") if is_old else os.path.join(new, "memory.max")
-        self.limit = read_limit(limit)
-        self.before = read_kills(self.events)
+        self.limit = read_memory_limit(limit)
+        self.before = read_oom_kills(self.events)
 
-    def has_killed(self):
+    def has_oom_kill(self):
         """Whether the kernel has ended something in it since."""
-        return read_kills(self.events) > self.before
+        return read_oom_kills(self.events) > self.before
 
 
-def read_limit(path):
+def read_memory_limit(path):
     """Bytes; None where there is none. Version 1 says "no limit" by a number next to 2**63."""
     try:
         with open(path) as file:
@@ -64,7 +64,7 @@ def read_limit(path):
     return limit if limit < 2 ** 60 else None
 
 
-def read_kills(path):
+def read_oom_kills(path):
     try:
         with open(path) as file:
             words = dict(line.split()[:2] for line in file if len(line.split()) >= 2)
@@ -73,6 +73,6 @@ def read_kills(path):
         return 0
 
 
-def was_ours(killed, pids, uid):
+def has_killed_ours(killed, pids, uid):
     """`pids` are those that we saw or that the ranks named; the kernel's uid must not contradict."""
     return any(pid in pids and (its is None or uid is None or its == uid) for pid, its in killed.items())

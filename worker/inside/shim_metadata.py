@@ -30,21 +30,21 @@ SILENT = (errno.EAFNOSUPPORT, errno.EOPNOTSUPP, errno.ENOENT)
 """A machine without IPv6 has nothing to close there."""
 
 
-def close(first: int, last: int) -> Optional[str]:
+def block_cloud_metadata(first: int, last: int) -> Optional[str]:
     """Makes sure that the rules stand for these user numbers; None, or why the machine refuses them."""
-    return change(RTM_NEWRULE, first, last, NLM_F_CREATE | NLM_F_EXCL)
+    return change_rules(RTM_NEWRULE, first, last, NLM_F_CREATE | NLM_F_EXCL)
 
 
-def open_again(first: int, last: int) -> Optional[str]:
-    return change(RTM_DELRULE, first, last, 0)
+def unblock_cloud_metadata(first: int, last: int) -> Optional[str]:
+    return change_rules(RTM_DELRULE, first, last, 0)
 
 
-def change(kind: int, first: int, last: int, flags: int) -> Optional[str]:
+def change_rules(kind: int, first: int, last: int, flags: int) -> Optional[str]:
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, 0) as kernel:
             for family, network, length in NETWORKS:
                 for rule in rules_of(family, network, length, first, last):
-                    error = ask(kernel, kind, flags, rule)
+                    error = request_kernel(kernel, kind, flags, rule)
                     if error in SILENT and (family == socket.AF_INET6 or kind == RTM_DELRULE):
                         continue
                     if error not in (0, errno.EEXIST):
@@ -57,34 +57,34 @@ def change(kind: int, first: int, last: int, flags: int) -> Optional[str]:
 def rules_of(family: int, network: str, length: int, first: int, last: int) -> List[bytes]:
     """The two rules of a network: its name server as ever, all else prohibited."""
     where = [
-        attribute(FRA_DST, socket.inet_pton(family, network)),
-        attribute(FRA_UID_RANGE, struct.pack("=II", first, last)),
+        netlink_attribute(FRA_DST, socket.inet_pton(family, network)),
+        netlink_attribute(FRA_UID_RANGE, struct.pack("=II", first, last)),
     ]
-    names = attribute(FRA_DPORT_RANGE, struct.pack("=HH", NAMES_PORT, NAMES_PORT))
-    prohibit = rule(family, length, FR_ACT_PROHIBIT, PRIORITY, where)
-    if not knows_ports(os.uname().release):
+    names = netlink_attribute(FRA_DPORT_RANGE, struct.pack("=HH", NAMES_PORT, NAMES_PORT))
+    prohibit = rule_message(family, length, FR_ACT_PROHIBIT, PRIORITY, where)
+    if not has_port_rules(os.uname().release):
         return [prohibit]
-    return [rule(family, length, FR_ACT_TO_TBL, PRIORITY - 1, where + [names]), prohibit]
+    return [rule_message(family, length, FR_ACT_TO_TBL, PRIORITY - 1, where + [names]), prohibit]
 
 
-def knows_ports(release: str) -> bool:
+def has_port_rules(release: str) -> bool:
     """Linux 4.17 and newer; an older one would pass over the port and open everything."""
     numbers = [int(word) for word in release.replace("-", ".").split(".")[:2] if word.isdigit()]
     return numbers >= [4, 17]
 
 
-def rule(family: int, length: int, action: int, priority: int, attributes: List[bytes]) -> bytes:
+def rule_message(family: int, length: int, action: int, priority: int, attributes: List[bytes]) -> bytes:
     """struct fib_rule_hdr and its attributes, of linux/fib_rules.h."""
     table = TABLE_MAIN if action == FR_ACT_TO_TBL else 0
     header = struct.pack("=BBBBBBBBI", family, length, 0, 0, table, 0, 0, action, 0)
-    return header + b"".join(attributes + [attribute(FRA_PRIORITY, struct.pack("=I", priority))])
+    return header + b"".join(attributes + [netlink_attribute(FRA_PRIORITY, struct.pack("=I", priority))])
 
 
-def attribute(kind: int, value: bytes) -> bytes:
+def netlink_attribute(kind: int, value: bytes) -> bytes:
     return struct.pack("=HH", 4 + len(value), kind) + value + b"\0" * (-len(value) % 4)
 
 
-def ask(kernel: socket.socket, kind: int, flags: int, body: bytes) -> int:
+def request_kernel(kernel: socket.socket, kind: int, flags: int, body: bytes) -> int:
     """The kernel's error number; 0: done."""
     header = struct.pack("=IHHII", 16 + len(body), kind, NLM_F_REQUEST | NLM_F_ACK | flags, 1, 0)
     kernel.send(header + body)

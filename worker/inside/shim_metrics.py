@@ -15,24 +15,24 @@ import shim_course
 FILE = "metrics.jsonl"
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./ -]{0,63}\Z")
 MOST_NAMES = 24
-PIECE = 1024 * 1024
-LARGEST_FILE = 32 * PIECE
+CHUNK_BYTES = 1024 * 1024
+LARGEST_FILE = 32 * CHUNK_BYTES
 """As much as the job's page reads: what comes after is in neither."""
 LONGEST_LINE = 64 * 1024
 
 
-class Results:
+class MetricResults:
     """`by_name` is {metric: [lowest, highest, last]}; `not_finite` names the first loss that was NaN."""
 
     def __init__(self) -> None:
         self.by_name = {}  # type: Dict[str, List[float]]
         self.not_finite = None  # type: Optional[str]
-        self.course = shim_course.Course()
+        self.progress = shim_course.MilestoneRecorder()
         self.read_bytes = 0
 
-    def read_on(self, out: str) -> bool:
+    def read_more(self, out: str) -> bool:
         """Takes in the whole lines of the next piece; whether there may be more."""
-        piece = read_piece(out, self.read_bytes)
+        piece = read_metrics_chunk(out, self.read_bytes)
         end = piece.rfind(b"\n") + 1
         if not end:
             # No row is that long: its beginning is passed over.
@@ -40,11 +40,11 @@ class Results:
             return len(piece) > LONGEST_LINE
         for line in piece[:end].splitlines():
             if len(line) <= LONGEST_LINE:
-                self.add(line)
+                self.add_line(line)
         self.read_bytes += end
-        return len(piece) == PIECE
+        return len(piece) == CHUNK_BYTES
 
-    def add(self, line: bytes) -> None:
+    def add_line(self, line: bytes) -> None:
         try:
             row = json.loads(line.decode())
         except (ValueError, RecursionError):
@@ -52,20 +52,20 @@ class Results:
         scalars = row.get("scalars") if isinstance(row, dict) else None
         if not isinstance(scalars, dict):
             return
-        self.course.take(
-            or_none(row.get("epoch")), or_none(row.get("time")), or_none(scalars.get(shim_course.EPOCHS))
+        self.progress.add_row(
+            as_float_or_none(row.get("epoch")), as_float_or_none(row.get("time")), as_float_or_none(scalars.get(shim_course.EPOCHS))
         )
         said = row.get("not_finite")
         for name, value in scalars.items():
             if not NAME.match(name):
                 continue
-            if is_number(value):
-                self.take(name, float(value))
+            if is_finite_number(value):
+                self.add_value(name, float(value))
             elif isinstance(value, float) or (isinstance(said, list) and name in said):
                 # JSON has no NaN: our own helper writes null and says so beside, others write NaN.
                 self.note_not_finite(name)
 
-    def take(self, name: str, value: float) -> None:
+    def add_value(self, name: str, value: float) -> None:
         known = self.by_name.get(name)
         if known is not None:
             known[:] = [min(known[0], value), max(known[1], value), value]
@@ -78,18 +78,18 @@ class Results:
             self.not_finite = self.not_finite or name
 
 
-def is_number(value: Any) -> bool:
+def is_finite_number(value: Any) -> bool:
     """Finite, and no whole number with hundreds of digits, at which float() gives up."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
 
 
-def or_none(value: Any) -> Optional[float]:
-    return float(value) if is_number(value) else None
+def as_float_or_none(value: Any) -> Optional[float]:
+    return float(value) if is_finite_number(value) else None
 
 
-def read_piece(out: str, offset: int) -> bytes:
+def read_metrics_chunk(out: str, offset: int) -> bytes:
     """At most one piece from `offset`; empty where there is no such plain file, or not that much of it."""
-    size = min(PIECE, LARGEST_FILE - offset)
+    size = min(CHUNK_BYTES, LARGEST_FILE - offset)
     if size <= 0:
         return b""
     try:

@@ -23,7 +23,7 @@ MOST_BYTES = 65536
 READY = b"ready\n"
 
 
-def find_arguments():
+def find_argument_memory():
     """Address and length of this process's own arguments, as /proc/self/stat tells them (proc(5), 48 and 49)."""
     with open("/proc/self/stat") as file:
         fields = file.read().rpartition(")")[2].split()
@@ -31,46 +31,46 @@ def find_arguments():
     return begin, end - begin
 
 
-def name_this_process(words):
+def set_process_title(words):
     """What `ps` and the executor see; cut where there is no room."""
-    begin, room = find_arguments()
+    begin, room = find_argument_memory()
     text = b"".join(os.fsencode(word) + b"\0" for word in words)[: room - 1]
     ctypes.memmove(begin, text + b"\0" * (room - len(text)), room)
 
 
-def can_name():
+def can_set_process_title():
     words = [sys.executable, "-I", "-S", os.path.abspath(__file__)]
     try:
-        name_this_process(words)
+        set_process_title(words)
         with open("/proc/self/cmdline", "rb") as file:
             return file.read().rstrip(b"\0").split(b"\0") == [os.fsencode(word) for word in words]
     except (OSError, ValueError, IndexError):
         return False
 
 
-def be_shim(folder, answer):
+def run_shim_in_fork(folder, answer):
     """Never returns."""
     try:
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
         os.dup2(answer, 1)
         os.closerange(3, 256)
-        name_this_process([sys.executable, "-I", "-S", os.path.join(HERE, "shim.py"), folder])
-        shim_program.be_rank = be_rank
+        set_process_title([sys.executable, "-I", "-S", os.path.join(HERE, "shim.py"), folder])
+        shim_program.be_rank = run_rank_in_fork
         os._exit(shim.main(folder))
     finally:
         os._exit(shim.NO_EXIT_CODE)
 
 
-def be_rank(argv):
+def run_rank_in_fork(argv):
     """The rank's wrapper without executing another Python; its exit code. It has the plan's environment already."""
-    name_this_process(argv)
+    set_process_title(argv)
     return rank.main(argv[2:])
 
 
 def main():
     control = socket.socket(fileno=0)
-    if not can_name():
+    if not can_set_process_title():
         return 1
     control.send(READY)
     while True:
@@ -79,7 +79,7 @@ def main():
             return 0
         pid = os.fork()
         if pid == 0:
-            be_shim(os.fsdecode(message), descriptors[0])
+            run_shim_in_fork(os.fsdecode(message), descriptors[0])
         for descriptor in descriptors:
             os.close(descriptor)
         os.waitpid(pid, 0)

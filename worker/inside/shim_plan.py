@@ -8,57 +8,57 @@ import by_descriptor
 HERE = os.path.dirname(os.path.abspath(__file__))
 JOB_IDS = "job-ids.json"
 """Beside us, in the folder that root has installed: the numbers as which jobs may run."""
-LEAST_BASE = 1000
+MIN_UID = 1000
 """Below are root and the services of a machine."""
 MOST_BYTES = 16 * 1024 * 1024
 
 
-def read_plan(folder):
+def read_start_plan(folder):
     """Raises OSError, of which by_descriptor.NotOurs says that this is no plan for us; ValueError for no JSON."""
-    with by_descriptor.folder(os.path.dirname(folder)) as job:
-        attempt = by_descriptor.open_folder(os.path.basename(folder), job)
+    with by_descriptor.open_folder_path(os.path.dirname(folder)) as job:
+        attempt = by_descriptor.open_folder_at(os.path.basename(folder), job)
         try:
-            plan = json.loads(read_beneath(attempt).decode())
+            plan = json.loads(read_trusted_plan(attempt).decode())
         finally:
             os.close(attempt)
     if os.geteuid() == 0:
-        check_ids(plan)
+        check_job_ids(plan)
     return plan
 
 
-def read_beneath(attempt):
+def read_trusted_plan(attempt):
     """What stands in control/plan.json."""
-    check_ours(attempt, "the folder of the attempt")
-    control = by_descriptor.open_folder("control", attempt)
+    check_owned_by_root(attempt, "the folder of the attempt")
+    control = by_descriptor.open_folder_at("control", attempt)
     try:
-        check_ours(control, "control")
-        return read_file(control, "plan.json")
+        check_owned_by_root(control, "control")
+        return read_trusted_file(control, "plan.json")
     finally:
         os.close(control)
 
 
-def read_file(folder, name):
-    file = by_descriptor.open_plain(folder, name)
+def read_trusted_file(folder, name):
+    file = by_descriptor.open_plain_at(folder, name)
     try:
-        check_ours(file, name)
+        check_owned_by_root(file, name)
         return by_descriptor.read_all(file, MOST_BYTES)
     finally:
         os.close(file)
 
 
-def check_ours(descriptor, name):
+def check_owned_by_root(descriptor, name):
     """As root: only root may have written it. Anybody else can do no more than they could without us."""
     if os.geteuid() == 0:
         by_descriptor.check_owner(descriptor, name, (0,))
 
 
-def check_ids(plan):
+def check_job_ids(plan):
     """Root becomes one of the installation's users and nobody else. Raises by_descriptor.NotOurs."""
-    with by_descriptor.folder(HERE) as runtime:
-        known = json.loads(read_file(runtime, JOB_IDS).decode())
+    with by_descriptor.open_folder_path(HERE) as runtime:
+        known = json.loads(read_trusted_file(runtime, JOB_IDS).decode())
     for field in ("uid", "gid"):
         number, base = plan.get(field), known[field + "_base"]
-        first, last = max(base + 1, LEAST_BASE), base + known["count"] - 1
+        first, last = max(base + 1, MIN_UID), base + known["count"] - 1
         if not isinstance(number, int) or not first <= number <= last:
             why = "its %s is %r, and jobs run as %d to %d" % (field, number, first, last)
-            raise by_descriptor.not_ours("plan.json", why)
+            raise by_descriptor.unsafe_file("plan.json", why)

@@ -17,14 +17,14 @@ import shim_metadata  # noqa: E402
 import shim_sandbox  # noqa: E402
 
 
-def read_powers(first, last):
+def read_confinement_features(first, last):
     """{power: is it enforced}, but for `stop`, which names by what; `refused` has the kernel's words."""
-    refused = dict(shim_sandbox.read_powers(), metadata_address=shim_metadata.close(first, last))
+    refused = dict(shim_sandbox.read_mount_features(), metadata_address=shim_metadata.block_cloud_metadata(first, last))
     powers = {power: why is None for power, why in refused.items()}
-    powers.update(shim_group.read_powers())
+    powers.update(shim_group.read_cgroup_features())
     powers.update(root=os.geteuid() == 0, refused={power: why for power, why in refused.items() if why})
     return powers
 
 
 if __name__ == "__main__":
-    print(json.dumps(read_powers(int(sys.argv[1]), int(sys.argv[2]))))
+    print(json.dumps(read_confinement_features(int(sys.argv[1]), int(sys.argv[2]))))

@@ -26,7 +26,7 @@ be_rank = None
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def prctl(option, value):
+def call_prctl(option, value):
     if libc.prctl(option, value, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl %d" % option)
 
@@ -49,20 +49,20 @@ def prepare_out(plan):
 
 
 def make_out(plan):
-    owner, mode = owner_of(plan), 0o700
+    owner, mode = job_owner(plan), 0o700
     if plan.get("readers_gid") is not None:
         # Services that are not root read what lands in here by its group, which this bit hands on.
         owner, mode = (owner[0], plan["readers_gid"]), 0o2750
     folder, name = os.path.split(plan["out"])
-    with by_descriptor.folder(folder) as attempt:
+    with by_descriptor.open_folder_path(folder) as attempt:
         out = by_descriptor.make_folder(attempt, name)
         try:
-            by_descriptor.settle(out, mode, owner)
+            by_descriptor.set_owner_and_mode(out, mode, owner)
         finally:
             os.close(out)
 
 
-def owner_of(plan):
+def job_owner(plan):
     return (-1, -1) if plan.get("uid") is None else (plan["uid"], plan["gid"])
 
 
@@ -72,9 +72,9 @@ def copy_code_as_job(plan):
     pid = os.fork()
     if pid == 0:
         os.close(reader)
-        copy_and_leave(plan, writer)
+        copy_code_in_fork(plan, writer)
     os.close(writer)
-    told = read_within(reader, COPY_SECONDS)
+    told = read_with_timeout(reader, COPY_SECONDS)
     if told is None:
         os.kill(pid, signal.SIGKILL)  # Another job of its user may have stopped it, and we would wait for ever.
     _, status = os.waitpid(pid, 0)
@@ -83,7 +83,7 @@ def copy_code_as_job(plan):
         raise OSError(errno.EIO, why)
 
 
-def read_within(reader, seconds):
+def read_with_timeout(reader, seconds):
     """All that comes through a pipe until it is closed; None where that takes longer."""
     content, until = b"", time.monotonic() + seconds
     try:
@@ -97,12 +97,12 @@ def read_within(reader, seconds):
         os.close(reader)
 
 
-def copy_and_leave(plan, writer):
+def copy_code_in_fork(plan, writer):
     """Never returns. Folders and regular files only; what is no part of the code is not read with more than its rights."""
     try:
-        become_user(plan)
+        switch_user(plan)
         os.umask(0o077)
-        with by_descriptor.folder(plan["code"]) as code, by_descriptor.folder(plan["out"]) as out:
+        with by_descriptor.open_folder_path(plan["code"]) as code, by_descriptor.open_folder_path(plan["out"]) as out:
             work = by_descriptor.make_folder(out, "work")
             by_descriptor.copy_tree(code, work)
         os._exit(0)
@@ -112,34 +112,34 @@ def copy_and_leave(plan, writer):
         os._exit(1)
 
 
-def start(plan, group=None):
+def start_program_process(plan, group=None):
     """Forks the program into its group; returns (pid, None), or (pid, problem) where it could not be run."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(reader)
-        become(plan, writer, group)
+        exec_program(plan, writer, group)
     os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
         told = pipe.read()
     return pid, json.loads(told.decode()) if told else None
 
 
-def become(plan, writer, group=None):
+def exec_program(plan, writer, group=None):
     """Never returns. What goes wrong is told through the pipe, which a successful exec closes."""
     at = "prepare"
     try:
         if group:
             group.enter()
-        enter_sandbox(plan)
+        enter_sandbox_and_log(plan)
         drop_privileges(plan)
         for number, name in ((1, "launcher.stdout"), (2, "launcher.stderr")):
-            redirect(number, os.path.join(plan["out"], name))
+            redirect_descriptor(number, os.path.join(plan["out"], name))
         at = "folder"
         os.chdir(plan["cwd"])
         at = "program"
         if be_rank is not None and plan["argv"][1:3] == [RANK_WRAPPER, "--"]:
-            become_rank(plan)
+            exec_rank_in_fork(plan)
         os.execvpe(plan["argv"][0], plan["argv"], plan["environment"])
     except (OSError, ValueError) as error:  # ValueError: an argument that no system call can take.
         code = exit_code_of(error) if at == "program" and isinstance(error, OSError) else None
@@ -151,15 +151,15 @@ def become(plan, writer, group=None):
         os._exit(125)
 
 
-def enter_sandbox(plan):
+def enter_sandbox_and_log(plan):
     """What the machine refuses stands in control/shim.log; the job runs without it. Raises OSError."""
     if plan.get("sandbox"):
-        missing = shim_sandbox.enter(plan["sandbox"], plan["out"])
+        missing = shim_sandbox.enter_sandbox(plan["sandbox"], plan["out"])
         for power, why in sorted(missing.items()):
             os.write(2, ("not confined, %s: %s\n" % (power, why)).encode("utf-8", "replace"))
 
 
-def become_rank(plan):
+def exec_rank_in_fork(plan):
     """What exec would do, which comes later for the program alone. Raises ValueError as exec does."""
     if any(b"\0" in os.fsencode(word) for word in plan["argv"]):
         raise ValueError("embedded null byte")
@@ -169,7 +169,7 @@ def become_rank(plan):
     os._exit(be_rank(plan["argv"]))
 
 
-def redirect(number, path):
+def redirect_descriptor(number, path):
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NOCTTY
     descriptor = os.open(path, flags, 0o640)
     os.dup2(descriptor, number)
@@ -185,13 +185,13 @@ def drop_privileges(plan):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     limit_files(plan.get("nofile") or 65536)
     os.umask(0o027)
-    become_user(plan)
-    prctl(PR_SET_NO_NEW_PRIVS, 1)
+    switch_user(plan)
+    call_prctl(PR_SET_NO_NEW_PRIVS, 1)
     # A change of user clears it, so it comes last: the launcher does not outlive a killed shim.
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    call_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def become_user(plan):
+def switch_user(plan):
     if plan.get("uid") is not None:
         os.setgroups([plan["gid"]])
         os.setresgid(plan["gid"], plan["gid"], plan["gid"])

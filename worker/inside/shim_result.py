@@ -7,7 +7,7 @@ import signal
 import shim_files
 
 
-def read_status(status):
+def parse_wait_status(status):
     """(exit code as a shell says it, signal or None) of a wait status."""
     if status is None:
         return None, None
@@ -20,7 +20,7 @@ def read_ranks(plan):
     """What each rank's wrapper wrote, where it makes sense; one that was killed wrote nothing."""
     ranks = []
     for number in range(int(plan.get("ranks") or 1)):
-        told = shim_files.read_object(plan["out"], "rank-%d.exit.json" % number)
+        told = shim_files.read_untrusted_json(plan["out"], "rank-%d.exit.json" % number)
         rank = parse_rank(number, told) if told else None
         if rank:
             ranks.append(rank)
@@ -29,24 +29,24 @@ def read_ranks(plan):
 
 def parse_rank(number, told):
     exit_code, by, ended, pid = (told.get(key) for key in ("exit_code", "signal", "ended", "pid"))
-    if not is_whole(exit_code) or exit_code > 255:
+    if not is_natural_number(exit_code) or exit_code > 255:
         return None
     return {
         "rank": number,
         "exit_code": exit_code,
-        "signal": by if is_whole(by) and 0 < by < 65 else None,
+        "signal": by if is_natural_number(by) and 0 < by < 65 else None,
         "ended": float(ended) if isinstance(ended, (int, float)) else float("inf"),
-        "pid": pid if is_whole(pid) else 0,
+        "pid": pid if is_natural_number(pid) else 0,
     }
 
 
-def is_whole(value):
+def is_natural_number(value):
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def was_killed(status, ranks):
+def was_sigkilled(status, ranks):
     """Whether the launcher or a rank ended by SIGKILL."""
-    codes = [read_status(status)[0]] + [rank["exit_code"] for rank in ranks]
+    codes = [parse_wait_status(status)[0]] + [rank["exit_code"] for rank in ranks]
     return 128 + signal.SIGKILL in codes
 
 
@@ -56,10 +56,10 @@ def first_failed(ranks):
     return min(failed, key=lambda rank: rank["ended"]) if failed else None
 
 
-def how_it_ended(status, problem, ranks):
+def combine_exits(status, problem, ranks):
     """Exit code, signal, first failed rank and error: a rank's word counts only where it is a bad one."""
     worst = first_failed(ranks)
-    exit_code, by = read_status(status)
+    exit_code, by = parse_wait_status(status)
     error = None
     if problem:
         exit_code, by = problem["exit_code"], None
@@ -69,19 +69,19 @@ def how_it_ended(status, problem, ranks):
     return {
         "exit_code": exit_code,
         "signal": by,
-        "launcher_exit_code": read_status(status)[0],
+        "launcher_exit_code": parse_wait_status(status)[0],
         "ranks": [{key: rank[key] for key in ("rank", "exit_code", "signal")} for rank in ranks],
         "first_failed_rank": worst["rank"] if worst else None,
         "error": error,
     }
 
 
-def cpu_of_reaped():
+def reaped_cpu_seconds():
     """CPU seconds of every descendant that has been waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def biggest_of_reaped():
+def reaped_max_rss_bytes():
     """Bytes of the largest single process: a floor for programs that end before they are measured."""
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024

@@ -7,9 +7,9 @@ import time
 from typing import Iterable, Optional
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
-NO_ROOM = 64 * 1024
+FULL_BELOW_BYTES = 64 * 1024
 """Bytes. What is left of a full disk is mostly not quite nothing."""
-SEEN_WITHIN = 10.0
+BLAMED_SECONDS = 10.0
 """Seconds between a full disk and the end of a program that counts as its consequence."""
 MOST_ENTRIES = 50000
 DEEPEST = 32
@@ -17,18 +17,18 @@ FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 BLOCK = 512
 
 
-class Watch:
+class DiskFullWatch:
     """Remembers when the disk of a folder was full last."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.full_at = None  # type: Optional[float]
 
-    def look(self) -> None:
+    def check(self) -> None:
         if is_full(self.folder):
             self.full_at = time.monotonic()
 
-    def note(self, error: Exception) -> None:
+    def note_write_error(self, error: Exception) -> None:
         """We could not write ourselves."""
         if getattr(error, "errno", None) in FULL:
             self.full_at = time.monotonic()
@@ -36,7 +36,7 @@ class Watch:
     def was_full(self, ended: Optional[float] = None) -> bool:
         """Whether it was, shortly before this moment."""
         moment = time.monotonic() if ended is None else ended
-        return self.full_at is not None and moment - self.full_at <= SEEN_WITHIN
+        return self.full_at is not None and moment - self.full_at <= BLAMED_SECONDS
 
 
 def is_full(folder: str) -> bool:
@@ -45,10 +45,10 @@ def is_full(folder: str) -> bool:
         found = os.statvfs(folder)
     except OSError:
         return False
-    return found.f_bavail * found.f_frsize < NO_ROOM or (found.f_files > 0 and found.f_favail == 0)
+    return found.f_bavail * found.f_frsize < FULL_BELOW_BYTES or (found.f_files > 0 and found.f_favail == 0)
 
 
-def size_of(folder: str, most: int = MOST_ENTRIES) -> Optional[int]:
+def folder_size(folder: str, most: int = MOST_ENTRIES) -> Optional[int]:
     """Bytes that it takes on the disk, as far as `most` entries tell; None where it cannot be read.
 
     Strangers write in it: no link is followed, and what is deeper than 32 folders is not counted.
@@ -95,7 +95,7 @@ class _Count:
             return 0
 
 
-def written_by(pids: Iterable[int]) -> int:
+def bytes_written_by(pids: Iterable[int]) -> int:
     """Bytes that these living processes have sent to disks; those of an unreadable one do not count."""
     return sum(_written(pid) for pid in pids)
 

@@ -1,6 +1,6 @@
 """Gives a job's program its own view of the files: own /tmp, a read-only system, other users' processes unseen.
 
-The forked child calls `enter` as root, before it becomes the job's user. The mounts live in a mount namespace of its own:
+The forked child calls `enter_sandbox` as root, before it becomes the job's user. The mounts live in a mount namespace of its own:
 nobody else sees them, and the kernel removes them with the job's last process.
 """
 
@@ -19,7 +19,7 @@ MOUNT_ATTR_RDONLY = 1
 KEPT_FLAGS = {"nosuid": MS_NOSUID, "nodev": MS_NODEV, "noexec": MS_NOEXEC}
 IN_MEMORY = ("/tmp", "/dev/shm")
 LIKE_TMP = "/var/tmp"
-POWERS = ("tmp", "system", "processes_hidden", "storage_hidden")
+FEATURES = ("tmp", "system", "processes_hidden", "storage_hidden")
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -30,7 +30,7 @@ class MountAttributes(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "userns_fd")]
 
 
-def enter(wanted, out):
+def enter_sandbox(wanted, out):
     """Makes the view and returns what the machine refused: {power: the kernel's words}.
 
     `wanted` is {"hidden": [folder], "shown": [folder], "memory_bytes": int or None}. A program finds nothing beneath a
@@ -38,34 +38,34 @@ def enter(wanted, out):
     written. Raises OSError if a folder could not be shown again after something had covered it.
     """
     try:
-        check(libc.unshare(CLONE_NEWNS), "unshare")
+        check_libc(libc.unshare(CLONE_NEWNS), "unshare")
         # What the machine mounts later is seen here too, and nothing of ours is seen there.
-        mount(None, "/", None, MS_REC | MS_SLAVE)
+        call_mount(None, "/", None, MS_REC | MS_SLAVE)
     except OSError as error:
-        return dict.fromkeys(POWERS, error.strerror)
+        return dict.fromkeys(FEATURES, error.strerror)
     missing = {}
-    tried(missing, "system", make_system_read_only)
-    tried(missing, "processes_hidden", hide_processes)
-    shown = [(path, open_folder(path)) for path in wanted["shown"] if os.path.isdir(path)]
-    written = open_folder(out) if out else None
-    tried(missing, "tmp", lambda: own_tmp(wanted.get("memory_bytes")))
+    try_feature(missing, "system", make_system_read_only)
+    try_feature(missing, "processes_hidden", hide_processes)
+    shown = [(path, open_path(path)) for path in wanted["shown"] if os.path.isdir(path)]
+    written = open_path(out) if out else None
+    try_feature(missing, "tmp", lambda: mount_own_tmp(wanted.get("memory_bytes")))
     covered = []
-    tried(missing, "storage_hidden", lambda: cover(wanted["hidden"], covered))
+    try_feature(missing, "storage_hidden", lambda: cover_folders(wanted["hidden"], covered))
     for path, descriptor in shown:
         # A link to it is hidden as well, if it lies beneath something that is.
         for place in {path, os.readlink("/proc/self/fd/%d" % descriptor)}:
-            show(place, descriptor)
+            bind_path(place, descriptor)
     if written is not None:
-        show(out, written, True)
+        bind_path(out, written, True)
     for descriptor in [descriptor for _, descriptor in shown] + [written]:
         if descriptor is not None:
             os.close(descriptor)
     for folder in covered:
-        close_cover(folder)
+        close_cover_folder(folder)
     return missing
 
 
-def tried(missing, power, act):
+def try_feature(missing, power, act):
     try:
         act()
     except OSError as error:
@@ -90,7 +90,7 @@ def set_read_only_below(path):
     done = libc.syscall(
         ctypes.c_long(MOUNT_SETATTR), AT_FDCWD, where, AT_RECURSIVE, ctypes.byref(wanted), size
     )
-    check(done, "mount_setattr")
+    check_libc(done, "mount_setattr")
 
 
 def read_mounts():
@@ -108,7 +108,7 @@ def remount_read_only(path, options):
     """A mount that lies under another one cannot be reached by its path, neither by us nor by the program."""
     kept = sum(flag for name, flag in KEPT_FLAGS.items() if name in options)
     try:
-        mount(None, path, None, MS_REMOUNT | MS_BIND | MS_RDONLY | kept)
+        call_mount(None, path, None, MS_REMOUNT | MS_BIND | MS_RDONLY | kept)
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOENT, errno.EACCES):
             raise
@@ -120,38 +120,38 @@ def hide_processes():
     Before Linux 5.8 there is one /proc for all: those kernels do not know the word `invisible` and refuse it.
     """
     before = os.stat("/proc").st_dev
-    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=invisible")
+    call_mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=invisible")
     if os.stat("/proc").st_dev == before:
         raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
 
 
-def own_tmp(memory_bytes):
+def mount_own_tmp(memory_bytes):
     """Empty, in memory that counts as the job's, each at most half of it."""
     size = ",size=%d" % (memory_bytes // 2) if memory_bytes else ""
     for path in IN_MEMORY:
-        mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777" + size)
+        call_mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777" + size)
     if not os.path.samefile(IN_MEMORY[0], LIKE_TMP):
-        mount(IN_MEMORY[0], LIKE_TMP, None, MS_BIND)
+        call_mount(IN_MEMORY[0], LIKE_TMP, None, MS_BIND)
 
 
-def cover(folders, covered):
+def cover_folders(folders, covered):
     """Those that are beneath our own /tmp are gone already."""
     for folder in folders:
         if os.path.isdir(folder):
-            mount("tmpfs", folder, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755,size=1m")
+            call_mount("tmpfs", folder, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755,size=1m")
             covered.append(folder)
 
 
-def close_cover(folder):
-    mount(None, folder, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)
+def close_cover_folder(folder):
+    call_mount(None, folder, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)
 
 
-def open_folder(path):
+def open_path(path):
     """By the descriptor it is found again after something was mounted above it."""
     return os.open(path, os.O_PATH | os.O_DIRECTORY)
 
 
-def show(path, descriptor, is_writable=False):
+def bind_path(path, descriptor, is_writable=False):
     """At its own place again, if something covers that; with `is_writable` always, for that place is read-only."""
     here = os.fstat(descriptor)
     try:
@@ -161,33 +161,33 @@ def show(path, descriptor, is_writable=False):
         is_there = False
         os.makedirs(path, 0o755)
     if is_writable or not is_there:
-        mount("/proc/self/fd/%d" % descriptor, path, None, MS_BIND | MS_REC)
+        call_mount("/proc/self/fd/%d" % descriptor, path, None, MS_BIND | MS_REC)
     if is_writable:
         kept = os.statvfs(path).f_flag & MS_NOEXEC
-        mount(None, path, None, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | kept)
+        call_mount(None, path, None, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | kept)
 
 
-def mount(source, target, kind, flags, data=None):
+def call_mount(source, target, kind, flags, data=None):
     words = [None if word is None else os.fsencode(word) for word in (source, target, kind)]
     done = libc.mount(words[0], words[1], words[2], ctypes.c_ulong(flags), os.fsencode(data) if data else None)
-    check(done, "mount %s" % target)
+    check_libc(done, "mount %s" % target)
 
 
-def check(done, what):
+def check_libc(done, what):
     if done != 0:
         number = ctypes.get_errno()
         raise OSError(number, "%s: %s" % (what, os.strerror(number)))
 
 
-def read_powers():
+def read_mount_features():
     """{power: None, or why the machine refuses it}: tried in a child, whose view ends with it."""
     if os.geteuid() != 0:
-        return dict.fromkeys(POWERS, os.strerror(errno.EPERM))
+        return dict.fromkeys(FEATURES, os.strerror(errno.EPERM))
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            missing = enter({"hidden": [], "shown": []}, None)
+            missing = enter_sandbox({"hidden": [], "shown": []}, None)
             os.write(writer, json.dumps(missing).encode())
         finally:
             os._exit(0)
@@ -196,4 +196,4 @@ def read_powers():
         told = pipe.read()
     os.waitpid(pid, 0)
     missing = json.loads(told.decode()) if told else {}
-    return {power: missing.get(power) if told else "?" for power in POWERS}
+    return {power: missing.get(power) if told else "?" for power in FEATURES}

@@ -9,7 +9,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-class Process:
+class ProcessInfo:
     """One line of /proc/<pid>/stat. `cpu_seconds` includes the children it has waited for."""
 
     def __init__(self, pid: int, text: str) -> None:
@@ -26,11 +26,11 @@ class Process:
         return self.state in "ZXx"
 
 
-def read_process(pid: int) -> Optional[Process]:
+def read_process(pid: int) -> Optional[ProcessInfo]:
     """None where there is no such process (any more)."""
     try:
         with open("/proc/%d/stat" % pid, errors="replace") as file:
-            return Process(pid, file.read())
+            return ProcessInfo(pid, file.read())
     except (OSError, ValueError, IndexError):
         return None
 
@@ -39,14 +39,14 @@ def list_pids() -> List[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
-def living_descendants(root: int) -> List[Process]:
+def living_descendants(root: int) -> List[ProcessInfo]:
     """Every process below `root` that still runs, in no order; zombies only wait to be reaped."""
-    children: Dict[int, List[Process]] = {}
+    children: Dict[int, List[ProcessInfo]] = {}
     for pid in list_pids():
         process = read_process(pid)
         if process is not None:
             children.setdefault(process.parent, []).append(process)
-    found: List[Process] = []
+    found: List[ProcessInfo] = []
     to_visit = [root]
     while to_visit:
         below = children.get(to_visit.pop(), [])
@@ -60,7 +60,7 @@ ENOUGH_SCANS = 2
 QUICK_LOOKS = 20
 
 
-def end_below(root: int, reap: Callable[[], object] = lambda: None) -> List[Process]:
+def kill_descendants(root: int, reap: Callable[[], object] = lambda: None) -> List[ProcessInfo]:
     """Stops all that descends from `root` until two looks in a row find nobody new, then kills it; who that was.
 
     Weaker than a group of the kernel's (shim_group): what forks, leaves its parent and goes faster than one look gets
@@ -69,18 +69,18 @@ def end_below(root: int, reap: Callable[[], object] = lambda: None) -> List[Proc
     """
     stopped: Set[Tuple[int, int]] = set()
     agreed, until = 0, time.monotonic() + FREEZE_SECONDS
-    found: List[Process] = []
+    found: List[ProcessInfo] = []
     while agreed < ENOUGH_SCANS and time.monotonic() < until:
         for _ in range(QUICK_LOOKS):
             # Who has lost its parent is a child of ours, the newest last, which one file tells in no time.
             reap()
-            send(reversed(children_of(root)), signal.SIGSTOP, wake=False)
+            signal_pids(reversed(children_of(root)), signal.SIGSTOP, wake=False)
         found = living_descendants(root)
         new = [each for each in found if (each.pid, each.start_ticks) not in stopped]
-        send([each.pid for each in new], signal.SIGSTOP, wake=False)
+        signal_pids([each.pid for each in new], signal.SIGSTOP, wake=False)
         stopped |= {(each.pid, each.start_ticks) for each in new}
         agreed = 0 if new else agreed + 1
-    send([each.pid for each in found], signal.SIGKILL)
+    signal_pids([each.pid for each in found], signal.SIGKILL)
     return found
 
 
@@ -103,7 +103,7 @@ def is_rank_wrapper(pid: int) -> bool:
     return len(words) > 1 and words[1].endswith(b"/rank.py")
 
 
-def send(pids: Iterable[int], number: int, wake: bool = True) -> None:
+def signal_pids(pids: Iterable[int], number: int, wake: bool = True) -> None:
     """A stopped process gets SIGCONT too, or it would never see the polite signal."""
     for pid in pids:
         for each in (number, signal.SIGCONT) if wake else (number,):

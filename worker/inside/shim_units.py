@@ -7,10 +7,10 @@ DRIVER = "/proc/driver/nvidia/gpus"
 IDENTITIES = ("GPU-", "MIG-")
 
 
-def seen() -> Dict[str, Any]:
+def container_facts() -> Dict[str, Any]:
     """`gpus` by their UUIDs and `node`, each where it is known; nothing in a container without either."""
     found = {}  # type: Dict[str, Any]
-    gpus = told() or answered()
+    gpus = gpus_in_environment() or gpus_in_proc()
     if gpus:
         found["gpus"] = gpus
     if os.environ.get("GROUNDCREW_NODE"):
@@ -18,12 +18,12 @@ def seen() -> Dict[str, Any]:
     return found
 
 
-def told() -> List[str]:
+def gpus_in_environment() -> List[str]:
     words = os.environ.get("NVIDIA_VISIBLE_DEVICES", "").split(",")
     return sorted(word for word in words if word.startswith(IDENTITIES))
 
 
-def answered() -> List[str]:
+def gpus_in_proc() -> List[str]:
     """The line `GPU UUID:  GPU-…` of each, for devices that were given by CDI."""
     found = []
     try:

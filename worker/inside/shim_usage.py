@@ -4,12 +4,12 @@ import json
 import os
 import time
 
-FRESH_SECONDS = 15.0
+TELEMETRY_FRESH_SECONDS = 15.0
 """A node's agent measures its GPUs every few seconds; what is older says nothing about now."""
 MOST_TELEMETRY = 256 * 1024
 
 
-class Usage:
+class UsageMeter:
     """`units` are those of the job; `gpus` the UUIDs among them, `telemetry` where the agent writes."""
 
     def __init__(self, plan):
@@ -30,7 +30,7 @@ class Usage:
         self.byte_seconds += self.rss_bytes * passed
         self.weighed_seconds += passed
         self.cpu_seconds = reaped_cpu_seconds + sum(process.cpu_seconds for process in living)
-        busy = read_busy(self.telemetry, self.gpus) if self.gpus and self.telemetry else None
+        busy = read_gpu_work(self.telemetry, self.gpus) if self.gpus and self.telemetry else None
         if busy is not None:
             self.gpu_seconds = (self.gpu_seconds or 0.0) + busy * passed
 
@@ -39,7 +39,7 @@ class Usage:
         self.cpu_seconds = max(self.cpu_seconds, reaped_cpu_seconds)
         self.max_rss_bytes = max(self.max_rss_bytes, biggest_reaped_bytes)
 
-    def told(self):
+    def to_json(self):
         """In the words of usage.json and exit.json."""
         return {
             "cpu_seconds": round(self.cpu_seconds, 2),
@@ -59,11 +59,11 @@ class Usage:
         return round(min(self.cpu_seconds, self.units * (time.monotonic() - self.began)), 2)
 
 
-def read_busy(path, gpus):
+def read_gpu_work(path, gpus):
     """How many of these GPUs' worth of work is done right now; None where nothing fresh says so."""
     try:
         with open(path, "rb") as file:
-            if time.time() - os.fstat(file.fileno()).st_mtime > FRESH_SECONDS:
+            if time.time() - os.fstat(file.fileno()).st_mtime > TELEMETRY_FRESH_SECONDS:
                 return None
             found = json.loads(file.read(MOST_TELEMETRY).decode())
         shares = [gpu["utilisation"] for gpu in found["gpus"] if gpu["uuid"] in gpus]

@@ -25,19 +25,19 @@ REST_SECONDS = 5.0
 FIELD_MANAGER = "groundcrew"
 MOST_CONNECTIONS = 16
 UNAUTHORISED, NOT_FOUND, CONFLICT, TOO_MANY = 401, 404, 409, 429
-ONLY_LOOKS = frozenset({"get", "list_all", "close"})
+READ_ONLY_CALLS = frozenset({"get", "list_all", "close"})
 """Methods that leave nothing in the cluster."""
 MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
 
-Thing = dict[str, Any]
+KubernetesObject = dict[str, Any]
 """An object of Kubernetes as the API has it."""
 
 
-class NoAnswer(Unavailable):
+class ApiUnreachable(Unavailable):
     """It does not answer, or answers that it cannot now, or does not know us any more."""
 
 
-class Refused(Exception):
+class ApiRefused(Exception):
     """It answers that this cannot be done: `status` of HTTP, `reason` in one word, `message` in its own words."""
 
     def __init__(self, status: int, reason: str, message: str) -> None:
@@ -45,23 +45,23 @@ class Refused(Exception):
         self.status, self.reason, self.message = status, reason, message
 
 
-class Conflict(Refused):
+class ApiConflict(ApiRefused):
     """Somebody else was faster: it is not the one that was meant any more, or a quota was just being counted."""
 
 
-class NameTaken(Conflict):
+class ObjectExists(ApiConflict):
     """One of this name is there already."""
 
 
 @dataclass(frozen=True)
-class Listed:
+class ObjectList:
     """All that there are, and the version of the cluster that shows it."""
 
-    things: Sequence[Thing]
+    things: Sequence[KubernetesObject]
     version: str
 
 
-class Api:
+class KubernetesApi:
     """Connects when it is first asked, so that a service starts while the API server is down.
 
     Everything raises NoAnswer; what writes raises Refused too.
@@ -74,35 +74,39 @@ class Api:
         self._swapping = threading.Lock()
         self._rests_until = float("-inf")
 
-    def create(self, thing: Thing) -> Thing:
+    def create(self, thing: KubernetesObject) -> KubernetesObject:
         """Raises NameTaken where one of this name is there."""
         return self._write("POST", self._path_of(thing, named=False), thing)
 
-    def apply(self, thing: Thing) -> Thing:
+    def apply(self, thing: KubernetesObject) -> KubernetesObject:
         """Server-side apply: what is written here is so afterwards, whoever has changed it; the rest stays theirs."""
         query = {"fieldManager": FIELD_MANAGER, "force": "true"}
         return self._write("PATCH", self._path_of(thing), thing, query, APPLY)
 
-    def change(self, kind: str, name: str, namespace: str, patch: Thing, part: str = "") -> Thing | None:
+    def patch(
+        self, kind: str, name: str, namespace: str, patch: KubernetesObject, part: str = ""
+    ) -> KubernetesObject | None:
         """Merges `patch` into it, or into its `status`; None where there is none."""
         path = KINDS[kind].path(namespace, name) + (f"/{part}" if part else "")
-        with suppress_missing():
+        with ignoring_not_found():
             return self._write("PATCH", path, patch, kind=MERGE)
         return None
 
-    def get(self, kind: str, name: str, namespace: str = "") -> Thing | None:
-        with suppress_missing():
+    def get(self, kind: str, name: str, namespace: str = "") -> KubernetesObject | None:
+        with ignoring_not_found():
             return self._ask("GET", KINDS[kind].path(namespace, name))
         return None
 
-    def list_all(self, kind: str, labels: str = "", namespace: str = "", fields: str = "") -> Listed:
+    def list_all(self, kind: str, labels: str = "", namespace: str = "", fields: str = "") -> ObjectList:
         """`labels` and `fields` are selectors; without a namespace: of all of them."""
         query = {"labelSelector": labels, "fieldSelector": fields}
         told = self._ask("GET", KINDS[kind].path(namespace), {k: v for k, v in query.items() if v})
         if told.get("kind") != f"{kind}List":
             raise self._silence()  # Something in between answered: that there is nothing must not be read from it.
         own = {"apiVersion": KINDS[kind].version, "kind": kind}
-        return Listed([own | each for each in told.get("items") or ()], told["metadata"]["resourceVersion"])
+        return ObjectList(
+            [own | each for each in told.get("items") or ()], told["metadata"]["resourceVersion"]
+        )
 
     def delete(
         self, kind: str, name: str, namespace: str = "", uid: str = "", grace_seconds: int | None = None
@@ -111,21 +115,26 @@ class Api:
 
         `uid`: only that very one. `grace_seconds` is a pod's own word; 0 does not wait for its kubelet.
         """
-        body: Thing = {"propagationPolicy": "Background"}
+        body: KubernetesObject = {"propagationPolicy": "Background"}
         body |= {"preconditions": {"uid": uid}} if uid else {}
         body |= {} if grace_seconds is None else {"gracePeriodSeconds": grace_seconds}
-        with suppress_missing():
+        with ignoring_not_found():
             self._write("DELETE", KINDS[kind].path(namespace, name), body)
             return True
         return False
 
-    def _path_of(self, thing: Thing, named: bool = True) -> str:
+    def _path_of(self, thing: KubernetesObject, named: bool = True) -> str:
         about = thing["metadata"]
         return KINDS[thing["kind"]].path(about.get("namespace", ""), about["name"] if named else "")
 
     def _write(
-        self, method: str, path: str, body: Thing, query: Mapping[str, str] | None = None, kind: str = ""
-    ) -> Thing:
+        self,
+        method: str,
+        path: str,
+        body: KubernetesObject,
+        query: Mapping[str, str] | None = None,
+        kind: str = "",
+    ) -> KubernetesObject:
         return self._ask(method, path, query or {"fieldManager": FIELD_MANAGER}, body, kind)
 
     def _ask(
@@ -133,9 +142,9 @@ class Api:
         method: str,
         path: str,
         query: Mapping[str, str] | None = None,
-        body: Thing | None = None,
+        body: KubernetesObject | None = None,
         kind: str = "",
-    ) -> Thing:
+    ) -> KubernetesObject:
         with self._answering() as send, closing(send(method, path, query, body, kind)) as answer:
             told = json.loads(answer.data)
         return told if isinstance(told, dict) else {}
@@ -152,22 +161,22 @@ class Api:
         limit = (self.ask_seconds, self.ask_seconds)
         try:
             client = self._connect()
-            yield lambda *asked: send(client, limit, *asked)
+            yield lambda *asked: send_request(client, limit, *asked)
         except ApiException as error:
             status = int(error.status or 0)
             if status in (0, UNAUTHORISED):
                 self.close()  # Certificates or token have changed: the file is read again.
             if status in (0, UNAUTHORISED, TOO_MANY) or status >= 500:
                 raise self._silence() from error
-            raise error_of(status, parse_status(error.body)) from error
+            raise api_error(status, parse_status(error.body)) from error
         except (urllib3.exceptions.HTTPError, ConfigException, OSError, ValueError) as error:
             self.close()
             if isinstance(getattr(error, "reason", error), urllib3.exceptions.TimeoutError):
                 self._rests_until = time.monotonic() + REST_SECONDS
             raise self._silence() from error
 
-    def _silence(self) -> NoAnswer:
-        return NoAnswer("kubernetes.silent", kubeconfig=str(self.kubeconfig))
+    def _silence(self) -> ApiUnreachable:
+        return ApiUnreachable("kubernetes.silent", kubeconfig=str(self.kubeconfig))
 
     def _connect(self) -> Any:
         """Several starts ask at once."""
@@ -195,13 +204,13 @@ class Api:
             client.close()
 
 
-def send(
+def send_request(
     client: Any,
     limit: tuple[float, float],
     method: str,
     path: str,
     query: Mapping[str, str] | None = None,
-    body: Thing | None = None,
+    body: KubernetesObject | None = None,
     kind: str = "",
 ) -> Any:
     """The open answer. Raises what the client raises."""
@@ -219,16 +228,16 @@ def send(
 
 
 @contextmanager
-def suppress_missing() -> Iterator[None]:
+def ignoring_not_found() -> Iterator[None]:
     """What is not there need not be deleted, and cannot be read."""
     try:
         yield
-    except Refused as refusal:
+    except ApiRefused as refusal:
         if refusal.status != NOT_FOUND:
             raise
 
 
-def parse_status(body: object) -> Thing:
+def parse_status(body: object) -> KubernetesObject:
     """The `Status` that a refusal comes with; a proxy in between may have said anything."""
     with suppress(ValueError, TypeError):
         told = json.loads(body)  # type: ignore[arg-type]
@@ -237,8 +246,8 @@ def parse_status(body: object) -> Thing:
     return {"message": str(body or "")[:400]}
 
 
-def error_of(status: int, told: Thing) -> Refused:
+def api_error(status: int, told: KubernetesObject) -> ApiRefused:
     reason = str(told.get("reason") or "")
-    kind = Conflict if status == CONFLICT else Refused
-    kind = NameTaken if (status, reason) == (CONFLICT, "AlreadyExists") else kind
+    kind = ApiConflict if status == CONFLICT else ApiRefused
+    kind = ObjectExists if (status, reason) == (CONFLICT, "AlreadyExists") else kind
     return kind(status, reason, str(told.get("message") or ""))

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 
 @dataclass(frozen=True)
-class Kind:
+class ObjectKind:
     version: str
     """`v1`, or `group/version`."""
     plural: str
@@ -29,47 +29,51 @@ APPS, BATCH, KUEUE, NETWORK, RIGHTS = (
     "rbac.authorization.k8s.io/v1",
 )
 ADMISSION = "admissionregistration.k8s.io/v1"
-KINDS: Mapping[str, Kind] = {
-    "ClusterQueue": Kind(KUEUE, "clusterqueues", has_namespace=False),
-    "ConfigMap": Kind("v1", "configmaps"),
-    "CustomResourceDefinition": Kind(
+KINDS: Mapping[str, ObjectKind] = {
+    "ClusterQueue": ObjectKind(KUEUE, "clusterqueues", has_namespace=False),
+    "ConfigMap": ObjectKind("v1", "configmaps"),
+    "CustomResourceDefinition": ObjectKind(
         "apiextensions.k8s.io/v1", "customresourcedefinitions", has_namespace=False
     ),
-    "ClusterRole": Kind(RIGHTS, "clusterroles", has_namespace=False),
-    "ClusterRoleBinding": Kind(RIGHTS, "clusterrolebindings", has_namespace=False),
-    "DaemonSet": Kind(APPS, "daemonsets"),
-    "Deployment": Kind(APPS, "deployments"),
-    "Event": Kind("v1", "events"),
-    "Job": Kind(BATCH, "jobs"),
-    "LimitRange": Kind("v1", "limitranges"),
-    "LocalQueue": Kind(KUEUE, "localqueues"),
-    "MPIJob": Kind("kubeflow.org/v2beta1", "mpijobs"),
-    "MutatingWebhookConfiguration": Kind(ADMISSION, "mutatingwebhookconfigurations", has_namespace=False),
-    "Namespace": Kind("v1", "namespaces", has_namespace=False),
-    "NetworkPolicy": Kind(NETWORK, "networkpolicies"),
-    "Node": Kind("v1", "nodes", has_namespace=False),
-    "PersistentVolume": Kind("v1", "persistentvolumes", has_namespace=False),
-    "PersistentVolumeClaim": Kind("v1", "persistentvolumeclaims"),
-    "Pod": Kind("v1", "pods"),
-    "ResourceFlavor": Kind(KUEUE, "resourceflavors", has_namespace=False),
-    "ResourceQuota": Kind("v1", "resourcequotas"),
-    "Role": Kind(RIGHTS, "roles"),
-    "RoleBinding": Kind(RIGHTS, "rolebindings"),
-    "Secret": Kind("v1", "secrets"),
-    "Service": Kind("v1", "services"),
-    "ServiceAccount": Kind("v1", "serviceaccounts"),
-    "StatefulSet": Kind(APPS, "statefulsets"),
-    "ValidatingAdmissionPolicy": Kind(ADMISSION, "validatingadmissionpolicies", has_namespace=False),
-    "ValidatingAdmissionPolicyBinding": Kind(
+    "ClusterRole": ObjectKind(RIGHTS, "clusterroles", has_namespace=False),
+    "ClusterRoleBinding": ObjectKind(RIGHTS, "clusterrolebindings", has_namespace=False),
+    "DaemonSet": ObjectKind(APPS, "daemonsets"),
+    "Deployment": ObjectKind(APPS, "deployments"),
+    "Event": ObjectKind("v1", "events"),
+    "Job": ObjectKind(BATCH, "jobs"),
+    "LimitRange": ObjectKind("v1", "limitranges"),
+    "LocalQueue": ObjectKind(KUEUE, "localqueues"),
+    "MPIJob": ObjectKind("kubeflow.org/v2beta1", "mpijobs"),
+    "MutatingWebhookConfiguration": ObjectKind(
+        ADMISSION, "mutatingwebhookconfigurations", has_namespace=False
+    ),
+    "Namespace": ObjectKind("v1", "namespaces", has_namespace=False),
+    "NetworkPolicy": ObjectKind(NETWORK, "networkpolicies"),
+    "Node": ObjectKind("v1", "nodes", has_namespace=False),
+    "PersistentVolume": ObjectKind("v1", "persistentvolumes", has_namespace=False),
+    "PersistentVolumeClaim": ObjectKind("v1", "persistentvolumeclaims"),
+    "Pod": ObjectKind("v1", "pods"),
+    "ResourceFlavor": ObjectKind(KUEUE, "resourceflavors", has_namespace=False),
+    "ResourceQuota": ObjectKind("v1", "resourcequotas"),
+    "Role": ObjectKind(RIGHTS, "roles"),
+    "RoleBinding": ObjectKind(RIGHTS, "rolebindings"),
+    "Secret": ObjectKind("v1", "secrets"),
+    "Service": ObjectKind("v1", "services"),
+    "ServiceAccount": ObjectKind("v1", "serviceaccounts"),
+    "StatefulSet": ObjectKind(APPS, "statefulsets"),
+    "ValidatingAdmissionPolicy": ObjectKind(ADMISSION, "validatingadmissionpolicies", has_namespace=False),
+    "ValidatingAdmissionPolicyBinding": ObjectKind(
         ADMISSION, "validatingadmissionpolicybindings", has_namespace=False
     ),
-    "ValidatingWebhookConfiguration": Kind(ADMISSION, "validatingwebhookconfigurations", has_namespace=False),
-    "Workload": Kind(KUEUE, "workloads"),
-    "WorkloadPriorityClass": Kind(KUEUE, "workloadpriorityclasses", has_namespace=False),
+    "ValidatingWebhookConfiguration": ObjectKind(
+        ADMISSION, "validatingwebhookconfigurations", has_namespace=False
+    ),
+    "Workload": ObjectKind(KUEUE, "workloads"),
+    "WorkloadPriorityClass": ObjectKind(KUEUE, "workloadpriorityclasses", has_namespace=False),
 }
 
 
-def head(
+def object_head(
     kind: str, name: str, namespace: str = "", labels: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """How an object begins: its version, kind and metadata."""

@@ -7,17 +7,17 @@ tighter, and never looser: https://kubernetes.io/docs/concepts/scheduling-evicti
 from collections.abc import Iterator, Sequence
 
 from worker.kube import names
-from worker.kube.api import Thing
+from worker.kube.api import KubernetesObject
 from worker.kube.shapes.pod import HOST
-from worker.kube.shapes.run import Member
-from worker.kube.sight import Found
+from worker.kube.shapes.run import GangNode
+from worker.kube.sight import RunObjects
 
 
-def say_places(members: Sequence[Member]) -> str:
+def format_assignment(members: Sequence[GangNode]) -> str:
     return ",".join(f"{member.node}={member.units}" for member in members)
 
 
-def parse_places(text: str) -> list[str]:
+def parse_assignment(text: str) -> list[str]:
     """A node for each unit, in the order of the pods' numbers; empty for what is not as we write it."""
     told = [each.rpartition("=") for each in text.split(",")]
     if not all(node and units.isdecimal() for node, _, units in told):
@@ -25,23 +25,23 @@ def parse_places(text: str) -> list[str]:
     return [node for node, _, units in told for _ in range(int(units))]
 
 
-def places_of(found: Found) -> Iterator[tuple[Thing, Thing]]:
+def node_patches(found: RunObjects) -> Iterator[tuple[KubernetesObject, KubernetesObject]]:
     """Each pod that waits for its node, and the patch by which it gets it."""
     notes = (found.owner or {"metadata": {}})["metadata"].get("annotations") or {}
     if names.UNITS not in notes:
         return
-    places = parse_places(str(notes[names.UNITS]))
-    for pod in filter(is_waiting, found.pods):
-        number = number_of(pod)
+    places = parse_assignment(str(notes[names.UNITS]))
+    for pod in filter(is_gated, found.pods):
+        number = pod_number(pod)
         if number is not None and number < len(places):
             yield pod, {"spec": {"nodeSelector": {HOST: places[number]}, "schedulingGates": None}}
 
 
-def is_waiting(pod: Thing) -> bool:
-    return any(each.get("name") == names.GATE for each in pod["spec"].get("schedulingGates") or ())
+def is_gated(pod: KubernetesObject) -> bool:
+    return any(each.get("name") == names.SCHEDULING_GATE for each in pod["spec"].get("schedulingGates") or ())
 
 
-def number_of(pod: Thing) -> int | None:
+def pod_number(pod: KubernetesObject) -> int | None:
     labels = pod["metadata"].get("labels") or {}
     told = str(labels.get(names.INDEX, labels.get(names.REPLICA, "")))
     return int(told) if told.isdecimal() else None

@@ -4,71 +4,75 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from cluster.domain.kube.reading import conditions_of, is_true, moment
+from cluster.domain.kube.reading import conditions_of, is_condition_true, parse_api_time
 from worker.kube import names
-from worker.kube.api import Api, Thing
+from worker.kube.api import KubernetesApi, KubernetesObject
 
-OWNERS = ("Job", "MPIJob")
-NO_GRACE = 1
+OWNER_KINDS = ("Job", "MPIJob")
+LEAST_GRACE_SECONDS = 1
 """Seconds; with 0 the API server would forget a pod of which something may still run."""
-OVER = frozenset({"Succeeded", "Failed"})
+ENDED_PHASES = frozenset({"Succeeded", "Failed"})
 
 
 @dataclass
-class Found:
+class RunObjects:
     """Of one attempt."""
 
     job: int
     attempt: int
     workspace: int
-    owner: Thing | None = None
+    owner: KubernetesObject | None = None
     """The Job or MPIJob; a notebook's pod is its own."""
-    pods: list[Thing] = field(default_factory=list)
+    pods: list[KubernetesObject] = field(default_factory=list)
 
     @property
-    def numbers(self) -> tuple[int, int]:
+    def key(self) -> tuple[int, int]:
         return self.job, self.attempt
 
     @property
-    def main(self) -> Thing | None:
+    def shim_pod(self) -> KubernetesObject | None:
         """The pod with the shim: an MPIJob's launcher, the pod with number 0 of an Indexed Job, else the only one."""
-        return next((pod for pod in self.pods if is_main(pod)), None)
+        return next((pod for pod in self.pods if is_shim_pod(pod)), None)
 
     @property
-    def living(self) -> list[Thing]:
-        return [pod for pod in self.pods if not is_over(pod)]
+    def live_pods(self) -> list[KubernetesObject]:
+        return [pod for pod in self.pods if not is_pod_over(pod)]
 
 
 @dataclass(frozen=True)
-class Look:
-    """At the whole cluster; `taken` is when it was begun, in steady seconds."""
+class ClusterSnapshot:
+    """At the whole cluster; `read_at` is when it was begun, in steady seconds."""
 
-    taken: float
-    runs: Mapping[tuple[int, int], Found]
-    silent: frozenset[str]
+    read_at: float
+    runs: Mapping[tuple[int, int], RunObjects]
+    silent_nodes: frozenset[str]
     """Nodes of which nobody knows what runs on them."""
 
 
-def look(api: Api, installation: str, taken: float, namespace: str = "", **labels: str) -> Look:
+def read_snapshot(
+    api: KubernetesApi, installation: str, taken: float, namespace: str = "", **labels: str
+) -> ClusterSnapshot:
     """Raises NoAnswer. `labels` and `namespace` narrow it down to one attempt."""
-    wanted = names.selector(installation=installation, part=names.RUN, **labels)
-    things = [thing for kind in (*OWNERS, "Pod") for thing in api.list_all(kind, wanted, namespace).things]
+    wanted = names.label_selector(installation=installation, part=names.RUN_PART, **labels)
+    things = [
+        thing for kind in (*OWNER_KINDS, "Pod") for thing in api.list_all(kind, wanted, namespace).things
+    ]
     silent = frozenset(
         node["metadata"]["name"]
         for node in api.list_all("Node").things
-        if not is_true(conditions_of(node).get("Ready"))
+        if not is_condition_true(conditions_of(node).get("Ready"))
     )
-    return Look(taken, gather(things), silent)
+    return ClusterSnapshot(taken, group_by_attempt(things), silent)
 
 
-def gather(things: Sequence[Thing]) -> dict[tuple[int, int], Found]:
+def group_by_attempt(things: Sequence[KubernetesObject]) -> dict[tuple[int, int], RunObjects]:
     """What has no numbers, or is not where its numbers say, is not ours, whatever its labels say."""
-    runs: dict[tuple[int, int], Found] = {}
+    runs: dict[tuple[int, int], RunObjects] = {}
     for thing in things:
-        if (numbers := numbers_of(thing)) is None:
+        if (numbers := attempt_key_of_object(thing)) is None:
             continue
         job, attempt, workspace = numbers
-        found = runs.setdefault((job, attempt), Found(job, attempt, workspace))
+        found = runs.setdefault((job, attempt), RunObjects(job, attempt, workspace))
         if thing["kind"] == "Pod":
             found.pods.append(thing)
         else:
@@ -76,49 +80,51 @@ def gather(things: Sequence[Thing]) -> dict[tuple[int, int], Found]:
     return runs
 
 
-def numbers_of(thing: Thing) -> tuple[int, int, int] | None:
+def attempt_key_of_object(thing: KubernetesObject) -> tuple[int, int, int] | None:
     """Job, attempt and workspace, where its labels are as we write them and its namespace is that workspace's."""
     about = thing["metadata"]
     told = [(about.get("labels") or {}).get(key, "") for key in (names.JOB, names.ATTEMPT, names.WORKSPACE)]
     if not all(number.isdecimal() and number == str(int(number)) for number in told):
         return None
     job, attempt, workspace = map(int, told)
-    return (job, attempt, workspace) if about.get("namespace") == names.namespace_of(workspace) else None
+    return (
+        (job, attempt, workspace) if about.get("namespace") == names.workspace_namespace(workspace) else None
+    )
 
 
-def is_main(pod: Thing) -> bool:
+def is_shim_pod(pod: KubernetesObject) -> bool:
     labels = pod["metadata"].get("labels") or {}
-    return not worker_of_mpi(pod) and str(labels.get(names.INDEX, "0")) == "0"
+    return not is_mpi_worker(pod) and str(labels.get(names.INDEX, "0")) == "0"
 
 
-def is_over(pod: Thing) -> bool:
-    return (pod.get("status") or {}).get("phase") in OVER
+def is_pod_over(pod: KubernetesObject) -> bool:
+    return (pod.get("status") or {}).get("phase") in ENDED_PHASES
 
 
-def is_running(pod: Thing) -> bool:
+def is_pod_running(pod: KubernetesObject) -> bool:
     return (pod.get("status") or {}).get("phase") == "Running"
 
 
-def node_of(pod: Thing) -> str:
+def pod_node(pod: KubernetesObject) -> str:
     return str((pod.get("spec") or {}).get("nodeName", ""))
 
 
-def is_taken(pod: Thing) -> bool:
+def is_bound(pod: KubernetesObject) -> bool:
     """By a node, whose kubelet may have begun it already."""
-    return bool(node_of(pod))
+    return bool(pod_node(pod))
 
 
-def is_leaving(thing: Thing) -> bool:
+def is_deleting(thing: KubernetesObject) -> bool:
     return bool(thing["metadata"].get("deletionTimestamp"))
 
 
-def is_ending_now(pod: Thing) -> bool:
+def is_deleting_now(pod: KubernetesObject) -> bool:
     """It has been deleted with as little patience as there is."""
     grace = pod["metadata"].get("deletionGracePeriodSeconds")
-    return is_leaving(pod) and (grace or 0) <= NO_GRACE
+    return is_deleting(pod) and (grace or 0) <= LEAST_GRACE_SECONDS
 
 
-def exit_of(pod: Thing) -> Thing | None:
+def container_exit(pod: KubernetesObject) -> KubernetesObject | None:
     """How the container ended: `exitCode`, `reason`, `message`; None where it has not, or nobody knows."""
     for status in (pod.get("status") or {}).get("containerStatuses") or ():
         if ended := (status.get("state") or {}).get("terminated"):
@@ -126,42 +132,44 @@ def exit_of(pod: Thing) -> Thing | None:
     return None
 
 
-def asked_to_leave(pod: Thing) -> datetime | None:
+def deletion_requested_at(pod: KubernetesObject) -> datetime | None:
     """When somebody deleted it: what stands there is when its grace is over. To the second; aware UTC."""
     about = pod["metadata"]
-    if not is_leaving(pod):
+    if not is_deleting(pod):
         return None
     grace = timedelta(seconds=about.get("deletionGracePeriodSeconds") or 0)
-    return moment(about["deletionTimestamp"]) - grace
+    return parse_api_time(about["deletionTimestamp"]) - grace
 
 
-def was_tidied_away(pod: Thing, main: Thing | None) -> bool:
+def was_removed_by_operator(pod: KubernetesObject, main: KubernetesObject | None) -> bool:
     """The MPI operator takes workers away once the launcher has ended; that ends nothing any more.
 
     To the second: one that was deleted in the very second of the launcher's end counts as taken away.
     """
-    ended = (exit_of(main) or {}).get("finishedAt") if main is not None else None
-    asked = asked_to_leave(pod)
-    return bool(ended) and asked is not None and worker_of_mpi(pod) and asked > moment(ended)
+    ended = (container_exit(main) or {}).get("finishedAt") if main is not None else None
+    asked = deletion_requested_at(pod)
+    return bool(ended) and asked is not None and is_mpi_worker(pod) and asked > parse_api_time(ended)
 
 
-def was_replaced(found: Found) -> bool:
+def has_replaced_worker(found: RunObjects) -> bool:
     """A worker that is younger than the launcher stands for one that was lost: its ranks are gone with that."""
-    main = found.main
+    main = found.shim_pod
     if main is None:
         return False
     born = main["metadata"]["creationTimestamp"]
-    return any(pod["metadata"]["creationTimestamp"] > born for pod in found.pods if worker_of_mpi(pod))
+    return any(pod["metadata"]["creationTimestamp"] > born for pod in found.pods if is_mpi_worker(pod))
 
 
-def worker_of_mpi(pod: Thing) -> bool:
+def is_mpi_worker(pod: KubernetesObject) -> bool:
     return str((pod["metadata"].get("labels") or {}).get(names.ROLE, names.LAUNCHER)) != names.LAUNCHER
 
 
-def failed_by_itself(pod: Thing) -> bool:
+def has_failed_by_itself(pod: KubernetesObject) -> bool:
     """Its program ended with a bad exit code while nobody took it away; a worker's sshd is no program of the job."""
-    ended = exit_of(pod)
-    if worker_of_mpi(pod) and (ended or {}).get("reason") != "OOMKilled":
+    ended = container_exit(pod)
+    if is_mpi_worker(pod) and (ended or {}).get("reason") != "OOMKilled":
         return False
-    disturbed = is_true(conditions_of(pod).get("DisruptionTarget")) or (pod.get("status") or {}).get("reason")
-    return bool(ended and ended.get("exitCode")) and not disturbed and not is_leaving(pod)
+    disturbed = is_condition_true(conditions_of(pod).get("DisruptionTarget")) or (
+        pod.get("status") or {}
+    ).get("reason")
+    return bool(ended and ended.get("exitCode")) and not disturbed and not is_deleting(pod)

@@ -28,23 +28,23 @@ class NoImages(Exception):
 
 
 @dataclass(frozen=True)
-class Example:
+class LabelledImage:
     path: Path
     label: int
 
 
 @dataclass(frozen=True)
-class Listing:
+class ImageListing:
     """All images of a data set by path, before any is read; the same on every rank."""
 
     classes: tuple[str, ...]
-    training: tuple[Example, ...]
-    validation: tuple[Example, ...]
+    training: tuple[LabelledImage, ...]
+    validation: tuple[LabelledImage, ...]
     channels: int
     """1 for grey, 3 for RGB."""
 
 
-def list_images(folder: Path) -> Listing:
+def list_class_images(folder: Path) -> ImageListing:
     """Raises NoImages with a sentence for the user where the folder holds no two classes with images."""
     folder = _inside_single_folder(folder)
     own_split = next((name for name in VALIDATION_FOLDERS if (folder / name).is_dir()), None)
@@ -56,23 +56,25 @@ def list_images(folder: Path) -> Listing:
     else:
         images = _images_by_class(folder)
         classes = list(images)
-        training, validation = split(_examples(classes, images))
+        training, validation = split_examples(_examples(classes, images))
     if len(classes) < 2 or not training or not validation:
         raise NoImages(
             f"The data set needs at least two folders, one per class, with two or more images in each; "
             f"found {len(classes)} with images in them."
         )
-    return Listing(tuple(classes), tuple(training), tuple(validation), _channels(training))
+    return ImageListing(tuple(classes), tuple(training), tuple(validation), _channels(training))
 
 
-def split(examples: list[Example], share: float = VALIDATION_SHARE) -> tuple[list[Example], list[Example]]:
+def split_examples(
+    examples: list[LabelledImage], share: float = VALIDATION_SHARE
+) -> tuple[list[LabelledImage], list[LabelledImage]]:
     """Training and validation with the same share of every class in both; the same names, the same split."""
     generator = random.Random(SPLIT_SEED)
-    by_label: dict[int, list[Example]] = {}
+    by_label: dict[int, list[LabelledImage]] = {}
     for example in examples:
         by_label.setdefault(example.label, []).append(example)
-    training: list[Example] = []
-    validation: list[Example] = []
+    training: list[LabelledImage] = []
+    validation: list[LabelledImage] = []
     for _, of_class in sorted(by_label.items()):
         generator.shuffle(of_class)
         count = min(max(1, round(len(of_class) * share)), len(of_class) - 1)
@@ -94,8 +96,8 @@ def _images_by_class(folder: Path) -> dict[str, list[Path]]:
     return {name: images for name, images in found.items() if images}
 
 
-def _examples(classes: list[str], images: dict[str, list[Path]]) -> list[Example]:
-    return [Example(path, label) for label, name in enumerate(classes) for path in images.get(name, [])]
+def _examples(classes: list[str], images: dict[str, list[Path]]) -> list[LabelledImage]:
+    return [LabelledImage(path, label) for label, name in enumerate(classes) for path in images.get(name, [])]
 
 
 def _folders(folder: Path) -> list[Path]:
@@ -111,7 +113,7 @@ def _is_image(path: Path) -> bool:
     return path.suffix.lower() in ENDINGS and not path.name.startswith(".")
 
 
-def _channels(examples: list[Example]) -> int:
+def _channels(examples: list[LabelledImage]) -> int:
     """Grey only where every image of an evenly spaced sample is grey."""
     every = max(1, len(examples) // COLOUR_SAMPLE)
     for example in examples[::every]:

@@ -26,7 +26,7 @@ The original is 8x8 pixels with values 0 to 16: here 0 to 255, each pixel repeat
 """
 
 
-def write_digits(folder: Path) -> None:
+def write_digit_images(folder: Path) -> None:
     digits = load_digits()
     for number, (image, label) in enumerate(zip(digits.images, digits.target, strict=True)):
         shades = np.rint(image * 255 / BRIGHTEST).astype(np.uint8)
@@ -41,4 +41,4 @@ def write_digits(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    write_digits(Path(sys.argv[1]))
+    write_digit_images(Path(sys.argv[1]))

@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from .classes import UNREADABLE, Example
+from .classes import UNREADABLE, LabelledImage
 
 
 def read_images(
-    examples: list[Example], size: int, channels: int
+    examples: list[LabelledImage], size: int, channels: int
 ) -> tuple[np.ndarray, np.ndarray, list[Path]]:
     """Pixels (count, size, size, channels) as bytes, labels (count,), and the files that are no image."""
 
-    def read(example: Example) -> np.ndarray | None:
+    def read(example: LabelledImage) -> np.ndarray | None:
         try:
             with Image.open(example.path) as image:
                 return _pixels(image, size, channels)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 IMAGE_SIZE = 32
 
 
-def build(channels: int, classes: int, variables: Mapping[str, Any]) -> tf.keras.Model:
+def build_lenet(channels: int, classes: int, variables: Mapping[str, Any]) -> tf.keras.Model:
     """The last layer gives one unscaled number per class."""
     from tensorflow import keras
 
@@ -33,6 +33,6 @@ def build(channels: int, classes: int, variables: Mapping[str, Any]) -> tf.keras
 
 
 if __name__ == "__main__":
-    from .training_loop import run
+    from .training_loop import run_training
 
-    run("LeNet", build, IMAGE_SIZE)
+    run_training("LeNet", build_lenet, IMAGE_SIZE)

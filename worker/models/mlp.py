@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 IMAGE_SIZE = 32
 
 
-def build(channels: int, classes: int, variables: Mapping[str, Any]) -> tf.keras.Model:
+def build_mlp(channels: int, classes: int, variables: Mapping[str, Any]) -> tf.keras.Model:
     """The last layer gives one unscaled number per class."""
     from tensorflow import keras
 
@@ -30,6 +30,6 @@ def build(channels: int, classes: int, variables: Mapping[str, Any]) -> tf.keras
 
 
 if __name__ == "__main__":
-    from .training_loop import run
+    from .training_loop import run_training
 
-    run("MLP", build, IMAGE_SIZE)
+    run_training("MLP", build_mlp, IMAGE_SIZE)

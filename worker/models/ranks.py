@@ -25,20 +25,20 @@ class Ranks:
     def first(self) -> bool:
         return self.rank == 0
 
-    def share(self, items: Sequence[Any]) -> list[Any]:
+    def own_share(self, items: Sequence[Any]) -> list[Any]:
         """This rank's part of a list that is the same on all ranks."""
         return list(items[self.rank :: self.size])
 
-    def total(self, values: Sequence[float], name: str) -> list[float]:
+    def sum_over_ranks(self, values: Sequence[float], name: str) -> list[float]:
         """Each value summed over all ranks."""
         return [
             float(value) for value in hvd.allreduce(tf.constant(values, tf.float64), name=name, op=hvd.Sum)
         ]
 
-    def least(self, value: int, name: str) -> int:
+    def min_over_ranks(self, value: int, name: str) -> int:
         return int(tf.reduce_min(hvd.allgather(tf.constant([value], tf.int64), name=name)))
 
-    def say(self, sentence: str) -> None:
+    def print_once(self, sentence: str) -> None:
         """Print a line on rank 0, at once."""
         if self.first:
             print(sentence, flush=True)
@@ -58,7 +58,7 @@ def join_ranks() -> Ranks:
     return Ranks(hvd.rank(), hvd.size())
 
 
-def digest(weights: Sequence[np.ndarray]) -> str:
+def weights_digest(weights: Sequence[np.ndarray]) -> str:
     """Twelve letters that are the same exactly where the weights are."""
     content = hashlib.sha256()
     for weight in weights:

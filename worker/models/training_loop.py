@@ -13,12 +13,12 @@ from typing import Any
 import groundcrew_job
 import numpy as np
 
-from .classes import NoImages, list_images
+from .classes import NoImages, list_class_images
 from .hyperparameters import Hyperparameters
 from .images import read_images
-from .ranks import Ranks, digest, hvd, join_ranks, tf
+from .ranks import Ranks, hvd, join_ranks, tf, weights_digest
 
-Build = Callable[[int, int, Mapping[str, Any]], "tf.keras.Model"]
+ModelBuilder = Callable[[int, int, Mapping[str, Any]], "tf.keras.Model"]
 
 # A small data set still draws a curve within an epoch, a large one a point every few seconds.
 LOGS_PER_EPOCH = 5
@@ -27,14 +27,14 @@ EVALUATION_BATCH = 256
 
 
 @dataclass(frozen=True)
-class Images:
+class ImageArrays:
     """Pixels as bytes (count, size, size, channels) and labels (count,): what this rank reads."""
 
     pixels: np.ndarray
     labels: np.ndarray
 
 
-def run(title: str, build: Build, image_size: int) -> None:
+def run_training(title: str, build: ModelBuilder, image_size: int) -> None:
     """A built-in model's whole program: exits 1 with a sentence where the data or the numbers are no good."""
     variables = groundcrew_job.variables()
     values = Hyperparameters.of(variables)
@@ -44,14 +44,14 @@ def run(title: str, build: Build, image_size: int) -> None:
     if folder is None:
         raise SystemExit(f"{title} needs a data set: submit the job with one.")
     try:
-        listing = list_images(Path(folder))
+        listing = list_class_images(Path(folder))
     except (NoImages, OSError) as error:
         raise SystemExit(f"The data set cannot be read. {error}") from error
     training = _read(ranks, listing.training, image_size, listing.channels)
     validation = _read(ranks, listing.validation, image_size, listing.channels)
     model = build(listing.channels, len(listing.classes), variables)
     steps, batch = steps_per_epoch(ranks, len(training.labels), values.batch_size)
-    ranks.say(
+    ranks.print_once(
         f"{title}: {len(listing.classes)} classes, {len(listing.training)} training and "
         f"{len(listing.validation)} validation images of {image_size}x{image_size} "
         f"{'grey' if listing.channels == 1 else 'RGB'}; {ranks.size} rank(s) with {batch} images per step, "
@@ -62,7 +62,7 @@ def run(title: str, build: Build, image_size: int) -> None:
 
 def steps_per_epoch(ranks: Ranks, images: int, batch_size: int) -> tuple[int, int]:
     """Steps and images per step, the same on every rank: one with a step more would wait for ever."""
-    fewest = ranks.least(images, "images")
+    fewest = ranks.min_over_ranks(images, "images")
     if fewest == 0:
         raise SystemExit(f"The data set has fewer images than the job has ranks ({ranks.size}).")
     batch = min(batch_size, fewest)
@@ -84,7 +84,7 @@ class Trainer:
         self.leaving = False
         self.losses = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none")
 
-    def train(self, training: Images, validation: Images) -> None:
+    def train(self, training: ImageArrays, validation: ImageArrays) -> None:
         # From here on a request to stop is answered with a checkpoint.
         groundcrew_job.asked_to_stop()
         done, skip = self._resume()
@@ -99,10 +99,10 @@ class Trainer:
         for epoch in range(done, self.values.epochs):
             self._train_epoch(epoch, skip, training, validation)
             skip = 0
-        weights = digest(self.model.get_weights())
+        weights = weights_digest(self.model.get_weights())
         print(f"Rank {self.ranks.rank} of {self.ranks.size} ends with weights {weights}.", flush=True)
 
-    def _train_epoch(self, epoch: int, skip: int, training: Images, validation: Images) -> None:
+    def _train_epoch(self, epoch: int, skip: int, training: ImageArrays, validation: ImageArrays) -> None:
         """`skip` steps of it were taken before a checkpoint in its middle."""
         started = time.perf_counter()
         every = min(max(1, self.steps // LOGS_PER_EPOCH), STEPS_PER_LOG)
@@ -123,7 +123,7 @@ class Trainer:
         groundcrew_job.log(step=reached, epoch=epoch + 1, scalars=results)
         trained = {"loss/train": whole[0] / whole[2], "accuracy/train": whole[1] / whole[2]}
         self._save(epoch + 1, reached, {**trained, **results})
-        self.ranks.say(
+        self.ranks.print_once(
             f"Epoch {epoch + 1}/{self.values.epochs}: loss {trained['loss/train']:.4f}, "
             f"accuracy {trained['accuracy/train']:.4f}, validation loss {loss:.4f}, "
             f"validation accuracy {accuracy:.4f}, {speed:.0f} images/s"
@@ -145,7 +145,7 @@ class Trainer:
         logits = self.model(_scaled(pixels), training=False)
         return tf.reduce_sum(self.losses(labels, logits)), _count_correct(labels, logits)
 
-    def _batches(self, epoch: int, skip: int, images: Images) -> Iterator[tuple[tf.Tensor, tf.Tensor]]:
+    def _batches(self, epoch: int, skip: int, images: ImageArrays) -> Iterator[tuple[tf.Tensor, tf.Tensor]]:
         """A new order each epoch, the same again for the same seed."""
         generator = np.random.default_rng([self.values.seed, epoch, self.ranks.rank])
         order = generator.permutation(len(images.labels))
@@ -159,7 +159,7 @@ class Trainer:
         One rank that was asked to stop is enough: the sum tells all of them, at the same step.
         """
         asked = float(groundcrew_job.asked_to_stop())
-        loss, correct, count, leaving = self.ranks.total([*sums, asked], "training")
+        loss, correct, count, leaving = self.ranks.sum_over_ranks([*sums, asked], "training")
         self.leaving = leaving > 0
         scalars = {
             "loss/train": loss / count,
@@ -175,7 +175,7 @@ class Trainer:
             )
         return np.array([loss, correct, count])
 
-    def _evaluate(self, images: Images) -> tuple[float, float]:
+    def _evaluate(self, images: ImageArrays) -> tuple[float, float]:
         """Mean loss and share of right answers over the validation images of all ranks."""
         sums = np.zeros(3)
         for first in range(0, len(images.labels), EVALUATION_BATCH):
@@ -184,7 +184,7 @@ class Trainer:
                 tf.constant(images.pixels[part]), tf.constant(images.labels[part])
             )
             sums += (float(loss), float(correct), len(images.labels[part]))
-        loss, correct, count = self.ranks.total(list(sums), "validation")
+        loss, correct, count = self.ranks.sum_over_ranks(list(sums), "validation")
         return loss / count, correct / count
 
     def _leave(self, epoch: int, step: int) -> None:
@@ -194,7 +194,7 @@ class Trainer:
             self._save(epoch, reached, {}, f"epoch-{epoch:04d}-step-{reached:06d}")
         else:
             self._save(epoch + 1, reached, {})
-        self.ranks.say(f"Asked to stop: saved after step {reached}, in epoch {epoch + 1}.")
+        self.ranks.print_once(f"Asked to stop: saved after step {reached}, in epoch {epoch + 1}.")
         raise SystemExit(groundcrew_job.LEFT)
 
     def _save(self, epoch: int, step: int, scalars: dict[str, float], name: str = "") -> None:
@@ -221,17 +221,17 @@ class Trainer:
         self.model.load_weights(checkpoint["path"])
         done = int(checkpoint["epoch"])
         skip = int(checkpoint["step"]) - done * self.steps
-        self.ranks.say(f"Goes on after epoch {done}, from {Path(checkpoint['path']).name}.")
+        self.ranks.print_once(f"Goes on after epoch {done}, from {Path(checkpoint['path']).name}.")
         return done, skip if 0 < skip < self.steps else 0
 
 
-def _read(ranks: Ranks, examples: tuple[Any, ...], size: int, channels: int) -> Images:
-    pixels, labels, broken = read_images(ranks.share(examples), size, channels)
+def _read(ranks: Ranks, examples: tuple[Any, ...], size: int, channels: int) -> ImageArrays:
+    pixels, labels, broken = read_images(ranks.own_share(examples), size, channels)
     for path in broken[:5]:
         print(f"Left out, not a readable image: {path.parent.name}/{path.name}", file=sys.stderr, flush=True)
     if len(broken) > 5:
         print(f"Left out as well: {len(broken) - 5} more.", file=sys.stderr, flush=True)
-    return Images(pixels, labels)
+    return ImageArrays(pixels, labels)
 
 
 def _optimizer(values: Hyperparameters, steps: int) -> tf.keras.optimizers.Optimizer:

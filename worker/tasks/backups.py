@@ -2,21 +2,34 @@
 
 from typing import Any
 
-from cluster.crash_points import outside
+from cluster.crash_points import external_call
 from cluster.domain.errors import Unavailable
-from cluster.services.audit_seals import read_anchor, seal_entries
+from cluster.services.audit_seals import read_newest_seal, seal_entries
 from cluster.services.context import Cluster
-from cluster.services.operations import fail_in, finish_in
+from cluster.services.operations import fail_operation, finish_operation
 from cluster.store.operations import Operation
 from worker.backups import copies, dump, etcd, keep
-from worker.backups.open_page import open_pages
-from worker.backups.restore import prove_newest
-from worker.tasks.reports import Reporter
+from worker.backups.open_page import run_smoke_test
+from worker.backups.restore import drill_newest_backup
+from worker.tasks.reports import StepProgress
 
-WRITE, PROVE, LOOK, TIDY, COPY = "backup_write", "backup_prove", "backup_look", "backup_tidy", "backup_copy"
-ETCD = "backup_etcd"
-WEIGHTS = {WRITE: 4.0, PROVE: 5.0, LOOK: 1.0, TIDY: 0.5, COPY: 2.0}
-WITH_KUBERNETES = {WRITE: 4.0, PROVE: 5.0, LOOK: 1.0, ETCD: 2.0, TIDY: 0.5, COPY: 2.0}
+STEP_WRITE, STEP_DRILL, STEP_CHECK_OLDER, STEP_PRUNE, STEP_COPY = (
+    "backup_write",
+    "backup_prove",
+    "backup_look",
+    "backup_tidy",
+    "backup_copy",
+)
+STEP_ETCD = "backup_etcd"
+WEIGHTS = {STEP_WRITE: 4.0, STEP_DRILL: 5.0, STEP_CHECK_OLDER: 1.0, STEP_PRUNE: 0.5, STEP_COPY: 2.0}
+WITH_KUBERNETES = {
+    STEP_WRITE: 4.0,
+    STEP_DRILL: 5.0,
+    STEP_CHECK_OLDER: 1.0,
+    STEP_ETCD: 2.0,
+    STEP_PRUNE: 0.5,
+    STEP_COPY: 2.0,
+}
 
 
 def run_backup(cluster: Cluster, operation: Operation) -> None:
@@ -26,30 +39,30 @@ def run_backup(cluster: Cluster, operation: Operation) -> None:
     an audit that is no longer what was sealed is told last, for the backup of it is good.
     """
     settings = cluster.settings
-    reporter = Reporter(cluster, operation, WITH_KUBERNETES if settings.etcd_snapshots else WEIGHTS)
-    reporter.begin()
-    reporter.tell(WRITE, 0.0)
-    dump.check_room(settings)
+    reporter = StepProgress(cluster, operation, WITH_KUBERNETES if settings.etcd_snapshots else WEIGHTS)
+    reporter.start()
+    reporter.report(STEP_WRITE, 0.0)
+    dump.check_backup_space(settings)
     seal_entries(cluster)
-    with outside("backups.write"):
-        dump.make_backup(settings, cluster.clock(), read_anchor(cluster))
-    reporter.tell(PROVE, 0.0)
-    with outside("backups.prove"):
-        made = prove_newest(settings, cluster.clock(), open_pages)
-    reporter.tell(LOOK, 0.0)
-    with outside("backups.look"):
+    with external_call("backups.write"):
+        dump.make_backup(settings, cluster.clock(), read_newest_seal(cluster))
+    reporter.report(STEP_DRILL, 0.0)
+    with external_call("backups.prove"):
+        made = drill_newest_backup(settings, cluster.clock(), run_smoke_test)
+    reporter.report(STEP_CHECK_OLDER, 0.0)
+    with external_call("backups.look"):
         damaged = keep.mark_damaged(settings)
     if settings.etcd_snapshots:
-        reporter.tell(ETCD, 0.0)
+        reporter.report(STEP_ETCD, 0.0)
     no_etcd = back_up_etcd(cluster)
     if made["problem"]:
         raise Unavailable("backup.broken", name=made["name"], problem=made["problem"])
-    reporter.tell(TIDY, 0.0)
-    with outside("backups.tidy"):
-        keep.delete_surplus(settings)
-        keep.delete_put_aside(settings, cluster.clock())
-    reporter.tell(COPY, 0.0)
-    not_copied = copy_elsewhere(cluster)
+    reporter.report(STEP_PRUNE, 0.0)
+    with external_call("backups.tidy"):
+        keep.delete_surplus_backups(settings)
+        keep.delete_pre_restore_copies(settings, cluster.clock())
+    reporter.report(STEP_COPY, 0.0)
+    not_copied = copy_offsite(cluster)
     if damaged:
         raise Unavailable("backup.damaged", names=damaged)
     if made["audit"]:
@@ -58,31 +71,31 @@ def run_backup(cluster: Cluster, operation: Operation) -> None:
         if problem is not None:
             raise problem
     with cluster.store.write() as session:
-        finish_in(session, operation.id, operation.fence, cluster.clock())
-    cluster.bell.ring("operations", operation.id)
+        finish_operation(session, operation.id, operation.fence, cluster.clock())
+    cluster.events.publish("operations", operation.id)
 
 
 def back_up_etcd(cluster: Cluster) -> Unavailable | None:
     """What went wrong with it: the database is backed up and copied all the same."""
     try:
-        with outside("backups.etcd"):
-            etcd.keep_etcd(cluster.settings, cluster.clock())
+        with external_call("backups.etcd"):
+            etcd.back_up_etcd_snapshot(cluster.settings, cluster.clock())
     except Unavailable as problem:
         return problem
     return None
 
 
-def copy_elsewhere(cluster: Cluster) -> Unavailable | None:
+def copy_offsite(cluster: Cluster) -> Unavailable | None:
     """What went wrong with it, for it waits until worse things have been said."""
     try:
-        with outside("backups.copy"):
-            copies.copy_proved(cluster.settings, cluster.clock)
+        with external_call("backups.copy"):
+            copies.copy_backups_offsite(cluster.settings, cluster.clock)
     except Unavailable as problem:
         return problem
     return None
 
 
-def record_failure(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
+def record_backup_failure(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
     with cluster.store.write() as session:
-        fail_in(session, operation.id, operation.fence, cluster.clock(), code, data)
-    cluster.bell.ring("operations", operation.id)
+        fail_operation(session, operation.id, operation.fence, cluster.clock(), code, data)
+    cluster.events.publish("operations", operation.id)

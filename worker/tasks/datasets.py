@@ -8,80 +8,82 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cluster.crash_points import outside
-from cluster.domain.archives import Verdict
+from cluster.crash_points import external_call
+from cluster.domain.archives import ArchiveChecker
 from cluster.domain.errors import Unavailable
 from cluster.domain.states import EnvironmentState
 from cluster.files import by_descriptor
 from cluster.services import datasets, storage
 from cluster.services.context import Cluster
-from cluster.services.disks import require_room
+from cluster.services.disks import require_disk_space
 from cluster.services.environments import read_default_environment
 from cluster.settings import Settings
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
-from worker.adapters.archives import unpack
-from worker.adapters.dataset_files import look_through
-from worker.adapters.digits import write_digits
-from worker.tasks.reports import Reporter
+from worker.adapters.archives import unpack_upload_archive
+from worker.adapters.dataset_files import scan_dataset
+from worker.adapters.digits import write_sample_digits
+from worker.tasks.reports import StepProgress
 
 
-class NoSpace(Unavailable):
+class DatasetStorageFull(Unavailable):
     """The storage has no room for what is to be written."""
 
 
 def run_import(cluster: Cluster, operation: Operation) -> None:
     """May run twice: what stands whole in its place is kept, a part is thrown away."""
-    dataset = datasets.read_subject(cluster, operation)
+    dataset = datasets.read_dataset_of_operation(cluster, operation)
     if dataset.path:
-        reporter = Reporter(cluster, operation, {"look_through": 1.0})
-        reporter.begin()
+        reporter = StepProgress(cluster, operation, {"look_through": 1.0})
+        reporter.start()
         folder = datasets.check_registered_path(cluster, dataset.path)
     else:
-        reporter = Reporter(cluster, operation, {"unpack": 9.0, "look_through": 1.0})
-        reporter.begin()
+        reporter = StepProgress(cluster, operation, {"unpack": 9.0, "look_through": 1.0})
+        reporter.start()
         folder = unpack_upload(cluster, dataset, reporter)
-    finish(cluster, operation, folder, reporter)
+    scan_and_finish(cluster, operation, folder, reporter)
 
 
-def unpack_upload(cluster: Cluster, dataset: Dataset, reporter: Reporter) -> Path:
+def unpack_upload(cluster: Cluster, dataset: Dataset, reporter: StepProgress) -> Path:
     settings = cluster.settings
     archive = storage.incoming_archive(settings, dataset.id)
-    with new_folder(cluster, dataset) as (staging, is_done):
+    with staging_folder(cluster, dataset) as (staging, is_done):
         if not is_done:
-            require_room(settings)
-            verdict = Verdict(archive.stat().st_size, unicode_names=settings.unicode_file_names)
-            with outside("archives.unpack"):
-                unpack(archive, dataset.archive, staging, verdict, in_room(settings, reporter))
-    with outside("datasets.archive_removed"):
+            require_disk_space(settings)
+            verdict = ArchiveChecker(archive.stat().st_size, unicode_names=settings.unicode_file_names)
+            with external_call("archives.unpack"):
+                unpack_upload_archive(
+                    archive, dataset.archive, staging, verdict, checking_room(settings, reporter)
+                )
+    with external_call("datasets.archive_removed"):
         archive.unlink(missing_ok=True)
     return storage.dataset_folder(settings, dataset)
 
 
-def in_room(settings: Settings, reporter: Reporter) -> Callable[[float], None]:
+def checking_room(settings: Settings, reporter: StepProgress) -> Callable[[float], None]:
     """Reports how far it is, and stops before the disk falls below its reserve. Raises Unavailable."""
 
     def tell(share: float) -> None:
-        require_room(settings)
-        reporter.tell("unpack", share)
+        require_disk_space(settings)
+        reporter.report("unpack", share)
 
     return tell
 
 
 def run_sample(cluster: Cluster, operation: Operation) -> None:
     """By the training environment's interpreter, which has scikit-learn; asked for only once it is ready."""
-    dataset = datasets.read_subject(cluster, operation)
-    reporter = Reporter(cluster, operation, {"write_digits": 9.0, "look_through": 1.0})
-    reporter.begin()
+    dataset = datasets.read_dataset_of_operation(cluster, operation)
+    reporter = StepProgress(cluster, operation, {"write_digits": 9.0, "look_through": 1.0})
+    reporter.start()
     environment = read_default_environment(cluster)
-    with new_folder(cluster, dataset) as (staging, is_done):
+    with staging_folder(cluster, dataset) as (staging, is_done):
         if not is_done and environment is not None:
-            require_room(cluster.settings)
-            with outside("digits.write_digits"):
-                write_digits(
-                    Path(environment.path), staging, lambda share: reporter.tell("write_digits", share)
+            require_disk_space(cluster.settings)
+            with external_call("digits.write_digits"):
+                write_sample_digits(
+                    Path(environment.path), staging, lambda share: reporter.report("write_digits", share)
                 )
-    finish(cluster, operation, storage.dataset_folder(cluster.settings, dataset), reporter)
+    scan_and_finish(cluster, operation, storage.dataset_folder(cluster.settings, dataset), reporter)
 
 
 def can_write_samples(cluster: Cluster) -> bool:
@@ -90,7 +92,7 @@ def can_write_samples(cluster: Cluster) -> bool:
 
 
 @contextmanager
-def new_folder(cluster: Cluster, dataset: Dataset) -> Iterator[tuple[Path, bool]]:
+def staging_folder(cluster: Cluster, dataset: Dataset) -> Iterator[tuple[Path, bool]]:
     """A staging folder that becomes the dataset's when the body ends well; True: it has become so before.
 
     The dataset's group may read it then, nobody may write. A full disk is said as such.
@@ -102,65 +104,67 @@ def new_folder(cluster: Cluster, dataset: Dataset) -> Iterator[tuple[Path, bool]
         yield folder, True
         return
     unfinished = f".{folder.name}.new"
-    with by_descriptor.folder(workspace, folder.parent.name) as datasets_folder:
-        with outside("datasets.staging_made"):
+    with by_descriptor.open_folder_path(workspace, folder.parent.name) as datasets_folder:
+        with external_call("datasets.staging_made"):
             by_descriptor.remove_tree(datasets_folder, unfinished)
             os.close(by_descriptor.make_folder(datasets_folder, unfinished))
         try:
             yield folder.with_name(unfinished), False
-            give_whole(cluster, dataset, datasets_folder, unfinished)
+            give_to_workspace(cluster, dataset, datasets_folder, unfinished)
             os.sync()
-            with outside("datasets.folder_in_its_place"):
-                by_descriptor.move(datasets_folder, unfinished, datasets_folder, folder.name)
+            with external_call("datasets.folder_in_its_place"):
+                by_descriptor.move_at(datasets_folder, unfinished, datasets_folder, folder.name)
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
-            raise NoSpace("dataset.no_space", free=shutil.disk_usage(folder.parent).free) from error
+            raise DatasetStorageFull(
+                "dataset.no_space", free=shutil.disk_usage(folder.parent).free
+            ) from error
         finally:
-            with outside("datasets.staging_removed"):
+            with external_call("datasets.staging_removed"):
                 by_descriptor.remove_tree(datasets_folder, unfinished)
 
 
-def give_whole(cluster: Cluster, dataset: Dataset, parent: int, name: str) -> None:
+def give_to_workspace(cluster: Cluster, dataset: Dataset, parent: int, name: str) -> None:
     """What has the name now: whoever has filled it may have put a folder of its own there."""
-    staging = by_descriptor.open_folder(name, parent)
+    staging = by_descriptor.open_folder_at(name, parent)
     try:
         storage.give_to_group(cluster.settings, staging, dataset.workspace_id)
     finally:
         os.close(staging)
 
 
-def finish(cluster: Cluster, operation: Operation, folder: Path, reporter: Reporter) -> None:
-    reporter.tell("look_through", 0.0)
-    found = look_through(folder, lambda files: reporter.tell("look_through", 0.5, str(files)))
+def scan_and_finish(cluster: Cluster, operation: Operation, folder: Path, reporter: StepProgress) -> None:
+    reporter.report("look_through", 0.0)
+    found = scan_dataset(folder, lambda files: reporter.report("look_through", 0.5, str(files)))
     datasets.finish_import(cluster, operation.id, operation.fence, found.files, found.size, found.classes)
 
 
 def run_delete(cluster: Cluster, operation: Operation) -> None:
     """Only what lies in our own storage; may run twice."""
-    dataset = datasets.read_subject(cluster, operation)
-    Reporter(cluster, operation, {"delete_files": 1.0}).tell("delete_files", 0.0)
+    dataset = datasets.read_dataset_of_operation(cluster, operation)
+    StepProgress(cluster, operation, {"delete_files": 1.0}).report("delete_files", 0.0)
     if not dataset.path:
-        remove_folder(cluster, dataset)
-        with outside("datasets.files_deleted"):
+        remove_dataset_folder(cluster, dataset)
+        with external_call("datasets.files_deleted"):
             storage.incoming_archive(cluster.settings, dataset.id).unlink(missing_ok=True)
     datasets.finish_delete(cluster, operation.id, operation.fence)
 
 
-def remove_folder(cluster: Cluster, dataset: Dataset) -> None:
+def remove_dataset_folder(cluster: Cluster, dataset: Dataset) -> None:
     """Out of its place first, so that nobody meets a half of it."""
     folder = storage.dataset_folder(cluster.settings, dataset)
     doomed = f".{folder.name}.deleted"
     try:
-        with by_descriptor.folder(folder.parent.parent, folder.parent.name) as beside:
-            if by_descriptor.kind_of(beside, folder.name):
-                with outside("datasets.folder_set_aside"):
-                    by_descriptor.move(beside, folder.name, beside, doomed)
-            with outside("datasets.folder_removed"):
+        with by_descriptor.open_folder_path(folder.parent.parent, folder.parent.name) as beside:
+            if by_descriptor.kind_at(beside, folder.name):
+                with external_call("datasets.folder_set_aside"):
+                    by_descriptor.move_at(beside, folder.name, beside, doomed)
+            with external_call("datasets.folder_removed"):
                 by_descriptor.remove_tree(beside, doomed)
     except FileNotFoundError:
         return  # Nothing was ever written for this workspace.
 
 
-def record_failure(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
+def record_dataset_failure(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
     datasets.fail_import(cluster, operation.id, operation.fence, code, data)

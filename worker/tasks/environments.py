@@ -9,44 +9,46 @@ from sqlalchemy import select
 
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
-from cluster.services.disks import require_room
+from cluster.services.disks import require_disk_space
 from cluster.services.environments import fail_build, finish_build
-from cluster.services.operations import ring_operation
+from cluster.services.operations import enqueue_operation
 from cluster.store.operations import Operation
-from worker.environments.build import build
-from worker.environments.description import read_description
-from worker.environments.ready import read_contents
-from worker.environments.steps import Step
-from worker.tasks.reports import Reporter
+from worker.environments.build import build_environment
+from worker.environments.description import read_environment_description
+from worker.environments.ready import read_environment_contents
+from worker.environments.steps import BuildStep
+from worker.tasks.reports import StepProgress
 
 WEIGHTS = {
-    Step.CHECK_TOOLS: 1.0,
-    Step.DOWNLOAD: 25.0,
-    Step.INSTALL: 15.0,
-    Step.COMPILE: 50.0,
-    Step.VERIFY: 8.0,
-    Step.CONTENTS: 1.0,
+    BuildStep.CHECK_TOOLS: 1.0,
+    BuildStep.DOWNLOAD: 25.0,
+    BuildStep.INSTALL: 15.0,
+    BuildStep.COMPILE: 50.0,
+    BuildStep.VERIFY: 8.0,
+    BuildStep.CONTENTS: 1.0,
 }
 """By the time that they take on a machine without wheels."""
 
 
-def run_build(cluster: Cluster, operation: Operation) -> None:
+def run_environment_build(cluster: Cluster, operation: Operation) -> None:
     """May run twice: the builder resumes what is there. Raises BuildFailed, Conflict, Unavailable."""
-    reporter = Reporter(cluster, operation, {step.value: weight for step, weight in WEIGHTS.items()})
-    reporter.begin()
-    require_room(cluster.settings, of=cluster.settings.cache_dir)
-    path = build(
-        read_description(),
+    reporter = StepProgress(cluster, operation, {step.value: weight for step, weight in WEIGHTS.items()})
+    reporter.start()
+    require_disk_space(cluster.settings, of=cluster.settings.cache_dir)
+    path = build_environment(
+        read_environment_description(),
         cluster.settings.cache_dir,
-        reporter.tell,
+        reporter.report,
         uv=find_uv(),
         log=cluster.settings.state_dir / "log" / f"operation-{operation.id}.log",
     )
-    finish_build(cluster, operation.id, operation.fence, [list(line) for line in read_contents(path)])
-    ring_those_that_wait(cluster)
+    finish_build(
+        cluster, operation.id, operation.fence, [list(line) for line in read_environment_contents(path)]
+    )
+    wake_waiting_samples(cluster)
 
 
-def record_failure(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
+def record_build_failure(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
     fail_build(cluster, operation.id, operation.fence, code, data)
 
 
@@ -56,7 +58,7 @@ def find_uv() -> Path:
     return beside if beside.exists() else Path(shutil.which("uv") or beside)
 
 
-def ring_those_that_wait(cluster: Cluster) -> None:
+def wake_waiting_samples(cluster: Cluster) -> None:
     """Samples are written by the environment's own libraries: now they can be."""
     query = select(Operation).where(
         Operation.kind == OperationKind.DATASET_SAMPLE, Operation.state == OperationState.REQUESTED
@@ -64,4 +66,4 @@ def ring_those_that_wait(cluster: Cluster) -> None:
     with cluster.store.read() as session:
         waiting = list(session.scalars(query))
     for operation in waiting:
-        ring_operation(cluster, operation)
+        enqueue_operation(cluster, operation)

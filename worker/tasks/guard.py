@@ -17,15 +17,15 @@ from rq.job import Job
 from rq.serializers import JSONSerializer
 from sqlalchemy.orm import configure_mappers
 
-from cluster.bell import RUN_OPERATION, connect
-from cluster.domain.states import Queue
+from cluster.bell import RUN_OPERATION, connect_redis
+from cluster.domain.states import TaskQueue
 from cluster.settings import Settings
 from worker.tasks.run import run_operation
 
 log = structlog.get_logger()
 QUARANTINE = "gc:quarantine"
 QUARANTINE_LENGTH = 100
-FORBIDDEN = (
+FORBIDDEN_FIELDS = (
     "success_callback_name",
     "failure_callback_name",
     "stopped_callback_name",
@@ -51,7 +51,7 @@ UNREADABLE = (
 """What a forged entry can make RQ's reader raise."""
 
 
-class Suspicious(NoSuchJobError):
+class EntryRefused(NoSuchJobError):
     """RQ goes on to the next entry when it hears that there is no such job."""
 
 
@@ -59,7 +59,7 @@ class OperationJob(Job):
     """Resolves nothing by name."""
 
     def restore(self, raw_data: dict[bytes, bytes]) -> None:
-        problem = find_problem(raw_data)
+        problem = find_forbidden_field(raw_data)
         if problem is None:
             try:
                 super().restore(raw_data)
@@ -74,28 +74,28 @@ class OperationJob(Job):
 
     def put_into_quarantine(self, problem: str, raw_data: dict[bytes, bytes]) -> None:
         log.error("a queue entry that is not ours was refused", entry=self.id, problem=problem)
-        shown = {as_text(key): as_text(value)[:200] for key, value in raw_data.items()}
+        shown = {decode_entry_text(key): decode_entry_text(value)[:200] for key, value in raw_data.items()}
         entry = json.dumps({"id": self.id, "problem": problem, "entry": shown})
         self.connection.lpush(QUARANTINE, entry)
         self.connection.ltrim(QUARANTINE, 0, QUARANTINE_LENGTH - 1)
         self.connection.delete(self.key)
-        raise Suspicious(problem)
+        raise EntryRefused(problem)
 
     @property
     def func(self) -> Any:
         return run_operation
 
 
-def find_problem(raw_data: dict[bytes, bytes]) -> str | None:
+def find_forbidden_field(raw_data: dict[bytes, bytes]) -> str | None:
     """Looked for before RQ reads anything of it."""
-    fields = {as_text(key): value for key, value in raw_data.items()}
-    for name in FORBIDDEN:
+    fields = {decode_entry_text(key): value for key, value in raw_data.items()}
+    for name in FORBIDDEN_FIELDS:
         if fields.get(name, b"") not in EMPTY:
             return name
     return None
 
 
-def as_text(value: bytes | str) -> str:
+def decode_entry_text(value: bytes | str) -> str:
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
 
 
@@ -114,7 +114,7 @@ class OperationWorker(Worker):
             self.kill_horse()
 
 
-def make_worker(queue: str, connection: Redis) -> OperationWorker:
+def make_rq_worker(queue: str, connection: Redis) -> OperationWorker:
     return OperationWorker(
         [queue], connection=connection, job_class=OperationJob, serializer=JSONSerializer,
         log_job_description=False,
@@ -123,11 +123,11 @@ def make_worker(queue: str, connection: Redis) -> OperationWorker:
 
 def main(arguments: list[str]) -> int:
     """`python -m worker tasks QUEUE`."""
-    if len(arguments) != 1 or arguments[0] not in list(Queue):
-        sys.stderr.write(f"usage: python -m worker tasks {'|'.join(Queue)}\n")
+    if len(arguments) != 1 or arguments[0] not in list(TaskQueue):
+        sys.stderr.write(f"usage: python -m worker tasks {'|'.join(TaskQueue)}\n")
         return 2
     settings = Settings.from_environment()
     # Once, here: each work horse is a fork of this process, and begins with what it knows.
     configure_mappers()
-    make_worker(arguments[0], connect(settings.redis_url)).work(logging_level="WARNING")
+    make_rq_worker(arguments[0], connect_redis(settings.redis_url)).work(logging_level="WARNING")
     return 0

@@ -16,7 +16,7 @@ RENEW_SECONDS = 3.0
 
 
 @contextmanager
-def renewing(cluster: Cluster, operation: Operation) -> Iterator[None]:
+def lease_kept(cluster: Cluster, operation: Operation) -> Iterator[None]:
     """A thread renews the lease. When it is lost the body finds out at its next report: Conflict."""
     done = threading.Event()
 

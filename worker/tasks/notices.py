@@ -4,18 +4,24 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cluster import words
-from cluster.crash_points import outside
+from cluster.crash_points import external_call
 from cluster.domain.errors import Unavailable
 from cluster.domain.states import NoticeChannel
 from cluster.services.context import Cluster
-from cluster.services.notices import channels_of, list_due, may_be_told, record_failure, record_sent
-from cluster.services.operations import fail_in, finish_in
-from cluster.store.notices import Notice, Occurrence
+from cluster.services.notices import (
+    can_receive_mail,
+    list_channels,
+    list_due_notifications,
+    record_delivered,
+    record_delivery_failure,
+)
+from cluster.services.operations import fail_operation, finish_operation
+from cluster.store.notices import AlertOccurrence, Notification
 from cluster.store.operations import Operation
 from worker.adapters.mail import send_mail, write_mail
 from worker.adapters.webhook import call_webhook
-from worker.embedded.redaction import redact
-from worker.tasks.reports import Reporter
+from worker.embedded.redaction import redact_text
+from worker.tasks.reports import StepProgress
 
 SEND = "notices_send"
 WEIGHTS = {SEND: 1.0}
@@ -27,73 +33,73 @@ def run_notices(cluster: Cluster, operation: Operation) -> None:
 
     Raises Conflict. A way that does not work fails nothing: its messages wait.
     """
-    reporter = Reporter(cluster, operation, WEIGHTS)
-    reporter.begin()
-    reporter.tell(SEND, 0.0)
-    ways = channels_of(cluster)
+    reporter = StepProgress(cluster, operation, WEIGHTS)
+    reporter.start()
+    reporter.report(SEND, 0.0)
+    ways = list_channels(cluster)
     if NoticeChannel.MAIL in ways:
         send_mails(cluster)
     if NoticeChannel.WEBHOOK in ways:
-        send_calls(cluster)
+        send_webhook_calls(cluster)
     with cluster.store.write() as session:
-        finish_in(session, operation.id, operation.fence, cluster.clock())
-    cluster.bell.ring("operations", operation.id)
+        finish_operation(session, operation.id, operation.fence, cluster.clock())
+    cluster.events.publish("operations", operation.id)
 
 
-def record_broken(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
+def record_notices_failure(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
     with cluster.store.write() as session:
-        fail_in(session, operation.id, operation.fence, cluster.clock(), code, data)
-    cluster.bell.ring("operations", operation.id)
+        fail_operation(session, operation.id, operation.fence, cluster.clock(), code, data)
+    cluster.events.publish("operations", operation.id)
 
 
 def send_mails(cluster: Cluster) -> None:
-    by_person: dict[int, list[Notice]] = {}
-    for notice in list_due(cluster, NoticeChannel.MAIL):
+    by_person: dict[int, list[Notification]] = {}
+    for notice in list_due_notifications(cluster, NoticeChannel.MAIL):
         by_person.setdefault(notice.user_id or 0, []).append(notice)
     for notices in by_person.values():
         user = notices[0].user
-        if user is None or user.email is None or not may_be_told(user):
-            record_sent(cluster, notices)  # Nobody wants it any more, or may have it.
+        if user is None or user.email is None or not can_receive_mail(user):
+            record_delivered(cluster, notices)  # Nobody wants it any more, or may have it.
             continue
-        subject, text = compose(cluster, user.name, user.language, [each.occurrence for each in notices])
+        subject, text = compose_mail(cluster, user.name, user.language, [each.occurrence for each in notices])
         try:
-            with outside("mail.send"):
+            with external_call("mail.send"):
                 mail = write_mail(
-                    cluster.settings.mail_from, user.email, subject, text, number_of(cluster, notices)
+                    cluster.settings.mail_from, user.email, subject, text, message_id(cluster, notices)
                 )
                 send_mail(cluster.settings.mail_url, mail)
         except Unavailable as failed:
-            record_failure(cluster, notices, str(failed.data["error"]))
+            record_delivery_failure(cluster, notices, str(failed.data["error"]))
         else:
-            record_sent(cluster, notices)
+            record_delivered(cluster, notices)
 
 
-def number_of(cluster: Cluster, notices: Sequence[Notice]) -> str:
+def message_id(cluster: Cluster, notices: Sequence[Notification]) -> str:
     host = cluster.settings.public_url.partition("://")[2].partition("/")[0].partition(":")[0]
     return f"notices-{notices[0].id}-{notices[-1].id}@{host}"
 
 
-def send_calls(cluster: Cluster) -> None:
+def send_webhook_calls(cluster: Cluster) -> None:
     """Ends at the first that is not taken: one dead receiver must not hold up the queue for all the others' sake."""
     settings = cluster.settings
-    for notice in list_due(cluster, NoticeChannel.WEBHOOK):
+    for notice in list_due_notifications(cluster, NoticeChannel.WEBHOOK):
         timestamp = str(int(cluster.clock().timestamp()))
         try:
-            with outside("webhook.call"):
+            with external_call("webhook.call"):
                 call_webhook(
                     settings.webhook_url,
                     settings.webhook_secret,
                     notice.id,
                     timestamp,
-                    content_of(cluster, notice),
+                    webhook_body(cluster, notice),
                 )
         except Unavailable as failed:
-            record_failure(cluster, [notice], str(failed.data["error"]))
+            record_delivery_failure(cluster, [notice], str(failed.data["error"]))
             return
-        record_sent(cluster, [notice])
+        record_delivered(cluster, [notice])
 
 
-def content_of(cluster: Cluster, notice: Notice) -> dict[str, Any]:
+def webhook_body(cluster: Cluster, notice: Notification) -> dict[str, Any]:
     """What a program reads, and the sentences for a person."""
     occurrence = notice.occurrence
     concern = occurrence.concern
@@ -102,44 +108,49 @@ def content_of(cluster: Cluster, notice: Notice) -> dict[str, Any]:
         "code": concern["code"],
         "urgency": concern["urgency"],
         "since": occurrence.began_at.isoformat(),
-        "text": {language: clean(cluster, sentence(cluster, occurrence, language)) for language in LANGUAGES},
+        "text": {
+            language: redact_secrets(cluster, occurrence_text(cluster, occurrence, language))
+            for language in LANGUAGES
+        },
         "url": cluster.settings.public_url + concern["path"],
     }
 
 
-def compose(
-    cluster: Cluster, name: str, language: str | None, occurrences: Sequence[Occurrence]
+def compose_mail(
+    cluster: Cluster, name: str, language: str | None, occurrences: Sequence[AlertOccurrence]
 ) -> tuple[str, str]:
     """Subject and text; in both languages for who has chosen none."""
     chosen = (language,) if language in LANGUAGES else LANGUAGES
     things = {"things": len(occurrences)}
-    subject = " / ".join(words.say("mail.subject", things, each) for each in chosen)
-    parts = ["\n".join(lines_of(cluster, name, each, occurrences)) for each in chosen]
-    return f"[Groundcrew] {subject}", clean(cluster, "\n\n--\n\n".join(parts) + "\n")
+    subject = " / ".join(words.sentence("mail.subject", things, each) for each in chosen)
+    parts = ["\n".join(mail_lines(cluster, name, each, occurrences)) for each in chosen]
+    return f"[Groundcrew] {subject}", redact_secrets(cluster, "\n\n--\n\n".join(parts) + "\n")
 
 
-def lines_of(cluster: Cluster, name: str, language: str, occurrences: Iterable[Occurrence]) -> Iterable[str]:
+def mail_lines(
+    cluster: Cluster, name: str, language: str, occurrences: Iterable[AlertOccurrence]
+) -> Iterable[str]:
     public = cluster.settings.public_url
-    yield words.say("mail.greeting", {"name": name}, language)
+    yield words.sentence("mail.greeting", {"name": name}, language)
     for occurrence in occurrences:
         yield ""
-        yield f"* {sentence(cluster, occurrence, language)}"
+        yield f"* {occurrence_text(cluster, occurrence, language)}"
         yield f"  {public}{occurrence.concern['path']}"
     yield ""
-    yield words.say("mail.once", {}, language)
-    yield words.say("mail.stop", {"url": f"{public}/profile"}, language)
+    yield words.sentence("mail.once", {}, language)
+    yield words.sentence("mail.stop", {"url": f"{public}/profile"}, language)
 
 
-def sentence(cluster: Cluster, occurrence: Occurrence, language: str) -> str:
+def occurrence_text(cluster: Cluster, occurrence: AlertOccurrence, language: str) -> str:
     concern = occurrence.concern
     zone, now = cluster.settings.zone, cluster.clock()
-    said = [words.say(concern["code"], concern["data"], language, zone, now)]
-    said += [words.say(code, data, language, zone, now) for code, data in concern["details"]]
+    said = [words.sentence(concern["code"], concern["data"], language, zone, now)]
+    said += [words.sentence(code, data, language, zone, now) for code, data in concern["details"]]
     return " · ".join(said)
 
 
-def clean(cluster: Cluster, text: str) -> str:
+def redact_secrets(cluster: Cluster, text: str) -> str:
     """Reasons of failures quote programs, and those quote what they were given."""
     settings = cluster.settings
     secrets = (settings.secret_key, settings.audit_key, settings.metrics_token, settings.webhook_secret)
-    return redact(text, [secret for secret in secrets if secret])
+    return redact_text(text, [secret for secret in secrets if secret])

@@ -10,56 +10,56 @@ from typing import Any
 
 from sqlalchemy import select
 
-from cluster.domain.repair_answers import Answer, Facts
-from cluster.domain.repair_checks import judge
-from cluster.domain.repairs import Check, CheckKind
+from cluster.domain.repair_answers import CheckFacts, CheckResult
+from cluster.domain.repair_checks import evaluate_check
+from cluster.domain.repairs import CheckKind, RepairCheck
 from cluster.domain.states import EnvironmentState
-from cluster.services.audit_seals import read_standing
+from cluster.services.audit_seals import read_audit_status
 from cluster.services.backups import read_backups
 from cluster.services.context import Cluster
-from cluster.services.disks import disk_of
+from cluster.services.disks import read_disk_usage
 from cluster.services.environments import read_default_environment
-from cluster.services.repair_progress import count_stuck
-from cluster.services.spare_files import list_leftovers
+from cluster.services.repair_progress import count_stuck_operations
+from cluster.services.spare_files import list_reclaimable_paths
 from cluster.store.nodes import Node
 from worker.adapters.reachable import database_problem, portal_status, redis_problem
-from worker.embedded.places import Places
-from worker.embedded.services import Supervisor
-from worker.environments.ready import is_ready
+from worker.embedded.places import InstallationPaths
+from worker.embedded.services import SupervisorClient
+from worker.environments.ready import is_environment_ready
 
 BACKUP_KINDS = {CheckKind.BACKUP_MADE, CheckKind.BACKUP_RESTORED}
-Seen = Mapping[str, Mapping[str, Any] | None]
+HostStates = Mapping[str, Mapping[str, Any] | None]
 
 
 def run_checks(
     cluster: Cluster,
-    checks: Iterable[Check],
+    checks: Iterable[RepairCheck],
     since: datetime,
-    hosts: Seen | None = None,
+    hosts: HostStates | None = None,
     names: Sequence[str] = (),
-) -> list[Answer]:
+) -> list[CheckResult]:
     """In the catalogue's order; `hosts` is what was seen on those of these `names`, where a check asks for it."""
     wanted = tuple(checks)
     kinds = {check.kind for check in wanted}
-    facts = replace(read_facts(cluster, kinds), hosts=hosts, now=cluster.clock())
+    facts = replace(read_check_facts(cluster, kinds), hosts=hosts, now=cluster.clock())
     if CheckKind.HEARTBEAT_FRESH in kinds:
         facts = replace(facts, heartbeats=read_heartbeats(cluster, names))
-    return [judge(check, facts, since) for check in wanted]
+    return [evaluate_check(check, facts, since) for check in wanted]
 
 
-def read_facts(cluster: Cluster, kinds: set[CheckKind]) -> Facts:
+def read_check_facts(cluster: Cluster, kinds: set[CheckKind]) -> CheckFacts:
     found: dict[str, Any] = {}
     if kinds & BACKUP_KINDS:
-        found["newest_backup"] = newest_backup(cluster)
+        found["newest_backup"] = read_newest_backup(cluster)
     if CheckKind.SERVICES_RUNNING in kinds:
-        found["services"] = running_services(cluster)
+        found["services"] = read_service_starts(cluster)
     if CheckKind.NO_STUCK_OPERATIONS in kinds:
-        found["stuck_operations"] = count_stuck(cluster)
+        found["stuck_operations"] = count_stuck_operations(cluster)
     if CheckKind.NO_LEFTOVERS in kinds:
-        found["leftovers"] = len(list_leftovers(cluster))
+        found["leftovers"] = len(list_reclaimable_paths(cluster))
     if CheckKind.DISK_FREE in kinds:
-        disk = disk_of(cluster.settings.state_dir)
-        found.update(free_bytes=disk.free, whole_bytes=disk.whole)
+        disk = read_disk_usage(cluster.settings.state_dir)
+        found.update(free_bytes=disk.free, total_bytes=disk.whole)
     if CheckKind.PORTAL_ANSWERS in kinds:
         found["portal_status"] = portal_status(cluster.settings)
     if CheckKind.REDIS_ANSWERS in kinds:
@@ -69,8 +69,8 @@ def read_facts(cluster: Cluster, kinds: set[CheckKind]) -> Facts:
     if CheckKind.ENVIRONMENT_STANDS in kinds:
         found["environment_problem"] = environment_problem(cluster)
     if CheckKind.AUDIT_WHOLE in kinds:
-        found.update(audit_facts(cluster))
-    return Facts(**found)
+        found.update(read_audit_facts(cluster))
+    return CheckFacts(**found)
 
 
 def read_heartbeats(cluster: Cluster, names: Sequence[str]) -> dict[str, datetime | None]:
@@ -84,11 +84,11 @@ def environment_problem(cluster: Cluster) -> str:
     known = read_default_environment(cluster)
     if known is None or known.state is not EnvironmentState.READY:
         return known.path if known and known.path else "-"
-    return "" if is_ready(Path(known.path)) else known.path
+    return "" if is_environment_ready(Path(known.path)) else known.path
 
 
-def audit_facts(cluster: Cluster) -> dict[str, Any]:
-    standing = read_standing(cluster)
+def read_audit_facts(cluster: Cluster) -> dict[str, Any]:
+    standing = read_audit_status(cluster)
     code = standing.found.code if standing.found else ""
     return {
         "audit_checked_at": standing.checked_at,
@@ -97,7 +97,7 @@ def audit_facts(cluster: Cluster) -> dict[str, Any]:
     }
 
 
-def newest_backup(cluster: Cluster) -> dict[str, Any] | None:
+def read_newest_backup(cluster: Cluster) -> dict[str, Any] | None:
     backups = read_backups(cluster.settings.backups)
     if not backups:
         return None
@@ -111,16 +111,18 @@ def newest_backup(cluster: Cluster) -> dict[str, Any] | None:
     }
 
 
-def running_services(cluster: Cluster) -> dict[str, datetime | None]:
+def read_service_starts(cluster: Cluster) -> dict[str, datetime | None]:
     """As the process manager of the embedded set knows them; empty where it does not answer."""
-    places = Places(
-        clone=cluster.settings.state_dir, state=cluster.settings.state_dir, cache=cluster.settings.cache_dir
+    places = InstallationPaths(
+        clone=cluster.settings.state_dir,
+        state_dir=cluster.settings.state_dir,
+        cache_dir=cluster.settings.cache_dir,
     )
     try:
-        processes = Supervisor(places).processes()
+        processes = SupervisorClient(places).list_services()
     except (OSError, HTTPException, xmlrpc.client.Error):
         return {}
     return {
-        each.name: datetime.fromtimestamp(each.since, UTC) if each.state == "RUNNING" else None
+        each.name: datetime.fromtimestamp(each.started_at, UTC) if each.state == "RUNNING" else None
         for each in processes
     }

@@ -7,35 +7,35 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from cluster.domain.repair_requests import LOOK_WITHIN
-from cluster.domain.repairs import ON_HOSTS
+from cluster.domain.repair_requests import PROBE_TIMEOUT
+from cluster.domain.repairs import HOST_CHECKS
 from cluster.services.context import Cluster
-from cluster.services.repair_catalogue import Entry
+from cluster.services.repair_catalogue import CatalogueEntry
 from cluster.store.repairs import RepairRun
 from worker.adapters import playbooks
-from worker.tasks.repair_facts import Seen
-from worker.tasks.repair_process import begin_look, forget
+from worker.tasks.repair_facts import HostStates
+from worker.tasks.repair_process import delete_run_folder_of, start_probe
 
-NAME = "Look at what the checks ask for"
-NAME_OF_CLUSTER = "Look at the node and its cluster"
+PROBE_TASK = "Look at what the checks ask for"
+CLUSTER_PROBE_TASK = "Look at the node and its cluster"
 
 
-def look_at_hosts(cluster: Cluster, entry: Entry, run: RepairRun) -> Seen | None:
+def probe_hosts(cluster: Cluster, entry: CatalogueEntry, run: RepairRun) -> HostStates | None:
     """By host, None for one that was not reached; None at all where no check asks. Raises Unavailable."""
     settings = cluster.settings
-    asks = any(check.kind in ON_HOSTS for check in entry.repair.checks)
+    asks = any(check.kind in HOST_CHECKS for check in entry.repair.checks)
     if not asks or settings.ansible_dir is None or settings.ansible_programs is None:
         return None
     folder = settings.state_dir / "repairs" / str(uuid.uuid4().int % 10**15 + 10**15)
-    begin_look(cluster, entry, run, folder)
-    seen = wait_for(folder, run.hosts)
-    forget(cluster, folder)
+    start_probe(cluster, entry, run, folder)
+    seen = read_probe(folder, run.hosts)
+    delete_run_folder_of(cluster, folder)
     return seen
 
 
-def wait_for(folder: Path, hosts: Iterable[str]) -> Seen:
-    deadline = time.monotonic() + 2 * LOOK_WITHIN
-    while playbooks.read_end(folder) is None and time.monotonic() < deadline:
+def read_probe(folder: Path, hosts: Iterable[str]) -> HostStates:
+    deadline = time.monotonic() + 2 * PROBE_TIMEOUT
+    while playbooks.read_playbook_end(folder) is None and time.monotonic() < deadline:
         time.sleep(0.1)
     seen: dict[str, Any] = dict.fromkeys(hosts)
     for event in playbooks.read_events(folder):
@@ -43,14 +43,14 @@ def wait_for(folder: Path, hosts: Iterable[str]) -> Seen:
         if event.get("event") != "runner_on_ok":
             continue
         host = str(data.get("host"))
-        if data.get("task") == NAME:
-            seen[host] = by_our_clock(data["res"], datetime.fromisoformat(event["created"]).timestamp())
-        elif data.get("task") == NAME_OF_CLUSTER and seen.get(host):
+        if data.get("task") == PROBE_TASK:
+            seen[host] = with_local_times(data["res"], datetime.fromisoformat(event["created"]).timestamp())
+        elif data.get("task") == CLUSTER_PROBE_TASK and seen.get(host):
             seen[host] = {**seen[host], "kubernetes": data["res"]["kubernetes"]}
     return seen
 
 
-def by_our_clock(state: Mapping[str, Any], told_at: float) -> dict[str, Any]:
+def with_local_times(state: Mapping[str, Any], told_at: float) -> dict[str, Any]:
     """When each unit and the host began, seconds since 1970, 0 where it does not run.
 
     A host's clock may be ahead of ours or behind: it tells ages, which are counted back from when we were told.

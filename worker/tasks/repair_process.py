@@ -5,55 +5,57 @@ from pathlib import Path
 
 import structlog
 
-from cluster.crash_points import outside
+from cluster.crash_points import external_call
 from cluster.domain.errors import Unavailable
-from cluster.domain.repair_requests import LOOK_WITHIN, Wanted, look_variables
+from cluster.domain.repair_requests import PROBE_TIMEOUT, BrokerRequest, probe_variables
 from cluster.services.context import Cluster
-from cluster.services.repair_catalogue import Entry, playbook_file
+from cluster.services.repair_catalogue import CatalogueEntry, playbook_file
 from cluster.store.repairs import RepairRun
 from worker.adapters import door, playbooks
 from worker.adapters.ansible_environment import check_ansible
-from worker.adapters.playbooks import CLONE, Play
+from worker.adapters.playbooks import CLONE, PlaybookRequest
 
 log = structlog.get_logger()
 
 
-def run_folder(cluster: Cluster, run: RepairRun) -> Path:
+def repair_run_folder(cluster: Cluster, run: RepairRun) -> Path:
     return cluster.settings.state_dir / "repairs" / run.number
 
 
-def begin(cluster: Cluster, entry: Entry, run: RepairRun, python: Path) -> None:
+def start_playbook(cluster: Cluster, entry: CatalogueEntry, run: RepairRun, python: Path) -> None:
     """Raises Unavailable where the run does not begin, or is refused."""
-    with outside("playbooks.begin"):
-        if cluster.settings.repair_door is not None:
+    with external_call("playbooks.begin"):
+        if cluster.settings.repair_broker is not None:
             is_ahead = run.is_look_ahead is True
-            wanted = Wanted(run.number, entry.repair, tuple(run.hosts), tuple(run.locks), is_ahead)
-            door.ask(cluster.settings.repair_door, {"do": "run", **wanted.to_data()})
+            wanted = BrokerRequest(run.number, entry.repair, tuple(run.hosts), tuple(run.locks), is_ahead)
+            door.ask_broker(cluster.settings.repair_broker, {"do": "run", **wanted.to_data()})
         else:
-            playbooks.begin(play_of(cluster, entry, run, python))
+            playbooks.start_playbook_process(playbook_request_of(cluster, entry, run, python))
 
 
-def begin_look(cluster: Cluster, entry: Entry, run: RepairRun, folder: Path) -> None:
+def start_probe(cluster: Cluster, entry: CatalogueEntry, run: RepairRun, folder: Path) -> None:
     """Raises Unavailable."""
     settings = cluster.settings
-    with outside("playbooks.look"):
-        if settings.repair_door is not None:
-            wanted = Wanted(folder.name, entry.repair, tuple(run.hosts), (), looks_at_port=settings.port)
-            door.ask(settings.repair_door, {"do": "run", **wanted.to_data()})
+    with external_call("playbooks.look"):
+        if settings.repair_broker is not None:
+            wanted = BrokerRequest(folder.name, entry.repair, tuple(run.hosts), (), probe_port=settings.port)
+            door.ask_broker(settings.repair_broker, {"do": "run", **wanted.to_data()})
         else:
-            playbooks.begin(look_of(cluster, entry, run, folder))
+            playbooks.start_playbook_process(probe_request_of(cluster, entry, run, folder))
 
 
-def play_of(cluster: Cluster, entry: Entry, run: RepairRun, python: Path) -> Play:
+def playbook_request_of(
+    cluster: Cluster, entry: CatalogueEntry, run: RepairRun, python: Path
+) -> PlaybookRequest:
     """On this machine, without keys; on servers the unit behind the door makes its own."""
-    settings, folder = cluster.settings, run_folder(cluster, run)
+    settings, folder = cluster.settings, repair_run_folder(cluster, run)
     assert settings.ansible_dir is not None
-    return Play(
+    return PlaybookRequest(
         folder=folder,
         playbook=playbook_file(settings.ansible_dir, run.name),
         hosts=run.hosts,
         variables={
-            "repair_command": str(upkeep_command(settings.state_dir, settings.cache_dir)),
+            "repair_command": str(ensure_repair_command(settings.state_dir, settings.cache_dir)),
             "repair_folder": str(folder),
             "repair_run": run.number,
         },
@@ -64,23 +66,25 @@ def play_of(cluster: Cluster, entry: Entry, run: RepairRun, python: Path) -> Pla
     )
 
 
-def look_of(cluster: Cluster, entry: Entry, run: RepairRun, folder: Path) -> Play:
+def probe_request_of(
+    cluster: Cluster, entry: CatalogueEntry, run: RepairRun, folder: Path
+) -> PlaybookRequest:
     settings = cluster.settings
     assert settings.ansible_dir is not None and settings.ansible_programs is not None
-    return Play(
+    return PlaybookRequest(
         folder=folder,
         playbook=settings.ansible_dir / "playbooks" / "look.yml",
         hosts=run.hosts,
-        variables=look_variables(entry.repair.checks, settings.port),
+        variables=probe_variables(entry.repair.checks, settings.port),
         python=check_ansible(settings.ansible_programs).parent / "python",
         locks=[],
-        timeout=LOOK_WITHIN,
+        timeout=PROBE_TIMEOUT,
         config=settings.ansible_dir / "repairs.cfg",
     )
 
 
-@outside("upkeep.write")
-def upkeep_command(state: Path, cache: Path) -> Path:
+@external_call("upkeep.write")
+def ensure_repair_command(state: Path, cache: Path) -> Path:
     """A small script that calls `python -m worker upkeep` with this installation's settings."""
     path = state / "run" / "upkeep"
     python = state / "environment" / "bin" / "python"
@@ -97,29 +101,29 @@ def upkeep_command(state: Path, cache: Path) -> Path:
     return path
 
 
-def ask_to_end(cluster: Cluster, folder: Path, is_forced: bool) -> bool:
+def request_end(cluster: Cluster, folder: Path, is_forced: bool) -> bool:
     """False where it could not be asked: it may have ended, or the next look asks again."""
-    here = playbooks.end_strays if is_forced else playbooks.cancel
-    with outside("playbooks.end"):
-        if cluster.settings.repair_door is None:
+    here = playbooks.kill_run_processes if is_forced else playbooks.request_cancel
+    with external_call("playbooks.end"):
+        if cluster.settings.repair_broker is None:
             here(folder)
             return True
         try:
             verb = "end" if is_forced else "cancel"
-            door.ask(cluster.settings.repair_door, {"do": verb, "number": folder.name})
+            door.ask_broker(cluster.settings.repair_broker, {"do": verb, "number": folder.name})
         except Unavailable as error:
             log.warning("not asked to end", code=error.code, **error.data)
             return False
         return True
 
 
-def forget(cluster: Cluster, folder: Path) -> None:
+def delete_run_folder_of(cluster: Cluster, folder: Path) -> None:
     """On servers it is the run's own; one that cannot be let go of now goes with the next ones."""
-    with outside("repairs.prune"):
-        if cluster.settings.repair_door is None:
+    with external_call("repairs.prune"):
+        if cluster.settings.repair_broker is None:
             shutil.rmtree(folder, ignore_errors=True)
             return
         try:
-            door.ask(cluster.settings.repair_door, {"do": "forget", "number": folder.name})
+            door.ask_broker(cluster.settings.repair_broker, {"do": "forget", "number": folder.name})
         except Unavailable as error:
             log.warning("a run's folder stays", code=error.code, **error.data)

@@ -17,22 +17,22 @@ from cluster.services.operations import claim_operation
 from cluster.settings import Settings
 from cluster.store.operations import Operation
 from worker.tasks import backups, datasets, environments, notices, repairs
-from worker.tasks.lease import renewing
+from worker.tasks.lease import lease_kept
 from worker.wiring import open_cluster
 
 log = structlog.get_logger()
 
-Body = Callable[[Cluster, Operation], None]
-Failure = Callable[[Cluster, Operation, str, dict[str, Any]], None]
+TaskBody = Callable[[Cluster, Operation], None]
+FailureRecorder = Callable[[Cluster, Operation, str, dict[str, Any]], None]
 
-BODIES: dict[str, tuple[Body, Failure]] = {
-    OperationKind.ENVIRONMENT_BUILD: (environments.run_build, environments.record_failure),
-    OperationKind.DATASET_IMPORT: (datasets.run_import, datasets.record_failure),
-    OperationKind.DATASET_SAMPLE: (datasets.run_sample, datasets.record_failure),
-    OperationKind.DATASET_DELETE: (datasets.run_delete, datasets.record_failure),
-    OperationKind.BACKUP: (backups.run_backup, backups.record_failure),
-    OperationKind.NOTICES: (notices.run_notices, notices.record_broken),
-    OperationKind.REPAIR: (repairs.run_repair, repairs.record_failure),
+BODIES: dict[str, tuple[TaskBody, FailureRecorder]] = {
+    OperationKind.ENVIRONMENT_BUILD: (environments.run_environment_build, environments.record_build_failure),
+    OperationKind.DATASET_IMPORT: (datasets.run_import, datasets.record_dataset_failure),
+    OperationKind.DATASET_SAMPLE: (datasets.run_sample, datasets.record_dataset_failure),
+    OperationKind.DATASET_DELETE: (datasets.run_delete, datasets.record_dataset_failure),
+    OperationKind.BACKUP: (backups.run_backup, backups.record_backup_failure),
+    OperationKind.NOTICES: (notices.run_notices, notices.record_notices_failure),
+    OperationKind.REPAIR: (repairs.run_repair, repairs.record_repair_failure),
 }
 CAN_BEGIN: dict[str, Callable[[Cluster], bool]] = {OperationKind.DATASET_SAMPLE: datasets.can_write_samples}
 """Where it says no the row stays as it is, and is rung again."""
@@ -52,8 +52,8 @@ def run_operation(operation_id: int) -> None:
 
 
 def run_claimed(cluster: Cluster, operation_id: int) -> None:
-    kind = read_kind(cluster, operation_id)
-    if kind not in BODIES or not can_begin(cluster, kind):
+    kind = read_operation_kind(cluster, operation_id)
+    if kind not in BODIES or not can_start_now(cluster, kind):
         log.info("not now", kind=kind)
         return
     operation = claim_operation(cluster, operation_id, f"{socket.gethostname()}:{os.getpid()}")
@@ -61,8 +61,8 @@ def run_claimed(cluster: Cluster, operation_id: int) -> None:
         return
     log.info("begun", kind=kind, fence=operation.fence)
     body, record_failure = BODIES[kind]
-    with renewing(cluster, operation):
-        failure = attempt(body, cluster, operation)
+    with lease_kept(cluster, operation):
+        failure = run_body(body, cluster, operation)
     if failure is not None:
         try:
             record_failure(cluster, operation, *failure)
@@ -70,7 +70,7 @@ def run_claimed(cluster: Cluster, operation_id: int) -> None:
             log.warning("somebody else has taken it over")
 
 
-def attempt(body: Body, cluster: Cluster, operation: Operation) -> tuple[str, dict[str, Any]] | None:
+def run_body(body: TaskBody, cluster: Cluster, operation: Operation) -> tuple[str, dict[str, Any]] | None:
     """None where it went well or is no longer ours, else code and data of the reason.
 
     The one place of the tasks that catches everything: whatever went wrong, the row says it.
@@ -81,8 +81,8 @@ def attempt(body: Body, cluster: Cluster, operation: Operation) -> tuple[str, di
         log.warning("stopped: no longer ours", code=stale.code)
         return None
     except GroundcrewError as error:
-        log.warning("failed", code=error.code, **plain(error.data))
-        return error.code, plain(error.data)
+        log.warning("failed", code=error.code, **as_json_values(error.data))
+        return error.code, as_json_values(error.data)
     except Exception as error:
         if is_server_away(error):
             # Restarted, perhaps by this very repair: the lease runs out, and the row is taken up again.
@@ -99,17 +99,17 @@ def is_server_away(error: Exception) -> bool:
     return isinstance(error, OperationalError) and isinstance(error.orig, psycopg.OperationalError)
 
 
-def can_begin(cluster: Cluster, kind: str) -> bool:
+def can_start_now(cluster: Cluster, kind: str) -> bool:
     return kind not in CAN_BEGIN or CAN_BEGIN[kind](cluster)
 
 
-def read_kind(cluster: Cluster, operation_id: int) -> str:
+def read_operation_kind(cluster: Cluster, operation_id: int) -> str:
     with cluster.store.read() as session:
         operation = session.get(Operation, operation_id)
     return operation.kind if operation else ""
 
 
-def plain(data: dict[str, Any]) -> dict[str, Any]:
+def as_json_values(data: dict[str, Any]) -> dict[str, Any]:
     """What a row can keep: paths and other values as text."""
     found: dict[str, Any] = json.loads(json.dumps(data, default=str))
     return found

@@ -12,23 +12,29 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from cluster.domain.kube.kubelet_said import reason_of_pod
-from cluster.domain.kube.pod_reasons import Gated
+from cluster.domain.kube.pod_reasons import SchedulingGated
 from cluster.domain.kube.queue_said import reason_of_workload
-from cluster.domain.kube.reading import Object, asked_of, full_name, moment, requests_of
-from cluster.domain.kube.reasons import KubeReason, data_of
+from cluster.domain.kube.reading import (
+    ApiObject,
+    namespaced_name,
+    parse_api_time,
+    requested_amount,
+    requested_units,
+)
+from cluster.domain.kube.reasons import KubernetesReason, kubernetes_reason_data
 from cluster.domain.kube.scheduler_said import TOO_LITTLE
-from cluster.domain.kube.tenancies import UNIT
+from cluster.domain.kube.tenancies import GPU_RESOURCE
 
-SETTLES = timedelta(seconds=15)
+IGNORED_WHILE_NEW = timedelta(seconds=15)
 """A pod that was made a moment ago is refused while caches fill: what is over by then is no disagreement."""
-WATCHED = ("kube-system", "kube-flannel", "kueue-system", "mpi-operator")
+SYSTEM_NAMESPACES = ("kube-system", "kube-flannel", "kueue-system", "mpi-operator")
 """Namespaces whose workloads the cluster cannot do without."""
-REFUSED = "disagreement.refused"
-OVER = frozenset({"Succeeded", "Failed"})
+REFUSED_CODE = "disagreement.refused"
+ENDED_PHASES = frozenset({"Succeeded", "Failed"})
 
 
 @dataclass(frozen=True)
-class OurMarks:
+class OwnershipMarks:
     """How objects of an attempt are known: by labels, and what others make of them by the name of its owner."""
 
     installation: str
@@ -55,51 +61,51 @@ class Disagreement:
 
 
 def find_disagreements(
-    pods: Iterable[Object], workloads: Iterable[Object], ours: OurMarks, now: datetime
+    pods: Iterable[ApiObject], workloads: Iterable[ApiObject], ours: OwnershipMarks, now: datetime
 ) -> list[Disagreement]:
     """By name, so that two looks at the same cluster give the same list."""
     pods = list(pods)
     refusals = list(find_refusals(pods, workloads, ours, now))
-    found = [*find_strangers(pods, ours), *refusals, *find_in_the_way(pods, refusals, ours)]
+    found = [*find_foreign_pods(pods, ours), *refusals, *find_blocking_pods(pods, refusals, ours)]
     return sorted(found, key=lambda each: (each.code, each.subject))
 
 
-def find_strangers(pods: Iterable[Object], ours: OurMarks) -> Iterator[Disagreement]:
+def find_foreign_pods(pods: Iterable[ApiObject], ours: OwnershipMarks) -> Iterator[Disagreement]:
     """Pods on nodes that hold units and that our queue knows nothing of."""
     for pod in pods:
         node = (pod.get("spec") or {}).get("nodeName")
-        is_over = (pod.get("status") or {}).get("phase") in OVER
-        units = requests_of(pod, UNIT)
-        if node and units and not is_over and key_of(pod, ours) is None:
-            data = {"pod": full_name(pod), "node": node, "units": units, "kind": "gpu"}
-            yield Disagreement("disagreement.stranger", full_name(pod), node, data)
+        is_over = (pod.get("status") or {}).get("phase") in ENDED_PHASES
+        units = requested_units(pod, GPU_RESOURCE)
+        if node and units and not is_over and attempt_of_pod(pod, ours) is None:
+            data = {"pod": namespaced_name(pod), "node": node, "units": units, "kind": "gpu"}
+            yield Disagreement("disagreement.stranger", namespaced_name(pod), node, data)
 
 
 def find_refusals(
-    pods: Iterable[Object], workloads: Iterable[Object], ours: OurMarks, now: datetime
+    pods: Iterable[ApiObject], workloads: Iterable[ApiObject], ours: OwnershipMarks, now: datetime
 ) -> Iterator[Disagreement]:
     """Of what we placed, one per attempt: Kueue's word counts before that of a pod, which waits for it."""
-    refused: dict[tuple[str, str], tuple[KubeReason, str]] = {}
+    refused: dict[tuple[str, str], tuple[KubernetesReason, str]] = {}
     for workload in workloads:
-        if (key := key_of_owner(workload, ours)) and is_settled(workload, now):
+        if (key := attempt_of_workload(workload, ours)) and is_old_enough(workload, now):
             reason = reason_of_workload(workload)
             if reason is not None:
                 refused[key] = reason, ""
     for pod in pods:
-        if (key := key_of(pod, ours)) and key not in refused and is_settled(pod, now):
-            if (pod.get("status") or {}).get("phase") in OVER:
+        if (key := attempt_of_pod(pod, ours)) and key not in refused and is_old_enough(pod, now):
+            if (pod.get("status") or {}).get("phase") in ENDED_PHASES:
                 continue
             reason = reason_of_pod(pod)
-            if reason is not None and not isinstance(reason, Gated):
+            if reason is not None and not isinstance(reason, SchedulingGated):
                 refused[key] = reason, str((pod.get("spec") or {}).get("nodeName", ""))
     for (job, attempt), (reason, node) in refused.items():
-        why = {"code": reason.code, "data": data_of(reason)}
+        why = {"code": reason.code, "data": kubernetes_reason_data(reason)}
         data = {"job": f"job-{job}", "job_id": int(job), "attempt": int(attempt), "why": why}
-        yield Disagreement(REFUSED, f"job-{job}", node, data)
+        yield Disagreement(REFUSED_CODE, f"job-{job}", node, data)
 
 
-def find_in_the_way(
-    pods: Collection[Object], refusals: Iterable[Disagreement], ours: OurMarks
+def find_blocking_pods(
+    pods: Collection[ApiObject], refusals: Iterable[Disagreement], ours: OwnershipMarks
 ) -> Iterator[Disagreement]:
     """Of each node and each thing that a job of ours lacks there: who else's pod takes most of it.
 
@@ -109,32 +115,32 @@ def find_in_the_way(
         (node, what): refusal.data["job"]
         for refusal in refusals
         for node in refusal.data["why"]["data"].get("chosen", ())
-        for what in lacking(refusal.data["why"]["data"].get("causes", ()))
+        for what in resources_lacking(refusal.data["why"]["data"].get("causes", ()))
     }
     for (node, what), job in lacks.items():
-        others = [pod for pod in pods if is_in_the_way(pod, node, ours)]
-        most = max(others, key=lambda pod: (asked_of(pod, what), full_name(pod)), default=None)
-        if most is None or not asked_of(most, what):
+        others = [pod for pod in pods if is_blocking_pod(pod, node, ours)]
+        most = max(others, key=lambda pod: (requested_amount(pod, what), namespaced_name(pod)), default=None)
+        if most is None or not requested_amount(most, what):
             continue
-        name, amount = full_name(most), float(asked_of(most, what))
+        name, amount = namespaced_name(most), float(requested_amount(most, what))
         data = {"pod": name, "node": node, "what": what, "amount": amount, "job": job}
         yield Disagreement("disagreement.in_the_way", f"{name} {what}", node, data)
 
 
-def lacking(causes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def resources_lacking(causes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     for cause in causes:
-        if cause["code"] == TOO_LITTLE and cause["data"]["what"] != UNIT:
+        if cause["code"] == TOO_LITTLE and cause["data"]["what"] != GPU_RESOURCE:
             yield cause["data"]["what"]
 
 
-def is_in_the_way(pod: Object, node: str, ours: OurMarks) -> bool:
+def is_blocking_pod(pod: ApiObject, node: str, ours: OwnershipMarks) -> bool:
     is_there = (pod.get("spec") or {}).get("nodeName") == node
-    is_over = (pod.get("status") or {}).get("phase") in OVER
-    is_a_part = pod["metadata"].get("namespace") in WATCHED
-    return is_there and not is_over and not is_a_part and key_of(pod, ours) is None
+    is_over = (pod.get("status") or {}).get("phase") in ENDED_PHASES
+    is_a_part = pod["metadata"].get("namespace") in SYSTEM_NAMESPACES
+    return is_there and not is_over and not is_a_part and attempt_of_pod(pod, ours) is None
 
 
-def find_doubled(reports: Mapping[int, Collection[str]]) -> list[Disagreement]:
+def find_units_held_twice(reports: Mapping[int, Collection[str]]) -> list[Disagreement]:
     """`reports`: which units each living job's shim says that it has. Two jobs on one unit is an alarm."""
     holders: dict[str, set[int]] = defaultdict(set)
     for job, units in reports.items():
@@ -149,7 +155,7 @@ def find_doubled(reports: Mapping[int, Collection[str]]) -> list[Disagreement]:
     ]
 
 
-def key_of(thing: Object, ours: OurMarks) -> tuple[str, str] | None:
+def attempt_of_pod(thing: ApiObject, ours: OwnershipMarks) -> tuple[str, str] | None:
     """Job and attempt; None where it is not an attempt of this installation."""
     labels = thing["metadata"].get("labels") or {}
     job, attempt = str(labels.get(ours.job, "")), str(labels.get(ours.attempt, ""))
@@ -157,7 +163,7 @@ def key_of(thing: Object, ours: OurMarks) -> tuple[str, str] | None:
     return (job, attempt) if is_ours and job.isdecimal() and attempt.isdecimal() else None
 
 
-def key_of_owner(workload: Object, ours: OurMarks) -> tuple[str, str] | None:
+def attempt_of_workload(workload: ApiObject, ours: OwnershipMarks) -> tuple[str, str] | None:
     """Kueue puts none of our labels on a Workload, but says of which Job or MPIJob it is."""
     about = workload["metadata"]
     if not str(about.get("namespace", "")).startswith(ours.namespace):
@@ -167,6 +173,6 @@ def key_of_owner(workload: Object, ours: OurMarks) -> tuple[str, str] | None:
     return (found[1], found[2]) if found else None
 
 
-def is_settled(thing: Object, now: datetime) -> bool:
+def is_old_enough(thing: ApiObject, now: datetime) -> bool:
     made = thing["metadata"].get("creationTimestamp")
-    return not made or now - moment(made) >= SETTLES
+    return not made or now - parse_api_time(made) >= IGNORED_WHILE_NEW

@@ -7,25 +7,25 @@ pkg/kubelet/eviction/helpers.go, pkg/kubelet/lifecycle/predicate.go.
 import re
 from collections.abc import Iterator
 
-from cluster.domain.kube.node_reasons import NodeFull, ShuttingDown
+from cluster.domain.kube.node_reasons import NodeOutOfResource, NodeShuttingDown
 from cluster.domain.kube.pod_reasons import (
     CommandMissing,
-    ContainerNotMade,
-    DiskAllowanceUsed,
-    Evicted,
-    ImageIsRoot,
-    ImageNameBroken,
+    ConfigMissing,
+    ContainerCrashLoops,
+    ContainerNotCreated,
+    ContainerOutOfMemory,
+    EphemeralStorageExceeded,
+    ImageNameInvalid,
+    ImageNotOnNode,
     ImageNotPulled,
-    ImageNotThere,
-    KeepsCrashing,
-    OutOfMemory,
-    PushedOut,
-    SettingMissing,
-    TakenOff,
-    UnitsTaken,
+    ImageRunsAsRoot,
+    PodEvicted,
+    PodPreempted,
+    PodRemovedFromNode,
+    UnitsUnavailable,
 )
-from cluster.domain.kube.reading import Object, conditions_of, is_true
-from cluster.domain.kube.reasons import KubeReason, no_words
+from cluster.domain.kube.reading import ApiObject, conditions_of, is_condition_true
+from cluster.domain.kube.reasons import KubernetesReason, unrecognised_message
 from cluster.domain.kube.scheduler_said import reason_of_scheduling
 
 SPEAKER = "kubelet"
@@ -58,22 +58,25 @@ FULL = re.compile(r"enough resource: (\S+), requested: (\d+), used: (\d+), capac
 PRESSURES = {"Memory": "memory", "Disk": "ephemeral-storage", "PID": "pids"}
 
 
-def reason_of_pod(pod: Object) -> KubeReason | None:
+def reason_of_pod(pod: ApiObject) -> KubernetesReason | None:
     """Why it is not running, or was ended by others; None where it runs, comes up, or ended by itself."""
     status, node = pod.get("status") or {}, str((pod.get("spec") or {}).get("nodeName", ""))
-    if status.get("phase") == "Failed" and (ended := of_end(pod, node)) is not None:
+    if status.get("phase") == "Failed" and (ended := reason_of_failed_pod(pod, node)) is not None:
         return ended
-    for container, state, kind in states_of(pod):
+    for container, state, kind in container_states(pod):
         if kind == "waiting" and str(state.get("reason", "")) not in NORMAL:
-            return of_waiting(container, state, node)
-        if kind == "terminated" and (killed := of_terminated(pod, container, state, node)) is not None:
+            return reason_of_waiting(container, state, node)
+        if (
+            kind == "terminated"
+            and (killed := reason_of_termination(pod, container, state, node)) is not None
+        ):
             return killed
-    if disrupted := of_disruption(pod, node):
+    if disrupted := reason_of_disruption(pod, node):
         return disrupted
     return reason_of_scheduling(pod)
 
 
-def states_of(pod: Object) -> Iterator[tuple[Object, Object, str]]:
+def container_states(pod: ApiObject) -> Iterator[tuple[ApiObject, ApiObject, str]]:
     """Each container's status with its state and the kind of it; steps of preparation first."""
     status = pod.get("status") or {}
     for part in ("initContainerStatuses", "containerStatuses"):
@@ -82,84 +85,92 @@ def states_of(pod: Object) -> Iterator[tuple[Object, Object, str]]:
                 yield container, state or {}, kind
 
 
-def of_waiting(container: Object, state: Object, node: str) -> KubeReason:
+def reason_of_waiting(container: ApiObject, state: ApiObject, node: str) -> KubernetesReason:
     word, message = str(state.get("reason", "")), str(state.get("message", ""))
     name, image = str(container.get("name", "")), str(container.get("image", ""))
     if word in NOT_PULLED:
         return ImageNotPulled(image, node)
     if word == "ErrImageNeverPull":
-        return ImageNotThere(image, node)
+        return ImageNotOnNode(image, node)
     if word == "InvalidImageName":
-        return ImageNameBroken(image)
+        return ImageNameInvalid(image)
     if word == "CrashLoopBackOff":
-        return KeepsCrashing(name, int(container.get("restartCount", 0)))
+        return ContainerCrashLoops(name, int(container.get("restartCount", 0)))
     if word in NOT_MADE:
-        return of_making(name, image, node, message)
-    return no_words(SPEAKER, word, message)
+        return reason_of_creation_error(name, image, node, message)
+    return unrecognised_message(SPEAKER, word, message)
 
 
-def of_making(name: str, image: str, node: str, message: str) -> KubeReason:
+def reason_of_creation_error(name: str, image: str, node: str, message: str) -> KubernetesReason:
     if AS_ROOT in message or NOT_NUMBERED in message:
-        return ImageIsRoot(image, name)
+        return ImageRunsAsRoot(image, name)
     if found := SETTING.search(message) or KEY.search(message):
-        return SettingMissing(found[1], name)
+        return ConfigMissing(found[1], name)
     if found := COMMAND.search(message):
         return CommandMissing(found[1], image)
-    return ContainerNotMade(name, node)
+    return ContainerNotCreated(name, node)
 
 
-def of_terminated(pod: Object, container: Object, state: Object, node: str) -> KubeReason | None:
+def reason_of_termination(
+    pod: ApiObject, container: ApiObject, state: ApiObject, node: str
+) -> KubernetesReason | None:
     """None for an end of its own: exit codes are the shim's to tell."""
     word, name = str(state.get("reason", "")), str(container.get("name", ""))
     if word == "OOMKilled":
-        return OutOfMemory(name, node, memory_limit(pod, name))
+        return ContainerOutOfMemory(name, node, memory_limit(pod, name))
     if word in NOT_MADE:
-        return of_making(name, str(container.get("image", "")), node, str(state.get("message", "")))
+        return reason_of_creation_error(
+            name, str(container.get("image", "")), node, str(state.get("message", ""))
+        )
     return None
 
 
-def memory_limit(pod: Object, container: str) -> str:
+def memory_limit(pod: ApiObject, container: str) -> str:
     for each in (pod.get("spec") or {}).get("containers") or ():
         if each.get("name") == container:
             return str(((each.get("resources") or {}).get("limits") or {}).get("memory", ""))
     return ""
 
 
-def of_end(pod: Object, node: str) -> KubeReason | None:
+def reason_of_failed_pod(pod: ApiObject, node: str) -> KubernetesReason | None:
     """The pod as a whole was refused or ended; None where its containers tell more."""
     status = pod["status"]
     word, message = str(status.get("reason", "")), str(status.get("message", ""))
     if word == "Evicted":
-        return of_eviction(message, node)
+        return reason_of_pod_eviction(message, node)
     if word == "UnexpectedAdmissionError" and (found := TAKEN.search(message)):
-        return UnitsTaken(found[1], node, int(found[2]), int(found[3]))
+        return UnitsUnavailable(found[1], node, int(found[2]), int(found[3]))
     if word.startswith("OutOf") and (found := FULL.search(message)):
-        return NodeFull(found[1], node, int(found[2]), int(found[3]), int(found[4]))
+        return NodeOutOfResource(found[1], node, int(found[2]), int(found[3]), int(found[4]))
     if word in ("NodeShutdown", "Terminated", "NodeLost", "NodeAffinity"):
-        return ShuttingDown(node) if word in ("NodeShutdown", "Terminated") else TakenOff(node)
-    return no_words(SPEAKER, word, message) if word and word != "DeadlineExceeded" else None
+        return NodeShuttingDown(node) if word in ("NodeShutdown", "Terminated") else PodRemovedFromNode(node)
+    return unrecognised_message(SPEAKER, word, message) if word and word != "DeadlineExceeded" else None
 
 
-def of_eviction(message: str, node: str) -> KubeReason:
+def reason_of_pod_eviction(message: str, node: str) -> KubernetesReason:
     if found := ALLOWANCE.search(message):
-        return DiskAllowanceUsed(found[1].rstrip("."), node)
+        return EphemeralStorageExceeded(found[1].rstrip("."), node)
     using = USING.search(message)
     used = {"container": using[1], "used": using[2]} if using else {}
     if found := LOW.search(message):
-        return Evicted(found[1], node, **used)
+        return PodEvicted(found[1], node, **used)
     if found := CONDITION.search(message):
-        return Evicted(PRESSURES.get(found[1], found[1].lower()), node)
-    return no_words(SPEAKER, "Evicted", message)
+        return PodEvicted(PRESSURES.get(found[1], found[1].lower()), node)
+    return unrecognised_message(SPEAKER, "Evicted", message)
 
 
-def of_disruption(pod: Object, node: str) -> KubeReason | None:
+def reason_of_disruption(pod: ApiObject, node: str) -> KubernetesReason | None:
     """https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions"""
     target = conditions_of(pod).get("DisruptionTarget")
-    if target is None or not is_true(target):
+    if target is None or not is_condition_true(target):
         return None
     word, message = str(target.get("reason", "")), str(target.get("message", ""))
     if word == "PreemptionByScheduler":
-        return PushedOut(node)
+        return PodPreempted(node)
     if word in ("DeletionByTaintManager", "EvictionByEvictionAPI", "DeletionByPodGC"):
-        return TakenOff(node)
-    return of_eviction(message, node) if word == "TerminationByKubelet" else no_words(SPEAKER, word, message)
+        return PodRemovedFromNode(node)
+    return (
+        reason_of_pod_eviction(message, node)
+        if word == "TerminationByKubelet"
+        else unrecognised_message(SPEAKER, word, message)
+    )

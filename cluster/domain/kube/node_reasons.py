@@ -6,7 +6,7 @@ from typing import ClassVar
 
 
 @dataclass(frozen=True)
-class NodeFull:
+class NodeOutOfResource:
     code: ClassVar[str] = "kubernetes.node_full"
     resource: str
     node: str
@@ -25,7 +25,7 @@ class NodeSilent:
 
 
 @dataclass(frozen=True)
-class EngineDown:
+class ContainerRuntimeDown:
     """The kubelet reports that the container engine beside it does not answer."""
 
     code: ClassVar[str] = "kubernetes.engine_down"
@@ -34,7 +34,7 @@ class EngineDown:
 
 
 @dataclass(frozen=True)
-class NetworkDown:
+class PodNetworkDown:
     """Pods of the node get no address."""
 
     code: ClassVar[str] = "kubernetes.network_down"
@@ -43,7 +43,7 @@ class NetworkDown:
 
 
 @dataclass(frozen=True)
-class ShuttingDown:
+class NodeShuttingDown:
     code: ClassVar[str] = "kubernetes.shutting_down"
     node: str
     since: datetime | None = None

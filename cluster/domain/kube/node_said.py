@@ -3,9 +3,14 @@
 Kubernetes v1.34: pkg/controller/nodelifecycle, pkg/kubelet/nodestatus/setters.go, pkg/kubelet/runtime.go.
 """
 
-from cluster.domain.kube.node_reasons import EngineDown, NetworkDown, NodeSilent, ShuttingDown
-from cluster.domain.kube.reading import Object, conditions_of, is_true, since_of
-from cluster.domain.kube.reasons import KubeReason, no_words
+from cluster.domain.kube.node_reasons import (
+    ContainerRuntimeDown,
+    NodeShuttingDown,
+    NodeSilent,
+    PodNetworkDown,
+)
+from cluster.domain.kube.reading import ApiObject, conditions_of, is_condition_true, true_since
+from cluster.domain.kube.reasons import KubernetesReason, unrecognised_message
 
 SPEAKER = "kubelet"
 PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")
@@ -13,26 +18,28 @@ ENGINE = ("container runtime is down", "PLEG is not healthy", "container runtime
 NETWORK = ("network plugin", "NetworkPluginNotReady", "cni ", "NetworkReady=false")
 
 
-def reason_of_node(node: Object) -> KubeReason | None:
+def reason_of_node(node: ApiObject) -> KubernetesReason | None:
     """None where it is ready."""
     ready, name = conditions_of(node).get("Ready"), str(node["metadata"]["name"])
     if ready is None:
         return NodeSilent(name)
-    if is_true(ready):
+    if is_condition_true(ready):
         return None
-    word, message, since = str(ready.get("reason", "")), str(ready.get("message", "")), since_of(ready)
+    word, message, since = str(ready.get("reason", "")), str(ready.get("message", "")), true_since(ready)
     if ready.get("status") == "Unknown":
         return NodeSilent(name, since)
     if any(sign in message for sign in ENGINE):
-        return EngineDown(name, since)
+        return ContainerRuntimeDown(name, since)
     if any(sign in message for sign in NETWORK):
-        return NetworkDown(name, since)
+        return PodNetworkDown(name, since)
     if "node is shutting down" in message:
-        return ShuttingDown(name, since)
-    return no_words(SPEAKER, word, message)
+        return NodeShuttingDown(name, since)
+    return unrecognised_message(SPEAKER, word, message)
 
 
-def pressures_of(node: Object) -> tuple[str, ...]:
+def node_pressures(node: ApiObject) -> tuple[str, ...]:
     """What the kubelet runs short of: memory, disk, pid. A silent node's last words are not believed."""
     known = conditions_of(node)
-    return tuple(name.removesuffix("Pressure").lower() for name in PRESSURES if is_true(known.get(name)))
+    return tuple(
+        name.removesuffix("Pressure").lower() for name in PRESSURES if is_condition_true(known.get(name))
+    )

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 
 @dataclass(frozen=True)
-class NodesRefuse:
+class NoNodeFits:
     """kube-scheduler: none of `nodes` takes it. `causes` are {code, data}, most nodes first.
 
     `chosen` are those to which the pod is bound; where they are known the causes are theirs alone.
@@ -27,7 +27,7 @@ class VolumeMissing:
 
 
 @dataclass(frozen=True)
-class Gated:
+class SchedulingGated:
     """Something keeps the pod from being looked at; with us that is Kueue, until it admits it."""
 
     code: ClassVar[str] = "kubernetes.gated"
@@ -43,7 +43,7 @@ class ImageNotPulled:
 
 
 @dataclass(frozen=True)
-class ImageNotThere:
+class ImageNotOnNode:
     """The node lacks an image that may only come from the bundle."""
 
     code: ClassVar[str] = "kubernetes.image_not_there"
@@ -52,13 +52,13 @@ class ImageNotThere:
 
 
 @dataclass(frozen=True)
-class ImageNameBroken:
+class ImageNameInvalid:
     code: ClassVar[str] = "kubernetes.image_name_broken"
     image: str
 
 
 @dataclass(frozen=True)
-class ImageIsRoot:
+class ImageRunsAsRoot:
     """The image runs as root, and workspaces may not."""
 
     code: ClassVar[str] = "kubernetes.image_is_root"
@@ -67,7 +67,7 @@ class ImageIsRoot:
 
 
 @dataclass(frozen=True)
-class SettingMissing:
+class ConfigMissing:
     """A secret or a config map that the container reads is not there."""
 
     code: ClassVar[str] = "kubernetes.setting_missing"
@@ -83,7 +83,7 @@ class CommandMissing:
 
 
 @dataclass(frozen=True)
-class ContainerNotMade:
+class ContainerNotCreated:
     """Neither a name nor an image is what is wrong: the engine of the node refused."""
 
     code: ClassVar[str] = "kubernetes.container_not_made"
@@ -92,7 +92,7 @@ class ContainerNotMade:
 
 
 @dataclass(frozen=True)
-class KeepsCrashing:
+class ContainerCrashLoops:
     """It ends as soon as it has begun, and the kubelet pauses in between."""
 
     code: ClassVar[str] = "kubernetes.keeps_crashing"
@@ -101,7 +101,7 @@ class KeepsCrashing:
 
 
 @dataclass(frozen=True)
-class OutOfMemory:
+class ContainerOutOfMemory:
     """`limit` as the pod has it, `4Gi`; empty: the node itself was full."""
 
     code: ClassVar[str] = "kubernetes.out_of_memory"
@@ -111,7 +111,7 @@ class OutOfMemory:
 
 
 @dataclass(frozen=True)
-class Evicted:
+class PodEvicted:
     """The kubelet took it off the node, which had too little of `resource`."""
 
     code: ClassVar[str] = "kubernetes.evicted"
@@ -122,7 +122,7 @@ class Evicted:
 
 
 @dataclass(frozen=True)
-class DiskAllowanceUsed:
+class EphemeralStorageExceeded:
     """It wrote more into the container or a scratch volume than it may."""
 
     code: ClassVar[str] = "kubernetes.disk_allowance_used"
@@ -131,7 +131,7 @@ class DiskAllowanceUsed:
 
 
 @dataclass(frozen=True)
-class TakenOff:
+class PodRemovedFromNode:
     """Somebody drained the node, or it went away: its pods were deleted."""
 
     code: ClassVar[str] = "kubernetes.taken_off"
@@ -139,7 +139,7 @@ class TakenOff:
 
 
 @dataclass(frozen=True)
-class PushedOut:
+class PodPreempted:
     """kube-scheduler made room for a pod of higher priority."""
 
     code: ClassVar[str] = "kubernetes.pushed_out"
@@ -147,7 +147,7 @@ class PushedOut:
 
 
 @dataclass(frozen=True)
-class UnitsTaken:
+class UnitsUnavailable:
     """The kubelet has fewer units to give than the scheduler believed: a stranger's pod, or one that broke."""
 
     code: ClassVar[str] = "kubernetes.units_taken"

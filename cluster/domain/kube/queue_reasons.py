@@ -5,7 +5,7 @@ from typing import ClassVar
 
 
 @dataclass(frozen=True)
-class QueueFull:
+class KueueQuotaUsed:
     """Kueue: the workspace's queue has too little left. Quantities are Kubernetes' own, as `2` or `3Gi`."""
 
     code: ClassVar[str] = "kubernetes.queue_full"
@@ -15,7 +15,7 @@ class QueueFull:
 
 
 @dataclass(frozen=True)
-class QueueTooSmall:
+class KueueQuotaTooSmall:
     """Kueue: the queue could not hold it even when empty."""
 
     code: ClassVar[str] = "kubernetes.queue_too_small"
@@ -26,7 +26,7 @@ class QueueTooSmall:
 
 
 @dataclass(frozen=True)
-class QueueLacks:
+class KueueLacksResource:
     """Kueue: the queue has no such resource at all."""
 
     code: ClassVar[str] = "kubernetes.queue_lacks"
@@ -35,7 +35,7 @@ class QueueLacks:
 
 
 @dataclass(frozen=True)
-class QueueStopped:
+class KueueStopped:
     """Kueue: somebody or the end of the term has stopped the queue."""
 
     code: ClassVar[str] = "kubernetes.queue_stopped"
@@ -43,7 +43,7 @@ class QueueStopped:
 
 
 @dataclass(frozen=True)
-class QueueMissing:
+class KueueQueueMissing:
     """Kueue: the queue, or its right to the workspace's namespace, is not there."""
 
     code: ClassVar[str] = "kubernetes.queue_missing"
@@ -51,7 +51,7 @@ class QueueMissing:
 
 
 @dataclass(frozen=True)
-class FlavorUnfit:
+class KueueFlavorUnfit:
     """Kueue: nodes of this kind do not take it: a taint, a label, or the kind is gone."""
 
     code: ClassVar[str] = "kubernetes.flavor_unfit"
@@ -59,7 +59,7 @@ class FlavorUnfit:
 
 
 @dataclass(frozen=True)
-class QueuePreempted:
+class KueuePreempted:
     """Kueue took it back for a workload of another queue or of higher priority."""
 
     code: ClassVar[str] = "kubernetes.queue_preempted"
@@ -67,14 +67,14 @@ class QueuePreempted:
 
 
 @dataclass(frozen=True)
-class PodsLate:
+class PodsReadyTimeout:
     """Kueue gave up waiting for its pods."""
 
     code: ClassVar[str] = "kubernetes.pods_late"
 
 
 @dataclass(frozen=True)
-class SwitchedOff:
+class WorkloadDeactivated:
     """Kueue: somebody has set the workload inactive."""
 
     code: ClassVar[str] = "kubernetes.switched_off"

@@ -3,20 +3,20 @@ pkg/controller/core/workload_controller.go."""
 
 import re
 
-from cluster.domain.kube.pod_reasons import TakenOff
+from cluster.domain.kube.pod_reasons import PodRemovedFromNode
 from cluster.domain.kube.queue_reasons import (
-    FlavorUnfit,
-    PodsLate,
-    QueueFull,
-    QueueLacks,
-    QueueMissing,
-    QueuePreempted,
-    QueueStopped,
-    QueueTooSmall,
-    SwitchedOff,
+    KueueFlavorUnfit,
+    KueueLacksResource,
+    KueuePreempted,
+    KueueQueueMissing,
+    KueueQuotaTooSmall,
+    KueueQuotaUsed,
+    KueueStopped,
+    PodsReadyTimeout,
+    WorkloadDeactivated,
 )
-from cluster.domain.kube.reading import Object, conditions_of, is_true
-from cluster.domain.kube.reasons import KubeReason, no_words
+from cluster.domain.kube.reading import ApiObject, conditions_of, is_condition_true
+from cluster.domain.kube.reasons import KubernetesReason, unrecognised_message
 
 SPEAKER = "Kueue"
 FULL = re.compile(r"insufficient unused quota for (\S+) in flavor (\S+), (\S+) more needed")
@@ -39,59 +39,59 @@ PREEMPTOR = re.compile(r"preemptor path: (?:[^/;\s]{0,253}/){0,20}([^/;\s]{1,253
 FAILED_NODES = re.compile(r"node failures, including: (.+)$")
 
 
-def reason_of_workload(workload: Object) -> KubeReason | None:
+def reason_of_workload(workload: ApiObject) -> KubernetesReason | None:
     """None where Kueue lets it run, or has not looked at it yet."""
     known = conditions_of(workload)
-    if is_true(evicted := known.get("Evicted")) and evicted is not None:
-        return of_eviction(str(evicted.get("reason", "")), str(evicted.get("message", "")))
-    if is_true(known.get("Admitted")) or is_true(known.get("Finished")):
+    if is_condition_true(evicted := known.get("Evicted")) and evicted is not None:
+        return reason_of_kueue_eviction(str(evicted.get("reason", "")), str(evicted.get("message", "")))
+    if is_condition_true(known.get("Admitted")) or is_condition_true(known.get("Finished")):
         return None
     reserved = known.get("QuotaReserved")
-    if reserved is None or is_true(reserved):
+    if reserved is None or is_condition_true(reserved):
         return None
-    return of_refusal(str(reserved.get("reason", "")), str(reserved.get("message", "")))
+    return reason_of_kueue_refusal(str(reserved.get("reason", "")), str(reserved.get("message", "")))
 
 
-def of_refusal(word: str, message: str) -> KubeReason:
+def reason_of_kueue_refusal(word: str, message: str) -> KubernetesReason:
     """The first pod set that does not fit says enough."""
     if found := FULL.search(message):
-        return QueueFull(found[1], found[2], found[3])
+        return KueueQuotaUsed(found[1], found[2], found[3])
     if found := TOO_SMALL.search(message):
-        needed = added(found[3], found[4])
-        return QueueTooSmall(found[1], found[2], needed, found[5])
+        needed = add_quantities(found[3], found[4])
+        return KueueQuotaTooSmall(found[1], found[2], needed, found[5])
     if found := TOO_SMALL_BEFORE_V0_15.search(message):
-        return QueueTooSmall(found[1], found[2], found[3], found[4])
+        return KueueQuotaTooSmall(found[1], found[2], found[3], found[4])
     if found := LACKS.search(message):
-        return QueueLacks(found[1], found[2] or "")
+        return KueueLacksResource(found[1], found[2] or "")
     if found := STOPPED.search(message):
-        return QueueStopped(found[1])
+        return KueueStopped(found[1])
     if found := MISSING.search(message):
-        return QueueMissing(found[1])
+        return KueueQueueMissing(found[1])
     if "doesn't match ClusterQueue selector" in message:
-        return QueueMissing()
+        return KueueQueueMissing()
     for pattern in UNFIT:
         if found := pattern.search(message):
-            return FlavorUnfit(found[1])
-    return no_words(SPEAKER, word, message)
+            return KueueFlavorUnfit(found[1])
+    return unrecognised_message(SPEAKER, word, message)
 
 
-def added(before: str, now: str) -> str:
+def add_quantities(before: str, now: str) -> str:
     """Of whole numbers the sum; of `1500m` and the like what this part asks for."""
     return str(int(before) + int(now)) if before.isdigit() and now.isdigit() else now
 
 
-def of_eviction(word: str, message: str) -> KubeReason:
+def reason_of_kueue_eviction(word: str, message: str) -> KubernetesReason:
     """Words: apis/kueue/v1beta2/workload_types.go."""
     if word == "Preempted":
         found = PREEMPTOR.search(message)
-        return QueuePreempted(found[1] if found and found[1] != "UNKNOWN" else "")
+        return KueuePreempted(found[1] if found and found[1] != "UNKNOWN" else "")
     if word == "PodsReadyTimeout":
-        return PodsLate()
+        return PodsReadyTimeout()
     if word in ("ClusterQueueStopped", "LocalQueueStopped"):
-        return QueueStopped()
+        return KueueStopped()
     if word == "NodeFailures":
         found = FAILED_NODES.search(message)
-        return TakenOff(found[1]) if found else no_words(SPEAKER, word, message)
+        return PodRemovedFromNode(found[1]) if found else unrecognised_message(SPEAKER, word, message)
     if word == "Deactivated" or word.startswith("DeactivatedDueTo"):
-        return SwitchedOff()
-    return no_words(SPEAKER, word, message)
+        return WorkloadDeactivated()
+    return unrecognised_message(SPEAKER, word, message)

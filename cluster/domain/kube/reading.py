@@ -5,7 +5,7 @@ from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-Object = Mapping[str, Any]
+ApiObject = Mapping[str, Any]
 """As the API server answers: apiVersion, kind, metadata, spec, status."""
 
 SUFFIXES = {
@@ -17,32 +17,32 @@ SUFFIXES = {
 }
 
 
-def conditions_of(thing: Object) -> dict[str, Object]:
+def conditions_of(thing: ApiObject) -> dict[str, ApiObject]:
     """By type."""
     return {str(each.get("type", "")): each for each in (thing.get("status") or {}).get("conditions") or ()}
 
 
-def is_true(condition: Object | None) -> bool:
+def is_condition_true(condition: ApiObject | None) -> bool:
     return condition is not None and condition.get("status") == "True"
 
 
-def since_of(condition: Object) -> datetime | None:
+def true_since(condition: ApiObject) -> datetime | None:
     """When it became so; aware UTC."""
     told = condition.get("lastTransitionTime")
-    return moment(told) if told else None
+    return parse_api_time(told) if told else None
 
 
-def moment(told: object) -> datetime:
+def parse_api_time(told: object) -> datetime:
     """`2026-11-21T10:00:00Z`, as the API writes them."""
     return datetime.fromisoformat(str(told))
 
 
-def full_name(thing: Object) -> str:
+def namespaced_name(thing: ApiObject) -> str:
     """namespace/name."""
     return f"{thing['metadata'].get('namespace', '')}/{thing['metadata']['name']}".lstrip("/")
 
 
-def quantity(value: object) -> Decimal:
+def parse_quantity(value: object) -> Decimal:
     """`500m`, `2`, `4Gi` as a number; 0 where it is none.
 
     https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
@@ -55,23 +55,23 @@ def quantity(value: object) -> Decimal:
         return Decimal(0)
 
 
-def requests_of(pod: Object, resource: str) -> int:
+def requested_units(pod: ApiObject, resource: str) -> int:
     """Whole units that a pod asks for."""
-    return int(asked_of(pod, resource))
+    return int(requested_amount(pod, resource))
 
 
-def asked_of(pod: Object, resource: str) -> Decimal:
+def requested_amount(pod: ApiObject, resource: str) -> Decimal:
     """What a pod asks for: the sum of its containers, or its largest single step of preparation.
 
     https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#resource-sharing-within-containers
     """
     spec = pod.get("spec") or {}
 
-    def asked(container: Object) -> Decimal:
+    def asked(container: ApiObject) -> Decimal:
         resources = container.get("resources") or {}
         limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
-        return quantity(requests.get(resource, limits.get(resource, 0)))
+        return parse_quantity(requests.get(resource, limits.get(resource, 0)))
 
-    prepared: Iterable[Object] = spec.get("initContainers") or ()
+    prepared: Iterable[ApiObject] = spec.get("initContainers") or ()
     together = sum(map(asked, spec.get("containers") or ()), Decimal(0))
     return max([together, *map(asked, prepared)])

@@ -8,46 +8,46 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from cluster.domain.kube.node_reasons import (
-    EngineDown,
-    NetworkDown,
-    NodeFull,
+    ContainerRuntimeDown,
+    NodeOutOfResource,
+    NodeShuttingDown,
     NodeSilent,
-    ShuttingDown,
+    PodNetworkDown,
 )
 from cluster.domain.kube.pod_reasons import (
     CommandMissing,
-    ContainerNotMade,
-    DiskAllowanceUsed,
-    Evicted,
-    Gated,
-    ImageIsRoot,
-    ImageNameBroken,
+    ConfigMissing,
+    ContainerCrashLoops,
+    ContainerNotCreated,
+    ContainerOutOfMemory,
+    EphemeralStorageExceeded,
+    ImageNameInvalid,
+    ImageNotOnNode,
     ImageNotPulled,
-    ImageNotThere,
-    KeepsCrashing,
-    NodesRefuse,
-    OutOfMemory,
-    PushedOut,
-    SettingMissing,
-    TakenOff,
-    UnitsTaken,
+    ImageRunsAsRoot,
+    NoNodeFits,
+    PodEvicted,
+    PodPreempted,
+    PodRemovedFromNode,
+    SchedulingGated,
+    UnitsUnavailable,
     VolumeMissing,
 )
 from cluster.domain.kube.queue_reasons import (
-    FlavorUnfit,
-    PodsLate,
-    QueueFull,
-    QueueLacks,
-    QueueMissing,
-    QueuePreempted,
-    QueueStopped,
-    QueueTooSmall,
-    SwitchedOff,
+    KueueFlavorUnfit,
+    KueueLacksResource,
+    KueuePreempted,
+    KueueQueueMissing,
+    KueueQuotaTooSmall,
+    KueueQuotaUsed,
+    KueueStopped,
+    PodsReadyTimeout,
+    WorkloadDeactivated,
 )
 
 
 @dataclass(frozen=True)
-class NoWords:
+class UnrecognisedMessage:
     """Nothing here recognises it. `said` is the original, for the administrator; `speaker` who said it."""
 
     code: ClassVar[str] = "kubernetes.no_words"
@@ -56,50 +56,52 @@ class NoWords:
     said: str
 
 
-KubeReason = (
-    QueueFull
-    | QueueTooSmall
-    | QueueLacks
-    | QueueStopped
-    | QueueMissing
-    | FlavorUnfit
-    | QueuePreempted
-    | PodsLate
-    | SwitchedOff
-    | NodesRefuse
+KubernetesReason = (
+    KueueQuotaUsed
+    | KueueQuotaTooSmall
+    | KueueLacksResource
+    | KueueStopped
+    | KueueQueueMissing
+    | KueueFlavorUnfit
+    | KueuePreempted
+    | PodsReadyTimeout
+    | WorkloadDeactivated
+    | NoNodeFits
     | VolumeMissing
-    | Gated
+    | SchedulingGated
     | ImageNotPulled
-    | ImageNotThere
-    | ImageNameBroken
-    | ImageIsRoot
-    | SettingMissing
+    | ImageNotOnNode
+    | ImageNameInvalid
+    | ImageRunsAsRoot
+    | ConfigMissing
     | CommandMissing
-    | ContainerNotMade
-    | KeepsCrashing
-    | OutOfMemory
-    | Evicted
-    | DiskAllowanceUsed
-    | TakenOff
-    | PushedOut
-    | UnitsTaken
-    | NodeFull
+    | ContainerNotCreated
+    | ContainerCrashLoops
+    | ContainerOutOfMemory
+    | PodEvicted
+    | EphemeralStorageExceeded
+    | PodRemovedFromNode
+    | PodPreempted
+    | UnitsUnavailable
+    | NodeOutOfResource
     | NodeSilent
-    | EngineDown
-    | NetworkDown
-    | ShuttingDown
-    | NoWords
+    | ContainerRuntimeDown
+    | PodNetworkDown
+    | NodeShuttingDown
+    | UnrecognisedMessage
 )
-KUBE_REASONS: dict[str, type[KubeReason]] = {kind.code: kind for kind in KubeReason.__args__}
+KUBERNETES_REASONS: dict[str, type[KubernetesReason]] = {
+    kind.code: kind for kind in KubernetesReason.__args__
+}
 
-LONGEST_ORIGINAL = 1000
-
-
-def no_words(speaker: str, word: str, said: str) -> NoWords:
-    return NoWords(speaker, word, said[:LONGEST_ORIGINAL])
+LONGEST_QUOTE = 1000
 
 
-def data_of(reason: KubeReason) -> dict[str, Any]:
+def unrecognised_message(speaker: str, word: str, said: str) -> UnrecognisedMessage:
+    return UnrecognisedMessage(speaker, word, said[:LONGEST_QUOTE])
+
+
+def kubernetes_reason_data(reason: KubernetesReason) -> dict[str, Any]:
     """Plain JSON for a row; nothing that is not known."""
     return {name: _plain(value) for name, value in vars(reason).items() if value not in (None, "", ())}
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-REMEDIES: Mapping[str, tuple[str, ...]] = {
+REPAIRS_BY_CODE: Mapping[str, tuple[str, ...]] = {
     "kubernetes.node_silent": (
         "restart-kubelet", "reconnect-kubernetes-node", "reboot-node", "reinitialise-kubernetes-worker",
     ),
@@ -23,13 +23,13 @@ REMEDIES: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """By the code of what is wrong; names of ansible/repairs."""
 CERTIFICATES_SOON_DAYS = 30
-CERTIFICATES = "kubernetes_certificates"
+CERTIFICATES_FACT = "kubernetes_certificates"
 """Of a node's facts: when each certificate of the control plane ends, by name."""
 
 
-def soonest_end(facts: Mapping[str, Any], now: datetime) -> tuple[str, int] | None:
+def soonest_certificate_end(facts: Mapping[str, Any], now: datetime) -> tuple[str, int] | None:
     """The certificate that ends first and its whole days, negative once it has ended; None where none was told."""
-    told = facts.get(CERTIFICATES)
+    told = facts.get(CERTIFICATES_FACT)
     ends: list[tuple[datetime, str]] = []
     for name, moment in told.items() if isinstance(told, dict) else ():
         try:

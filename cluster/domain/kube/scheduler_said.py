@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from cluster.domain.kube.pod_reasons import Gated, NodesRefuse, VolumeMissing
-from cluster.domain.kube.reading import Object, asked_of, conditions_of
-from cluster.domain.kube.reasons import KubeReason, no_words
+from cluster.domain.kube.pod_reasons import NoNodeFits, SchedulingGated, VolumeMissing
+from cluster.domain.kube.reading import ApiObject, conditions_of, requested_amount
+from cluster.domain.kube.reasons import KubernetesReason, unrecognised_message
 
 SPEAKER = "kube-scheduler"
 HOST = "kubernetes.io/hostname"
@@ -49,26 +49,26 @@ CLOSED = ("node.kubernetes.io/unschedulable",)
 PRESSED = ("memory-pressure", "disk-pressure", "pid-pressure")
 
 
-def reason_of_scheduling(pod: Object) -> KubeReason | None:
+def reason_of_scheduling(pod: ApiObject) -> KubernetesReason | None:
     """None where it has a node, or nobody has looked for one yet."""
     scheduled = conditions_of(pod).get("PodScheduled")
     if scheduled is None or scheduled.get("status") != "False":
         return None
     word, message = str(scheduled.get("reason", "")), str(scheduled.get("message", ""))
-    said = Gated() if word == "SchedulingGated" else of_message(word, message)
-    return about_pod(said, pod) if isinstance(said, NodesRefuse) else said
+    said = SchedulingGated() if word == "SchedulingGated" else parse_scheduler_message(word, message)
+    return with_pod_requests(said, pod) if isinstance(said, NoNodeFits) else said
 
 
-def about_pod(said: NodesRefuse, pod: Object) -> NodesRefuse:
+def with_pod_requests(said: NoNodeFits, pod: ApiObject) -> NoNodeFits:
     """With what it asks for, and without the nodes of which nobody wanted anything."""
-    chosen = chosen_for(pod)
-    causes = of_chosen(said.causes, len(chosen)) if chosen else said.causes
+    chosen = nodes_bound_by_name(pod)
+    causes = causes_of_chosen(said.causes, len(chosen)) if chosen else said.causes
     if not causes:
         return said
-    return replace(said, causes=tuple(asking(each, pod) for each in causes), chosen=chosen)
+    return replace(said, causes=tuple(with_requested_amount(each, pod) for each in causes), chosen=chosen)
 
 
-def of_chosen(causes: Collection[Mapping[str, Any]], chosen: int) -> Collection[Mapping[str, Any]]:
+def causes_of_chosen(causes: Collection[Mapping[str, Any]], chosen: int) -> Collection[Mapping[str, Any]]:
     """What is closed, away or a master may be another node: of each the first cause is told, and its place comes later.
 
     What follows its place is said of chosen nodes alone; where that is all of them, the rest is about others.
@@ -78,7 +78,7 @@ def of_chosen(causes: Collection[Mapping[str, Any]], chosen: int) -> Collection[
     return later if any(each["data"]["nodes"] >= chosen for each in later) else causes
 
 
-def chosen_for(pod: Object) -> tuple[str, ...]:
+def nodes_bound_by_name(pod: ApiObject) -> tuple[str, ...]:
     """The nodes to which it is bound by name, as our pods are."""
     affinity = ((pod.get("spec") or {}).get("affinity") or {}).get("nodeAffinity") or {}
     terms = (affinity.get(REQUIRED) or {}).get("nodeSelectorTerms") or ()
@@ -86,28 +86,28 @@ def chosen_for(pod: Object) -> tuple[str, ...]:
     return tuple(name for each in wanted for name in each.get("values") or ())
 
 
-def asking(cause: Mapping[str, Any], pod: Object) -> Mapping[str, Any]:
+def with_requested_amount(cause: Mapping[str, Any], pod: ApiObject) -> Mapping[str, Any]:
     what = cause["data"].get("what", "")
-    asked = float(asked_of(pod, what)) if cause["code"] == TOO_LITTLE else 0.0
+    asked = float(requested_amount(pod, what)) if cause["code"] == TOO_LITTLE else 0.0
     needed = {"needed": int(asked) if asked.is_integer() else asked} if asked else {}
     return {**cause, "data": {**cause["data"], **needed}}
 
 
-def of_message(word: str, message: str) -> KubeReason:
+def parse_scheduler_message(word: str, message: str) -> KubernetesReason:
     found = NONE_OF.match(message.partition(" preemption: ")[0].strip())
     if found is None:
         claim = CLAIM.search(message)
-        return VolumeMissing(claim[1]) if claim else no_words(SPEAKER, word, message)
+        return VolumeMissing(claim[1]) if claim else unrecognised_message(SPEAKER, word, message)
     nodes, why = int(found[1]), found[2].strip().rstrip(".")
     if claim := CLAIM.search(why):
         return VolumeMissing(claim[1])
     if "unbound immediate PersistentVolumeClaims" in why:
         return VolumeMissing()
-    causes = read_causes(why)
-    return NodesRefuse(nodes, causes) if causes else no_words(SPEAKER, word, message)
+    causes = parse_causes(why)
+    return NoNodeFits(nodes, causes) if causes else unrecognised_message(SPEAKER, word, message)
 
 
-def read_causes(why: str) -> tuple[dict[str, Any], ...]:
+def parse_causes(why: str) -> tuple[dict[str, Any], ...]:
     """`1 Insufficient cpu, 2 node(s) …`; the same cause twice (two taints that say "away") is one. Most nodes first.
 
     Empty where one of them has no words here: half of the truth would mislead.
@@ -115,7 +115,7 @@ def read_causes(why: str) -> tuple[dict[str, Any], ...]:
     counts: dict[tuple[str, str], int] = defaultdict(int)
     for part in re.split(r", (?=\d+ )", why):
         number, _, said = part.partition(" ")
-        known = cause_of(said.strip()) if number.isdigit() else None
+        known = parse_cause(said.strip()) if number.isdigit() else None
         if known is None:
             return ()
         counts[known] += int(number)
@@ -125,12 +125,12 @@ def read_causes(why: str) -> tuple[dict[str, Any], ...]:
     )
 
 
-def cause_of(said: str) -> tuple[str, str] | None:
+def parse_cause(said: str) -> tuple[str, str] | None:
     """A code, and the resource or taint that it speaks of."""
     if found := INSUFFICIENT.match(said):
         return TOO_LITTLE, found[1]
     if found := OF_TAINT.match(said):
-        return of_taint(found[1])
+        return cause_of_taint(found[1])
     if said.startswith(
         ("node(s) had untolerated taint(s)", "node(s) had taints that the pod didn't tolerate")
     ):
@@ -138,7 +138,7 @@ def cause_of(said: str) -> tuple[str, str] | None:
     return next(((code, "") for words, code in CAUSES if words in said), None)
 
 
-def of_taint(key: str) -> tuple[str, str]:
+def cause_of_taint(key: str) -> tuple[str, str]:
     if key in AWAY:
         return "kubernetes.node.away", ""
     if key in CLOSED:

@@ -9,19 +9,19 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
-from cluster.domain.kube.disagreements import REFUSED, WATCHED, Disagreement
-from cluster.domain.kube.node_said import pressures_of, reason_of_node
-from cluster.domain.kube.reading import Object, full_name, quantity
-from cluster.domain.kube.reasons import data_of
-from cluster.domain.kube.tenancies import UNIT
+from cluster.domain.kube.disagreements import REFUSED_CODE, SYSTEM_NAMESPACES, Disagreement
+from cluster.domain.kube.node_said import node_pressures, reason_of_node
+from cluster.domain.kube.reading import ApiObject, namespaced_name, parse_quantity
+from cluster.domain.kube.reasons import kubernetes_reason_data
+from cluster.domain.kube.tenancies import GPU_RESOURCE
 
-Part = TypeVar("Part", "NodeStanding", "OperatorStanding", Disagreement)
-MOST_OF_A_KIND = 50
+Part = TypeVar("Part", "KubernetesNodeStatus", "SystemWorkloadStatus", Disagreement)
+MAX_PER_CODE = 50
 """Of disagreements that are kept one by one; the rest is counted, for a thousand strangers are one trouble."""
 
 
 @dataclass(frozen=True)
-class NodeStanding:
+class KubernetesNodeStatus:
     """`problem` is {code, data} while it is not ready; `units` what its device plugin offers."""
 
     name: str
@@ -43,7 +43,7 @@ class NodeStanding:
 
 
 @dataclass(frozen=True)
-class OperatorStanding:
+class SystemWorkloadStatus:
     """A workload of Kubernetes' own or of an add-on, as kueue-system/kueue-controller-manager."""
 
     name: str
@@ -56,12 +56,12 @@ class OperatorStanding:
 
 
 @dataclass(frozen=True)
-class Standing:
+class KubernetesStatus:
     """`at` is when Kubernetes last answered. `seen` counts the disagreements since this installation began."""
 
     at: datetime
-    nodes: tuple[NodeStanding, ...] = ()
-    operators: tuple[OperatorStanding, ...] = ()
+    nodes: tuple[KubernetesNodeStatus, ...] = ()
+    operators: tuple[SystemWorkloadStatus, ...] = ()
     disagreements: tuple[Disagreement, ...] = ()
     more: Mapping[str, int] = field(default_factory=dict)
     """By code: how many disagreements there are beside those that stand here."""
@@ -69,7 +69,7 @@ class Standing:
     silent_since: datetime | None = None
     """Since when it gives no answer; what else stands here is older then."""
 
-    def node(self, name: str) -> NodeStanding | None:
+    def node(self, name: str) -> KubernetesNodeStatus | None:
         """By the name that Groundcrew has for the node; Kubernetes writes it small."""
         return next((each for each in self.nodes if each.name == name.lower()), None)
 
@@ -88,46 +88,52 @@ class Standing:
         """Why Kubernetes does not begin an attempt that the queue has placed, as {code, data}."""
         wanted = {"job_id": job_id, "attempt": attempt}
         for each in self.disagreements:
-            if each.code == REFUSED and wanted.items() <= each.data.items():
+            if each.code == REFUSED_CODE and wanted.items() <= each.data.items():
                 why: Mapping[str, Any] = each.data["why"]
                 return why
         return None
 
-    def of_node(self, name: str) -> list[Disagreement]:
+    def disagreements_of_node(self, name: str) -> list[Disagreement]:
         return [each for each in self.disagreements if each.node == name.lower()]
 
 
-def standing_of(
-    nodes: Iterable[Object],
-    workloads: Iterable[Object],
+def build_kubernetes_status(
+    nodes: Iterable[ApiObject],
+    workloads: Iterable[ApiObject],
     disagreements: Iterable[Disagreement],
-    before: Standing | None,
+    before: KubernetesStatus | None,
     now: datetime,
-) -> Standing:
+) -> KubernetesStatus:
     """`workloads`: Deployments, DaemonSets, StatefulSets. Of the disagreements the new ones are counted."""
-    told, more = few_of_each(disagreements)
-    operators = (operator_of(each) for each in workloads if each["metadata"]["namespace"] in WATCHED)
-    return Standing(
+    told, more = limit_per_code(disagreements)
+    operators = (
+        system_workload_status_of(each)
+        for each in workloads
+        if each["metadata"]["namespace"] in SYSTEM_NAMESPACES
+    )
+    return KubernetesStatus(
         at=now,
-        nodes=tuple(sorted(map(node_standing, nodes), key=lambda node: node.name)),
+        nodes=tuple(sorted(map(node_status_of, nodes), key=lambda node: node.name)),
         operators=tuple(sorted(operators, key=lambda each: each.name)),
         disagreements=told,
         more=more,
-        seen=(before.seen if before else 0) + count_new(told, more, before),
+        seen=(before.seen if before else 0) + count_new_disagreements(told, more, before),
     )
 
 
-def few_of_each(disagreements: Iterable[Disagreement]) -> tuple[tuple[Disagreement, ...], Counter[str]]:
+def limit_per_code(disagreements: Iterable[Disagreement]) -> tuple[tuple[Disagreement, ...], Counter[str]]:
     """Those that are kept, and how many more there are of each code."""
     met, kept = Counter[str](), list[Disagreement]()
     for each in disagreements:
         met[each.code] += 1
-        if met[each.code] <= MOST_OF_A_KIND:
+        if met[each.code] <= MAX_PER_CODE:
             kept.append(each)
     return tuple(kept), met - Counter(each.code for each in kept)
 
 
-def count_new(told: Collection[Disagreement], more: Counter[str], before: Standing | None) -> int:
+def count_new_disagreements(
+    told: Collection[Disagreement], more: Counter[str], before: KubernetesStatus | None
+) -> int:
     """By name; of a code with more than are kept, by how many more there are than before."""
     known = {(each.code, each.subject) for each in before.disagreements} if before else set()
     had, have = before.count() if before else Counter[str](), Counter(each.code for each in told) + more
@@ -136,22 +142,22 @@ def count_new(told: Collection[Disagreement], more: Counter[str], before: Standi
     return named + sum(max(0, have[code] - had[code]) for code in crowded)
 
 
-def node_standing(node: Object) -> NodeStanding:
+def node_status_of(node: ApiObject) -> KubernetesNodeStatus:
     reason, status = reason_of_node(node), node.get("status") or {}
     info = status.get("nodeInfo") or {}
-    return NodeStanding(
+    return KubernetesNodeStatus(
         name=node["metadata"]["name"],
         is_ready=reason is None,
         is_open=not (node.get("spec") or {}).get("unschedulable", False),
         kubelet=str(info.get("kubeletVersion", "")),
         engine=str(info.get("containerRuntimeVersion", "")),
-        units=int(quantity((status.get("allocatable") or {}).get(UNIT))),
-        pressures=pressures_of(node),
-        problem={"code": reason.code, "data": data_of(reason)} if reason else None,
+        units=int(parse_quantity((status.get("allocatable") or {}).get(GPU_RESOURCE))),
+        pressures=node_pressures(node),
+        problem={"code": reason.code, "data": kubernetes_reason_data(reason)} if reason else None,
     )
 
 
-def operator_of(workload: Object) -> OperatorStanding:
+def system_workload_status_of(workload: ApiObject) -> SystemWorkloadStatus:
     """Pods that are ready and as new as they should be, of those that are wanted."""
     status, spec = workload.get("status") or {}, workload.get("spec") or {}
     is_current = status.get("observedGeneration", 0) >= workload["metadata"].get("generation", 0)
@@ -161,17 +167,17 @@ def operator_of(workload: Object) -> OperatorStanding:
     else:
         wanted, ready = spec.get("replicas", 1), status.get("readyReplicas", 0)
         new = status.get("updatedReplicas", 0)
-    return OperatorStanding(full_name(workload), min(ready, new) if is_current else 0, wanted)
+    return SystemWorkloadStatus(namespaced_name(workload), min(ready, new) if is_current else 0, wanted)
 
 
-def silenced(before: Standing | None, now: datetime) -> Standing:
+def with_silence(before: KubernetesStatus | None, now: datetime) -> KubernetesStatus:
     """No answer: what was seen stays, and since when nothing is heard is added."""
     if before is None:
-        return Standing(at=now, silent_since=now)
+        return KubernetesStatus(at=now, silent_since=now)
     return before if before.silent_since else replace(before, silent_since=now)
 
 
-def to_data(standing: Standing) -> dict[str, Any]:
+def kubernetes_status_to_data(standing: KubernetesStatus) -> dict[str, Any]:
     return {
         "at": standing.at.isoformat(),
         "nodes": [asdict(node) | {"pressures": list(node.pressures)} for node in standing.nodes],
@@ -183,24 +189,24 @@ def to_data(standing: Standing) -> dict[str, Any]:
     }
 
 
-def parse_standing(told: Mapping[str, Any]) -> Standing:
+def parse_kubernetes_status(told: Mapping[str, Any]) -> KubernetesStatus:
     """Also what another release has written: what is not known here is passed over, what lacks is as at first."""
     silent = told.get("silent_since")
-    return Standing(
+    return KubernetesStatus(
         at=datetime.fromisoformat(told["at"]),
         nodes=tuple(
             replace(node, pressures=tuple(node.pressures))
-            for node in parse_all(NodeStanding, told.get("nodes"))
+            for node in parse_list_of(KubernetesNodeStatus, told.get("nodes"))
         ),
-        operators=tuple(parse_all(OperatorStanding, told.get("operators"))),
-        disagreements=tuple(parse_all(Disagreement, told.get("disagreements"))),
+        operators=tuple(parse_list_of(SystemWorkloadStatus, told.get("operators"))),
+        disagreements=tuple(parse_list_of(Disagreement, told.get("disagreements"))),
         more=told.get("more") or {},
         seen=told.get("seen", 0),
         silent_since=datetime.fromisoformat(silent) if silent else None,
     )
 
 
-def parse_all(kind: type[Part], told: Iterable[Mapping[str, Any]] | None) -> Iterator[Part]:
+def parse_list_of(kind: type[Part], told: Iterable[Mapping[str, Any]] | None) -> Iterator[Part]:
     """Of one that lacks what it cannot be without nothing is made."""
     names = {each.name for each in fields(kind)}
     needed = {each.name for each in fields(kind) if each.default is each.default_factory is MISSING}
@@ -209,6 +215,6 @@ def parse_all(kind: type[Part], told: Iterable[Mapping[str, Any]] | None) -> Ite
             yield kind(**{name: value for name, value in each.items() if name in names})
 
 
-def is_news(before: Standing | None, now: Standing) -> bool:
+def has_status_changed(before: KubernetesStatus | None, now: KubernetesStatus) -> bool:
     """Whether pages would show anything else; that it was looked at again is none."""
     return before is None or replace(before, at=now.at) != now

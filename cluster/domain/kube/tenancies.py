@@ -8,11 +8,11 @@ from zoneinfo import ZoneInfo
 from cluster.domain.states import WorkspaceState
 from cluster.domain.terms import HasTerm, workspace_state
 
-UNIT = "nvidia.com/gpu"
+GPU_RESOURCE = "nvidia.com/gpu"
 """The resource that a unit is to Kubernetes, offered by NVIDIA's device plugin."""
 
 
-class HasUnits(HasTerm, Protocol):
+class HasTermAndUnits(HasTerm, Protocol):
     @property
     def id(self) -> int: ...
 
@@ -24,7 +24,7 @@ class HasUnits(HasTerm, Protocol):
 
 
 @dataclass(frozen=True)
-class Tenancy:
+class WorkspaceNamespace:
     """`units` are 0 before and after the term; then nothing new is admitted, and what is there stays."""
 
     workspace: int
@@ -33,6 +33,6 @@ class Tenancy:
     is_open: bool
 
 
-def tenancy_of(workspace: HasUnits, now: datetime, zone: ZoneInfo) -> Tenancy:
+def workspace_namespace_of(workspace: HasTermAndUnits, now: datetime, zone: ZoneInfo) -> WorkspaceNamespace:
     is_open = workspace_state(workspace, now, zone) is WorkspaceState.ACTIVE
-    return Tenancy(workspace.id, workspace.name, workspace.units if is_open else 0, is_open)
+    return WorkspaceNamespace(workspace.id, workspace.name, workspace.units if is_open else 0, is_open)

@@ -6,17 +6,17 @@ from pathlib import Path
 
 from alembic import command
 
-from cluster.store.migrate import configuration, open_for_migration, upgrade
+from cluster.store.migrate import alembic_config, open_for_migration, upgrade_database
 
 
 def draft(message: str, revision: str) -> Path:
     """Writes versions/<revision>_<message>.py. Triggers and check constraints are the author's own to add."""
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/draft.db"
-        upgrade(url)
+        upgrade_database(url)
         engine = open_for_migration(url)
         with engine.connect() as connection:
-            script = command.revision(configuration(connection), message, autogenerate=True, rev_id=revision)
+            script = command.revision(alembic_config(connection), message, autogenerate=True, rev_id=revision)
         engine.dispose()
     assert script is not None and not isinstance(script, list)
     return Path(script.path)

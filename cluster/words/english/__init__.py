@@ -51,7 +51,7 @@ FEATURES: tuple[ModuleType, ...] = (
 )
 
 
-def gather(table: str) -> dict[str, str]:
+def merge_word_tables(table: str) -> dict[str, str]:
     """One table of all features; a code stands in one of them only."""
     found: dict[str, str] = {}
     for feature in FEATURES:
@@ -59,7 +59,7 @@ def gather(table: str) -> dict[str, str]:
     return found
 
 
-SENTENCES = gather("SENTENCES")
-HINTS = gather("HINTS")
-TITLES = gather("TITLES")
-WORDS = gather("WORDS")
+SENTENCES = merge_word_tables("SENTENCES")
+HINTS = merge_word_tables("HINTS")
+TITLES = merge_word_tables("TITLES")
+WORDS = merge_word_tables("WORDS")

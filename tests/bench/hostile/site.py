@@ -18,7 +18,7 @@ from tests.bench.clients import Client
 from tests.bench.house import House, a_house, wait_until
 from tests.bench.rows import fill
 from tests.builders import a_user, a_workspace, actor_of
-from worker.embedded.services import Supervisor
+from worker.embedded.services import SupervisorClient
 
 HOST = "127.0.0.1"
 PEOPLE = 3
@@ -98,11 +98,11 @@ class Site:
 
     def service_pids(self) -> dict[str, int]:
         """By the names that `make status` shows."""
-        processes = Supervisor(self.house.installation.places).processes()
+        processes = SupervisorClient(self.house.installation.places).list_services()
         return {each.name: each.pid for each in processes if each.pid}
 
     def restart_portal(self) -> None:
-        Supervisor(self.house.installation.places).restart("portal")
+        SupervisorClient(self.house.installation.places).restart_service("portal")
 
     def has_operations(self) -> bool:
         """Whether something that was uploaded is still being worked on."""
@@ -145,7 +145,7 @@ def a_person(house: House, name: str, sessions: int = 1) -> Person:
         Visibility.PUBLIC,
         [("program.py", PROGRAM.encode())],
     )
-    _, token = tokens.create_token(cluster, actor_of(user), "benchmark", ["write"], 1)
+    _, token = tokens.create_api_token(cluster, actor_of(user), "benchmark", ["write"], 1)
     secrets = [begin_session(cluster, user.id, HOST, "benchmark") for _ in range(sessions)]
     cookies = tuple(f"gc_session_{house.port}={secret}" for secret in secrets)
     person = Person(cookies, token, workspace.id, training.id, 0)

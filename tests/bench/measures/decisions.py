@@ -1,6 +1,6 @@
 """What one decision of the scheduler costs while 1,000 to 100,000 jobs wait in 200 workspaces.
 
-In process, without an executor: a unit comes free, and `place_waiting` has to find the job that gets it and commit
+In process, without an executor: a unit comes free, and `place_waiting_jobs` has to find the job that gets it and commit
 that. Beside it: one look at a queue in which nothing can start, and placements per second when many units are free.
 """
 
@@ -15,17 +15,17 @@ from pathlib import Path
 
 from sqlalchemy import event, select, update
 
-from cluster.bell import SilentBell
+from cluster.bell import NullEventBus
 from cluster.domain.states import AttemptState, EnvironmentState, JobState, UnitKind
-from cluster.garbage import settle
+from cluster.garbage import freeze_startup_objects
 from cluster.services.context import Cluster
-from cluster.services.dispatch import place_waiting
-from cluster.services.leases import Held, hold_lease
+from cluster.services.dispatch import place_waiting_jobs
+from cluster.services.leases import HeldLease, acquire_lease
 from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.jobs import Attempt, Job
-from cluster.store.leases import Fact
-from cluster.store.migrate import upgrade
+from cluster.store.leases import InstallationFact
+from cluster.store.migrate import upgrade_database
 from cluster.store.nodes import Allocation, Node
 from cluster.store.operations import Environment
 from cluster.store.workspaces import Workspace
@@ -55,11 +55,11 @@ class Desk:
             name="default", digest="d", state=EnvironmentState.READY, path="/nonexistent"
         )
         environment.created_at = cluster.clock()
-        add(cluster, environment, Fact(name="default_environment", value={"digest": "d"}))
+        add(cluster, environment, InstallationFact(name="default_environment", value={"digest": "d"}))
         self.trainings = a_line_of_workspaces(cluster, person, WORKSPACES)
-        held = hold_lease(cluster, "scheduler", "benchmark", timedelta(hours=1))
+        held = acquire_lease(cluster, "scheduler", "benchmark", timedelta(hours=1))
         assert held
-        self.held: Held = held
+        self.held: HeldLease = held
         self.statements, self.cpu_seconds = 0, 0.0
         event.listen(cluster.store.engine, "before_cursor_execute", self._count)
 
@@ -70,7 +70,7 @@ class Desk:
         """(attempts begun, seconds, statements) of one pass, as the scheduler makes it when a job has ended."""
         self.statements = 0
         begun, used = time.perf_counter(), time.process_time()
-        placed = len(place_waiting(self.cluster, self.held, has_freed, has_freed))
+        placed = len(place_waiting_jobs(self.cluster, self.held, has_freed, has_freed))
         self.cpu_seconds = time.process_time() - used
         return placed, time.perf_counter() - begun, self.statements
 
@@ -116,7 +116,7 @@ class Desk:
 
 def run(ground: Ground) -> None:
     with desks(ground) as known:
-        settle()  # as the scheduler does once it is ready
+        freeze_startup_objects()  # as the scheduler does once it is ready
         for depth in (1_000, 10_000) if ground.is_quick else (1_000, 10_000, 100_000):
             for desk in known.values():
                 desk.fill(depth + WORKSPACES)
@@ -196,7 +196,7 @@ def desks(ground: Ground) -> Iterator[dict[str, Desk]]:
         urls = {}
         if BESIDE in ground.houses:
             urls[BESIDE] = f"sqlite:///{folder}/groundcrew.db"
-            upgrade(urls[BESIDE])
+            upgrade_database(urls[BESIDE])
         server = ground.houses[OURS].server if OURS in ground.houses else None
         if server:
             with server.migrated() as url:
@@ -215,4 +215,4 @@ def desks(ground: Ground) -> Iterator[dict[str, Desk]]:
 
 def a_cluster(url: str, folder: Path) -> Cluster:
     settings = Settings(folder, folder, url, "unix:///nonexistent", "a key for measurements only")
-    return Cluster(Store(url), SilentBell(), settings)
+    return Cluster(Store(url), NullEventBus(), settings)

@@ -40,7 +40,7 @@ def run(ground: Ground) -> None:
 
 def gaps_of_ours(house: House, count: int) -> Gaps:
     fill(house.cluster, [house.training_id], count, units=1, command=["sh", "nap.sh"])
-    house.cluster.bell.ring("queue", 0)
+    house.cluster.events.publish("queue", 0)
     wait_until(lambda: count_living(house.cluster) == 0, 30 + 2 * count, "all naps are over", pause=0.2)
     files = house.storage.glob(f"workspaces/{house.workspace_id}/jobs/*/*/out/rank-0.stdout")
     naps = read_naps(files)

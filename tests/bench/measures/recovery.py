@@ -23,7 +23,7 @@ from tests.bench.house import House, a_house, wait_until
 from tests.bench.rivals.slurm import Slurm
 from tests.bench.rows import fill
 from tests.installation import trainings_of
-from worker.embedded.services import Supervisor
+from worker.embedded.services import SupervisorClient
 
 MEASURE = "P13"
 TITLE = "Everything is killed"
@@ -99,7 +99,7 @@ def kill_and_come_back(
 
 def kill_everything(house: House, victims: list[int]) -> None:
     """The process manager first, so that it starts nothing again; then services, wrappers and the database."""
-    supervisor = psutil.Process(Supervisor(house.installation.places).pid())
+    supervisor = psutil.Process(SupervisorClient(house.installation.places).read_pid())
     doomed = [supervisor, *supervisor.children(recursive=True)]
     folders = [f"/jobs/{job}/" for job in victims]
     doomed += [

@@ -32,7 +32,7 @@ def run(ground: Ground) -> None:
 def rate_of_ours(house: House, count: int) -> float:
     fill(house.cluster, [house.training_id], count, units=1, command=["/bin/true"])
     begun = time.perf_counter()
-    house.cluster.bell.ring("queue", 0)
+    house.cluster.events.publish("queue", 0)
     wait_until(lambda: count_living(house.cluster) == 0, 30 + 2 * count, "all have ended")
     rate = count / (time.perf_counter() - begun)
     forget(house)

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from worker.embedded.environment import ensure_environment
-from worker.embedded.packages import TO_MEASURE, ensure_packages
-from worker.embedded.places import find_places
+from worker.embedded.environment import ensure_virtual_environment
+from worker.embedded.packages import BENCH_PACKAGES, ensure_packages
+from worker.embedded.places import find_installation_paths
 
 ROOT = Path(__file__).resolve().parents[3]
 REQUIREMENTS = ROOT / "requirements" / "bench.txt"
@@ -12,6 +12,8 @@ REQUIREMENTS = ROOT / "requirements" / "bench.txt"
 
 def ensure_rivals() -> Path:
     """The environment of requirements/bench.txt: HyperQueue, and what draws the plots."""
-    places = find_places()
-    ensure_packages(TO_MEASURE, places.cache / "log" / "install.log")
-    return ensure_environment(places.cache, "bench", REQUIREMENTS, places.cache / "log" / "bench.log")
+    places = find_installation_paths()
+    ensure_packages(BENCH_PACKAGES, places.cache_dir / "log" / "install.log")
+    return ensure_virtual_environment(
+        places.cache_dir, "bench", REQUIREMENTS, places.cache_dir / "log" / "bench.log"
+    )

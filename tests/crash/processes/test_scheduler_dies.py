@@ -46,7 +46,7 @@ def start_scheduler(field: Field, die_at: int | str = 0) -> int:
         signal.alarm(0)
         os.setsid()
         crash_points.listener = Dies(die_at) if die_at else None
-        worker.scheduler.run(field.cluster.settings)
+        worker.scheduler.run_scheduler(field.cluster.settings)
 
     return start_child(serve, field.cluster.settings.state_dir / "scheduler.log")
 

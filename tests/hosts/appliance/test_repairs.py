@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from cluster.domain.nodes import SILENT_AFTER
+from cluster.domain.nodes import UNREACHABLE_AFTER
 from tests.browser.repair_pages import pages_of_repairs
 from tests.hosts.appliance import stand_in_gpu
 from tests.hosts.appliance.mending import EXPIRE, Break, Mender, ask_rows, make_token, write_down
@@ -29,7 +29,7 @@ KEEP_FROM_STARTING = """folder=/run/systemd/system/groundcrew-agent.service.d; m
 printf '[Service]\\nExecStartPre=/bin/false\\n' > $folder/broken.conf
 systemctl daemon-reload; systemctl stop groundcrew-agent"""
 
-AGE = f"{SILENT_AFTER.total_seconds():.0f} seconds"
+AGE = f"{UNREACHABLE_AFTER.total_seconds():.0f} seconds"
 IS_SILENT = (
     ask_rows(f"select count(*) from nodes where heartbeat_at > now() - interval '{AGE}'") + " | grep -x 0"
 )

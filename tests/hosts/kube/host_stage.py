@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.kube.tenancies import Tenancy
+from cluster.domain.kube.tenancies import WorkspaceNamespace
 from tests.hosts.appliance.testbed import STORAGE
 from tests.hosts.kube.conftest import Cluster
 from tests.hosts.kube.seen_storage import seen_at
@@ -26,8 +26,8 @@ from tests.integration.executors.stages import end_of, until
 from tests.kube_api.pod_stage import PodStage
 from worker.executors.contract import Handle, StartPlan
 from worker.kube import names
-from worker.kube.api import Thing
-from worker.kube.tenants.keeping import Keeper
+from worker.kube.api import KubernetesObject
+from worker.kube.tenants.keeping import NamespaceSync
 
 KUBECONFIG = "/etc/groundcrew/kubernetes/scheduler.conf"
 FIRST_WORKSPACE, WORKSPACES = 900_000, 90_000
@@ -42,9 +42,9 @@ JOBS = itertools.count(1)
 class HostStage(PodStage):
     cluster: Cluster = field(kw_only=True)
 
-    def pods_of(self, plan: StartPlan) -> list[Thing]:
-        wanted = names.selector(job=str(plan.job), attempt=str(plan.attempt))
-        found = self.executor.api.list_all("Pod", wanted, names.namespace_of(self.workspace))
+    def pods_of(self, plan: StartPlan) -> list[KubernetesObject]:
+        wanted = names.label_selector(job=str(plan.job), attempt=str(plan.attempt))
+        found = self.executor.api.list_all("Pod", wanted, names.workspace_namespace(self.workspace))
         return list(found.things)
 
     def lose_shim(self, plan: StartPlan, handle: Handle) -> None:
@@ -87,9 +87,9 @@ class Tenant:
     def make(self) -> None:
         """And a first run comes to its end."""
         stage = self.stage()
-        wanted = [Tenancy(self.workspace, "contract", 8, True)]
-        keeper = Keeper(stage.executor.api, stage.mark())
-        until(stage, lambda: not keeper.keep(wanted).changes, what="that the workspace is there")
+        wanted = [WorkspaceNamespace(self.workspace, "contract", 8, True)]
+        keeper = NamespaceSync(stage.executor.api, stage.mark())
+        until(stage, lambda: not keeper.sync(wanted).changes, what="that the workspace is there")
         plan = stage.plan(Act())
         stage.executor.start(plan)
         end_of(stage, plan, SECONDS_OF_THE_FIRST)
@@ -97,7 +97,10 @@ class Tenant:
 
     def remove(self) -> None:
         """By the administrator: the scheduler deletes no workspace."""
-        name, ours = names.namespace_of(self.workspace), names.selector(installation=self.stage().mark())
+        name, ours = (
+            names.workspace_namespace(self.workspace),
+            names.label_selector(installation=self.stage().mark()),
+        )
         self.cluster.kubectl(f"delete namespace {name} --ignore-not-found --timeout=180s")
         self.cluster.kubectl(f"delete clusterqueue {name} --ignore-not-found --timeout=60s")
         self.cluster.kubectl(f"delete persistentvolume -l {ours} --timeout=60s")

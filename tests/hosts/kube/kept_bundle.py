@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from tests.hosts.appliance.conftest import ROOT
-from worker.environments.machine import PYTHON, read_machine
+from worker.environments.machine import PYTHON, read_build_platform
 from worker.images.description import inputs_digest, read_variant
 
 NAME = "bundle-of-tests"
@@ -25,7 +25,7 @@ DECIDES = (
 
 
 def name_of_bundle(root: Path) -> str:
-    content = hashlib.sha256(inputs_digest(read_variant("cpu"), read_machine(PYTHON)).encode())
+    content = hashlib.sha256(inputs_digest(read_variant("cpu"), read_build_platform(PYTHON)).encode())
     places = [root / place for place in DECIDES]
     files = [file for place in places for file in ([place] if place.is_file() else sorted(place.rglob("*")))]
     for file in files:

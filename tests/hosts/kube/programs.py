@@ -7,7 +7,13 @@ from pathlib import Path
 
 from tests.engine import command_line
 from tests.hosts.appliance.testbed import Host
-from worker.bundle.image import Settings, add_file, finished_layer, new_layer, write_archive
+from worker.bundle.image import (
+    RunSettings,
+    add_file_to_layer,
+    finish_plain_layer,
+    open_layer_tar,
+    write_image_archive,
+)
 
 FOLDER = Path(__file__).parent
 STAND_IN = "docker.io/gc/stand-in-device-plugin:1"
@@ -31,10 +37,12 @@ def build(program: Program, folder: Path) -> Path:
     environment = {**os.environ, "CGO_ENABLED": "0", "PATH": path}
     subprocess.run(words, cwd=FOLDER / program.source, env=environment, check=True)
     layer = folder / f"{program.source}.layer"
-    with new_layer(layer) as tar:
-        add_file(tar, program.source, binary)
+    with open_layer_tar(layer) as tar:
+        add_file_to_layer(tar, program.source, binary)
     archive = folder / f"{program.source}.tar"
-    write_archive(archive, program.image, [finished_layer(layer)], Settings((f"/{program.source}",)))
+    write_image_archive(
+        archive, program.image, [finish_plain_layer(layer)], RunSettings((f"/{program.source}",))
+    )
     return archive
 
 

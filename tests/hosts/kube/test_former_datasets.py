@@ -43,8 +43,8 @@ def read_it(stage: HostStage, dataset: Path) -> StartPlan:
 
 def shared_things(stage: HostStage) -> set[str]:
     """Kinds with names of what is not the workspace's own."""
-    api, space = stage.executor.api, names.namespace_of(stage.workspace)
-    code = api.list_all("ConfigMap", names.selector(part=names.RUN), space).things
+    api, space = stage.executor.api, names.workspace_namespace(stage.workspace)
+    code = api.list_all("ConfigMap", names.label_selector(part=names.RUN_PART), space).things
     claims = [each["metadata"]["name"] for each in api.list_all("PersistentVolumeClaim", "", space).things]
     volumes = [f"{claim}-{stage.workspace}" for claim in claims]
     there = [name for name in volumes if api.get("PersistentVolume", name)]
@@ -57,8 +57,8 @@ def test_the_volume_of_a_former_dataset_goes_and_is_made_again(stage: HostStage,
     plan = read_it(stage, dataset)
     assert (plan.out / "rank-0.stdout").read_text() == "cumulus\n"
     assert len(shared_things(stage)) == 5, shared_things(stage)
-    stage.executor.sweep.steady = lambda: time.monotonic() + 2 * UNUSED_SECONDS
-    stage.executor.forget_all_but(())
+    stage.executor.unused_objects.steady = lambda: time.monotonic() + 2 * UNUSED_SECONDS
+    stage.executor.remove_ended_except(())
     left = {own, f"{own}-{stage.workspace}"}
     until(stage, lambda: shared_things(stage) == left, what="that only the workspace's own volume is left")
     assert (dataset / "word").exists(), "of what is deleted nothing is lost"

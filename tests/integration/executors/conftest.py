@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.attempts import Seen
-from cluster.domain.exits import ExitTruth
+from cluster.domain.attempts import ObservedState
+from cluster.domain.exits import ExitRecord
 from tests.images import image_or_skip
 from tests.integration.executors.stages import GID, IS_ROOT, PYTHON, UID, RealStage, Stage, stage_of
 from worker.executors.contract import Executor, Handle, StartPlan
@@ -51,7 +51,7 @@ class Bench:
     @property
     def runtime(self) -> Path:
         """Where a program finds it."""
-        return self.stage.view().show_runtime(self.stage.runtime)
+        return self.stage.view().map_runtime(self.stage.runtime)
 
     def plan(self, *program: str, **changes: Any) -> StartPlan:
         return self.stage.plan_for(*program, **changes)
@@ -68,14 +68,18 @@ class Bench:
         self.handles.append(handle)
         return handle
 
-    def run(self, plan: StartPlan, seconds: float = 60.0) -> ExitTruth:
+    def run(self, plan: StartPlan, seconds: float = 60.0) -> ExitRecord:
         """Starts it and waits for its end."""
         self.start(plan)
         return self.end_of(plan, seconds)
 
-    def end_of(self, plan: StartPlan, seconds: float = 60.0) -> ExitTruth:
-        until(lambda: self.executor.look(plan.folder).seen is Seen.GONE, seconds, "the shim's end")
-        truth = self.executor.read_end(plan.folder)
+    def end_of(self, plan: StartPlan, seconds: float = 60.0) -> ExitRecord:
+        until(
+            lambda: self.executor.read_status(plan.folder).observed is ObservedState.ENDED,
+            seconds,
+            "the shim's end",
+        )
+        truth = self.executor.read_exit_record(plan.folder)
         assert truth is not None, self.shim_log(plan)
         return truth
 

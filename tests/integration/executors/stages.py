@@ -14,16 +14,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from cluster.domain.attempts import Seen
-from cluster.domain.exits import ExitTruth
+from cluster.domain.attempts import ObservedState
+from cluster.domain.exits import ExitRecord
 from tests.integration.executors.acts import Act
-from worker.adapters.engine import Engine
-from worker.adapters.systemd import SystemdLauncher
+from worker.adapters.engine import DockerEngine
+from worker.adapters.systemd import SystemdShimStarter
 from worker.executors.contract import Executor, Handle, StartPlan
 from worker.executors.docker import DockerExecutor
 from worker.executors.process import ProcessExecutor
-from worker.executors.simulated import Behaviour, SimulatedExecutor, World
-from worker.views import ContainerView, MachineView, View
+from worker.executors.simulated import Behaviour, SimulatedCluster, SimulatedExecutor
+from worker.views import ContainerPaths, HostPaths, PathMapping
 
 PYTHON = "/usr/bin/python3"
 UID, GID = 190_001, 190_001
@@ -68,9 +68,14 @@ def until(
     return value
 
 
-def end_of(stage: Stage, plan: StartPlan, seconds: float = 60.0) -> ExitTruth:
-    until(stage, lambda: stage.executor.look(plan.folder).seen is Seen.GONE, seconds, "the run's end")
-    truth = stage.executor.read_end(plan.folder)
+def end_of(stage: Stage, plan: StartPlan, seconds: float = 60.0) -> ExitRecord:
+    until(
+        stage,
+        lambda: stage.executor.read_status(plan.folder).observed is ObservedState.ENDED,
+        seconds,
+        "the run's end",
+    )
+    truth = stage.executor.read_exit_record(plan.folder)
     assert truth is not None, (plan.folder / "control" / "shim.log").read_text()
     return truth
 
@@ -83,8 +88,8 @@ class RealStage:
     runtime: Path
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
-    def view(self) -> View:
-        return MachineView()
+    def view(self) -> PathMapping:
+        return HostPaths()
 
     image: str | None = None
 
@@ -98,14 +103,14 @@ class RealStage:
         for each in (self.ground / "storage", self.ground / "storage" / "workspaces"):
             each.chmod(0o711)
         view = self.view()
-        runtime, inside = view.show_runtime(self.runtime), view.show_attempt(folder)
+        runtime, inside = view.map_runtime(self.runtime), view.map_attempt(folder)
         environment = {
             "PATH": "/usr/bin:/bin",
             "HOME": str(inside / "out"),
             "GROUNDCREW_OUT": str(inside / "out"),
             "PYTHONPATH": str(runtime),
         }
-        seen_code = view.show(code, "code") if code else None
+        seen_code = view.map_path(code, "code") if code else None
         plan = StartPlan(
             job,
             1,
@@ -142,7 +147,9 @@ class ProcessStage(RealStage):
         self.executor = self.open_again()
 
     def open_again(self) -> Executor:
-        return ProcessExecutor(self.runtime, self.ground / "storage", SystemdLauncher() if AS_UNITS else None)
+        return ProcessExecutor(
+            self.runtime, self.ground / "storage", SystemdShimStarter() if AS_UNITS else None
+        )
 
     def lose_shim(self, plan: StartPlan, handle: Handle) -> None:
         os.kill(handle["pid"], signal.SIGKILL)
@@ -152,36 +159,36 @@ class ProcessStage(RealStage):
 
     def close(self) -> None:
         for run in self.executor.list_running():
-            self.executor.force_stop(run.handle)
+            self.executor.kill(run.handle)
 
 
 @dataclass
 class DockerStage(RealStage):
     executor: DockerExecutor = field(init=False)
     socket: Path = Path("/var/run/docker.sock")
-    engines: list[Engine] = field(default_factory=list)
+    engines: list[DockerEngine] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.executor = self.open_again()
 
-    def view(self) -> View:
-        return ContainerView()
+    def view(self) -> PathMapping:
+        return ContainerPaths()
 
     def open_again(self) -> DockerExecutor:
-        self.engines.append(Engine(str(self.socket)))
+        self.engines.append(DockerEngine(str(self.socket)))
         return DockerExecutor(self.engines[-1], self.ground / "storage")
 
     def lose_shim(self, plan: StartPlan, handle: Handle) -> None:
         self.executor.engine.signal(handle["container"], "SIGKILL")
 
     def silent(self, plan: StartPlan) -> Executor | None:
-        return DockerExecutor(Engine("/nonexistent/docker.sock"), self.ground / "storage")
+        return DockerExecutor(DockerEngine("/nonexistent/docker.sock"), self.ground / "storage")
 
     def close(self) -> None:
         for run in self.executor.list_running():
-            self.executor.force_stop(run.handle)
+            self.executor.kill(run.handle)
         until(self, lambda: not self.executor.list_running(), what="the end of all containers")
-        self.executor.forget_all_but(())
+        self.executor.remove_ended_except(())
         for engine in self.engines:
             engine.close()
 
@@ -192,39 +199,39 @@ class SimulatedStage:
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def __post_init__(self) -> None:
-        self.world = World(self.ground / "world")
-        self.world.move(0)
+        self.world = SimulatedCluster(self.ground / "world")
+        self.world.advance_clock(0)
         self.executor: Executor = SimulatedExecutor(self.world)
 
     def plan(self, act: Act, **changes: Any) -> StartPlan:
         job = next(self.numbers)
         behaviour = Behaviour(
             seconds=act.seconds,
-            says=act.says,
+            stdout=act.says,
             exit_code=0 if act.forges else act.exit_code,
-            last_words=act.last_words,
+            stop_output=act.last_words,
             ignores_stop=act.ignores_stop,
             executor_exit_code=137 if act.forges else None,
         )
-        self.world.behave(behaviour, job)
+        self.world.set_behaviour(behaviour, job)
         folder = self.ground / "storage" / "workspaces" / "1" / "jobs" / str(job) / "1"
         return replace(StartPlan(job, 1, folder, ("nothing",), {}, nodes=("node-1", "node-2")), **changes)
 
     def open_again(self) -> Executor:
-        return SimulatedExecutor(World(self.ground / "world"))
+        return SimulatedExecutor(SimulatedCluster(self.ground / "world"))
 
     def lose_shim(self, plan: StartPlan, handle: Handle) -> None:
         self.world.lose_shim(plan.job, plan.attempt)
 
     def silent(self, plan: StartPlan) -> Executor | None:
-        self.world.cut("node-2")
+        self.world.cut_network("node-2")
         return self.executor
 
     def now(self) -> float:
         return self.world.now()
 
     def pass_time(self) -> None:
-        self.world.move(0.25)
+        self.world.advance_clock(0.25)
 
     def close(self) -> None:
         """Nothing of it runs."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.exits import outcome
+from cluster.domain.exits import outcome_of
 from cluster.domain.states import JobState
 from tests.integration.executors.conftest import IS_ROOT, PYTHON, Bench, until
 
@@ -72,7 +72,7 @@ with open(os.path.join(out, 'rank-3.exit.json'), 'w') as file: file.write('[' * 
 )
 def test_an_end_is_told_as_it_was(bench: Bench, program: tuple[str, ...], exit_code: int, code: str) -> None:
     truth = bench.run(bench.plan(*program))
-    told = outcome(truth)
+    told = outcome_of(truth)
     assert (told.exit_code, told.code, told.state) == (exit_code, code, JobState.FAILED)
     assert not truth.out_of_memory
 
@@ -123,7 +123,7 @@ def test_a_forged_result_does_not_count(bench: Bench) -> None:
     plan = bench.script(FORGES)
     truth = bench.run(plan)
     assert truth.exit_code == 7
-    assert outcome(truth).state is JobState.FAILED
+    assert outcome_of(truth).state is JobState.FAILED
 
 
 def test_a_log_replaced_by_a_link_harms_nothing_outside(bench: Bench) -> None:
@@ -199,7 +199,7 @@ def test_a_kill_by_the_kernel_for_memory_is_known(bench: Bench) -> None:
         (plan.out / "work" / "go").touch()
         truth = bench.end_of(plan, 30)
         assert truth.out_of_memory
-        assert outcome(truth).code == "exit.out_of_memory"
+        assert outcome_of(truth).code == "exit.out_of_memory"
     finally:
         until(lambda: remove(group), 5)
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.domain.attempts import AttemptFacts, Interrupt, Seen, decide
-from cluster.domain.exits import outcome
-from cluster.domain.states import AttemptState, Desired, JobState
+from cluster.domain.attempts import AttemptFacts, ObservedState, RecordInterruption, decide
+from cluster.domain.exits import outcome_of
+from cluster.domain.states import AttemptState, DesiredState, JobState
 from tests.engine import command_line
 from tests.integration.executors.conftest import UID, Bench, until
-from worker.adapters.engine import Engine
+from worker.adapters.engine import DockerEngine
 from worker.executors.contract import NotStarted
 from worker.executors.docker import DockerExecutor
 from worker.executors.docker_request import RUNTIME_INSIDE
@@ -83,14 +83,14 @@ def test_too_much_memory_is_named_with_its_limit(bench: Bench) -> None:
     limit = 96 * 1024**2
     plan = bench.script("x = []\nwhile True: x.append(bytearray(8_000_000))\n", memory_bytes=limit)
     truth = bench.run(plan)
-    told = outcome(truth)
+    told = outcome_of(truth)
     assert (told.code, told.exit_code) == ("exit.out_of_memory", 137)
     assert told.data["memory_limit_bytes"] == limit
 
 
 def test_a_kill_that_nobody_asked_for_is_no_lack_of_memory(bench: Bench) -> None:
     plan = bench.plan("/bin/sh", "-c", "kill -9 $$", memory_bytes=96 * 1024**2)
-    assert outcome(bench.run(plan)).code == "exit.killed"
+    assert outcome_of(bench.run(plan)).code == "exit.killed"
 
 
 def test_an_image_that_is_not_there_is_named(bench: Bench) -> None:
@@ -108,8 +108,8 @@ def test_a_container_that_ends_before_its_shim_began_says_why(bench: Bench) -> N
     with pytest.raises(NotStarted) as failed:
         bench.start(replace(plan, mounts=mounts))
     assert "No such file or directory" in failed.value.data["reason"]
-    assert bench.executor.look(plan.folder).seen is Seen.ABSENT
-    assert bench.executor.forestall(plan.folder)
+    assert bench.executor.read_status(plan.folder).observed is ObservedState.ABSENT
+    assert bench.executor.prevent_start(plan.folder)
 
 
 HOSTILE = """
@@ -133,7 +133,7 @@ def hostile_image(bench: Bench) -> Iterator[str]:
     environment = {**os.environ, "DOCKER_BUILDKIT": "0"}
     subprocess.run(build, input=recipe, check=True, capture_output=True, text=True, env=environment)
     yield name
-    executor_of(bench).forget_all_but(())
+    executor_of(bench).remove_ended_except(())
     docker("rmi", "--force", name)
 
 
@@ -151,7 +151,7 @@ def test_an_image_decides_nothing_but_its_files(bench: Bench, hostile_image: str
         f"{UID} work False",
         "['NVIDIA_VISIBLE_DEVICES=void', 'LD_PRELOAD=']",
     ]
-    found = executor_of(bench).engine.inspect(executor_of(bench).name_of(plan.folder))
+    found = executor_of(bench).engine.inspect(executor_of(bench).container_name(plan.folder))
     assert found is not None and "Health" not in found["State"]
     assert found["Config"]["StopSignal"] == "SIGTERM"
 
@@ -174,9 +174,9 @@ def test_a_contradicting_exit_code_is_shown_beside_the_record(bench: Bench) -> N
         "os.kill(int(shim()), signal.SIGKILL)\n"
     )
     bench.start(plan)
-    until(lambda: bench.executor.look(plan.folder).seen is Seen.GONE)
-    bench.executor.forget_all_but([(plan.job, 1)])  # Its end is not recorded yet.
-    told = outcome(bench.end_of(plan))
+    until(lambda: bench.executor.read_status(plan.folder).observed is ObservedState.ENDED)
+    bench.executor.remove_ended_except([(plan.job, 1)])  # Its end is not recorded yet.
+    told = outcome_of(bench.end_of(plan))
     assert (told.state, told.code) == (JobState.FAILED, "exit.executor_disagrees")
     assert (told.data["exit_code"], told.data["executor_exit_code"]) == (0, 137)
 
@@ -184,11 +184,11 @@ def test_a_contradicting_exit_code_is_shown_beside_the_record(bench: Bench) -> N
 def test_two_installations_share_an_engine_and_see_only_their_own(bench: Bench) -> None:
     plan = bench.plan("/bin/sleep", "60")
     bench.start(plan)
-    engine = Engine("/var/run/docker.sock")
+    engine = DockerEngine("/var/run/docker.sock")
     other = DockerExecutor(engine, bench.ground / "another-storage")
     assert other.list_running() == []
-    other.forget_all_but(())
-    assert bench.executor.look(plan.folder).seen is Seen.ALIVE
+    other.remove_ended_except(())
+    assert bench.executor.read_status(plan.folder).observed is ObservedState.ALIVE
     engine.close()
 
 
@@ -201,11 +201,11 @@ def test_a_container_stopped_by_hand_lets_the_job_wait_again(bench: Bench) -> No
         number=1,
         fence=1,
         state=AttemptState.RUNNING,
-        desired=Desired.RUN,
-        seen=bench.executor.look(plan.folder).seen,
-        truth=bench.executor.read_end(plan.folder),
+        desired=DesiredState.RUN,
+        seen=bench.executor.read_status(plan.folder).observed,
+        exit_record=bench.executor.read_exit_record(plan.folder),
     )
-    assert decide(facts) == Interrupt("interrupted.engine_stopped", {"attempt": 1})
+    assert decide(facts) == RecordInterruption("interrupted.engine_stopped", {"attempt": 1})
 
 
 def test_a_container_that_was_never_started_is_started_or_forgotten(bench: Bench) -> None:
@@ -215,33 +215,33 @@ def test_a_container_that_was_never_started_is_started_or_forgotten(bench: Bench
     for each in (plan, other):
         with pytest.raises(NotStarted):
             executor.start(each)
-        assert executor.look(each.folder).seen is Seen.ABSENT
+        assert executor.read_status(each.folder).observed is ObservedState.ABSENT
     executor.engine.start = start  # type: ignore[method-assign]
     assert bench.run(plan).exit_code == 0
-    assert executor.forestall(other.folder)
-    executor.forget_all_but([(plan.job, 1)])
-    assert executor.engine.inspect(executor.name_of(other.folder)) is None
+    assert executor.prevent_start(other.folder)
+    executor.remove_ended_except([(plan.job, 1)])
+    assert executor.engine.inspect(executor.container_name(other.folder)) is None
 
 
 def test_a_paused_container_still_lives_and_can_be_ended(bench: Bench) -> None:
     plan = bench.plan("/bin/sleep", "600")
     handle = bench.start(plan)
     docker("pause", handle["container"])
-    assert bench.executor.look(plan.folder).seen is Seen.ALIVE
-    bench.executor.force_stop(handle)
-    until(lambda: bench.executor.look(plan.folder).seen is Seen.GONE)
+    assert bench.executor.read_status(plan.folder).observed is ObservedState.ALIVE
+    bench.executor.kill(handle)
+    until(lambda: bench.executor.read_status(plan.folder).observed is ObservedState.ENDED)
 
 
 def test_an_own_network_reaches_outside_and_goes_with_the_attempt(bench: Bench) -> None:
-    engine = Engine("/var/run/docker.sock")
+    engine = DockerEngine("/var/run/docker.sock")
     executor = DockerExecutor(engine, bench.ground / "storage", network="own")
     plan = bench.plan("/usr/bin/python3", "-c", "import os; print(sorted(os.listdir('/sys/class/net')))")
     executor.start(plan)
     bench.end_of(plan)
     assert b"eth0" in bench.log(plan)
-    name = executor.name_of(plan.folder)
+    name = executor.container_name(plan.folder)
     assert docker("network", "ls", "--quiet", "--filter", f"name={name}").strip()
-    executor.forget_all_but(())
+    executor.remove_ended_except(())
     assert not docker("network", "ls", "--quiet", "--filter", f"name={name}").strip()
     engine.close()
 

@@ -4,12 +4,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from cluster.domain.attempts import Seen
-from cluster.domain.exits import of_attempt, outcome
+from cluster.domain.attempts import ObservedState
+from cluster.domain.exits import outcome_of, record_of_attempt
 from cluster.domain.states import JobState
 from tests.integration.executors.acts import Act
 from tests.integration.executors.stages import Stage, end_of, until
-from worker.executors.contract import CannotTell, NotStarted, StartPlan
+from worker.executors.contract import ExecutorUnreachable, NotStarted, StartPlan
 
 LONG = Act(says="ready\n", seconds=600)
 
@@ -23,7 +23,7 @@ def start(stage: Stage, plan: StartPlan):
     """Started, and its program has begun to speak."""
     handle = stage.executor.start(plan)
     until(stage, lambda: b"ready" in log_of(plan), what="the program's first words")
-    return handle or stage.executor.look(plan.folder).handle
+    return handle or stage.executor.read_status(plan.folder).handle
 
 
 def test_a_program_that_succeeds(stage: Stage) -> None:
@@ -35,7 +35,7 @@ def test_a_program_that_succeeds(stage: Stage) -> None:
     assert not (truth.stopped or truth.timed_out or truth.out_of_memory)
     assert [(rank.rank, rank.exit_code) for rank in truth.ranks] == [(0, 0)]
     assert truth.started_at and truth.ended_at and truth.started_at <= truth.ended_at
-    assert outcome(truth).state is JobState.FINISHED
+    assert outcome_of(truth).state is JobState.FINISHED
 
 
 @pytest.mark.parametrize("exit_code", [1, 3, 127, 137])
@@ -43,7 +43,7 @@ def test_an_end_is_told_as_it_was(stage: Stage, exit_code: int) -> None:
     plan = stage.plan(Act(exit_code=exit_code))
     stage.executor.start(plan)
     truth = end_of(stage, plan)
-    told = outcome(truth)
+    told = outcome_of(truth)
     assert (truth.exit_code, told.exit_code, told.state) == (exit_code, exit_code, JobState.FAILED)
 
 
@@ -76,9 +76,9 @@ def test_a_marker_that_still_has_its_temporary_name_is_a_marker(stage: Stage) ->
     handle = start(stage, plan)
     marker = plan.folder / "control" / "started"
     marker.with_name("started.0123456789abcdef.tmp").hardlink_to(marker)
-    sight = stage.executor.look(plan.folder)
-    assert (sight.seen, sight.handle) == (Seen.ALIVE, handle)
-    assert not stage.executor.forestall(plan.folder), "its program runs"
+    sight = stage.executor.read_status(plan.folder)
+    assert (sight.observed, sight.handle) == (ObservedState.ALIVE, handle)
+    assert not stage.executor.prevent_start(plan.folder), "its program runs"
 
 
 def test_a_start_after_the_end_starts_nothing(stage: Stage) -> None:
@@ -88,7 +88,7 @@ def test_a_start_after_the_end_starts_nothing(stage: Stage) -> None:
     for executor in (stage.executor, stage.open_again()):
         executor.start(plan)
         assert executor.list_running() == []
-    stage.executor.forget_all_but(())
+    stage.executor.remove_ended_except(())
     stage.executor.start(plan)
     assert end_of(stage, plan).exit_code == 0
     assert log_of(plan) == b"once\n"
@@ -98,8 +98,8 @@ def test_a_new_scheduler_adopts_what_runs(stage: Stage) -> None:
     plan = stage.plan(LONG)
     handle = start(stage, plan)
     heir = stage.open_again()
-    assert heir.look(plan.folder).seen is Seen.ALIVE
-    assert heir.look(plan.folder).handle == handle
+    assert heir.read_status(plan.folder).observed is ObservedState.ALIVE
+    assert heir.read_status(plan.folder).handle == handle
     assert [(run.job, run.attempt, run.folder) for run in heir.list_running()] == [(plan.job, 1, plan.folder)]
     heir.stop(heir.list_running()[0].handle)
     assert end_of(stage, plan).stopped
@@ -108,12 +108,12 @@ def test_a_new_scheduler_adopts_what_runs(stage: Stage) -> None:
 def test_a_forestalled_start_never_begins(stage: Stage) -> None:
     """A stale fence: the scheduler has given the attempt up, and somebody is still about to start it."""
     plan = stage.plan(LONG)
-    assert stage.executor.forestall(plan.folder)
-    assert stage.executor.forestall(plan.folder)
+    assert stage.executor.prevent_start(plan.folder)
+    assert stage.executor.prevent_start(plan.folder)
     for executor in (stage.executor, stage.open_again()):
         with pytest.raises(NotStarted):
             executor.start(plan)
-    assert stage.executor.look(plan.folder).seen is Seen.ABSENT
+    assert stage.executor.read_status(plan.folder).observed is ObservedState.ABSENT
     assert stage.executor.list_running() == []
     assert log_of(plan) == b""
 
@@ -121,23 +121,23 @@ def test_a_forestalled_start_never_begins(stage: Stage) -> None:
 def test_what_runs_cannot_be_forestalled(stage: Stage) -> None:
     plan = stage.plan(LONG)
     start(stage, plan)
-    assert not stage.executor.forestall(plan.folder)
-    assert stage.executor.look(plan.folder).seen is Seen.ALIVE
+    assert not stage.executor.prevent_start(plan.folder)
+    assert stage.executor.read_status(plan.folder).observed is ObservedState.ALIVE
 
 
 def test_the_result_of_an_older_attempt_is_not_the_newer_one_s(stage: Stage) -> None:
     plan = stage.plan(Act())
     stage.executor.start(plan)
     late = end_of(stage, plan)
-    assert of_attempt(late, plan.job, 2, 2).error == "exit.truth_foreign"
+    assert record_of_attempt(late, plan.job, 2, 2).error == "exit.truth_foreign"
 
 
 def test_it_looks_absent_alive_and_gone(stage: Stage) -> None:
     plan = stage.plan(LONG)
-    assert stage.executor.look(plan.folder).seen is Seen.ABSENT
+    assert stage.executor.read_status(plan.folder).observed is ObservedState.ABSENT
     handle = start(stage, plan)
-    sight = stage.executor.look(plan.folder)
-    assert (sight.seen, sight.handle, sight.is_of_this_boot) == (Seen.ALIVE, handle, True)
+    sight = stage.executor.read_status(plan.folder)
+    assert (sight.observed, sight.handle, sight.is_of_this_boot) == (ObservedState.ALIVE, handle, True)
     stage.executor.stop(handle)
     end_of(stage, plan)
     assert stage.executor.list_running() == []
@@ -155,9 +155,9 @@ def test_one_that_is_stopped_leaves_the_others_alone(stage: Stage) -> None:
     stopped, other = stage.plan(LONG), stage.plan(LONG)
     handle = start(stage, stopped)
     start(stage, other)
-    stage.executor.force_stop(handle)
+    stage.executor.kill(handle)
     end_of(stage, stopped)
-    assert stage.executor.look(other.folder).seen is Seen.ALIVE
+    assert stage.executor.read_status(other.folder).observed is ObservedState.ALIVE
     assert [run.job for run in stage.executor.list_running()] == [other.job]
 
 
@@ -186,25 +186,25 @@ def test_who_does_not_listen_is_ended_within_ten_seconds(stage: Stage, how: str)
     truth = end_of(stage, plan)
     assert stage.now() - began < 10
     assert truth.stopped
-    assert outcome(truth).state is JobState.STOPPED
+    assert outcome_of(truth).state is JobState.STOPPED
 
 
 def test_a_lost_shim_leaves_no_result_and_nothing_behind(stage: Stage) -> None:
     plan = stage.plan(LONG)
     handle = start(stage, plan)
     stage.lose_shim(plan, handle)
-    until(stage, lambda: stage.executor.look(plan.folder).seen is Seen.GONE)
-    assert stage.executor.read_end(plan.folder) is None
-    until(stage, lambda: stage.executor.clear(plan.folder) == 0)
+    until(stage, lambda: stage.executor.read_status(plan.folder).observed is ObservedState.ENDED)
+    assert stage.executor.read_exit_record(plan.folder) is None
+    until(stage, lambda: stage.executor.end_leftovers(plan.folder) == 0)
     assert stage.executor.list_running() == []
 
 
 def test_a_result_that_the_program_wrote_itself_does_not_count(stage: Stage) -> None:
     plan = stage.plan(Act(says="forging\n", exit_code=7, forges=True))
     stage.executor.start(plan)
-    until(stage, lambda: stage.executor.look(plan.folder).seen is Seen.GONE)
-    truth = stage.executor.read_end(plan.folder)
-    assert truth is not None and outcome(truth).state is JobState.FAILED
+    until(stage, lambda: stage.executor.read_status(plan.folder).observed is ObservedState.ENDED)
+    truth = stage.executor.read_exit_record(plan.folder)
+    assert truth is not None and outcome_of(truth).state is JobState.FAILED
 
 
 def test_every_byte_of_a_log_arrives_once(stage: Stage) -> None:
@@ -223,10 +223,10 @@ def test_who_cannot_be_asked_says_that_he_cannot_tell(stage: Stage) -> None:
     executor = stage.silent(plan)
     if executor is None:
         return  # It has nobody in between who could be silent.
-    assert executor.look(plan.folder).seen is Seen.UNKNOWN
+    assert executor.read_status(plan.folder).observed is ObservedState.UNKNOWN
     try:
         assert executor.list_running() == [] or executor is stage.executor
-    except CannotTell as silence:
+    except ExecutorUnreachable as silence:
         assert silence.code
     late = stage.plan(LONG)
     with pytest.raises(NotStarted):
@@ -239,8 +239,8 @@ def test_what_ended_runs_left_is_forgotten_and_their_results_are_not(stage: Stag
     start(stage, alive)
     end_of(stage, ended)
     for known in ([(ended.job, 1), (alive.job, 1)], [(alive.job, 1)], []):
-        stage.executor.forget_all_but(known)
-        assert stage.executor.look(ended.folder).seen is Seen.GONE
-        assert stage.executor.look(alive.folder).seen is Seen.ALIVE
-    truth = stage.executor.read_end(ended.folder)
+        stage.executor.remove_ended_except(known)
+        assert stage.executor.read_status(ended.folder).observed is ObservedState.ENDED
+        assert stage.executor.read_status(alive.folder).observed is ObservedState.ALIVE
+    truth = stage.executor.read_exit_record(ended.folder)
     assert truth is not None and truth.exit_code == 3

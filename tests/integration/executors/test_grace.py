@@ -103,13 +103,13 @@ def told(path: Path, *gpus: tuple[str, int | None]) -> str:
 
 def test_the_work_of_gpus_is_what_the_agent_measured(tmp_path: Path) -> None:
     path = told(tmp_path / "node-a.json", ("GPU-a", 50), ("GPU-b", 100), ("GPU-c", None))
-    assert shim_usage.read_busy(path, {"GPU-a", "GPU-b"}) == 1.5
-    assert shim_usage.read_busy(path, {"GPU-c"}) == 0
-    usage = shim_usage.Usage({"gpus": ["GPU-a"], "units": 1, "telemetry": path})
-    assert usage.told()["unit_seconds_used"] is None
+    assert shim_usage.read_gpu_work(path, {"GPU-a", "GPU-b"}) == 1.5
+    assert shim_usage.read_gpu_work(path, {"GPU-c"}) == 0
+    usage = shim_usage.UsageMeter({"gpus": ["GPU-a"], "units": 1, "telemetry": path})
+    assert usage.to_json()["unit_seconds_used"] is None
     usage.measured -= 10
     usage.measure([], 0.0)
-    assert usage.told()["unit_seconds_used"] == pytest.approx(5.0, abs=0.5)
+    assert usage.to_json()["unit_seconds_used"] == pytest.approx(5.0, abs=0.5)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_the_work_of_gpus_is_what_the_agent_measured(tmp_path: Path) -> None:
 def test_telemetry_that_makes_no_sense_says_nothing(tmp_path: Path, content: str) -> None:
     path = tmp_path / "node-a.json"
     path.write_text(content)
-    assert shim_usage.read_busy(str(path), {"GPU-a"}) is None
+    assert shim_usage.read_gpu_work(str(path), {"GPU-a"}) is None
 
 
 def test_old_telemetry_says_nothing(tmp_path: Path) -> None:
@@ -126,5 +126,5 @@ def test_old_telemetry_says_nothing(tmp_path: Path) -> None:
 
     path = told(tmp_path / "node-a.json", ("GPU-a", 50))
     os.utime(path, (1, 1))
-    assert shim_usage.read_busy(path, {"GPU-a"}) is None
-    assert shim_usage.read_busy(str(tmp_path / "nowhere"), {"GPU-a"}) is None
+    assert shim_usage.read_gpu_work(path, {"GPU-a"}) is None
+    assert shim_usage.read_gpu_work(str(tmp_path / "nowhere"), {"GPU-a"}) is None

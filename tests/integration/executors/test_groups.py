@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.attempts import Seen
-from cluster.domain.exits import outcome
+from cluster.domain.attempts import ObservedState
+from cluster.domain.exits import outcome_of
 from tests.burst import compile_burst
 from tests.integration.executors.conftest import GID, IS_ROOT, PYTHON, UID, Bench, living_with, until
 from tests.integration.executors.stages import ProcessStage
 from tests.integration.executors.test_programs import marked
 from worker.executors.contract import StartPlan
-from worker.executors.launchers import DetachedLauncher
+from worker.executors.launchers import DetachedShimStarter
 from worker.executors.process import ProcessExecutor
 from worker.inside import shim_devices, shim_group
 
@@ -35,13 +35,13 @@ def no_group_is_left(bench: Bench) -> Iterator[None]:
     assert isinstance(bench.executor, ProcessExecutor)
     yield
     bench.stage.close()
-    prefix = bench.executor.groups + "-"
+    prefix = bench.executor.cgroup_prefix + "-"
     until(lambda: folders_of(prefix) == [], 10, "the end of all groups")
 
 
 def folders_of(prefix: str) -> list[str]:
-    groups = list(shim_group.list_groups(prefix))
-    return [part.path for group in groups for part in group.parts]
+    groups = list(shim_group.list_cgroups(prefix))
+    return [part.path for group in groups for part in group.folders]
 
 
 @pytest.fixture(scope="module")
@@ -80,10 +80,10 @@ def test_twenty_stopped_bursts_leave_no_process(bench: Bench, burst: Callable[[P
         stop_a_burst(bench, program)
 
 
-class WithoutRoot(DetachedLauncher):
+class WithoutRoot(DetachedShimStarter):
     """As on a machine of which we are not root: the shim and its program are one user."""
 
-    def launch(self, shim: Path, folder: Path) -> dict[str, object]:
+    def start_shim(self, shim: Path, folder: Path) -> dict[str, object]:
         for path in (folder.parent, folder, *folder.rglob("*")):
             os.chown(path, UID, GID)
         become = ["setpriv", f"--reuid={UID}", f"--regid={GID}", "--clear-groups"]
@@ -101,7 +101,7 @@ def test_without_root_a_stopped_burst_is_scanned_for_until_nothing_is_left(
     bench.executor = ProcessExecutor(bench.stage.runtime, bench.ground / "storage", WithoutRoot())
     mark, plan = marked(bench.plan(str(burst(bench.ground)), uid=None, gid=None))
     handle = bench.start(plan)
-    assert not (plan.folder / "control" / shim_group.RECORD).exists()
+    assert not (plan.folder / "control" / shim_group.RECORD_FILE).exists()
     bench.wait_for_log(plan, b"bursting")
     until(lambda: len(living_with(mark)) > 3)
     bench.executor.stop(handle)
@@ -117,8 +117,8 @@ def outlive_the_shim(bench: Bench, program: Path) -> tuple[str, StartPlan]:
     bench.wait_for_log(plan, b"bursting")
     until(lambda: len(living_with(mark)) > 3)
     os.kill(handle["pid"], signal.SIGKILL)
-    until(lambda: bench.executor.look(plan.folder).seen is Seen.GONE)
-    assert bench.executor.read_end(plan.folder) is None
+    until(lambda: bench.executor.read_status(plan.folder).observed is ObservedState.ENDED)
+    assert bench.executor.read_exit_record(plan.folder) is None
     return mark, plan
 
 
@@ -126,7 +126,7 @@ def test_what_a_killed_shim_has_left_is_ended_before_its_attempt_counts_as_clear
     bench: Bench, burst: Callable[[Path], Path]
 ) -> None:
     mark, plan = outlive_the_shim(bench, burst(bench.ground))
-    until(lambda: bench.executor.clear(plan.folder) == 0)
+    until(lambda: bench.executor.end_leftovers(plan.folder) == 0)
     assert living_with(mark) == []
 
 
@@ -134,7 +134,7 @@ def test_what_a_killed_shim_has_left_is_ended_before_its_attempt_counts_as_clear
 def test_a_group_is_found_without_its_attempts_folder(bench: Bench, burst: Callable[[Path], Path]) -> None:
     mark, plan = outlive_the_shim(bench, burst(bench.ground))
     shutil.rmtree(plan.folder)
-    until(lambda: bench.executor.clear(plan.folder) == 0)
+    until(lambda: bench.executor.end_leftovers(plan.folder) == 0)
     assert living_with(mark) == []
 
 
@@ -144,11 +144,11 @@ def test_what_a_killed_shim_has_left_of_an_unknown_attempt_is_swept(
 ) -> None:
     mark, plan = outlive_the_shim(bench, burst(bench.ground))
     assert isinstance(bench.executor, ProcessExecutor)
-    bench.executor.forget_all_but({(plan.job, plan.attempt)})
-    assert folders_of(bench.executor.groups) != []
-    bench.executor.forget_all_but(())
+    bench.executor.remove_ended_except({(plan.job, plan.attempt)})
+    assert folders_of(bench.executor.cgroup_prefix) != []
+    bench.executor.remove_ended_except(())
     assert living_with(mark) == []
-    assert folders_of(bench.executor.groups) == []
+    assert folders_of(bench.executor.cgroup_prefix) == []
 
 
 @as_root
@@ -162,13 +162,13 @@ def test_two_installations_never_touch_each_others_groups(bench: Bench) -> None:
     try:
         handles = [bench.executor.start(plans[0]), other.executor.start(plans[1])]
         until(lambda: all((plan.out / "rank-0.stdout").exists() for plan in plans))
-        bench.executor.forget_all_but(())
-        bench.executor.force_stop(handles[0])
-        until(lambda: bench.executor.look(plans[0].folder).seen is Seen.GONE)
-        bench.executor.clear(plans[0].folder)
-        bench.executor.forget_all_but(())
-        assert other.executor.look(plans[1].folder).seen is Seen.ALIVE
-        assert shim_group.read_record(str(plans[1].folder / "control")).pids()  # type: ignore[union-attr]
+        bench.executor.remove_ended_except(())
+        bench.executor.kill(handles[0])
+        until(lambda: bench.executor.read_status(plans[0].folder).observed is ObservedState.ENDED)
+        bench.executor.end_leftovers(plans[0].folder)
+        bench.executor.remove_ended_except(())
+        assert other.executor.read_status(plans[1].folder).observed is ObservedState.ALIVE
+        assert shim_group.read_cgroup_record(str(plans[1].folder / "control")).pids()  # type: ignore[union-attr]
     finally:
         other.close()
 
@@ -191,9 +191,9 @@ def test_who_uses_more_memory_than_the_job_may_ends_alone_and_the_reason_names_t
     neighbour = bench.plan("/bin/sleep", "1000", memory_bytes=64 * MIB)
     bench.start(neighbour)
     plan = bench.script(HOG, memory_bytes=64 * MIB)
-    told = outcome(bench.run(plan))
+    told = outcome_of(bench.run(plan))
     assert (told.code, told.data.get("memory_limit_bytes")) == ("exit.out_of_memory", 64 * MIB)
-    assert bench.executor.look(neighbour.folder).seen is Seen.ALIVE
+    assert bench.executor.read_status(neighbour.folder).observed is ObservedState.ALIVE
 
 
 @as_root
@@ -203,7 +203,7 @@ def test_a_worker_that_the_kernel_took_is_the_reason_of_its_programs_end(bench: 
         memory_bytes=64 * MIB,
     )
     truth = bench.run(plan)
-    assert (truth.exit_code, outcome(truth).code) == (1, "exit.out_of_memory")
+    assert (truth.exit_code, outcome_of(truth).code) == (1, "exit.out_of_memory")
 
 
 BOMB = """
@@ -230,14 +230,14 @@ def test_a_fork_bomb_is_kept_small_and_ends_alone_with_its_reason(bench: Bench) 
     def has_ended() -> bool:
         nonlocal most
         most = max(most, len(living_with(mark)))
-        return bench.executor.look(plan.folder).seen is Seen.GONE
+        return bench.executor.read_status(plan.folder).observed is ObservedState.ENDED
 
     until(has_ended, 45)
-    told = outcome(bench.end_of(plan))
+    told = outcome_of(bench.end_of(plan))
     assert (told.code, told.data["process_limit"]) == ("exit.process_limit", 40)
     assert 10 < most <= 40
     assert living_with(mark) == []
-    assert bench.executor.look(neighbour.folder).seen is Seen.ALIVE
+    assert bench.executor.read_status(neighbour.folder).observed is ObservedState.ALIVE
 
 
 @as_root
@@ -251,13 +251,13 @@ def test_who_is_refused_a_process_once_and_lives_with_it_ends_well(bench: Bench)
     )
     truth = bench.run(plan)
     assert bench.log(plan) == b"refused\n"
-    assert (truth.process_limit, outcome(truth).code) == (20, "exit.finished")
+    assert (truth.process_limit, outcome_of(truth).code) == (20, "exit.finished")
 
 
-class WithStandInGpus(DetachedLauncher):
+class WithStandInGpus(DetachedShimStarter):
     """The shim sees a /dev with two more files, which are two screens of this machine in truth."""
 
-    def launch(self, shim: Path, folder: Path) -> dict[str, object]:
+    def start_shim(self, shim: Path, folder: Path) -> dict[str, object]:
         dev = folder.parent / "dev"
         dev.mkdir()
         script = (
@@ -313,18 +313,18 @@ def test_both_versions_hold_limit_freeze_and_end(
     version: int, tmp_path: Path, bench: Bench, burst: Callable[[Path], Path]
 ) -> None:
     """On a machine that has both, each alone."""
-    trees = [tree for tree in shim_group.read_trees() if tree.version == version]
+    trees = [tree for tree in shim_group.read_hierarchies() if tree.version == version]
     name = f"groundcrew-{os.urandom(6).hex()}-1-1"
-    group = shim_group.plan_group(name, trees)
+    group = shim_group.plan_cgroup(name, trees)
     if group is None or any(not tree.can_write() for tree in trees):
         pytest.skip(f"this machine has no hierarchy of version {version} to write to")
-    shim_group.hand_down(trees, group)
+    shim_group.delegate_controllers(trees, group)
     group.make()
     program = burst(bench.ground)
     try:
-        devices = group.part("devices")
+        devices = group.folder_for("devices")
         assert devices is not None
-        shim_devices.close(devices, shim_devices.STANDARD)
+        shim_devices.restrict_devices(devices, shim_devices.STANDARD)
         child = os.fork()
         if child == 0:
             group.enter()
@@ -339,4 +339,4 @@ def test_both_versions_hold_limit_freeze_and_end(
         assert group.end() == set() and group.remove()
     finally:
         until(lambda: group.end() == set() and group.remove())
-    assert not any(Path(part.path).exists() for part in group.parts)
+    assert not any(Path(part.path).exists() for part in group.folders)

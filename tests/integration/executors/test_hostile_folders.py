@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.job_ids import JobIds
+from cluster.domain.job_ids import JobUnixIds
 from tests.integration.executors.conftest import GID, IS_ROOT, UID, Bench
 from worker.executors.contract import NotStarted
 from worker.executors.process import ProcessExecutor
@@ -167,7 +167,7 @@ def test_the_executor_starts_nobody_elses_program(bench: Bench, who: dict[str, i
 
 def test_the_range_is_that_of_the_installations_settings(bench: Bench) -> None:
     executor = ProcessExecutor(
-        bench.stage.runtime, bench.ground / "storage", job_ids=JobIds(300_000, 300_000)
+        bench.stage.runtime, bench.ground / "storage", job_ids=JobUnixIds(300_000, 300_000)
     )
     with pytest.raises(NotStarted, match="number_outside"):
         executor.start(bench.plan("/bin/true"))
@@ -211,9 +211,9 @@ def test_a_handle_that_a_service_wrote_is_believed_by_nobody(bench: Bench) -> No
     service = pwd.getpwnam(SERVICE).pw_uid
     os.chown(control, service, service)
     os.chown(control / "started", service, service)
-    assert bench.executor.look(other.folder).handle is None
-    assert bench.executor.look(plan.folder).handle == handle
-    bench.executor.force_stop(handle)
+    assert bench.executor.read_status(other.folder).handle is None
+    assert bench.executor.read_status(plan.folder).handle == handle
+    bench.executor.kill(handle)
 
 
 def test_out_belongs_to_the_job_and_all_above_it_to_root(bench: Bench) -> None:

@@ -13,11 +13,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cluster.domain.attempts import Seen
+from cluster.domain.attempts import ObservedState
 from tests.integration.executors.conftest import GID, IS_ROOT, PYTHON, UID, until
 from worker.executors import nursery
 from worker.executors.contract import StartPlan
-from worker.executors.nursery import Nursery, NurseryLauncher
+from worker.executors.nursery import ForkedShimStarter, ShimForkClient
 from worker.executors.process import ProcessExecutor
 
 
@@ -26,7 +26,7 @@ class Garden:
 
     def __init__(self, ground: Path, runtime: Path) -> None:
         self.ground, self.runtime = ground, runtime
-        self.launcher = NurseryLauncher()
+        self.launcher = ForkedShimStarter()
         self.executor = ProcessExecutor(runtime, ground / "storage", self.launcher)
         self.numbers = 0
 
@@ -49,7 +49,7 @@ class Garden:
         return plan
 
     def wait(self, plan: StartPlan) -> None:
-        until(lambda: self.executor.look(plan.folder).seen is Seen.GONE)
+        until(lambda: self.executor.read_status(plan.folder).observed is ObservedState.ENDED)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def garden(ground: Path, runtime: Path) -> Iterator[Garden]:
     garden = Garden(ground, runtime)
     yield garden
     for run in garden.executor.list_running():
-        garden.executor.force_stop(run.handle)
+        garden.executor.kill(run.handle)
     garden.launcher.close()
 
 
@@ -67,7 +67,7 @@ def log(plan: StartPlan) -> str:
 
 def test_a_program_runs_as_ever(garden: Garden) -> None:
     plan = garden.run("/bin/sh", "-c", "echo $MINE $HOME; id -u; ls /proc/self/fd | wc -l; exit 3")
-    truth = garden.executor.read_end(plan.folder)
+    truth = garden.executor.read_exit_record(plan.folder)
     assert truth and (truth.exit_code, truth.error) == (3, None)
     assert truth.is_of(plan.job, 1, 1)
     told = log(plan).splitlines()
@@ -83,7 +83,7 @@ def test_it_is_nobodys_child_and_found_by_its_own_name(garden: Garden) -> None:
         (plan.job, handle["pid"]) for plan, handle in zip(plans, handles, strict=True)
     }
     shim = psutil.Process(handles[0]["pid"])
-    assert garden.launcher.nursery and shim.ppid() != garden.launcher.nursery.process.pid
+    assert garden.launcher.server and shim.ppid() != garden.launcher.server.process.pid
     assert shim.ppid() != os.getpid()
     wrapper = until(shim.children)[0]
     assert until(lambda: wrapper.cmdline()[1].endswith("/rank.py") and wrapper.cmdline()[3] == "/bin/sleep")
@@ -107,9 +107,9 @@ def test_several_starts_at_once_do_not_mix_their_answers(garden: Garden) -> None
 def test_without_the_nursery_runs_go_on_and_starts_still_work(garden: Garden) -> None:
     first = garden.plan("/bin/sleep", "60")
     handle = garden.executor.start(first)
-    assert garden.launcher.nursery
-    os.kill(garden.launcher.nursery.process.pid, signal.SIGKILL)
-    garden.launcher.nursery.process.wait(60)
+    assert garden.launcher.server
+    os.kill(garden.launcher.server.process.pid, signal.SIGKILL)
+    garden.launcher.server.process.wait(60)
     second = garden.plan("/bin/sleep", "60")
     garden.executor.start(second)
     third = garden.plan("/bin/sleep", "60")
@@ -117,30 +117,30 @@ def test_without_the_nursery_runs_go_on_and_starts_still_work(garden: Garden) ->
     assert {run.job for run in garden.executor.list_running()} == {1, 2, 3}
     garden.executor.stop(handle)
     garden.wait(first)
-    truth = garden.executor.read_end(first.folder)
+    truth = garden.executor.read_exit_record(first.folder)
     assert truth and truth.stopped
 
 
 def test_it_ends_with_whoever_started_it(garden: Garden) -> None:
     garden.run("/bin/true")
-    assert garden.launcher.nursery
-    nursery = garden.launcher.nursery
+    assert garden.launcher.server
+    nursery = garden.launcher.server
     nursery.control.close()
     assert nursery.process.wait(60) == 0
-    garden.launcher.nursery = None
+    garden.launcher.server = None
 
 
 def test_what_no_call_can_take_is_told_as_ever(garden: Garden) -> None:
     for plan in (garden.plan("/bin/echo", "nul\0byte"), garden.plan("/bin/echo", "\ud800")):
         garden.executor.start(plan)
         garden.wait(plan)
-        truth = garden.executor.read_end(plan.folder)
+        truth = garden.executor.read_exit_record(plan.folder)
         assert truth and truth.error == "exit.not_started"
 
 
 def test_a_program_that_is_not_there_is_told(garden: Garden) -> None:
     plan = garden.run("/nowhere/at-all")
-    truth = garden.executor.read_end(plan.folder)
+    truth = garden.executor.read_exit_record(plan.folder)
     assert truth and truth.exit_code == 127
 
 
@@ -171,7 +171,7 @@ def test_a_start_costs_a_fraction(garden: Garden, ground: Path, runtime: Path) -
             print(f"{name}: answered after {(time.perf_counter() - began) * 1000:.1f} ms")
             garden.wait(plan)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            truth = executor.read_end(plan.folder)
+            truth = executor.read_exit_record(plan.folder)
             assert truth and truth.cpu_seconds is not None
             total += truth.cpu_seconds + after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         spent[name] = total / 5
@@ -183,5 +183,5 @@ def test_a_nursery_that_does_not_come_up_is_ended(ground: Path, monkeypatch: pyt
     (ground / "shim_nursery.py").write_text("import time\ntime.sleep(600)\n")
     monkeypatch.setattr(nursery, "START_SECONDS", 0.5)
     with pytest.raises(OSError, match="did not come up"):
-        Nursery(ground / "shim.py")
+        ShimForkClient(ground / "shim.py")
     assert psutil.Process().children() == []

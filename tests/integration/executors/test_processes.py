@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.attempts import Seen
+from cluster.domain.attempts import ObservedState
 from tests.integration.executors.conftest import IS_ROOT, Bench, living_with, until
 from tests.integration.executors.test_programs import TREE, marked
 from worker.inside import rank
@@ -37,8 +37,8 @@ def test_a_run_of_another_boot_is_gone(bench: Bench) -> None:
     content = json.loads(started.read_text())
     content["boot_id"] = "another"
     started.write_text(json.dumps(content))
-    sight = bench.executor.look(plan.folder)
-    assert (sight.seen, sight.is_of_this_boot) == (Seen.GONE, False)
+    sight = bench.executor.read_status(plan.folder)
+    assert (sight.observed, sight.is_of_this_boot) == (ObservedState.ENDED, False)
 
 
 def test_a_killed_shim_leaves_nothing_behind(bench: Bench) -> None:
@@ -46,9 +46,9 @@ def test_a_killed_shim_leaves_nothing_behind(bench: Bench) -> None:
     handle = bench.start(plan)
     bench.wait_for_log(plan, b"grown")
     os.kill(handle["pid"], signal.SIGKILL)
-    until(lambda: bench.executor.look(plan.folder).seen is Seen.GONE)
-    assert bench.executor.read_end(plan.folder) is None
-    until(lambda: bench.executor.clear(plan.folder) == 0)
+    until(lambda: bench.executor.read_status(plan.folder).observed is ObservedState.ENDED)
+    assert bench.executor.read_exit_record(plan.folder) is None
+    until(lambda: bench.executor.end_leftovers(plan.folder) == 0)
     assert living_with(mark) == []
 
 
@@ -58,8 +58,8 @@ def test_a_shim_that_does_not_answer_is_ended_with_its_tree(bench: Bench) -> Non
     bench.wait_for_log(plan, b"grown")
     bench.executor.stop(handle)
     os.kill(handle["pid"], signal.SIGSTOP)
-    bench.executor.force_stop(handle)
-    until(lambda: bench.executor.look(plan.folder).seen is Seen.GONE)
+    bench.executor.kill(handle)
+    until(lambda: bench.executor.read_status(plan.folder).observed is ObservedState.ENDED)
     assert living_with(mark) == []
 
 
@@ -84,9 +84,9 @@ def test_a_full_log_gives_its_middle_back(tmp_path: Path) -> None:
     log = rank.open_log(str(path))
     os.write(log, b"head\n" + b"x" * 4_000_000 + b"\ntail\n")
     size = path.stat().st_size
-    assert rank.give_back_middle(log, limit=1_000_000, head=65_536, tail=262_144)
+    assert rank.punch_log_hole(log, limit=1_000_000, head=65_536, tail=262_144)
     assert path.stat().st_blocks * 512 < 1_000_000
     content = path.read_bytes()
     assert content.startswith(b"head\n") and content[size - 6 : size] == b"\ntail\n"
-    assert not rank.give_back_middle(log, limit=1_000_000)
+    assert not rank.punch_log_hole(log, limit=1_000_000)
     os.close(log)

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.confinement import WEAKNESSES, list_weaknesses
+from cluster.domain.confinement import GAP_CODES, list_confinement_gaps
 from tests.integration.executors.conftest import IS_ROOT, PYTHON, UID, Bench
-from worker.executors.contract import Sandbox
-from worker.executors.launchers import DetachedLauncher
+from worker.executors.contract import SandboxSpec
+from worker.executors.launchers import DetachedShimStarter
 from worker.executors.process import ProcessExecutor
 from worker.inside import shim_metadata, shim_sandbox
 
@@ -78,7 +78,7 @@ def test_an_old_kernel_makes_each_mount_read_only_by_itself(
     (ground / "out").mkdir()
 
     def look() -> dict[str, Any]:
-        missing = shim_sandbox.enter({"hidden": [], "shown": []}, str(ground / "out"))
+        missing = shim_sandbox.enter_sandbox({"hidden": [], "shown": []}, str(ground / "out"))
         os.setresuid(UID, UID, UID)
         return {
             "missing": missing,
@@ -95,7 +95,7 @@ def test_what_the_machine_refuses_is_noted_and_the_job_runs_without_it(
 ) -> None:
     """As in a container without the right to mount."""
 
-    class WithoutMounts(DetachedLauncher):
+    class WithoutMounts(DetachedShimStarter):
         def launch(self, shim: Path, folder: Path) -> dict[str, Any]:
             fewer = ["setpriv", "--bounding-set", "-sys_admin", PYTHON, "-I", "-S", str(shim), str(folder)]
             done = subprocess.run(fewer, stdout=subprocess.PIPE, check=True)
@@ -105,28 +105,28 @@ def test_what_the_machine_refuses_is_noted_and_the_job_runs_without_it(
     ground = process_bench.ground
     executor = ProcessExecutor(process_bench.stage.runtime, ground / "storage", WithoutMounts())
     bench = Bench(process_bench.stage, executor)
-    plan = bench.script(WRITES, sandbox=Sandbox((), (), UIDS))
+    plan = bench.script(WRITES, sandbox=SandboxSpec((), (), UIDS))
     plan = bench.plan(*plan.argv[3:], str(anybodys / "x"), code=plan.code, sandbox=plan.sandbox)
     assert bench.run(plan).exit_code == 0
     assert bench.log(plan) == b"written\n"
     noted = bench.shim_log(plan)
-    for power in shim_sandbox.POWERS:
+    for power in shim_sandbox.FEATURES:
         assert f"not confined, {power}: " in noted
-    shim_metadata.open_again(*UIDS)
+    shim_metadata.unblock_cloud_metadata(*UIDS)
 
 
 def test_who_is_root_enforces_what_a_normal_user_cannot(process_bench: Bench) -> None:
     executor = process_bench.executor
     assert isinstance(executor, ProcessExecutor)
-    powers = executor.read_powers(UIDS)
+    powers = executor.read_confinement(UIDS)
     assert powers["root"] and not powers["refused"]
-    assert list_weaknesses(powers) == ()
-    assert shim_metadata.open_again(*UIDS) is None
+    assert list_confinement_gaps(powers) == ()
+    assert shim_metadata.unblock_cloud_metadata(*UIDS) is None
     command = [PYTHON, "-I", "-S", str(executor.shim.with_name("shim_powers.py")), *map(str, UIDS)]
     asked = subprocess.run(command, user=UID, group=UID, extra_groups=[], stdout=subprocess.PIPE, check=True)
     weaker = json.loads(asked.stdout)
-    assert not any(weaker[name] for name in WEAKNESSES)
-    codes = [each.code for each in list_weaknesses(weaker)]
+    assert not any(weaker[name] for name in GAP_CODES)
+    codes = [each.code for each in list_confinement_gaps(weaker)]
     assert codes == ["confinement.without_root", "confinement.no_stop"]
 
 
@@ -150,10 +150,12 @@ def test_metadata_addresses_are_closed_to_jobs_alone_and_opened_again() -> None:
     """In a network of its own, which nothing leaves."""
 
     def look() -> dict[str, Any]:
-        shim_sandbox.check(shim_sandbox.libc.unshare(CLONE_NEWNET), "unshare")
+        shim_sandbox.check_libc(shim_sandbox.libc.unshare(CLONE_NEWNET), "unshare")
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
         subprocess.run(["ip", "route", "add", "169.254.0.0/16", "dev", "lo"], check=True)
-        told: dict[str, Any] = {"made": [shim_metadata.close(*UIDS), shim_metadata.close(*UIDS)]}
+        told: dict[str, Any] = {
+            "made": [shim_metadata.block_cloud_metadata(*UIDS), shim_metadata.block_cloud_metadata(*UIDS)]
+        }
         told["rules"] = subprocess.run(
             ["ip", "rule"], check=True, capture_output=True, text=True
         ).stdout.count("uidrange 190000-190099")
@@ -164,7 +166,10 @@ def test_metadata_addresses_are_closed_to_jobs_alone_and_opened_again() -> None:
         told["elsewhere"] = [connect("127.0.0.1", 80, UIDS[0]), connect("192.0.2.1", 80, UIDS[0])]
         told["version 6"] = connect("fd00:ec2::254", 80, UIDS[0])
         told["link-local 6"] = connect("fe80::1%lo", 80, UIDS[0]) != "EACCES"
-        told["opened"] = [shim_metadata.open_again(*UIDS), shim_metadata.open_again(*UIDS)]
+        told["opened"] = [
+            shim_metadata.unblock_cloud_metadata(*UIDS),
+            shim_metadata.unblock_cloud_metadata(*UIDS),
+        ]
         told["then"] = connect("169.254.169.254", 80, UIDS[0])
         return told
 
@@ -194,4 +199,4 @@ def test_metadata_addresses_are_closed_to_jobs_alone_and_opened_again() -> None:
     ],
 )
 def test_a_kernel_that_does_not_know_ports_gets_no_exception_from_the_rule(release: str, knows: bool) -> None:
-    assert shim_metadata.knows_ports(release) is knows
+    assert shim_metadata.has_port_rules(release) is knows

@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 from structlog.testing import capture_logs
 
-from cluster.bell import RedisBell, connect
+from cluster.bell import RedisEventBus, connect_redis
 from cluster.domain.states import JobState
 from cluster.services import disks, sessions
 from cluster.services.context import Cluster
@@ -44,14 +44,14 @@ def house(request: pytest.FixtureRequest, migrated_file: Path) -> Iterator[FullH
         settings = replace(settings, disk_reserve_bytes=8 * MIB)
         clock = Clock()
         cluster = Cluster(
-            Store(settings.database_url), RedisBell(connect(settings.redis_url)), settings, clock
+            Store(settings.database_url), RedisEventBus(connect_redis(settings.redis_url)), settings, clock
         )
         stack.callback(cluster.store.close)
         if request.param:
-            cluster.store.stay_open()
+            cluster.store.hold_open()
         member = a_user(cluster, "minjun")
         job = a_job(cluster, a_training(cluster, a_workspace(cluster, member)), member)
-        disks.keep_ballast(settings, disks.read_volumes(settings))
+        disks.ensure_ballast(settings, disks.read_monitored_disks(settings))
         assert (state / disks.BALLAST).stat().st_blocks * 512 == MIB
         browser = create_app(cluster, testing=True).test_client()
         token = sessions.begin_session(cluster, member.id, "192.0.2.1", "a test")

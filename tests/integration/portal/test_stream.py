@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import redis
 
-from cluster.bell import connect
+from cluster.bell import connect_redis
 from cluster.domain.states import JobState, TrainingKind, Visibility
 from cluster.services import sessions, storage, users
-from portal.live import STREAMS_PER_PERSON
-from portal.look import rings_since
+from portal.live import MAX_STREAMS_PER_PERSON
+from portal.look import stream_start_id
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, an_administrator, holding
 from tests.integration.executors.conftest import until
 from tests.integration.portal.conftest import Portal
@@ -65,7 +65,7 @@ def status_of(portal: Portal, token: str, topics: str, method: str = "GET") -> i
 
 
 def doorbell_connections(portal: Portal) -> int:
-    with closing(connect(portal.cluster.settings.redis_url)) as connection:
+    with closing(connect_redis(portal.cluster.settings.redis_url)) as connection:
         return sum(client["cmd"] == "xread" for client in connection.client_list())
 
 
@@ -80,9 +80,9 @@ def test_every_tab_hears_what_rings_through_one_connection(portal: Portal) -> No
     for tab in tabs:
         tab.next("beat")
     wait_until_the_doorbell_is_read(portal)
-    portal.cluster.bell.ring("nodes", 1)
-    portal.cluster.bell.ring("jobs", 42)
-    portal.cluster.bell.ring("jobs", 42)
+    portal.cluster.events.publish("nodes", 1)
+    portal.cluster.events.publish("jobs", 42)
+    portal.cluster.events.publish("jobs", 42)
     assert [tab.next("jobs", "queue", "nodes")[:2] for tab in tabs] == [("jobs", {"id": 42})] * 5
     assert doorbell_connections(portal) == 1
     for tab in tabs:
@@ -94,11 +94,11 @@ def test_a_tab_that_comes_back_hears_what_it_missed(portal: Portal) -> None:
     tab = Tab(portal, token, "jobs")
     tab.next("beat")
     wait_until_the_doorbell_is_read(portal)
-    portal.cluster.bell.ring("jobs", 1)
+    portal.cluster.events.publish("jobs", 1)
     *_, last = tab.next("jobs")
     tab.close()
-    portal.cluster.bell.ring("jobs", 2)
-    portal.cluster.bell.ring("nodes", 3)
+    portal.cluster.events.publish("jobs", 2)
+    portal.cluster.events.publish("nodes", 3)
     again = Tab(portal, token, "jobs", last_id=last)
     assert again.next("jobs")[1] == {"id": 2}
     again.close()
@@ -109,8 +109,8 @@ def test_a_tab_that_comes_back_hears_what_it_missed(portal: Portal) -> None:
 
 def test_a_page_hears_what_rang_before_its_stream_was_open(portal: Portal) -> None:
     token = portal.token_for(a_user(portal.cluster))
-    since = rings_since()
-    portal.cluster.bell.ring("jobs", 7)
+    since = stream_start_id()
+    portal.cluster.events.publish("jobs", 7)
     tab = Tab(portal, token, f"jobs&since={since}")
     while tab.next("jobs")[1] != {"id": 7}:
         pass  # What rang for other tests a moment before.
@@ -181,9 +181,9 @@ def test_the_stream_ends_with_the_session(portal: Portal, how: str) -> None:
 def test_a_person_has_so_many_streams_and_gets_them_back(portal: Portal) -> None:
     user = a_user(portal.cluster)
     token = portal.token_for(user)
-    for _ in range(STREAMS_PER_PERSON):
+    for _ in range(MAX_STREAMS_PER_PERSON):
         assert status_of(portal, token, "jobs", method="HEAD") == 200
-    tabs = [Tab(portal, token, "jobs") for _ in range(STREAMS_PER_PERSON)]
+    tabs = [Tab(portal, token, "jobs") for _ in range(MAX_STREAMS_PER_PERSON)]
     for tab in tabs:
         tab.next("beat")
     assert status_of(portal, portal.token_for(user), "jobs") == 429, "another session is no other person"
@@ -201,7 +201,7 @@ def test_without_redis_files_and_beats_still_come_and_rings_come_back(lone_porta
     portal = lone_portal
     owner, job, out = a_running_job(portal)
     path = portal.cluster.settings.redis_url.removeprefix("unix://")
-    with closing(connect(portal.cluster.settings.redis_url)) as client, pytest.raises(redis.RedisError):
+    with closing(connect_redis(portal.cluster.settings.redis_url)) as client, pytest.raises(redis.RedisError):
         client.execute_command("SHUTDOWN", "NOSAVE")
         client.ping()
     tab = Tab(portal, portal.token_for(owner), f"jobs,job:{job.id}")
@@ -213,7 +213,7 @@ def test_without_redis_files_and_beats_still_come_and_rings_come_back(lone_porta
     try:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
-            portal.cluster.bell.ring("jobs", 7)
+            portal.cluster.events.publish("jobs", 7)
             try:
                 assert tab.next("jobs", within=1)[1] == {"id": 7}
                 break

@@ -16,11 +16,11 @@ from sqlalchemy import select
 
 from cluster.domain.states import ENDED_JOB_STATES, EnvironmentState, JobState, Launcher, TrainingKind
 from cluster.services import jobs, storage
-from cluster.services.attempts import list_living
+from cluster.services.attempts import list_live_attempts
 from cluster.services.context import Cluster
 from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job, JobEvent
-from cluster.store.leases import Fact
+from cluster.store.leases import InstallationFact
 from cluster.store.nodes import Node
 from cluster.store.operations import Environment
 from cluster.store.trainings import Training
@@ -97,7 +97,7 @@ class Field(Told):
             code_version=version,
             **{"command": ["train.py"]} | columns,
         )
-        self.cluster.bell.ring("queue", job.id)
+        self.cluster.events.publish("queue", job.id)
         return job
 
     def stop(self, job: Job) -> None:
@@ -154,7 +154,7 @@ def as_environment(cluster: Cluster) -> None:
     folder.chmod(0o755)
     row = Environment(name="default", digest="d", state=EnvironmentState.READY, path=str(folder))
     row.created_at = cluster.clock()
-    add(cluster, row, Fact(name="default_environment", value={"digest": "d"}))
+    add(cluster, row, InstallationFact(name="default_environment", value={"digest": "d"}))
 
 
 @pytest.fixture
@@ -181,7 +181,7 @@ def a_field(cluster: Cluster) -> Iterator[Field]:
         for scheduler in field.schedulers:
             field.kill(scheduler)
         for run in executor.list_running():
-            executor.force_stop(run.handle)
+            executor.kill(run.handle)
 
 
 def stops_well(scheduler: "subprocess.Popen[bytes]") -> bool:
@@ -190,7 +190,7 @@ def stops_well(scheduler: "subprocess.Popen[bytes]") -> bool:
 
 
 def nothing_lives(field: Field) -> bool:
-    return list_living(field.cluster) == [] and field.executor.list_running() == []
+    return list_live_attempts(field.cluster) == [] and field.executor.list_running() == []
 
 
 def moment() -> float:

@@ -69,7 +69,7 @@ def anybodys() -> Iterator[Path]:
 @pytest.fixture
 def opened_again() -> Iterator[None]:
     yield
-    shim_metadata.open_again(*OWN_UIDS)
+    shim_metadata.unblock_cloud_metadata(*OWN_UIDS)
 
 
 @pytest.mark.usefixtures("opened_again")

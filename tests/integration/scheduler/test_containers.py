@@ -12,7 +12,7 @@ from tests.engine import SOCKET
 from tests.images import image_or_skip
 from tests.integration.executors.conftest import until
 from tests.integration.scheduler.conftest import Field
-from worker.adapters.engine import Engine
+from worker.adapters.engine import DockerEngine
 from worker.executors.docker import DockerExecutor
 
 WAITS = """
@@ -29,15 +29,15 @@ sys.exit(5)
 def field(field_: Field) -> Iterator[Field]:
     """With the docker executor."""
     image_or_skip()
-    engine = Engine(str(SOCKET))
+    engine = DockerEngine(str(SOCKET))
     executor = DockerExecutor(engine, field_.cluster.settings.storage_dir)
     yield replace(field_, executor=executor)  # type: ignore[arg-type]
     for scheduler in field_.schedulers:
         field_.kill(scheduler)
     for run in executor.list_running():
-        executor.force_stop(run.handle)
+        executor.kill(run.handle)
     until(lambda: not executor.list_running())
-    executor.forget_all_but(())
+    executor.remove_ended_except(())
     engine.close()
 
 
@@ -67,7 +67,7 @@ def test_a_start_that_nobody_recorded_is_found_with_its_end(field: Field) -> Non
     executor = field.executor
     assert isinstance(executor, DockerExecutor)
     label = f"groundcrew.installation={executor.installation}"
-    until(lambda: executor.engine.containers(label) == [], 90, "its container's removal")
+    until(lambda: executor.engine.list_containers(label) == [], 90, "its container's removal")
 
 
 def test_a_stop_ends_the_container_within_ten_seconds(field: Field) -> None:

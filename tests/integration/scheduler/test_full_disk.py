@@ -66,7 +66,7 @@ def disk(request: pytest.FixtureRequest, migrated_file: Path, tmp_path: Path) ->
         settings = replace(settings, disk_reserve_bytes=RESERVE)
         field = stack.enter_context(a_field(stack.enter_context(a_cluster(settings))))
         field.node_has(units=4)
-        field.cluster.store.stay_open()
+        field.cluster.store.hold_open()
         field.variables = {"GROUNDCREW_DISK_RESERVE_BYTES": str(RESERVE)}
         member = a_user(field.cluster, "minjun")
         elsewhere = a_workspace(field.cluster, member, units=4)
@@ -109,7 +109,7 @@ def test_the_writer_is_ended_others_go_on_and_the_portal_still_writes(disk: Smal
     assert not field.out(hostile).parent.parent.exists()
     page = administrator.get(f"/jobs/{hostile.id}").get_data(as_text=True)
     assert f"The files of job-{hostile.id} were deleted by {field.person.name}" in page
-    until(lambda: disks.read_shortage(field.cluster) is None, what="no shortage any more")
+    until(lambda: disks.read_disk_shortage(field.cluster) is None, what="no shortage any more")
     until(lambda: (disk.state / BALLAST).exists(), what="the ballast again")
 
 

@@ -29,7 +29,7 @@ def test_after_a_reboot_the_job_starts_anew(field_: Field) -> None:
     field_.kill(scheduler)
     (run,) = field_.executor.list_running()
     os.kill(run.handle["pid"], signal.SIGKILL)
-    until(lambda: field_.executor.clear(run.folder) == 0)
+    until(lambda: field_.executor.end_leftovers(run.folder) == 0)
     started = run.folder / "control" / "started"
     started.write_text(json.dumps({**json.loads(started.read_text()), "boot_id": "before the reboot"}))
     run_again(field_, job)

@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from cluster.domain.states import JobState, NodeState, UnitKind
 from cluster.services import nodes, storage
 from cluster.services.context import Cluster
-from cluster.services.nodes import SeenUnit
+from cluster.services.nodes import ReportedUnit
 from cluster.store.engine import Store
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node
@@ -20,13 +20,13 @@ from cluster.store.trainings import Training
 from tests.builders import a_job, a_training, a_user, a_workspace, actor_of, an_administrator
 from tests.conftest import Clock, RecordingBell, settings_for
 from tests.integration.scheduler.conftest import Told, as_environment
-from worker.ears import Ears
-from worker.executors.simulated import Behaviour, SimulatedExecutor, World
-from worker.scheduler import Scheduler
+from worker.ears import Wakeup
+from worker.executors.simulated import Behaviour, SimulatedCluster, SimulatedExecutor
+from worker.scheduler import SchedulerLoop
 
 STEP = 15.0
 """Nodes are silent after 20 s: one beat a step is in time."""
-SLOTS = [SeenUnit(f"cpu-{position}", UnitKind.CPU_SLOT, position) for position in range(2)]
+SLOTS = [ReportedUnit(f"cpu-{position}", UnitKind.CPU_SLOT, position) for position in range(2)]
 
 
 @dataclass
@@ -35,8 +35,8 @@ class Sky(Told):
 
     cluster: Cluster
     clock: Clock
-    world: World
-    scheduler: Scheduler
+    world: SimulatedCluster
+    scheduler: SchedulerLoop
     training: Training
     passed: float = 0.0
 
@@ -44,7 +44,7 @@ class Sky(Told):
         for _ in range(max(1, int(seconds / STEP))):
             self.clock.move(seconds=STEP)
             self.passed += STEP
-            self.world.move(STEP)
+            self.world.advance_clock(STEP)
             self.look()
 
     def look(self) -> None:
@@ -54,11 +54,11 @@ class Sky(Told):
         self.scheduler.renewed_at = float("-inf")
         for what in ("sweep", "strays"):
             self.scheduler.begun_at.pop(what, None)
-        if self.scheduler.renew():
-            self.scheduler.tick()
+        if self.scheduler.renew_lease():
+            self.scheduler.run_pass()
 
     def submit(self, units: int, seconds: float = 3600) -> Job:
-        self.world.behave(Behaviour(seconds=seconds))
+        self.world.set_behaviour(Behaviour(seconds=seconds))
         job = a_job(self.cluster, self.training, units=units, command=["train.py"])
         self.look()
         return job
@@ -68,7 +68,7 @@ class Sky(Told):
             return session.get_one(Node, attempt.node_id).name
 
     def state(self, name: str) -> NodeState:
-        views = nodes.unit_map(self.cluster, actor_of(a_user(self.cluster)))
+        views = nodes.list_nodes(self.cluster, actor_of(a_user(self.cluster)))
         return next(view.state for view in views if view.name == name)
 
     def held_units(self) -> int:
@@ -98,14 +98,14 @@ def sky(tmp_path: Path, migrated_file: Path) -> Iterator[Sky]:
     cluster = Cluster(store, RecordingBell(), settings, clock)
     as_environment(cluster)
     workspace = a_workspace(cluster, units=8)
-    world = World(tmp_path / "simulated")
+    world = SimulatedCluster(tmp_path / "simulated")
     for number in range(4):
         world.add_node(f"gpu{number}")
-    world.move(0)
+    world.advance_clock(0)
     sky = Sky(cluster, clock, world, None, a_training(cluster, workspace))  # type: ignore[arg-type]
-    ears = Ears(None, frozenset())  # type: ignore[arg-type]
+    ears = Wakeup(None, frozenset())  # type: ignore[arg-type]
     runtime = tmp_path / "runtime"
-    sky.scheduler = Scheduler(cluster, SimulatedExecutor(world), runtime, ears, steady=lambda: sky.passed)
+    sky.scheduler = SchedulerLoop(cluster, SimulatedExecutor(world), runtime, ears, steady=lambda: sky.passed)
     sky.look()
     yield sky
     store.close()
@@ -114,11 +114,11 @@ def sky(tmp_path: Path, migrated_file: Path) -> Iterator[Sky]:
 def test_a_short_partition_changes_nothing(sky: Sky) -> None:
     job = sky.submit(2)
     (attempt,) = sky.attempts(job)
-    sky.world.cut(sky.node_of(attempt))
+    sky.world.cut_network(sky.node_of(attempt))
     sky.let_pass(30)
     assert sky.state(sky.node_of(attempt)) is NodeState.UNREACHABLE
     assert sky.held_units() == 2
-    sky.world.heal(sky.node_of(attempt))
+    sky.world.restore_network(sky.node_of(attempt))
     sky.let_pass(10)
     assert sky.state(sky.node_of(attempt)) is NodeState.READY
     assert sky.read(job).state is JobState.RUNNING and len(sky.attempts(job)) == 1
@@ -129,7 +129,7 @@ def test_a_long_partition_moves_the_job_and_ends_the_old_run_before_the_node_wor
     first = sky.attempts(job)[0]
     cut = sky.node_of(first)
     sky.leave_checkpoint(job, 1, epoch=3)
-    sky.world.cut(cut)
+    sky.world.cut_network(cut)
     sky.let_pass(285)
     assert len(sky.attempts(job)) == 1 and sky.held_units() == 2
     sky.let_pass(30)
@@ -140,7 +140,7 @@ def test_a_long_partition_moves_the_job_and_ends_the_old_run_before_the_node_wor
     assert "job.resumed" in sky.events(job)
     assert sky.held_units() == 2
     assert sky.runs() == {(job.id, 1), (job.id, 2)}  # Nobody can reach the old one yet.
-    sky.world.heal(cut)
+    sky.world.restore_network(cut)
     sky.look()
     assert sky.runs() == {(job.id, 2)}
     sky.let_pass(10)
@@ -153,12 +153,12 @@ def test_a_long_partition_moves_the_job_and_ends_the_old_run_before_the_node_wor
 def test_a_result_that_comes_late_from_behind_a_partition_is_rejected(sky: Sky) -> None:
     job = sky.submit(2, seconds=400)
     cut = sky.node_of(sky.attempts(job)[0])
-    sky.world.cut(cut)
+    sky.world.cut_network(cut)
     sky.let_pass(320)
     assert [attempt.number for attempt in sky.attempts(job)] == [1, 2]
     sky.world.lose_shim(job.id, 2)  # Even while the second has trouble of its own.
     sky.let_pass(200)
-    sky.world.heal(cut)
+    sky.world.restore_network(cut)
     sky.let_pass(10)
     assert sky.attempts(job)[0].end_code == "interrupted.node_lost"
     assert sky.read(job).state is JobState.RUNNING
@@ -209,8 +209,8 @@ def test_a_clock_that_is_set_loses_no_node(sky: Sky, jump: float) -> None:
     sky.clock.move(seconds=jump)
     sky.scheduler.renewed_at = float("-inf")
     sky.scheduler.begun_at.pop("sweep", None)
-    assert sky.scheduler.renew()
-    sky.scheduler.tick()  # Before any node has spoken by the new clock.
+    assert sky.scheduler.renew_lease()
+    sky.scheduler.run_pass()  # Before any node has spoken by the new clock.
     sky.let_pass(60)
     assert {sky.state(f"gpu{number}") for number in range(4)} == {NodeState.READY}
     assert sky.read(job).state is JobState.RUNNING and len(sky.attempts(job)) == 1

@@ -11,7 +11,7 @@ from tests.builders import actor_of
 from tests.integration.executors.conftest import until
 from tests.integration.scheduler.conftest import Field, nothing_lives
 from worker.backups.dump import make_backup
-from worker.backups.put_back import put_back
+from worker.backups.put_back import restore_backup
 
 
 def backed_up(field: Field) -> Path:
@@ -21,7 +21,7 @@ def backed_up(field: Field) -> Path:
 
 def restore(field: Field, file: Path) -> None:
     field.cluster.store.close()
-    put_back(field.cluster.settings, file, utc_now)
+    restore_backup(field.cluster.settings, file, utc_now)
 
 
 def started(field: Field, job: Job) -> float:

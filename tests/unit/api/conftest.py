@@ -32,7 +32,7 @@ class Lab:
     ) -> dict[str, str]:
         """Of a fresh token of this user."""
         actor, name = actor_of(user or self.member), f"laptop-{next(self.numbers)}"
-        _, text = tokens.create_token(self.cluster, actor, name, list(scopes), 30)
+        _, text = tokens.create_api_token(self.cluster, actor, name, list(scopes), 30)
         return {"Authorization": f"Bearer {text}"}
 
 

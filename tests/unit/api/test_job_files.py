@@ -27,7 +27,7 @@ def ended(lab: Lab, **columns: object) -> Job:
 
 
 def is_unwanted(lab: Lab, *jobs: Job) -> bool:
-    return {job.job_id for job in job_files.list_unwanted(lab.cluster)} == {job.id for job in jobs}
+    return {job.job_id for job in job_files.list_pending_deletions(lab.cluster)} == {job.id for job in jobs}
 
 
 def mark_deleted(lab: Lab, job: Job) -> None:

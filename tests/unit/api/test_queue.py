@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cluster.domain.states import JobState
-from cluster.services.runs import NEVER
+from cluster.services.runs import NO_KNOWN_END
 from cluster.store.nodes import Unit
 from tests.builders import a_job, holding
 from tests.unit.api.conftest import Lab
@@ -84,7 +84,7 @@ def test_running_jobs_come_page_by_page(lab: Lab) -> None:
     for job, unit in zip(runs, units, strict=True):
         holding(lab.cluster, job, [unit])
     first = read_queue(lab, state="running", limit=1)
-    assert first["next_cursor"] == f"run-{NEVER}.{runs[0].id}" and first["more_running"]
+    assert first["next_cursor"] == f"run-{NO_KNOWN_END}.{runs[0].id}" and first["more_running"]
     second = read_queue(lab, state="running", limit=1, cursor=first["next_cursor"])
     assert [row["job"]["id"] for row in second["running"]] == [runs[1].id]
     assert second["running"][0]["progress"] is None

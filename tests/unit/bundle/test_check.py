@@ -19,7 +19,7 @@ FILES = {
 
 
 def faults_of(folder: Path) -> list[str]:
-    return list(check.find_faults(folder, check.read(folder)))
+    return list(check.find_faults(folder, check.read_manifest_file(folder)))
 
 
 def flip_a_bit(file: Path) -> None:
@@ -84,8 +84,8 @@ def test_a_link_in_place_of_a_file_counts_as_missing(tmp_path: Path) -> None:
 def test_what_is_no_bundle_is_refused_in_words(tmp_path: Path, content: str | None, words: str) -> None:
     if content is not None:
         (tmp_path / "manifest.json").write_text(content)
-    with pytest.raises(check.NoBundle, match=words):
-        check.read(tmp_path)
+    with pytest.raises(check.NotABundle, match=words):
+        check.read_manifest_file(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_a_manifest_that_no_collector_wrote_is_refused(tmp_path: Path, change: d
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     manifest["files"][0] |= change
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(check.NoBundle, match="damaged"):
-        check.read(tmp_path)
+    with pytest.raises(check.NotABundle, match="damaged"):
+        check.read_manifest_file(tmp_path)
 
 
 def test_a_kind_of_file_that_is_not_known_yet_is_said(

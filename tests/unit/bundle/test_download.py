@@ -11,11 +11,11 @@ import pytest
 
 from tests.unit.bundle.registries import Standin, a_standin
 from worker.bundle import check
-from worker.bundle.download import download
-from worker.bundle.fetch import Fetcher
+from worker.bundle.download import download_bundle
+from worker.bundle.fetch import MirrorClient
 from worker.bundle.registry import parse_reference, pull
-from worker.bundle.sources import Sources, read_sources
-from worker.bundle.workshop import CollectingFailed, Workshop
+from worker.bundle.sources import BundleSources, read_bundle_sources
+from worker.bundle.workshop import BuildCache, CollectingFailed
 
 PAUSE = "registry.k8s.io/pause:3.10.1"
 NOW = datetime(2026, 11, 21, 19, 0, tzinfo=UTC)
@@ -27,8 +27,8 @@ def standin() -> Iterator[Standin]:
         yield standin
 
 
-def fetcher_of(standin: Standin, *hosts: str) -> Fetcher:
-    return Fetcher(dict.fromkeys(hosts or ("registry.k8s.io",), standin.address), pause=0.0)
+def fetcher_of(standin: Standin, *hosts: str) -> MirrorClient:
+    return MirrorClient(dict.fromkeys(hosts or ("registry.k8s.io",), standin.address), pause=0.0)
 
 
 def test_a_full_name_says_whom_to_ask() -> None:
@@ -93,7 +93,7 @@ def test_a_small_file_that_broke_off_is_named(standin: Standin) -> None:
     standin.files["/manifests.yaml"] = b"kind: A\n"
     standin.breaks_off["/manifests.yaml"] = 3
     with pytest.raises(CollectingFailed, match=r"manifests\.yaml broke off"):
-        fetcher_of(standin, "github.com").text("https://github.com/manifests.yaml")
+        fetcher_of(standin, "github.com").fetch_text("https://github.com/manifests.yaml")
 
 
 def test_an_image_that_is_not_there_is_named(standin: Standin, tmp_path: Path) -> None:
@@ -104,17 +104,17 @@ def test_an_image_that_is_not_there_is_named(standin: Standin, tmp_path: Path) -
 def test_a_server_that_is_busy_is_asked_again(standin: Standin) -> None:
     standin.files["/manifests.yaml"] = b"kind: A\n"
     standin.refuses_once.add("/manifests.yaml")
-    assert fetcher_of(standin, "github.com").text("https://github.com/manifests.yaml") == "kind: A\n"
+    assert fetcher_of(standin, "github.com").fetch_text("https://github.com/manifests.yaml") == "kind: A\n"
     assert standin.asked == ["/manifests.yaml", "/manifests.yaml"]
 
 
 def test_a_server_that_nobody_answers_for_is_named() -> None:
-    fetcher = Fetcher({"github.com": "http://127.0.0.1:9"}, pause=0.0)
+    fetcher = MirrorClient({"github.com": "http://127.0.0.1:9"}, pause=0.0)
     with pytest.raises(CollectingFailed, match=r"http://127\.0\.0\.1:9/x cannot be fetched"):
-        fetcher.text("https://github.com/x")
+        fetcher.fetch_text("https://github.com/x")
 
 
-def fill(standin: Standin, sources: Sources) -> set[str]:
+def fill(standin: Standin, sources: BundleSources) -> set[str]:
     """Everything of the map that is no package; the hosts that it stands for."""
     hosts = set()
     for address in [each for addresses in sources.manifests.values() for each in addresses]:
@@ -127,13 +127,13 @@ def fill(standin: Standin, sources: Sources) -> set[str]:
 
 
 def test_images_and_manifests_of_the_map_make_a_whole_bundle(standin: Standin, tmp_path: Path) -> None:
-    sources = read_sources()
+    sources = read_bundle_sources()
     hosts = fill(standin, sources)
-    shop = Workshop(tmp_path / "cache", tmp_path / "log")
+    shop = BuildCache(tmp_path / "cache", tmp_path / "log")
     bundle = tmp_path / "bundle"
     fetcher = fetcher_of(standin, *hosts)
-    download(bundle, sources, shop, "0.1.0", NOW, fetcher, ("images", "manifests"))
-    read = check.read(bundle)
+    download_bundle(bundle, sources, shop, "0.1.0", NOW, fetcher, ("images", "manifests"))
+    read = check.read_manifest_file(bundle)
     assert list(check.find_faults(bundle, read)) == []
     names = {entry["name"] for entry in read["files"] if entry["kind"] == "image"}
     assert names == set(sources.images.values())
@@ -141,14 +141,14 @@ def test_images_and_manifests_of_the_map_make_a_whole_bundle(standin: Standin, t
         "kind: configmap\n---\nkind: daemonset\n"
     )
     asked = len(standin.asked)
-    download(bundle, sources, shop, "0.1.0", NOW, fetcher, ("images",))
+    download_bundle(bundle, sources, shop, "0.1.0", NOW, fetcher, ("images",))
     assert len(standin.asked) == asked, "images that are there are asked for again"
 
 
 def test_a_folder_with_other_things_is_not_replaced(standin: Standin, tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home/thesis.tex").write_text("")
-    shop = Workshop(tmp_path / "cache", tmp_path / "log")
+    shop = BuildCache(tmp_path / "cache", tmp_path / "log")
     with pytest.raises(CollectingFailed, match="holds no bundle"):
-        download(tmp_path / "home", read_sources(), shop, "0.1.0", NOW, fetcher_of(standin), ())
+        download_bundle(tmp_path / "home", read_bundle_sources(), shop, "0.1.0", NOW, fetcher_of(standin), ())
     assert (tmp_path / "home/thesis.tex").exists()

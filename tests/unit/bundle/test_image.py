@@ -5,21 +5,30 @@ import json
 import tarfile
 from pathlib import Path
 
-from worker.bundle.image import Layer, Settings, add_file, finished_layer, new_layer, write_archive
-from worker.bundle.root_files import is_left_out, merged
+from worker.bundle.image import (
+    Layer,
+    RunSettings,
+    add_file_to_layer,
+    finish_plain_layer,
+    open_layer_tar,
+    write_image_archive,
+)
+from worker.bundle.root_files import is_excluded_path, usr_merged_path
 
 
 def a_layer(folder: Path, name: str) -> Layer:
     program = folder / "program"
     program.write_text("#!/bin/sh\n")
-    with new_layer(folder / name) as tar:
-        add_file(tar, "usr/local/bin/pause", program)
-    return finished_layer(folder / name)
+    with open_layer_tar(folder / name) as tar:
+        add_file_to_layer(tar, "usr/local/bin/pause", program)
+    return finish_plain_layer(folder / name)
 
 
 def test_an_archive_says_what_an_engine_asks_for(tmp_path: Path) -> None:
     layer = a_layer(tmp_path, "layer.tar")
-    write_archive(tmp_path / "image.tar", "registry.k8s.io/pause:3", [layer], Settings(("/pause",), "65535"))
+    write_image_archive(
+        tmp_path / "image.tar", "registry.k8s.io/pause:3", [layer], RunSettings(("/pause",), "65535")
+    )
     with tarfile.open(tmp_path / "image.tar") as archive:
         read = {info.name: archive.extractfile(info).read() for info in archive if info.isreg()}  # type: ignore[union-attr]
     (listed,) = json.loads(read["manifest.json"])
@@ -42,7 +51,9 @@ def test_the_folders_above_a_file_are_there_once(tmp_path: Path) -> None:
 
 
 def test_what_lies_in_bin_and_lib_comes_into_usr() -> None:
-    assert [merged(name) for name in ("./", "./bin/sh", "./lib64/ld.so", "./usr/bin/ip", "./etc/x")] == [
+    assert [
+        usr_merged_path(name) for name in ("./", "./bin/sh", "./lib64/ld.so", "./usr/bin/ip", "./etc/x")
+    ] == [
         "",
         "usr/bin/sh",
         "usr/lib64/ld.so",
@@ -52,7 +63,7 @@ def test_what_lies_in_bin_and_lib_comes_into_usr() -> None:
 
 
 def test_manuals_stay_out_and_every_copyright_stays() -> None:
-    assert is_left_out("usr/share/man/man8/ip.8.gz") and is_left_out("usr/share/doc/kmod/README")
-    assert is_left_out("usr/share/doc/kmod/examples/copyright")
-    assert not is_left_out("usr/share/doc/kmod/copyright") and not is_left_out("usr/share/doc/kmod")
-    assert not is_left_out("usr/sbin/nft")
+    assert is_excluded_path("usr/share/man/man8/ip.8.gz") and is_excluded_path("usr/share/doc/kmod/README")
+    assert is_excluded_path("usr/share/doc/kmod/examples/copyright")
+    assert not is_excluded_path("usr/share/doc/kmod/copyright") and not is_excluded_path("usr/share/doc/kmod")
+    assert not is_excluded_path("usr/sbin/nft")

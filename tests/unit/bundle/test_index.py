@@ -9,10 +9,10 @@ import pytest
 
 from tests.conftest import IS_CI
 from tests.unit.roles.rendering import render
-from worker.bundle.closure import CHOSEN, plain_name
-from worker.bundle.debs import Package, build_package
-from worker.bundle.index import write_index
-from worker.bundle.workshop import Workshop
+from worker.bundle.closure import APT_CHOICE, archive_file_name
+from worker.bundle.debs import DebPackage, build_deb
+from worker.bundle.index import write_apt_index
+from worker.bundle.workshop import BuildCache
 
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 SAID = """\
@@ -31,10 +31,10 @@ def bundle(tmp_path: Path) -> Path:
     packages, program = tmp_path / "bundle/apt/debian-12", tmp_path / "program"
     packages.mkdir(parents=True)
     program.write_text("#!/bin/sh\n")
-    shop = Workshop(tmp_path / "cache", tmp_path / "log")
-    package = Package("gc-hello", "1.0-1", (), "a test", {"usr/bin/gc-hello": program})
-    build_package(package, packages / package.file_name, shop)
-    write_index(packages, "debian-12", NOW, shop)
+    shop = BuildCache(tmp_path / "cache", tmp_path / "log")
+    package = DebPackage("gc-hello", "1.0-1", (), "a test", {"usr/bin/gc-hello": program})
+    build_deb(package, packages / package.file_name, shop)
+    write_apt_index(packages, "debian-12", NOW, shop)
     return tmp_path / "bundle"
 
 
@@ -80,7 +80,7 @@ def test_apt_takes_no_package_that_was_changed_since(bundle: Path) -> None:
 
 
 def test_what_apt_chose_is_read_from_its_own_words() -> None:
-    assert CHOSEN.findall(SAID) == [
+    assert APT_CHOICE.findall(SAID) == [
         ("gcc-12-base", "12.2.0-14+deb12u1", "amd64"),
         ("libc6", "2.36-9+deb12u13", "amd64"),
         ("passwd", "1:4.13+dfsg1-1+deb12u1", "amd64"),
@@ -89,5 +89,5 @@ def test_what_apt_chose_is_read_from_its_own_words() -> None:
 
 
 def test_a_file_has_the_name_that_the_archive_gives_it() -> None:
-    assert plain_name(Path("passwd_1%3a4.13+dfsg1-1_amd64.deb")) == "passwd_4.13+dfsg1-1_amd64.deb"
-    assert plain_name(Path("tzdata_2025b-0_all.deb")) == "tzdata_2025b-0_all.deb"
+    assert archive_file_name(Path("passwd_1%3a4.13+dfsg1-1_amd64.deb")) == "passwd_4.13+dfsg1-1_amd64.deb"
+    assert archive_file_name(Path("tzdata_2025b-0_all.deb")) == "tzdata_2025b-0_all.deb"

@@ -6,22 +6,22 @@ from pathlib import Path
 import yaml
 
 from tests.kwok.program import MODULE, PINNED
-from worker.bundle.go_programs import FOLDERS, OWN, PROGRAMS, module_of
-from worker.bundle.images import RECIPES
-from worker.bundle.manifests import TAKEN, join
-from worker.bundle.sources import TOOLKIT, read_sources
+from worker.bundle.go_programs import FOLDERS, OWN_PACKAGE, PROGRAMS, module_of_program
+from worker.bundle.images import IMAGE_RECIPES
+from worker.bundle.manifests import MODULE_MANIFESTS, join_documents
+from worker.bundle.sources import TOOLKIT, read_bundle_sources
 
 ROOT = Path(__file__).parents[3]
-SOURCES = read_sources()
+SOURCES = read_bundle_sources()
 NAMES = re.compile(r"names: \[([^\]]*)\]")
 
 
 def test_every_program_is_pinned_by_version_and_sum() -> None:
     for program in PROGRAMS:
-        module = module_of(program, SOURCES.modules)
+        module = module_of_program(program, SOURCES.modules)
         pinned = (FOLDERS / program.folder / "go.mod").read_text()
         if module is None:
-            assert program.package == OWN and (FOLDERS / program.folder / "main.go").exists()
+            assert program.package == OWN_PACKAGE and (FOLDERS / program.folder / "main.go").exists()
             continue
         assert f"{module.path} {module.version}" in pinned, program.name
         assert f"{module.path} {module.version} h1:" in (FOLDERS / program.folder / "go.sum").read_text()
@@ -34,14 +34,14 @@ def test_the_simulated_kubelet_of_the_tests_is_pinned_likewise() -> None:
 
 
 def test_every_image_of_the_map_is_built_of_programs_that_are() -> None:
-    assert {recipe.image for recipe in RECIPES} == set(SOURCES.images)
+    assert {recipe.image for recipe in IMAGE_RECIPES} == set(SOURCES.images)
     built = {program.name for program in PROGRAMS}
-    assert {name for recipe in RECIPES for name in recipe.programs.values()} <= built
+    assert {name for recipe in IMAGE_RECIPES for name in recipe.programs.values()} <= built
 
 
 def test_every_manifest_of_the_map_is_taken_from_a_module() -> None:
-    assert set(TAKEN) == set(SOURCES.manifests)
-    assert {taken.module for taken in TAKEN.values()} <= set(SOURCES.modules)
+    assert set(MODULE_MANIFESTS) == set(SOURCES.manifests)
+    assert {taken.module for taken in MODULE_MANIFESTS.values()} <= set(SOURCES.modules)
 
 
 def test_images_carry_the_versions_that_are_built() -> None:
@@ -74,7 +74,9 @@ def test_every_package_that_a_role_names_comes_with_the_bundle() -> None:
 
 
 def test_an_image_without_a_tag_gets_the_one_of_the_map() -> None:
-    text = join(["kind: A\nimage: ghcr.io/x/plugin\n", "- image: ghcr.io/x/plugin:v1"], "ghcr.io/x/plugin:v2")
+    text = join_documents(
+        ["kind: A\nimage: ghcr.io/x/plugin\n", "- image: ghcr.io/x/plugin:v1"], "ghcr.io/x/plugin:v2"
+    )
     assert text == "kind: A\nimage: ghcr.io/x/plugin:v2\n---\n- image: ghcr.io/x/plugin:v1\n"
 
 

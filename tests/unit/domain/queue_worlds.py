@@ -6,7 +6,15 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from cluster.domain.placement import Board, Decision, Head, NodeUnits, Placed, Quota, Running
+from cluster.domain.placement import (
+    JobToPlace,
+    NodeUnits,
+    Placement,
+    PlacementDecision,
+    PlacementInput,
+    RunningOnNode,
+    WorkspaceQuota,
+)
 from cluster.domain.states import NodeState, UnitKind
 
 BEGIN = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)
@@ -29,9 +37,9 @@ class Coming:
     priority: int = 0
 
 
-def head_of(job_id: int, job: Coming) -> Head:
+def head_of(job_id: int, job: Coming) -> JobToPlace:
     seconds = float(job.seconds)
-    return Head(
+    return JobToPlace(
         job_id,
         job.workspace,
         job.units,
@@ -53,13 +61,13 @@ class World:
     jobs: list[Coming]
     spread: bool = False
     now: int = 0
-    waiting: dict[int, Head] = field(default_factory=dict)
-    running: dict[int, tuple[Placed, int]] = field(default_factory=dict)
+    waiting: dict[int, JobToPlace] = field(default_factory=dict)
+    running: dict[int, tuple[Placement, int]] = field(default_factory=dict)
     """By job: where, and the second at which it ends."""
     started: dict[int, int] = field(default_factory=dict)
     served: dict[int, tuple[datetime, int]] = field(default_factory=dict)
-    log: list[tuple[Board, list[Decision]]] = field(default_factory=list)
-    afterwards: list[Board] = field(default_factory=list)
+    log: list[tuple[PlacementInput, list[PlacementDecision]]] = field(default_factory=list)
+    afterwards: list[PlacementInput] = field(default_factory=list)
     """The board directly after each look."""
 
     def play(self) -> None:
@@ -81,18 +89,18 @@ class World:
         self.log.append((board, decisions))
         ends = set()
         for decision in decisions:
-            if isinstance(decision, Placed):
+            if isinstance(decision, Placement):
                 head = self.waiting.pop(decision.job_id)
                 end = self.now + self.jobs[decision.job_id - 1].seconds
                 self.running[decision.job_id] = (decision, end)
                 self.started[decision.job_id] = self.now
-                if not decision.passes:
+                if not decision.is_backfill:
                     self.served[head.workspace_id] = (at(self.now), len(self.started))
                 ends.add(end)
         self.afterwards.append(self.board())
         return ends
 
-    def board(self) -> Board:
+    def board(self) -> PlacementInput:
         held = {unit for placed, _ in self.running.values() for unit in placed.unit_ids}
         nodes = [
             node_of(number, [unit for unit in ids_of(number, size) if unit not in held], size)
@@ -102,14 +110,16 @@ class World:
         for job_id, (placed, _) in self.running.items():
             used[self.jobs[job_id - 1].workspace] += len(placed.unit_ids)
         quotas = {
-            workspace: Quota(limit, used[workspace], *self.served.get(workspace, (None, 0)))
+            workspace: WorkspaceQuota(limit, used[workspace], *self.served.get(workspace, (None, 0)))
             for workspace, limit in self.limits.items()
         }
-        return Board(list(self.waiting.values()), nodes, quotas, self.runs(), at(self.now), self.spread)
+        return PlacementInput(
+            list(self.waiting.values()), nodes, quotas, self.runs(), at(self.now), self.spread
+        )
 
-    def runs(self) -> list[Running]:
+    def runs(self) -> list[RunningOnNode]:
         return [
-            Running(job_id, self.jobs[job_id - 1].workspace, node, len(units), self.end_of(job_id, end))
+            RunningOnNode(job_id, self.jobs[job_id - 1].workspace, node, len(units), self.end_of(job_id, end))
             for job_id, (placed, end) in self.running.items()
             for node, units in placed.nodes
         ]

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from cluster.domain.placement import Decision, Head, NodeUnits, Quota, Running
-from cluster.domain.placement import place as place_now
+from cluster.domain.placement import JobToPlace, NodeUnits, PlacementDecision, RunningOnNode, WorkspaceQuota
+from cluster.domain.placement import place_jobs as place_now
 from cluster.domain.states import NodeState, UnitKind
 
 NOW = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)
@@ -17,12 +17,12 @@ def node(number: int, free: int, total: int | None = None, state: NodeState = No
 
 
 def place(
-    heads: Sequence[Head],
+    heads: Sequence[JobToPlace],
     nodes: Sequence[NodeUnits],
-    quotas: Mapping[int, Quota],
-    running: Sequence[Running] = (),
+    quotas: Mapping[int, WorkspaceQuota],
+    running: Sequence[RunningOnNode] = (),
     spread: bool = False,
-) -> list[Decision]:
+) -> list[PlacementDecision]:
     return place_now(heads, nodes, quotas, running, NOW, spread)
 
 

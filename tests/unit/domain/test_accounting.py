@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from cluster.domain.accounting import (
-    Holding,
-    Month,
-    StateChange,
+    CalendarMonth,
+    JobStateChange,
+    UnitHolding,
     month_of,
     parse_month,
     seconds_in_states,
@@ -25,12 +25,12 @@ def at(seconds: int) -> datetime:
 
 
 HISTORY = [
-    StateChange(at(0), JobState.WAITING),
-    StateChange(at(10), JobState.STARTING),
-    StateChange(at(12), JobState.RUNNING),
-    StateChange(at(42), JobState.WAITING),
-    StateChange(at(50), JobState.RUNNING),
-    StateChange(at(90), JobState.FINISHED),
+    JobStateChange(at(0), JobState.WAITING),
+    JobStateChange(at(10), JobState.STARTING),
+    JobStateChange(at(12), JobState.RUNNING),
+    JobStateChange(at(42), JobState.WAITING),
+    JobStateChange(at(50), JobState.RUNNING),
+    JobStateChange(at(90), JobState.FINISHED),
 ]
 
 
@@ -55,7 +55,11 @@ def test_a_clock_that_was_set_back_takes_nothing_away() -> None:
 
 
 def test_unit_hours_add_up_over_attempts() -> None:
-    holdings = [Holding(2, at(0), at(1800)), Holding(2, at(3600), None), Holding(1, at(9999), None)]
+    holdings = [
+        UnitHolding(2, at(0), at(1800)),
+        UnitHolding(2, at(3600), None),
+        UnitHolding(1, at(9999), None),
+    ]
     assert unit_hours(holdings, at(5400)) == pytest.approx(2.0)
 
 
@@ -63,16 +67,19 @@ SEOUL = ZoneInfo("Asia/Seoul")
 
 
 def test_a_month_begins_at_the_installations_midnight() -> None:
-    assert Month(2026, 11).begins(SEOUL) == datetime(2026, 10, 31, 15, tzinfo=UTC)
-    assert Month(2026, 12).ends(SEOUL) == datetime(2026, 12, 31, 15, tzinfo=UTC)
-    assert month_of(datetime(2026, 10, 31, 16, tzinfo=UTC), SEOUL) == Month(2026, 11)
+    assert CalendarMonth(2026, 11).starts_at(SEOUL) == datetime(2026, 10, 31, 15, tzinfo=UTC)
+    assert CalendarMonth(2026, 12).ends_at(SEOUL) == datetime(2026, 12, 31, 15, tzinfo=UTC)
+    assert month_of(datetime(2026, 10, 31, 16, tzinfo=UTC), SEOUL) == CalendarMonth(2026, 11)
 
 
 def test_months_follow_one_another() -> None:
-    assert (Month(2026, 12).next(), Month(2027, 1).before()) == (Month(2027, 1), Month(2026, 12))
-    assert Month(2026, 11).next() == Month(2027, 1).before()
-    assert str(Month(2026, 1)) == "2026-01"
-    assert parse_month("2026-01") == Month(2026, 1)
+    assert (CalendarMonth(2026, 12).next(), CalendarMonth(2027, 1).before()) == (
+        CalendarMonth(2027, 1),
+        CalendarMonth(2026, 12),
+    )
+    assert CalendarMonth(2026, 11).next() == CalendarMonth(2027, 1).before()
+    assert str(CalendarMonth(2026, 1)) == "2026-01"
+    assert parse_month("2026-01") == CalendarMonth(2026, 1)
 
 
 @pytest.mark.parametrize(

@@ -8,24 +8,24 @@ import pytest
 from cluster.domain import attempts
 from cluster.domain.attempts import (
     AttemptFacts,
-    ForceStop,
-    Forestall,
-    Interrupt,
+    DoNothing,
+    KillAttempt,
     NodeFate,
-    Nothing,
+    ObservedState,
+    PreventStart,
     RecordEnd,
+    RecordInterruption,
     RecordRunning,
-    Seen,
-    Start,
-    Stop,
+    StartAttempt,
+    StopAttempt,
     decide,
 )
-from cluster.domain.disks import FILLED, SHORT, Cause
-from cluster.domain.exits import ExitTruth, Outcome, Taken, never_started
-from cluster.domain.states import AttemptState, Desired, JobState
+from cluster.domain.disks import EXIT_DISK_FILLED, INTERRUPTED_DISK_FULL, StopCause
+from cluster.domain.exits import AttemptOutcome, Disruption, ExitRecord, outcome_never_started
+from cluster.domain.states import AttemptState, DesiredState, JobState
 
 SECONDS = timedelta(seconds=1)
-GOOD = ExitTruth(job=7, attempt=2, fence=2, exit_code=0)
+GOOD = ExitRecord(job=7, attempt=2, fence=2, exit_code=0)
 BAD = replace(GOOD, exit_code=1)
 STOPPED = replace(GOOD, exit_code=143, signal=15, stopped=True)
 
@@ -84,26 +84,26 @@ def facts(state: str = "running", desired: str = "run", seen: str = "alive", **m
         number=2,
         fence=2,
         state=AttemptState(state),
-        desired=Desired(desired),
-        seen=Seen(seen),
+        desired=DesiredState(desired),
+        seen=ObservedState(seen),
         **more,  # type: ignore[arg-type]
     )
 
 
-def told(action: attempts.Action) -> str:
+def told(action: attempts.AttemptAction) -> str:
     """The action as the table writes it."""
     if isinstance(action, RecordEnd):
         return f"end:{action.outcome.state}:{action.outcome.code}"
-    if isinstance(action, Interrupt):
+    if isinstance(action, RecordInterruption):
         return action.code.replace("interrupted.", "interrupt:")
-    if isinstance(action, Forestall) and action.cause:
+    if isinstance(action, PreventStart) and action.cause:
         return action.cause.replace("interrupted.", "forestall:")
     names = {
-        Start: "start",
+        StartAttempt: "start",
         RecordRunning: "running",
-        Forestall: "forestall",
-        Stop: "stop",
-        ForceStop: "force",
+        PreventStart: "forestall",
+        StopAttempt: "stop",
+        KillAttempt: "force",
     }
     return names.get(type(action), "nothing")
 
@@ -126,14 +126,14 @@ def test_without_an_exit_file(line: str) -> None:
         ("stop", GOOD, "end:finished:exit.finished"),
         ("run", replace(GOOD, fence=1), "end:failed:exit.truth_foreign"),
         ("run", replace(GOOD, job=8), "end:failed:exit.truth_foreign"),
-        ("run", ExitTruth(error="exit.truth_unreadable"), "end:failed:exit.truth_unreadable"),
-        ("stop", ExitTruth(error="exit.truth_unreadable"), "end:stopped:exit.truth_unreadable"),
+        ("run", ExitRecord(error="exit.truth_unreadable"), "end:failed:exit.truth_unreadable"),
+        ("stop", ExitRecord(error="exit.truth_unreadable"), "end:stopped:exit.truth_unreadable"),
     ],
 )
 def test_the_exit_file_of_a_shim_that_is_gone(
-    state: str, node: NodeFate, desired: str, truth: ExitTruth, expected: str
+    state: str, node: NodeFate, desired: str, truth: ExitRecord, expected: str
 ) -> None:
-    assert told(decide(facts(state, desired, "gone", node=node, truth=truth))) == expected
+    assert told(decide(facts(state, desired, "gone", node=node, exit_record=truth))) == expected
 
 
 def test_a_job_whose_shim_disappears_each_time_is_given_up() -> None:
@@ -150,10 +150,10 @@ def test_what_others_have_taken_away_is_tried_again_unless_it_was_to_stop(
     desired: str, expected: str
 ) -> None:
     """Whatever its file says: it was written while the ground went."""
-    taken = replace(BAD, taken=Taken("kubernetes.evicted", {"node": "gpu01"}))
-    action = decide(facts("running", desired, "gone", truth=taken))
+    taken = replace(BAD, disruption=Disruption("kubernetes.evicted", {"node": "gpu01"}))
+    action = decide(facts("running", desired, "gone", exit_record=taken))
     assert told(action) == expected
-    if isinstance(action, Interrupt):
+    if isinstance(action, RecordInterruption):
         assert action.data == {"attempt": 2, "node": "gpu01"}
 
 
@@ -171,27 +171,30 @@ def test_what_is_on_its_way_is_awaited_for_a_quarter_of_an_hour(
 def test_what_had_begun_is_not_given_up_for_a_marker_that_cannot_be_read() -> None:
     awaited = facts("running", seen="awaited", since_placed=timedelta(hours=9))
     assert told(decide(awaited)) == "nothing"
-    assert told(decide(replace(awaited, desired=Desired.STOP))) == "forestall"
+    assert told(decide(replace(awaited, desired=DesiredState.STOP))) == "forestall"
 
 
 def test_an_exit_file_does_not_count_while_the_shim_lives() -> None:
-    assert decide(facts(truth=GOOD)) == Nothing()
+    assert decide(facts(exit_record=GOOD)) == DoNothing()
 
 
-@pytest.mark.parametrize("seen", list(Seen))
-def test_a_stale_attempt_changes_no_row_and_may_not_live(seen: Seen) -> None:
-    stale = replace(facts(), fence=3, seen=seen, truth=GOOD, node=NodeFate.LOST)
-    assert decide(stale) == (ForceStop() if seen is Seen.ALIVE else Nothing())
+@pytest.mark.parametrize("seen", list(ObservedState))
+def test_a_stale_attempt_changes_no_row_and_may_not_live(seen: ObservedState) -> None:
+    stale = replace(facts(), fence=3, seen=seen, exit_record=GOOD, node=NodeFate.LOST)
+    assert decide(stale) == (KillAttempt() if seen is ObservedState.ALIVE else DoNothing())
 
 
 @pytest.mark.parametrize(
-    ("since", "expected"), [(0, Nothing()), (9, Nothing()), (10, Start()), (59, Start()), (60, Forestall())]
+    ("since", "expected"),
+    [(0, DoNothing()), (9, DoNothing()), (10, StartAttempt()), (59, StartAttempt()), (60, PreventStart())],
 )
 def test_a_start_that_nobody_answers_is_repeated_then_given_up(since: int, expected: object) -> None:
     assert decide(facts("starting", seen="absent", since_placed=since * SECONDS)) == expected
 
 
-@pytest.mark.parametrize(("since", "expected"), [(None, Stop()), (0, Stop()), (6, Stop()), (7, ForceStop())])
+@pytest.mark.parametrize(
+    ("since", "expected"), [(None, StopAttempt()), (0, StopAttempt()), (6, StopAttempt()), (7, KillAttempt())]
+)
 def test_a_stop_becomes_a_forced_one_before_ten_seconds(since: int | None, expected: object) -> None:
     waited = None if since is None else since * SECONDS
     assert decide(facts(desired="stop", since_stop_requested=waited)) == expected
@@ -207,13 +210,13 @@ def test_a_stop_becomes_a_forced_one_before_ten_seconds(since: int | None, expec
         ("gone", None, "interrupt:services_stopped"),
     ],
 )
-def test_make_down_lets_the_job_wait_again(seen: str, truth: ExitTruth | None, expected: str) -> None:
-    assert told(decide(facts("starting", seen=seen, truth=truth, requeue=True))) == expected
+def test_make_down_lets_the_job_wait_again(seen: str, truth: ExitRecord | None, expected: str) -> None:
+    assert told(decide(facts("starting", seen=seen, exit_record=truth, is_requeued=True))) == expected
 
 
 def test_a_living_attempt_that_was_only_placed_is_adopted() -> None:
-    assert decide(facts("placed")) == RecordRunning(adopted=True)
-    assert decide(facts("starting")) == RecordRunning(adopted=False)
+    assert decide(facts("placed")) == RecordRunning(is_adopted=True)
+    assert decide(facts("starting")) == RecordRunning(is_adopted=False)
 
 
 @pytest.mark.parametrize(("row", "own", "is_stale"), [(2, 2, False), (3, 2, True), (2, 3, False)])
@@ -222,63 +225,63 @@ def test_stale_is_who_has_been_overtaken(row: int, own: int, is_stale: bool) -> 
 
 
 def test_what_was_forestalled_ends_by_the_wish() -> None:
-    assert attempts.end_of_forestalled(Desired.STOP).state is JobState.STOPPED
-    assert attempts.end_of_forestalled(Desired.RUN) == never_started(Desired.RUN)
-    assert never_started(Desired.RUN).code == "exit.not_started"
+    assert attempts.outcome_of_prevented_start(DesiredState.STOP).state is JobState.STOPPED
+    assert attempts.outcome_of_prevented_start(DesiredState.RUN) == outcome_never_started(DesiredState.RUN)
+    assert outcome_never_started(DesiredState.RUN).code == "exit.not_started"
 
 
 @pytest.mark.parametrize(
     ("outcome", "desired", "used", "expected"),
     [
-        (Outcome(JobState.FAILED, "exit.error", {}, 1), "run", 0, True),
-        (Outcome(JobState.FAILED, "exit.error", {}, 1), "run", 1, True),
-        (Outcome(JobState.FAILED, "exit.error", {}, 1), "run", 2, False),
-        (Outcome(JobState.FAILED, "exit.error", {}, 1), "stop", 0, False),
-        (Outcome(JobState.FAILED, "exit.timed_out", {}), "run", 0, False),
-        (Outcome(JobState.FAILED, FILLED, {}), "run", 0, False),
-        (Outcome(JobState.STOPPED, "exit.stopped", {}), "run", 0, False),
-        (Outcome(JobState.FINISHED, "exit.finished", {}, 0), "run", 0, False),
+        (AttemptOutcome(JobState.FAILED, "exit.error", {}, 1), "run", 0, True),
+        (AttemptOutcome(JobState.FAILED, "exit.error", {}, 1), "run", 1, True),
+        (AttemptOutcome(JobState.FAILED, "exit.error", {}, 1), "run", 2, False),
+        (AttemptOutcome(JobState.FAILED, "exit.error", {}, 1), "stop", 0, False),
+        (AttemptOutcome(JobState.FAILED, "exit.timed_out", {}), "run", 0, False),
+        (AttemptOutcome(JobState.FAILED, EXIT_DISK_FILLED, {}), "run", 0, False),
+        (AttemptOutcome(JobState.STOPPED, "exit.stopped", {}), "run", 0, False),
+        (AttemptOutcome(JobState.FINISHED, "exit.finished", {}, 0), "run", 0, False),
     ],
 )
 def test_a_failed_attempt_is_followed_by_another_until_the_tries_are_used_up(
-    outcome: Outcome, desired: str, used: int, expected: bool
+    outcome: AttemptOutcome, desired: str, used: int, expected: bool
 ) -> None:
-    assert attempts.is_tried_again(outcome, Desired(desired), retries=2, used=used) is expected
+    assert attempts.is_retried(outcome, DesiredState(desired), retries=2, used=used) is expected
 
 
 def test_a_gang_that_does_not_start_in_time_waits_again() -> None:
     gang = replace(facts("starting", seen="absent", since_placed=60 * SECONDS), nodes=2)
-    assert decide(gang) == Forestall("interrupted.start_deadline")
-    assert decide(replace(gang, since_placed=59 * SECONDS)) == Start()
-    assert decide(replace(gang, nodes=1)) == Forestall()
+    assert decide(gang) == PreventStart("interrupted.start_deadline")
+    assert decide(replace(gang, since_placed=59 * SECONDS)) == StartAttempt()
+    assert decide(replace(gang, nodes=1)) == PreventStart()
 
 
 def test_what_never_began_on_a_lost_node_cannot_begin_late() -> None:
     for state in ("placed", "starting", "running"):
         found = facts(state, seen="absent", node=NodeFate.LOST)
-        assert decide(found) == Forestall("interrupted.node_lost")
+        assert decide(found) == PreventStart("interrupted.node_lost")
 
 
 @pytest.mark.parametrize(
     ("grace", "waited", "expected"),
     [
-        (1, 0, Stop(True)),
-        (1, 8, ForceStop()),
-        (30, 36, Stop(True)),
-        (600, 66, Stop(True)),
-        (600, 67, ForceStop()),
+        (1, 0, StopAttempt(True)),
+        (1, 8, KillAttempt()),
+        (30, 36, StopAttempt(True)),
+        (600, 66, StopAttempt(True)),
+        (600, 67, KillAttempt()),
     ],
 )
 def test_services_that_stop_wait_for_a_checkpoint_but_not_for_ever(
     grace: int, waited: int, expected: object
 ) -> None:
-    leaving = facts(requeue=True, grace=grace * SECONDS, since_stop_requested=waited * SECONDS)
+    leaving = facts(is_requeued=True, grace=grace * SECONDS, since_stop_requested=waited * SECONDS)
     assert decide(leaving) == expected
 
 
 WITHOUT_ROOM = replace(BAD, disk_full=True)
-FILLER = Cause(FILLED, {"mount": "/data", "bytes": 5 << 30})
-BYSTANDER = Cause(SHORT, {"mount": "/data"})
+FILLER = StopCause(EXIT_DISK_FILLED, {"mount": "/data", "bytes": 5 << 30})
+BYSTANDER = StopCause(INTERRUPTED_DISK_FULL, {"mount": "/data"})
 
 
 @pytest.mark.parametrize(
@@ -301,19 +304,19 @@ BYSTANDER = Cause(SHORT, {"mount": "/data"})
     ],
 )
 def test_who_filled_the_disk_fails_and_who_could_not_write_is_tried_again(
-    desired: str, truth: ExitTruth | None, cause: Cause | None, shortage: Cause | None, expected: str
+    desired: str, truth: ExitRecord | None, cause: StopCause | None, shortage: StopCause | None, expected: str
 ) -> None:
-    ended = facts("running", desired, "gone", truth=truth, cause=cause, shortage=shortage)
+    ended = facts("running", desired, "gone", exit_record=truth, cause=cause, disk_full_cause=shortage)
     assert told(decide(ended)) == expected
 
 
 def test_what_fills_the_disk_is_ended_like_a_stop() -> None:
     writing = facts(cause=FILLER)
-    assert decide(writing) == Stop()
-    assert decide(replace(writing, since_stop_requested=7 * SECONDS)) == ForceStop()
+    assert decide(writing) == StopAttempt()
+    assert decide(replace(writing, since_stop_requested=7 * SECONDS)) == KillAttempt()
 
 
 def test_a_start_for_which_the_disk_had_no_room_waits_again_at_once() -> None:
     refused = facts("starting", seen="absent", has_no_room=True)
     assert told(decide(refused)) == "forestall:disk_full"
-    assert told(decide(replace(refused, desired=Desired.STOP))) == "forestall"
+    assert told(decide(replace(refused, desired=DesiredState.STOP))) == "forestall"

@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.domain.backups import DAYS, MONTHS, WEEKS, Kept, last_due, next_due, owed, surplus
+from cluster.domain.backups import (
+    DAYS,
+    MONTHS,
+    WEEKS,
+    StoredBackup,
+    due_night,
+    last_due,
+    next_due,
+    surplus_backups,
+)
 
 SEOUL = ZoneInfo("Asia/Seoul")
 THREE = time(3, 0)
@@ -27,7 +36,7 @@ NIGHT = datetime(2026, 11, 20, 18, 0, tzinfo=UTC)
     ids=["not yet", "now", "missed nights", "asked for", "clock set back"],
 )
 def test_a_night_is_owed_once(now: datetime, asked_for: datetime, is_owed: bool) -> None:
-    assert (owed(now, SEOUL, THREE, asked_for) is not None) is is_owed
+    assert (due_night(now, SEOUL, THREE, asked_for) is not None) is is_owed
 
 
 @given(st.integers(0, 2 * 366 * 24 * 60))
@@ -36,34 +45,34 @@ def test_the_last_night_is_less_than_a_long_day_ago(minutes: int) -> None:
     zone = ZoneInfo("Europe/Berlin")
     found = last_due(now, zone, THREE)
     assert timedelta(0) <= now - found < timedelta(hours=25)
-    assert owed(now, zone, THREE, found) is None
+    assert due_night(now, zone, THREE, found) is None
 
 
 backups = st.lists(
     st.tuples(st.integers(0, 24 * 500), st.booleans()), max_size=80, unique_by=lambda each: each[0]
-).map(lambda found: [Kept(str(hours), NIGHT - timedelta(hours=hours), good) for hours, good in found])
+).map(lambda found: [StoredBackup(str(hours), NIGHT - timedelta(hours=hours), good) for hours, good in found])
 
 
 @given(backups)
-def test_the_last_verified_one_always_stays(kept: list[Kept]) -> None:
+def test_the_last_verified_one_always_stays(kept: list[StoredBackup]) -> None:
     verified = [each for each in kept if each.is_verified]
     if verified:
-        assert max(verified, key=lambda each: each.made_at).name not in surplus(kept, SEOUL)
+        assert max(verified, key=lambda each: each.made_at).name not in surplus_backups(kept, SEOUL)
     else:
-        assert surplus(kept, SEOUL) == set()
+        assert surplus_backups(kept, SEOUL) == set()
 
 
 @given(backups)
-def test_few_stay_and_a_second_look_takes_no_more(kept: list[Kept]) -> None:
-    gone = surplus(kept, SEOUL)
+def test_few_stay_and_a_second_look_takes_no_more(kept: list[StoredBackup]) -> None:
+    gone = surplus_backups(kept, SEOUL)
     left = [each for each in kept if each.name not in gone]
     assert sum(each.is_verified for each in left) <= DAYS + WEEKS + MONTHS
-    assert surplus(left, SEOUL) == set()
+    assert surplus_backups(left, SEOUL) == set()
 
 
 def test_seven_days_four_weeks_and_twelve_months_stay_of_two_years_of_nights() -> None:
-    nights = [Kept(str(day), NIGHT - timedelta(days=day), True) for day in range(730)]
-    left = {int(each.name) for each in nights} - {int(name) for name in surplus(nights, SEOUL)}
+    nights = [StoredBackup(str(day), NIGHT - timedelta(days=day), True) for day in range(730)]
+    left = {int(each.name) for each in nights} - {int(name) for name in surplus_backups(nights, SEOUL)}
     assert set(range(DAYS)) <= left
     # Saturday the 21st is the newest of its week and month too, and Sunday the 15th the newest of the week before.
     assert len(left) == DAYS + WEEKS + MONTHS - 3
@@ -71,9 +80,11 @@ def test_seven_days_four_weeks_and_twelve_months_stay_of_two_years_of_nights() -
 
 
 def test_what_was_never_proved_goes_once_a_proved_one_is_a_week_newer() -> None:
-    proved = Kept("proved", NIGHT, True)
-    old, new = (Kept(name, NIGHT - timedelta(days=days), False) for name, days in (("old", 8), ("new", 6)))
-    assert surplus([proved, old, new], SEOUL) == {"old"}
+    proved = StoredBackup("proved", NIGHT, True)
+    old, new = (
+        StoredBackup(name, NIGHT - timedelta(days=days), False) for name, days in (("old", 8), ("new", 6))
+    )
+    assert surplus_backups([proved, old, new], SEOUL) == {"old"}
 
 
 @pytest.mark.parametrize(

@@ -4,17 +4,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cluster.domain.clocks import ClockWatch
+from cluster.domain.clocks import ClockJumpDetector
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 PAUSE = timedelta(seconds=10)
 
 
-def watch(*looks: tuple[float, float]) -> ClockWatch:
+def watch(*looks: tuple[float, float]) -> ClockJumpDetector:
     """After looks at (wall, steady) seconds from noon and from zero."""
-    seen = ClockWatch(NOON, 0.0)
+    seen = ClockJumpDetector(NOON, 0.0)
     for wall, steady in looks:
-        seen = seen.look(NOON + timedelta(seconds=wall), steady, PAUSE)
+        seen = seen.observe(NOON + timedelta(seconds=wall), steady, PAUSE)
     return seen
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.confinement import WEAKNESSES, list_weaknesses
+from cluster.domain.confinement import GAP_CODES, list_confinement_gaps
 
-ALL = dict.fromkeys(WEAKNESSES, True) | {"root": True, "stop": "cgroup-v1", "refused": {}}
+ALL = dict.fromkeys(GAP_CODES, True) | {"root": True, "stop": "cgroup-v1", "refused": {}}
 CLOSED = "Operation not permitted"
 
 
@@ -24,13 +24,15 @@ CLOSED = "Operation not permitted"
     ],
 )
 def test_what_is_not_enforced_is_named(changes: dict[str, Any], codes: list[str]) -> None:
-    assert [each.code for each in list_weaknesses(ALL | changes)] == [f"confinement.{code}" for code in codes]
+    assert [each.code for each in list_confinement_gaps(ALL | changes)] == [
+        f"confinement.{code}" for code in codes
+    ]
 
 
 def test_it_is_said_with_the_kernels_own_words() -> None:
-    (weakness,) = list_weaknesses(ALL | {"system": False, "refused": {"system": CLOSED}})
+    (weakness,) = list_confinement_gaps(ALL | {"system": False, "refused": {"system": CLOSED}})
     assert weakness.data == {"why": CLOSED}
 
 
 def test_what_nobody_reported_counts_as_not_enforced() -> None:
-    assert len(list_weaknesses({"root": True})) == 1 + len(WEAKNESSES)
+    assert len(list_confinement_gaps({"root": True})) == 1 + len(GAP_CODES)

@@ -5,12 +5,18 @@ import tomllib
 import pytest
 
 from cluster.domain.errors import Refused
-from cluster.domain.gpu_support import Ground, Support, check_gpus, reason_without_gpus, support_of
+from cluster.domain.gpu_support import (
+    EnvironmentOrImage,
+    GpuSupport,
+    check_gpu_support,
+    gpu_support_of,
+    no_gpu_reason,
+)
 from cluster.domain.reasons import NoGpuEnvironment
 from cluster.domain.states import TrainingKind, UnitKind
 from worker.environments.description import DEFAULT
 
-YES, NO, UNKNOWN = Support.YES, Support.NO, Support.UNKNOWN
+YES, NO, UNKNOWN = GpuSupport.YES, GpuSupport.NO, GpuSupport.UNKNOWN
 MODEL, OWN = TrainingKind.BUILT_IN, TrainingKind.ADVANCED
 GPU, SLOT = UnitKind.GPU, UnitKind.CPU_SLOT
 
@@ -26,24 +32,26 @@ GPU, SLOT = UnitKind.GPU, UnitKind.CPU_SLOT
         ([], UNKNOWN),
     ],
 )
-def test_support_is_read_from_what_was_built(contents: list[list[str]], support: Support) -> None:
-    assert support_of(contents) is support
+def test_support_is_read_from_what_was_built(contents: list[list[str]], support: GpuSupport) -> None:
+    assert gpu_support_of(contents) is support
 
 
 def test_what_the_product_builds_is_known() -> None:
     environment = tomllib.loads((DEFAULT / "environment.toml").read_text())["contents"]
     variants = tomllib.loads((DEFAULT / "image.toml").read_text())["variants"]
     known = {"environment": environment} | {name: each["contents"] for name, each in variants.items()}
-    assert {name: support_of([(library, "1", "") for library in each]) for name, each in known.items()} == {
+    assert {
+        name: gpu_support_of([(library, "1", "") for library in each]) for name, each in known.items()
+    } == {
         "environment": NO,
         "cpu": NO,
         "cuda": YES,
     }
 
 
-ON_CPUS, ON_GPUS = Ground("default", NO), Ground("default", YES)
-IN_DOCKER = Ground("default", NO, container_image="site:1")
-IMAGE = Ground("groundcrew-default:1", NO, is_image=True)
+ON_CPUS, ON_GPUS = EnvironmentOrImage("default", NO), EnvironmentOrImage("default", YES)
+IN_DOCKER = EnvironmentOrImage("default", NO, container_image="site:1")
+IMAGE = EnvironmentOrImage("groundcrew-default:1", NO, is_image=True)
 
 
 @pytest.mark.parametrize(
@@ -57,24 +65,30 @@ IMAGE = Ground("groundcrew-default:1", NO, is_image=True)
         (IN_DOCKER, GPU, OWN, ("train.py",), "job.no_gpu_environment"),
         (IN_DOCKER, GPU, OWN, ("python3", "train.py"), "job.no_gpu_environment"),
         (IN_DOCKER, GPU, OWN, ("/opt/conda/bin/python", "train.py"), "job.gpus_by_image"),
-        (Ground("default", UNKNOWN), GPU, MODEL, (), "job.gpus_assumed"),
-        (Ground("site:1", UNKNOWN, is_image=True), GPU, OWN, ("train.py",), "job.gpus_assumed"),
-        (Ground("", UNKNOWN), GPU, MODEL, (), None),
+        (EnvironmentOrImage("default", UNKNOWN), GPU, MODEL, (), "job.gpus_assumed"),
+        (EnvironmentOrImage("site:1", UNKNOWN, is_image=True), GPU, OWN, ("train.py",), "job.gpus_assumed"),
+        (EnvironmentOrImage("", UNKNOWN), GPU, MODEL, (), None),
         (ON_GPUS, GPU, MODEL, (), None),
         (ON_CPUS, SLOT, MODEL, (), None),
-        (Ground("", YES), GPU, MODEL, (), None),
+        (EnvironmentOrImage("", YES), GPU, MODEL, (), None),
     ],
 )
 def test_who_asks_for_gpus_is_told(
-    ground: Ground, kind: UnitKind, training: TrainingKind, command: tuple[str, ...], said: str | None
+    ground: EnvironmentOrImage,
+    kind: UnitKind,
+    training: TrainingKind,
+    command: tuple[str, ...],
+    said: str | None,
 ) -> None:
     if said == "job.no_gpu_environment":
         with pytest.raises(Refused) as refusal:
-            check_gpus(ground, kind, training, command)
+            check_gpu_support(ground, kind, training, command)
         assert (refusal.value.field, refusal.value.code) == ("units", said)
         assert refusal.value.data == {"name": ground.name, "image": ground.image}
     else:
-        assert [each.code for each in check_gpus(ground, kind, training, command)] == ([said] if said else [])
+        assert [each.code for each in check_gpu_support(ground, kind, training, command)] == (
+            [said] if said else []
+        )
 
 
 @pytest.mark.parametrize(
@@ -84,8 +98,8 @@ def test_who_asks_for_gpus_is_told(
         (IMAGE, NoGpuEnvironment("groundcrew-default:1", "groundcrew-default:1")),
         (ON_GPUS, None),
         (IN_DOCKER, None),
-        (Ground("", UNKNOWN), None),
+        (EnvironmentOrImage("", UNKNOWN), None),
     ],
 )
-def test_what_waits_says_why(ground: Ground, reason: NoGpuEnvironment | None) -> None:
-    assert reason_without_gpus(ground) == reason
+def test_what_waits_says_why(ground: EnvironmentOrImage, reason: NoGpuEnvironment | None) -> None:
+    assert no_gpu_reason(ground) == reason

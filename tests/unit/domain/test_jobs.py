@@ -4,7 +4,7 @@ import pytest
 
 from cluster.domain import jobs
 from cluster.domain.errors import Conflict, Refused
-from cluster.domain.jobs import Event, JobRequest, Warned
+from cluster.domain.jobs import JobEventKind, JobRequest, SubmissionWarning
 from cluster.domain.states import JobState, Launcher, TrainingKind, UnitKind
 
 TABLE = """
@@ -19,12 +19,14 @@ stopped     -         -        -              -        -      -       -  -
 """
 HEAD, *ROWS = [line.split() for line in TABLE.strip().splitlines()]
 CELLS = [
-    (JobState(row[0]), Event(event), to) for row in ROWS for event, to in zip(HEAD, row[1:], strict=True)
+    (JobState(row[0]), JobEventKind(event), to)
+    for row in ROWS
+    for event, to in zip(HEAD, row[1:], strict=True)
 ]
 
 
 @pytest.mark.parametrize(("state", "event", "to"), CELLS)
-def test_each_event_in_each_state(state: JobState, event: Event, to: str) -> None:
+def test_each_event_in_each_state(state: JobState, event: JobEventKind, to: str) -> None:
     if to != "-":
         assert jobs.next_state(state, event) == to
         return
@@ -35,7 +37,7 @@ def test_each_event_in_each_state(state: JobState, event: Event, to: str) -> Non
 
 
 def test_the_table_is_whole() -> None:
-    assert len(CELLS) == len(JobState) * len(Event)
+    assert len(CELLS) == len(JobState) * len(JobEventKind)
 
 
 def request(**changes: object) -> JobRequest:
@@ -43,8 +45,8 @@ def request(**changes: object) -> JobRequest:
     return JobRequest(**(usual | changes))  # type: ignore[arg-type]
 
 
-def check(asked: JobRequest, training: TrainingKind = TrainingKind.ADVANCED) -> tuple[Warned, ...]:
-    return jobs.check_request(asked, training, quota=4, largest_node=3, kind=UnitKind.CPU_SLOT)
+def check(asked: JobRequest, training: TrainingKind = TrainingKind.ADVANCED) -> tuple[SubmissionWarning, ...]:
+    return jobs.check_job_request(asked, training, quota=4, largest_node=3, kind=UnitKind.CPU_SLOT)
 
 
 SCRIPT = ("train.py",)
@@ -142,7 +144,7 @@ def test_everything_an_argument_can_hold_passes_unchanged(argument: str) -> None
 )
 def test_relative_paths_are_warned_about(argument: str, is_warned: bool) -> None:
     warnings = check(request(command=("sub/train.py", argument)))
-    expected = Warned("command", "job.relative_path", {"argument": argument, "position": 1})
+    expected = SubmissionWarning("command", "job.relative_path", {"argument": argument, "position": 1})
     assert warnings == ((expected,) if is_warned else ())
 
 
@@ -165,8 +167,8 @@ def test_an_open_quote_is_refused() -> None:
 
 
 def test_an_estimate_without_a_reason_starts_now() -> None:
-    assert jobs.Estimate(1, UnitKind.GPU).starts_now
-    assert jobs.default_name("lenet", 3) == "lenet-3"
+    assert jobs.SubmissionPreview(1, UnitKind.GPU).starts_now
+    assert jobs.default_job_name("lenet", 3) == "lenet-3"
 
 
 @pytest.mark.parametrize(("units", "launcher"), [(1, Launcher.PLAIN), (2, Launcher.HOROVOD)])

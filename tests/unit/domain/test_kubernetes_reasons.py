@@ -9,10 +9,10 @@ import yaml
 
 from cluster import words
 from cluster.domain.kube.kubelet_said import reason_of_pod
-from cluster.domain.kube.node_said import pressures_of, reason_of_node
+from cluster.domain.kube.node_said import node_pressures, reason_of_node
 from cluster.domain.kube.queue_said import reason_of_workload
-from cluster.domain.kube.reading import quantity, requests_of
-from cluster.domain.kube.reasons import KUBE_REASONS, KubeReason, data_of
+from cluster.domain.kube.reading import parse_quantity, requested_units
+from cluster.domain.kube.reasons import KUBERNETES_REASONS, KubernetesReason, kubernetes_reason_data
 
 FOLDER = Path(__file__).parents[2] / "data" / "kubernetes"
 Case = dict[str, Any]
@@ -39,7 +39,7 @@ def node_of(case: Case) -> Case:
     return {"metadata": {"name": "gpu01"}, "status": {"conditions": [ready]}}
 
 
-Read = Callable[[Case], KubeReason | None]
+Read = Callable[[Case], KubernetesReason | None]
 FILES: dict[str, tuple[Callable[[Case], Case], Read]] = {
     "kueue.yml": (workload_of, reason_of_workload),
     "scheduler.yml": (waiting_pod_of, reason_of_pod),
@@ -56,7 +56,7 @@ CASES = [
 @pytest.mark.parametrize(("thing", "read", "means"), CASES)
 def test_what_is_said_is_understood(thing: Case, read: Read, means: Case | None) -> None:
     reason = read(thing)
-    found = {"code": reason.code, **data_of(reason)} if reason else None
+    found = {"code": reason.code, **kubernetes_reason_data(reason)} if reason else None
     if means and found and means["code"] == "kubernetes.no_words" and "said" not in means:
         found.pop("said")
     assert found == means
@@ -71,7 +71,7 @@ def test_a_sentence_says_it_with_every_number_and_name(
         return
     reason = read(thing)
     assert reason is not None
-    sentence = words.say(reason.code, data_of(reason), language)
+    sentence = words.sentence(reason.code, kubernetes_reason_data(reason), language)
     assert "…" not in sentence and "kubernetes." not in sentence and "{" not in sentence
     for name in ("node", "image", "needed", "lacking", "limit", "command"):
         assert str(means.get(name, "")) in sentence
@@ -80,7 +80,7 @@ def test_a_sentence_says_it_with_every_number_and_name(
 @pytest.mark.parametrize(("thing", "read", "means"), CASES)
 def test_no_sentence_repeats_a_controller(thing: Case, read: Read, means: Case | None) -> None:
     reason = read(thing)
-    text = words.say(reason.code, data_of(reason)) if reason else ""
+    text = words.sentence(reason.code, kubernetes_reason_data(reason)) if reason else ""
     for foreign in (
         "couldn't",
         "insufficient",
@@ -96,7 +96,7 @@ def test_no_sentence_repeats_a_controller(thing: Case, read: Read, means: Case |
 
 def test_every_reason_has_a_message_of_its_own() -> None:
     said = {param.values[2]["code"] for param in CASES if param.values[2]}  # type: ignore[index]
-    assert said == set(KUBE_REASONS)
+    assert said == set(KUBERNETES_REASONS)
 
 
 def test_evicted_counts_more_than_an_older_admission() -> None:
@@ -115,7 +115,7 @@ def test_a_workload_that_nobody_has_looked_at_has_no_reason() -> None:
 
 def test_a_node_that_never_reported_is_silent() -> None:
     reason = reason_of_node({"metadata": {"name": "gpu01"}})
-    assert reason is not None and data_of(reason) == {"node": "gpu01"}
+    assert reason is not None and kubernetes_reason_data(reason) == {"node": "gpu01"}
 
 
 def test_a_node_says_what_it_runs_short_of() -> None:
@@ -124,7 +124,7 @@ def test_a_node_says_what_it_runs_short_of() -> None:
         {"type": "DiskPressure", "status": "False"},
         {"type": "PIDPressure", "status": "Unknown"},
     ]
-    assert pressures_of({"status": {"conditions": conditions}}) == ("memory",)
+    assert node_pressures({"status": {"conditions": conditions}}) == ("memory",)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_node_says_what_it_runs_short_of() -> None:
     [("2", 2), ("500m", 0.5), ("4Gi", 4 * 2**30), ("1k", 1000), (None, 0), (3, 3), ("", 0), ("x", 0)],
 )
 def test_quantities_are_numbers(text: object, number: float) -> None:
-    assert float(quantity(text)) == number
+    assert float(parse_quantity(text)) == number
 
 
 def test_a_pod_asks_for_the_sum_of_its_containers_or_its_largest_preparation() -> None:
@@ -142,7 +142,7 @@ def test_a_pod_asks_for_the_sum_of_its_containers_or_its_largest_preparation() -
             "initContainers": [{"resources": {"limits": {"nvidia.com/gpu": "4"}}}],
         }
     }
-    assert requests_of(pod, "nvidia.com/gpu") == 4
+    assert requested_units(pod, "nvidia.com/gpu") == 4
     del pod["spec"]["initContainers"]
-    assert requests_of(pod, "nvidia.com/gpu") == 3
-    assert requests_of({"spec": {"containers": [{}]}}, "nvidia.com/gpu") == 0
+    assert requested_units(pod, "nvidia.com/gpu") == 3
+    assert requested_units({"spec": {"containers": [{}]}}, "nvidia.com/gpu") == 0

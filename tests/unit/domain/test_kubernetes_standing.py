@@ -9,25 +9,25 @@ import pytest
 from cluster import words
 from cluster.domain.kube.disagreements import (
     Disagreement,
-    OurMarks,
+    OwnershipMarks,
     find_disagreements,
-    find_doubled,
+    find_units_held_twice,
 )
-from cluster.domain.kube.remedies import soonest_end
+from cluster.domain.kube.remedies import soonest_certificate_end
 from cluster.domain.kube.standing import (
-    MOST_OF_A_KIND,
-    OperatorStanding,
-    Standing,
-    is_news,
-    operator_of,
-    parse_standing,
-    silenced,
-    standing_of,
-    to_data,
+    MAX_PER_CODE,
+    KubernetesStatus,
+    SystemWorkloadStatus,
+    build_kubernetes_status,
+    has_status_changed,
+    kubernetes_status_to_data,
+    parse_kubernetes_status,
+    system_workload_status_of,
+    with_silence,
 )
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-OURS = OurMarks(
+OURS = OwnershipMarks(
     "lab/installation", "here", "lab/job", "lab/attempt", re.compile(r"gc-(\d+)-(\d+)"), "gc-workspace-"
 )
 GPUS = {"limits": {"nvidia.com/gpu": "2"}}
@@ -70,7 +70,7 @@ def test_a_pod_that_a_stranger_made_and_that_takes_units_has_its_name_and_number
     assert [(each.code, each.subject, each.node) for each in found] == [
         ("disagreement.stranger", "default/mine-by-kubectl", "gpu01")
     ]
-    sentence = words.say(found[0].code, found[0].data)
+    sentence = words.sentence(found[0].code, found[0].data)
     assert "default/mine-by-kubectl" in sentence and "2 GPUs" in sentence and "gpu01" in sentence
 
 
@@ -102,7 +102,7 @@ def test_a_pod_with_our_installation_alone_is_a_stranger_too() -> None:
 def test_a_job_that_we_placed_and_the_scheduler_refuses_says_why() -> None:
     found = find_disagreements([pod("job-7-a", node="", phase="Pending", job=7, **REFUSED)], [], OURS, NOW)
     assert [(each.code, each.subject) for each in found] == [("disagreement.refused", "job-7")]
-    assert "None of the 2 nodes" in words.say(found[0].code, found[0].data)
+    assert "None of the 2 nodes" in words.sentence(found[0].code, found[0].data)
 
 
 def test_a_pod_that_was_made_a_moment_ago_may_still_be_refused() -> None:
@@ -141,17 +141,17 @@ def test_a_pod_that_waits_for_kueue_is_no_disagreement() -> None:
 
 
 def test_two_jobs_that_report_one_unit_are_an_alarm() -> None:
-    assert find_doubled({7: ["GPU-a", "GPU-b"], 8: ["GPU-c"]}) == []
-    (alarm,) = find_doubled({8: ["GPU-a"], 7: ["GPU-b", "GPU-a"], 9: ["GPU-c"]})
+    assert find_units_held_twice({7: ["GPU-a", "GPU-b"], 8: ["GPU-c"]}) == []
+    (alarm,) = find_units_held_twice({8: ["GPU-a"], 7: ["GPU-b", "GPU-a"], 9: ["GPU-c"]})
     assert (alarm.code, alarm.subject) == ("disagreement.unit_twice", "GPU-a")
-    assert "job-7 and job-8" in words.say(alarm.code, alarm.data)
+    assert "job-7 and job-8" in words.sentence(alarm.code, alarm.data)
 
 
 def test_disagreements_are_counted_once_each() -> None:
     one, other = Disagreement("disagreement.stranger", "a"), Disagreement("disagreement.stranger", "b")
-    first = standing_of([], [], [one], None, NOW)
-    second = standing_of([], [], [one, other], first, NOW)
-    third = standing_of([], [], [], second, NOW)
+    first = build_kubernetes_status([], [], [one], None, NOW)
+    second = build_kubernetes_status([], [], [one, other], first, NOW)
+    third = build_kubernetes_status([], [], [], second, NOW)
     assert [standing.seen for standing in (first, second, third)] == [1, 2, 2]
 
 
@@ -167,7 +167,7 @@ def node(name: str, *conditions: tuple[str, str], **spec: Any) -> Object:
 
 def test_a_node_stands_with_kubelet_engine_units_and_what_is_wrong() -> None:
     closed = node("gpu01", ("Ready", "True"), ("DiskPressure", "True"), unschedulable=True)
-    standing = standing_of([node("gpu02", ("Ready", "False")), closed], [], [], None, NOW)
+    standing = build_kubernetes_status([node("gpu02", ("Ready", "False")), closed], [], [], None, NOW)
     first, second = standing.nodes
     assert (first.name, first.is_ready, first.is_open, first.pressures) == ("gpu01", True, False, ("disk",))
     assert (first.kubelet, first.engine, first.units) == ("v1.34.4", "containerd://1.7.24", 8)
@@ -187,7 +187,7 @@ def test_an_operator_is_whole_when_all_its_pods_are_ready_and_new(
         "spec": {"replicas": 2},
         "status": {"readyReplicas": ready, "updatedReplicas": new, "observedGeneration": seen},
     }
-    assert operator_of(deployment).is_whole is whole
+    assert system_workload_status_of(deployment).is_whole is whole
     daemons = {
         "kind": "DaemonSet",
         "metadata": deployment["metadata"],
@@ -198,7 +198,7 @@ def test_an_operator_is_whole_when_all_its_pods_are_ready_and_new(
             "observedGeneration": seen,
         },
     }
-    assert operator_of(daemons).is_whole is whole
+    assert system_workload_status_of(daemons).is_whole is whole
 
 
 def test_workloads_of_others_are_not_watched() -> None:
@@ -207,37 +207,39 @@ def test_workloads_of_others_are_not_watched() -> None:
         "metadata": {"name": "shop", "namespace": "default"},
         "spec": {"replicas": 1},
     }
-    assert standing_of([], [other], [], None, NOW).operators == ()
+    assert build_kubernetes_status([], [other], [], None, NOW).operators == ()
 
 
 def test_it_comes_back_from_a_row_as_it_was() -> None:
     nodes = [node("gpu01", ("Ready", "Unknown"))]
-    standing = standing_of(nodes, [], find_disagreements([pod("x")], [], OURS, NOW), None, NOW)
-    assert parse_standing(to_data(standing)) == standing
-    later = silenced(standing, NOW + timedelta(minutes=1))
-    assert parse_standing(to_data(later)) == later
+    standing = build_kubernetes_status(nodes, [], find_disagreements([pod("x")], [], OURS, NOW), None, NOW)
+    assert parse_kubernetes_status(kubernetes_status_to_data(standing)) == standing
+    later = with_silence(standing, NOW + timedelta(minutes=1))
+    assert parse_kubernetes_status(kubernetes_status_to_data(later)) == later
 
 
 def test_what_another_release_wrote_is_read_as_far_as_it_is_known() -> None:
     """The scheduler and every page of nodes read it; a row of yesterday must not keep them from today."""
-    told = to_data(standing_of([node("gpu01", ("Ready", "True"))], [], [Disagreement("a", "b")], None, NOW))
+    told = kubernetes_status_to_data(
+        build_kubernetes_status([node("gpu01", ("Ready", "True"))], [], [Disagreement("a", "b")], None, NOW)
+    )
     newer = told | {"mood": "good", "nodes": [told["nodes"][0] | {"moon": 1}, {"name": "half"}]}
-    assert parse_standing(newer) == parse_standing(told)
-    assert parse_standing({"at": NOW.isoformat()}) == Standing(NOW)
+    assert parse_kubernetes_status(newer) == parse_kubernetes_status(told)
+    assert parse_kubernetes_status({"at": NOW.isoformat()}) == KubernetesStatus(NOW)
 
 
 def test_silence_keeps_what_was_seen_and_its_own_beginning() -> None:
-    seen = Standing(NOW, operators=(OperatorStanding("a/b", 1, 1),))
-    first = silenced(seen, NOW + timedelta(minutes=1))
-    second = silenced(first, NOW + timedelta(minutes=2))
+    seen = KubernetesStatus(NOW, operators=(SystemWorkloadStatus("a/b", 1, 1),))
+    first = with_silence(seen, NOW + timedelta(minutes=1))
+    second = with_silence(first, NOW + timedelta(minutes=2))
     assert second == first and first.operators == seen.operators and first.at == NOW
     assert first.silent_since == NOW + timedelta(minutes=1)
-    assert is_news(seen, first) and not is_news(first, second)
+    assert has_status_changed(seen, first) and not has_status_changed(first, second)
 
 
 def test_that_it_was_looked_at_again_is_no_news() -> None:
-    assert not is_news(Standing(NOW), Standing(NOW + timedelta(minutes=1)))
-    assert is_news(None, Standing(NOW))
+    assert not has_status_changed(KubernetesStatus(NOW), KubernetesStatus(NOW + timedelta(minutes=1)))
+    assert has_status_changed(None, KubernetesStatus(NOW))
 
 
 @pytest.mark.parametrize(
@@ -251,8 +253,8 @@ def test_that_it_was_looked_at_again_is_no_news() -> None:
     ],
 )
 def test_the_certificate_that_ends_first_is_known(told: object, soonest: tuple[str, int] | None) -> None:
-    assert soonest_end({"kubernetes_certificates": told}, NOW) == soonest
-    assert soonest_end({}, NOW) is None
+    assert soonest_certificate_end({"kubernetes_certificates": told}, NOW) == soonest
+    assert soonest_certificate_end({}, NOW) is None
 
 
 def strangers(*numbers: int) -> list[Disagreement]:
@@ -261,19 +263,19 @@ def strangers(*numbers: int) -> list[Disagreement]:
 
 def test_of_a_thousand_strangers_fifty_are_kept_and_all_are_counted() -> None:
     twice = Disagreement("disagreement.unit_twice", "GPU-1")
-    standing = standing_of([], [], [*strangers(*range(1000)), twice], None, NOW)
-    assert len(standing.disagreements) == MOST_OF_A_KIND + 1 and twice in standing.disagreements
+    standing = build_kubernetes_status([], [], [*strangers(*range(1000)), twice], None, NOW)
+    assert len(standing.disagreements) == MAX_PER_CODE + 1 and twice in standing.disagreements
     assert standing.count() == {"disagreement.stranger": 1000, "disagreement.unit_twice": 1}
     assert standing.seen == 1001
-    assert parse_standing(to_data(standing)) == standing
-    assert len(str(to_data(standing))) < 20_000
+    assert parse_kubernetes_status(kubernetes_status_to_data(standing)) == standing
+    assert len(str(kubernetes_status_to_data(standing))) < 20_000
 
 
 def test_what_stays_is_not_counted_again_when_there_are_too_many_to_name() -> None:
-    first = standing_of([], [], strangers(*range(100, 200)), None, NOW)
-    same = standing_of([], [], strangers(*range(100, 200)), first, NOW)
-    assert same.seen == 100 and not is_news(first, same)
-    earlier = standing_of([], [], strangers(1, *range(100, 200)), same, NOW)
+    first = build_kubernetes_status([], [], strangers(*range(100, 200)), None, NOW)
+    same = build_kubernetes_status([], [], strangers(*range(100, 200)), first, NOW)
+    assert same.seen == 100 and not has_status_changed(first, same)
+    earlier = build_kubernetes_status([], [], strangers(1, *range(100, 200)), same, NOW)
     assert earlier.seen == 101, "one that stands before all others pushes out one that was there"
-    fewer = standing_of([], [], strangers(*range(100, 110)), earlier, NOW)
+    fewer = build_kubernetes_status([], [], strangers(*range(100, 110)), earlier, NOW)
     assert fewer.seen == 101 and not fewer.more

@@ -7,10 +7,10 @@ import pytest
 from cluster.domain.launch import (
     JobFolders,
     LaunchPlan,
+    built_in_program,
+    custom_program,
     job_environment,
-    launch_plan,
-    model_program,
-    own_program,
+    local_launch_plan,
 )
 from cluster.domain.states import Launcher, UnitKind
 
@@ -40,7 +40,7 @@ RANK = (PYTHON, "/state/runtime/abc/rank.py", "--", *PROGRAM)
     ],
 )
 def test_each_rank_runs_inside_the_rank_shim(launcher: Launcher, ranks: int, head: tuple[str, ...]) -> None:
-    plan = launch_plan(launcher, PYTHON, RUNTIME, ranks, PROGRAM)
+    plan = local_launch_plan(launcher, PYTHON, RUNTIME, ranks, PROGRAM)
     assert plan == LaunchPlan((*head, *RANK), PROGRAM, ranks)
     assert "--verbose" not in plan.command
 
@@ -57,11 +57,11 @@ def test_each_rank_runs_inside_the_rank_shim(launcher: Launcher, ranks: int, hea
     ],
 )
 def test_python_is_always_the_environments_own(command: tuple[str, ...], program: tuple[str, ...]) -> None:
-    assert own_program(PYTHON, command) == program
+    assert custom_program(PYTHON, command) == program
 
 
 def test_a_built_in_model_is_a_module() -> None:
-    assert model_program(PYTHON, "lenet") == (PYTHON, "-u", "-m", "groundcrew_models.lenet")
+    assert built_in_program(PYTHON, "lenet") == (PYTHON, "-u", "-m", "groundcrew_models.lenet")
 
 
 FOLDERS = JobFolders(RUNTIME, "/jobs/7/2/out", "/code/3/1", "/datasets/4")

@@ -4,12 +4,12 @@ import pytest
 
 from cluster.domain.errors import Refused
 from cluster.domain.memory import (
-    LEAST_BYTES,
+    MIN_BYTES,
     NodeMemory,
     check_memory,
-    memory_of,
+    memory_limit_of,
     parse_size,
-    round_down,
+    round_down_size,
     write_size,
 )
 from cluster.domain.states import UnitKind
@@ -56,7 +56,7 @@ def test_a_job_asks_for_its_units_share_at_most(
     [
         (0, "job.memory_too_little"),
         (-1, "job.memory_too_little"),
-        (LEAST_BYTES - 1, "job.memory_too_little"),
+        (MIN_BYTES - 1, "job.memory_too_little"),
         (901 * GIB, "job.memory_over_node"),
     ],
 )
@@ -69,7 +69,7 @@ def test_what_no_node_can_give_is_refused_by_name(asked: int, code: str) -> None
 @pytest.mark.parametrize("units", range(1, 9))
 def test_whatever_jobs_ask_for_together_they_get_no_more_than_the_node_has(units: int) -> None:
     others = 8 - units
-    limits = [memory_of(EIGHT, units, 10 * TIB), memory_of(EIGHT, others, None) if others else 0]
+    limits = [memory_limit_of(EIGHT, units, 10 * TIB), memory_limit_of(EIGHT, others, None) if others else 0]
     assert sum(limits) <= EIGHT.for_jobs < EIGHT.memory_bytes
 
 
@@ -99,5 +99,5 @@ def test_a_size_is_read_and_written_to_the_byte(text: str, size: int | None) -> 
 
 @pytest.mark.parametrize("size", [15461882265 + 99, 112.96 * GIB, 999.7 * GIB, 1.79 * TIB, 500_000_000, 700])
 def test_what_a_sentence_shows_is_never_more_than_there_is(size: float) -> None:
-    assert int(size) * 0.9 < round_down(int(size)) <= int(size)
-    assert round_down(round_down(int(size))) == round_down(int(size))
+    assert int(size) * 0.9 < round_down_size(int(size)) <= int(size)
+    assert round_down_size(round_down_size(int(size))) == round_down_size(int(size))

@@ -138,11 +138,11 @@ def test_a_file_name_is_measured_in_bytes() -> None:
     assert refusal(lambda: names.check_file_name("x" * 256)).data["bytes"] == 256
     assert refusal(lambda: names.check_file_name("가" * 86, unicode_names=True)).data["bytes"] == 258
     assert len(refusal(lambda: names.check_file_name("x" * 300)).data["file"]) <= 120
-    assert len(names.repair_file_name("가" * 200, unicode_names=True).encode()) <= 255
+    assert len(names.suggest_file_name("가" * 200, unicode_names=True).encode()) <= 255
 
 
 def test_a_name_of_which_nothing_is_left_becomes_file() -> None:
-    assert names.repair_file_name("???") == "file"
+    assert names.suggest_file_name("???") == "file"
 
 
 @pytest.mark.parametrize(

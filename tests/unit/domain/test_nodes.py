@@ -7,13 +7,13 @@ import pytest
 from cluster.domain.attempts import NodeFate
 from cluster.domain.errors import Refused
 from cluster.domain.nodes import (
-    NodeSigns,
+    NodeSignals,
     check_drain_reason,
-    fate_since,
-    gravest,
-    has_healed,
-    is_to_be_lost,
-    state_of,
+    has_recovered,
+    is_due_to_be_lost,
+    node_fate_since,
+    node_state_of,
+    worst_fate,
 )
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -45,54 +45,56 @@ never  yes      no       no    | unreachable
 def test_a_node_is_in_one_state_the_gravest(line: str) -> None:
     signs, expected = line.split("|")
     silent, executor, draining, lost = signs.split()
-    node = NodeSigns(
+    node = NodeSignals(
         None if silent == "never" else ago(float(silent)),
         executor == "yes",
         ago(60) if draining == "yes" else None,
         ago(60) if lost == "yes" else None,
     )
-    assert state_of(node, NOW) == expected.strip()
+    assert node_state_of(node, NOW) == expected.strip()
 
 
 @pytest.mark.parametrize(
     ("node", "expected"),
     [
-        (NodeSigns(ago(299)), False),
-        (NodeSigns(ago(300)), True),
-        (NodeSigns(ago(300), draining_since=ago(900)), True),
-        (NodeSigns(ago(300), lost_at=ago(1)), False),
-        (NodeSigns(None), False),
+        (NodeSignals(ago(299)), False),
+        (NodeSignals(ago(300)), True),
+        (NodeSignals(ago(300), draining_since=ago(900)), True),
+        (NodeSignals(ago(300), lost_at=ago(1)), False),
+        (NodeSignals(None), False),
     ],
 )
-def test_a_silent_node_is_given_up_after_its_grace_time(node: NodeSigns, expected: bool) -> None:
-    assert is_to_be_lost(node, NOW, GRACE) is expected
+def test_a_silent_node_is_given_up_after_its_grace_time(node: NodeSignals, expected: bool) -> None:
+    assert is_due_to_be_lost(node, NOW, GRACE) is expected
 
 
 def test_a_lost_node_has_healed_when_it_speaks() -> None:
-    assert has_healed(NodeSigns(ago(3), lost_at=ago(60)), NOW)
-    assert not has_healed(NodeSigns(ago(400), lost_at=ago(60)), NOW)
-    assert not has_healed(NodeSigns(ago(3)), NOW)
+    assert has_recovered(NodeSignals(ago(3), lost_at=ago(60)), NOW)
+    assert not has_recovered(NodeSignals(ago(400), lost_at=ago(60)), NOW)
+    assert not has_recovered(NodeSignals(ago(3)), NOW)
 
 
 @pytest.mark.parametrize(
     ("node", "expected"),
     [
-        (NodeSigns(ago(1)), NodeFate.SAME_BOOT),
-        (NodeSigns(ago(1), booted_at=ago(500)), NodeFate.SAME_BOOT),
-        (NodeSigns(ago(1), booted_at=ago(5)), NodeFate.REBOOTED),
-        (NodeSigns(ago(60)), NodeFate.UNREACHABLE),
-        (NodeSigns(ago(60), booted_at=ago(70)), NodeFate.REBOOTED),
-        (NodeSigns(ago(400), lost_at=ago(90), booted_at=ago(70)), NodeFate.LOST),
+        (NodeSignals(ago(1)), NodeFate.SAME_BOOT),
+        (NodeSignals(ago(1), booted_at=ago(500)), NodeFate.SAME_BOOT),
+        (NodeSignals(ago(1), booted_at=ago(5)), NodeFate.REBOOTED),
+        (NodeSignals(ago(60)), NodeFate.UNREACHABLE),
+        (NodeSignals(ago(60), booted_at=ago(70)), NodeFate.REBOOTED),
+        (NodeSignals(ago(400), lost_at=ago(90), booted_at=ago(70)), NodeFate.LOST),
     ],
 )
-def test_what_became_of_a_node_since_something_was_placed_there(node: NodeSigns, expected: NodeFate) -> None:
-    assert fate_since(node, ago(100), NOW) is expected
+def test_what_became_of_a_node_since_something_was_placed_there(
+    node: NodeSignals, expected: NodeFate
+) -> None:
+    assert node_fate_since(node, ago(100), NOW) is expected
 
 
 def test_a_gang_has_the_fate_of_its_worst_node() -> None:
-    assert gravest([NodeFate.SAME_BOOT, NodeFate.LOST, NodeFate.UNREACHABLE]) is NodeFate.LOST
-    assert gravest([NodeFate.UNREACHABLE, NodeFate.REBOOTED]) is NodeFate.REBOOTED
-    assert gravest([]) is NodeFate.SAME_BOOT
+    assert worst_fate([NodeFate.SAME_BOOT, NodeFate.LOST, NodeFate.UNREACHABLE]) is NodeFate.LOST
+    assert worst_fate([NodeFate.UNREACHABLE, NodeFate.REBOOTED]) is NodeFate.REBOOTED
+    assert worst_fate([]) is NodeFate.SAME_BOOT
 
 
 def test_a_drain_has_a_reason() -> None:

@@ -1,6 +1,6 @@
 """How a notebook's server is called."""
 
-from cluster.domain.notebooks import PORT, SCRATCH, notebook_environment, notebook_program
+from cluster.domain.notebooks import PORT, SCRATCH_DIR, notebook_environment, notebook_program
 
 PROGRAM = notebook_program("/opt/python", "/groundcrew/attempt/out/work")
 
@@ -20,4 +20,4 @@ def test_the_token_stands_in_no_command_line() -> None:
 
 def test_its_sockets_and_databases_are_not_on_the_shared_storage() -> None:
     folders = [value for name, value in notebook_environment("x").items() if name.endswith("DIR")]
-    assert len(folders) == 3 and all(folder.startswith(f"{SCRATCH}/") for folder in folders)
+    assert len(folders) == 3 and all(folder.startswith(f"{SCRATCH_DIR}/") for folder in folders)

@@ -3,7 +3,7 @@
 import pytest
 
 from cluster.domain.errors import Refused
-from cluster.domain.passwords import check_password, is_common
+from cluster.domain.passwords import check_password, is_common_password
 
 
 @pytest.mark.parametrize(
@@ -84,5 +84,5 @@ def test_without_a_user_name_nothing_resembles_it() -> None:
 
 
 def test_common_passwords_are_known_in_any_case() -> None:
-    assert is_common("TrustNo1")
-    assert not is_common("a quiet apron at night")
+    assert is_common_password("TrustNo1")
+    assert not is_common_password("a quiet apron at night")

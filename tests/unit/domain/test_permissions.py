@@ -5,7 +5,7 @@ import pytest
 from cluster.domain import permissions
 from cluster.domain.errors import Forbidden, NotFound
 from cluster.domain.people import Actor
-from cluster.domain.permissions import MAY, Relation
+from cluster.domain.permissions import ALLOWED_RELATIONS, Relation
 from cluster.domain.states import Visibility
 
 ADMINISTRATOR, MANAGER, OWNER, NAMED, MEMBER, STRANGER = range(1, 7)
@@ -69,7 +69,7 @@ def test_whoever_submits_a_job_owns_it(
 ) -> None:
     user = MEMBER if submitted_by_actor else OWNER
     assert permissions.relation_to_job(to_training, actor(MEMBER), user) is relation
-    assert permissions.relation_to_owned(to_training, actor(MEMBER), user) is relation
+    assert permissions.relation_to_owned_object(to_training, actor(MEMBER), user) is relation
 
 
 ALL = [Relation.ADMINISTRATOR, Relation.MANAGER, Relation.OWNER, Relation.MEMBER]
@@ -94,30 +94,30 @@ ALL = [Relation.ADMINISTRATOR, Relation.MANAGER, Relation.OWNER, Relation.MEMBER
     ],
 )
 def test_who_may(action: str, allowed: list[Relation]) -> None:
-    assert [relation for relation in Relation if permissions.may(action, relation)] == allowed
+    assert [relation for relation in Relation if permissions.is_allowed(action, relation)] == allowed
 
 
-@pytest.mark.parametrize("action", MAY)
+@pytest.mark.parametrize("action", ALLOWED_RELATIONS)
 def test_strangers_may_nothing_and_administrators_everything(action: str) -> None:
-    assert not permissions.may(action, Relation.STRANGER)
-    permissions.require(action, Relation.ADMINISTRATOR)
+    assert not permissions.is_allowed(action, Relation.STRANGER)
+    permissions.require_permission(action, Relation.ADMINISTRATOR)
 
 
 def test_to_a_stranger_the_thing_does_not_exist() -> None:
     with pytest.raises(NotFound) as missing:
-        permissions.require("job.stop", Relation.STRANGER, 7)
+        permissions.require_permission("job.stop", Relation.STRANGER, 7)
     assert (missing.value.code, missing.value.data) == ("not_found.job", {"id": 7})
 
 
 def test_a_member_is_told_who_may() -> None:
     with pytest.raises(Forbidden) as forbidden:
-        permissions.require("job.stop", Relation.MEMBER, 7)
+        permissions.require_permission("job.stop", Relation.MEMBER, 7)
     assert forbidden.value.data["allowed"] == ["administrator", "manager", "owner"]
 
 
 def test_what_has_no_viewers_is_forbidden_rather_than_missing() -> None:
     with pytest.raises(Forbidden):
-        permissions.require("cluster.administer", Relation.STRANGER)
+        permissions.require_permission("cluster.administer", Relation.STRANGER)
     with pytest.raises(Forbidden):
         permissions.require_administrator(actor(MEMBER))
     permissions.require_administrator(actor(ADMINISTRATOR))

@@ -39,7 +39,7 @@ def test_who_holds_the_memory_that_a_job_of_ours_lacks_is_named() -> None:
     assert found.code == "disagreement.refused"
     told = find_disagreements([modest, greedy, a_waiting_pod()], [], OURS, NOW)
     (named,) = [each for each in told if each.code == "disagreement.in_the_way"]
-    assert words.say(named.code, named.data) == (
+    assert words.sentence(named.code, named.data) == (
         "Pod default/greedy holds 100 GiB of memory on gpu01, which job-7 lacks."
     )
     assert named.node == "gpu01"

@@ -7,30 +7,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.domain.advice import advise
-from cluster.domain.never import why_never
-from cluster.domain.order import in_order, lines_of
-from cluster.domain.placement import Board, Decision, Head, Placed, Waiting
-from cluster.domain.reasons import OnHold
+from cluster.domain.advice import suggest_changes
+from cluster.domain.never import infeasible_reason
+from cluster.domain.order import group_by_workspace, sort_queue
+from cluster.domain.placement import JobToPlace, NotPlaced, Placement, PlacementDecision, PlacementInput
+from cluster.domain.reasons import JobOnHold
 from cluster.domain.states import NodeState
 from tests.unit.domain.queue_worlds import BEGIN, Coming, World, at, worlds, worlds_with_unknown_ends
 
-HELD = OnHold("kim", BEGIN)
+HELD = JobOnHold("kim", BEGIN)
 often = settings(max_examples=100, deadline=None)
 
 
-def is_possible(board: Board, head: Head) -> bool:
+def is_possible(board: PlacementInput, head: JobToPlace) -> bool:
     limit = board.quotas[head.workspace_id].limit
-    return head.blocked is None and not why_never(head, board.nodes, limit, board.spread)
+    return head.blocked_by is None and not infeasible_reason(head, board.nodes, limit, board.can_spread)
 
 
-def foremost(board: Board, decisions: list[Decision]) -> dict[int, Waiting]:
+def foremost(board: PlacementInput, decisions: list[PlacementDecision]) -> dict[int, NotPlaced]:
     """By workspace, what its first job in line is told that could ever start, where it does not start now."""
     told = {decision.job_id: decision for decision in decisions}
-    found: dict[int, Waiting] = {}
-    for head in in_order(board.heads, board.quotas, lambda head: is_possible(board, head)):
+    found: dict[int, NotPlaced] = {}
+    for head in sort_queue(board.jobs_to_place, board.quotas, lambda head: is_possible(board, head)):
         decision = told[head.job_id]
-        if isinstance(decision, Waiting) and is_possible(board, head):
+        if isinstance(decision, NotPlaced) and is_possible(board, head):
             found.setdefault(head.workspace_id, decision)
     return found
 
@@ -54,7 +54,7 @@ def test_no_start_promised_is_delayed_by_those_who_pass(world: World) -> None:
         later = {decision.job_id: decision for decision in afterwards.decide()}
         for told in foremost(board, decisions).values():
             now = later[told.job_id]
-            if told.outlook.starts_at and isinstance(now, Waiting):
+            if told.outlook.starts_at and isinstance(now, NotPlaced):
                 assert now.outlook.starts_at
                 assert now.outlook.starts_at <= told.outlook.starts_at
 
@@ -65,11 +65,11 @@ def test_no_unit_twice_no_quota_passed_all_or_nothing_at_any_time(world: World) 
     world.play()
     for board, decisions in world.log:
         free = {node.node_id: set(node.free) for node in board.nodes}
-        heads = {head.job_id: head for head in board.heads}
+        heads = {head.job_id: head for head in board.jobs_to_place}
         used = Counter({workspace: quota.used for workspace, quota in board.quotas.items()})
         taken: Counter[int] = Counter()
         for decision in decisions:
-            if isinstance(decision, Placed):
+            if isinstance(decision, Placement):
                 head = heads[decision.job_id]
                 assert len(decision.unit_ids) == head.units
                 assert world.spread or len(decision.nodes) == 1
@@ -95,8 +95,8 @@ def test_nobody_is_overtaken_in_the_own_line_but_by_who_passes_a_promise(world: 
     world.play()
     for board, decisions in world.log:
         told = foremost(board, decisions)
-        placed = {decision.job_id for decision in decisions if isinstance(decision, Placed)}
-        for workspace, line in lines_of(board.heads).items():
+        placed = {decision.job_id for decision in decisions if isinstance(decision, Placement)}
+        for workspace, line in group_by_workspace(board.jobs_to_place).items():
             if workspace not in told:
                 continue
             place = [head.job_id for head in line].index(told[workspace].job_id)
@@ -106,12 +106,12 @@ def test_nobody_is_overtaken_in_the_own_line_but_by_who_passes_a_promise(world: 
 
 
 def assert_leaves_the_promise_alone(
-    board: Board, decisions: list[Decision], first: Head, passing: Head
+    board: PlacementInput, decisions: list[PlacementDecision], first: JobToPlace, passing: JobToPlace
 ) -> None:
     told = {decision.job_id: decision for decision in decisions}[first.job_id]
-    assert isinstance(told, Waiting)
-    others = [head for head in board.heads if head.job_id != passing.job_id]
-    without = {decision.job_id: decision for decision in replace(board, heads=others).decide()}
+    assert isinstance(told, NotPlaced)
+    others = [head for head in board.jobs_to_place if head.job_id != passing.job_id]
+    without = {decision.job_id: decision for decision in replace(board, jobs_to_place=others).decide()}
     assert without[first.job_id] == told
 
 
@@ -120,14 +120,18 @@ def assert_leaves_the_promise_alone(
 def test_held_jobs_never_start_and_stand_in_nobodys_way(world: World, random: st.DataObject) -> None:
     world.play()
     for board, _ in world.log:
-        held = {head.job_id for head in board.heads if random.random() < 0.4}  # type: ignore[attr-defined]
-        heads = [replace(head, blocked=HELD) if head.job_id in held else head for head in board.heads]
-        without = replace(board, heads=[head for head in board.heads if head.job_id not in held]).decide()
-        decisions = replace(board, heads=heads).decide()
+        held = {head.job_id for head in board.jobs_to_place if random.random() < 0.4}  # type: ignore[attr-defined]
+        heads = [
+            replace(head, blocked_by=HELD) if head.job_id in held else head for head in board.jobs_to_place
+        ]
+        without = replace(
+            board, jobs_to_place=[head for head in board.jobs_to_place if head.job_id not in held]
+        ).decide()
+        decisions = replace(board, jobs_to_place=heads).decide()
         others = {decision.job_id: decision for decision in decisions if decision.job_id not in held}
         assert others == {decision.job_id: decision for decision in without}
         assert all(
-            isinstance(decision, Waiting) and decision.reason == HELD
+            isinstance(decision, NotPlaced) and decision.reason == HELD
             for decision in decisions
             if decision.job_id in held
         )
@@ -141,7 +145,7 @@ def test_nothing_starts_on_a_node_that_is_not_ready(world: World, states: list[N
         nodes = [replace(node, state=state) for node, state in zip(board.nodes, states, strict=False)]
         ready = {node.node_id for node in nodes if node.state is NodeState.READY}
         for decision in replace(board, nodes=nodes).decide():
-            if isinstance(decision, Placed):
+            if isinstance(decision, Placement):
                 assert {node for node, _ in decision.nodes} <= ready
 
 
@@ -150,27 +154,27 @@ def test_nothing_starts_on_a_node_that_is_not_ready(world: World, states: list[N
 def test_whoever_follows_the_advice_is_placed(world: World) -> None:
     world.play()
     for board, decisions in world.log:
-        for head in board.heads:
-            advice = advise(board, head)
+        for head in board.jobs_to_place:
+            advice = suggest_changes(board, head)
             if advice is None:
                 continue
-            assert isinstance(told_of(decisions, head), Waiting)
+            assert isinstance(told_of(decisions, head), NotPlaced)
             if advice.units:
                 assert starts(board, replace(head, units=advice.units))
                 assert not any(
                     starts(board, replace(head, units=more)) for more in range(advice.units + 1, head.units)
                 )
             if advice.time_limit_seconds:
-                assert starts(board, replace(head, limit=float(advice.time_limit_seconds)))
+                assert starts(board, replace(head, limit_seconds=float(advice.time_limit_seconds)))
 
 
-def told_of(decisions: list[Decision], head: Head) -> Decision:
+def told_of(decisions: list[PlacementDecision], head: JobToPlace) -> PlacementDecision:
     return next(decision for decision in decisions if decision.job_id == head.job_id)
 
 
-def starts(board: Board, changed: Head) -> bool:
-    heads = [changed if head.job_id == changed.job_id else head for head in board.heads]
-    return isinstance(told_of(board.decide(heads), changed), Placed)
+def starts(board: PlacementInput, changed: JobToPlace) -> bool:
+    heads = [changed if head.job_id == changed.job_id else head for head in board.jobs_to_place]
+    return isinstance(told_of(board.decide(heads), changed), Placement)
 
 
 @often
@@ -178,10 +182,10 @@ def starts(board: Board, changed: Head) -> bool:
 def test_the_order_of_the_input_decides_nothing(world: World, random: st.DataObject) -> None:
     world.play()
     for board, decisions in world.log:
-        heads, nodes, running = list(board.heads), list(board.nodes), list(board.running)
+        heads, nodes, running = list(board.jobs_to_place), list(board.nodes), list(board.running)
         for many in (heads, nodes, running):
             random.shuffle(many)  # type: ignore[attr-defined]
-        assert replace(board, heads=heads, nodes=nodes, running=running).decide() == decisions
+        assert replace(board, jobs_to_place=heads, nodes=nodes, running=running).decide() == decisions
 
 
 @pytest.mark.parametrize("has_limit", [True, False])

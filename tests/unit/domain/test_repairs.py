@@ -6,18 +6,24 @@ from typing import Any
 import pytest
 
 from cluster.domain.errors import Refused
-from cluster.domain.repair_answers import Facts
-from cluster.domain.repair_checks import judge
-from cluster.domain.repair_runs import Cell, Verdict, matrix_of, share_done, verdict_of
+from cluster.domain.repair_answers import CheckFacts
+from cluster.domain.repair_checks import evaluate_check
+from cluster.domain.repair_runs import (
+    HostTaskState,
+    RepairVerdict,
+    build_task_matrix,
+    decide_verdict,
+    share_of_tasks_done,
+)
 from cluster.domain.repairs import (
-    CatalogueBroken,
-    Check,
+    CatalogueInvalid,
     CheckKind,
     Repair,
-    check_gentler,
-    check_host,
+    RepairCheck,
+    check_inventory_host,
     check_reason,
-    check_typed,
+    check_try_first,
+    check_typed_name,
     parse_repair,
     typical_seconds,
 )
@@ -67,27 +73,27 @@ def test_a_repair_knows_its_playbooks_tasks_in_both_languages() -> None:
     ids=lambda broken: next(iter(broken)),
 )
 def test_a_file_that_says_anything_else_is_refused_by_name(broken: dict[str, Any]) -> None:
-    with pytest.raises(CatalogueBroken) as refused:
+    with pytest.raises(CatalogueInvalid) as refused:
         a_repair(**broken)
     assert refused.value.data["file"] == "ansible/repairs/restart-it.yml"
 
 
 @pytest.mark.parametrize("name", ["../site", "Site", "a--b", "", "a b"])
 def test_a_repair_has_a_plain_name(name: str) -> None:
-    with pytest.raises(CatalogueBroken):
+    with pytest.raises(CatalogueInvalid):
         parse_repair(name, a_document(), PLAYBOOK)
 
 
 def test_tasks_without_a_name_of_their_own_are_refused() -> None:
     twice = [{"tasks": [{"name": "Stop it"}, {"name": "Stop it"}]}]
     for playbook in (twice, [{"tasks": [{"command": "true"}]}], [], "text"):
-        with pytest.raises(CatalogueBroken):
+        with pytest.raises(CatalogueInvalid):
             parse_repair("restart-it", a_document(), playbook)
 
 
 def test_a_gentler_way_exists() -> None:
-    with pytest.raises(CatalogueBroken):
-        check_gentler(a_repair(gentler=["pray"]), ["restart-it"])
+    with pytest.raises(CatalogueInvalid):
+        check_try_first(a_repair(gentler=["pray"]), ["restart-it"])
 
 
 def test_a_reason_is_needed_and_made_one_line() -> None:
@@ -98,10 +104,10 @@ def test_a_reason_is_needed_and_made_one_line() -> None:
 
 
 def test_only_the_dangerous_wants_the_name_typed() -> None:
-    check_typed(a_repair(), "", "gpu07")
-    check_typed(a_repair(group="dangerous"), " gpu07 ", "gpu07")
+    check_typed_name(a_repair(), "", "gpu07")
+    check_typed_name(a_repair(group="dangerous"), " gpu07 ", "gpu07")
     with pytest.raises(Refused) as refused:
-        check_typed(a_repair(group="dangerous"), "gpu01", "gpu07")
+        check_typed_name(a_repair(group="dangerous"), "gpu01", "gpu07")
     assert refused.value.data == {"typed": "gpu01", "name": "gpu07"}
 
 
@@ -110,7 +116,7 @@ def test_only_the_dangerous_wants_the_name_typed() -> None:
 )
 def test_a_host_that_ansible_could_read_otherwise_is_refused(name: str) -> None:
     with pytest.raises(Refused):
-        check_host(name)
+        check_inventory_host(name)
 
 
 def test_the_middle_of_the_last_runs_is_what_it_takes() -> None:
@@ -129,16 +135,16 @@ def test_events_become_one_line_per_task_and_one_cell_per_host() -> None:
         an_event("runner_on_start", "Start it"),
         an_event("runner_on_failed", "Start it", line=7, res={"stderr": "no room"}, duration=0.5),
     ]
-    stop, start, rest = matrix_of(events, ["Stop it", "Start it", "Look"])
-    assert (stop.hosts, stop.lines, stop.seconds) == ({"lab": Cell.CHANGED}, {"lab": 5}, 1.23)
-    assert (start.hosts, start.output) == ({"lab": Cell.FAILED}, {"lab": "no room"})
+    stop, start, rest = build_task_matrix(events, ["Stop it", "Start it", "Look"])
+    assert (stop.hosts, stop.lines, stop.seconds) == ({"lab": HostTaskState.CHANGED}, {"lab": 5}, 1.23)
+    assert (start.hosts, start.output) == ({"lab": HostTaskState.FAILED}, {"lab": "no room"})
     assert rest.hosts == {}
-    assert share_done([stop, start, rest]) == pytest.approx(2 / 3)
+    assert share_of_tasks_done([stop, start, rest]) == pytest.approx(2 / 3)
 
 
 def test_what_a_host_said_is_kept_without_signs_that_only_a_terminal_knows() -> None:
     event = an_event("runner_on_failed", "Look", res={"stderr": "\x1b[31mno\0 room\udc80\n\t가"})
-    (task,) = matrix_of([event], ["Look"])
+    (task,) = build_task_matrix([event], ["Look"])
     assert task.output == {"lab": "\ufffd[31mno\ufffd room\ufffd\n\t가"}
 
 
@@ -153,7 +159,7 @@ def test_of_a_task_that_did_several_things_each_that_went_wrong_is_told() -> Non
         {"item": "stream.socket", "failed": True, "msg": "is masked"},
     ]
     res = {"msg": "All items completed", "results": results}
-    (task,) = matrix_of([an_event("runner_on_unreachable", "Open", res=res)], ["Open"])
+    (task,) = build_task_matrix([an_event("runner_on_unreachable", "Open", res=res)], ["Open"])
     assert task.output["lab"].splitlines() == [
         "portal.socket: Timeout (42s) waiting for privilege escalation prompt",
         "stream.socket: is masked",
@@ -161,29 +167,29 @@ def test_of_a_task_that_did_several_things_each_that_went_wrong_is_told() -> Non
 
 
 def test_a_failure_that_the_playbook_expects_is_none() -> None:
-    (task,) = matrix_of([an_event("runner_on_failed", "Look", ignore_errors=True)], ["Look"])
-    assert task.hosts == {"lab": Cell.OK}
+    (task,) = build_task_matrix([an_event("runner_on_failed", "Look", ignore_errors=True)], ["Look"])
+    assert task.hosts == {"lab": HostTaskState.OK}
 
 
 @pytest.mark.parametrize(
     ("answers", "was_cancelled", "verdict"),
     [
-        ([True, True], False, Verdict.VERIFIED),
-        ([True, False], False, Verdict.NOT_VERIFIED),
-        ([False], True, Verdict.CANCELLED),
-        ([True], True, Verdict.VERIFIED),
-        ([], False, Verdict.NOT_VERIFIED),
+        ([True, True], False, RepairVerdict.VERIFIED),
+        ([True, False], False, RepairVerdict.NOT_VERIFIED),
+        ([False], True, RepairVerdict.CANCELLED),
+        ([True], True, RepairVerdict.VERIFIED),
+        ([], False, RepairVerdict.NOT_VERIFIED),
     ],
 )
-def test_the_checks_decide(answers: list[bool], was_cancelled: bool, verdict: Verdict) -> None:
-    assert verdict_of([{"is_ok": answer} for answer in answers], was_cancelled) is verdict
+def test_the_checks_decide(answers: list[bool], was_cancelled: bool, verdict: RepairVerdict) -> None:
+    assert decide_verdict([{"is_ok": answer} for answer in answers], was_cancelled) is verdict
 
 
 def test_a_service_that_started_within_the_second_of_the_run_is_a_new_one() -> None:
-    check = Check(CheckKind.SERVICES_RUNNING, SERVICES)
-    facts = Facts(services={"tasks-general": NOW})
-    assert judge(check, facts, NOW + timedelta(milliseconds=900)).is_ok
-    assert not judge(check, facts, NOW + timedelta(seconds=1)).is_ok
+    check = RepairCheck(CheckKind.SERVICES_RUNNING, SERVICES)
+    facts = CheckFacts(services={"tasks-general": NOW})
+    assert evaluate_check(check, facts, NOW + timedelta(milliseconds=900)).is_ok
+    assert not evaluate_check(check, facts, NOW + timedelta(seconds=1)).is_ok
 
 
 def a_backup(**changed: Any) -> dict[str, Any]:
@@ -198,43 +204,60 @@ SERVICES = {"services": ["tasks-general"], "restarted": True}
 @pytest.mark.parametrize(
     ("kind", "options", "facts", "code"),
     [
-        ("backup_made", {}, Facts(), "check.backup_made.none"),
-        ("backup_made", {}, Facts(newest_backup=a_backup(made_at=OLD)), "check.backup_made.old"),
-        ("backup_made", {}, Facts(newest_backup=a_backup()), "check.backup_made.ok"),
-        ("backup_restored", {}, Facts(), "check.backup_made.none"),
+        ("backup_made", {}, CheckFacts(), "check.backup_made.none"),
+        ("backup_made", {}, CheckFacts(newest_backup=a_backup(made_at=OLD)), "check.backup_made.old"),
+        ("backup_made", {}, CheckFacts(newest_backup=a_backup()), "check.backup_made.ok"),
+        ("backup_restored", {}, CheckFacts(), "check.backup_made.none"),
         (
             "backup_restored",
             {},
-            Facts(newest_backup=a_backup(restored_at=None)),
+            CheckFacts(newest_backup=a_backup(restored_at=None)),
             "check.backup_restored.never",
         ),
         (
             "backup_restored",
             {},
-            Facts(newest_backup=a_backup(restored_at=OLD)),
+            CheckFacts(newest_backup=a_backup(restored_at=OLD)),
             "check.backup_restored.never",
         ),
         (
             "backup_restored",
             {},
-            Facts(newest_backup=a_backup(problem={"code": "broken.cut", "data": {}})),
+            CheckFacts(newest_backup=a_backup(problem={"code": "broken.cut", "data": {}})),
             "check.backup_restored.problem",
         ),
-        ("backup_restored", {}, Facts(newest_backup=a_backup()), "check.backup_restored.ok"),
-        ("services_running", SERVICES, Facts(services={}), "check.services_running.not"),
-        ("services_running", SERVICES, Facts(services={"tasks-general": None}), "check.services_running.not"),
-        ("services_running", SERVICES, Facts(services={"tasks-general": OLD}), "check.services_running.old"),
-        ("services_running", SERVICES, Facts(services={"tasks-general": NOW}), "check.services_running.ok"),
-        ("no_stuck_operations", {}, Facts(stuck_operations=2), "check.no_stuck_operations.not"),
-        ("no_stuck_operations", {}, Facts(), "check.no_stuck_operations.ok"),
-        ("no_leftovers", {}, Facts(leftovers=1), "check.no_leftovers.not"),
-        ("no_leftovers", {}, Facts(), "check.no_leftovers.ok"),
-        ("disk_free", {"share": 0.1}, Facts(free_bytes=9, whole_bytes=100), "check.disk_free.not"),
-        ("disk_free", {"share": 0.1}, Facts(free_bytes=10, whole_bytes=100), "check.disk_free.ok"),
-        ("portal_answers", {}, Facts(portal_status=503), "check.portal_answers.not"),
-        ("portal_answers", {}, Facts(portal_status=200), "check.portal_answers.ok"),
+        ("backup_restored", {}, CheckFacts(newest_backup=a_backup()), "check.backup_restored.ok"),
+        ("services_running", SERVICES, CheckFacts(services={}), "check.services_running.not"),
+        (
+            "services_running",
+            SERVICES,
+            CheckFacts(services={"tasks-general": None}),
+            "check.services_running.not",
+        ),
+        (
+            "services_running",
+            SERVICES,
+            CheckFacts(services={"tasks-general": OLD}),
+            "check.services_running.old",
+        ),
+        (
+            "services_running",
+            SERVICES,
+            CheckFacts(services={"tasks-general": NOW}),
+            "check.services_running.ok",
+        ),
+        ("no_stuck_operations", {}, CheckFacts(stuck_operations=2), "check.no_stuck_operations.not"),
+        ("no_stuck_operations", {}, CheckFacts(), "check.no_stuck_operations.ok"),
+        ("no_leftovers", {}, CheckFacts(leftovers=1), "check.no_leftovers.not"),
+        ("no_leftovers", {}, CheckFacts(), "check.no_leftovers.ok"),
+        ("disk_free", {"share": 0.1}, CheckFacts(free_bytes=9, total_bytes=100), "check.disk_free.not"),
+        ("disk_free", {"share": 0.1}, CheckFacts(free_bytes=10, total_bytes=100), "check.disk_free.ok"),
+        ("portal_answers", {}, CheckFacts(portal_status=503), "check.portal_answers.not"),
+        ("portal_answers", {}, CheckFacts(portal_status=200), "check.portal_answers.ok"),
     ],
 )
-def test_each_check_decides_by_facts(kind: str, options: dict[str, Any], facts: Facts, code: str) -> None:
-    answer = judge(Check(CheckKind(kind), options), facts, NOW)
+def test_each_check_decides_by_facts(
+    kind: str, options: dict[str, Any], facts: CheckFacts, code: str
+) -> None:
+    answer = evaluate_check(RepairCheck(CheckKind(kind), options), facts, NOW)
     assert (answer.code, answer.is_ok) == (code, code.endswith(".ok"))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.results import best_of, is_best_low, parse_results
+from cluster.domain.results import best_value, is_lower_better, parse_results
 
 
 @pytest.mark.parametrize(
@@ -20,12 +20,12 @@ from cluster.domain.results import best_of, is_best_low, parse_results
     ],
 )
 def test_a_loss_is_best_at_its_lowest(metric: str, is_low: bool) -> None:
-    assert is_best_low(metric) is is_low
-    assert best_of({metric: (1.0, 3.0, 2.0)}, metric) == (1.0 if is_low else 3.0)
+    assert is_lower_better(metric) is is_low
+    assert best_value({metric: (1.0, 3.0, 2.0)}, metric) == (1.0 if is_low else 3.0)
 
 
 def test_what_was_not_measured_has_no_best_value() -> None:
-    assert best_of({}, "loss/train") is None
+    assert best_value({}, "loss/train") is None
 
 
 def test_a_table_of_three_numbers_each_is_read() -> None:

@@ -11,17 +11,17 @@ from cluster.domain.jobs import JobRequest
 from cluster.domain.models import LENET
 from cluster.domain.names import check_job_name
 from cluster.domain.states import JobState
-from cluster.domain.sweep_names import names_of
+from cluster.domain.sweep_names import sweep_job_names
 from cluster.domain.sweeps import (
-    MOST_JOBS,
+    MAX_SWEEP_JOBS,
     SweepKind,
     SweepPlan,
     SweepRequest,
     check_commands,
     check_sweep,
-    command_of,
+    fill_command,
     split_values,
-    trouble_of,
+    stop_code_of,
 )
 
 JOB = JobRequest("lenet", 1)
@@ -160,7 +160,7 @@ def test_lists_have_one_length_and_no_row_twice() -> None:
 def test_a_placeholder_is_filled_and_what_has_none_is_appended(
     command: list[str], row: dict[str, Any], expected: list[str]
 ) -> None:
-    assert command_of(command, row) == expected
+    assert fill_command(command, row) == expected
 
 
 def test_commands_that_are_too_long_together_are_refused() -> None:
@@ -188,15 +188,15 @@ def test_commands_that_are_too_long_together_are_refused() -> None:
     ],
 )
 def test_values_stand_in_the_names(plan: SweepPlan, names: list[str]) -> None:
-    assert names_of("lenet", plan) == names
+    assert sweep_job_names("lenet", plan) == names
 
 
 def test_long_names_become_short_ones_and_then_numbers() -> None:
     plan = grid(
         learning_rate=(0.1, 0.05), hidden_units=(128,), weight_decay_of_all=(0.001, 0.01), momentum=(0.9, 0)
     )
-    assert names_of("lenet", plan)[0] == "lenet-lr=0.1-wdoa=0.001-mom=0.9"
-    assert names_of("x" * 60, plan)[1] == "x" * 20 + "-2-lr=0.1-wdoa=0.001-mom=0"
+    assert sweep_job_names("lenet", plan)[0] == "lenet-lr=0.1-wdoa=0.001-mom=0.9"
+    assert sweep_job_names("x" * 60, plan)[1] == "x" * 20 + "-2-lr=0.1-wdoa=0.001-mom=0"
 
 
 texts = st.text(min_size=1, max_size=80).filter(str.strip)
@@ -218,7 +218,7 @@ bases = st.from_regex(r"[a-z0-9]([a-z0-9._=]|-[a-z0-9]){0,20}", fullmatch=True)
 
 @given(bases, plans)
 def test_names_are_valid_and_all_different(base: str, plan: SweepPlan) -> None:
-    names = names_of(base[:60].rstrip("-"), plan)
+    names = sweep_job_names(base[:60].rstrip("-"), plan)
     assert len(set(names)) == len(names) == plan.size
     for name in names:
         check_job_name(name)
@@ -233,8 +233,8 @@ def test_rows_are_as_many_as_the_plan_says_and_all_different(plan: SweepPlan) ->
 
 def test_the_largest_sweep_is_a_matter_of_a_second() -> None:
     plan = check_sweep(SweepRequest(JOB, {"seed": "0..99", "batch_size": "1..100"}), LENET)
-    assert plan.size == MOST_JOBS
-    assert len(set(names_of("lenet", plan))) == MOST_JOBS
+    assert plan.size == MAX_SWEEP_JOBS
+    assert len(set(sweep_job_names("lenet", plan))) == MAX_SWEEP_JOBS
 
 
 @pytest.mark.parametrize(
@@ -252,4 +252,4 @@ def test_the_largest_sweep_is_a_matter_of_a_second() -> None:
 def test_a_crash_or_a_lost_loss_is_trouble(
     state: JobState, code: str, data: dict[str, Any], trouble: str | None
 ) -> None:
-    assert trouble_of(state, code, data) == trouble
+    assert stop_code_of(state, code, data) == trouble

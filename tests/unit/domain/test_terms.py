@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cluster.domain import terms
 from cluster.domain.errors import Refused
 from cluster.domain.states import WorkspaceState
-from cluster.domain.terms import Peak, Term
+from cluster.domain.terms import PeakDay, Term
 
 SEOUL = ZoneInfo("Asia/Seoul")
 
@@ -80,16 +80,16 @@ def term(first: int, last: int, units: int) -> Term:
 @pytest.mark.parametrize(
     ("held", "new", "peak"),
     [
-        ([], term(1, 30, 0), Peak(date(2026, 11, 1), 0)),
-        ([term(1, 5, 2)], term(6, 9, 0), Peak(date(2026, 11, 6), 0)),
-        ([term(1, 6, 2)], term(6, 9, 0), Peak(date(2026, 11, 6), 2)),
-        ([term(1, 10, 2), term(8, 20, 3), term(11, 30, 4)], term(5, 30, 0), Peak(date(2026, 11, 11), 7)),
-        ([term(1, 10, 2), term(8, 20, 3), term(11, 30, 4)], term(5, 10, 0), Peak(date(2026, 11, 8), 5)),
-        ([term(1, 30, 2), term(1, 30, 2)], term(9, 9, 0), Peak(date(2026, 11, 9), 4)),
+        ([], term(1, 30, 0), PeakDay(date(2026, 11, 1), 0)),
+        ([term(1, 5, 2)], term(6, 9, 0), PeakDay(date(2026, 11, 6), 0)),
+        ([term(1, 6, 2)], term(6, 9, 0), PeakDay(date(2026, 11, 6), 2)),
+        ([term(1, 10, 2), term(8, 20, 3), term(11, 30, 4)], term(5, 30, 0), PeakDay(date(2026, 11, 11), 7)),
+        ([term(1, 10, 2), term(8, 20, 3), term(11, 30, 4)], term(5, 10, 0), PeakDay(date(2026, 11, 8), 5)),
+        ([term(1, 30, 2), term(1, 30, 2)], term(9, 9, 0), PeakDay(date(2026, 11, 9), 4)),
     ],
 )
-def test_the_worst_day_is_found(held: list[Term], new: Term, peak: Peak) -> None:
-    assert terms.overlapping_peak(held, new) == peak
+def test_the_worst_day_is_found(held: list[Term], new: Term, peak: PeakDay) -> None:
+    assert terms.peak_of_overlap(held, new) == peak
 
 
 def test_units_that_fit_are_held() -> None:
@@ -114,7 +114,7 @@ def test_units_that_do_not_fit_are_refused_with_the_day() -> None:
 
 
 def test_an_extension_counts_days() -> None:
-    assert terms.extended(date(2026, 11, 20), 14) == date(2026, 12, 4)
+    assert terms.extended_by_days(date(2026, 11, 20), 14) == date(2026, 12, 4)
 
 
 some_terms = st.builds(
@@ -128,7 +128,7 @@ def test_no_day_is_ever_overbooked(held: list[Term], new: Term, capacity: int) -
     """Counted day by day, which is slower and plainly right."""
     days = [date(2026, 11, day) for day in range(new.starts_on.day, new.ends_on.day + 1)]
     worst = max(sum(one.units for one in held if one.starts_on <= day <= one.ends_on) for day in days)
-    assert terms.overlapping_peak(held, new).units == worst
+    assert terms.peak_of_overlap(held, new).units == worst
     try:
         terms.check_units_fit(held, new, capacity)
         fits = True

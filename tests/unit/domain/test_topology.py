@@ -2,7 +2,7 @@
 
 import pytest
 
-from cluster.domain.topology import Pair, find_islands
+from cluster.domain.topology import LinkedPair, find_gpu_islands
 
 ALL = ("a", "b", "c", "d")
 
@@ -24,6 +24,6 @@ ALL = ("a", "b", "c", "d")
     ],
 )
 def test_islands_follow_the_links(
-    nvlinks: list[Pair], switches: list[Pair], expected: dict[str, str]
+    nvlinks: list[LinkedPair], switches: list[LinkedPair], expected: dict[str, str]
 ) -> None:
-    assert find_islands(ALL, nvlinks, switches) == expected
+    assert find_gpu_islands(ALL, nvlinks, switches) == expected

@@ -7,21 +7,21 @@ from typing import get_args
 import pytest
 
 from cluster.domain import reasons
-from cluster.domain.outlook import Outlook, Source
-from cluster.domain.reasons import Reason
+from cluster.domain.outlook import EstimateSource, StartEstimate
+from cluster.domain.reasons import WaitingReason
 from cluster.domain.states import UnitKind
-from cluster.domain.waiting import to_data
+from cluster.domain.waiting import to_waiting_data
 
 AT = datetime(2026, 11, 20, 5, 38, tzinfo=UTC)
-REASONS: list[Reason] = [
+REASONS: list[WaitingReason] = [
     reasons.NotEnoughUnits(4, 3, "gpu08", UnitKind.GPU, 16),
-    reasons.NotEnoughTogether(16, 9, 4, UnitKind.GPU),
+    reasons.NotEnoughUnitsTogether(16, 9, 4, UnitKind.GPU),
     reasons.ClusterTooSmall(64, 32, 4, UnitKind.GPU),
     reasons.QuotaTooSmall(2, 4, UnitKind.GPU),
     reasons.NodesTooSmall(4, 3, "gpu08", UnitKind.GPU),
-    reasons.QuotaUsed(8, 8, 2, UnitKind.CPU_SLOT),
+    reasons.QuotaInUse(8, 8, 2, UnitKind.CPU_SLOT),
     reasons.AheadInQueue(3, 1055),
-    reasons.HeldForAnother(1055, "gpu08"),
+    reasons.ReservedForAnother(1055, "gpu08"),
     reasons.WorkspaceNotStarted("speech", date(2026, 12, 1)),
     reasons.WorkspaceExpired("speech", date(2026, 11, 1)),
     reasons.EnvironmentNotReady("default", 0.25, "environment.compile", 3),
@@ -29,47 +29,49 @@ REASONS: list[Reason] = [
     reasons.NoGpuEnvironment("default"),
     reasons.DatasetNotReady("digits", 0.5),
     reasons.DatasetFailed("digits"),
-    reasons.DiskShort("/data", 3 << 28, 1 << 30, [[1055, 5 << 30]]),
-    reasons.NodeUnreachable("gpu08", AT),
-    reasons.NodeLost("gpu08", AT),
-    reasons.NodeDraining("gpu08", AT),
-    reasons.NodeKeptOut("gpu08", {"code": "kubernetes.closed", "data": {"node": "gpu08"}}),
-    reasons.OnHold("kim", AT),
-    reasons.SweepLimit(3, 4),
+    reasons.DiskBelowReserve("/data", 3 << 28, 1 << 30, [[1055, 5 << 30]]),
+    reasons.OnlyNodesUnreachable("gpu08", AT),
+    reasons.OnlyNodesLost("gpu08", AT),
+    reasons.OnlyNodesDraining("gpu08", AT),
+    reasons.NodeClosedByKubernetes("gpu08", {"code": "kubernetes.closed", "data": {"node": "gpu08"}}),
+    reasons.JobOnHold("kim", AT),
+    reasons.SweepLimitReached(3, 4),
     reasons.NoExecutor("gpu08"),
     reasons.NoNodes(),
-    reasons.Interrupted("interrupted.node_rebooted", 2),
-    reasons.TriedLater("interrupted.node_rebooted", 5, "gpu08", 4, 4, AT),
-    reasons.TriedAgain("exit.error", 2, 1, 3),
-    reasons.JustSubmitted(),
+    reasons.AttemptInterrupted("interrupted.node_rebooted", 2),
+    reasons.RetryBackoff("interrupted.node_rebooted", 5, "gpu08", 4, 4, AT),
+    reasons.RetryAfterFailure("exit.error", 2, 1, 3),
+    reasons.NotYetExamined(),
 ]
 
 
 def test_the_table_has_every_reason() -> None:
-    assert {type(reason) for reason in REASONS} == set(get_args(Reason)) == set(reasons.REASONS.values())
+    assert (
+        {type(reason) for reason in REASONS} == set(get_args(WaitingReason)) == set(reasons.REASONS.values())
+    )
 
 
 @pytest.mark.parametrize("reason", REASONS, ids=lambda reason: reason.code)
-def test_a_row_keeps_all_of_a_reason_as_plain_values(reason: Reason) -> None:
-    outlook = Outlook(
+def test_a_row_keeps_all_of_a_reason_as_plain_values(reason: WaitingReason) -> None:
+    outlook = StartEstimate(
         ahead=1000,
         first_ahead=1054,
         freed_by=1055,
         starts_at=AT,
         earliest_at=AT,
         latest_at=AT,
-        source=Source.HISTORY,
+        source=EstimateSource.HISTORY,
         starts_on_node="gpu08",
         helps_units=3,
         helps_seconds=600,
         is_more_ahead=True,
     )
-    data = to_data(reason, outlook)
+    data = to_waiting_data(reason, outlook)
     assert json.loads(json.dumps(data)) == data and None not in data.values()
     known = {name for name, value in vars(reason).items() if value is not None}
     assert set(data) == known | set(vars(outlook))
 
 
 def test_nothing_unknown_is_written_down() -> None:
-    assert to_data(reasons.NoNodes()) == {"needed": 1}
-    assert to_data(reasons.NodeUnreachable("gpu08")) == {"node": "gpu08"}
+    assert to_waiting_data(reasons.NoNodes()) == {"needed": 1}
+    assert to_waiting_data(reasons.OnlyNodesUnreachable("gpu08")) == {"node": "gpu08"}

@@ -5,8 +5,8 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from worker.environments.build import build
-from worker.environments.description import Description, read_description
+from worker.environments.build import build_environment
+from worker.environments.description import EnvironmentDescription, read_environment_description
 
 PYTHON = """#!/bin/sh
 # The interpreter before, in and after the build; a file named after a trouble makes the trouble.
@@ -103,8 +103,8 @@ class Site:
         return self.folder / "python"
 
     @property
-    def description(self) -> Description:
-        return read_description(self.folder / "small")
+    def description(self) -> EnvironmentDescription:
+        return read_environment_description(self.folder / "small")
 
     def trouble(self, name: str) -> None:
         (self.folder / "control" / name).touch()
@@ -120,7 +120,7 @@ class Site:
         self.reports.append((step, share, detail))
 
     def build(self, offered: Path | None = None) -> Path:
-        return build(
+        return build_environment(
             self.description,
             self.cache,
             self.report,

@@ -13,7 +13,12 @@ import psutil
 import pytest
 
 from tests.unit.environments.stand_in import Site, sums
-from worker.environments.ready import MANIFEST, is_ready, read_contents, read_variables
+from worker.environments.ready import (
+    MANIFEST,
+    is_environment_ready,
+    read_environment_contents,
+    read_environment_variables,
+)
 
 
 class Interrupted(Exception):
@@ -26,12 +31,12 @@ def entries(site: Site) -> set[str]:
 
 def test_a_build_leaves_a_whole_environment_and_the_wheels(site: Site) -> None:
     environment = site.build()
-    assert is_ready(environment)
-    assert read_contents(environment) == [
+    assert is_environment_ready(environment)
+    assert read_environment_contents(environment) == [
         ("python", "3.11.2", "purpose.language"),
         ("six", "1.17.0", "purpose.arrays"),
     ]
-    assert read_variables(environment) == {"TF_USE_LEGACY_KERAS": "1"}
+    assert read_environment_variables(environment) == {"TF_USE_LEGACY_KERAS": "1"}
     assert set(sums(site)) == {"six-1.17.0-py2.py3-none-any.whl", "slow-1.0.tar.gz"}
     assert entries(site) == {"training", "wheels", ".training.lock"}
     assert not list(site.cache.glob("*.building")) + list(site.cache.glob("*.partial"))
@@ -60,11 +65,11 @@ def test_the_steps_come_in_their_order_and_never_go_back(site: Site) -> None:
 def test_a_lost_environment_comes_back_without_network_and_compiler(site: Site) -> None:
     environment = site.build()
     (environment / MANIFEST).unlink()
-    assert not is_ready(environment)
+    assert not is_environment_ready(environment)
     site.trouble("no_network")
     site.trouble("bad_code")
     assert site.build() == environment
-    assert is_ready(environment)
+    assert is_environment_ready(environment)
 
 
 def test_what_a_machine_of_the_same_kind_compiled_is_not_compiled_again(site: Site) -> None:
@@ -75,7 +80,7 @@ def test_what_a_machine_of_the_same_kind_compiled_is_not_compiled_again(site: Si
     (wheels / "slow-1.0-py3-none-any.whl").rename(offered / wheels.name / "slow-1.0-py3-none-any.whl")
     shutil.rmtree(site.cache)
     site.trouble("bad_code")
-    assert is_ready(site.build(offered))
+    assert is_environment_ready(site.build(offered))
 
 
 def test_what_a_machine_of_another_kind_compiled_is_left_alone(site: Site) -> None:
@@ -113,12 +118,12 @@ def test_interrupted_at_any_report_the_next_build_converges(site: Site) -> None:
             environment = _with_report(site, report).build()
         except Interrupted:
             finished = [path for path in site.cache.glob("training-*") if path.suffix != ".building"]
-            assert all(is_ready(path) for path in finished)
+            assert all(is_environment_ready(path) for path in finished)
             interruptions += 1
             continue
         break
     assert interruptions > 8
-    assert is_ready(environment)
+    assert is_environment_ready(environment)
     assert entries(site) == {"training", "wheels", ".training.lock"}
     assert site.calls("pip wheel") <= 4
 
@@ -152,7 +157,7 @@ def test_a_killed_build_leaves_no_compiler_running(site: Site) -> None:
         builder.wait()
     assert compilers(site)
     site.no_trouble("endless")
-    assert is_ready(site.build())
+    assert is_environment_ready(site.build())
     until(lambda: not compilers(site))
 
 
@@ -191,14 +196,14 @@ def test_a_damaged_compiled_wheel_is_compiled_again(site: Site) -> None:
 def test_without_its_interpreter_an_environment_is_not_ready(site: Site) -> None:
     environment = site.build()
     (environment / "bin" / "python").unlink()
-    assert not is_ready(environment)
-    assert is_ready(site.build())
+    assert not is_environment_ready(environment)
+    assert is_environment_ready(site.build())
 
 
 def test_an_environment_in_another_place_is_not_ready(site: Site) -> None:
     environment = site.build()
     moved = environment.rename(environment.with_name("training-000000000000"))
-    assert not is_ready(moved)
+    assert not is_environment_ready(moved)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root builds for other users")
@@ -206,7 +211,7 @@ def test_root_tries_the_environment_as_a_user_without_rights(site: Site) -> None
     site.python.write_text(
         site.python.read_text().replace("*horovod*)", '*horovod*) [ "$(id -u)" = 65534 ] || exit 9;')
     )
-    assert is_ready(site.build())
+    assert is_environment_ready(site.build())
 
 
 def compilers(site: Site) -> list[int]:

@@ -8,22 +8,22 @@ from pathlib import Path
 import pytest
 
 from worker.environments.commands import network_variables
-from worker.environments.description import DEFAULT, pins_of, read_description
+from worker.environments.description import DEFAULT, read_environment_description, select_pins
 from worker.environments.machine import (
-    Machine,
-    environment_digest,
-    environment_path,
-    read_machine,
-    wheels_path,
+    BuildPlatform,
+    read_build_platform,
+    training_environment_digest,
+    training_environment_path,
+    wheel_folder_path,
 )
-from worker.environments.steps import CompilerLines, DownloadLines, Progress, Step
+from worker.environments.steps import BuildStep, BuildStepProgress, MakeProgressParser, PipProgressParser
 
-MACHINE = Machine("debian-12", "x86_64", "glibc-2.36", ("avx", "fma"), "3.11")
+MACHINE = BuildPlatform("debian-12", "x86_64", "glibc-2.36", ("avx", "fma"), "3.11")
 REQUIREMENTS = (DEFAULT / "requirements.txt").read_text()
 
 
 def test_the_default_description_is_whole() -> None:
-    description = read_description()
+    description = read_environment_description()
     assert description.name == "default"
     assert description.variables["TF_USE_LEGACY_KERAS"] == "1"
     assert {need.package for need in description.compiled.needs} == {"g++", "make", "cmake", "python3-dev"}
@@ -57,7 +57,7 @@ def test_the_full_tensorflow_is_left_out() -> None:
 
 
 def test_pins_are_cut_out_with_their_hashes() -> None:
-    cut = pins_of(REQUIREMENTS, ("pip", "wheel"))
+    cut = select_pins(REQUIREMENTS, ("pip", "wheel"))
     assert re.findall(r"^(\S+)==", cut, re.MULTILINE) == ["pip", "wheel"]
     assert cut.count("--hash=sha256:") >= 2
 
@@ -65,11 +65,15 @@ def test_pins_are_cut_out_with_their_hashes() -> None:
 @pytest.mark.parametrize("file", ["environment.toml", "requirements.txt", "horovod.txt"])
 def test_each_file_of_the_description_counts_in_the_name(tmp_path: Path, file: str) -> None:
     shutil.copytree(DEFAULT, tmp_path / "copy")
-    copy = read_description(tmp_path / "copy")
-    assert environment_digest(copy, MACHINE) == environment_digest(read_description(), MACHINE)
+    copy = read_environment_description(tmp_path / "copy")
+    assert training_environment_digest(copy, MACHINE) == training_environment_digest(
+        read_environment_description(), MACHINE
+    )
     with (tmp_path / "copy" / file).open("a") as content:
         content.write("\n# another\n")
-    assert environment_digest(copy, MACHINE) != environment_digest(read_description(), MACHINE)
+    assert training_environment_digest(copy, MACHINE) != training_environment_digest(
+        read_environment_description(), MACHINE
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,9 +83,9 @@ def test_each_file_of_the_description_counts_in_the_name(tmp_path: Path, file: s
     ids=lambda other: next(iter(other)),
 )  # fmt: skip
 def test_each_fact_of_the_machine_counts_in_the_names(other: dict[str, object]) -> None:
-    description, cache = read_description(), Path("/cache")
+    description, cache = read_environment_description(), Path("/cache")
     changed = dataclasses.replace(MACHINE, **other)  # type: ignore[arg-type]
-    for path in (environment_path, wheels_path):
+    for path in (training_environment_path, wheel_folder_path):
         assert path(description, changed, cache) != path(description, MACHINE, cache)
 
 
@@ -89,20 +93,24 @@ def test_another_table_of_contents_needs_no_other_wheels(tmp_path: Path) -> None
     shutil.copytree(DEFAULT, tmp_path / "copy")
     with (tmp_path / "copy" / "environment.toml").open("a") as content:
         content.write('six = "purpose.arrays"\n')
-    copy, cache = read_description(tmp_path / "copy"), Path("/cache")
-    assert wheels_path(copy, MACHINE, cache) == wheels_path(read_description(), MACHINE, cache)
-    assert environment_path(copy, MACHINE, cache) != environment_path(read_description(), MACHINE, cache)
+    copy, cache = read_environment_description(tmp_path / "copy"), Path("/cache")
+    assert wheel_folder_path(copy, MACHINE, cache) == wheel_folder_path(
+        read_environment_description(), MACHINE, cache
+    )
+    assert training_environment_path(copy, MACHINE, cache) != training_environment_path(
+        read_environment_description(), MACHINE, cache
+    )
 
 
 def test_other_build_variables_need_other_wheels() -> None:
-    description = read_description()
+    description = read_environment_description()
     compiled = dataclasses.replace(description.compiled, variables={"HOROVOD_WITH_MPI": "1"})
     other = dataclasses.replace(description, compiled=compiled)
-    assert wheels_path(other, MACHINE, Path()) != wheels_path(description, MACHINE, Path())
+    assert wheel_folder_path(other, MACHINE, Path()) != wheel_folder_path(description, MACHINE, Path())
 
 
 def test_this_machine_is_read() -> None:
-    machine = read_machine()
+    machine = read_build_platform()
     assert machine.libc.startswith("glibc-")
     assert re.fullmatch(r"3\.\d+", machine.python)
 
@@ -123,7 +131,7 @@ def test_of_the_callers_environment_only_the_way_to_the_index_is_kept() -> None:
 
 def test_the_compilers_lines_become_progress() -> None:
     told: list[tuple[str, float, str]] = []
-    lines = CompilerLines(Progress(lambda *report: told.append(report), Step.COMPILE))
+    lines = MakeProgressParser(BuildStepProgress(lambda *report: told.append(report), BuildStep.COMPILE))
     for line in (
         "-- The CXX compiler identification is GNU 12.2.0",
         "  [ 12%] Building CXX object horovod/tensorflow/CMakeFiles/tensorflow.dir/mpi_ops.cc.o",
@@ -140,7 +148,9 @@ def test_the_compilers_lines_become_progress() -> None:
 
 def test_the_downloaders_lines_become_progress() -> None:
     told: list[tuple[str, float, str]] = []
-    lines = DownloadLines(Progress(lambda *report: told.append(report), Step.DOWNLOAD), packages=3)
+    lines = PipProgressParser(
+        BuildStepProgress(lambda *report: told.append(report), BuildStep.DOWNLOAD), packages=3
+    )
     for line in (
         "Collecting six==1.17.0 (from -r requirements.txt (line 1))",
         "  Downloading six-1.17.0-py2.py3-none-any.whl (11 kB)",

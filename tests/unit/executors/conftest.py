@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.job_ids import JobIds
+from cluster.domain.job_ids import JobUnixIds
 from tests.unit.executors.few_objects import USER, WORKSPACE, FewObjects, here
 from worker.executors.contract import StartPlan
 from worker.executors.kubernetes import KubernetesExecutor
@@ -32,7 +32,7 @@ def server() -> FewObjects:
 
 @pytest.fixture
 def executor(server: FewObjects, storage: Path, runtime: Path) -> KubernetesExecutor:
-    return KubernetesExecutor(server, here, storage, runtime, job_ids=JobIds(USER[0] - 1, USER[1] - 1))  # type: ignore[arg-type]
+    return KubernetesExecutor(server, here, storage, runtime, job_ids=JobUnixIds(USER[0] - 1, USER[1] - 1))  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def plan(storage: Path) -> StartPlan:
     return StartPlan(
         job=7,
         attempt=1,
-        folder=names.folder_of(storage, WORKSPACE, 7, 1),
+        folder=names.attempt_path(storage, WORKSPACE, 7, 1),
         argv=("true",),
         environment={},
         nodes=("node-1", "node-2"),

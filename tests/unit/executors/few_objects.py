@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from worker.kube import names
-from worker.kube.api import Listed, Refused
+from worker.kube.api import ApiRefused, ObjectList
 
 Thing = dict[str, Any]
 WORKSPACE = 3
@@ -23,15 +23,15 @@ class FewObjects:
         self.things = list(things)
         self.made: list[str] = []
         self.deleted: list[str] = []
-        self.refuses: Callable[[str, str], Refused | None] = lambda verb, name: None
+        self.refuses: Callable[[str, str], ApiRefused | None] = lambda verb, name: None
 
     def ask(self, verb: str, name: str) -> None:
         if refusal := self.refuses(verb, name):
             raise refusal
 
-    def list_all(self, kind: str, labels: str = "", namespace: str = "", fields: str = "") -> Listed:
+    def list_all(self, kind: str, labels: str = "", namespace: str = "", fields: str = "") -> ObjectList:
         self.ask("list", kind)
-        return Listed([each for each in self.things if each["kind"] == kind], "1")
+        return ObjectList([each for each in self.things if each["kind"] == kind], "1")
 
     def create(self, thing: Thing) -> Thing:
         self.ask("create", thing["kind"])
@@ -51,8 +51,8 @@ class FewObjects:
 
 def pod(job: int, phase: str = "Running", **notes: str) -> Thing:
     about = {"name": f"gc-{job}-1-x", "uid": f"u{job}", "annotations": notes}
-    about |= {"namespace": names.namespace_of(WORKSPACE), "creationTimestamp": "2026-11-21T10:00:00Z"}
-    labels = names.labels_of("here", WORKSPACE, job, 1)
+    about |= {"namespace": names.workspace_namespace(WORKSPACE), "creationTimestamp": "2026-11-21T10:00:00Z"}
+    labels = names.attempt_labels("here", WORKSPACE, job, 1)
     return {"kind": "Pod", "metadata": about | {"labels": labels}, "spec": {}, "status": {"phase": phase}}
 
 

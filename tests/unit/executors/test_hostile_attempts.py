@@ -8,10 +8,10 @@ from typing import Any, cast
 
 import pytest
 
-from cluster.domain.job_ids import JobIds
-from cluster.files.by_descriptor import NotOurs
+from cluster.domain.job_ids import JobUnixIds
+from cluster.files.by_descriptor import UnsafeFile
 from tests.unit.executors.few_objects import USER, FewObjects
-from worker.adapters.engine import Engine
+from worker.adapters.engine import DockerEngine
 from worker.executors import chosen, container_folders
 from worker.executors.contract import Executor, NotStarted, StartPlan
 from worker.executors.docker import DockerExecutor
@@ -19,7 +19,7 @@ from worker.executors.kubernetes import KubernetesExecutor
 from worker.executors.process import ProcessExecutor
 
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be led astray")
-NO_ENGINE = cast(Engine, None)
+NO_ENGINE = cast(DockerEngine, None)
 """Nobody is asked before the numbers were looked at."""
 
 
@@ -31,7 +31,7 @@ def test_a_foreign_number_is_refused_before_anything_is_made(
     asked: Executor = (
         executor
         if kind == "kubernetes"
-        else DockerExecutor(NO_ENGINE, storage, job_ids=JobIds(USER[0] - 1, USER[1] - 1))
+        else DockerExecutor(NO_ENGINE, storage, job_ids=JobUnixIds(USER[0] - 1, USER[1] - 1))
     )
     with pytest.raises(NotStarted, match="number_outside"):
         asked.start(replace(plan, nodes=plan.nodes[:1], **cast(dict[str, Any], who)))
@@ -50,11 +50,11 @@ def test_the_executor_of_an_installation_knows_its_numbers(
         kubeconfig=tmp_path / "kubeconfig",
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chosen, "Api", lambda kubeconfig: FewObjects())
-        patch.setattr(chosen, "Engine", lambda socket: NO_ENGINE)
+        patch.setattr(chosen, "KubernetesApi", lambda kubeconfig: FewObjects())
+        patch.setattr(chosen, "DockerEngine", lambda socket: NO_ENGINE)
         opened = chosen.open_executor(replace(light_cluster, settings=settings), tmp_path)
     assert isinstance(opened, ProcessExecutor | DockerExecutor | KubernetesExecutor)
-    assert opened.job_ids == JobIds(300_000, 400_000)
+    assert opened.job_ids == JobUnixIds(300_000, 400_000)
 
 
 @pytest.fixture
@@ -79,8 +79,8 @@ def test_what_stands_for_a_jobs_folder_is_never_given_away(plan: StartPlan, vict
     (plan.folder / part).symlink_to(victim)
     before = victim.stat()
     try:
-        container_folders.prepare(plan, USER)
-    except NotOurs:
+        container_folders.prepare_folders(plan, USER)
+    except UnsafeFile:
         assert part == "out"
     after = victim.stat()
     assert (after.st_uid, after.st_gid, after.st_mode) == (before.st_uid, before.st_gid, before.st_mode)
@@ -99,9 +99,9 @@ def test_what_stands_for_a_jobs_folder_is_never_given_away(plan: StartPlan, vict
 def test_code_for_several_pods_is_not_copied_to_where_the_job_says(
     plan: StartPlan, victim: Path, tmp_path: Path, put: Callable[[Path, Path], object]
 ) -> None:
-    container_folders.prepare(plan, USER)
+    container_folders.prepare_folders(plan, USER)
     put(plan.out, victim)
-    container_folders.give_code(plan, code_of(tmp_path), USER)
+    container_folders.ensure_code_copy(plan, code_of(tmp_path), USER)
     assert [path.name for path in victim.iterdir()] == ["secret"]
     assert victim.stat().st_uid == 0
     assert not [path for path in plan.folder.iterdir() if path.suffix == ".tmp"]
@@ -120,7 +120,7 @@ def test_code_that_a_service_has_made_a_link_is_not_read(
     inside.mkdir(parents=True, exist_ok=True)
     (inside / "secret").write_text("the master's own")
     place.symlink_to(victim)
-    container_folders.prepare(plan, USER)
-    with pytest.raises(NotOurs):
-        container_folders.give_code(plan, code, USER)
+    container_folders.prepare_folders(plan, USER)
+    with pytest.raises(UnsafeFile):
+        container_folders.ensure_code_copy(plan, code, USER)
     assert not (plan.out / "work").exists()

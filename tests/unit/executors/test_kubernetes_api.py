@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from worker.kube.api import Api, Conflict, NameTaken, NoAnswer, error_of
+from worker.kube.api import ApiConflict, ApiUnreachable, KubernetesApi, ObjectExists, api_error
 
 
 def connection(port: int) -> dict[str, Any]:
@@ -40,13 +40,13 @@ def test_a_connection_file_that_is_none_is_silence(tmp_path: Path, content: byte
     """As it may stand there for a moment while it is written, or after a disk was full."""
     file = tmp_path / "scheduler.conf"
     file.write_bytes(content)
-    with pytest.raises(NoAnswer) as silence:
-        Api(file).list_all("Pod")
+    with pytest.raises(ApiUnreachable) as silence:
+        KubernetesApi(file).list_all("Pod")
     assert silence.value.data == {"kubeconfig": str(file)}
 
 
 @contextmanager
-def answering(tmp_path: Path, content: str) -> Iterator[Api]:
+def answering(tmp_path: Path, content: str) -> Iterator[KubernetesApi]:
     """Somebody who says the same to everything."""
 
     class Anybody(BaseHTTPRequestHandler):
@@ -64,7 +64,7 @@ def answering(tmp_path: Path, content: str) -> Iterator[Api]:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         file.write_text(yaml.safe_dump(connection(server.server_port)))
-        api = Api(file)
+        api = KubernetesApi(file)
         try:
             yield api
         finally:
@@ -79,7 +79,7 @@ def answering(tmp_path: Path, content: str) -> Iterator[Api]:
 def test_from_an_answer_that_is_no_list_nobody_reads_that_there_is_nothing(
     tmp_path: Path, content: str
 ) -> None:
-    with answering(tmp_path, content) as api, pytest.raises(NoAnswer):
+    with answering(tmp_path, content) as api, pytest.raises(ApiUnreachable):
         api.list_all("Pod")
 
 
@@ -96,5 +96,5 @@ def test_a_proxy_of_the_machine_is_not_asked(tmp_path: Path, monkeypatch: pytest
 )
 def test_only_what_is_there_already_is_taken_for_it(reason: str | None, is_taken: bool) -> None:
     """A quota that was being counted refuses with the same number, and then there is nothing."""
-    conflict = error_of(409, {"reason": reason, "message": "…"})
-    assert isinstance(conflict, Conflict) and isinstance(conflict, NameTaken) is is_taken
+    conflict = api_error(409, {"reason": reason, "message": "…"})
+    assert isinstance(conflict, ApiConflict) and isinstance(conflict, ObjectExists) is is_taken

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.attempts import Seen
+from cluster.domain.attempts import ObservedState
 from cluster.files import by_descriptor
 from tests.unit.executors.few_objects import USER, WORKSPACE, FewObjects, Thing, here, pod
 from worker.executors import attempt_folder, container_folders
-from worker.executors.contract import CannotTell, Mount, NotStarted, StartPlan
+from worker.executors.contract import ExecutorUnreachable, Mount, NotStarted, StartPlan
 from worker.executors.kubernetes import FORCE_SECONDS, KubernetesExecutor
-from worker.executors.kubernetes_run import run_of
+from worker.executors.kubernetes_run import build_run_spec
 from worker.kube import names
-from worker.kube.api import Conflict, NameTaken, Refused
-from worker.kube.shapes.volumes import volumes_of
+from worker.kube.api import ApiConflict, ApiRefused, ObjectExists
+from worker.kube.shapes.volumes import volume_objects
 
 
 def test_where_a_run_lies_is_not_read_from_the_cluster(
@@ -33,15 +33,15 @@ def test_where_a_run_lies_is_not_read_from_the_cluster(
 def test_rights_that_are_taken_away_end_nothing(
     server: FewObjects, executor: KubernetesExecutor, plan: StartPlan
 ) -> None:
-    server.refuses = lambda verb, name: Refused(403, "Forbidden", "jobs is forbidden")
-    assert executor.look(plan.folder).seen is Seen.UNKNOWN
+    server.refuses = lambda verb, name: ApiRefused(403, "Forbidden", "jobs is forbidden")
+    assert executor.read_status(plan.folder).observed is ObservedState.UNKNOWN
     for ask in (
         executor.list_running,
-        lambda: executor.read_end(plan.folder),
-        lambda: executor.forget_all_but(()),
-        lambda: executor.clear(plan.folder),
+        lambda: executor.read_exit_record(plan.folder),
+        lambda: executor.remove_ended_except(()),
+        lambda: executor.end_leftovers(plan.folder),
     ):
-        with pytest.raises(CannotTell) as silence:
+        with pytest.raises(ExecutorUnreachable) as silence:
             ask()
         assert silence.value.code == "kubernetes.refused"
 
@@ -50,12 +50,12 @@ def test_one_that_nobody_can_be_asked_about_can_still_be_told_to_stop(
     server: FewObjects, executor: KubernetesExecutor, plan: StartPlan
 ) -> None:
     """The word lies beside its plan: it needs no API server."""
-    server.refuses = lambda verb, name: Refused(403, "Forbidden", "jobs is forbidden")
+    server.refuses = lambda verb, name: ApiRefused(403, "Forbidden", "jobs is forbidden")
     (plan.folder / "control").mkdir(parents=True)
-    assert executor.look(plan.folder).handle is None
+    assert executor.read_status(plan.folder).handle is None
     (plan.folder / "control" / "started").write_text('{"pid": 1}')
-    sight = executor.look(plan.folder)
-    assert sight.seen is Seen.UNKNOWN and sight.handle is not None
+    sight = executor.read_status(plan.folder)
+    assert sight.observed is ObservedState.UNKNOWN and sight.handle is not None
     executor.stop(sight.handle)
     assert json.loads((plan.folder / "control" / "stop.json").read_text()) == {"how": "politely"}
 
@@ -64,8 +64,8 @@ def test_one_that_cannot_be_removed_keeps_no_other_one(
     server: FewObjects, executor: KubernetesExecutor
 ) -> None:
     server.things = [pod(7, "Succeeded"), pod(8, "Succeeded")]
-    server.refuses = lambda verb, name: Conflict(409, "Conflict", "…") if name == "gc-7-1-x" else None
-    executor.forget_all_but(())
+    server.refuses = lambda verb, name: ApiConflict(409, "Conflict", "…") if name == "gc-7-1-x" else None
+    executor.remove_ended_except(())
     assert "gc-8-1-x" in server.deleted
 
 
@@ -74,7 +74,7 @@ def test_a_conflict_with_a_quota_is_not_taken_for_an_object_that_is_there(
 ) -> None:
     """Without its service the members of a gang would never find each other."""
     server.refuses = lambda verb, name: (
-        Conflict(409, "Conflict", "resourcequotas: the object has been modified")
+        ApiConflict(409, "Conflict", "resourcequotas: the object has been modified")
         if name == "Service"
         else None
     )
@@ -88,7 +88,7 @@ def test_a_name_that_a_stranger_has_taken_is_said(
     server: FewObjects, executor: KubernetesExecutor, plan: StartPlan
 ) -> None:
     server.refuses = lambda verb, name: (
-        NameTaken(409, "AlreadyExists", "…") if (verb, name) == ("create", "Job") else None
+        ObjectExists(409, "AlreadyExists", "…") if (verb, name) == ("create", "Job") else None
     )
     with pytest.raises(NotStarted) as refused:
         executor.start(plan)
@@ -102,10 +102,10 @@ def test_a_volume_that_was_made_for_another_storage_is_not_used_in_silence(
     former = KubernetesExecutor(
         executor.api, here, executor.storage, executor.runtime.folder, "nas01:/export"
     )
-    run = run_of(plan, former.installation, former.storage, former.exported, former.runtime)
-    volumes = list(volumes_of(run))
+    run = build_run_spec(plan, former.installation, former.storage, former.exported, former.runtime)
+    volumes = list(volume_objects(run))
     server.refuses = lambda verb, name: (
-        NameTaken(409, "AlreadyExists", "…") if name == "PersistentVolume" else None
+        ObjectExists(409, "AlreadyExists", "…") if name == "PersistentVolume" else None
     )
     server.things = volumes
     with pytest.raises(NotStarted, match="another place of the storage"):
@@ -117,7 +117,7 @@ def test_nothing_is_started_in_a_namespace_of_another_installation(
     server: FewObjects, executor: KubernetesExecutor, plan: StartPlan
 ) -> None:
     """Its workspaces have the same numbers, and its quota would count our pods."""
-    namespace = {"name": names.namespace_of(WORKSPACE), "labels": {names.INSTALLATION: "other"}}
+    namespace = {"name": names.workspace_namespace(WORKSPACE), "labels": {names.INSTALLATION: "other"}}
     server.things = [{"kind": "Namespace", "metadata": namespace}]
     with pytest.raises(NotStarted) as refused:
         executor.start(plan)
@@ -130,9 +130,9 @@ def test_while_the_storage_is_away_nothing_is_concluded_from_a_marker_that_is_no
     server: FewObjects, executor: KubernetesExecutor, storage: Path, plan: StartPlan
 ) -> None:
     server.things = [pod(7, "Failed")]
-    assert executor.look(plan.folder).seen is Seen.ABSENT
+    assert executor.read_status(plan.folder).observed is ObservedState.ABSENT
     (storage / "workspaces").rename(storage / "away")
-    assert executor.look(plan.folder).seen is Seen.UNKNOWN
+    assert executor.read_status(plan.folder).observed is ObservedState.UNKNOWN
 
 
 @pytest.mark.parametrize(("grace", "waits"), [(1, False), (45, True)])
@@ -144,7 +144,7 @@ def test_nobody_waits_for_a_kubelet_that_was_told_already(
     leaving["metadata"] |= {"deletionTimestamp": "2026-11-21T10:01:00Z", "deletionGracePeriodSeconds": grace}
     server.things = [leaving]
     began = time.monotonic()
-    executor.force_stop({"folder": str(plan.folder)})
+    executor.kill({"folder": str(plan.folder)})
     assert (time.monotonic() - began >= FORCE_SECONDS) is waits
     assert bool(server.deleted) is waits
 
@@ -164,7 +164,7 @@ def test_what_stands_in_the_marker_is_read_as_if_a_stranger_wrote_it(
     server.things = [pod(7)]
     (plan.folder / "control").mkdir(parents=True)
     (plan.folder / "control" / "started").write_text(json.dumps(said))
-    handle = executor.look(plan.folder).handle
+    handle = executor.read_status(plan.folder).handle
     assert handle is not None
     assert {key: handle[key] for key in set(handle) - {"namespace", "name", "folder"}} == told
 
@@ -178,9 +178,9 @@ def test_a_marker_that_the_program_has_spoilt_still_says_that_it_has_begun(
     marker = plan.folder / "control" / "started"
     marker.parent.mkdir(parents=True)
     marker.symlink_to("/nowhere") if content is None else marker.write_text(content)
-    sight = executor.look(plan.folder)
-    assert sight.seen is Seen.ALIVE and sight.handle is not None
-    assert not executor.forestall(plan.folder)
+    sight = executor.read_status(plan.folder)
+    assert sight.observed is ObservedState.ALIVE and sight.handle is not None
+    assert not executor.prevent_start(plan.folder)
 
 
 def test_a_list_of_users_that_was_half_written_is_none(
@@ -188,7 +188,7 @@ def test_a_list_of_users_that_was_half_written_is_none(
 ) -> None:
     """The next try would take it for the whole, and no worker of the gang would be let in."""
 
-    write = by_descriptor.write_all
+    write = by_descriptor.write_fully
 
     def full(descriptor: int, content: bytes) -> None:
         if content.startswith(b"root:"):
@@ -196,7 +196,7 @@ def test_a_list_of_users_that_was_half_written_is_none(
         write(descriptor, content)
 
     with monkeypatch.context() as disk, pytest.raises(NotStarted):
-        disk.setattr(by_descriptor, "write_all", full)
+        disk.setattr(by_descriptor, "write_fully", full)
         executor.start(replace(plan, gang="mpi"))
     assert not (plan.folder / "passwd").exists()
     executor.start(replace(plan, gang="mpi"))
@@ -222,14 +222,14 @@ def test_two_threads_that_prepare_one_attempt_leave_a_whole_plan(
     plan: StartPlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A scheduler that lost its lease for a moment asks again while the first question is still under way."""
-    write = attempt_folder.write_plan
+    write = attempt_folder.write_plan_file
 
     def meanwhile(*words: Any) -> None:
-        monkeypatch.setattr(attempt_folder, "write_plan", write)
-        container_folders.prepare(plan, USER)
+        monkeypatch.setattr(attempt_folder, "write_plan_file", write)
+        container_folders.prepare_folders(plan, USER)
         write(*words)
 
-    monkeypatch.setattr(attempt_folder, "write_plan", meanwhile)
-    container_folders.prepare(plan, USER)
+    monkeypatch.setattr(attempt_folder, "write_plan_file", meanwhile)
+    container_folders.prepare_folders(plan, USER)
     assert json.loads((plan.folder / "control" / "plan.json").read_text())["job"] == 7
     assert [each.name for each in plan.folder.iterdir() if each.suffix == ".tmp"] == []

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.attempts import Seen
+from cluster.domain.attempts import ObservedState
 from worker.executors.kubernetes import KubernetesExecutor
-from worker.inside.shim_files import create_once, write_whole
+from worker.inside.shim_files import create_json_once, write_json_atomically
 from worker.kube import names
-from worker.kube.api import Listed, Thing
+from worker.kube.api import KubernetesObject, ObjectList
 
 WORKSPACE = 7
 OVER = {"exitCode": 0, "reason": "Completed"}
@@ -20,25 +20,27 @@ class Cluster:
     """Stands for the API server: what there is, and how often somebody asked."""
 
     def __init__(self) -> None:
-        self.things: list[Thing] = []
+        self.things: list[KubernetesObject] = []
         self.asked = 0
         self.deleted: list[str] = []
 
     def delete(self, kind: str, name: str, *more: object) -> None:
         self.deleted.append(name)
 
-    def list_all(self, kind: str, labels: str = "", namespace: str = "", fields: str = "") -> Listed:
+    def list_all(self, kind: str, labels: str = "", namespace: str = "", fields: str = "") -> ObjectList:
         self.asked += 1
         wanted = dict(each.split("=") for each in labels.split(",") if each)
         shown = [each for each in self.things if each["kind"] == kind]
-        return Listed([each for each in shown if wanted.items() <= each["metadata"]["labels"].items()], "1")
+        return ObjectList(
+            [each for each in shown if wanted.items() <= each["metadata"]["labels"].items()], "1"
+        )
 
     def show(self, executor: KubernetesExecutor, folder: Path, phase: str) -> None:
-        job, attempt = names.numbers_of(folder)
+        job, attempt = names.attempt_key_of_folder(folder)
         about = {
-            "name": names.name_of(job, attempt),
-            "labels": names.labels_of(executor.installation, WORKSPACE, job, attempt),
-            "namespace": names.namespace_of(WORKSPACE),
+            "name": names.run_name(job, attempt),
+            "labels": names.attempt_labels(executor.installation, WORKSPACE, job, attempt),
+            "namespace": names.workspace_namespace(WORKSPACE),
             "creationTimestamp": "2026-11-21T00:00:00Z",
         }
         state = {"terminated": OVER} if phase == "Succeeded" else {"running": {}}
@@ -67,33 +69,33 @@ def folder_of(executor: KubernetesExecutor, job: int) -> Path:
 
 
 def begin(folder: Path) -> None:
-    create_once(str(folder / "control" / "started"), {"pid": 1})
+    create_json_once(str(folder / "control" / "started"), {"pid": 1})
 
 
 def test_a_hundred_ends_cost_as_many_requests_as_one(executor: KubernetesExecutor, cluster: Cluster) -> None:
     folders = [folder_of(executor, job) for job in range(1, 101)]
     for folder in folders:
         begin(folder)
-        job, attempt = names.numbers_of(folder)
+        job, attempt = names.attempt_key_of_folder(folder)
         said = {"job": job, "attempt": attempt, "fence": 1, "exit_code": 0, "signal": None, "ranks": []}
         said |= dict.fromkeys(("stopped", "timed_out", "out_of_memory"), False)
         said |= dict.fromkeys(("first_failed_rank", "started_at", "ended_at", "error"))
-        write_whole(str(folder / "control" / "exit.json"), said)
+        write_json_atomically(str(folder / "control" / "exit.json"), said)
         cluster.show(executor, folder, "Succeeded")
     for folder in folders:
-        assert executor.look(folder).seen is Seen.GONE
-        truth = executor.read_end(folder)
-        assert truth is not None and (truth.exit_code, truth.taken) == (0, None)
+        assert executor.read_status(folder).observed is ObservedState.ENDED
+        truth = executor.read_exit_record(folder)
+        assert truth is not None and (truth.exit_code, truth.disruption) == (0, None)
     assert cluster.asked == 4, "one look: Jobs, MPIJobs, pods and nodes"
 
 
 def test_what_began_after_the_look_is_no_loss(executor: KubernetesExecutor, cluster: Cluster) -> None:
     first, young = folder_of(executor, 1), folder_of(executor, 2)
-    executor.look(first)  # The look that both are judged by.
+    executor.read_status(first)  # The look that both are judged by.
     begin(young)
-    assert executor.look(young).seen is Seen.ALIVE
+    assert executor.read_status(young).observed is ObservedState.ALIVE
     executor.list_running()  # Another look, which does not show it either.
-    assert executor.look(young).seen is Seen.GONE
+    assert executor.read_status(young).observed is ObservedState.ENDED
 
 
 def test_an_old_pod_of_the_same_name_is_not_the_end_of_the_new_one(
@@ -101,18 +103,20 @@ def test_an_old_pod_of_the_same_name_is_not_the_end_of_the_new_one(
 ) -> None:
     folder = folder_of(executor, 1)
     cluster.show(executor, folder, "Succeeded")
-    assert executor.look(folder).seen is Seen.ABSENT, "it was over before its shim had begun"
+    assert executor.read_status(folder).observed is ObservedState.ABSENT, (
+        "it was over before its shim had begun"
+    )
     cluster.things.clear()
     executor._made[1, 1] = time.monotonic()
     begin(folder)
-    assert executor.look(folder).seen is Seen.ALIVE
+    assert executor.read_status(folder).observed is ObservedState.ALIVE
 
 
 def test_looking_for_strays_and_for_what_is_left_is_one_look(
     executor: KubernetesExecutor, cluster: Cluster
 ) -> None:
     executor.list_running()
-    executor.forget_all_but(())
+    executor.remove_ended_except(())
     assert cluster.asked == 4
 
 
@@ -124,7 +128,7 @@ def test_runs_of_another_installation_with_the_same_storage_are_left_alone(
     api: Any = cluster
     other = KubernetesExecutor(api, lambda: "other", executor.storage, executor.runtime.folder)
     assert len(executor.list_running()) == 1 and other.list_running() == []
-    other.forget_all_but(())
+    other.remove_ended_except(())
     assert not cluster.deleted
-    executor.forget_all_but(())
+    executor.remove_ended_except(())
     assert cluster.deleted, "what is one's own and over is cleared away"

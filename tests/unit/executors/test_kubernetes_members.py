@@ -13,19 +13,19 @@ def test_members_that_outlive_the_one_with_the_shim_keep_their_units_and_have_a_
     server: FewObjects, executor: KubernetesExecutor, plan: StartPlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.things = a_gang("Succeeded", "Running")
-    assert executor.clear(plan.folder, has_ended=True) == 1 and not server.deleted
+    assert executor.end_leftovers(plan.folder, has_ended=True) == 1 and not server.deleted
     monkeypatch.setattr("worker.executors.kubernetes.MEMBERS_SECONDS", 0.0)
-    assert executor.clear(plan.folder, has_ended=True) == 1
+    assert executor.end_leftovers(plan.folder, has_ended=True) == 1
     assert "gc-7-1-1" in server.deleted, "it had its moment"
     server.things = a_gang("Succeeded", "Succeeded")
-    assert executor.clear(plan.folder, has_ended=True) == 0
+    assert executor.end_leftovers(plan.folder, has_ended=True) == 0
 
 
 def test_members_of_one_that_failed_have_no_moment(
     server: FewObjects, executor: KubernetesExecutor, plan: StartPlan
 ) -> None:
     server.things = a_gang("Failed", "Running")
-    assert executor.clear(plan.folder, has_ended=True) == 1
+    assert executor.end_leftovers(plan.folder, has_ended=True) == 1
     assert "gc-7-1-1" in server.deleted
 
 
@@ -39,13 +39,13 @@ def test_an_end_stays_what_it_was_when_we_delete_the_rest(
     (plan.folder / "control").mkdir(parents=True)
     (plan.folder / "control" / "exit.json").write_text(json.dumps(said))
     server.things = a_gang("Failed", "Running")
-    first = executor.read_end(plan.folder)
-    assert first is not None and (first.exit_code, first.taken) == (3, None)
+    first = executor.read_exit_record(plan.folder)
+    assert first is not None and (first.exit_code, first.disruption) == (3, None)
     leaving = {"deletionTimestamp": "2026-11-21T10:01:00Z", "deletionGracePeriodSeconds": 1}
     server.things[1]["metadata"] |= leaving
-    assert executor.read_end(plan.folder) == first
+    assert executor.read_exit_record(plan.folder) == first
     del server.things[0]
-    assert executor.read_end(plan.folder) == first
+    assert executor.read_exit_record(plan.folder) == first
 
 
 def test_a_pod_that_its_kubelet_has_taken_and_not_told_of_yet_keeps_its_units(
@@ -53,9 +53,9 @@ def test_a_pod_that_its_kubelet_has_taken_and_not_told_of_yet_keeps_its_units(
 ) -> None:
     """A kubelet tells a second later than the program begins."""
     server.things = a_gang("Failed", "Pending")
-    assert executor.clear(plan.folder) == 0, "no node has it"
+    assert executor.end_leftovers(plan.folder) == 0, "no node has it"
     server.things[1]["spec"]["nodeName"] = "node-2"
-    assert executor.clear(plan.folder) == 1
+    assert executor.end_leftovers(plan.folder) == 1
 
 
 def test_what_has_begun_is_listed_before_its_kubelet_tells_of_it(

@@ -9,23 +9,27 @@ from tests.unit.executors.test_kubernetes_shapes import RUN, TWO
 from worker.executors.contract import StartPlan
 from worker.executors.kubernetes import KubernetesExecutor
 from worker.kube import names
-from worker.kube.places import parse_places
-from worker.kube.shapes.objects import objects_of
-from worker.kube.shapes.run import Gang, Member
+from worker.kube.places import parse_assignment
+from worker.kube.shapes.objects import run_objects
+from worker.kube.shapes.run import GangKind, GangNode
 
-UNEVEN = (Member("gpu01", 2), Member("gpu02", 1))
+UNEVEN = (GangNode("gpu01", 2), GangNode("gpu02", 1))
 
 
-@pytest.mark.parametrize("gang", [Gang.INDEXED, Gang.MPI])
-def test_pods_of_an_uneven_gang_wait_until_they_are_told_their_node(gang: Gang) -> None:
-    def maker(members: tuple[Member, ...]) -> tuple[Thing, Thing]:
-        made = objects_of(replace(RUN, gang=gang, members=members))[-1]
+@pytest.mark.parametrize("gang", [GangKind.INDEXED, GangKind.MPI])
+def test_pods_of_an_uneven_gang_wait_until_they_are_told_their_node(gang: GangKind) -> None:
+    def maker(members: tuple[GangNode, ...]) -> tuple[Thing, Thing]:
+        made = run_objects(replace(RUN, gang=gang, members=members))[-1]
         spec = made["spec"]
-        worker = spec["template"] if gang is Gang.INDEXED else spec["mpiReplicaSpecs"]["Worker"]["template"]
+        worker = (
+            spec["template"] if gang is GangKind.INDEXED else spec["mpiReplicaSpecs"]["Worker"]["template"]
+        )
         return made["metadata"]["annotations"], worker["spec"]
 
     notes, pod = maker(UNEVEN)
-    assert notes[names.UNITS] == "gpu01=2,gpu02=1" and pod["schedulingGates"] == [{"name": names.GATE}]
+    assert notes[names.UNITS] == "gpu01=2,gpu02=1" and pod["schedulingGates"] == [
+        {"name": names.SCHEDULING_GATE}
+    ]
     notes, pod = maker(TWO)
     assert names.UNITS not in notes and "schedulingGates" not in pod
 
@@ -35,7 +39,7 @@ def test_pods_of_an_uneven_gang_wait_until_they_are_told_their_node(gang: Gang) 
     [("gpu01=2,gpu02=1", ["gpu01", "gpu01", "gpu02"]), ("", []), ("gpu01", []), ("gpu01=x", []), ("=2", [])],
 )
 def test_places_are_read_as_they_are_written(text: str, places: list[str]) -> None:
-    assert parse_places(text) == places
+    assert parse_assignment(text) == places
 
 
 def test_each_waiting_pod_gets_the_node_of_its_number_once(
@@ -43,14 +47,14 @@ def test_each_waiting_pod_gets_the_node_of_its_number_once(
 ) -> None:
     pods = a_gang("Pending", "Pending", "Pending", "Pending")
     for pod in pods[1:]:
-        pod["spec"] = {"schedulingGates": [{"name": names.GATE}]}
+        pod["spec"] = {"schedulingGates": [{"name": names.SCHEDULING_GATE}]}
     about = {**pods[0]["metadata"], "name": "gc-7-1", "annotations": {names.UNITS: "gpu01=2,gpu02=1"}}
     server.things = [{"kind": "Job", "metadata": about, "spec": {"completionMode": "Indexed"}}, *pods]
     told: dict[str, Thing] = {}
     monkeypatch.setattr(
-        server, "change", lambda kind, name, space, patch: told.update({name: patch}), raising=False
+        server, "patch", lambda kind, name, space, patch: told.update({name: patch}), raising=False
     )
-    executor.look(plan.folder)
+    executor.read_status(plan.folder)
     assert told == {
         f"gc-7-1-{number}": {
             "spec": {"nodeSelector": {"kubernetes.io/hostname": node}, "schedulingGates": None}

@@ -9,8 +9,13 @@ from worker.kube import names
 
 
 def service(installation: str) -> Thing:
-    labels = names.labels_of(installation, WORKSPACE, 7, 1)
-    about = {"name": "gc-7-1", "namespace": names.namespace_of(WORKSPACE), "uid": "s", "labels": labels}
+    labels = names.attempt_labels(installation, WORKSPACE, 7, 1)
+    about = {
+        "name": "gc-7-1",
+        "namespace": names.workspace_namespace(WORKSPACE),
+        "uid": "s",
+        "labels": labels,
+    }
     return {"kind": "Service", "metadata": about}
 
 
@@ -19,7 +24,7 @@ def test_the_service_of_a_pod_that_was_deleted_by_hand_is_found_by_its_name(
     server: FewObjects, executor: KubernetesExecutor, plan: StartPlan, installation: str, goes: list[str]
 ) -> None:
     server.things = [service(installation)]
-    assert executor.clear(plan.folder) == 0
+    assert executor.end_leftovers(plan.folder) == 0
     assert server.deleted == goes
 
 
@@ -29,7 +34,7 @@ def test_it_goes_before_the_pod_that_leaves_is_forgotten(
     """A moment later Kubernetes has forgotten the pod, and nobody looks for the rest of it."""
     (pod,) = a_gang("Succeeded")
     server.things = [pod, service("here")]
-    assert executor.clear(plan.folder) == 0
+    assert executor.end_leftovers(plan.folder) == 0
     assert server.deleted == ["gc-7-1"]
 
 
@@ -37,5 +42,5 @@ def test_while_a_pod_lives_it_is_deleted_with_its_service(
     server: FewObjects, executor: KubernetesExecutor, plan: StartPlan
 ) -> None:
     server.things = [*a_gang("Running"), service("here")]
-    assert executor.clear(plan.folder) == 1
+    assert executor.end_leftovers(plan.folder) == 1
     assert server.deleted == ["gc-7-1", "gc-7-1-0"]

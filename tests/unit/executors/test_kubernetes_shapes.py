@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from worker.executors.contract import Mount, StartPlan
-from worker.executors.kubernetes_run import shown_of
-from worker.kube.shapes.objects import objects_of, shim_command
-from worker.kube.shapes.run import Gang, Member, Run, RuntimeFolder
-from worker.kube.shapes.volumes import volumes_of
+from worker.executors.kubernetes_run import run_mounts
+from worker.kube.shapes.objects import run_objects, shim_command
+from worker.kube.shapes.run import GangKind, GangNode, RunSpec, RuntimeFolder
+from worker.kube.shapes.volumes import volume_objects
 
 RECORDED = Path(__file__).parents[2] / "data" / "kubernetes" / "runs"
 STORAGE = Path("/var/lib/groundcrew/storage")
@@ -27,7 +27,7 @@ PLAN = StartPlan(
         Mount(STORAGE / "workspaces/3/code/9/4", Path("/groundcrew/code")),
     ),
 )
-RUN = Run(
+RUN = RunSpec(
     installation="1a2b3c4d",
     workspace=3,
     job=1042,
@@ -37,26 +37,29 @@ RUN = Run(
     uid=100_007,
     gid=100_003,
     command=shim_command("/groundcrew/attempt", "shim.py", "attached"),
-    members=(Member("gpu01", 2),),
-    shown=shown_of(PLAN, Gang.NONE),
+    members=(GangNode("gpu01", 2),),
+    shown=run_mounts(PLAN, GangKind.NONE),
     has_gpus=True,
     cpus=4.0,
     memory=32 * 1024**3,
     storage=STORAGE,
     runtime=tuple(RuntimeFolder(Path(each), "0123456789ab") for each in (".", "groundcrew_models")),
 )
-TWO = (Member("gpu01", 2), Member("gpu02", 2))
+TWO = (GangNode("gpu01", 2), GangNode("gpu02", 2))
 RUNS = {
     "one_pod": RUN,
     "cpu_slots": replace(RUN, has_gpus=False, cpus=1.0),
     "indexed": replace(
-        RUN, gang=Gang.INDEXED, members=TWO, command=shim_command("/groundcrew/attempt", "pod.py")
+        RUN, gang=GangKind.INDEXED, members=TWO, command=shim_command("/groundcrew/attempt", "pod.py")
     ),
-    "mpi": replace(RUN, gang=Gang.MPI, members=TWO, shown=shown_of(PLAN, Gang.MPI)),
+    "mpi": replace(RUN, gang=GangKind.MPI, members=TWO, shown=run_mounts(PLAN, GangKind.MPI)),
     "mpi_uneven": replace(
-        RUN, gang=Gang.MPI, members=(Member("gpu01", 2), Member("gpu02", 1)), shown=shown_of(PLAN, Gang.MPI)
+        RUN,
+        gang=GangKind.MPI,
+        members=(GangNode("gpu01", 2), GangNode("gpu02", 1)),
+        shown=run_mounts(PLAN, GangKind.MPI),
     ),
-    "notebook": replace(RUN, gang=Gang.NOTEBOOK, members=(Member("gpu01", 1),)),
+    "notebook": replace(RUN, gang=GangKind.NOTEBOOK, members=(GangNode("gpu01", 1),)),
     "without_limits": replace(RUN, cpus=None, memory=None, shown=()),
     "by_nfs": replace(RUN, exported="nas01:/export/groundcrew"),
 }
@@ -64,7 +67,7 @@ RUNS = {
 
 @pytest.mark.parametrize("name", RUNS)
 def test_the_objects_are_the_recorded_ones(name: str) -> None:
-    made = [*volumes_of(RUNS[name]), *objects_of(RUNS[name])]
+    made = [*volume_objects(RUNS[name]), *run_objects(RUNS[name])]
     assert json.loads(json.dumps(made)) == json.loads((RECORDED / f"{name}.json").read_text())
 
 
@@ -77,7 +80,7 @@ def test_the_objects_are_the_recorded_ones(name: str) -> None:
     ],
 )
 def test_an_export_is_read_as_nfs_writes_it(exported: str, server: str, root: str) -> None:
-    volume = next(volumes_of(replace(RUN, exported=exported, shown=RUN.shown[:1])))
+    volume = next(volume_objects(replace(RUN, exported=exported, shown=RUN.shown[:1])))
     assert volume["spec"]["nfs"] == {"server": server, "path": f"{root}/workspaces/3"}
 
 
@@ -96,7 +99,7 @@ def pods_in(thing: Any) -> Iterator[dict[str, Any]]:
 @pytest.mark.parametrize("name", RUNS)
 def test_no_pod_has_a_privilege_a_token_or_a_path_of_the_node(name: str) -> None:
     """Pod Security's `restricted`, read off; the API server enforces it in tests/kube_api."""
-    pods = list(pods_in(objects_of(RUNS[name])))
+    pods = list(pods_in(run_objects(RUNS[name])))
     assert pods
     for pod in pods:
         assert pod["automountServiceAccountToken"] is False and pod["restartPolicy"] == "Never"
@@ -117,7 +120,7 @@ def test_no_pod_has_a_privilege_a_token_or_a_path_of_the_node(name: str) -> None
 
 @pytest.mark.parametrize("name", RUNS)
 def test_nothing_is_tried_again_by_anybody_but_us(name: str) -> None:
-    for thing in objects_of(RUNS[name]):
+    for thing in run_objects(RUNS[name]):
         limits = [
             thing["spec"].get("backoffLimit"),
             (thing["spec"].get("runPolicy") or {}).get("backoffLimit"),
@@ -126,7 +129,7 @@ def test_nothing_is_tried_again_by_anybody_but_us(name: str) -> None:
 
 
 def test_a_run_asks_for_its_units_on_its_nodes_and_for_no_others() -> None:
-    (mpi,) = objects_of(RUNS["mpi"])
+    (mpi,) = run_objects(RUNS["mpi"])
     worker = mpi["spec"]["mpiReplicaSpecs"]["Worker"]
     (container,) = worker["template"]["spec"]["containers"]
     assert (worker["replicas"], mpi["spec"]["slotsPerWorker"]) == (2, 2)

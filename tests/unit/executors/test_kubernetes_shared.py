@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.unit.executors.test_kubernetes_shapes import RUN
-from worker.executors.kubernetes_run import Runtime
-from worker.executors.kubernetes_shared import Shared
-from worker.kube.api import Thing
+from worker.executors.kubernetes_run import RuntimeConfigMaps
+from worker.executors.kubernetes_shared import SharedObjects
+from worker.kube.api import KubernetesObject
 
 AT_ONCE = 8
 
@@ -21,7 +21,7 @@ class Door:
     def __init__(self) -> None:
         self.made: Counter[str] = Counter()
 
-    def create(self, thing: Thing) -> Thing:
+    def create(self, thing: KubernetesObject) -> KubernetesObject:
         self.made[f"{thing['kind']} {thing['metadata']['name']}"] += 1
         time.sleep(0.01)
         return thing
@@ -36,7 +36,7 @@ def test_many_starts_at_once_make_it_once(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
     for name in ("shim.py", "models/lenet.py"):
         (tmp_path / name).touch()
-    shared = Shared(api, Runtime(tmp_path))
+    shared = SharedObjects(api, RuntimeConfigMaps(tmp_path))
 
     def start(_: int) -> None:
         gate.wait()

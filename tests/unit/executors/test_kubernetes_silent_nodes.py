@@ -21,9 +21,9 @@ def test_a_member_on_a_silent_node_keeps_its_units_until_the_node_is_given_up(
 ) -> None:
     """Also in the moment in which Kubernetes stops to hear it, long before its grace time is over."""
     server.things = a_gang_over_two_nodes("Unknown")
-    assert executor.clear(plan.folder, has_ended) == 1
-    assert executor.clear(plan.folder, has_ended, given_up=["node-1"]) == 1
-    assert executor.clear(plan.folder, has_ended, given_up=["Node-2"]) == 0
+    assert executor.end_leftovers(plan.folder, has_ended) == 1
+    assert executor.end_leftovers(plan.folder, has_ended, given_up=["node-1"]) == 1
+    assert executor.end_leftovers(plan.folder, has_ended, given_up=["Node-2"]) == 0
     assert "gc-7-1-1" in server.deleted, "it is told once somebody listens there"
 
 
@@ -31,4 +31,4 @@ def test_a_node_that_only_our_agent_has_left_ends_its_pods_itself(
     server: FewObjects, executor: KubernetesExecutor, plan: StartPlan
 ) -> None:
     server.things = a_gang_over_two_nodes("True")
-    assert executor.clear(plan.folder, given_up=["node-2"]) == 1
+    assert executor.end_leftovers(plan.folder, given_up=["node-2"]) == 1

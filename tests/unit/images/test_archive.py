@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.images import Image, Part
-from worker.images.archive import Packed, Setup, pack_layer, write_archive
-from worker.images.description import User
-from worker.images.record import read_record, write_record
-from worker.images.system import forget_the_build, furnish, variables_of
+from cluster.domain.images import DefaultImage, LibraryVersion
+from worker.images.archive import ImageConfig, PackedImage, pack_folder_layer, write_image_archive
+from worker.images.description import ImageUser
+from worker.images.record import read_image_record, write_image_record
+from worker.images.system import image_variables, remove_build_traces, set_up_user
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
-SETUP = Setup("x86_64", AT, 1000, "/home/mpiuser", {"PATH": "/usr/bin"}, {"groundcrew.variant": "cpu"})
-MPIUSER = User("mpiuser", 1000, 2222)
+SETUP = ImageConfig("x86_64", AT, 1000, "/home/mpiuser", {"PATH": "/usr/bin"}, {"groundcrew.variant": "cpu"})
+MPIUSER = ImageUser("mpiuser", 1000, 2222)
 
 
 @pytest.fixture
@@ -31,13 +31,13 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def packed(root: Path, tmp_path: Path) -> tuple[Path, Packed]:
+def packed(root: Path, tmp_path: Path) -> tuple[Path, PackedImage]:
     folder = tmp_path / "layers"
     folder.mkdir()
-    system = pack_layer(root, ["."], folder, "system", ["./opt", "./dev/*"])
-    packages = pack_layer(root, ["./opt"], folder, "packages")
+    system = pack_folder_layer(root, ["."], folder, "system", ["./opt", "./dev/*"])
+    packages = pack_folder_layer(root, ["./opt"], folder, "packages")
     target = tmp_path / "image.tar"
-    return target, write_archive([system, packages], SETUP, "groundcrew-default:cpu-1", target)
+    return target, write_image_archive([system, packages], SETUP, "groundcrew-default:cpu-1", target)
 
 
 def member(archive: Path, name: str) -> bytes:
@@ -94,15 +94,15 @@ def test_the_python_environment_is_a_layer_of_its_own(root: Path, tmp_path: Path
 
 def test_an_image_without_its_record_or_its_archive_is_not_there(tmp_path: Path) -> None:
     archive = tmp_path / "image.tar"
-    record = Image(
-        "groundcrew-default", "cpu", "cpu-1", "sha256:1", 5, "debian-12", AT, (Part("a", "1", "b"),)
+    record = DefaultImage(
+        "groundcrew-default", "cpu", "cpu-1", "sha256:1", 5, "debian-12", AT, (LibraryVersion("a", "1", "b"),)
     )
-    write_record(archive, record)
-    assert read_record(archive) is None
+    write_image_record(archive, record)
+    assert read_image_record(archive) is None
     archive.touch()
-    assert read_record(archive) == record
+    assert read_image_record(archive) == record
     (tmp_path / "image.json").write_text('{"name": "groundcrew-default"')
-    assert read_record(archive) is None
+    assert read_image_record(archive) is None
 
 
 def test_no_key_name_or_password_of_the_building_machine_stays(
@@ -124,8 +124,8 @@ def test_no_key_name_or_password_of_the_building_machine_stays(
     (root / "etc/apt/sources.list").write_text("deb http://lab:secret@deb.example/debian bookworm main\n")
     (root / "etc/apt/sources.list.d/own.sources").write_text("URIs: https://lab@deb.example/own\n")
     (root / "tmp/link").symlink_to(root / "opt")
-    furnish(root, MPIUSER, {"TF_USE_LEGACY_KERAS": "1"})
-    forget_the_build(root)
+    set_up_user(root, MPIUSER, {"TF_USE_LEGACY_KERAS": "1"})
+    remove_build_traces(root)
     left = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
     assert not left & {"etc/ssh/ssh_host_rsa_key", "var/log/dpkg.log", "etc/hostname"}
     assert not [name for name in left if name.startswith(("tmp/", "var/tmp/"))]
@@ -136,4 +136,4 @@ def test_no_key_name_or_password_of_the_building_machine_stays(
     assert "mpiuser:x:1000:1000::/home/mpiuser:/bin/bash" in (root / "etc/passwd").read_text()
     assert "Port 2222" in (root / "home/mpiuser/.sshd_config").read_text()
     assert "export TF_USE_LEGACY_KERAS='1'" in (root / "home/mpiuser/.bashrc").read_text()
-    assert variables_of({}, MPIUSER)["PATH"].startswith("/opt/groundcrew/training/bin:")
+    assert image_variables({}, MPIUSER)["PATH"].startswith("/opt/groundcrew/training/bin:")

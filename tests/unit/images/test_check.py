@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.repair_answers import Facts
-from cluster.domain.repair_checks import judge
-from cluster.domain.repairs import Check, CheckKind
+from cluster.domain.repair_answers import CheckFacts
+from cluster.domain.repair_checks import evaluate_check
+from cluster.domain.repairs import CheckKind, RepairCheck
 
 BEFORE = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -22,5 +22,7 @@ BEFORE = datetime(2026, 11, 21, tzinfo=UTC)
     ],
 )
 def test_an_image_counts_only_where_it_was_seen_whole(seen: dict[str, Any] | None, code: str) -> None:
-    answer = judge(Check(CheckKind.IMAGES_STAND), Facts(hosts={"gpu-master": seen}), BEFORE)
+    answer = evaluate_check(
+        RepairCheck(CheckKind.IMAGES_STAND), CheckFacts(hosts={"gpu-master": seen}), BEFORE
+    )
     assert (answer.code, answer.is_ok) == (code, code.endswith(".ok"))

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from cluster.words import LANGUAGES, has_words, word
-from worker.environments.description import DEFAULT, read_description
-from worker.environments.machine import Machine
-from worker.images.description import VARIANTS, Variant, archive_path, inputs_digest, read_variant
-from worker.images.root import choose_sources
+from worker.environments.description import DEFAULT, read_environment_description
+from worker.environments.machine import BuildPlatform
+from worker.images.description import VARIANTS, ImageVariant, image_archive_path, inputs_digest, read_variant
+from worker.images.root import select_apt_sources
 
-MACHINE = Machine("debian-12", "x86_64", "glibc-2.36", ("avx",), "3.11")
+MACHINE = BuildPlatform("debian-12", "x86_64", "glibc-2.36", ("avx",), "3.11")
 
 
 @pytest.fixture(params=VARIANTS)
-def variant(request: pytest.FixtureRequest) -> Variant:
+def variant(request: pytest.FixtureRequest) -> ImageVariant:
     return read_variant(request.param)
 
 
@@ -29,7 +29,7 @@ def pins(file: Path) -> dict[str, str]:
     return dict(every_pin(file))
 
 
-def test_every_package_of_an_image_is_pinned_with_its_hashes(variant: Variant) -> None:
+def test_every_package_of_an_image_is_pinned_with_its_hashes(variant: ImageVariant) -> None:
     text = variant.requirements.read_text()
     blocks = re.split(r"\n(?=\S)", text.strip())
     assert len(blocks) > 100
@@ -37,20 +37,20 @@ def test_every_package_of_an_image_is_pinned_with_its_hashes(variant: Variant) -
     assert "://" not in text
 
 
-def test_an_image_has_the_training_environments_versions(variant: Variant) -> None:
-    known, own = every_pin(read_description().requirements), every_pin(variant.requirements)
+def test_an_image_has_the_training_environments_versions(variant: ImageVariant) -> None:
+    known, own = every_pin(read_environment_description().requirements), every_pin(variant.requirements)
     names = {name for name, _ in known}
     assert {pin for pin in own if pin[0] in names} <= known
     if variant.name == "cpu":
         assert known <= own
 
 
-def test_each_library_of_the_contents_is_pinned_or_compiled(variant: Variant) -> None:
+def test_each_library_of_the_contents_is_pinned_or_compiled(variant: ImageVariant) -> None:
     named = set(variant.environment.purposes) - {"python", variant.environment.compiled.package}
     assert named <= set(pins(variant.requirements))
 
 
-def test_each_purpose_and_variant_has_its_word(variant: Variant) -> None:
+def test_each_purpose_and_variant_has_its_word(variant: ImageVariant) -> None:
     codes = [
         *variant.environment.purposes.values(),
         *variant.system_purposes.values(),
@@ -85,7 +85,7 @@ def test_the_name_of_an_archive_changes_with_what_goes_into_it() -> None:
     assert len(digests) == 5
     assert inputs_digest(cpu, replace(MACHINE, python="3.12")) not in digests
     assert (
-        archive_path(cpu, MACHINE, Path("/c")).name
+        image_archive_path(cpu, MACHINE, Path("/c")).name
         == f"groundcrew-default-cpu-{inputs_digest(cpu, MACHINE)}.tar"
     )
 
@@ -97,4 +97,4 @@ def test_an_image_has_no_sources_but_its_distributions() -> None:
         "Google|deb http://packages.example/apt sdk main\n"
         "|deb http://own.example/ ./ main\n"
     )
-    assert choose_sources(listed, "debian") == ["deb http://deb.example/debian/ bookworm main"]
+    assert select_apt_sources(listed, "debian") == ["deb http://deb.example/debian/ bookworm main"]

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.unit.images.test_site import RECORD, a_site
-from worker.environments.machine import PYTHON, read_machine
+from worker.environments.machine import PYTHON, read_build_platform
 from worker.images import __main__ as command
 from worker.images import site as site_images
 from worker.images.description import VARIANTS, read_variant
-from worker.images.pruning import KEPT, prune
-from worker.images.python import wheels_folders
-from worker.images.record import record_path, write_record
+from worker.images.pruning import VERSIONS_KEPT, prune_images
+from worker.images.python import list_wheel_folders
+from worker.images.record import image_record_path, write_image_record
 
 
 def an_archive(cache: Path, variant: str, day: int) -> Path:
@@ -21,7 +21,9 @@ def an_archive(cache: Path, variant: str, day: int) -> Path:
     cache.mkdir(exist_ok=True)
     archive = cache / f"groundcrew-default-{variant}-{day:012}.tar"
     archive.write_bytes(b"layers")
-    write_record(archive, replace(RECORD, variant=variant, made_at=RECORD.made_at + timedelta(days=day)))
+    write_image_record(
+        archive, replace(RECORD, variant=variant, made_at=RECORD.made_at + timedelta(days=day))
+    )
     return archive
 
 
@@ -30,33 +32,33 @@ def left(cache: Path) -> set[str]:
 
 
 def test_the_newest_of_each_variant_stay_and_what_is_in_use(tmp_path: Path) -> None:
-    assert KEPT == 2
+    assert VERSIONS_KEPT == 2
     cpu = [an_archive(tmp_path, "cpu", day) for day in (5, 1, 3, 4, 2)]
     cuda = an_archive(tmp_path, "cuda", 0)
     in_use = tmp_path / "groundcrew-default-cpu-000000000001.tar"
-    gone = prune(tmp_path, [in_use], [], lambda *_: None)
+    gone = prune_images(tmp_path, [in_use], [], lambda *_: None)
     assert [path.stem[-1] for path in gone] == ["2", "3"]
     stay = [cpu[0], cpu[1], cpu[3], cuda]
-    assert left(tmp_path) == {each.name for path in stay for each in (path, record_path(path))}
-    assert prune(tmp_path, [in_use], [], lambda *_: None) == []
+    assert left(tmp_path) == {each.name for path in stay for each in (path, image_record_path(path))}
+    assert prune_images(tmp_path, [in_use], [], lambda *_: None) == []
 
 
 def test_what_a_killed_build_has_left_goes(tmp_path: Path) -> None:
     whole = an_archive(tmp_path, "cpu", 1)
-    record_path(an_archive(tmp_path, "cpu", 2)).unlink()
+    image_record_path(an_archive(tmp_path, "cpu", 2)).unlink()
     (tmp_path / ".groundcrew-default-cpu-3.tar.partial").touch()
     (tmp_path / "groundcrew-default-cpu-4.building" / "root").mkdir(parents=True)
-    assert len(prune(tmp_path, [], [], lambda *_: None)) == 3
-    assert left(tmp_path) == {whole.name, record_path(whole).name}
+    assert len(prune_images(tmp_path, [], [], lambda *_: None)) == 3
+    assert left(tmp_path) == {whole.name, image_record_path(whole).name}
 
 
 def test_a_site_prunes_when_it_has_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it needs may be the oldest of all: a release was taken back."""
     site = a_site(tmp_path)
     every = [an_archive(site.cache, "cpu", day) for day in range(1, 5)]
-    monkeypatch.setattr(site_images, "archive_path", lambda *_: every[0])
-    assert command.ensure(site) == {"changed": True, "deleted": [every[1].name]}
-    assert command.ensure(site) == {"changed": False, "deleted": []}
+    monkeypatch.setattr(site_images, "image_archive_path", lambda *_: every[0])
+    assert command.ensure_site_images(site) == {"changed": True, "deleted": [every[1].name]}
+    assert command.ensure_site_images(site) == {"changed": False, "deleted": []}
     assert every[0].exists() and not every[1].exists()
 
 
@@ -69,7 +71,10 @@ def test_packages_that_no_description_asks_for_any_more_go_also_half_ones(tmp_pa
         before.with_name(f"{before.name}.partial"),
     ):
         (folder / "files").mkdir(parents=True)
-    assert prune(tmp_path, [], [now], lambda *_: None) == [before, before.with_name(f"{before.name}.partial")]
+    assert prune_images(tmp_path, [], [now], lambda *_: None) == [
+        before,
+        before.with_name(f"{before.name}.partial"),
+    ]
     assert left(tmp_path) == {now.name, f"{now.name}.partial"}
 
 
@@ -77,10 +82,10 @@ def test_a_site_keeps_the_packages_of_every_variant_that_this_version_describes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = a_site(tmp_path)
-    monkeypatch.setattr(site_images, "archive_path", lambda *_: an_archive(site.cache, "cpu", 1))
-    wanted = wheels_folders(map(read_variant, VARIANTS), read_machine(PYTHON), site.cache)
+    monkeypatch.setattr(site_images, "image_archive_path", lambda *_: an_archive(site.cache, "cpu", 1))
+    wanted = list_wheel_folders(map(read_variant, VARIANTS), read_build_platform(PYTHON), site.cache)
     assert len(wanted) == len(VARIANTS)
     for folder in (*wanted, site.cache / "wheels-of-before"):
         folder.mkdir(parents=True, exist_ok=True)
-    assert command.ensure(site)["deleted"] == ["wheels-of-before"]
+    assert command.ensure_site_images(site)["deleted"] == ["wheels-of-before"]
     assert all(folder.exists() for folder in wanted)

@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.images import Image, Part
-from worker.environments.commands import Commands
+from cluster.domain.images import DefaultImage, LibraryVersion
+from worker.environments.commands import CommandRunner
 from worker.environments.errors import BuildFailed
 from worker.images import site as site_images
 from worker.images.__main__ import main
-from worker.images.archive import Setup, pack_layer, write_archive
+from worker.images.archive import ImageConfig, pack_folder_layer, write_image_archive
 from worker.images.description import read_variant
-from worker.images.record import write_record
-from worker.images.registry import Registry, RegistryFailed
-from worker.images.root import Root
-from worker.images.site import Site, archives, ensure_archives, read_site
-from worker.images.storage import blob_file
+from worker.images.record import write_image_record
+from worker.images.registry import RegistryFailed, SiteRegistry
+from worker.images.root import RootFilesystem
+from worker.images.site import ImageSite, ensure_archives, list_archives, read_image_site
+from worker.images.storage import blob_path
 
-RECORD = Image(
+RECORD = DefaultImage(
     name="groundcrew-default",
     variant="cpu",
     tag="cpu-1",
@@ -30,11 +30,11 @@ RECORD = Image(
     size=5,
     system="debian-12",
     made_at=datetime(2026, 11, 21, tzinfo=UTC),
-    contents=(Part("numpy", "2.0.2", "purpose.arrays"),),
+    contents=(LibraryVersion("numpy", "2.0.2", "purpose.arrays"),),
 )
 
 
-def a_site(folder: Path, **more: object) -> Site:
+def a_site(folder: Path, **more: object) -> ImageSite:
     settings = {
         "registry": "gpu-master:5443",
         "trust": "/etc/groundcrew/registry/trust",
@@ -48,36 +48,38 @@ def a_site(folder: Path, **more: object) -> Site:
         **more,
     }
     (folder / "images.json").write_text(json.dumps(settings))
-    return read_site(folder / "images.json")
+    return read_image_site(folder / "images.json")
 
 
 def test_a_bundle_brings_the_image_and_nothing_is_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(site_images, "build", lambda *_, **__: pytest.fail("nothing is built from a bundle"))
+    monkeypatch.setattr(
+        site_images, "build_image", lambda *_, **__: pytest.fail("nothing is built from a bundle")
+    )
     site = a_site(tmp_path, bundle=str(tmp_path))
     assert ensure_archives(site, lambda *_: None) is False
     with pytest.raises(RegistryFailed) as missing:
-        archives(site)
+        list_archives(site)
     assert missing.value.code == "registry.no_archive"
     archive = tmp_path / "groundcrew-default-cpu.tar"
     archive.touch()
-    write_record(archive, RECORD)
-    assert archives(site) == [(archive, RECORD)]
+    write_image_record(archive, RECORD)
+    assert list_archives(site) == [(archive, RECORD)]
 
 
 def test_only_what_the_registry_lacks_is_pushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pushed: list[str] = []
     lacks = ["sha256:1"]
-    monkeypatch.setattr(Registry, "missing", lambda *_: list(lacks))
-    monkeypatch.setattr(Registry, "push", lambda _, archive, record: pushed.append(record.tag))
+    monkeypatch.setattr(SiteRegistry, "list_missing_digests", lambda *_: list(lacks))
+    monkeypatch.setattr(SiteRegistry, "push_archive", lambda _, archive, record: pushed.append(record.tag))
     site = a_site(tmp_path, bundle=str(tmp_path))
     (tmp_path / "groundcrew-default-cpu.tar").touch()
-    write_record(tmp_path / "groundcrew-default-cpu.tar", RECORD)
-    assert site_images.missing(site) == ["groundcrew-default-cpu"]
-    assert site_images.push(site) is True
+    write_image_record(tmp_path / "groundcrew-default-cpu.tar", RECORD)
+    assert site_images.list_missing_images(site) == ["groundcrew-default-cpu"]
+    assert site_images.push_missing_images(site) is True
     lacks.clear()
-    assert site_images.push(site) is False and site_images.missing(site) == []
+    assert site_images.push_missing_images(site) is False and site_images.list_missing_images(site) == []
     assert pushed == ["cpu-1"]
 
 
@@ -87,27 +89,27 @@ def test_what_the_registry_has_damaged_is_discarded_before_it_is_pushed(
     archive = tmp_path / "groundcrew-default-cpu.tar"
     (tmp_path / "layers").mkdir()
     (tmp_path / "layers/file").write_text("x = 1")
-    layer = pack_layer(tmp_path / "layers", ["file"], tmp_path, "a test")
-    setup = Setup("x86_64", RECORD.made_at, 1000, "/", {}, {})
-    made = write_archive([layer], setup, "groundcrew-default:cpu-1", archive)
+    layer = pack_folder_layer(tmp_path / "layers", ["file"], tmp_path, "a test")
+    setup = ImageConfig("x86_64", RECORD.made_at, 1000, "/", {}, {})
+    made = write_image_archive([layer], setup, "groundcrew-default:cpu-1", archive)
     record = replace(RECORD, digest=made.digest)
-    write_record(archive, record)
+    write_image_record(archive, record)
     site = a_site(tmp_path, bundle=str(tmp_path), storage=str(tmp_path / "storage"))
-    manifest, kept = (blob_file(tmp_path / "storage", each) for each in (made.digest, layer.blob.digest))
+    manifest, kept = (blob_path(tmp_path / "storage", each) for each in (made.digest, layer.blob.digest))
     for file, content in ((manifest, b"{}"), (kept, layer.blob.path.read_bytes())):
         file.parent.mkdir(parents=True)
         file.write_bytes(content)
-    monkeypatch.setattr(Registry, "missing", lambda *_: [made.digest])
-    monkeypatch.setattr(Registry, "push", lambda *_: None)
-    assert site_images.push(site)
+    monkeypatch.setattr(SiteRegistry, "list_missing_digests", lambda *_: [made.digest])
+    monkeypatch.setattr(SiteRegistry, "push_archive", lambda *_: None)
+    assert site_images.push_missing_images(site)
     assert not manifest.exists() and kept.exists()
     kept.write_bytes(kept.read_bytes()[:-1] + b"?")
-    site_images.push(site)
+    site_images.push_missing_images(site)
     assert kept.exists(), "of the same length: only who is thorough reads it"
-    site_images.push(site, is_thorough=True)
+    site_images.push_missing_images(site, is_thorough=True)
     assert not kept.exists()
     kept.write_bytes(b"cut")
-    site_images.push(site)
+    site_images.push_missing_images(site)
     assert not kept.exists()
 
 
@@ -115,9 +117,9 @@ def test_what_the_registry_has_damaged_is_discarded_before_it_is_pushed(
 def test_an_archive_that_is_damaged_is_named(tmp_path: Path, content: bytes) -> None:
     archive = tmp_path / "groundcrew-default-cpu.tar"
     archive.write_bytes(content)
-    write_record(archive, RECORD)
+    write_image_record(archive, RECORD)
     with pytest.raises(RegistryFailed) as failed:
-        site_images.push(a_site(tmp_path, bundle=str(tmp_path), storage=str(tmp_path)))
+        site_images.push_missing_images(a_site(tmp_path, bundle=str(tmp_path), storage=str(tmp_path)))
     assert (failed.value.code, failed.value.data) == ("registry.archive_damaged", {"path": str(archive)})
 
 
@@ -155,15 +157,15 @@ def test_what_a_killed_build_leaves_mounted_is_nobodys(
     """mmdebstrap mounts /proc and /sys below its folder, and cannot take them away once it is killed."""
     ran: list[list[str]] = []
 
-    class Recorded(Commands):
+    class Recorded(CommandRunner):
         def run(self, command: Sequence[str | Path], **_: object) -> list[str]:  # type: ignore[override]
             ran.append([str(word) for word in command])
             return []
 
-    monkeypatch.setattr("worker.images.root.read_sources", lambda: [])
+    monkeypatch.setattr("worker.images.root.list_apt_sources", lambda: [])
     variant = read_variant("cpu")
-    root = Root(tmp_path / "root", tmp_path, Recorded(tmp_path / "log", "mark"))
-    root.make(variant.system, variant.system.packages, lambda: None)
+    root = RootFilesystem(tmp_path / "root", tmp_path, Recorded(tmp_path / "log", "mark"))
+    root.create(variant.system, variant.system.packages, lambda: None)
     assert ran[0][: ran[0].index("mmdebstrap")] == ["unshare", "--mount", "--"]
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from cluster.services import sessions
 from cluster.services.audit_seals import check_audit, seal_entries
-from cluster.store.audit import write_entry
+from cluster.store.audit import add_audit_entry
 from tests.builders import actor_of
 from tests.unit.pages.conftest import Lab
 
@@ -21,7 +21,7 @@ def fill(lab: Lab) -> None:
     ):
         with lab.cluster.store.write() as session:
             actor = actor_of(lab.manager if days else lab.seoyeon)
-            write_entry(session, now - timedelta(days=days), actor, action, 7, outcome, note="=cmd()")
+            add_audit_entry(session, now - timedelta(days=days), actor, action, 7, outcome, note="=cmd()")
 
 
 def names(text: str) -> list[str]:
@@ -44,7 +44,7 @@ def test_the_day_is_that_of_the_installations_clock(lab: Lab) -> None:
     midnight = lab.cluster.clock().replace(hour=15, minute=0)
     for minutes in (-1, 0):
         with lab.cluster.store.write() as session:
-            write_entry(
+            add_audit_entry(
                 session, midnight + timedelta(minutes=minutes), actor_of(lab.manager), "job.stopped", 1
             )
     browser = lab.browser(lab.administrator)
@@ -91,7 +91,7 @@ def test_nobody_else_reads_it(lab: Lab) -> None:
 def test_pages_go_on_where_the_last_one_ended(lab: Lab) -> None:
     for number in range(60):
         with lab.cluster.store.write() as session:
-            write_entry(session, lab.cluster.clock(), actor_of(lab.manager), "job.held", number)
+            add_audit_entry(session, lab.cluster.clock(), actor_of(lab.manager), "job.held", number)
     first = lab.browser(lab.administrator).get("/access-log?kind=job").text
     assert "job-59" in first and "job-9<" not in first
     older = first.split("before=")[1].split('"')[0]

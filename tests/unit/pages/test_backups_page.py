@@ -11,7 +11,7 @@ from cluster.domain.states import OperationKind
 from cluster.services import operations
 from tests.builders import actor_of
 from tests.unit.pages.conftest import Lab
-from worker.backups.dump import write_manifest
+from worker.backups.dump import write_backup_manifest
 
 
 def a_backup(lab: Lab, name: str, **told: Any) -> None:
@@ -19,7 +19,7 @@ def a_backup(lab: Lab, name: str, **told: Any) -> None:
     folder.mkdir(exist_ok=True)
     (folder / name).write_bytes(b"x")
     made_at = (lab.cluster.clock() - timedelta(hours=11)).isoformat()
-    write_manifest(
+    write_backup_manifest(
         folder,
         {"name": name, "made_at": made_at, "size": 2_500_000, "sha256": "0" * 64, "revision": "0011",
          "rows": {"users": 12_345}, "audit_head": 1, "audit_seal": None} | told,

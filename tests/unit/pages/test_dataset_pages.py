@@ -109,7 +109,7 @@ def test_an_unknown_way_is_refused(lab: Lab, way: str) -> None:
 
 def test_a_strangers_upload_is_not_even_received(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    forget_archives = "cluster.services.leftovers.forget_archives"
+    forget_archives = "cluster.services.leftovers.delete_orphaned_archives"
     monkeypatch.setattr(forget_archives, lambda cluster: opened.append("a file would be opened"))
     path = f"/workspaces/{lab.workspace.id}/datasets/new"
     answer = lab.browser(lab.stranger).post(path, data=upload(content=b"x" * 100_000))

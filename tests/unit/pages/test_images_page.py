@@ -6,15 +6,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cluster.domain.images import Image, Part
+from cluster.domain.images import DefaultImage, LibraryVersion
 from cluster.services.environments import read_default_environment
-from cluster.services.images import list_images, record_images
+from cluster.services.images import list_default_images, record_images
 from cluster.store.operations import Environment
 from portal.views import images as images_page
 from tests.builders import actor_of
 from tests.unit.pages.conftest import Lab
 
-CPU = Image(
+CPU = DefaultImage(
     name="groundcrew-default",
     variant="cpu",
     tag="cpu-0123456789ab",
@@ -23,8 +23,8 @@ CPU = Image(
     system="debian-12",
     made_at=datetime(2026, 11, 20, 9, tzinfo=UTC),
     contents=(
-        Part("horovod", "0.28.1", "purpose.several_ranks"),
-        Part("openmpi-bin", "4.1.4", "purpose.launch_ranks"),
+        LibraryVersion("horovod", "0.28.1", "purpose.several_ranks"),
+        LibraryVersion("openmpi-bin", "4.1.4", "purpose.launch_ranks"),
     ),
 )
 REGISTRY = "gpu-master:5443"
@@ -44,14 +44,14 @@ def test_what_was_recorded_last_counts_and_the_same_is_no_news(lab: Lab) -> None
     assert record_images(lab.cluster, [CPU], "")
     assert not record_images(lab.cluster, [CPU], "")
     assert record_images(lab.cluster, [CPU], REGISTRY)
-    (found,) = list_images(lab.cluster, actor_of(lab.minjun))
+    (found,) = list_default_images(lab.cluster, actor_of(lab.minjun))
     assert (found.digest, found.registry, found.contents) == (CPU.digest, REGISTRY, CPU.contents)
 
 
 def test_a_variant_that_a_site_has_given_up_is_shown_no_longer(lab: Lab) -> None:
     cuda = replace(CPU, variant="cuda", tag="cuda-0123456789ab")
     record_images(lab.cluster, [CPU, cuda], REGISTRY)
-    assert len(list_images(lab.cluster, actor_of(lab.minjun))) == 2
+    assert len(list_default_images(lab.cluster, actor_of(lab.minjun))) == 2
     assert record_images(lab.cluster, [CPU], REGISTRY)
     assert "Computes with CUDA" not in lab.browser(lab.minjun).get("/images").text
 
@@ -76,7 +76,7 @@ def test_where_there_is_the_repair_only_administrators_are_offered_it_and_only_f
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     catalogue = images_page.RESTORE
-    monkeypatch.setattr("cluster.services.repair_catalogue.read_catalogue", lambda _: {catalogue: None})
+    monkeypatch.setattr("cluster.services.repair_catalogue.list_offered_repairs", lambda _: {catalogue: None})
     offers = [
         who for who in (lab.administrator, lab.minjun) if catalogue in lab.browser(who).get("/images").text
     ]

@@ -34,7 +34,7 @@ def change(lab: Lab, job: Job, **columns: object) -> None:
 
 
 def delete(lab: Lab, job: Job, who: User, is_done: bool = True) -> None:
-    job_files.delete_files(lab.cluster, actor_of(who), [job.id])
+    job_files.request_file_deletion(lab.cluster, actor_of(who), [job.id])
     if is_done:
         change(lab, job, files_deleted_at=lab.cluster.clock() + timedelta(minutes=1))
 

@@ -16,8 +16,8 @@ from cluster.services import jobs
 from cluster.store.jobs import Attempt
 from cluster.store.workspaces import Workspace
 from portal.job_files import metrics_reader
-from portal.job_files.metrics import Metrics
-from portal.job_files.metrics_reader import MetricsReader
+from portal.job_files.metrics import JobMetrics
+from portal.job_files.metrics_reader import MetricsCache
 from tests.builders import a_job, actor_of
 from tests.unit.pages.conftest import Lab, metric_row
 
@@ -201,15 +201,15 @@ def test_a_job_whose_numbers_take_long_keeps_no_other_page_waiting(
 ) -> None:
     slow, quick = lab.a_running_job(), lab.a_running_job()
     browsers = [lab.browser(lab.seoyeon) for _ in range(2)]
-    begun, may_end, read = threading.Event(), threading.Event(), MetricsReader.read
+    begun, may_end, read = threading.Event(), threading.Event(), MetricsCache.read
 
-    def wait(reader: MetricsReader, root: Path, *out: str) -> Metrics:
+    def wait(reader: MetricsCache, root: Path, *out: str) -> JobMetrics:
         if out[3] == str(slow.id):
             begun.set()
             may_end.wait(20)
         return read(reader, root, *out)
 
-    monkeypatch.setattr(MetricsReader, "read", wait)
+    monkeypatch.setattr(MetricsCache, "read", wait)
     with ThreadPoolExecutor(2) as pool:
         other = pool.submit(browsers[0].get, f"/jobs/{slow.id}")
         try:

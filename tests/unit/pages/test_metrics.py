@@ -14,28 +14,28 @@ from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 import worker.scheduler
-from cluster.domain.exits import ExitTruth, Outcome
+from cluster.domain.exits import AttemptOutcome, ExitRecord
 from cluster.domain.kube.disagreements import Disagreement
-from cluster.domain.kube.standing import NodeStanding, Standing
+from cluster.domain.kube.standing import KubernetesNodeStatus, KubernetesStatus
 from cluster.domain.states import JobState, UnitState
 from cluster.services.attempts import record_end
 from cluster.services.audit_seals import check_audit, seal_entries
 from cluster.services.context import Cluster
-from cluster.services.kubernetes import note_standing
-from cluster.services.leases import Held, hold_lease, release_lease
+from cluster.services.kubernetes import record_kubernetes_status
+from cluster.services.leases import HeldLease, acquire_lease, release_lease
 from cluster.services.metrics import count_units
-from cluster.services.pulse import tell_pulse
-from cluster.services.queue_totals import refresh_totals
+from cluster.services.pulse import record_scheduler_stats
+from cluster.services.queue_totals import refresh_queue_totals
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Node
 from tests.builders import a_job, a_node
 from tests.conftest import Clock
 from tests.unit.pages.conftest import Lab
 from tests.unit.pages.test_queue_page import counted
-from worker.ears import Ears
+from worker.ears import Wakeup
 from worker.executors.simulated import SimulatedExecutor
-from worker.executors.simulated_world import World
-from worker.scheduler import Scheduler
+from worker.executors.simulated_world import SimulatedCluster
+from worker.scheduler import SchedulerLoop
 
 ROOT = Path(__file__).parents[3]
 ALERTS = ROOT / "docs" / "howto" / "prometheus-alerts.yml"
@@ -69,8 +69,8 @@ def attempt_of(lab: Lab, job: Job) -> int:
         return session.scalars(select(Attempt.id).where(Attempt.job_id == job.id)).one()
 
 
-def scheduling(cluster: Cluster) -> Held:
-    held = hold_lease(cluster, "scheduler", "one", timedelta(hours=1))
+def scheduling(cluster: Cluster) -> HeldLease:
+    held = acquire_lease(cluster, "scheduler", "one", timedelta(hours=1))
     assert held
     return held
 
@@ -86,7 +86,7 @@ def test_jobs_units_and_nodes_are_counted_by_what_is_the_case_with_them(lab: Lab
     silent = a_node(lab.cluster, 2)
     with lab.cluster.store.write() as session:
         session.get_one(Node, silent.id).heartbeat_at = lab.cluster.clock() - timedelta(minutes=2)
-    refresh_totals(lab.cluster, scheduling(lab.cluster))
+    refresh_queue_totals(lab.cluster, scheduling(lab.cluster))
     found = values(lab)
     assert waiting.state is JobState.WAITING
     assert (found["groundcrew_jobs{waiting}"], found["groundcrew_jobs{held}"]) == (1, 1)
@@ -103,18 +103,20 @@ def test_a_node_that_reports_while_they_are_counted_counts_the_next_time(lab: La
 
 def test_attempts_count_by_the_meaning_of_their_exit_from_pulse_to_pulse(lab: Lab) -> None:
     held = scheduling(lab.cluster)
-    tell_pulse(lab.cluster, held, 0.01, 0.02)
+    record_scheduler_stats(lab.cluster, held, 0.01, 0.02)
     a_node(lab.cluster, 4)
     for code, exit_code in (("exit.finished", 0), ("exit.finished", 0), ("exit.code", 1)):
         job = lab.a_running_job(fence=1)
         state = JobState.FAILED if exit_code else JobState.FINISHED
         # Its shim saw it end before the last pulse, and nobody looked until now.
         seen = lab.cluster.clock() - timedelta(minutes=1)
-        truth = ExitTruth(job.id, 1, 1, exit_code, started_at=job.started_at, ended_at=seen)
+        truth = ExitRecord(job.id, 1, 1, exit_code, started_at=job.started_at, ended_at=seen)
         move(lab, seconds=5)
-        assert record_end(lab.cluster, held, attempt_of(lab, job), Outcome(state, code, {}, exit_code), truth)
-    tell_pulse(lab.cluster, held, 0.03, 0.5)
-    tell_pulse(lab.cluster, held, 0.03, 0.5)
+        assert record_end(
+            lab.cluster, held, attempt_of(lab, job), AttemptOutcome(state, code, {}, exit_code), truth
+        )
+    record_scheduler_stats(lab.cluster, held, 0.03, 0.5)
+    record_scheduler_stats(lab.cluster, held, 0.03, 0.5)
     found = values(lab)
     assert found["groundcrew_attempts_ended_total{exit.finished}"] == 2
     assert found["groundcrew_attempts_ended_total{exit.code}"] == 1
@@ -125,14 +127,14 @@ def test_attempts_count_by_the_meaning_of_their_exit_from_pulse_to_pulse(lab: La
 def test_the_scheduler_writes_its_pulse_once_the_time_has_come(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    executor = SimulatedExecutor(World(tmp_path / "world"))
-    deaf = cast(Ears, SimpleNamespace(wake=lambda: None))
-    scheduler = Scheduler(lab.cluster, executor, tmp_path, deaf)
-    assert scheduler.renew()
-    scheduler.tick()
+    executor = SimulatedExecutor(SimulatedCluster(tmp_path / "world"))
+    deaf = cast(Wakeup, SimpleNamespace(wake=lambda: None))
+    scheduler = SchedulerLoop(lab.cluster, executor, tmp_path, deaf)
+    assert scheduler.renew_lease()
+    scheduler.run_pass()
     assert values(lab)["groundcrew_scheduler_pulse_age_seconds"] == float("inf")
-    monkeypatch.setattr(worker.scheduler, "PULSE_SECONDS", 0.0)
-    scheduler.tick()
+    monkeypatch.setattr(worker.scheduler, "STATS_SECONDS", 0.0)
+    scheduler.run_pass()
     assert values(lab)["groundcrew_scheduler_pulse_age_seconds"] == 0
 
 
@@ -140,7 +142,7 @@ def test_who_had_to_wait_for_the_lease_measures_no_look_before_its_first(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = scheduling(lab.cluster)
-    monkeypatch.setattr(worker.scheduler, "PULSE_SECONDS", 0.0)
+    monkeypatch.setattr(worker.scheduler, "STATS_SECONDS", 0.0)
     monkeypatch.setattr(worker.scheduler, "RENEW_SECONDS", 0.0)
     steps = iter((lambda: release_lease(lab.cluster, other), lambda: scheduler.stop()))
 
@@ -148,10 +150,10 @@ def test_who_had_to_wait_for_the_lease_measures_no_look_before_its_first(
         next(steps)()
         return False
 
-    ears = SimpleNamespace(wait=wait, wake=lambda: None, listen_from_now=lambda: None)
-    executor = SimulatedExecutor(World(tmp_path / "world"))
-    scheduler = Scheduler(lab.cluster, executor, tmp_path, cast(Ears, ears))
-    scheduler.loop()
+    ears = SimpleNamespace(wait=wait, wake=lambda: None, skip_to_newest=lambda: None)
+    executor = SimulatedExecutor(SimulatedCluster(tmp_path / "world"))
+    scheduler = SchedulerLoop(lab.cluster, executor, tmp_path, cast(Wakeup, ears))
+    scheduler.run()
     assert values(lab)["groundcrew_scheduler_pass_seconds{slowest}"] < 600
 
 
@@ -178,7 +180,7 @@ def test_a_reading_costs_the_same_however_much_waits(lab: Lab) -> None:
         for _ in range(40):
             a_job(lab.cluster, lab.own_code, lab.minjun)
         a_node(lab.cluster, 4)
-        refresh_totals(lab.cluster, held)
+        refresh_queue_totals(lab.cluster, held)
         with counted(lab.cluster) as said:
             assert ask(lab).status_code == 200
         costs.append(len([line for line in said if line.startswith("SELECT")]))
@@ -212,7 +214,7 @@ def test_with_a_token_whoever_brings_it_reads(lab: Lab) -> None:
 
 
 def test_each_alert_asks_for_a_metric_that_exists_and_the_guide_names_them_all(lab: Lab) -> None:
-    tell_pulse(lab.cluster, scheduling(lab.cluster), 0.01, 0.02)
+    record_scheduler_stats(lab.cluster, scheduling(lab.cluster), 0.01, 0.02)
     text = ask(lab).text
     there = {name.removesuffix("_created") for name in re.findall(r"^# TYPE (\w+) ", text, re.M)}
     rules = [rule for group in yaml.safe_load(ALERTS.read_text())["groups"] for rule in group["rules"]]
@@ -226,12 +228,12 @@ def test_each_alert_asks_for_a_metric_that_exists_and_the_guide_names_them_all(l
 
 def test_kubernetes_has_numbers_where_jobs_run_on_it(lab: Lab) -> None:
     assert not [name for name in values(lab) if "kubernetes" in name]
-    held = hold_lease(lab.cluster, "scheduler", "kubernetes", timedelta(days=1))
+    held = acquire_lease(lab.cluster, "scheduler", "kubernetes", timedelta(days=1))
     assert held
     stranger = Disagreement("disagreement.stranger", "default/trainer")
-    nodes = (NodeStanding("gpu01", True, True), NodeStanding("gpu02", False, True))
-    standing = Standing(lab.cluster.clock(), nodes, disagreements=(stranger,), seen=7)
-    note_standing(lab.cluster, held, standing)
+    nodes = (KubernetesNodeStatus("gpu01", True, True), KubernetesNodeStatus("gpu02", False, True))
+    standing = KubernetesStatus(lab.cluster.clock(), nodes, disagreements=(stranger,), seen=7)
+    record_kubernetes_status(lab.cluster, held, standing)
     found = {name: value for name, value in values(lab).items() if "kubernetes" in name}
     assert found == {
         "groundcrew_kubernetes_answers": 1,

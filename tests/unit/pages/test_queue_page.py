@@ -9,15 +9,15 @@ from html import unescape
 import pytest
 from sqlalchemy import event, insert, update
 
-from cluster.domain.states import Desired, JobState, Launcher
+from cluster.domain.states import DesiredState, JobState, Launcher
 from cluster.services.context import Cluster
-from cluster.services.leases import hold_lease
-from cluster.services.queue import Wanted, read_queue
-from cluster.services.queue_totals import refresh_totals
-from cluster.services.runs import NEVER
+from cluster.services.leases import acquire_lease
+from cluster.services.queue import QueueFilters, read_queue
+from cluster.services.queue_totals import refresh_queue_totals
+from cluster.services.runs import NO_KNOWN_END
 from cluster.store.jobs import Job
 from cluster.store.trainings import Training
-from portal.queue_page import read_place, write_place
+from portal.queue_page import format_queue_cursor, parse_queue_cursor
 from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, first_positions, holding
 from tests.unit.pages.conftest import Lab
 
@@ -29,7 +29,7 @@ def many(cluster: Cluster, training: Training, count: int) -> list[int]:
     """Ids of so many more waiting jobs, in the order of their line."""
     row = {
         "workspace_id": training.workspace_id, "training_id": training.id, "user_id": training.owner_id,
-        "name": "many", "state": JobState.WAITING, "desired": Desired.RUN, "units": 1, "priority": 0,
+        "name": "many", "state": JobState.WAITING, "desired": DesiredState.RUN, "units": 1, "priority": 0,
         "launcher": Launcher.PLAIN, "command": [], "variables": {}, "submitted_at": cluster.clock(),
         "time_limit_seconds": 600,
     }  # fmt: skip
@@ -45,9 +45,9 @@ def line(lab: Lab) -> list[int]:
     """A long line behind a job with a time limit, counted as the scheduler does."""
     lab.a_running_job(units=2, time_limit_seconds=3600)
     ids = many(lab.cluster, lab.own_code, LONG)
-    held = hold_lease(lab.cluster, "scheduler", "one", timedelta(seconds=10))
+    held = acquire_lease(lab.cluster, "scheduler", "one", timedelta(seconds=10))
     assert held
-    refresh_totals(lab.cluster, held)
+    refresh_queue_totals(lab.cluster, held)
     return ids
 
 
@@ -146,7 +146,7 @@ def test_whose_hidden_jobs_are_is_not_told_by_a_filter(lab: Lab) -> None:
 def test_running_jobs_come_page_by_page(lab: Lab) -> None:
     jobs = [lab.a_running_job() for _ in range(2)]
     browser = lab.browser(lab.seoyeon)
-    behind = browser.get(f"/queue?state=running&run={NEVER}.{jobs[0].id}").text
+    behind = browser.get(f"/queue?state=running&run={NO_KNOWN_END}.{jobs[0].id}").text
     assert f'href="/jobs/{jobs[1].id}"' in behind and f'href="/jobs/{jobs[0].id}"' not in behind
     assert "To the front" in behind
 
@@ -200,9 +200,9 @@ def test_the_next_page_of_what_runs_begins_where_the_last_one_ended_also_when_th
         holding(lab.cluster, jobs[-1], [unit])
 
     def page(place: str) -> tuple[list[int], str | None]:
-        wanted = Wanted(state="running", limit=2, after_run=read_place(place))
+        wanted = QueueFilters(state="running", limit=2, after_run=parse_queue_cursor(place))
         view = read_queue(lab.cluster, actor_of(lab.seoyeon), wanted)
-        return [run.id for run in view.running], write_place(view.next_after_run)
+        return [run.id for run in view.running], format_queue_cursor(view.next_after_run)
 
     shown, behind = page("")
     assert shown == [jobs[1].id, jobs[0].id] and behind is not None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.repair_runs import Verdict
+from cluster.domain.repair_runs import RepairVerdict
 from cluster.services import repairs
 from tests.builders import a_node, a_repair_run, actor_of
 from tests.unit.pages.conftest import Lab
@@ -17,7 +17,7 @@ REASON = {"reason": "{{ lookup('pipe', 'touch /tmp/pwn') }}"}
 
 
 def etag(lab: Lab, name: str) -> str:
-    return repairs.forecast(lab.cluster, actor_of(lab.administrator), name).etag
+    return repairs.preview_repair(lab.cluster, actor_of(lab.administrator), name).etag
 
 
 def test_the_catalogue_is_grouped_and_names_what_it_leaves_out(lab: Lab) -> None:
@@ -84,7 +84,7 @@ def test_a_run_shows_each_task_what_failed_and_what_the_checks_said(lab: Lab) ->
         name="restart-task-workers",
         started_at=now,
         ended_at=now + timedelta(seconds=12),
-        verdict=Verdict.NOT_VERIFIED,
+        verdict=RepairVerdict.NOT_VERIFIED,
         tasks=[
             {"name": "Restart the task workers for datasets, environments and backups", "hosts": {"lab-a": "failed"},
              "lines": {"lab-a": 5}, "seconds": 1.5, "output": {"lab-a": "no such program"}},
@@ -119,7 +119,7 @@ def test_a_line_of_its_log_that_never_ends_is_shown_by_its_beginning(lab: Lab) -
 def test_an_operation_of_a_repair_leads_to_its_run(lab: Lab) -> None:
     administrator = lab.browser(lab.administrator)
     answer = administrator.post("/repairs/back-up-now", data=REASON | {"etag": etag(lab, "back-up-now")})
-    run = repairs.list_runs(lab.cluster, actor_of(lab.administrator))[0]
+    run = repairs.list_repair_runs(lab.cluster, actor_of(lab.administrator))[0]
     assert administrator.get(f"/operations/{run.operation_id}").location == answer.location
 
 
@@ -190,7 +190,7 @@ def test_a_run_that_failed_on_some_nodes_leads_to_those_alone(lab: Lab) -> None:
     run = a_repair_run(
         lab.cluster, lab.administrator, "restart-worker-agent", target="node-2", host="gpu02, gpu03",
         targets=[["node-2", "gpu02"], ["node-3", "gpu03"]], tasks=tasks,
-        ended_at=lab.cluster.clock(), verdict=Verdict.NOT_VERIFIED,
+        ended_at=lab.cluster.clock(), verdict=RepairVerdict.NOT_VERIFIED,
     )  # fmt: skip
     page = lab.browser(lab.administrator).get(f"/repairs/runs/{run.id}").text
     assert "/repairs/restart-worker-agent?nodes=3" in page and "Again on the failed nodes only" in page
@@ -199,16 +199,16 @@ def test_a_run_that_failed_on_some_nodes_leads_to_those_alone(lab: Lab) -> None:
 def test_a_repair_that_did_not_help_leads_to_the_next_one_where_it_did_not(lab: Lab) -> None:
     on_servers(lab)
 
-    def page_of(verdict: Verdict) -> str:
+    def page_of(verdict: RepairVerdict) -> str:
         run = a_repair_run(
             lab.cluster, lab.administrator, "restart-worker", target="node-2", host="gpu02",
             targets=[["node-2", "gpu02"]], ended_at=lab.cluster.clock(), verdict=verdict,
         )  # fmt: skip
         return lab.browser(lab.administrator).get(f"/repairs/runs/{run.id}").text
 
-    helpless = page_of(Verdict.NOT_VERIFIED)
+    helpless = page_of(RepairVerdict.NOT_VERIFIED)
     assert "What to try next" in helpless and "/repairs/reboot-node?nodes=2" in helpless
-    assert "What to try next" not in page_of(Verdict.VERIFIED)
+    assert "What to try next" not in page_of(RepairVerdict.VERIFIED)
 
 
 def test_a_node_that_does_not_report_leads_to_its_repairs_the_gentlest_first(lab: Lab) -> None:

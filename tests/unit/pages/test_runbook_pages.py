@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from cluster.domain.states import OperationKind, OperationState, Queue
+from cluster.domain.states import OperationKind, OperationState, TaskQueue
 from cluster.store.operations import Operation
 from tests.builders import add
 from tests.unit.pages.conftest import Lab
@@ -11,7 +11,7 @@ from tests.unit.pages.conftest import Lab
 def test_a_failed_operation_shows_the_cause_and_leads_to_the_repair(lab: Lab) -> None:
     operation = Operation(
         kind=OperationKind.DATASET_DELETE,
-        queue=Queue.GENERAL,
+        queue=TaskQueue.GENERAL,
         subject_id=lab.dataset.id,
         workspace_id=lab.workspace.id,
         state=OperationState.INTERRUPTED,

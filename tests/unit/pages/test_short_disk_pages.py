@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.domain.disks import Level, Volume
+from cluster.domain.disks import DiskLevel, MonitoredDisk
 from cluster.services import disks
-from cluster.services.disks import Disk, note_shortage
-from cluster.services.leases import hold_lease
+from cluster.services.disks import DiskUsage, record_disk_shortage
+from cluster.services.leases import acquire_lease
 from cluster.store.jobs import Job
 from portal import uploads
 from tests.builders import a_job
 from tests.unit.pages.conftest import Lab
 from tests.unit.pages.test_dataset_pages import incoming, upload
-from worker.scheduler import LEASE, LEASE_LASTS
+from worker.scheduler import LEASE, LEASE_DURATION
 
 MIB, GIB = 1024**2, 1024**3
 
@@ -23,17 +23,17 @@ def leave(monkeypatch: pytest.MonkeyPatch, *free: int) -> None:
     """So many bytes are free at each look; the last number stays."""
     left = list(free)
 
-    def look(folder: object) -> Disk:
-        return Disk(100 * GIB, left.pop(0) if len(left) > 1 else left[0])
+    def look(folder: object) -> DiskUsage:
+        return DiskUsage(100 * GIB, left.pop(0) if len(left) > 1 else left[0])
 
-    monkeypatch.setattr(disks, "disk_of", look)
+    monkeypatch.setattr(disks, "read_disk_usage", look)
 
 
 def note_short(lab: Lab, *fillers: Job) -> None:
-    held = hold_lease(lab.cluster, LEASE, "a scheduler", LEASE_LASTS)
+    held = acquire_lease(lab.cluster, LEASE, "a scheduler", LEASE_DURATION)
     assert held is not None
-    volume = Volume("/data", 300 * MIB, 100 * GIB, GIB, Level.LOW)
-    note_shortage(lab.cluster, held, volume, {job.id: 7 * GIB for job in fillers})
+    volume = MonitoredDisk("/data", 300 * MIB, 100 * GIB, GIB, DiskLevel.LOW)
+    record_disk_shortage(lab.cluster, held, volume, {job.id: 7 * GIB for job in fillers})
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
@@ -45,7 +45,7 @@ def test_an_upload_is_refused_before_its_first_byte_and_names_the_disk(
     answer = lab.browser(lab.minjun, language).post(path, data=upload(content=b"x" * 1000))
     assert answer.status_code == 503
     assert "300 MiB" in answer.text and "disk.short" not in answer.text
-    assert str(disks.mount_of(lab.cluster.settings.state_dir)) in answer.text
+    assert str(disks.mount_point_of(lab.cluster.settings.state_dir)) in answer.text
     assert incoming(lab) == []
 
 
@@ -66,7 +66,7 @@ def test_an_archive_that_fills_the_disk_while_it_arrives_is_broken_off(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another one arrived at the same time."""
-    monkeypatch.setattr(uploads, "LOOK_BYTES", 64 * 1024)
+    monkeypatch.setattr(uploads, "DISK_CHECK_BYTES", 64 * 1024)
     leave(monkeypatch, 50 * GIB, 50 * GIB, 10 * MIB)
     path = f"/workspaces/{lab.workspace.id}/datasets/new"
     answer = lab.browser(lab.minjun).post(path, data=upload(content=b"x" * (MIB // 4)))

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from cluster.domain.kube.disagreements import Disagreement
-from cluster.domain.kube.standing import NodeStanding, Standing
+from cluster.domain.kube.standing import KubernetesNodeStatus, KubernetesStatus
 from cluster.domain.states import AttemptState, JobState
 from cluster.services.jobs import read_job
-from cluster.services.kubernetes import note_standing
-from cluster.services.leases import hold_lease
-from cluster.services.unbegun import why_not_begun
+from cluster.services.kubernetes import record_kubernetes_status
+from cluster.services.leases import acquire_lease
+from cluster.services.unbegun import read_start_delay
 from cluster.store.jobs import Attempt, Job
 from tests.builders import a_job, a_node, actor_of, holding
 from tests.unit.pages.conftest import Lab
@@ -43,10 +43,12 @@ def a_starting_job(lab: Lab, gang: bool = False) -> Job:
 
 
 def stand(lab: Lab, *told: Disagreement, **more: Any) -> None:
-    held = hold_lease(lab.cluster, "scheduler", "one", timedelta(days=1))
+    held = acquire_lease(lab.cluster, "scheduler", "one", timedelta(days=1))
     assert held
-    nodes = (NodeStanding("cpu01", True, True), NodeStanding("cpu02", True, True))
-    note_standing(lab.cluster, held, Standing(lab.cluster.clock(), nodes, disagreements=told, **more))
+    nodes = (KubernetesNodeStatus("cpu01", True, True), KubernetesNodeStatus("cpu02", True, True))
+    record_kubernetes_status(
+        lab.cluster, held, KubernetesStatus(lab.cluster.clock(), nodes, disagreements=told, **more)
+    )
 
 
 def refused(job: Job, why: dict[str, Any], attempt: int = 1) -> Disagreement:
@@ -116,12 +118,12 @@ def test_who_does_not_start_is_told_nothing(lab: Lab, state: JobState) -> None:
     stand(lab, refused(job, NO_MEMORY))
     with lab.cluster.store.write() as session:
         session.get_one(Job, job.id).state = state
-    assert why_not_begun(lab.cluster, read_job(lab.cluster, actor_of(lab.seoyeon), job.id)) is None
+    assert read_start_delay(lab.cluster, read_job(lab.cluster, actor_of(lab.seoyeon), job.id)) is None
 
 
 def test_what_kept_an_earlier_attempt_is_over(lab: Lab) -> None:
     job = a_starting_job(lab)
     stand(lab, refused(job, NO_MEMORY, attempt=7))
-    assert why_not_begun(lab.cluster, read_job(lab.cluster, actor_of(lab.seoyeon), job.id)) is None
+    assert read_start_delay(lab.cluster, read_job(lab.cluster, actor_of(lab.seoyeon), job.id)) is None
     stand(lab)
     assert "Why it has not begun" not in lab.browser(lab.seoyeon).get(f"/jobs/{job.id}").text

@@ -13,7 +13,7 @@ from cluster.domain.states import (
     JobState,
     OperationKind,
     OperationState,
-    Queue,
+    TaskQueue,
     TrainingKind,
     Visibility,
 )
@@ -80,7 +80,7 @@ def build(cluster: Cluster, file: Path) -> House:
     """Private training and private job, so that a member who is not named is the one who may not see them."""
     people = make_people(cluster)
     owner, chief = people["owner"], actor_of(people["administrator"])
-    users.use_link(cluster, users.issue_link(cluster, chief, owner.id), PASSWORD)
+    users.use_password_link(cluster, users.issue_password_link(cluster, chief, owner.id), PASSWORD)
     workspace = a_workspace(cluster, people["manager"], (owner, people["member"]), 2, name="vision-lab")
     dataset = a_dataset(cluster, workspace, "digits", bytes=1_420_000, files=1797)
     with cluster.store.write() as rows:
@@ -88,7 +88,7 @@ def build(cluster: Cluster, file: Path) -> House:
     ids = {"workspace_id": workspace.id, "dataset_id": dataset.id, "user_id": people["stranger"].id}
     ids |= make_trainings(cluster, workspace, owner)
     ids |= make_operations(cluster, workspace, people)
-    made, _ = tokens.create_token(cluster, actor_of(owner), "laptop", ["read"], 30)
+    made, _ = tokens.create_api_token(cluster, actor_of(owner), "laptop", ["read"], 30)
     cookies = {
         kind: sessions.begin_session(cluster, user.id, "127.0.0.1", "Firefox/140")
         for kind, user in people.items()
@@ -97,10 +97,10 @@ def build(cluster: Cluster, file: Path) -> House:
     assert session is not None
     ids |= {"token_id": made.id, "session_id": session.id}
     bearer = {
-        kind: tokens.create_token(cluster, actor_of(user), "bearer", ["repair"], 30)[1]
+        kind: tokens.create_api_token(cluster, actor_of(user), "bearer", ["repair"], 30)[1]
         for kind, user in people.items()
     }
-    link = users.issue_link(cluster, chief, people["member"].id)
+    link = users.issue_password_link(cluster, chief, people["member"].id)
     snapshot = freeze(cluster, file)
     app, strict = create_app(cluster, testing=True), create_app(cluster)
     return House(cluster, app, strict, people, cookies, bearer, ids, link, file, snapshot)
@@ -156,7 +156,7 @@ def make_operations(cluster: Cluster, workspace: Workspace, people: dict[str, Us
     now = cluster.clock()
     operation = Operation(
         kind=OperationKind.DATASET_IMPORT,
-        queue=Queue.GENERAL,
+        queue=TaskQueue.GENERAL,
         subject_id=failed.id,
         workspace_id=workspace.id,
         state=OperationState.FAILED,

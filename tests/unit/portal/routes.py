@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.bell import SilentBell
+from cluster.bell import NullEventBus
 from cluster.services.context import Cluster
 from cluster.store.engine import Store
 from portal import create_app
@@ -30,7 +30,7 @@ class Route:
 
 def read_routes() -> list[Route]:
     url = "sqlite:////nowhere/groundcrew.db"
-    app = create_app(Cluster(Store(url), SilentBell(), settings_for(url, Path("/nowhere"))), testing=True)
+    app = create_app(Cluster(Store(url), NullEventBus(), settings_for(url, Path("/nowhere"))), testing=True)
     return sorted(
         (
             Route(rule.endpoint, method, rule.rule, frozenset(rule.arguments))

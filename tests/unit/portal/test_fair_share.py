@@ -10,7 +10,7 @@ from werkzeug.exceptions import TooManyRequests
 
 from cluster.services.context import Cluster
 from portal import create_app, fair_share
-from portal.fair_share import IN_WORK, MOST, FairShare
+from portal.fair_share import CONCURRENT_REQUESTS, MAX_OPEN_REQUESTS, ConcurrencyLimiter
 from tests.builders import a_user
 from tests.unit.portal.test_stream_places import SilentDoorbell, browser, opened
 
@@ -25,70 +25,70 @@ def app(light_cluster: Cluster) -> Flask:
 
 
 @pytest.fixture
-def share() -> FairShare:
-    return FairShare()
+def share() -> ConcurrencyLimiter:
+    return ConcurrencyLimiter()
 
 
 @pytest.fixture
 def pool() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(MOST) as pool:
+    with ThreadPoolExecutor(MAX_OPEN_REQUESTS) as pool:
         yield pool
 
 
 def test_one_more_than_may_be_in_work_waits_until_one_has_ended(
-    share: FairShare, pool: ThreadPoolExecutor
+    share: ConcurrencyLimiter, pool: ThreadPoolExecutor
 ) -> None:
-    for _ in range(IN_WORK):
-        share.enter(GREEDY)
+    for _ in range(CONCURRENT_REQUESTS):
+        share.acquire(GREEDY)
     begun = threading.Event()
-    waiting = pool.submit(lambda: (begun.set(), share.enter(GREEDY)))
+    waiting = pool.submit(lambda: (begun.set(), share.acquire(GREEDY)))
     assert begun.wait(10)
-    share.enter(OTHER)
+    share.acquire(OTHER)
     assert not waiting.done()
-    share.leave(GREEDY)
+    share.release(GREEDY)
     waiting.result(10)
-    for _ in range(IN_WORK):
-        share.leave(GREEDY)
-    share.leave(OTHER)
+    for _ in range(CONCURRENT_REQUESTS):
+        share.release(GREEDY)
+    share.release(OTHER)
     assert share.lines == {}
 
 
 def test_more_than_may_wait_are_refused_at_once_and_others_are_not(
-    share: FairShare, pool: ThreadPoolExecutor
+    share: ConcurrencyLimiter, pool: ThreadPoolExecutor
 ) -> None:
-    for _ in range(IN_WORK):
-        share.enter(GREEDY)
-    asked = [pool.submit(share.enter, GREEDY) for _ in range(MOST - IN_WORK)]
+    for _ in range(CONCURRENT_REQUESTS):
+        share.acquire(GREEDY)
+    asked = [pool.submit(share.acquire, GREEDY) for _ in range(MAX_OPEN_REQUESTS - CONCURRENT_REQUESTS)]
     share_is_full = pool.submit(lambda: fill(share))
     assert share_is_full.result(10)
     with pytest.raises(TooManyRequests):
-        share.enter(GREEDY)
-    share.enter(OTHER)
-    share.leave(OTHER)
-    for _ in range(MOST):
-        share.leave(GREEDY)
+        share.acquire(GREEDY)
+    share.acquire(OTHER)
+    share.release(OTHER)
+    for _ in range(MAX_OPEN_REQUESTS):
+        share.release(GREEDY)
     for each in asked:
         each.result(10)
     assert share.lines == {}
 
 
-def fill(share: FairShare) -> bool:
+def fill(share: ConcurrencyLimiter) -> bool:
     """Once all of them have asked."""
-    while share.lines[GREEDY].asked < MOST:
+    while share.lines[GREEDY].asked < MAX_OPEN_REQUESTS:
         threading.Event().wait(0.001)
     return True
 
 
 def test_who_waits_too_long_is_refused_and_leaves_nothing(
-    share: FairShare, monkeypatch: pytest.MonkeyPatch
+    share: ConcurrencyLimiter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fair_share, "PATIENCE", 0.0)
-    for _ in range(IN_WORK):
-        share.enter(GREEDY)
+    monkeypatch.setattr(fair_share, "WAIT_SECONDS", 0.0)
+    for _ in range(CONCURRENT_REQUESTS):
+        share.acquire(GREEDY)
     with pytest.raises(TooManyRequests):
-        share.enter(GREEDY)
-    for _ in range(IN_WORK):
-        share.leave(GREEDY)
+        share.acquire(GREEDY)
+    for _ in range(CONCURRENT_REQUESTS):
+        share.release(GREEDY)
     assert share.lines == {}
 
 
@@ -98,9 +98,9 @@ def test_every_request_gives_its_place_back_and_a_refusal_names_the_way_out(
     client = browser(app, a_user(light_cluster))
     for path in ("/", "/no-such-page", "/jobs/999"):
         client.get(path)
-    share: FairShare = app.extensions["fair_share"]
+    share: ConcurrencyLimiter = app.extensions["fair_share"]
     assert share.lines == {}
-    monkeypatch.setattr(fair_share, "MOST", 0)
+    monkeypatch.setattr(fair_share, "MAX_OPEN_REQUESTS", 0)
     for path, kind in (("/", "text/html"), ("/api/v1/jobs", "application/problem+json")):
         refused = client.get(path, headers={"Authorization": "Bearer gc_x"})
         assert (refused.status_code, refused.mimetype) == (429, kind)

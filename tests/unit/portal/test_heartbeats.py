@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
-from cluster.services.node_tokens import create_node_token, is_token_of, revoke_node_token
+from cluster.services.node_tokens import create_node_token, is_node_token_valid, revoke_node_token
 from cluster.store.nodes import Node
 from tests.unit.portal.house import House
 from worker import appliance
@@ -48,7 +48,7 @@ def test_jobs_run_on_the_master_alone_or_on_kubernetes_on_every_node(
     asked = Namespace(name="w3", executor=is_master)
     monkeypatch.setattr("sys.stdin", io.StringIO())
     token = appliance.ensure_node_token(settings, asked)["token"]
-    assert is_token_of(house.cluster, token, "w3", has_executor=expected)
+    assert is_node_token_valid(house.cluster, token, "w3", has_executor=expected)
     monkeypatch.setattr("sys.stdin", io.StringIO(token))
     assert appliance.ensure_node_token(settings, asked) == {"changed": False, "token": None}
 
@@ -88,9 +88,9 @@ def test_a_report_of_another_shape_is_refused(house: House, change: dict[str, ob
 
 def test_a_token_is_known_by_its_node_and_its_right(house: House) -> None:
     token = create_node_token(house.cluster, "w4", has_executor=True)
-    assert is_token_of(house.cluster, token, "w4", True)
-    assert not is_token_of(house.cluster, token, "w4", False)
-    assert not is_token_of(house.cluster, token, "w5", True)
+    assert is_node_token_valid(house.cluster, token, "w4", True)
+    assert not is_node_token_valid(house.cluster, token, "w4", False)
+    assert not is_node_token_valid(house.cluster, token, "w5", True)
 
 
 def test_a_node_that_was_removed_is_not_let_in(house: House) -> None:

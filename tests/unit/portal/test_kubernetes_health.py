@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from cluster.domain.kube.disagreements import Disagreement
-from cluster.domain.kube.remedies import REMEDIES
-from cluster.domain.kube.standing import NodeStanding, OperatorStanding, Standing
-from cluster.services.kubernetes import note_put_right, note_standing
-from cluster.services.leases import hold_lease
+from cluster.domain.kube.remedies import REPAIRS_BY_CODE
+from cluster.domain.kube.standing import KubernetesNodeStatus, KubernetesStatus, SystemWorkloadStatus
+from cluster.services.kubernetes import record_corrections, record_kubernetes_status
+from cluster.services.leases import acquire_lease
 from cluster.store.nodes import Node
 from tests.unit.portal.house import House
 
@@ -18,20 +18,20 @@ ROOT = Path(__file__).resolve().parents[3]
 STRANGER = {"pod": "default/trainer", "units": 2, "kind": "gpu"}
 
 
-def stand(house: House, **more: object) -> Standing:
+def stand(house: House, **more: object) -> KubernetesStatus:
     """The house's first node is ready in Kubernetes, and Kueue is not whole."""
     cluster = house.cluster
     with cluster.store.read() as session:
         name = session.get_one(Node, 1).name
-    standing = Standing(
+    standing = KubernetesStatus(
         cluster.clock(),
-        (NodeStanding(name.lower(), True, True, "v1.34.4", "containerd://1.7.24", 8),),
-        (OperatorStanding("kueue-system/kueue", 0, 1), OperatorStanding("mpi-operator/mpi", 1, 1)),
+        (KubernetesNodeStatus(name.lower(), True, True, "v1.34.4", "containerd://1.7.24", 8),),
+        (SystemWorkloadStatus("kueue-system/kueue", 0, 1), SystemWorkloadStatus("mpi-operator/mpi", 1, 1)),
     )
     standing = replace(standing, **more)  # type: ignore[arg-type]
-    held = hold_lease(cluster, "scheduler", "one", timedelta(days=1))
+    held = acquire_lease(cluster, "scheduler", "one", timedelta(days=1))
     assert held
-    note_standing(cluster, held, standing)
+    record_kubernetes_status(cluster, held, standing)
     return standing
 
 
@@ -99,14 +99,14 @@ def test_of_a_node_whose_kubelet_is_silent_nothing_is_called_well(house: House) 
 
 def test_what_was_put_right_is_told_in_the_access_log(house: House) -> None:
     stand(house)
-    held = hold_lease(house.cluster, "scheduler", "one", timedelta(days=1))
+    held = acquire_lease(house.cluster, "scheduler", "one", timedelta(days=1))
     assert held
     changes = [
         {"path": "spec hard pods", "found": "400", "wanted": None},
         {"path": "spec egress", "found": None, "wanted": [{"to": "x" * 200}]},
     ]
     data = {"object": "ResourceQuota gc-workspace-1/term", "differences": changes, "by": ["kubectl-edit"]}
-    note_put_right(house.cluster, held, [(1, "workspace.put_right", data)])
+    record_corrections(house.cluster, held, [(1, "workspace.put_right", data)])
     page = house.visitor("administrator").get("/access-log").text
     assert "ResourceQuota gc-workspace-1/term · spec hard pods: 400 → –" in page
     assert "x" * 60 in page and "x" * 90 not in page
@@ -156,4 +156,4 @@ def test_rest_says_the_same(house: House) -> None:
 
 def test_every_remedy_is_a_repair_of_the_catalogue() -> None:
     stems = {path.stem for path in (ROOT / "ansible" / "repairs").glob("*.yml")}
-    assert {name for names in REMEDIES.values() for name in names} <= stems
+    assert {name for names in REPAIRS_BY_CODE.values() for name in names} <= stems

@@ -14,7 +14,7 @@ import structlog
 from flask.testing import FlaskClient
 
 from cluster.services import users
-from cluster.services.access_files import write_days
+from cluster.services.access_files import append_sealed_entries
 from cluster.services.audit_seals import seal_entries
 from cluster.services.context import Cluster
 from cluster.services.node_tokens import create_node_token
@@ -113,7 +113,7 @@ def everything_kept(cluster: Cluster, metrics: str) -> dict[str, str]:
     """Rows as a backup writes them, files, and what Prometheus reads."""
     cluster.clock.move(minutes=5)  # type: ignore[attr-defined]
     seal_entries(cluster)
-    write_days(cluster)
+    append_sealed_entries(cluster)
     path = cluster.store.url.database or ""
     with closing(sqlite3.connect(path)) as database:
         rows = "\n".join(database.iterdump())

@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from cluster.domain.confinement import WEAKNESSES
+from cluster.domain.confinement import GAP_CODES
 from cluster.services import nodes
-from cluster.services.confinement import note_powers
-from cluster.services.executor_silence import note_silence
-from cluster.services.leases import hold_lease
+from cluster.services.confinement import record_confinement_features
+from cluster.services.executor_silence import record_executor_outage
+from cluster.services.leases import acquire_lease
 from cluster.store.nodes import Node
 from tests.builders import actor_of, an_administrator
 from tests.unit.portal.house import House
@@ -67,13 +67,13 @@ def test_an_engine_that_does_not_answer_needs_an_administrator(
     house: House, language: str, told: str
 ) -> None:
     cluster = house.cluster
-    held = hold_lease(cluster, "scheduler", "one", timedelta(seconds=10))
-    assert held and note_silence(cluster, held, "engine.silent", {"socket": "/run/docker.sock"})
+    held = acquire_lease(cluster, "scheduler", "one", timedelta(seconds=10))
+    assert held and record_executor_outage(cluster, held, "engine.silent", {"socket": "/run/docker.sock"})
     for path in ("/", "/nodes"):
         page = house.visitor("administrator").get(path, headers={"Accept-Language": language}).text
         assert "/run/docker.sock" in page and told in page
         assert "/run/docker.sock" not in house.visitor("member").get(path).text
-    assert note_silence(cluster, held, None, {})
+    assert record_executor_outage(cluster, held, None, {})
     assert "/run/docker.sock" not in house.visitor("administrator").get("/nodes").text
 
 
@@ -93,16 +93,16 @@ def test_a_node_says_what_does_not_confine_its_jobs(
     member = house.visitor("member")
     assert 'id="confinement"' not in member.get("/nodes/1").text
     assert member.get("/api/v1/nodes/1").json["confinement"] is None
-    held = hold_lease(cluster, "scheduler", "one", timedelta(seconds=10))
-    powers = dict.fromkeys(WEAKNESSES, True) | {"root": True, "stop": "cgroup-v1"}
-    assert held and note_powers(cluster, held, name, powers)
-    assert not note_powers(cluster, held, name, powers)
+    held = acquire_lease(cluster, "scheduler", "one", timedelta(seconds=10))
+    powers = dict.fromkeys(GAP_CODES, True) | {"root": True, "stop": "cgroup-v1"}
+    assert held and record_confinement_features(cluster, held, name, powers)
+    assert not record_confinement_features(cluster, held, name, powers)
     assert whole in member.get("/nodes/1", headers=speaks).text
     weaker = powers | {"processes_hidden": False, "refused": {"processes_hidden": "Invalid argument"}}
-    assert note_powers(cluster, held, name, weaker)
+    assert record_confinement_features(cluster, held, name, weaker)
     page = member.get("/nodes/1", headers=speaks).text
     assert told in page and "Invalid argument" in page and "Linux 5.8" in page and whole not in page
     (weakness,) = member.get("/api/v1/nodes/1", headers=speaks).json["confinement"]["weaknesses"]
     assert weakness["code"] == "confinement.no_processes_hidden" and told in weakness["sentence"]
-    assert note_powers(cluster, held, name, None)
+    assert record_confinement_features(cluster, held, name, None)
     assert 'id="confinement"' not in member.get("/nodes/1").text

@@ -223,7 +223,7 @@ def test_every_change_says_who_and_from_where(house: House) -> None:
 
 def test_many_workspaces_are_listed_by_state_then_name(house: House) -> None:
     manager = house.people["manager"]
-    day = workspaces.today(house.cluster)
+    day = workspaces.local_today(house.cluster)
     for name, first in (("aaa", 5), ("zzz", 0)):
         term = day + timedelta(days=first), day + timedelta(days=9)
         workspaces.create_workspace(

@@ -5,7 +5,7 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from portal import permissions
-from portal.permissions import RULES, Rule, UndeclaredEndpoint
+from portal.permissions import ROUTE_RULES, RouteRule, UndeclaredEndpoint
 from tests.unit.portal.house import KINDS, House
 from tests.unit.portal.routes import ROUTES, Route, address
 
@@ -13,35 +13,35 @@ IN, DOOR, HIDDEN, FORBIDDEN = "in", "to the door", "hidden", "forbidden"
 
 MEMBERS = {"stranger": HIDDEN, "member": IN, "owner": IN, "manager": IN, "administrator": IN}
 NAMED = MEMBERS | {"member": HIDDEN}
-EXPECTED: dict[Rule, dict[str, str]] = {
-    Rule.ANYONE: dict.fromkeys(KINDS, IN),
-    Rule.SIGNED_IN: dict.fromkeys(KINDS, IN),
-    Rule.ADMINISTRATOR: dict.fromkeys(KINDS, FORBIDDEN) | {"administrator": IN},
-    Rule.MEMBER: MEMBERS,
-    Rule.MANAGER: MEMBERS | {"member": FORBIDDEN, "owner": FORBIDDEN},
-    Rule.EXTENDS_WORKSPACE: MEMBERS | {"member": FORBIDDEN, "owner": FORBIDDEN, "manager": FORBIDDEN},
-    Rule.DELETES_DATASET: MEMBERS | {"member": FORBIDDEN},
-    Rule.SEES_TRAINING: NAMED,
-    Rule.OWNS_TRAINING: NAMED,
-    Rule.SEES_JOB: NAMED,
-    Rule.ARRANGES_JOB: NAMED | {"owner": FORBIDDEN},
-    Rule.STOPS_JOB: NAMED,
-    Rule.DELETES_FILES: NAMED,
-    Rule.SEES_SWEEP: NAMED,
-    Rule.STOPS_SWEEP: NAMED,
-    Rule.SEES_OPERATION: MEMBERS,
-    Rule.RETRIES_OPERATION: MEMBERS | {"member": FORBIDDEN},
-    Rule.NODE: dict.fromkeys(KINDS, DOOR),
-    Rule.COLLECTOR: dict.fromkeys(KINDS, IN),
-    Rule.OWN: dict.fromkeys(KINDS, HIDDEN) | {"owner": IN},
+EXPECTED: dict[RouteRule, dict[str, str]] = {
+    RouteRule.ANYONE: dict.fromkeys(KINDS, IN),
+    RouteRule.SIGNED_IN: dict.fromkeys(KINDS, IN),
+    RouteRule.ADMINISTRATOR: dict.fromkeys(KINDS, FORBIDDEN) | {"administrator": IN},
+    RouteRule.MEMBER: MEMBERS,
+    RouteRule.MANAGER: MEMBERS | {"member": FORBIDDEN, "owner": FORBIDDEN},
+    RouteRule.EXTENDS_WORKSPACE: MEMBERS | {"member": FORBIDDEN, "owner": FORBIDDEN, "manager": FORBIDDEN},
+    RouteRule.DELETES_DATASET: MEMBERS | {"member": FORBIDDEN},
+    RouteRule.SEES_TRAINING: NAMED,
+    RouteRule.OWNS_TRAINING: NAMED,
+    RouteRule.SEES_JOB: NAMED,
+    RouteRule.REORDERS_JOB: NAMED | {"owner": FORBIDDEN},
+    RouteRule.STOPS_JOB: NAMED,
+    RouteRule.DELETES_FILES: NAMED,
+    RouteRule.SEES_SWEEP: NAMED,
+    RouteRule.STOPS_SWEEP: NAMED,
+    RouteRule.SEES_OPERATION: MEMBERS,
+    RouteRule.RETRIES_OPERATION: MEMBERS | {"member": FORBIDDEN},
+    RouteRule.NODE: dict.fromkeys(KINDS, DOOR),
+    RouteRule.METRICS_READER: dict.fromkeys(KINDS, IN),
+    RouteRule.OWNER_ONLY: dict.fromkeys(KINDS, HIDDEN) | {"owner": IN},
 }
 """Of the house's private training and its job. These tests ask from this machine, as a collector may."""
 
-FOR_NOBODY = (Rule.ANYONE, Rule.COLLECTOR)
+FOR_NOBODY = (RouteRule.ANYONE, RouteRule.METRICS_READER)
 """Who has not signed in is sent to the door by all others."""
 
 
-def expected(rule: Rule, kind: str) -> str:
+def expected(rule: RouteRule, kind: str) -> str:
     return DOOR if kind == "anonymous" and rule not in FOR_NOBODY else EXPECTED[rule][kind]
 
 
@@ -63,18 +63,18 @@ def ask(house: House, route: Route, kind: str) -> TestResponse:
 
 
 def test_every_rule_is_expected_of_every_kind() -> None:
-    assert set(EXPECTED) == set(Rule)
+    assert set(EXPECTED) == set(RouteRule)
 
 
 def test_the_table_names_no_route_that_is_gone() -> None:
-    assert set(RULES) - {route.endpoint for route in ROUTES} == set()
+    assert set(ROUTE_RULES) - {route.endpoint for route in ROUTES} == set()
 
 
 def test_an_undeclared_route_stops_the_start() -> None:
     app = Flask("a portal")
     app.add_url_rule("/secret", "secret.page", lambda: "")
     with pytest.raises(UndeclaredEndpoint, match=r"secret\.page"):
-        permissions.check_table(app)
+        permissions.require_rule_for_every_route(app)
 
 
 DOOR_ITSELF = {
@@ -92,7 +92,7 @@ DOOR_ITSELF = {
 def test_each_route_lets_in_whom_the_table_says(house: House, route: Route, kind: str) -> None:
     response = ask(house, route, kind)
     assert response.status_code < 500
-    assert seen(response) == expected(RULES[route.endpoint], kind)
+    assert seen(response) == expected(ROUTE_RULES[route.endpoint], kind)
 
 
 @pytest.mark.parametrize(

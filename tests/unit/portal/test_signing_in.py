@@ -32,7 +32,9 @@ def known(cluster: Cluster, name: str = "seoyeon") -> None:
     """A person with a password, made as administrators make them."""
     administrator = an_administrator(cluster)
     user = a_user(cluster, name)
-    users.use_link(cluster, users.issue_link(cluster, actor_of(administrator), user.id), PASSWORD)
+    users.use_password_link(
+        cluster, users.issue_password_link(cluster, actor_of(administrator), user.id), PASSWORD
+    )
 
 
 def test_a_fresh_installation_asks_for_its_first_administrator(

@@ -7,7 +7,7 @@ import pytest
 from werkzeug.exceptions import RequestTimeout
 
 from portal import slow_uploads
-from portal.slow_uploads import PacedBody
+from portal.slow_uploads import MinimumRateBody
 from tests.unit.portal.house import House
 
 PART = (
@@ -29,7 +29,7 @@ def test_a_body_that_hardly_moves_ends(line: tuple[socket.socket, socket.socket]
     theirs, ours = line
     theirs.sendall(b"ab")
     with ours.makefile("rb") as arriving, pytest.raises(RequestTimeout):
-        PacedBody(arriving, ours, window=0.05, least=3).read(10)
+        MinimumRateBody(arriving, ours, window=0.05, least=3).read(10)
     ours.sendall(b"an answer")
     assert theirs.recv(9) == b"an answer"
 
@@ -37,13 +37,13 @@ def test_a_body_that_hardly_moves_ends(line: tuple[socket.socket, socket.socket]
 def test_a_body_that_keeps_its_pace_is_read_to_its_end(line: tuple[socket.socket, socket.socket]) -> None:
     theirs, ours = line
     with ours.makefile("rb") as arriving:
-        body = PacedBody(arriving, ours, window=30, least=3)
+        body = MinimumRateBody(arriving, ours, window=30, least=3)
         for _ in range(3):
             theirs.sendall(b"abc")
             assert body.read(3) == b"abc"
-            body.judge()
+            body.check_rate()
         body.end()
-    assert not body.is_slow and body.received == body.received_before == 9
+    assert not body.is_too_slow and body.received == body.received_before == 9
 
 
 def test_the_sender_of_an_archive_that_stops_is_told_and_nothing_is_kept(
@@ -51,7 +51,7 @@ def test_the_sender_of_an_archive_that_stops_is_told_and_nothing_is_kept(
 ) -> None:
     theirs, ours = line
     theirs.sendall(PART)
-    monkeypatch.setattr(PacedBody.__init__, "__defaults__", (0.05, slow_uploads.LEAST))
+    monkeypatch.setattr(MinimumRateBody.__init__, "__defaults__", (0.05, slow_uploads.MIN_BYTES))
     with ours.makefile("rb") as arriving:
         answer = house.visitor("administrator").post(
             f"/workspaces/{house.ids['workspace_id']}/datasets/new",

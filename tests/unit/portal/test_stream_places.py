@@ -15,14 +15,14 @@ from cluster.services import sessions
 from cluster.services.context import Cluster
 from cluster.store.users import User
 from portal import create_app
-from portal.live import STREAMS, STREAMS_PER_PERSON, Places, TooManyStreams
+from portal.live import MAX_STREAMS, MAX_STREAMS_PER_PERSON, StreamSlots, TooManyStreams
 from tests.builders import a_user
 
 
 class SilentDoorbell:
     @contextmanager
-    def listen(self) -> Iterator[Any]:
-        yield SimpleNamespace(is_lost=False, waiting=queue.Queue())
+    def subscribe(self) -> Iterator[Any]:
+        yield SimpleNamespace(has_overflowed=False, waiting=queue.Queue())
 
 
 @pytest.fixture
@@ -33,8 +33,8 @@ def app(light_cluster: Cluster) -> Flask:
 
 
 def taken(app: Flask) -> int:
-    places: Places = app.extensions["stream_places"]
-    return places.taken.total()
+    places: StreamSlots = app.extensions["stream_places"]
+    return places.used_by_person.total()
 
 
 def browser(app: Flask, user: User) -> FlaskClient:
@@ -55,10 +55,13 @@ def test_a_hundred_streams_of_one_person_leave_the_others_theirs(app: Flask, lig
     clients = [browser(app, greedy) for _ in range(20)]
     answers = [opened(client) for client in clients for _ in range(5)]
     statuses = [answer.status_code for answer in answers]
-    assert (statuses.count(200), statuses.count(429)) == (STREAMS_PER_PERSON, 100 - STREAMS_PER_PERSON)
+    assert (statuses.count(200), statuses.count(429)) == (
+        MAX_STREAMS_PER_PERSON,
+        100 - MAX_STREAMS_PER_PERSON,
+    )
     refused = next(answer for answer in answers if answer.status_code == 429)
     assert refused.headers["Retry-After"] == "30"
-    assert refused.text.startswith(f"You have {STREAMS_PER_PERSON} live pages open")
+    assert refused.text.startswith(f"You have {MAX_STREAMS_PER_PERSON} live pages open")
     heard = opened(browser(app, other))
     assert heard.status_code == 200
     for answer in [*answers, heard]:
@@ -68,7 +71,7 @@ def test_a_hundred_streams_of_one_person_leave_the_others_theirs(app: Flask, lig
 
 def test_a_head_takes_no_place(app: Flask, light_cluster: Cluster) -> None:
     client = browser(app, a_user(light_cluster))
-    statuses = {opened(client, method="HEAD").status_code for _ in range(STREAMS + 10)}
+    statuses = {opened(client, method="HEAD").status_code for _ in range(MAX_STREAMS + 10)}
     assert statuses == {200}
     assert taken(app) == 0
     answer = opened(client)
@@ -79,7 +82,7 @@ def test_a_head_takes_no_place(app: Flask, light_cluster: Cluster) -> None:
 def test_a_stream_that_nobody_reads_gives_its_place_back(app: Flask, light_cluster: Cluster) -> None:
     """The client was gone before its answer began."""
     user = a_user(light_cluster)
-    for _ in range(3 * STREAMS_PER_PERSON):
+    for _ in range(3 * MAX_STREAMS_PER_PERSON):
         answer = opened(browser(app, user))
         assert answer.status_code == 200
         answer.close()
@@ -105,24 +108,24 @@ def test_refused_requests_take_no_place(app: Flask, light_cluster: Cluster) -> N
 
 
 def test_all_places_together_are_fewer_than_threads(app: Flask, light_cluster: Cluster) -> None:
-    places: Places = app.extensions["stream_places"]
-    places.taken.update(
-        {-person: STREAMS_PER_PERSON for person in range(1, 1 + STREAMS // STREAMS_PER_PERSON)}
+    places: StreamSlots = app.extensions["stream_places"]
+    places.used_by_person.update(
+        {-person: MAX_STREAMS_PER_PERSON for person in range(1, 1 + MAX_STREAMS // MAX_STREAMS_PER_PERSON)}
     )
-    places.taken[-999] = STREAMS % STREAMS_PER_PERSON
+    places.used_by_person[-999] = MAX_STREAMS % MAX_STREAMS_PER_PERSON
     answer = opened(browser(app, a_user(light_cluster)))
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "30")
     assert "All places for live pages are taken" in answer.text
 
 
 def test_a_place_is_given_back_whatever_ends_the_stream() -> None:
-    places = Places()
-    with suppress(RuntimeError), places.held_by(1):
+    places = StreamSlots()
+    with suppress(RuntimeError), places.hold_slot(1):
         raise RuntimeError
     with ExitStack() as held:
-        for _ in range(STREAMS_PER_PERSON):
-            held.enter_context(places.held_by(1))
-        with pytest.raises(TooManyStreams, match=r"stream\.too_many"), places.held_by(1):
+        for _ in range(MAX_STREAMS_PER_PERSON):
+            held.enter_context(places.hold_slot(1))
+        with pytest.raises(TooManyStreams, match=r"stream\.too_many"), places.hold_slot(1):
             pass
-        assert places.taken == {1: STREAMS_PER_PERSON}
-    assert places.taken == {}
+        assert places.used_by_person == {1: MAX_STREAMS_PER_PERSON}
+    assert places.used_by_person == {}

@@ -11,7 +11,7 @@ import pytest
 
 from tests.unit.roles.rendering import ROOT, render
 from tests.unit.roles.test_kubernetes import daemon, given
-from worker.kube.names import NAMESPACES
+from worker.kube.names import NAMESPACE_PREFIX
 
 PLUGIN = ROOT / "roles" / "kubernetes" / "files" / "closed_pods.py"
 RULES = """
@@ -166,4 +166,4 @@ def test_flannel_lays_the_plugin_out_with_the_settings_that_name_it() -> None:
 
 
 def test_namespaces_of_workspaces_begin_as_the_plugin_thinks() -> None:
-    assert f'WORKSPACES = "{NAMESPACES}"' in PLUGIN.read_text()
+    assert f'WORKSPACES = "{NAMESPACE_PREFIX}"' in PLUGIN.read_text()

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.domain.states import Queue
+from cluster.domain.states import TaskQueue
 
 ROLES = Path(__file__).resolve().parents[3] / "roles"
-QUEUES = [queue.value for queue in Queue if queue is not Queue.REPAIR]
+QUEUES = [queue.value for queue in TaskQueue if queue is not TaskQueue.REPAIR]
 
 
 def defaults(role: str) -> Any:
@@ -24,4 +24,4 @@ def test_a_task_worker_is_kept_for_every_queue() -> None:
 def test_the_portal_may_ring_every_queue_and_none_of_the_repairs(queue: str) -> None:
     words = defaults("redis")["redis_users"]["portal"].split()
     assert f"~rq:queue:{queue}" in words
-    assert f"~rq:queue:{Queue.REPAIR}" not in words
+    assert f"~rq:queue:{TaskQueue.REPAIR}" not in words

@@ -94,12 +94,12 @@ def called(path: Path, call: ast.Call, errors: dict[str, int]) -> Iterator[Found
     elif name == "NotFound":
         for kind in texts(argument(call, 0, "kind")):
             yield Found(f"not_found.{kind}", place, data=frozenset({"id"}))
-    elif name in ("say", "word", "word_for"):
+    elif name in ("say", "sentence", "word", "word_for"):
         for code in texts(argument(call, 0, "code")):
             if SHAPE.fullmatch(code):
                 yield Found(code, place, "group" if name.startswith("word") else "sentence")
-    elif name in ("write_entry", "entry"):
-        for code in texts(argument(call, 3 if name == "write_entry" else 2, "action")):
+    elif name in ("add_audit_entry", "audit_entry_columns"):
+        for code in texts(argument(call, 3 if name == "add_audit_entry" else 2, "action")):
             yield Found(code, place, "action")
     elif name == "report_step":
         for code in texts(argument(call, 3, "code")):
@@ -109,11 +109,11 @@ def called(path: Path, call: ast.Call, errors: dict[str, int]) -> Iterator[Found
         for each in getattr(listed, "elts", []):
             for code in texts(each):
                 yield Found(code, place, "step")
-    elif name == "Reporter":
+    elif name == "StepProgress":
         for key in getattr(argument(call, 2, "weights"), "keys", []):
             for code in texts(key):
                 yield Found(code, place, "step")
-    elif name in ("JobEvent", "note"):
+    elif name in ("JobEvent", "add_job_event"):
         for code in texts(argument(call, 4, "code")):
             yield Found(code, place)
 
@@ -160,7 +160,7 @@ def is_travelling(value: object) -> bool:
 
 
 ENDINGS = {"json", "toml", "py", "txt", "log", "zip", "tar", "yml", "sh", "build", "po", "lock"}
-"""`exit.json` and `environment.build` are no codes of sentences."""
+"""`exit.json` and `environment.build_virtual_environment` are no codes of sentences."""
 
 
 def where(path: Path, node: ast.AST) -> str:

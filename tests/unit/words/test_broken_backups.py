@@ -26,5 +26,5 @@ def test_the_reason_stands_in_the_sentence_of_whoever_speaks_of_it(
 ) -> None:
     for code, name in (("backup.broken", "problem"), ("backup.not_copied", "said")):
         data = {"name": "b", "place": "nas", name: problem}
-        assert words.say(code, data).endswith(f": {english}")
-        assert words.say(code, data, "ko").endswith(f". {korean}")
+        assert words.sentence(code, data).endswith(f": {english}")
+        assert words.sentence(code, data, "ko").endswith(f". {korean}")

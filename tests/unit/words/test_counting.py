@@ -23,8 +23,8 @@ from cluster.words import counting
     ],
 )
 def test_units(number: int, kind: UnitKind | str | None, english: str, korean: str) -> None:
-    assert counting.units(number, kind, "en") == english
-    assert counting.units(number, kind, "ko") == korean
+    assert counting.format_units(number, kind, "en") == english
+    assert counting.format_units(number, kind, "ko") == korean
 
 
 @pytest.mark.parametrize(
@@ -41,16 +41,16 @@ def test_unit_words(kind: str | None, one: str, many: str, korean: str) -> None:
     assert counting.unit_word(kind, "ko", 2) == korean
 
 
-@pytest.mark.parametrize("noun", counting.COUNTED)
+@pytest.mark.parametrize("noun", counting.COUNTED_NOUNS)
 def test_every_counted_noun_has_two_english_forms_and_one_korean(noun: str) -> None:
-    one, many = counting.counted(1, noun, "en"), counting.counted(2, noun, "en")
+    one, many = counting.format_counted(1, noun, "en"), counting.format_counted(2, noun, "en")
     assert one.removeprefix("1 ") != many.removeprefix("2 ")
-    assert "12" in counting.counted(12, noun, "ko")
+    assert "12" in counting.format_counted(12, noun, "ko")
 
 
 def test_jobs_and_nodes_have_their_korean_counters() -> None:
-    assert counting.counted(3, "jobs", "ko") == "3건"
-    assert counting.counted(3, "nodes", "ko") == "3대"
+    assert counting.format_counted(3, "jobs", "ko") == "3건"
+    assert counting.format_counted(3, "nodes", "ko") == "3대"
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_jobs_and_nodes_have_their_korean_counters() -> None:
     ],
 )
 def test_durations_have_at_most_two_units(seconds: float, english: str, korean: str) -> None:
-    assert counting.duration(seconds, "en") == english
-    assert counting.duration(seconds, "ko") == korean
+    assert counting.format_duration(seconds, "en") == english
+    assert counting.format_duration(seconds, "ko") == korean
 
 
 @pytest.mark.parametrize(
@@ -86,14 +86,14 @@ def test_durations_have_at_most_two_units(seconds: float, english: str, korean: 
     ],
 )
 def test_sizes(number: float, text: str) -> None:
-    assert counting.size(number) == text
+    assert counting.format_size(number) == text
 
 
 @pytest.mark.parametrize(
     ("share", "text"), [(0, "0 %"), (0.29, "29 %"), (0.999, "99 %"), (1, "100 %"), (1.5, "100 %")]
 )
 def test_percents_are_never_rounded_up_to_whole(share: float, text: str) -> None:
-    assert counting.percent(share) == text
+    assert counting.format_percent(share) == text
 
 
 AT = datetime(2026, 11, 20, 5, 38, tzinfo=UTC)
@@ -110,12 +110,12 @@ SEOUL = ZoneInfo("Asia/Seoul")
     ],
 )
 def test_the_clock_says_the_day_where_it_is_another_one(now: datetime | None, text: str) -> None:
-    assert counting.clock(AT, SEOUL, now) == text
-    assert counting.clock(AT.isoformat(), SEOUL, now) == text
+    assert counting.format_clock(AT, SEOUL, now) == text
+    assert counting.format_clock(AT.isoformat(), SEOUL, now) == text
 
 
 def test_days() -> None:
-    assert counting.day(date(2026, 11, 20)) == counting.day("2026-11-20") == "2026-11-20"
+    assert counting.format_day(date(2026, 11, 20)) == counting.format_day("2026-11-20") == "2026-11-20"
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_days() -> None:
     [([], "", ""), (["a"], "a", "a"), (["a", "b"], "a and b", "a, b"), ([1, 2, 3], "1, 2 and 3", "1, 2, 3")],
 )
 def test_lists(values: list[object], english: str, korean: str) -> None:
-    assert counting.listed(values, "en") == english
-    assert counting.listed(values, "ko") == korean
+    assert counting.format_list(values, "en") == english
+    assert counting.format_list(values, "ko") == korean
 
 
 @pytest.mark.parametrize(
@@ -164,5 +164,5 @@ def test_particles_follow_the_sound(word: str, particle: str, text: str) -> None
     ],
 )
 def test_bounds(limits: dict[str, object], english: str, korean: str) -> None:
-    assert counting.bounds(limits, "en") == english
-    assert counting.bounds(limits, "ko") == korean
+    assert counting.format_bounds(limits, "en") == english
+    assert counting.format_bounds(limits, "ko") == korean

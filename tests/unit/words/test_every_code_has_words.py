@@ -9,14 +9,14 @@ import pytest
 
 from cluster import words
 from cluster.domain import exit_meanings, permissions, states
-from cluster.domain.permissions import MAY, Relation
+from cluster.domain.permissions import ALLOWED_RELATIONS, Relation
 from cluster.domain.reasons import REASONS
 from cluster.words import sentences
-from cluster.words.catalogue import read_entries
+from cluster.words.catalogue import read_translations
 from cluster.words.english import FEATURES, HINTS, SENTENCES, TITLES, WORDS
 from cluster.words.variants import VARIANTS
 from tests.unit.words.scan import Found, found_codes, said_in_templates, whole_source
-from worker.environments.steps import Step
+from worker.environments.steps import BuildStep
 
 FOUND = found_codes() + said_in_templates()
 FOLDER = Path(words.__file__).parent
@@ -37,16 +37,16 @@ GROUPS: dict[str, type[StrEnum]] = {
     "state.workspace": states.WorkspaceState,
     "state.user": states.UserState,
     "role": states.UserRole,
-    "desired": states.Desired,
+    "desired": states.DesiredState,
     "kind.unit": states.UnitKind,
     "kind.dataset": states.DatasetKind,
     "kind.training": states.TrainingKind,
     "visibility": states.Visibility,
     "launcher": states.Launcher,
     "operation": states.OperationKind,
-    "queue": states.Queue,
+    "queue": states.TaskQueue,
     "relation": Relation,
-    "step": Step,
+    "step": BuildStep,
 }
 
 
@@ -84,19 +84,19 @@ def test_every_sentence_gets_the_data_that_it_speaks_of() -> None:
 
 
 @pytest.mark.parametrize(
-    "code", [*REASONS, *exit_meanings.MEANING_OF_CODE.values(), *exit_meanings.MEANING_OF_SIGNAL.values()]
+    "code", [*REASONS, *exit_meanings.CODE_OF_EXIT.values(), *exit_meanings.CODE_OF_SIGNAL.values()]
 )
 def test_every_reason_and_every_end_has_a_sentence(code: str) -> None:
     assert code in SENTENCES
 
 
-@pytest.mark.parametrize("action", sorted(MAY))
+@pytest.mark.parametrize("action", sorted(ALLOWED_RELATIONS))
 def test_every_refused_permission_has_a_sentence(action: str) -> None:
     everybody = set(Relation) - {Relation.STRANGER}
-    assert f"forbidden.{action}" in SENTENCES or set(MAY[action]) == everybody
+    assert f"forbidden.{action}" in SENTENCES or set(ALLOWED_RELATIONS[action]) == everybody
     kind = action.split(".")[0]
-    assert f"not_found.{kind}" in SENTENCES or f"{kind}.see" not in MAY
-    assert not permissions.may(action, Relation.STRANGER)
+    assert f"not_found.{kind}" in SENTENCES or f"{kind}.see" not in ALLOWED_RELATIONS
+    assert not permissions.is_allowed(action, Relation.STRANGER)
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -145,7 +145,7 @@ ENGLISH = {
 
 
 def test_everything_is_said_in_korean_too() -> None:
-    korean = sentences.korean()
+    korean = sentences.korean_translations()
     missing = [
         f"{code}: {english}"
         for code, english in ENGLISH.items()
@@ -156,7 +156,7 @@ def test_everything_is_said_in_korean_too() -> None:
 
 def test_no_translation_is_left_over_and_none_stands_in_two_files() -> None:
     seen: dict[tuple[str | None, str], str] = {}
-    for path, key, _ in read_entries(FOLDER, "ko"):
+    for path, key, _ in read_translations(FOLDER, "ko"):
         context, english = key
         assert english in ENGLISH.values(), f"{path.name}: nobody says {english!r}"
         assert context is None or ENGLISH.get(context) == english, f"{path.name}: {context}"
@@ -171,7 +171,7 @@ MAY_BE_LEFT_OUT = {"called", "length", "count", "node"}
 @pytest.mark.parametrize("code", ENGLISH)
 def test_both_languages_speak_of_the_same_things(code: str) -> None:
     english = ENGLISH[code]
-    korean = sentences.korean().pgettext(code, english)
+    korean = sentences.korean_translations().pgettext(code, english)
     assert fields(korean) <= fields(english)
     assert fields(english) - fields(korean) <= MAY_BE_LEFT_OUT
 
@@ -179,7 +179,7 @@ def test_both_languages_speak_of_the_same_things(code: str) -> None:
 @pytest.mark.parametrize("code", ENGLISH)
 def test_korean_is_formal_and_guesses_no_particle(code: str) -> None:
     """을/를, 이/가, 은/는 and (으)로 behind a variable come from the sound of its value, or not at all."""
-    korean = sentences.korean().pgettext(code, ENGLISH[code])
+    korean = sentences.korean_translations().pgettext(code, ENGLISH[code])
     assert not re.search(r"\}[”)]?(을|를|이|가|은|는|으로|로)(?![가-힣])", korean), korean
     assert not re.search(r"(해요|어요|아요|한다|이다|된다|있다|없다|했다|됐다)([.!?]|$)", korean), korean
 

@@ -32,12 +32,12 @@ from cluster.domain.names import check_file_name, check_user_name
 def test_a_refused_name_says_which_character_and_what_instead(name: str, english: str, korean: str) -> None:
     with pytest.raises(Refused) as refused:
         check_user_name(name)
-    assert words.say(refused.value.code, refused.value.data, "en") == english
-    assert words.say(refused.value.code, refused.value.data, "ko") == korean
+    assert words.sentence(refused.value.code, refused.value.data, "en") == english
+    assert words.sentence(refused.value.code, refused.value.data, "ko") == korean
 
 
 def test_a_refused_file_name_offers_the_repaired_one() -> None:
     with pytest.raises(Refused) as refused:
         check_file_name("강아지.png")
-    assert "You could use “gangaji.png”." in words.say(refused.value.code, refused.value.data)
-    assert "“gangaji.png”" in words.say(refused.value.code, refused.value.data, "ko")
+    assert "You could use “gangaji.png”." in words.sentence(refused.value.code, refused.value.data)
+    assert "“gangaji.png”" in words.sentence(refused.value.code, refused.value.data, "ko")

@@ -8,11 +8,11 @@ import pytest
 
 from cluster import words
 from cluster.domain import exit_meanings, reasons
-from cluster.domain.outlook import Outlook
-from cluster.domain.reasons import Reason
+from cluster.domain.outlook import StartEstimate
+from cluster.domain.reasons import WaitingReason
 from cluster.domain.states import JobState, UnitKind
-from cluster.domain.waiting import to_data
-from cluster.words.catalogue import Catalogue, load_catalogue
+from cluster.domain.waiting import to_waiting_data
+from cluster.words.catalogue import Translations, load_translations
 
 SEOUL = ZoneInfo("Asia/Seoul")
 NOW = datetime(2026, 11, 20, 5, 6, tzinfo=UTC)
@@ -24,7 +24,7 @@ AT = datetime(2026, 11, 20, 5, 38, tzinfo=UTC)
     [
         (
             reasons.NotEnoughUnits(4, 3, "gpu08", UnitKind.GPU, 16),
-            Outlook(1, 1054, 1055, AT, "gpu08", 3),
+            StartEstimate(1, 1054, 1055, AT, "gpu08", 3),
             "Needs 4 GPUs on one node; the emptiest node, gpu08, has 3. One job is ahead. "
             "Starts on gpu08 when job-1055 ends, about 14:38. With 3 GPUs it starts now.",
             "GPU 4장이 한 노드에 있어야 하는데, 가장 많이 빈 노드 gpu08에 GPU 3장이 있습니다. 앞에 1건. "
@@ -32,46 +32,46 @@ AT = datetime(2026, 11, 20, 5, 38, tzinfo=UTC)
         ),
         (
             reasons.NotEnoughUnits(2, 1, "gc1", UnitKind.CPU_SLOT),
-            Outlook(freed_by=13, starts_on_node="gc1", helps_units=1),
+            StartEstimate(freed_by=13, starts_on_node="gc1", helps_units=1),
             "Needs 2 CPU slots; 1 is free on gc1. Starts on gc1 when job-13 ends; when that will be is not "
             "known. With 1 CPU slot it starts now.",
             "CPU 슬롯 2개가 필요한데, gc1에 빈 것은 CPU 슬롯 1개입니다. job-13이 끝나면 gc1에서 시작합니다. "
             "언제 끝날지는 알 수 없습니다. CPU 슬롯 1개로 낮추면 지금 시작합니다.",
         ),
         (
-            reasons.QuotaUsed(8, 8, 2, UnitKind.GPU),
-            Outlook(freed_by=1049, starts_at=AT),
+            reasons.QuotaInUse(8, 8, 2, UnitKind.GPU),
+            StartEstimate(freed_by=1049, starts_at=AT),
             "The workspace uses 8 of its 8 GPUs; this job needs 2. Starts when job-1049 ends, about 14:38.",
             "작업공간이 할당량 GPU 8장 가운데 GPU 8장을 쓰고 있고, 이 작업에는 GPU 2장이 필요합니다. "
             "job-1049가 14:38쯤 끝나면 시작합니다.",
         ),
         (
             reasons.AheadInQueue(3, 12),
-            Outlook(ahead=3, first_ahead=12),
+            StartEstimate(ahead=3, first_ahead=12),
             "Waits for its turn behind job-12. 3 jobs are ahead.",
             "job-12 다음 차례를 기다립니다. 앞에 3건.",
         ),
         (
             reasons.EnvironmentNotReady("default", 0.42),
-            Outlook(),
+            StartEstimate(),
             "The training environment default is being built, 42 % done. The job starts when it is ready.",
             "학습 환경 default: 만드는 중입니다 (42 %). 준비되면 시작합니다.",
         ),
         (
-            reasons.NodeUnreachable("gpu08", AT),
-            Outlook(),
+            reasons.OnlyNodesUnreachable("gpu08", AT),
+            StartEstimate(),
             "gpu08 has not answered since 14:38, and no other node can run it. It starts when gpu08 is back.",
             "14:38부터 gpu08의 응답이 없고, 대신할 노드가 없습니다. gpu08 노드가 돌아오면 시작합니다.",
         ),
         (
             reasons.WorkspaceExpired("speech", date(2026, 11, 1)),
-            Outlook(),
+            StartEstimate(),
             "Workspace speech ended on 2026-11-01. The job starts when an administrator extends it.",
             "작업공간 speech의 기간은 2026-11-01에 끝났습니다. 관리자가 연장하면 시작합니다.",
         ),
         (
-            reasons.Interrupted("interrupted.node_rebooted", 2),
-            Outlook(),
+            reasons.AttemptInterrupted("interrupted.node_rebooted", 2),
+            StartEstimate(),
             "Attempt 2 was interrupted: The node was restarted meanwhile. It waits for units again.",
             "2번째 시도가 중단되었습니다. 그 사이에 노드가 다시 시작되었습니다. 다시 자리를 기다립니다.",
         ),
@@ -79,18 +79,18 @@ AT = datetime(2026, 11, 20, 5, 38, tzinfo=UTC)
     ids=lambda value: getattr(value, "code", ""),
 )
 def test_one_honest_sentence_per_waiting_job(
-    reason: Reason, outlook: Outlook, english: str, korean: str
+    reason: WaitingReason, outlook: StartEstimate, english: str, korean: str
 ) -> None:
-    data = to_data(reason, outlook)
-    assert words.say(reason.code, data, "en", SEOUL, NOW) == english
-    assert words.say(reason.code, data, "ko", SEOUL, NOW) == korean
+    data = to_waiting_data(reason, outlook)
+    assert words.sentence(reason.code, data, "en", SEOUL, NOW) == english
+    assert words.sentence(reason.code, data, "ko", SEOUL, NOW) == korean
 
 
 @pytest.mark.parametrize("language", words.LANGUAGES)
 @pytest.mark.parametrize("code", sorted(reasons.REASONS))
 def test_a_reason_without_its_data_still_is_a_sentence(code: str, language: str) -> None:
-    assert words.say(code, {}, language).endswith(".")
-    assert words.say(code, None, language)
+    assert words.sentence(code, {}, language).endswith(".")
+    assert words.sentence(code, None, language)
 
 
 def test_on_a_machine_without_gpus_nobody_says_gpu() -> None:
@@ -105,7 +105,7 @@ def test_on_a_machine_without_gpus_nobody_says_gpu() -> None:
             "helps_units": 1,
         }
         for language in words.LANGUAGES:
-            assert "GPU" not in words.say(code, data, language)
+            assert "GPU" not in words.sentence(code, data, language)
 
 
 @pytest.mark.parametrize(
@@ -159,15 +159,15 @@ def test_on_a_machine_without_gpus_nobody_says_gpu() -> None:
     ],
 )
 def test_how_a_job_ended(code: str, data: dict[str, Any], english: str, korean: str) -> None:
-    assert words.say(code, data, "en") == english
-    assert words.say(code, data, "ko") == korean
+    assert words.sentence(code, data, "en") == english
+    assert words.sentence(code, data, "ko") == korean
 
 
 def test_every_meaning_of_an_exit_code_has_words_in_both_languages() -> None:
     for number in range(256):
-        code, data = exit_meanings.meaning(number)
+        code, data = exit_meanings.meaning_of_status(number)
         for language in words.LANGUAGES:
-            sentence = words.say(code, data, language)
+            sentence = words.sentence(code, data, language)
             assert sentence != code
             assert "…" not in sentence
 
@@ -181,26 +181,26 @@ def test_every_meaning_of_an_exit_code_has_words_in_both_languages() -> None:
 )
 def test_english_counts_right(jobs: int, english: str, korean: str) -> None:
     data = {"jobs": jobs, "name": "digits"}
-    assert words.say("dataset.in_use", data, "en").startswith(english)
-    assert words.say("dataset.in_use", data, "ko").startswith(korean)
+    assert words.sentence("dataset.in_use", data, "en").startswith(english)
+    assert words.sentence("dataset.in_use", data, "ko").startswith(korean)
 
 
 def test_who_may_is_named() -> None:
     data = {"allowed": ["administrator", "manager"]}
-    assert words.say("forbidden.workspace.edit", data) == (
+    assert words.sentence("forbidden.workspace.edit", data) == (
         "Only administrators and the workspace's manager may edit this workspace."
     )
-    assert words.say("forbidden.workspace.edit", data, "ko") == (
+    assert words.sentence("forbidden.workspace.edit", data, "ko") == (
         "다음 사람만 이 작업공간을 고칠 수 있습니다: 관리자, 작업공간 관리자."
     )
 
 
 @pytest.mark.parametrize("language", [*words.LANGUAGES, "tlh"])
 def test_a_code_that_nobody_knows_is_shown_as_it_is(language: str) -> None:
-    assert words.say("no.such_code", {"a": 1}, language) == "no.such_code"
+    assert words.sentence("no.such_code", {"a": 1}, language) == "no.such_code"
     assert words.word("state.job", "dreaming", language) == "dreaming"
-    assert words.action("job.dreamt", language) == "job.dreamt"
-    assert words.step("dream", language) == "dream"
+    assert words.action_name("job.dreamt", language) == "job.dreamt"
+    assert words.step_name("dream", language) == "dream"
     assert words.hint("no.such_code", None, language) == ""
     assert words.title("no.such_code", language)
     assert not words.has_words("no.such_code")
@@ -208,31 +208,32 @@ def test_a_code_that_nobody_knows_is_shown_as_it_is(language: str) -> None:
 
 
 def test_data_that_do_not_fit_do_not_break_a_page() -> None:
-    assert "many" in words.say("dataset.in_use", {"jobs": "many", "name": "digits"})
-    assert "…" in words.say("workspace.units_over_capacity", {"units": 3, "kind": "abacus"})
-    assert words.say("waiting.environment_not_ready", {"name": "default", "progress": "soon"})
-    assert "later" in words.say("waiting.start.freed_at", {"starts_at": "later", "freed_by": 3})
-    assert words.say("value.not_a_choice", {"allowed": 5}) == "Choose one of 5."
+    assert "many" in words.sentence("dataset.in_use", {"jobs": "many", "name": "digits"})
+    assert "…" in words.sentence("workspace.units_over_capacity", {"units": 3, "kind": "abacus"})
+    assert words.sentence("waiting.environment_not_ready", {"name": "default", "progress": "soon"})
+    assert "later" in words.sentence("waiting.start.freed_at", {"starts_at": "later", "freed_by": 3})
+    assert words.sentence("value.not_a_choice", {"allowed": 5}) == "Choose one of 5."
 
 
 def test_braces_of_strangers_are_text() -> None:
-    assert "{0.__class__}" in words.say("name.taken", {"name": "{0.__class__}"})
+    assert "{0.__class__}" in words.sentence("name.taken", {"name": "{0.__class__}"})
 
 
 def test_words_for_values() -> None:
     assert words.word("state.job", JobState.RUNNING) == "Running"
     assert words.word("state.job", JobState.RUNNING, "ko") == "실행 중"
-    assert words.operation("environment.build", "ko") == "학습 환경 만들기"
-    assert words.action("job.submitted") == "Job submitted"
+    assert words.operation_name("environment.build", "ko") == "학습 환경 만들기"
+    assert words.action_name("job.submitted") == "Job submitted"
 
 
 def test_a_word_inside_a_sentence_is_said_in_its_language_too() -> None:
     assert (
-        words.say("job.not_now", {"state": "stopping"})
+        words.sentence("job.not_now", {"state": "stopping"})
         == "This is not possible in the present state: Stopping."
     )
     assert (
-        words.say("job.not_now", {"state": "stopping"}, "ko") == "지금 상태(멈추는 중)에서는 할 수 없습니다."
+        words.sentence("job.not_now", {"state": "stopping"}, "ko")
+        == "지금 상태(멈추는 중)에서는 할 수 없습니다."
     )
 
 
@@ -245,7 +246,7 @@ def test_titles_and_hints() -> None:
 
 
 def test_one_english_may_need_two_translations() -> None:
-    catalogue = Catalogue(
+    catalogue = Translations(
         {(None, "Open"): ("열기",), ("state", "Open"): ("열림",), (None, "%d jobs"): ("%d건",)}
     )
     assert catalogue.gettext("Open") == "열기"
@@ -257,13 +258,13 @@ def test_one_english_may_need_two_translations() -> None:
 
 
 def test_a_language_without_files_is_empty(tmp_path: Any) -> None:
-    assert load_catalogue(tmp_path, "ko") == Catalogue({})
+    assert load_translations(tmp_path, "ko") == Translations({})
 
 
 def test_of_an_image_so_much_of_its_digest_is_said_as_tells_it_apart() -> None:
     data = {"node": "gpu01", "image": "lab:5000/training@sha256:" + "0123456789abcdef" * 4}
     assert (
-        words.say("kubernetes.image_not_pulled", data)
+        words.sentence("kubernetes.image_not_pulled", data)
         == "gpu01 cannot get image lab:5000/training@sha256:0123456789ab… from its registry."
     )
 

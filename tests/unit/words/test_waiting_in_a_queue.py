@@ -5,24 +5,32 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.outlook import Outlook, Source
-from cluster.domain.reasons import AheadInQueue, QuotaUsed
+from cluster.domain.outlook import EstimateSource, StartEstimate
+from cluster.domain.reasons import AheadInQueue, QuotaInUse
 from cluster.domain.states import UnitKind
-from cluster.domain.waiting import to_data
-from cluster.words import say
+from cluster.domain.waiting import to_waiting_data
+from cluster.words import sentence as say
 from tests.unit.domain.test_waiting import REASONS
 
 AT = datetime(2026, 11, 20, 5, 38, tzinfo=UTC)
 WITHOUT = {"waiting.no_nodes", "waiting.submitted"}
 """There is nothing to count or to name yet."""
 PLACES = [
-    (QuotaUsed(8, 8, 2, UnitKind.GPU), Outlook(freed_by=1055, starts_at=AT, source=Source.TIME_LIMITS)),
-    (AheadInQueue(199, 1071), Outlook(ahead=199, first_ahead=1071, starts_at=AT, source=Source.HISTORY)),
+    (
+        QuotaInUse(8, 8, 2, UnitKind.GPU),
+        StartEstimate(freed_by=1055, starts_at=AT, source=EstimateSource.TIME_LIMITS),
+    ),
+    (
+        AheadInQueue(199, 1071),
+        StartEstimate(ahead=199, first_ahead=1071, starts_at=AT, source=EstimateSource.HISTORY),
+    ),
     (
         AheadInQueue(200, 1071),
-        Outlook(ahead=200, first_ahead=1071, earliest_at=AT, latest_at=AT, source=Source.TOTALS),
+        StartEstimate(
+            ahead=200, first_ahead=1071, earliest_at=AT, latest_at=AT, source=EstimateSource.TOTALS
+        ),
     ),
-    (AheadInQueue(1000, 1071), Outlook(ahead=1000, first_ahead=1071, is_more_ahead=True)),
+    (AheadInQueue(1000, 1071), StartEstimate(ahead=1000, first_ahead=1071, is_more_ahead=True)),
 ]
 """The first of a line, the 200th, the 201st and the last of very many."""
 
@@ -30,8 +38,8 @@ PLACES = [
 @pytest.mark.parametrize("language", ["en", "ko"])
 @pytest.mark.parametrize("reason", REASONS, ids=lambda reason: reason.code)
 def test_every_reason_has_a_number_or_a_name(reason: Any, language: str) -> None:
-    sentence = say(reason.code, to_data(reason), language)
-    values = [str(value) for value in to_data(reason).values()]
+    sentence = say(reason.code, to_waiting_data(reason), language)
+    values = [str(value) for value in to_waiting_data(reason).values()]
     assert sentence != reason.code
     if reason.code not in WITHOUT:
         assert any(character.isdigit() for character in sentence) or any(
@@ -43,6 +51,6 @@ def test_every_reason_has_a_number_or_a_name(reason: Any, language: str) -> None
 @pytest.mark.parametrize("place", range(len(PLACES)))
 def test_every_place_of_a_line_has_a_number_and_a_name(place: int, language: str) -> None:
     reason, outlook = PLACES[place]
-    sentence = say(reason.code, to_data(reason, outlook), language)
+    sentence = say(reason.code, to_waiting_data(reason, outlook), language)
     assert any(character.isdigit() for character in sentence)
     assert "job-" in sentence

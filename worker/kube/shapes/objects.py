@@ -1,15 +1,15 @@
 """Which objects a run is: a Job, an Indexed Job with names for its pods, an MPIJob, or a pod that is spoken to."""
 
 from cluster.domain import notebooks
-from cluster.domain.launch import SSH_PORT, split
+from cluster.domain.launch import SSH_PORT, units_per_pod
 from worker.kube import names
-from worker.kube.api import Thing
-from worker.kube.kinds import head
-from worker.kube.places import say_places
-from worker.kube.shapes.pod import HOST, RUNTIME_INSIDE, labels_of, template
-from worker.kube.shapes.run import Gang, Run
+from worker.kube.api import KubernetesObject
+from worker.kube.kinds import object_head
+from worker.kube.places import format_assignment
+from worker.kube.shapes.pod import HOST, RUNTIME_INSIDE, pod_labels, pod_template
+from worker.kube.shapes.run import GangKind, RunSpec
 
-NAME = "run"
+CONTAINER_NAME = "run"
 USER_HOME = "/home/mpiuser"
 """As in the default image: worker/environments/default/image.toml."""
 SSHD = (
@@ -18,57 +18,57 @@ SSHD = (
 )
 
 
-def objects_of(run: Run) -> list[Thing]:
+def run_objects(run: RunSpec) -> list[KubernetesObject]:
     """In the order in which they are made; the last one is the run itself."""
-    if run.gang is Gang.MPI:
+    if run.gang is GangKind.MPI:
         return [mpi_job(run)]
-    if run.gang is Gang.INDEXED:
-        return [names_of_pods(run), indexed_job(run)]
-    if run.gang is Gang.NOTEBOOK:
-        return [door(run), notebook(run)]
-    return [job(run)]
+    if run.gang is GangKind.INDEXED:
+        return [pod_dns_service(run), indexed_job(run)]
+    if run.gang is GangKind.NOTEBOOK:
+        return [notebook_service(run), notebook_pod(run)]
+    return [single_job(run)]
 
 
-def owner_kind(gang: Gang) -> str:
-    return {Gang.MPI: "MPIJob", Gang.NOTEBOOK: "Pod"}.get(gang, "Job")
+def owner_kind(gang: GangKind) -> str:
+    return {GangKind.MPI: "MPIJob", GangKind.NOTEBOOK: "Pod"}.get(gang, "Job")
 
 
-def begin(run: Run, kind: str) -> Thing:
+def object_of_run(run: RunSpec, kind: str) -> KubernetesObject:
     """With the label by which Kueue holds it back until the workspace's queue has room for all of it."""
-    place = names.name_of(run.job, run.attempt), names.namespace_of(run.workspace)
-    labels = labels_of(run) | ({names.QUEUE_LABEL: names.LOCAL_QUEUE} if kind in ("Job", "MPIJob") else {})
-    begun = head(kind, *place, labels)
+    place = names.run_name(run.job, run.attempt), names.workspace_namespace(run.workspace)
+    labels = pod_labels(run) | ({names.QUEUE_LABEL: names.LOCAL_QUEUE} if kind in ("Job", "MPIJob") else {})
+    begun = object_head(kind, *place, labels)
     begun["metadata"]["annotations"] = {names.FOLDER: str(run.folder)}
     return begun
 
 
-def begin_gang(run: Run, kind: str) -> Thing:
+def object_of_gang(run: RunSpec, kind: str) -> KubernetesObject:
     """Where its nodes have not as many units each: how many each has (see worker/kube/places.py)."""
-    begun = begin(run, kind)
+    begun = object_of_run(run, kind)
     if not run.is_even:
-        begun["metadata"]["annotations"][names.UNITS] = say_places(run.members)
+        begun["metadata"]["annotations"][names.UNITS] = format_assignment(run.members)
     return begun
 
 
-def job(run: Run) -> Thing:
+def single_job(run: RunSpec) -> KubernetesObject:
     """Tried once: whether there is another attempt is ours to say."""
-    return begin(run, "Job") | {
+    return object_of_run(run, "Job") | {
         "spec": {
             "backoffLimit": 0,
             "completions": 1,
             "parallelism": 1,
-            "template": template(run, NAME, run.command, run.units),
+            "template": pod_template(run, CONTAINER_NAME, run.command, run.units),
         }
     }
 
 
-def indexed_job(run: Run) -> Thing:
+def indexed_job(run: RunSpec) -> KubernetesObject:
     """One pod per node where every node has as many units, else one per unit; one lost ends all."""
-    pods, units = pods_of(run)
-    name = names.name_of(run.job, run.attempt)
-    made = template(run, NAME, run.command, units)
-    made["spec"] |= {"subdomain": name, **apart(run, numbers_of(run))}
-    return begin_gang(run, "Job") | {
+    pods, units = pod_counts(run)
+    name = names.run_name(run.job, run.attempt)
+    made = pod_template(run, CONTAINER_NAME, run.command, units)
+    made["spec"] |= {"subdomain": name, **spread_over_nodes(run, attempt_labels_of_pods(run))}
+    return object_of_gang(run, "Job") | {
         "spec": {
             "backoffLimit": 0,
             "completionMode": "Indexed",
@@ -79,28 +79,28 @@ def indexed_job(run: Run) -> Thing:
     }
 
 
-def names_of_pods(run: Run) -> Thing:
+def pod_dns_service(run: RunSpec) -> KubernetesObject:
     """A service without an address of its own: `gc-7-1-0.gc-7-1` is the pod with number 0, also before it is ready."""
-    return begin(run, "Service") | {
+    return object_of_run(run, "Service") | {
         "spec": {
             "clusterIP": "None",
             "publishNotReadyAddresses": True,
-            "selector": numbers_of(run),
+            "selector": attempt_labels_of_pods(run),
         }
     }
 
 
-def mpi_job(run: Run) -> Thing:
+def mpi_job(run: RunSpec) -> KubernetesObject:
     """The launcher has the shim; workers are reached by ssh, with keys that the MPI operator makes for this run."""
-    pods, units = pods_of(run)
+    pods, units = pod_counts(run)
     serve = ["/bin/bash", "-c", SSHD.format(home=USER_HOME)]
     ready = {
         "ports": [{"name": "ssh", "containerPort": SSH_PORT}],
         "readinessProbe": {"tcpSocket": {"port": SSH_PORT}, "periodSeconds": 1, "failureThreshold": 60},
     }
-    worker = template(run, "worker", serve, units, more=ready)
-    worker["spec"] |= apart(run, numbers_of(run) | {names.ROLE: "worker"})
-    return begin_gang(run, "MPIJob") | {
+    worker = pod_template(run, "worker", serve, units, more=ready)
+    worker["spec"] |= spread_over_nodes(run, attempt_labels_of_pods(run) | {names.ROLE: "worker"})
+    return object_of_gang(run, "MPIJob") | {
         "spec": {
             "slotsPerWorker": units,
             "launcherCreationPolicy": "WaitForWorkersReady",
@@ -111,7 +111,7 @@ def mpi_job(run: Run) -> Thing:
                 "Launcher": {
                     "replicas": 1,
                     "restartPolicy": "Never",
-                    "template": template(run, "launcher", run.command, 0),
+                    "template": pod_template(run, "launcher", run.command, 0),
                 },
                 "Worker": {"replicas": pods, "restartPolicy": "Never", "template": worker},
             },
@@ -119,7 +119,7 @@ def mpi_job(run: Run) -> Thing:
     }
 
 
-def notebook(run: Run) -> Thing:
+def notebook_pod(run: RunSpec) -> KubernetesObject:
     """A pod by itself: it is not a Job, because it never ends by having done its work.
 
     Its service leads to it once it answers, and as long as it does.
@@ -127,42 +127,42 @@ def notebook(run: Run) -> Thing:
     serves = {
         "ports": [{"name": "web", "containerPort": run.port}],
         "readinessProbe": {
-            "httpGet": {"path": notebooks.IS_UP, "port": "web"},
+            "httpGet": {"path": notebooks.HEALTH_PATH, "port": "web"},
             "periodSeconds": 2,
             "failureThreshold": 30,
         },
     }
-    labels = {names.DOOR: names.WEB}
-    made = template(run, NAME, run.command, run.units, more=serves, labels=labels)
-    begun = begin(run, "Pod")
+    labels = {names.WEB_LABEL: names.WEB}
+    made = pod_template(run, CONTAINER_NAME, run.command, run.units, more=serves, labels=labels)
+    begun = object_of_run(run, "Pod")
     begun["metadata"]["labels"] |= made["metadata"]["labels"]
     return begun | {"spec": made["spec"]}
 
 
-def door(run: Run) -> Thing:
-    return begin(run, "Service") | {
+def notebook_service(run: RunSpec) -> KubernetesObject:
+    return object_of_run(run, "Service") | {
         "spec": {
-            "selector": numbers_of(run),
+            "selector": attempt_labels_of_pods(run),
             "ports": [{"name": "web", "port": run.port, "targetPort": "web"}],
         }
     }
 
 
-def numbers_of(run: Run) -> dict[str, str]:
+def attempt_labels_of_pods(run: RunSpec) -> dict[str, str]:
     """Labels that all pods of the attempt have, and no others."""
     return {names.JOB: str(run.job), names.ATTEMPT: str(run.attempt)}
 
 
-def pods_of(run: Run) -> tuple[int, int]:
+def pod_counts(run: RunSpec) -> tuple[int, int]:
     """How many pods, and how many units in each."""
-    counts = split([member.units for member in run.members])
+    counts = units_per_pod([member.units for member in run.members])
     return len(counts), counts[0]
 
 
-def apart(run: Run, labels: dict[str, str]) -> Thing:
+def spread_over_nodes(run: RunSpec, labels: dict[str, str]) -> KubernetesObject:
     """Pods that have all units of a node in them are on one node each; others wait until they are told theirs."""
     if not run.is_even:
-        return {"schedulingGates": [{"name": names.GATE}]}
+        return {"schedulingGates": [{"name": names.SCHEDULING_GATE}]}
     if len(run.members) == 1:
         return {}
     spread = {

@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from worker.kube import names
-from worker.kube.api import Thing
-from worker.kube.shapes.run import Run
-from worker.kube.shapes.volumes import claims_of, mounts_of
+from worker.kube.api import KubernetesObject
+from worker.kube.shapes.run import RunSpec
+from worker.kube.shapes.volumes import pod_volume_mounts, pod_volumes
 
 RUNTIME_INSIDE = "/groundcrew/runtime"
-MEMORY_FILES = 1024**3
+MEMORY_FILES_BYTES = 1024**3
 """/dev/shm where a run has no memory limit; with one, half of it. It counts as its memory."""
 SCRATCH = "16Gi"
 """/tmp, on the node's disk."""
-GOODBYE = 15
+TERMINATION_SECONDS = 15
 """Seconds between the shim's own grace and the kubelet's patience with it."""
-ASKED_OF_CPUS = 0.5
+CPU_REQUEST_SHARE = 0.5
 """A run may use its part of the processors, and asks for half of it: the system's own pods have asked for some."""
 GPU = "nvidia.com/gpu"
 HOST = "kubernetes.io/hostname"
@@ -28,16 +28,16 @@ LAUNCHER = {"cpu": "100m", "memory": "512Mi"}
 """What an MPIJob's launcher asks for: it computes nothing."""
 
 
-def template(
-    run: Run,
+def pod_template(
+    run: RunSpec,
     name: str,
     command: Sequence[str],
     units: int,
     *,
-    more: Thing | None = None,
-    env: Sequence[Thing] = (),
-    labels: Thing | None = None,
-) -> Thing:
+    more: KubernetesObject | None = None,
+    env: Sequence[KubernetesObject] = (),
+    labels: KubernetesObject | None = None,
+) -> KubernetesObject:
     """`more` is of the container. `units` 0: it starts the others and computes nothing."""
     container = {
         "name": name,
@@ -45,51 +45,51 @@ def template(
         "imagePullPolicy": "IfNotPresent",
         "command": list(command),
         "workingDir": "/",
-        "env": [*environment(run, units), *env],
-        "resources": resources(run, units),
-        "securityContext": confinement(),
+        "env": [*pod_environment(run, units), *env],
+        "resources": pod_resources(run, units),
+        "securityContext": pod_security_context(),
         "volumeMounts": [
             *runtime_mounts(run),
             {"name": "memory", "mountPath": "/dev/shm"},
             {"name": "scratch", "mountPath": "/tmp"},
-            *mounts_of(run),
+            *pod_volume_mounts(run),
         ],
         **(more or {}),
     }
     return {
         "metadata": {
-            "labels": {**labels_of(run), **(labels or {})},
+            "labels": {**pod_labels(run), **(labels or {})},
             "annotations": {names.FOLDER: str(run.folder)},
         },
         "spec": {
             "restartPolicy": "Never",
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
-            "terminationGracePeriodSeconds": run.grace + GOODBYE,
+            "terminationGracePeriodSeconds": run.grace + TERMINATION_SECONDS,
             "securityContext": {
                 "runAsNonRoot": True,
                 "runAsUser": run.uid,
                 "runAsGroup": run.gid,
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
-            "affinity": {"nodeAffinity": on_nodes(run.nodes)},
+            "affinity": {"nodeAffinity": node_affinity(run.nodes)},
             "tolerations": TOLERATIONS,
             "containers": [container],
             "volumes": [
-                *runtime(run),
-                memory(run, units),
+                *runtime_volumes(run),
+                unit_memory(run, units),
                 {"name": "scratch", "emptyDir": {"sizeLimit": SCRATCH}},
             ]
-            + claims_of(run),
+            + pod_volumes(run),
         },
     }
 
 
-def labels_of(run: Run) -> Thing:
-    return names.labels_of(run.installation, run.workspace, run.job, run.attempt)
+def pod_labels(run: RunSpec) -> KubernetesObject:
+    return names.attempt_labels(run.installation, run.workspace, run.job, run.attempt)
 
 
-def confinement() -> Thing:
+def pod_security_context() -> KubernetesObject:
     return {
         "privileged": False,
         "allowPrivilegeEscalation": False,
@@ -98,7 +98,7 @@ def confinement() -> Thing:
     }
 
 
-TOLERATIONS: list[Thing] = [
+TOLERATIONS: list[KubernetesObject] = [
     # A node that is silent for a while loses nothing: when it is given up is ours to say, and then we delete.
     {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"},
     {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"},
@@ -108,7 +108,7 @@ TOLERATIONS: list[Thing] = [
 ]
 
 
-def on_nodes(nodes: Sequence[str]) -> Thing:
+def node_affinity(nodes: Sequence[str]) -> KubernetesObject:
     return {
         "requiredDuringSchedulingIgnoredDuringExecution": {
             "nodeSelectorTerms": [
@@ -118,7 +118,7 @@ def on_nodes(nodes: Sequence[str]) -> Thing:
     }
 
 
-def environment(run: Run, units: int) -> list[Thing]:
+def pod_environment(run: RunSpec, units: int) -> list[KubernetesObject]:
     """Of the shim alone: what the program gets stands in the plan. Only a device plugin shows GPUs."""
     hidden = [] if run.has_gpus and units else [{"name": "NVIDIA_VISIBLE_DEVICES", "value": NO_GPU}]
     return [
@@ -129,14 +129,14 @@ def environment(run: Run, units: int) -> list[Thing]:
     ]
 
 
-def resources(run: Run, units: int) -> Thing:
+def pod_resources(run: RunSpec, units: int) -> KubernetesObject:
     if not units:
         return {"requests": LAUNCHER, "limits": {"memory": LAUNCHER["memory"]}}
-    requests: Thing = {}
-    limits: Thing = {}
+    requests: KubernetesObject = {}
+    limits: KubernetesObject = {}
     if run.cpus:
         limits["cpu"] = f"{max(100, round(run.cpus * units * 1000))}m"
-        requests["cpu"] = f"{max(50, round(run.cpus * units * 1000 * ASKED_OF_CPUS))}m"
+        requests["cpu"] = f"{max(50, round(run.cpus * units * 1000 * CPU_REQUEST_SHARE))}m"
     if run.memory:
         limits["memory"] = requests["memory"] = str(run.memory * units)
     if run.has_gpus:
@@ -144,19 +144,19 @@ def resources(run: Run, units: int) -> Thing:
     return {"requests": requests, "limits": limits}
 
 
-def memory(run: Run, units: int) -> Thing:
-    size = run.memory * units // 2 if run.memory and units else MEMORY_FILES
+def unit_memory(run: RunSpec, units: int) -> KubernetesObject:
+    size = run.memory * units // 2 if run.memory and units else MEMORY_FILES_BYTES
     return {"name": "memory", "emptyDir": {"medium": "Memory", "sizeLimit": str(size)}}
 
 
-def runtime(run: Run) -> list[Thing]:
+def runtime_volumes(run: RunSpec) -> list[KubernetesObject]:
     return [
         {"name": each.volume, "configMap": {"name": each.config_map, "defaultMode": 0o444}}
         for each in run.runtime
     ]
 
 
-def runtime_mounts(run: Run) -> list[Thing]:
+def runtime_mounts(run: RunSpec) -> list[KubernetesObject]:
     """A folder in a folder: the kubelet makes the place for it."""
     return [
         {"name": each.volume, "mountPath": str(PurePosixPath(RUNTIME_INSIDE, each.path)), "readOnly": True}

@@ -7,7 +7,7 @@ from pathlib import Path
 from cluster.domain import notebooks
 
 
-class Gang(StrEnum):
+class GangKind(StrEnum):
     """How the ranks of one attempt find each other."""
 
     NONE = "none"
@@ -21,7 +21,7 @@ class Gang(StrEnum):
 
 
 @dataclass(frozen=True)
-class Shown:
+class PodMount:
     """A folder of the shared storage, or a file in one, as the program finds it."""
 
     source: Path
@@ -30,7 +30,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Member:
+class GangNode:
     """What of a gang lies on one node."""
 
     node: str
@@ -58,7 +58,7 @@ class RuntimeFolder:
 
 
 @dataclass(frozen=True)
-class Run:
+class RunSpec:
     """One attempt. Sizes are bytes, times seconds."""
 
     installation: str
@@ -71,9 +71,9 @@ class Run:
     gid: int
     command: tuple[str, ...]
     """Of the pod in which the shim is."""
-    members: tuple[Member, ...]
-    gang: Gang = Gang.NONE
-    shown: tuple[Shown, ...] = ()
+    members: tuple[GangNode, ...]
+    gang: GangKind = GangKind.NONE
+    shown: tuple[PodMount, ...] = ()
     has_gpus: bool = False
     """Its units are GPUs; else CPU slots, which are their part of processors and memory."""
     cpus: float | None = None

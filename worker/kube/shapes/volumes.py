@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worker.kube import names
-from worker.kube.api import Thing
-from worker.kube.kinds import head
-from worker.kube.shapes.run import Run, Shown
+from worker.kube.api import KubernetesObject
+from worker.kube.kinds import object_head
+from worker.kube.shapes.run import PodMount, RunSpec
 
 SIZE = "1Ti"
 """Kubernetes wants a number; nothing of a shared folder is counted by it."""
@@ -28,7 +28,7 @@ EVERY_NODE = {
 
 
 @dataclass(frozen=True)
-class Folder:
+class VolumeFolder:
     """One volume with its claim."""
 
     path: Path
@@ -37,43 +37,43 @@ class Folder:
     """Beneath the storage, where an export of NFS may stand for it."""
 
 
-def own_folder(run: Run) -> Path:
+def volume_root(run: RunSpec) -> Path:
     return run.storage / "workspaces" / str(run.workspace)
 
 
-def folder_of(run: Run, shown: Shown) -> Folder:
+def volume_folder_of_mount(run: RunSpec, shown: PodMount) -> VolumeFolder:
     """The workspace's own, or the one outside of the storage that is registered as a dataset."""
-    if shown.source.is_relative_to(own := own_folder(run)):
-        return Folder(own, f"gc-{run.installation}-workspace", True)
+    if shown.source.is_relative_to(own := volume_root(run)):
+        return VolumeFolder(own, f"gc-{run.installation}-workspace", True)
     digest = hashlib.sha256(os.fsencode(shown.source)).hexdigest()[:12]
-    return Folder(
+    return VolumeFolder(
         shown.source, f"gc-{run.installation}-path-{digest}", shown.source.is_relative_to(run.storage)
     )
 
 
-def folders_of(run: Run) -> list[Folder]:
+def volume_folders(run: RunSpec) -> list[VolumeFolder]:
     """Each once."""
-    return list(dict.fromkeys(folder_of(run, shown) for shown in run.shown))
+    return list(dict.fromkeys(volume_folder_of_mount(run, shown) for shown in run.shown))
 
 
-def volumes_of(run: Run) -> Iterator[Thing]:
+def volume_objects(run: RunSpec) -> Iterator[KubernetesObject]:
     """What has to be there before the pods: a volume and its claim for each folder."""
-    namespace = names.namespace_of(run.workspace)
+    namespace = names.workspace_namespace(run.workspace)
     labels = {names.INSTALLATION: run.installation, names.WORKSPACE: str(run.workspace)}
-    for folder in folders_of(run):
+    for folder in volume_folders(run):
         name = f"{folder.claim}-{run.workspace}"
-        modes = ["ReadWriteMany"] if folder.path == own_folder(run) else ["ReadOnlyMany"]
-        yield head("PersistentVolume", name, labels=labels) | {
+        modes = ["ReadWriteMany"] if folder.path == volume_root(run) else ["ReadOnlyMany"]
+        yield object_head("PersistentVolume", name, labels=labels) | {
             "spec": {
                 "capacity": {"storage": SIZE},
                 "accessModes": modes,
                 "persistentVolumeReclaimPolicy": "Retain",
                 "storageClassName": "",
                 "claimRef": {"namespace": namespace, "name": folder.claim},
-                **source_of(run, folder),
+                **volume_source(run, folder),
             }
         }
-        yield head("PersistentVolumeClaim", folder.claim, namespace, labels) | {
+        yield object_head("PersistentVolumeClaim", folder.claim, namespace, labels) | {
             "spec": {
                 "accessModes": modes,
                 "storageClassName": "",
@@ -83,7 +83,7 @@ def volumes_of(run: Run) -> Iterator[Thing]:
         }
 
 
-def source_of(run: Run, folder: Folder) -> Thing:
+def volume_source(run: RunSpec, folder: VolumeFolder) -> KubernetesObject:
     """`local` also refuses to start where the folder is missing: a node that has not mounted the storage."""
     if run.exported and folder.is_ours:
         server, _, root = run.exported.partition(":/")
@@ -92,20 +92,20 @@ def source_of(run: Run, folder: Folder) -> Thing:
     return {"local": {"path": str(folder.path)}, "nodeAffinity": EVERY_NODE}
 
 
-def mounts_of(run: Run) -> list[Thing]:
+def pod_volume_mounts(run: RunSpec) -> list[KubernetesObject]:
     """Everything to read, but for the attempt's own two folders."""
     mounts = []
     for shown in run.shown:
-        folder = folder_of(run, shown)
-        mount: Thing = {"name": folder.claim, "mountPath": str(shown.target)}
+        folder = volume_folder_of_mount(run, shown)
+        mount: KubernetesObject = {"name": folder.claim, "mountPath": str(shown.target)}
         if beneath := "/".join(shown.source.relative_to(folder.path).parts):
             mount["subPath"] = beneath
         mounts.append(mount | ({} if shown.is_writable else {"readOnly": True}))
     return mounts
 
 
-def claims_of(run: Run) -> list[Thing]:
+def pod_volumes(run: RunSpec) -> list[KubernetesObject]:
     return [
         {"name": folder.claim, "persistentVolumeClaim": {"claimName": folder.claim}}
-        for folder in folders_of(run)
+        for folder in volume_folders(run)
     ]

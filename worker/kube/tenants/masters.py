@@ -3,19 +3,19 @@
 from collections.abc import Iterator, Sequence
 from ipaddress import ip_address, ip_network
 
-from worker.kube.api import Thing
+from worker.kube.api import KubernetesObject
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 """The label of masters, on which the portal is."""
 
 
-def blocks_of_masters(nodes: Sequence[Thing]) -> list[str]:
+def portal_address_blocks(nodes: Sequence[KubernetesObject]) -> list[str]:
     """Each a block of one address."""
     masters = [node for node in nodes if CONTROL_PLANE in (node["metadata"].get("labels") or {})]
-    return sorted({block for node in masters for block in blocks_of(node)})
+    return sorted({block for node in masters for block in node_address_blocks(node)})
 
 
-def blocks_of(node: Thing) -> Iterator[str]:
+def node_address_blocks(node: KubernetesObject) -> Iterator[str]:
     """The node's own, and the first of its pods' addresses, which is flannel's: by that the others' pods know it.
 
     https://github.com/flannel-io/flannel/blob/v0.28.4/pkg/backend/vxlan/vxlan.go

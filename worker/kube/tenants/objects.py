@@ -8,14 +8,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from cluster.domain import notebooks
-from cluster.domain.kube.tenancies import UNIT, Tenancy
-from worker.kube.kinds import head
-from worker.kube.names import DOOR, INSTALLATION, LOCAL_QUEUE, PART, TENANT, WEB, WORKSPACE, namespace_of
+from cluster.domain.kube.tenancies import GPU_RESOURCE, WorkspaceNamespace
+from worker.kube.kinds import object_head
+from worker.kube.names import (
+    INSTALLATION,
+    LOCAL_QUEUE,
+    PART,
+    WEB,
+    WEB_LABEL,
+    WORKSPACE,
+    WORKSPACE_PART,
+    workspace_namespace,
+)
 
 Thing = dict[str, Any]
 
 FLAVOR = "groundcrew-units"
-SHARED = 0
+SHARED_WORKSPACE = 0
 """In place of a workspace's number, for what all of them share."""
 UNCOUNTED = {"cpu": "1M", "memory": "1Pi", "ephemeral-storage": "1Pi", "rdma/hca": "1M"}
 """Kueue admits nothing that asks for a resource without a quota; these are bounded by the pods' own limits."""
@@ -26,38 +35,46 @@ FORBIDDEN = {"services.loadbalancers": "0", "services.nodeports": "0"}
 
 def shared_objects() -> list[Thing]:
     """Before all others, and the same for every installation."""
-    flavor = head("ResourceFlavor", FLAVOR, labels={PART: TENANT})
+    flavor = object_head("ResourceFlavor", FLAVOR, labels={PART: WORKSPACE_PART})
     return [flavor | {"spec": {}}]
 
 
-def objects_of(tenancy: Tenancy, installation: str, masters: Sequence[str] = ()) -> list[Thing]:
+def workspace_objects(
+    tenancy: WorkspaceNamespace, installation: str, masters: Sequence[str] = ()
+) -> list[Thing]:
     """In the order in which they are made: what restricts comes before what admits.
 
     `masters`: blocks of addresses from which the portal speaks to notebooks.
     """
     return [
-        namespace(tenancy, installation),
-        account(tenancy, installation),
-        *policies(tenancy, installation, masters),
-        quota(tenancy, installation),
-        limits(tenancy, installation),
+        namespace_object(tenancy, installation),
+        service_account(tenancy, installation),
+        *network_policies(tenancy, installation, masters),
+        resource_quota(tenancy, installation),
+        limit_range(tenancy, installation),
         cluster_queue(tenancy, installation),
         local_queue(tenancy, installation),
     ]
 
 
-def begin(kind: str, name: str, installation: str, workspace: int, namespace: str = "") -> Thing:
-    labels = {INSTALLATION: installation, PART: TENANT, WORKSPACE: str(workspace)}
-    return head(kind, name, namespace, labels)
+def object_of_installation(
+    kind: str, name: str, installation: str, workspace: int, namespace: str = ""
+) -> Thing:
+    labels = {INSTALLATION: installation, PART: WORKSPACE_PART, WORKSPACE: str(workspace)}
+    return object_head(kind, name, namespace, labels)
 
 
-def inside(kind: str, name: str, tenancy: Tenancy, installation: str) -> Thing:
-    return begin(kind, name, installation, tenancy.workspace, namespace_of(tenancy.workspace))
+def object_in_namespace(kind: str, name: str, tenancy: WorkspaceNamespace, installation: str) -> Thing:
+    return object_of_installation(
+        kind, name, installation, tenancy.workspace, workspace_namespace(tenancy.workspace)
+    )
 
 
-def namespace(tenancy: Tenancy, installation: str) -> Thing:
+def namespace_object(tenancy: WorkspaceNamespace, installation: str) -> Thing:
     """https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted"""
-    thing = begin("Namespace", namespace_of(tenancy.workspace), installation, tenancy.workspace)
+    thing = object_of_installation(
+        "Namespace", workspace_namespace(tenancy.workspace), installation, tenancy.workspace
+    )
     thing["metadata"]["labels"] |= {
         f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "audit", "warn")
     }
@@ -66,14 +83,14 @@ def namespace(tenancy: Tenancy, installation: str) -> Thing:
     return thing
 
 
-def account(tenancy: Tenancy, installation: str) -> Thing:
+def service_account(tenancy: WorkspaceNamespace, installation: str) -> Thing:
     """Pods run as this one where they name none: no token of it is put into them."""
-    return inside("ServiceAccount", "default", tenancy, installation) | {
+    return object_in_namespace("ServiceAccount", "default", tenancy, installation) | {
         "automountServiceAccountToken": False
     }
 
 
-def policies(tenancy: Tenancy, installation: str, masters: Sequence[str]) -> list[Thing]:
+def network_policies(tenancy: WorkspaceNamespace, installation: str, masters: Sequence[str]) -> list[Thing]:
     """Nothing in, nothing out, but the cluster's names, the pods of the same workspace, and the portal to notebooks."""
     everything: Thing = {"podSelector": {}}
     dns = {
@@ -91,17 +108,18 @@ def policies(tenancy: Tenancy, installation: str, masters: Sequence[str]) -> lis
             "egress": [{"to": [everything]}],
         },
         "door": {
-            "podSelector": {"matchLabels": {DOOR: WEB}},
+            "podSelector": {"matchLabels": {WEB_LABEL: WEB}},
             "policyTypes": ["Ingress"],
-            **door_for(masters),
+            **notebook_ingress_policy(masters),
         },
     }
     return [
-        inside("NetworkPolicy", name, tenancy, installation) | {"spec": spec} for name, spec in specs.items()
+        object_in_namespace("NetworkPolicy", name, tenancy, installation) | {"spec": spec}
+        for name, spec in specs.items()
     ]
 
 
-def door_for(masters: Sequence[str]) -> Thing:
+def notebook_ingress_policy(masters: Sequence[str]) -> Thing:
     """A rule without an address would let in everybody: where no master is known there is no rule."""
     if not masters:
         return {}
@@ -109,34 +127,36 @@ def door_for(masters: Sequence[str]) -> Thing:
     return {"ingress": [{"from": [{"ipBlock": {"cidr": block}} for block in masters], "ports": ports}]}
 
 
-def quota(tenancy: Tenancy, installation: str) -> Thing:
+def resource_quota(tenancy: WorkspaceNamespace, installation: str) -> Thing:
     """Holds also for who goes round Kueue."""
-    hard = {f"requests.{UNIT}": str(tenancy.units), **FORBIDDEN}
-    return inside("ResourceQuota", "term", tenancy, installation) | {"spec": {"hard": hard}}
+    hard = {f"requests.{GPU_RESOURCE}": str(tenancy.units), **FORBIDDEN}
+    return object_in_namespace("ResourceQuota", "term", tenancy, installation) | {"spec": {"hard": hard}}
 
 
-def limits(tenancy: Tenancy, installation: str) -> Thing:
+def limit_range(tenancy: WorkspaceNamespace, installation: str) -> Thing:
     """For containers that say nothing of their own."""
     container = {
         "type": "Container",
         "default": {"cpu": "1", "memory": "1Gi"},
         "defaultRequest": {"cpu": "100m", "memory": "256Mi"},
     }
-    return inside("LimitRange", "modest", tenancy, installation) | {"spec": {"limits": [container]}}
+    return object_in_namespace("LimitRange", "modest", tenancy, installation) | {
+        "spec": {"limits": [container]}
+    }
 
 
-def cluster_queue(tenancy: Tenancy, installation: str) -> Thing:
+def cluster_queue(tenancy: WorkspaceNamespace, installation: str) -> Thing:
     """`Hold` admits nothing new and ends nothing that runs. No cohort: lending is decided by us.
 
     https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/
     """
-    name = namespace_of(tenancy.workspace)
-    quotas = {**UNCOUNTED, UNIT: str(tenancy.units)}
+    name = workspace_namespace(tenancy.workspace)
+    quotas = {**UNCOUNTED, GPU_RESOURCE: str(tenancy.units)}
     flavor = {
         "name": FLAVOR,
         "resources": [{"name": resource, "nominalQuota": quantity} for resource, quantity in quotas.items()],
     }
-    return begin("ClusterQueue", name, installation, tenancy.workspace) | {
+    return object_of_installation("ClusterQueue", name, installation, tenancy.workspace) | {
         "spec": {
             "namespaceSelector": {"matchLabels": {NAMES_NAMESPACE: name}},
             "queueingStrategy": "BestEffortFIFO",
@@ -152,12 +172,12 @@ def cluster_queue(tenancy: Tenancy, installation: str) -> Thing:
     }
 
 
-def local_queue(tenancy: Tenancy, installation: str) -> Thing:
-    spec = {"clusterQueue": namespace_of(tenancy.workspace), "stopPolicy": "None"}
-    return inside("LocalQueue", LOCAL_QUEUE, tenancy, installation) | {"spec": spec}
+def local_queue(tenancy: WorkspaceNamespace, installation: str) -> Thing:
+    spec = {"clusterQueue": workspace_namespace(tenancy.workspace), "stopPolicy": "None"}
+    return object_in_namespace("LocalQueue", LOCAL_QUEUE, tenancy, installation) | {"spec": spec}
 
 
-def key_of(thing: Thing) -> tuple[str, str, str]:
+def object_key_of(thing: Thing) -> tuple[str, str, str]:
     """Kind, namespace, name."""
     return thing["kind"], thing["metadata"].get("namespace", ""), thing["metadata"]["name"]
 
