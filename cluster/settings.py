@@ -9,9 +9,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from cluster.domain.backups import parse_time_of_day
+from cluster.domain.backups.retention import parse_time_of_day
 from cluster.domain.errors import GroundcrewError
-from cluster.domain.job_ids import JobUnixIds, is_valid_id_base
+from cluster.domain.jobs.unix_ids import JobUnixIds, is_valid_id_base
 
 VERSION = "0.1.0"
 PREFIX = "GROUNDCREW_"

@@ -10,31 +10,24 @@ from werkzeug.routing import IntegerConverter, Map
 
 from cluster.services.context import Cluster
 from cluster.store.base import LARGEST_ID
-from portal import (
-    api,
+from portal import api, views
+from portal.i18n import messages, translate
+from portal.layout import page_layout, theme
+from portal.live.event_hub import EventHub
+from portal.live.event_stream import StreamSlots
+from portal.presenters import job_texts, kubernetes_health, node_problems, runbook, unit_words
+from portal.web import (
+    concurrency_limit,
     errors,
-    fair_share,
     forms,
-    headers,
-    i18n,
-    job_words,
-    kubernetes_health,
-    look,
-    node_trouble,
-    permissions,
-    rail,
-    reading,
+    read_connection,
     request_log,
-    runbook,
-    saying,
-    sign_in,
-    units,
+    route_permissions,
+    security_headers,
+    session_cookie,
     uploads,
-    views,
 )
-from portal.current import is_api_request
-from portal.doorbell import EventHub
-from portal.live import StreamSlots
+from portal.web.request_context import is_api_request
 
 YEAR_SECONDS = 365 * 24 * 3600
 
@@ -64,24 +57,29 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     app.extensions["doorbell"] = EventHub(settings.redis_url)
     app.extensions["stream_places"] = StreamSlots()
     request_log.init_app(app)
-    fair_share.init_app(app)
-    reading.init_app(app)
-    headers.init_app(app)
-    i18n.init_app(app)
+    concurrency_limit.init_app(app)
+    read_connection.init_app(app)
+    security_headers.init_app(app)
+    translate.init_app(app)
     app.config["groundcrew_clock"] = cluster.clock
-    look.init_app(app, version=settings.version, shell=rail.read_page_layout, remember=rail.save_preference)
-    saying.init_app(app)
-    units.init_app(app)
-    job_words.init_app(app)
+    theme.init_app(
+        app,
+        version=settings.version,
+        shell=page_layout.read_page_layout,
+        remember=page_layout.save_preference,
+    )
+    messages.init_app(app)
+    unit_words.init_app(app)
+    job_texts.init_app(app)
     kubernetes_health.init_app(app)
-    node_trouble.init_app(app)
+    node_problems.init_app(app)
     uploads.init_app(app)
     runbook.init_app(app)
     app.add_template_global(forms.password_help)
-    sign_in.init_app(app)
+    session_cookie.init_app(app)
     errors.init_app(app)
     # The guard comes before the CSRF check: who has to sign in first is told so, not that a token is missing.
-    permissions.init_app(app)
+    route_permissions.init_app(app)
     app.config["WTF_CSRF_CHECK_DEFAULT"] = False
     csrf = CSRFProtect(app)
     app.before_request(lambda: check_csrf_token(csrf))
@@ -89,7 +87,7 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     for blueprint in list_blueprints():
         app.register_blueprint(blueprint)
     api.init_app(app)
-    permissions.require_rule_for_every_route(app)
+    route_permissions.require_rule_for_every_route(app)
     return app
 
 

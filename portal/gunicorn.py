@@ -9,10 +9,10 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from cluster.garbage import freeze_startup_objects
+from cluster.gc_freeze import freeze_startup_objects
 from cluster.settings import Settings
 from cluster.store.engine import Store
-from portal.request_log import configure_logging
+from portal.web.request_log import configure_logging
 
 settings = Settings.from_environment()
 configure_logging()
@@ -27,7 +27,7 @@ timeout = 30
 # Streams have no natural end: a stop waits this long for requests that have, then closes the rest.
 graceful_timeout = 5
 keepalive = 15
-# The portal writes its own line per request (portal/request_log.py), without secrets.
+# The portal writes its own line per request (portal/web/request_log.py), without secrets.
 accesslog = None
 errorlog = "-"
 proc_name = "groundcrew-portal"

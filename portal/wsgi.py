@@ -2,7 +2,7 @@
 
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from cluster.bell import RedisEventBus, connect_redis
+from cluster.event_bus import RedisEventBus, connect_redis
 from cluster.services.context import Cluster
 from cluster.settings import Settings
 from cluster.store.engine import Store

@@ -16,10 +16,10 @@ from typing import Any
 
 import yaml
 
-from tests.ports import free_port
-from tests.shelf import find_manifests, find_programs
+from tests.compiled_programs import find_manifests, find_programs
+from tests.free_ports import free_port
 from tests.unit.roles.rendering import render, value_of
-from worker.kube.api import ApiRefused, ApiUnreachable, KubernetesApi
+from worker.kubernetes.api_client import ApiRefused, ApiUnreachable, KubernetesApi
 
 STARTS_WITHIN = 120.0
 ADMINISTRATOR, SCHEDULER, NOBODY = "administrator", "groundcrew-scheduler", "nobody"

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import BigInteger, ColumnElement, cast, literal
 
-from cluster.domain.people import Actor
+from cluster.domain.people.actor import Actor
 from cluster.domain.states import (
     AttemptState,
     DatasetKind,

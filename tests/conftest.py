@@ -13,20 +13,20 @@ from pathlib import Path
 import pytest
 from argon2 import PasswordHasher
 
-from cluster.files import by_descriptor
-from cluster.services import credentials
+from cluster.files import safe_files
 from cluster.services.context import Cluster
+from cluster.services.people import credentials
 from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.migrate import upgrade_database
 from tests.databases import PostgresqlMissing, PostgresqlServer, postgresql_server
-from tests.memory import write_to_memory
-from tests.statements import compile_once
+from tests.memory_folder import write_to_memory
+from tests.statement_cache import compile_once
 
 ANSIBLE = Path(__file__).resolve().parents[1] / "ansible"
 IS_CI = os.environ.get("CI") == "true"
 # What the shim finds beside it where it is installed, a test that imports it from the clone finds by the same name.
-sys.modules.setdefault("by_descriptor", by_descriptor)
+sys.modules.setdefault("by_descriptor", safe_files)
 
 
 def pytest_configure() -> None:

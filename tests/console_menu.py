@@ -1,6 +1,6 @@
 """The console's numbered menu in a terminal, as whoever sits there uses it: by titles."""
 
-from tests.integration.terminal import Terminal
+from tests.integration.pseudo_terminal import Terminal
 
 
 def choose(console: Terminal, title: str) -> str:

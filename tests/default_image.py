@@ -10,12 +10,12 @@ import pytest
 
 from cluster.domain.images import DefaultImage
 from tests.conftest import IS_CI
-from tests.engine import SOCKET, ensure_engine
-from worker.embedded.packages import IMAGE_BUILD_PACKAGES, ensure_packages
-from worker.embedded.places import find_installation_paths
+from tests.container_engine import SOCKET, ensure_engine
+from worker.bootstrap.paths import find_installation_paths
+from worker.bootstrap.system_packages import IMAGE_BUILD_PACKAGES, ensure_packages
 from worker.images.build import build_image
 from worker.images.description import read_variant
-from worker.images.record import read_image_record
+from worker.images.image_record import read_image_record
 
 LOADS_WITHIN = 600
 """Seconds."""

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import psutil
 
-from tests.ports import free_port
-from worker.embedded.places import InstallationPaths, find_installation_paths
+from tests.free_ports import free_port
+from worker.bootstrap.paths import InstallationPaths, find_installation_paths
 from worker.embedded.processes import end_processes, list_installation_processes
-from worker.embedded.services import SupervisorClient
+from worker.embedded.supervisor import SupervisorClient
 
 ROOT = Path(__file__).resolve().parents[1]
 

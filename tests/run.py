@@ -11,8 +11,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.parts import ALL, Part, find
-from tests.verdicts import Verdict, close, of_report, write_down
+from tests.suite_parts import ALL, Part, find
+from tests.suite_results import Verdict, close, of_report, write_down
 
 ROOT = Path(__file__).resolve().parents[1]
 OUTPUT = ROOT / "tests" / "output"

@@ -6,23 +6,23 @@ from pkgutil import resolve_name
 import structlog
 
 SERVICES = {
-    "scheduler": "worker.scheduler:main",
-    "tasks": "worker.tasks.guard:main",
-    "repairs": "worker.repair_watcher:main",
-    "repair-door": "worker.repair_door:main",
-    "agent": "worker.agent:main",
+    "scheduler": "worker.scheduling.loop:main",
+    "tasks": "worker.tasks.rq_worker:main",
+    "repairs": "worker.tasks.repair_worker:main",
+    "repair-door": "worker.commands.repair_broker:main",
+    "agent": "worker.commands.agent:main",
 }
 FOR_A_PERSON = {
-    "up": "worker.embedded.up:main",
-    "down": "worker.embedded.down:main",
-    "status": "worker.embedded.status:main",
-    "reset": "worker.embedded.reset:main",
-    "support": "worker.embedded.support:main",
+    "up": "worker.embedded.commands.up:main",
+    "down": "worker.embedded.commands.down:main",
+    "status": "worker.embedded.commands.status:main",
+    "reset": "worker.embedded.commands.reset:main",
+    "support": "worker.embedded.commands.support:main",
     "console": "worker.console.menu:main",
-    "restore": "worker.embedded.restore:main",
-    "appliance": "worker.appliance:main",
-    "audit": "worker.audit:main",
-    "upkeep": "worker.upkeep:main",
+    "restore": "worker.embedded.commands.restore:main",
+    "appliance": "worker.commands.admin:main",
+    "audit": "worker.commands.audit:main",
+    "upkeep": "worker.commands.repair_commands:main",
 }
 """Each command loads only what it needs: ``make status`` does not wait for the scheduler's imports."""
 

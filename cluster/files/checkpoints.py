@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from cluster.files.beneath import FileMissing, FileNotPlain, open_folder_beneath, open_plain_file
-from cluster.files.numbers import finite_or_none, whole_or_none
+from cluster.files.safe_read import FileMissing, FileNotPlain, open_folder_beneath, open_plain_file
+from cluster.files.untrusted_numbers import finite_or_none, whole_or_none
 
 FOLDER = "checkpoints"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from cluster.bell import EventBus
+from cluster.event_bus import EventBus
 from cluster.settings import Settings
 from cluster.store.engine import Store
 

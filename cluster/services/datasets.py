@@ -8,27 +8,32 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload
 
-from cluster.crash_points import external_call
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.names import check_dataset_name, check_file_name
-from cluster.domain.people import Actor
-from cluster.domain.permissions import require_permission
+from cluster.domain.people.actor import Actor
+from cluster.domain.people.permissions import require_permission
 from cluster.domain.states import LIVE_JOB_STATES, DatasetKind, DatasetState, OperationKind
-from cluster.services import storage
+from cluster.failpoints import external_call
 from cluster.services.context import Cluster
-from cluster.services.disks import require_disk_space
-from cluster.services.operations import enqueue_operation, fail_operation, finish_operation, request_operation
-from cluster.services.relations import (
+from cluster.services.operations.requests import (
+    enqueue_operation,
+    fail_operation,
+    finish_operation,
+    request_operation,
+)
+from cluster.services.people.access import (
     dataset_relation,
     load_workspace,
     require_active_workspace,
     workspace_relation,
 )
+from cluster.services.storage import folders
+from cluster.services.storage.disk_space import require_disk_space
 from cluster.store.audit import add_audit_entry
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Job
 from cluster.store.operations import Operation
-from cluster.store.visibility import can_see_dataset, can_see_job
+from cluster.store.sql.visibility import can_see_dataset, can_see_job
 from cluster.store.workspaces import Workspace
 
 ARCHIVE_ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
@@ -45,7 +50,7 @@ def create_upload(
 
     def take_in(dataset: Dataset) -> None:
         dataset.archive = archive_name
-        archive = storage.incoming_archive(cluster.settings, dataset.id)
+        archive = folders.incoming_archive(cluster.settings, dataset.id)
         with external_call("datasets.archive_taken_in"):
             received.rename(archive)
 

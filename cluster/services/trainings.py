@@ -6,26 +6,26 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload, selectinload
 
+from cluster.domain.built_in_models import BUILT_IN_MODELS
 from cluster.domain.errors import NotFound, Refused
-from cluster.domain.models import BUILT_IN_MODELS
 from cluster.domain.names import check_file_name, check_text, check_training_name
-from cluster.domain.people import Actor
-from cluster.domain.permissions import require_permission
+from cluster.domain.people.actor import Actor
+from cluster.domain.people.permissions import require_permission
 from cluster.domain.states import TrainingKind, Visibility
-from cluster.services import storage
 from cluster.services.context import Cluster
-from cluster.services.disks import require_disk_space
-from cluster.services.leftovers import delete_orphaned_code
-from cluster.services.relations import (
+from cluster.services.people.access import (
     load_workspace,
     require_active_workspace,
     training_relation,
     workspace_relation,
 )
+from cluster.services.storage import folders
+from cluster.services.storage.disk_space import require_disk_space
+from cluster.services.storage.orphaned_files import delete_orphaned_code
 from cluster.store.audit import add_audit_entry
+from cluster.store.sql.visibility import can_see_training
 from cluster.store.trainings import Training, TrainingMember
 from cluster.store.users import User
-from cluster.store.visibility import can_see_training
 from cluster.store.workspaces import Workspace, WorkspaceMember
 
 LONGEST_DESCRIPTION = 500
@@ -78,8 +78,8 @@ def create_training(
             session.flush()
             add_training_members(session, training, member_names)
             if code:
-                folder = storage.code_folder(cluster.settings, workspace.id, training.id, 1)
-                storage.write_code(cluster.settings, folder, list(code), workspace.id)
+                folder = folders.code_folder(cluster.settings, workspace.id, training.id, 1)
+                folders.write_code(cluster.settings, folder, list(code), workspace.id)
             add_audit_entry(
                 session, now, actor, "training.created", training.id, name=name, workspace=workspace.name
             )
@@ -133,8 +133,8 @@ def upload_code(cluster: Cluster, actor: Actor, training_id: int, code: CodeFile
         if training.kind is not TrainingKind.ADVANCED:
             raise Refused("code", "code.built_in_has_none", name=training.name)
         version = training.code_version + 1
-        folder = storage.code_folder(cluster.settings, training.workspace_id, training.id, version)
-        storage.write_code(cluster.settings, folder, list(code), training.workspace_id)
+        folder = folders.code_folder(cluster.settings, training.workspace_id, training.id, version)
+        folders.write_code(cluster.settings, folder, list(code), training.workspace_id)
         training.code_version = version
         add_audit_entry(session, now, actor, "training.code_uploaded", training.id, version=version)
     cluster.events.publish("trainings", training.id)
@@ -175,7 +175,7 @@ def list_trainings(cluster: Cluster, actor: Actor, workspace_id: int | None = No
 
 def list_code_files(cluster: Cluster, training: Training) -> list[tuple[str, int]]:
     """[(file name, bytes), …] of the newest version, by name."""
-    folder = storage.code_folder(cluster.settings, training.workspace_id, training.id, training.code_version)
+    folder = folders.code_folder(cluster.settings, training.workspace_id, training.id, training.code_version)
     if training.code_version == 0 or not folder.is_dir():
         return []
     return sorted((entry.name, entry.stat().st_size) for entry in folder.iterdir())

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import DDL, Index, String, event
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from cluster.domain.people import Actor
+from cluster.domain.people.actor import Actor
 from cluster.store.base import BaseRow
 
 
@@ -32,7 +32,7 @@ class AuditEntry(BaseRow):
 
 
 class AuditSeal(BaseRow):
-    """Seals all entries between the seal before and `last_id`; see cluster.domain.audit."""
+    """Seals all entries between the seal before and `last_id`; see cluster.domain.audit_seals."""
 
     __tablename__ = "audit_seals"
 

@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import NullPool
 
-from cluster import crash_points
+from cluster import failpoints
 
 BUSY_TIMEOUT_MS = 10_000
 POSTGRESQL = Path("/var/lib/postgresql")
@@ -39,7 +39,7 @@ class Store:
     On SQLite every `write()` is BEGIN IMMEDIATE, so writers queue up instead of failing half-way.
     On PostgreSQL a named `lock` orders the writers that check a sum before they add to it.
     What is read by columns alone needs no session: `read_columns()` is a plain connection that never writes.
-    Both sides of every commit are crash points (cluster/crash_points.py).
+    Both sides of every commit are crash points (cluster/failpoints.py).
     """
 
     def __init__(self, url: str, patience: int | None = None) -> None:
@@ -87,13 +87,13 @@ class Store:
 
     @contextmanager
     def write(self, lock: str | None = None) -> Iterator[Session]:
-        writer = crash_points.name_of_writing_verb()
+        writer = failpoints.name_of_writing_verb()
         with self._writing.begin() as session:
             if lock and not self.is_sqlite:
                 session.execute(text("SELECT pg_advisory_xact_lock(hashtext(:lock))"), {"lock": lock})
             yield session
-            crash_points.hit(f"{writer} committing")
-        crash_points.hit(f"{writer} committed")
+            failpoints.hit(f"{writer} committing")
+        failpoints.hit(f"{writer} committed")
 
     def hold_open(self) -> None:
         """For services: SQLite's files beside the database then stay, and need no room on a full disk to be made again.

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index, String, false, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from cluster.domain.repair_runs import RepairVerdict
+from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.store.base import BaseRow, enum_column
 from cluster.store.operations import Operation
 from cluster.store.users import User

@@ -22,7 +22,7 @@ class Training(BaseRow):
     description: Mapped[str] = mapped_column(String(500), default="")
     kind: Mapped[TrainingKind] = mapped_column(enum_column(TrainingKind))
     model: Mapped[str | None] = mapped_column(String(20))
-    """A built-in model's name, see cluster.domain.models; None for own code."""
+    """A built-in model's name, see cluster.domain.built_in_models; None for own code."""
     visibility: Mapped[Visibility] = mapped_column(enum_column(Visibility), default=Visibility.PUBLIC)
     owner_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
     code_version: Mapped[int] = mapped_column(default=0)

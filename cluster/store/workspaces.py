@@ -5,7 +5,7 @@ from datetime import date, datetime
 from sqlalchemy import CheckConstraint, ForeignKey, String, or_, select
 from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
-from cluster.domain.terms import Term
+from cluster.domain.workspace_terms import Term
 from cluster.store.base import BaseRow
 from cluster.store.users import User
 

@@ -4,7 +4,7 @@ English stands in tables by code (`english/`), Korean in .po files by the Englis
 nobody has words for is shown as it is, so that no page fails for want of a sentence.
 """
 
-from cluster.words.counting import (
+from cluster.words.formatting import (
     format_clock,
     format_counted,
     format_day,

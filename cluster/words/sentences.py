@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cluster.domain.backups import parse_backup_problem
-from cluster.domain.outlook import EstimateSource
-from cluster.words.catalogue import Translations, load_translations
-from cluster.words.counting import (
+from cluster.domain.backups.retention import parse_backup_problem
+from cluster.domain.queue.start_estimate import EstimateSource
+from cluster.words.english import HINTS, SENTENCES, TITLES, WORDS
+from cluster.words.formatting import (
     COUNTED_NOUNS,
     PARTICLES,
     format_bounds,
@@ -27,7 +27,7 @@ from cluster.words.counting import (
     unit_word,
     with_particle,
 )
-from cluster.words.english import HINTS, SENTENCES, TITLES, WORDS
+from cluster.words.translations import Translations, load_translations
 from cluster.words.variants import VARIANTS
 
 LANGUAGES = ("en", "ko")

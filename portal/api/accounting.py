@@ -5,14 +5,14 @@ from typing import Any
 from flask.views import MethodView
 from marshmallow import fields, validate
 
-from cluster.domain.accounting import month_of, parse_month
-from cluster.services import accounting
-from cluster.services.accounting import MonthlyUsage
+from cluster.domain.jobs.accounting import month_of, parse_month
+from cluster.services.jobs import accounting
+from cluster.services.jobs.accounting import MonthlyUsage
 from portal.api.blueprint import ApiBlueprint, describe_sentence
 from portal.api.jobs import blueprint as jobs_blueprint
 from portal.api.schemas import IS_ID, Answer, Body, Named, Sentence
-from portal.current import current_actor, current_cluster
-from portal.units import installation_unit_kind
+from portal.presenters.unit_words import installation_unit_kind
+from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("accounting", "Accounting: who held units, and what they did with them.")
 

@@ -10,7 +10,7 @@ from werkzeug.exceptions import BadRequest
 
 from cluster import words
 from cluster.domain.errors import Refused
-from portal.i18n import request_language
+from portal.i18n.translate import request_language
 
 Decorated = TypeVar("Decorated")
 

@@ -7,7 +7,7 @@ from flask.views import MethodView
 from cluster.services import datasets
 from portal.api.blueprint import ApiBlueprint, describe_named
 from portal.api.schemas import ByName, DatasetList
-from portal.current import current_actor, current_cluster
+from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("datasets", "Datasets: what trainings read.")
 

@@ -9,10 +9,10 @@ from flask.views import MethodView
 from marshmallow import ValidationError, fields, validate, validates
 
 from cluster.domain.states import UnitKind, UnitState
-from cluster.services.nodes import ReportedUnit, record_heartbeat
+from cluster.services.nodes.queries import ReportedUnit, record_heartbeat
 from portal.api.blueprint import ApiBlueprint
 from portal.api.schemas import Body
-from portal.current import current_cluster
+from portal.web.request_context import current_cluster
 
 MAX_UNITS = 1024
 MAX_FACTS = 65_536

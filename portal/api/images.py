@@ -7,11 +7,11 @@ from marshmallow import fields
 
 from cluster import words
 from cluster.domain.images import DefaultImage
-from cluster.services import environments, images
+from cluster.services.images import default_images, environments
 from portal.api.blueprint import ApiBlueprint
 from portal.api.schemas import Answer
-from portal.current import current_actor, current_cluster
-from portal.i18n import request_language
+from portal.i18n.translate import request_language
+from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("images", "Default images, and the training environment of the master.")
 
@@ -54,7 +54,8 @@ class Images(MethodView):
         cluster = current_cluster()
         return {
             "items": [
-                describe_image(image) for image in images.list_default_images(cluster, current_actor())
+                describe_image(image)
+                for image in default_images.list_default_images(cluster, current_actor())
             ],
             "training_environment": describe_environment(),
         }

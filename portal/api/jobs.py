@@ -9,14 +9,15 @@ from flask.views import MethodView
 
 from cluster import words
 from cluster.domain.errors import NotFound, Refused
-from cluster.domain.jobs import JobRequest, default_launcher
-from cluster.domain.reasons import NotYetExamined
+from cluster.domain.jobs.submission import JobRequest, default_launcher
+from cluster.domain.queue.reasons import NotYetExamined
+from cluster.domain.queue.waiting_data import to_waiting_data
 from cluster.domain.states import JobState
-from cluster.domain.waiting import to_waiting_data
-from cluster.files.beneath import FileMissing, FileNotPlain, open_file_beneath
-from cluster.services import job_files, jobs, moves, queue
-from cluster.services.standing import WaitingExplanation
-from cluster.services.unbegun import read_start_delay
+from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
+from cluster.services.jobs import file_deletions, submission
+from cluster.services.jobs.start_delays import read_start_delay
+from cluster.services.queue import holds_and_moves, queries
+from cluster.services.queue.waiting_explanations import WaitingExplanation
 from cluster.store.jobs import Job
 from portal.api.blueprint import ApiBlueprint, describe_named, describe_sentence
 from portal.api.schemas import (
@@ -30,11 +31,11 @@ from portal.api.schemas import (
     MoveBody,
     WhyAnswer,
 )
-from portal.current import current_actor, current_cluster
-from portal.i18n import request_language
-from portal.job_files.attempt import out_path_parts
-from portal.job_files.log import read_log_chunk
-from portal.units import installation_unit_kind
+from portal.i18n.translate import request_language
+from portal.job_files.folders import out_path_parts
+from portal.job_files.log_chunks import read_log_chunk
+from portal.presenters.unit_words import installation_unit_kind
+from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("jobs", "Jobs: one run of a training each.")
 LONGEST_KEY = 100
@@ -85,7 +86,9 @@ def describe_job(job: Job, standing: WaitingExplanation | None = None) -> dict[s
         "waiting": describe_reason(job, standing),
         "end": describe_sentence(job.end_code, job.end_data),
         "storage_bytes": job.storage_bytes,
-        "files_deleted": describe_sentence(job_files.deletion_code(job), job_files.deletion_data(job))
+        "files_deleted": describe_sentence(
+            file_deletions.deletion_code(job), file_deletions.deletion_data(job)
+        )
         if job.files_unwanted_at
         else None,
         "url": f"{current_cluster().settings.public_url}/jobs/{job.id}",
@@ -97,7 +100,7 @@ def describe_reason(job: Job, standing: WaitingExplanation | None = None) -> dic
     if job.state is not JobState.WAITING:
         return None
     if standing is None:
-        standing, _nodes = queue.read_waiting_explanation(current_cluster(), job)
+        standing, _nodes = queries.read_waiting_explanation(current_cluster(), job)
     return describe_wait_explanation(standing)
 
 
@@ -139,7 +142,7 @@ class Jobs(MethodView):
     def get(self, query: dict[str, Any]) -> dict[str, Any]:
         """Jobs that you may see, newest first."""
         actor = current_actor()
-        rows = jobs.list_jobs(
+        rows = submission.list_jobs(
             current_cluster(),
             actor,
             states=parse_states(query["state"]),
@@ -151,7 +154,7 @@ class Jobs(MethodView):
         )
         page = rows[: query["limit"]]
         more = page[-1].id if len(rows) > len(page) else None
-        standings = queue.read_waiting_explanations(current_cluster(), page)
+        standings = queries.read_waiting_explanations(current_cluster(), page)
         return {"items": [describe_job(job, standings.get(job.id)) for job in page], "next_cursor": more}
 
     @blueprint.arguments(DryRunQuery, location="query")
@@ -165,14 +168,14 @@ class Jobs(MethodView):
         wanted = parse_job_body(body)
         cluster, actor = current_cluster(), current_actor()
         if query["dry_run"]:
-            estimate = jobs.preview_submission(cluster, actor, body["training_id"], wanted)
+            estimate = submission.preview_submission(cluster, actor, body["training_id"], wanted)
             reason = estimate.reason
             waiting = (
                 describe_sentence(reason.code, to_waiting_data(reason, estimate.outlook)) if reason else None
             )
             warnings = [describe_sentence(warned.code, dict(warned.data)) for warned in estimate.warnings]
             return {"starts_now": estimate.starts_now, "waiting": waiting, "warnings": warnings}, 200
-        job = jobs.submit_job(cluster, actor, body["training_id"], wanted, read_idempotency_key())
+        job = submission.submit_job(cluster, actor, body["training_id"], wanted, read_idempotency_key())
         # Why it waits is a look at the whole queue: whoever wants to know asks once it has been looked at.
         is_new = cluster.clock() - job.submitted_at < JUST_NOW
         standing = WaitingExplanation(NotYetExamined()) if is_new else None
@@ -194,7 +197,7 @@ class OneJob(MethodView):
     @blueprint.response(200, JobAnswer)
     def get(self, job_id: int) -> dict[str, Any]:
         """One job with its state, its reason to wait and its result."""
-        return describe_job(jobs.read_job(current_cluster(), current_actor(), job_id))
+        return describe_job(submission.read_job(current_cluster(), current_actor(), job_id))
 
 
 @blueprint.route("/<int:job_id>/stop")
@@ -202,8 +205,8 @@ class Stop(MethodView):
     @blueprint.response(202, JobAnswer)
     def post(self, job_id: int) -> dict[str, Any]:
         """Ask for its end. A second wish changes nothing."""
-        jobs.stop_job(current_cluster(), current_actor(), job_id)
-        return describe_job(jobs.read_job(current_cluster(), current_actor(), job_id))
+        submission.stop_job(current_cluster(), current_actor(), job_id)
+        return describe_job(submission.read_job(current_cluster(), current_actor(), job_id))
 
 
 @blueprint.route("/<int:job_id>/files")
@@ -211,8 +214,8 @@ class Files(MethodView):
     @blueprint.response(202, JobAnswer)
     def delete(self, job_id: int) -> dict[str, Any]:
         """Delete the files of an ended job: logs, graphs, checkpoints. Its row and its numbers stay."""
-        job_files.request_file_deletion(current_cluster(), current_actor(), [job_id])
-        return describe_job(jobs.read_job(current_cluster(), current_actor(), job_id))
+        file_deletions.request_file_deletion(current_cluster(), current_actor(), [job_id])
+        return describe_job(submission.read_job(current_cluster(), current_actor(), job_id))
 
 
 @blueprint.route("/delete-files")
@@ -222,7 +225,7 @@ class DeleteFiles(MethodView):
     def post(self, body: dict[str, Any]) -> dict[str, Any]:
         """Delete the files of several ended jobs: of all of them, or of none where one is refused."""
         cluster, actor = current_cluster(), current_actor()
-        asked = job_files.request_file_deletion(cluster, actor, body["job_ids"])
+        asked = file_deletions.request_file_deletion(cluster, actor, body["job_ids"])
         return {"items": [describe_job(job) for job in asked], "next_cursor": None}
 
 
@@ -231,8 +234,8 @@ class Hold(MethodView):
     @blueprint.response(200, JobAnswer)
     def post(self, job_id: int) -> dict[str, Any]:
         """Keep a waiting job from starting until it is let go. For the workspace's manager."""
-        moves.hold_job(current_cluster(), current_actor(), job_id)
-        return describe_job(jobs.read_job(current_cluster(), current_actor(), job_id))
+        holds_and_moves.hold_job(current_cluster(), current_actor(), job_id)
+        return describe_job(submission.read_job(current_cluster(), current_actor(), job_id))
 
 
 @blueprint.route("/<int:job_id>/release")
@@ -240,8 +243,8 @@ class Release(MethodView):
     @blueprint.response(200, JobAnswer)
     def post(self, job_id: int) -> dict[str, Any]:
         """Let a held job go: it waits where it stood. For the workspace's manager."""
-        moves.release_job(current_cluster(), current_actor(), job_id)
-        return describe_job(jobs.read_job(current_cluster(), current_actor(), job_id))
+        holds_and_moves.release_job(current_cluster(), current_actor(), job_id)
+        return describe_job(submission.read_job(current_cluster(), current_actor(), job_id))
 
 
 @blueprint.route("/<int:job_id>/move")
@@ -250,8 +253,8 @@ class Move(MethodView):
     @blueprint.response(200, JobAnswer)
     def post(self, body: dict[str, Any], job_id: int) -> dict[str, Any]:
         """Another place in its workspace's line. For the workspace's manager."""
-        moves.move_job(current_cluster(), current_actor(), job_id, body["step"], body["before"])
-        return describe_job(jobs.read_job(current_cluster(), current_actor(), job_id))
+        holds_and_moves.move_job(current_cluster(), current_actor(), job_id, body["step"], body["before"])
+        return describe_job(submission.read_job(current_cluster(), current_actor(), job_id))
 
 
 @blueprint.route("/<int:job_id>/why")
@@ -259,7 +262,7 @@ class Why(MethodView):
     @blueprint.response(200, WhyAnswer)
     def get(self, job_id: int) -> dict[str, Any]:
         """Why it waits or has not begun, or how it ended, in one sentence made of data."""
-        job = jobs.read_job(current_cluster(), current_actor(), job_id)
+        job = submission.read_job(current_cluster(), current_actor(), job_id)
         word = words.word("state.job", job.state.value, request_language())
         reason = (
             describe_reason(job) or describe_start_delay(job) or describe_sentence(job.end_code, job.end_data)
@@ -277,8 +280,8 @@ class Log(MethodView):
         X-Log-Next is the offset to ask for next, X-Log-Size how long the file is now.
         """
         cluster = current_cluster()
-        job = jobs.read_job(cluster, current_actor(), job_id)
-        job_files.require_files(job)
+        job = submission.read_job(cluster, current_actor(), job_id)
+        file_deletions.require_files(job)
         attempt = query["attempt"] or job.fence
         if attempt and attempt not in [one.number for one in job.attempts]:
             raise NotFound("attempt", attempt)

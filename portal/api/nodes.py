@@ -5,16 +5,16 @@ from typing import Any
 from flask.views import MethodView
 
 from cluster import words
-from cluster.domain.confinement import list_confinement_gaps
-from cluster.services import nodes
-from cluster.services.drains import JobOnNode
+from cluster.domain.nodes.confinement import list_confinement_gaps
+from cluster.services.nodes import queries
+from cluster.services.nodes.drains import JobOnNode
 from portal.api.blueprint import ApiBlueprint
 from portal.api.schemas import DrainBody, KubernetesAnswer, NodeAnswer, NodeList, OneNodeAnswer
-from portal.current import current_actor, current_cluster
-from portal.i18n import request_language
-from portal.kubernetes_health import HealthLine, cluster_health, node_health
-from portal.node_trouble import trouble_of
-from portal.saying import hint_for, say
+from portal.i18n.messages import hint_for, say
+from portal.i18n.translate import request_language
+from portal.presenters.kubernetes_health import HealthLine, cluster_health, node_health
+from portal.presenters.node_problems import trouble_of
+from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("nodes", "Nodes with their units.")
 
@@ -24,7 +24,7 @@ class Nodes(MethodView):
     @blueprint.response(200, NodeList)
     def get(self) -> dict[str, Any]:
         """All nodes, by name."""
-        views = nodes.list_nodes(current_cluster(), current_actor())
+        views = queries.list_nodes(current_cluster(), current_actor())
         return {"items": [describe_node(view) for view in views]}
 
 
@@ -50,8 +50,8 @@ class OneNode(MethodView):
     def get(self, node_id: int) -> dict[str, Any]:
         """One node with the jobs that hold units there, and whom a drain would touch."""
         cluster, actor = current_cluster(), current_actor()
-        affected = nodes.read_drain_effect(cluster, actor, node_id)
-        return describe_node(nodes.read_node(cluster, actor, node_id)) | {
+        affected = queries.read_drain_effect(cluster, actor, node_id)
+        return describe_node(queries.read_node(cluster, actor, node_id)) | {
             "running": [describe_running_there(run) for run in affected.running],
             "too_large_elsewhere": affected.too_large,
         }
@@ -63,8 +63,8 @@ class Drain(MethodView):
     @blueprint.response(200, NodeAnswer)
     def post(self, body: dict[str, Any], node_id: int) -> dict[str, Any]:
         """Nothing new starts there; what runs goes on to its end. A second one changes the reason."""
-        nodes.drain_node(current_cluster(), current_actor(), node_id, body["reason"])
-        return describe_node(nodes.read_node(current_cluster(), current_actor(), node_id))
+        queries.drain_node(current_cluster(), current_actor(), node_id, body["reason"])
+        return describe_node(queries.read_node(current_cluster(), current_actor(), node_id))
 
 
 @blueprint.route("/<int:node_id>/undrain")
@@ -72,11 +72,11 @@ class Undrain(MethodView):
     @blueprint.response(200, NodeAnswer)
     def post(self, node_id: int) -> dict[str, Any]:
         """Jobs start there again at once."""
-        nodes.undrain_node(current_cluster(), current_actor(), node_id)
-        return describe_node(nodes.read_node(current_cluster(), current_actor(), node_id))
+        queries.undrain_node(current_cluster(), current_actor(), node_id)
+        return describe_node(queries.read_node(current_cluster(), current_actor(), node_id))
 
 
-def describe_node(view: nodes.NodeView) -> dict[str, Any]:
+def describe_node(view: queries.NodeView) -> dict[str, Any]:
     trouble = trouble_of(view)
     return {
         "id": view.id,
@@ -94,7 +94,7 @@ def describe_node(view: nodes.NodeView) -> dict[str, Any]:
     }
 
 
-def describe_confinement(view: nodes.NodeView) -> dict[str, Any] | None:
+def describe_confinement(view: queries.NodeView) -> dict[str, Any] | None:
     if view.powers is None:
         return None
     return {

@@ -4,14 +4,14 @@ from typing import Any
 
 from flask.views import MethodView
 
-from cluster.services import queue
-from cluster.services.queue import QueueFilters, QueueView, WaitingJob
-from cluster.services.runs import RunningJob
-from portal import queue_page
+from cluster.services.queue import queries
+from cluster.services.queue.queries import QueueFilters, QueueView, WaitingJob
+from cluster.services.queue.running_jobs import RunningJob
 from portal.api.blueprint import ApiBlueprint, describe_named
 from portal.api.jobs import describe_wait_explanation
 from portal.api.schemas import QueueAnswer, QueueQuery
-from portal.current import current_actor, current_cluster
+from portal.presenters import queue_page
+from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("queue", "The queue: who waits, in which order and why; who runs.")
 FRONT = "front-"
@@ -39,7 +39,7 @@ class TheQueue(MethodView):
             after_run=queue_page.parse_queue_cursor(cursor.removeprefix(RUN)) if is_run else None,
             limit=query["limit"],
         )
-        view = queue.read_queue(current_cluster(), actor, wanted)
+        view = queries.read_queue(current_cluster(), actor, wanted)
         return {
             "waiting": [describe_waiting_job(one) for one in view.waiting],
             "next_cursor": next_cursor(view, wanted),

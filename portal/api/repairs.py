@@ -4,15 +4,15 @@ from typing import Any
 
 from flask.views import MethodView
 
-from cluster.domain.repairs import Repair
-from cluster.services import repairs
-from cluster.services.repairs import RepairPreview
+from cluster.domain.repairs.definition import Repair
+from cluster.services.repairs import requests
+from cluster.services.repairs.requests import RepairPreview
 from cluster.store.repairs import RepairRun
 from portal.api.blueprint import ApiBlueprint, describe_sentence
 from portal.api.repair_schemas import ForecastAnswer, ForecastQuery, RepairBody, RepairList, RepairRunAnswer
-from portal.chosen_nodes import parse_node_ids
-from portal.current import current_actor, current_cluster
-from portal.i18n import request_language
+from portal.i18n.translate import request_language
+from portal.web.chosen_nodes import parse_node_ids
+from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint(
     "repairs", "Repairs: each says what it will do, and is believed when its checks say so."
@@ -74,7 +74,7 @@ class Repairs(MethodView):
     @blueprint.response(200, RepairList)
     def get(self) -> dict[str, Any]:
         """What this installation offers, by name; `seconds` is how long it usually takes."""
-        shown = repairs.list_repair_summaries(current_cluster(), current_actor())
+        shown = requests.list_repair_summaries(current_cluster(), current_actor())
         return {"items": [describe_repair(line.repair, line.seconds) for line in shown]}
 
 
@@ -85,14 +85,14 @@ class OneRepair(MethodView):
     def get(self, query: dict[str, Any], repair: str) -> dict[str, Any]:
         """What it would do now; its `etag` is what the POST sends back. `nodes` are those to choose from."""
         chosen = parse_node_ids(query["nodes"])
-        return describe_forecast(repairs.preview_repair(current_cluster(), current_actor(), repair, chosen))
+        return describe_forecast(requests.preview_repair(current_cluster(), current_actor(), repair, chosen))
 
     @blueprint.arguments(RepairBody)
     @blueprint.response(201, RepairRunAnswer)
     def post(self, body: dict[str, Any], repair: str) -> dict[str, Any]:
         """Runs it. 409 where the forecast is no longer true, or another one is under way there."""
         cluster, actor = current_cluster(), current_actor()
-        run = repairs.request_repair(
+        run = requests.request_repair(
             cluster,
             actor,
             repair,
@@ -102,7 +102,7 @@ class OneRepair(MethodView):
             node_ids=body["nodes"],
             is_look_ahead=body["look_ahead"],
         )
-        return describe_repair_run(repairs.read_repair_run(cluster, actor, run.id))
+        return describe_repair_run(requests.read_repair_run(cluster, actor, run.id))
 
 
 @blueprint.route("/runs/<int:run_id>")
@@ -110,7 +110,7 @@ class OneRun(MethodView):
     @blueprint.response(200, RepairRunAnswer)
     def get(self, run_id: int) -> dict[str, Any]:
         """Each task on each host, and what the checks said before and afterwards."""
-        return describe_repair_run(repairs.read_repair_run(current_cluster(), current_actor(), run_id))
+        return describe_repair_run(requests.read_repair_run(current_cluster(), current_actor(), run_id))
 
 
 @blueprint.route("/runs/<int:run_id>/cancel")
@@ -118,5 +118,5 @@ class CancelRun(MethodView):
     @blueprint.response(200, RepairRunAnswer)
     def post(self, run_id: int) -> dict[str, Any]:
         """The first time its playbook is asked to end, the second time it is ended."""
-        repairs.cancel_repair(current_cluster(), current_actor(), run_id)
-        return describe_repair_run(repairs.read_repair_run(current_cluster(), current_actor(), run_id))
+        requests.cancel_repair(current_cluster(), current_actor(), run_id)
+        return describe_repair_run(requests.read_repair_run(current_cluster(), current_actor(), run_id))

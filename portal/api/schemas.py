@@ -5,8 +5,8 @@ from typing import Any
 from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields, validate
 
 from cluster.domain.states import Launcher
-from cluster.services.job_files import MAX_JOBS_PER_REQUEST
-from cluster.services.queue import STATES
+from cluster.services.jobs.file_deletions import MAX_JOBS_PER_REQUEST
+from cluster.services.queue.queries import STATES
 from cluster.store.base import LARGEST_ID
 
 IS_ID = validate.Range(1, LARGEST_ID)

@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import ValidationError, fields, validate
 
-from cluster.domain.sweeps import SweepKind
+from cluster.domain.sweeps.plan import SweepKind
 from portal.api.schemas import IS_ID, Answer, Body, JobBody, Named, Sentence
 
 LONGEST_LIST = 1024 * 1024

@@ -6,19 +6,19 @@ from flask import url_for
 from flask.views import MethodView
 
 from cluster import words
-from cluster.domain.results import best_value
-from cluster.domain.sweeps import SweepRequest
-from cluster.domain.waiting import to_waiting_data
-from cluster.services import sweep_table, sweeps
-from cluster.services.sweeps import SweepPreview
+from cluster.domain.jobs.results import best_value
+from cluster.domain.queue.waiting_data import to_waiting_data
+from cluster.domain.sweeps.plan import SweepRequest
+from cluster.services.sweeps import queries, submission
+from cluster.services.sweeps.submission import SweepPreview
 from cluster.store.jobs import Sweep
 from portal.api.blueprint import ApiBlueprint, describe_named, describe_sentence
 from portal.api.jobs import parse_job_body, read_idempotency_key
 from portal.api.schemas import DryRunQuery
 from portal.api.sweep_schemas import SweepAnswer, SweepBody, SweepList, SweepListQuery, SweepQuery
-from portal.current import current_actor, current_cluster
-from portal.i18n import request_language
-from portal.sweep_page import SweepView, read_sweep_view
+from portal.i18n.translate import request_language
+from portal.presenters.sweep_page import SweepView, read_sweep_view
+from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("sweeps", "Sweeps: many jobs of a training, one for each set of values.")
 NAMES_SHOWN = 20
@@ -93,7 +93,7 @@ class Sweeps(MethodView):
     @blueprint.response(200, SweepList)
     def get(self, query: dict[str, Any]) -> dict[str, Any]:
         """Sweeps that you may see, newest first."""
-        rows = sweep_table.list_sweeps(
+        rows = queries.list_sweeps(
             current_cluster(),
             current_actor(),
             workspace_id=query["workspace_id"],
@@ -117,10 +117,10 @@ class Sweeps(MethodView):
         cluster, actor, wanted = current_cluster(), current_actor(), read_sweep_request(body)
         if query["dry_run"]:
             return describe_sweep_preview(
-                sweeps.preview_sweep(cluster, actor, body["training_id"], wanted)
+                submission.preview_sweep(cluster, actor, body["training_id"], wanted)
             ), 200
-        made = sweeps.submit_sweep(cluster, actor, body["training_id"], wanted, read_idempotency_key())
-        answer = describe_sweep(sweeps.read_sweep(cluster, actor, made.id))
+        made = submission.submit_sweep(cluster, actor, body["training_id"], wanted, read_idempotency_key())
+        answer = describe_sweep(submission.read_sweep(cluster, actor, made.id))
         return answer, 201, {"Location": url_for("api_sweeps.OneSweep", sweep_id=made.id)}
 
 
@@ -141,5 +141,5 @@ class StopSweep(MethodView):
     @blueprint.response(202, SweepAnswer)
     def post(self, sweep_id: int) -> dict[str, Any]:
         """Stop all its jobs that have not ended."""
-        sweeps.stop_sweep(current_cluster(), current_actor(), sweep_id)
-        return describe_sweep(sweeps.read_sweep(current_cluster(), current_actor(), sweep_id))
+        submission.stop_sweep(current_cluster(), current_actor(), sweep_id)
+        return describe_sweep(submission.read_sweep(current_cluster(), current_actor(), sweep_id))

@@ -7,7 +7,7 @@ from flask.views import MethodView
 from cluster.services import trainings
 from portal.api.blueprint import ApiBlueprint, describe_named
 from portal.api.schemas import ByName, TrainingList
-from portal.current import current_actor, current_cluster
+from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("trainings", "Trainings: what jobs are made from.")
 

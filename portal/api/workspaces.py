@@ -5,12 +5,12 @@ from typing import Any
 from flask.views import MethodView
 
 from cluster import words
-from cluster.domain.terms import workspace_state
-from cluster.services import workspaces
+from cluster.domain.workspace_terms import workspace_state
+from cluster.services.workspaces import lifecycle
 from portal.api.blueprint import ApiBlueprint
 from portal.api.schemas import WorkspaceList
-from portal.current import current_actor, current_cluster
-from portal.i18n import request_language
+from portal.i18n.translate import request_language
+from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("workspaces", "Workspaces: units held for a term.")
 
@@ -21,8 +21,8 @@ class Workspaces(MethodView):
     def get(self) -> dict[str, Any]:
         """Workspaces in which you work."""
         cluster = current_cluster()
-        rows = workspaces.list_workspaces(cluster, current_actor())
-        use = workspaces.read_units_in_use_of(cluster, [row.id for row in rows])
+        rows = lifecycle.list_workspaces(cluster, current_actor())
+        use = lifecycle.read_units_in_use_of(cluster, [row.id for row in rows])
         now, zone = cluster.clock(), cluster.settings.zone
         items = []
         for row in rows:

@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
+from portal.cli.messages import message
+
 from .client import RestClient
 from .output import local_datetime, show_facts, show_table
-from .words import message
 
 
 @click.command()

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from portal.cli.messages import message
+
 from .client import EXIT_FAILED, EXIT_TIMED_OUT, EXIT_USAGE, RestClient, exit_with
 from .output import local_datetime, output_option, readable_size, show_facts, show_table
 from .submission import (
@@ -16,7 +18,6 @@ from .submission import (
     submission_options,
     submit_request,
 )
-from .words import message
 
 LIVE_STATES = ("waiting", "starting", "running", "stopping")
 POLL_SECONDS = 1.0

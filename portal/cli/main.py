@@ -2,6 +2,8 @@
 
 import click
 
+from portal.cli.messages import message
+
 from .accounting import accounting
 from .client import RestClient
 from .config import Config, read_config, save_config
@@ -10,7 +12,6 @@ from .nodes import list_nodes, node
 from .output import output_option, show_table
 from .queue import queue
 from .sweeps import sweep
-from .words import message
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

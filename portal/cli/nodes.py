@@ -4,9 +4,10 @@ from typing import Any
 
 import click
 
+from portal.cli.messages import message
+
 from .client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
 from .output import local_datetime, output_option, show_facts, show_table
-from .words import message
 
 
 @click.group()

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
+from portal.cli.messages import message
+
 from .client import RestClient
 from .output import local_datetime, output_option, show_table
-from .words import message
 
 MORE_WAIT = "More jobs wait behind these: --limit, --workspace or --mine show others."
 MORE_RUN = "More jobs run than these: --limit, --workspace or --mine show others."

@@ -4,10 +4,11 @@ from typing import Any
 
 import click
 
+from portal.cli.messages import message
+
 from .client import RestClient
 from .output import local_datetime, output_option, show_facts, show_table
 from .submission import id_argument, parse_variables, submission_options, submit_request
-from .words import message
 
 
 @click.group()

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from cluster.files.beneath import open_file_size
-from portal.job_files.pace import TimeSlicer
+from cluster.files.safe_read import open_file_size
+from portal.job_files.time_slicing import TimeSlicer
 
 SEARCHED_BYTES = 64 * 1024 * 1024
 PROBLEM_SEARCH_BYTES = 4 * 1024 * 1024

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, Literal
 
 from portal.job_files.metrics_rows import LARGEST_FILE, MetricsLineReader, MetricsRow, parse_metrics_row
-from portal.job_files.table import MetricsTable
+from portal.job_files.metrics_table import MetricsTable
 
 MAX_METRICS = 40
 MAX_POINTS = 6_000

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from portal.job_files.metrics import MAX_METRICS
 from portal.job_files.metrics_rows import LARGEST_FILE, MetricsLineReader, MetricsRow, parse_metrics_row
-from portal.job_files.pace import TimeSlicer
+from portal.job_files.time_slicing import TimeSlicer
 
 HEAD = ("step", "epoch", "time")
 PIECE_CHARACTERS = 64 * 1024

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import BinaryIO
 
-from cluster.files.numbers import finite_or_none, whole_or_none
+from cluster.files.untrusted_numbers import finite_or_none, whole_or_none
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./ -]{0,63}")
 LARGEST_FILE = 32 * 1024 * 1024

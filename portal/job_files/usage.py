@@ -4,8 +4,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.files.beneath import read_small_file
-from cluster.files.numbers import finite_or_none, whole_or_none
+from cluster.files.safe_read import read_small_file
+from cluster.files.untrusted_numbers import finite_or_none, whole_or_none
 
 
 @dataclass(frozen=True)

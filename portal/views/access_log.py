@@ -10,20 +10,20 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from cluster.domain.errors import Conflict, NotFound, Refused
-from cluster.domain.people import Actor
-from cluster.domain.permissions import require_administrator
-from cluster.files.beneath import FileMissing, FileNotPlain, open_file_beneath
-from cluster.services import access_files, audit
-from cluster.services.audit_seals import read_audit_status
+from cluster.domain.people.actor import Actor
+from cluster.domain.people.permissions import require_administrator
+from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
+from cluster.services.audit import entries, log_files
+from cluster.services.audit.seals import read_audit_status
 from cluster.services.context import Cluster
-from cluster.services.repair_catalogue import has_repair_catalogue
+from cluster.services.repairs.catalogue import has_repair_catalogue
 from cluster.store.audit import AuditEntry
-from portal import filters, forms
-from portal.csv_file import CsvCell, csv_response
-from portal.current import current_actor, current_cluster, is_fragment_request
-from portal.i18n import _, installation_zone
-from portal.saying import localized_error
-from portal.sending import send_file_so_far
+from portal.i18n.messages import localized_error
+from portal.i18n.translate import _, installation_zone
+from portal.web import forms, query_params
+from portal.web.csv_responses import CsvCell, csv_response
+from portal.web.file_responses import send_file_so_far
+from portal.web.request_context import current_actor, current_cluster, is_fragment_request
 
 blueprint = Blueprint("access_log", __name__)
 
@@ -74,8 +74,8 @@ def day_bounds(day: str) -> tuple[datetime, datetime]:
 def read_access_log_filter() -> AccessLogFilter:
     return AccessLogFilter(
         who=forms.reject_control_characters("who", request.args.get("who", ""))[:64],
-        kind=filters.choice_param("kind", KINDS),
-        outcome=filters.choice_param("outcome", OUTCOMES),
+        kind=query_params.choice_param("kind", KINDS),
+        outcome=query_params.choice_param("outcome", OUTCOMES),
         day=request.args.get("day", ""),
     )
 
@@ -86,12 +86,12 @@ def page() -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
     wanted = read_access_log_filter()
     asked = wanted.to_service_filters()
-    if filters.choice_param("format", ("html", "csv"), "html") == "csv":
+    if query_params.choice_param("format", ("html", "csv"), "html") == "csv":
         require_administrator(actor)
         name = f"access-log{'-' + wanted.day if wanted.day else ''}.csv"
         return csv_response(name, COLUMNS, access_log_csv_rows(cluster, actor, asked))
-    found = audit.list_audit_entries(
-        cluster, actor, **asked, before_id=filters.id_param("before"), limit=PAGE_LENGTH + 1
+    found = entries.list_audit_entries(
+        cluster, actor, **asked, before_id=query_params.id_param("before"), limit=PAGE_LENGTH + 1
     )
     return render_template(
         "access_log/_list.html" if is_fragment_request() else "access_log/page.html",
@@ -102,7 +102,7 @@ def page() -> ResponseReturnValue:
         kinds=KINDS,
         outcomes=OUTCOMES,
         can_verify=has_repair_catalogue(cluster),
-        same_page=filters.current_url_with,
+        same_page=query_params.current_url_with,
     )
 
 
@@ -110,7 +110,7 @@ def access_log_csv_rows(cluster: Cluster, actor: Actor, asked: dict[str, Any]) -
     """Newest first, read piece by piece while it is sent, when the request is over."""
     before: int | None = None
     while True:
-        piece = audit.list_audit_entries(cluster, actor, **asked, before_id=before, limit=PIECE)
+        piece = entries.list_audit_entries(cluster, actor, **asked, before_id=before, limit=PIECE)
         yield from (access_log_csv_row(entry) for entry in piece)
         if len(piece) < PIECE:
             return
@@ -160,15 +160,15 @@ def shorten_value(value: object) -> str:
 @blueprint.get("/access-log/days")
 def days() -> str:
     """The same as files, one per local day."""
-    found = access_files.list_log_files(current_cluster(), current_actor())
+    found = log_files.list_log_files(current_cluster(), current_actor())
     return render_template("access_log/days.html", files=found)
 
 
 @blueprint.get("/access-log/days/<day>")
 def day(day: str) -> ResponseReturnValue:
     """Raises NotFound."""
-    file = access_files.find_log_file(current_cluster(), current_actor(), day)
-    folder = access_files.audit_log_folder(current_cluster())
+    file = log_files.find_log_file(current_cluster(), current_actor(), day)
+    folder = log_files.audit_log_folder(current_cluster())
     try:
         with open_file_beneath(folder, f"{file.day}.log") as content:
             return send_file_so_far(content)
@@ -182,14 +182,14 @@ def confirm_delete(day: str) -> str:
 
 
 def render_delete_day(day: str, problem: str) -> str:
-    file = access_files.find_log_file(current_cluster(), current_actor(), day)
+    file = log_files.find_log_file(current_cluster(), current_actor(), day)
     return render_template("access_log/delete.html", file=file, problem=problem)
 
 
 @blueprint.post("/access-log/days/<day>/delete")
 def delete(day: str) -> ResponseReturnValue:
     try:
-        access_files.delete_log_file(current_cluster(), current_actor(), day)
+        log_files.delete_log_file(current_cluster(), current_actor(), day)
     except Conflict as conflict:
         return render_delete_day(day, localized_error(conflict)), 409
     return redirect(url_for("access_log.days"), 303)

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from flask import Blueprint, render_template, request
 from werkzeug.wrappers import Response
 
-from cluster.domain.accounting import CalendarMonth, month_of, parse_month
-from cluster.services import accounting, workspaces
-from cluster.services.accounting import MonthlyUsage
-from portal import filters
-from portal.csv_file import CsvCell, csv_response
-from portal.current import current_actor, current_cluster
-from portal.units import installation_unit_kind
+from cluster.domain.jobs.accounting import CalendarMonth, month_of, parse_month
+from cluster.services.jobs import accounting
+from cluster.services.jobs.accounting import MonthlyUsage
+from cluster.services.workspaces import lifecycle
+from portal.presenters.unit_words import installation_unit_kind
+from portal.web import query_params
+from portal.web.csv_responses import CsvCell, csv_response
+from portal.web.request_context import current_actor, current_cluster
 
 blueprint = Blueprint("accounting", __name__)
 
@@ -47,8 +48,8 @@ def page() -> str | Response:
     cluster, actor = current_cluster(), current_actor()
     now = month_of(cluster.clock(), cluster.settings.zone)
     month = parse_month(request.args["month"]) if request.args.get("month") else now
-    lines = accounting.read_monthly_usage(cluster, actor, month, filters.id_param("workspace"))
-    if filters.choice_param("format", ("html", "csv"), "html") == "csv":
+    lines = accounting.read_monthly_usage(cluster, actor, month, query_params.id_param("workspace"))
+    if query_params.choice_param("format", ("html", "csv"), "html") == "csv":
         return accounting_csv(month, lines)
     return render_template(
         "accounting/page.html",
@@ -57,11 +58,11 @@ def page() -> str | Response:
         groups=group_uses(lines),
         whole=WorkspaceUse("", lines),
         people=len({line.user_id for line in lines}),
-        workspaces=workspaces.list_workspaces(cluster, actor),
-        chosen=filters.id_param("workspace"),
+        workspaces=lifecycle.list_workspaces(cluster, actor),
+        chosen=query_params.id_param("workspace"),
         earlier=month.before() if month > accounting.read_first_month(cluster) else None,
         later=month.next() if month < now else None,
-        same_page=filters.current_url_with,
+        same_page=query_params.current_url_with,
     )
 
 

@@ -3,14 +3,14 @@
 from flask import Blueprint, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 
-from cluster.domain.backups import next_due
+from cluster.domain.backups.retention import next_due
 from cluster.domain.errors import Conflict
-from cluster.domain.repairs import InstallationKind
-from cluster.services import backups, etcd_backups, put_aside
-from cluster.services.repair_catalogue import has_repair_catalogue, installation_kind_of
-from portal import forms
-from portal.current import current_actor, current_cluster, is_fragment_request
-from portal.saying import localized_error
+from cluster.domain.repairs.definition import InstallationKind
+from cluster.services.backups import etcd_manifests, manifests, pre_restore_copies
+from cluster.services.repairs.catalogue import has_repair_catalogue, installation_kind_of
+from portal.i18n.messages import localized_error
+from portal.web import forms
+from portal.web.request_context import current_actor, current_cluster, is_fragment_request
 
 blueprint = Blueprint("backups", __name__)
 
@@ -23,17 +23,17 @@ def page() -> ResponseReturnValue:
 def render_backups(problem: str = "") -> str:
     cluster, actor = current_cluster(), current_actor()
     settings = cluster.settings
-    kept = backups.list_backups(cluster, actor)
+    kept = manifests.list_backups(cluster, actor)
     next_at = settings.backup_at and next_due(cluster.clock(), settings.zone, settings.backup_at)
     return render_template(
         "backups/_list.html" if is_fragment_request() else "backups/page.html",
         backups=kept,
-        etcd=etcd_backups.list_etcd_backups(cluster, actor),
-        proven=backups.last_verified_backup(kept),
+        etcd=etcd_manifests.list_etcd_backups(cluster, actor),
+        proven=manifests.last_verified_backup(kept),
         next_at=next_at,
         folder=settings.backups,
         copy_to=settings.backup_copy,
-        put_aside=put_aside.list_pre_restore_copies(cluster, actor),
+        put_aside=pre_restore_copies.list_pre_restore_copies(cluster, actor),
         problem=problem,
         can_repair=has_repair_catalogue(cluster),
         makes_itself=installation_kind_of(cluster.settings) is InstallationKind.SERVERS,
@@ -45,7 +45,7 @@ def make() -> ResponseReturnValue:
     """On servers; in the embedded set a repair does it."""
     try:
         forms.require_known_fields()
-        operation = backups.request_backup(current_cluster(), current_actor())
+        operation = manifests.request_backup(current_cluster(), current_actor())
     except Conflict as conflict:
         return render_backups(localized_error(conflict)), 409
     return redirect(url_for("operations.page", operation_id=operation.id), 303)

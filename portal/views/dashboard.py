@@ -6,21 +6,31 @@ from dataclasses import dataclass
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
-from cluster.domain.outlook import MAX_AHEAD_COUNTED
+from cluster.domain.queue.start_estimate import MAX_AHEAD_COUNTED
 from cluster.domain.states import WorkspaceState
-from cluster.domain.terms import days_left, workspace_state
-from cluster.services import job_counts, jobs, nodes, operations, queue, workspaces
-from cluster.services.disks import read_disk_usage
-from cluster.services.nodes import NodeView
-from cluster.services.places import list_workspace_summaries
-from cluster.services.queue import QueueSummary
+from cluster.domain.workspace_terms import days_left, workspace_state
+from cluster.services.jobs import state_counts, submission
+from cluster.services.nodes import queries as nodes
+from cluster.services.nodes.queries import NodeView
+from cluster.services.operations import requests
+from cluster.services.queue import queries as queue
+from cluster.services.queue.queries import QueueSummary
+from cluster.services.storage.disk_space import read_disk_usage
+from cluster.services.workspaces import lifecycle
+from cluster.services.workspaces.queries import list_workspace_summaries
 from cluster.store.workspaces import Workspace
-from portal.attention import read_alert_lines
-from portal.current import current_actor, current_cluster, is_fragment_request, read_once, store_read
-from portal.i18n import _, now
-from portal.job_words import many
-from portal.saying import store_wait_explanations, waiting_label
-from portal.unit_bars import unit_status
+from portal.i18n.messages import store_wait_explanations, waiting_label
+from portal.i18n.translate import _, now
+from portal.presenters.alerts import read_alert_lines
+from portal.presenters.job_texts import many
+from portal.presenters.unit_bars import unit_status
+from portal.web.request_context import (
+    current_actor,
+    current_cluster,
+    is_fragment_request,
+    read_once,
+    store_read,
+)
 
 blueprint = Blueprint("dashboard", __name__)
 
@@ -33,9 +43,9 @@ JOBS_SHOWN = 8
 def home() -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
     views = read_once(nodes.list_nodes)
-    places = read_once(workspaces.list_workspaces)
+    places = read_once(lifecycle.list_workspaces)
     store_read(list_workspace_summaries, places)
-    mine = jobs.list_jobs(cluster, actor, user_id=actor.user_id, limit=JOBS_SHOWN)
+    mine = submission.list_jobs(cluster, actor, user_id=actor.user_id, limit=JOBS_SHOWN)
     seen = queue.read_queue_summary(cluster, mine)
     store_wait_explanations(seen.explanations)
     return render_template(
@@ -46,13 +56,13 @@ def home() -> ResponseReturnValue:
         ready=sum(node.takes_jobs for node in views),
         shares=count_units_by_status(views),
         legend=workspace_legend(views),
-        living=read_once(job_counts.count_live_jobs),
+        living=read_once(state_counts.count_live_jobs),
         line=dashboard_queue(seen),
-        operations=read_once(operations.list_operations)[:OPERATIONS_SHOWN],
+        operations=read_once(requests.list_operations)[:OPERATIONS_SHOWN],
         disk=read_disk_usage(cluster.settings.state_dir) if actor.is_administrator else None,
         ending=ending_workspaces(places),
         workspaces=active_workspaces(places),
-        use=workspaces.read_units_in_use_of(cluster, [place.id for place in places]),
+        use=lifecycle.read_units_in_use_of(cluster, [place.id for place in places]),
         mine=mine,
         has_workspaces=bool(places),
     )

@@ -6,19 +6,22 @@ from flask import Blueprint, flash, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
 from cluster.domain.errors import NotFound, Refused
-from cluster.domain.people import Actor
-from cluster.domain.permissions import is_allowed
+from cluster.domain.people.actor import Actor
+from cluster.domain.people.permissions import is_allowed
 from cluster.domain.states import LIVE_JOB_STATES
-from cluster.services import datasets, operations, storage, workspaces
+from cluster.services import datasets
 from cluster.services.context import Cluster
-from cluster.services.relations import dataset_relation
+from cluster.services.operations import requests
+from cluster.services.people.access import dataset_relation
+from cluster.services.storage import folders
+from cluster.services.workspaces import lifecycle
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
-from portal import filters, forms, uploads
-from portal.current import current_actor, current_cluster
-from portal.i18n import _
-from portal.pieces import render_page_or_fragment
+from portal.i18n.translate import _
 from portal.views.operations import step_row
+from portal.web import forms, query_params, uploads
+from portal.web.fragments import render_page_or_fragment
+from portal.web.request_context import current_actor, current_cluster
 
 FIELDS = {
     "upload": ("way", "name", "archive_name"),
@@ -40,7 +43,7 @@ def overall() -> Response:
 @blueprint.get("/workspaces/<int:workspace_id>/datasets")
 def index(workspace_id: int) -> Response:
     cluster, actor = current_cluster(), current_actor()
-    workspace = workspaces.read_workspace(cluster, actor, workspace_id)
+    workspace = lifecycle.read_workspace(cluster, actor, workspace_id)
     rows = datasets.list_datasets(cluster, actor, workspace_id=workspace_id)
     return render_page_or_fragment(
         "datasets/list.html", "datasets/_list.html", datasets=rows, workspace=workspace
@@ -50,7 +53,7 @@ def index(workspace_id: int) -> Response:
 @blueprint.get("/workspaces/<int:workspace_id>/datasets/new")
 def new(workspace_id: int) -> Response:
     return Response(
-        render_new_dataset(workspace_id, filters.choice_param("way", UPLOAD_WAYS, "upload"), {}),
+        render_new_dataset(workspace_id, query_params.choice_param("way", UPLOAD_WAYS, "upload"), {}),
         mimetype="text/html",
     )
 
@@ -58,7 +61,7 @@ def new(workspace_id: int) -> Response:
 @blueprint.post("/workspaces/<int:workspace_id>/datasets/new")
 def create(workspace_id: int) -> Response:
     """One address for the three ways; `way` says which form was sent."""
-    workspaces.read_workspace(current_cluster(), current_actor(), workspace_id)
+    lifecycle.read_workspace(current_cluster(), current_actor(), workspace_id)
     way = forms.choice_field("way", UPLOAD_WAYS)
     try:
         dataset = create_dataset_from_form(current_cluster(), current_actor(), workspace_id, way)
@@ -93,7 +96,7 @@ def render_new_dataset(
     repaired = refusal.data.get("repaired") if refusal and refusal.field == "archive" else None
     return render_template(
         "datasets/new.html",
-        workspace=workspaces.read_workspace(cluster, current_actor(), workspace_id),
+        workspace=lifecycle.read_workspace(cluster, current_actor(), workspace_id),
         way=way,
         values=request.form,
         errors=errors,
@@ -111,7 +114,7 @@ def page(dataset_id: int) -> Response:
         "datasets/page.html",
         "datasets/_page.html",
         dataset=dataset,
-        folder=storage.dataset_folder(cluster.settings, dataset),
+        folder=folders.dataset_folder(cluster.settings, dataset),
         operation=operation,
         steps=[step_row(step, operation) for step in operation.steps] if operation else [],
         readers=datasets.list_reading_jobs(cluster, actor, dataset_id),
@@ -123,7 +126,7 @@ def read_dataset_operation(cluster: Cluster, actor: Actor, dataset: Dataset) -> 
     if dataset.operation_id is None:
         return None
     try:
-        return operations.read_operation(cluster, actor, dataset.operation_id)
+        return requests.read_operation(cluster, actor, dataset.operation_id)
     except NotFound:
         return None
 

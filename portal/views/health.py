@@ -5,7 +5,7 @@ from flask import Blueprint, jsonify, request
 from flask.typing import ResponseReturnValue
 from sqlalchemy import text
 
-from portal.current import current_cluster
+from portal.web.request_context import current_cluster
 
 log = structlog.get_logger()
 blueprint = Blueprint("health", __name__)

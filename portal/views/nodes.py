@@ -6,16 +6,16 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from cluster import words
-from cluster.domain.confinement import ConfinementGap, list_confinement_gaps
 from cluster.domain.errors import Conflict, Refused
+from cluster.domain.nodes.confinement import ConfinementGap, list_confinement_gaps
 from cluster.domain.states import NodeState, UnitState
-from cluster.services import nodes
-from cluster.services.nodes import NodeView
-from portal import forms
-from portal.attention import executor_alert_lines
-from portal.current import current_actor, current_cluster, is_fragment_request
-from portal.i18n import _, localized_number, request_language
-from portal.unit_bars import node_bars
+from cluster.services.nodes import queries
+from cluster.services.nodes.queries import NodeView
+from portal.i18n.translate import _, localized_number, request_language
+from portal.presenters.alerts import executor_alert_lines
+from portal.presenters.unit_bars import node_bars
+from portal.web import forms
+from portal.web.request_context import current_actor, current_cluster, is_fragment_request
 
 blueprint = Blueprint("nodes", __name__)
 
@@ -32,7 +32,7 @@ STATES = tuple(state.value for state in NodeState)
 @blueprint.get("/nodes")
 def index() -> ResponseReturnValue:
     """Those in trouble first; `state` narrows the list."""
-    found = nodes.list_nodes(current_cluster(), current_actor())
+    found = queries.list_nodes(current_cluster(), current_actor())
     asked_state = request.args.get("state", "")
     shown = [node for node in found if asked_state in ("", node.state.value)]
     shown.sort(key=lambda node: (STATE_ORDER.index(node.state), is_node_healthy(node), node.name))
@@ -51,7 +51,7 @@ def is_node_healthy(node: NodeView) -> bool:
 
 @blueprint.get("/nodes/<int:node_id>")
 def page(node_id: int) -> ResponseReturnValue:
-    node = nodes.read_node(current_cluster(), current_actor(), node_id)
+    node = queries.read_node(current_cluster(), current_actor(), node_id)
     return render_template("nodes/_node.html" if is_fragment_request() else "nodes/page.html", node=node)
 
 
@@ -65,8 +65,8 @@ def render_drain(node_id: int, errors: dict[str, str]) -> str:
     cluster, actor = current_cluster(), current_actor()
     return render_template(
         "nodes/drain.html",
-        node=nodes.read_node(cluster, actor, node_id),
-        affected=nodes.read_drain_effect(cluster, actor, node_id),
+        node=queries.read_node(cluster, actor, node_id),
+        affected=queries.read_drain_effect(cluster, actor, node_id),
         errors=errors,
     )
 
@@ -75,7 +75,7 @@ def render_drain(node_id: int, errors: dict[str, str]) -> str:
 def drain(node_id: int) -> ResponseReturnValue:
     try:
         forms.require_known_fields("reason")
-        nodes.drain_node(current_cluster(), current_actor(), node_id, forms.text_field("reason"))
+        queries.drain_node(current_cluster(), current_actor(), node_id, forms.text_field("reason"))
     except Refused as refusal:
         return render_drain(node_id, forms.error_messages(refusal)), 422
     return redirect(url_for("nodes.page", node_id=node_id), 303)
@@ -85,7 +85,7 @@ def drain(node_id: int) -> ResponseReturnValue:
 def undrain(node_id: int) -> ResponseReturnValue:
     """A second click finds it open already."""
     with suppress(Conflict):
-        nodes.undrain_node(current_cluster(), current_actor(), node_id)
+        queries.undrain_node(current_cluster(), current_actor(), node_id)
     return redirect(url_for("nodes.page", node_id=node_id), 303)
 
 

@@ -8,15 +8,15 @@ from flask.typing import ResponseReturnValue
 
 from cluster.domain.errors import NotFound
 from cluster.domain.states import OperationKind, OperationState
-from cluster.files.beneath import FileMissing, FileNotPlain, open_file_beneath
-from cluster.services import operations
+from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
+from cluster.services.operations import requests
 from cluster.store.base import LARGEST_ID
 from cluster.store.operations import Operation
-from portal.current import current_actor, current_cluster, is_fragment_request
-from portal.i18n import localized_duration
-from portal.job_files.log import read_log_chunk
-from portal.saying import step_word
-from portal.sending import send_file_so_far
+from portal.i18n.messages import step_word
+from portal.i18n.translate import localized_duration
+from portal.job_files.log_chunks import read_log_chunk
+from portal.web.file_responses import send_file_so_far
+from portal.web.request_context import current_actor, current_cluster, is_fragment_request
 
 blueprint = Blueprint("operations", __name__)
 
@@ -29,7 +29,7 @@ OPEN_STATES = (OperationState.REQUESTED, OperationState.RUNNING)
 def index() -> ResponseReturnValue:
     """`only=open` or `only=ended`; `before` is the keyset page."""
     only = request.args.get("only", "")
-    found = operations.list_operations(
+    found = requests.list_operations(
         current_cluster(),
         current_actor(),
         before_id=min(request.args.get("before", LARGEST_ID, type=int), LARGEST_ID),
@@ -43,7 +43,7 @@ def index() -> ResponseReturnValue:
 
 @blueprint.get("/operations/<int:operation_id>")
 def page(operation_id: int) -> ResponseReturnValue:
-    operation = operations.read_operation(current_cluster(), current_actor(), operation_id)
+    operation = requests.read_operation(current_cluster(), current_actor(), operation_id)
     if operation.kind == OperationKind.REPAIR and current_actor().is_administrator:
         return redirect(url_for("repairs.run", run_id=operation.subject_id), 303)
     piece = "operations/_operation.html" if is_fragment_request() else "operations/page.html"
@@ -54,7 +54,7 @@ def page(operation_id: int) -> ResponseReturnValue:
         is_open=operation.state in OPEN_STATES,
         log_tail=read_operation_log_tail(operation_id),
         may_retry=operation.state in (OperationState.FAILED, OperationState.INTERRUPTED)
-        and operations.can_retry_operation(current_cluster(), current_actor(), operation),
+        and requests.can_retry_operation(current_cluster(), current_actor(), operation),
     )
 
 
@@ -92,7 +92,7 @@ def read_operation_log_tail(operation_id: int) -> str:
 @blueprint.get("/operations/<int:operation_id>/log")
 def log(operation_id: int) -> ResponseReturnValue:
     """The whole of it as text; raises NotFound where there is none."""
-    operation = operations.read_operation(current_cluster(), current_actor(), operation_id)
+    operation = requests.read_operation(current_cluster(), current_actor(), operation_id)
     try:
         with open_file_beneath(
             current_cluster().settings.state_dir, *operation_log_parts(operation.id)
@@ -104,5 +104,5 @@ def log(operation_id: int) -> ResponseReturnValue:
 
 @blueprint.post("/operations/<int:operation_id>/retry")
 def retry(operation_id: int) -> ResponseReturnValue:
-    operations.retry_operation(current_cluster(), current_actor(), operation_id)
+    requests.retry_operation(current_cluster(), current_actor(), operation_id)
     return redirect(url_for("operations.page", operation_id=operation_id), 303)

@@ -4,12 +4,15 @@ from flask import Blueprint, flash, redirect, request, url_for
 from werkzeug.wrappers import Response
 
 from cluster.domain.errors import GroundcrewError
-from cluster.services import moves, places, queue
-from portal import filters, queue_page
-from portal.current import current_actor, current_cluster, read_once
-from portal.i18n import _
-from portal.pieces import render_page_or_fragment
-from portal.saying import localized_error
+from cluster.services.queue import holds_and_moves
+from cluster.services.queue import queries as queue
+from cluster.services.workspaces import queries as places
+from portal.i18n.messages import localized_error
+from portal.i18n.translate import _
+from portal.presenters import queue_page
+from portal.web import query_params
+from portal.web.fragments import render_page_or_fragment
+from portal.web.request_context import current_actor, current_cluster, read_once
 
 PAGE_LENGTH = 50
 
@@ -22,7 +25,7 @@ def page() -> Response:
     cluster, actor = current_cluster(), current_actor()
     now = cluster.clock()
     wanted = queue_page.read_queue_filter(PAGE_LENGTH)
-    asked = filters.id_param("open")
+    asked = query_params.id_param("open")
     view = queue.read_queue(cluster, actor, wanted, asked)
     waiting = queue_page.queue_rows(view, now)
     opened = next((line for line in waiting if line.job and line.id == asked), None)
@@ -36,11 +39,11 @@ def page() -> Response:
         opened=opened,
         shorts=queue_page.list_node_shortages(view.nodes, opened.units) if opened else [],
         history=queue_page.list_past_reasons(cluster, opened.job, now) if opened and opened.job else [],
-        may_arrange=bool(opened and opened.job and moves.can_reorder_job(actor, opened.job)),
+        may_arrange=bool(opened and opened.job and holds_and_moves.can_reorder_job(actor, opened.job)),
         workspaces=read_once(places.list_workspace_summaries),
         next_after=queue_page.format_queue_cursor(view.next_after),
         next_run=queue_page.format_queue_cursor(view.next_after_run),
-        same_page=filters.current_url_with,
+        same_page=query_params.current_url_with,
         links=queue_page.QueueLinks(),
         people=queue_page.list_job_owners(view, actor, wanted.user_id),
         next_start=queue_page.next_expected_start(waiting, wanted, now),
@@ -49,14 +52,14 @@ def page() -> Response:
 
 @blueprint.post("/jobs/<int:job_id>/hold")
 def hold(job_id: int) -> Response:
-    moves.hold_job(current_cluster(), current_actor(), job_id)
+    holds_and_moves.hold_job(current_cluster(), current_actor(), job_id)
     flash(_("job-%(id)s is held: it does not start until it is let go.", id=job_id), "ok")
     return redirect_to_queue(job_id)
 
 
 @blueprint.post("/jobs/<int:job_id>/release")
 def release(job_id: int) -> Response:
-    moves.release_job(current_cluster(), current_actor(), job_id)
+    holds_and_moves.release_job(current_cluster(), current_actor(), job_id)
     flash(_("job-%(id)s is let go; it waits where it stood.", id=job_id), "ok")
     return redirect_to_queue(job_id)
 
@@ -67,7 +70,9 @@ def move(job_id: int) -> Response:
     typed = request.form.get("before", "").strip().removeprefix("job-")
     before = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 10 else None
     try:
-        moves.move_job(current_cluster(), current_actor(), job_id, request.form.get("step", ""), before)
+        holds_and_moves.move_job(
+            current_cluster(), current_actor(), job_id, request.form.get("step", ""), before
+        )
     except GroundcrewError as problem:
         if problem.code != "job.not_in_line":
             raise
@@ -79,5 +84,5 @@ def move(job_id: int) -> Response:
 
 def redirect_to_queue(job_id: int) -> Response:
     """To the line in which the job stands, with the job open."""
-    workspace = filters.parse_id(request.form, "workspace")
+    workspace = query_params.parse_id(request.form, "workspace")
     return redirect(url_for("queue.page", workspace=workspace, open=job_id), 303)

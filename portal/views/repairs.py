@@ -8,26 +8,32 @@ from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
 from cluster.domain.errors import Conflict, Refused
-from cluster.domain.repair_runs import FAILED_STATES, RepairVerdict
-from cluster.domain.repairs import BilingualText, InstallationKind, Repair, RepairGroup, RepairTargets
+from cluster.domain.repairs.definition import (
+    BilingualText,
+    InstallationKind,
+    Repair,
+    RepairGroup,
+    RepairTargets,
+)
+from cluster.domain.repairs.run_matrix import FAILED_STATES, RepairVerdict
 from cluster.domain.states import OperationState
-from cluster.files.beneath import FileMissing, FileNotPlain, open_file_beneath
-from cluster.services import repairs
-from cluster.services.backups import last_verified_backup, list_backups
-from cluster.services.repair_catalogue import (
+from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
+from cluster.services.backups.manifests import last_verified_backup, list_backups
+from cluster.services.repairs import requests
+from cluster.services.repairs.catalogue import (
     installation_kind_of,
     list_offered_repairs,
     read_repair_catalogue,
 )
-from cluster.services.repairs import RepairPreview
+from cluster.services.repairs.requests import RepairPreview
 from cluster.store.base import LARGEST_ID
 from cluster.store.repairs import RepairRun
-from portal import forms
-from portal.chosen_nodes import parse_node_ids
-from portal.current import current_actor, current_cluster, is_fragment_request
-from portal.i18n import _, request_language
-from portal.job_files.log import read_log_chunk
-from portal.saying import N_, localized_error, say
+from portal.i18n.messages import N_, localized_error, say
+from portal.i18n.translate import _, request_language
+from portal.job_files.log_chunks import read_log_chunk
+from portal.web import forms
+from portal.web.chosen_nodes import parse_node_ids
+from portal.web.request_context import current_actor, current_cluster, is_fragment_request
 
 blueprint = Blueprint("repairs", __name__)
 
@@ -96,9 +102,9 @@ def repair_title(name: str) -> str:
 @blueprint.get("/repairs")
 def index() -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
-    shown = repairs.list_repair_summaries(cluster, actor)
+    shown = requests.list_repair_summaries(cluster, actor)
     before = min(request.args.get("before", LARGEST_ID, type=int), LARGEST_ID)
-    runs = repairs.list_repair_runs(cluster, actor, before, RUNS_SHOWN + 1)
+    runs = requests.list_repair_runs(cluster, actor, before, RUNS_SHOWN + 1)
     kept = list_backups(cluster, actor)
     return render_template(
         "repairs/_list.html" if is_fragment_request() else "repairs/list.html",
@@ -126,7 +132,7 @@ def parse_chosen_nodes(words: list[str]) -> list[int]:
 
 def render_forecast(name: str, errors: dict[str, str], node_ids: list[int]) -> str:
     """Read at this moment, also after a refusal: what the person decides by is never older than the page."""
-    seen = repairs.preview_repair(current_cluster(), current_actor(), name, node_ids)
+    seen = requests.preview_repair(current_cluster(), current_actor(), name, node_ids)
     return render_template("repairs/forecast.html", seen=seen, steps=forecast_steps(seen), errors=errors)
 
 
@@ -143,7 +149,7 @@ def ask(repair: str) -> ResponseReturnValue:
     try:
         forms.require_known_fields(*FIELDS, "nodes", "look_ahead")
         etag, reason, typed = (forms.text_field(field) for field in FIELDS)
-        run = repairs.request_repair(
+        run = requests.request_repair(
             current_cluster(),
             current_actor(),
             repair,
@@ -163,7 +169,7 @@ def ask(repair: str) -> ResponseReturnValue:
 @blueprint.get("/repairs/runs/<int:run_id>")
 def run(run_id: int) -> ResponseReturnValue:
     cluster = current_cluster()
-    found = repairs.read_repair_run(cluster, current_actor(), run_id)
+    found = requests.read_repair_run(cluster, current_actor(), run_id)
     entry = list_offered_repairs(cluster).get(found.name)
     return render_template(
         "repairs/_run.html" if is_fragment_request() else "repairs/run.html",
@@ -214,7 +220,7 @@ def failed_nodes(found: RepairRun) -> list[int]:
     if found.ended_at is None or len(found.hosts) < 2:
         return []
     bad = {host for task in found.tasks for host, cell in task["hosts"].items() if cell in FAILED_STATES}
-    return repairs.read_node_ids(current_cluster(), bad) if 0 < len(bad) < len(found.hosts) else []
+    return requests.read_node_ids(current_cluster(), bad) if 0 < len(bad) < len(found.hosts) else []
 
 
 def next_repairs(found: RepairRun) -> list[tuple[Repair, list[int]]]:
@@ -225,7 +231,7 @@ def next_repairs(found: RepairRun) -> list[tuple[Repair, list[int]]]:
     known = [
         entry.repair for entry in list_offered_repairs(cluster).values() if found.name in entry.repair.gentler
     ]
-    nodes = failed_nodes(found) or repairs.read_node_ids(cluster, found.hosts)
+    nodes = failed_nodes(found) or requests.read_node_ids(cluster, found.hosts)
     ways = [(repair, nodes if repair.targets is RepairTargets.NODES else []) for repair in known]
     return sorted(ways, key=lambda way: list(GROUPS).index(way[0].group))
 
@@ -259,9 +265,9 @@ def transcript_line_kind(line: str) -> str:
 @blueprint.post("/repairs/runs/<int:run_id>/cancel")
 def cancel(run_id: int) -> ResponseReturnValue:
     """Of one that was given up the run ends at once; what it was for is asked for again on the form."""
-    found = repairs.cancel_repair(current_cluster(), current_actor(), run_id)
+    found = requests.cancel_repair(current_cluster(), current_actor(), run_id)
     if found.ended_at is not None:
-        nodes = repairs.read_node_ids(current_cluster(), found.hosts)
+        nodes = requests.read_node_ids(current_cluster(), found.hosts)
         return redirect(url_for("repairs.forecast", repair=found.name, nodes=nodes or None), 303)
     return redirect(url_for("repairs.run", run_id=run_id), 303)
 

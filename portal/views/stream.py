@@ -10,10 +10,16 @@ from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
 from cluster.domain.errors import Refused
-from cluster.services import jobs
-from portal.current import current_actor, current_cluster
-from portal.live import StartedStream, StreamSlots, TabStream, TooManyStreams, make_disconnect_check
-from portal.saying import say
+from cluster.services.jobs import submission
+from portal.i18n.messages import say
+from portal.live.event_stream import (
+    StartedStream,
+    StreamSlots,
+    TabStream,
+    TooManyStreams,
+    make_disconnect_check,
+)
+from portal.web.request_context import current_actor, current_cluster
 
 blueprint = Blueprint("stream", __name__)
 
@@ -41,7 +47,7 @@ def stream() -> ResponseReturnValue:
     if not topics <= TOPICS or len(asked) > MAX_TOPICS:
         raise Refused("topics", "stream.unknown_topic", topics=sorted(topics - TOPICS)[:5])
     for job_id in watched:
-        jobs.read_job(cluster, actor, job_id)
+        submission.read_job(cluster, actor, job_id)
     places: StreamSlots = current_app.extensions["stream_places"]
     tab = TabStream(
         cluster=cluster,

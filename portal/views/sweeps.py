@@ -3,22 +3,22 @@
 from flask import Blueprint, current_app, flash, jsonify, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
-from cluster.domain.compare import PREFERRED_METRICS, SweepJobResult
 from cluster.domain.errors import Conflict
-from cluster.domain.results import best_value
-from cluster.services import sweeps
-from portal import filters
-from portal.csv_file import CsvCell, csv_response
-from portal.current import current_actor, current_cluster
-from portal.i18n import ngettext
-from portal.job_files.buckets import CurvePoints, downsample, join_curves
+from cluster.domain.jobs.results import best_value
+from cluster.domain.sweeps.comparison import PREFERRED_METRICS, SweepJobResult
+from cluster.services.sweeps import submission
+from portal.i18n.messages import say
+from portal.i18n.translate import ngettext
+from portal.job_files.downsampling import CurvePoints, downsample, join_curves
 from portal.job_files.metrics import CurveAxis
-from portal.job_files.metrics_reader import MetricsCache
-from portal.job_page import METRICS_CACHE
-from portal.pieces import render_page_or_fragment
-from portal.saying import say
-from portal.sweep_page import SweepView, read_sweep_view
-from portal.views.job_metrics import AXES, curve_points, ranges_per_curve
+from portal.job_files.metrics_cache import MetricsCache
+from portal.presenters.job_page import METRICS_CACHE
+from portal.presenters.sweep_page import SweepView, read_sweep_view
+from portal.views.jobs.job_metrics import AXES, curve_points, ranges_per_curve
+from portal.web import query_params
+from portal.web.csv_responses import CsvCell, csv_response
+from portal.web.fragments import render_page_or_fragment
+from portal.web.request_context import current_actor, current_cluster
 
 PAGE_LENGTH = 50
 MAX_CURVES = 6
@@ -32,20 +32,20 @@ blueprint = Blueprint("sweeps", __name__)
 @blueprint.get("/sweeps/<int:sweep_id>")
 def page(sweep_id: int) -> Response:
     """The address has the order (`sort`, `order`), the part of the table (`part`) and the curves (`show`)."""
-    if filters.choice_param("format", ("html", "csv"), "html") == "csv":
+    if query_params.choice_param("format", ("html", "csv"), "html") == "csv":
         return sweep_csv(read_view(sweep_id))
     view = read_view(sweep_id)
     lines = read_chosen_results(view)
     return render_page_or_fragment(
         "sweeps/page.html",
-        f"sweeps/_{filters.choice_param('piece', ('head', 'table'), 'table')}.html",
+        f"sweeps/_{query_params.choice_param('piece', ('head', 'table'), 'table')}.html",
         sweep=view.sweep,
         view=view,
         lines=lines,
         drawn=[metric for metric in PREFERRED_METRICS if metric in view.metrics] or view.metrics[:2],
-        part=filters.id_param("part") or 1,
+        part=query_params.id_param("part") or 1,
         parts=max(1, -(-len(view.entries) // PAGE_LENGTH)),
-        may_stop=sweeps.can_stop_sweep(current_actor(), view.sweep) and view.is_living,
+        may_stop=submission.can_stop_sweep(current_actor(), view.sweep) and view.is_living,
         best_value=lambda entry, metric: best_value(entry.results, metric),
         same_page=current_sweep_url_with,
         toggled=lambda job_id: toggle_curve(lines, job_id),
@@ -53,13 +53,13 @@ def page(sweep_id: int) -> Response:
 
 
 def read_view(sweep_id: int) -> SweepView:
-    part = max(1, filters.id_param("part") or 1)
+    part = max(1, query_params.id_param("part") or 1)
     return read_sweep_view(
         current_cluster(),
         current_actor(),
         sweep_id,
         request.args.get("sort", "")[:64],
-        filters.choice_param("order", ("up", "down")),
+        query_params.choice_param("order", ("up", "down")),
         PAGE_LENGTH,
         (part - 1) * PAGE_LENGTH,
     )
@@ -67,7 +67,7 @@ def read_view(sweep_id: int) -> SweepView:
 
 def current_sweep_url_with(**changes: object) -> str:
     """As filters.same_page, with all the curves that were chosen."""
-    return filters.current_url_with(**{"show": request.args.getlist("show"), **changes})
+    return query_params.current_url_with(**{"show": request.args.getlist("show"), **changes})
 
 
 def read_chosen_results(view: SweepView) -> list[SweepJobResult]:
@@ -91,7 +91,7 @@ def toggle_curve(lines: list[SweepJobResult], job_id: int) -> list[int] | str:
 def metrics(sweep_id: int) -> Response:
     """The chosen jobs' curves on one axis: `984:loss/train` is a metric of job-984."""
     view = read_view(sweep_id)
-    axis: CurveAxis = filters.choice_param("x", AXES, "step")  # type: ignore[assignment]
+    axis: CurveAxis = query_params.choice_param("x", AXES, "step")  # type: ignore[assignment]
     reader: MetricsCache = current_app.extensions[METRICS_CACHE]
     root = current_cluster().settings.storage_dir
     curves: dict[str, CurvePoints] = {}
@@ -132,7 +132,7 @@ def confirm_stop(sweep_id: int) -> str:
 @blueprint.post("/sweeps/<int:sweep_id>/stop")
 def stop(sweep_id: int) -> Response:
     try:
-        number = sweeps.stop_sweep(current_cluster(), current_actor(), sweep_id)
+        number = submission.stop_sweep(current_cluster(), current_actor(), sweep_id)
     except Conflict as conflict:
         page = render_stop_sweep(sweep_id, say(conflict.code, conflict.data))
         return Response(page, 409, mimetype="text/html")
@@ -143,7 +143,7 @@ def stop(sweep_id: int) -> Response:
 def render_stop_sweep(sweep_id: int, problem: str = "") -> str:
     """What ends and what stays, in numbers read at this moment."""
     view = read_sweep_view(current_cluster(), current_actor(), sweep_id)
-    may_stop = sweeps.can_stop_sweep(current_actor(), view.sweep)
+    may_stop = submission.can_stop_sweep(current_actor(), view.sweep)
     return render_template(
         "sweeps/stop.html", sweep=view.sweep, view=view, may_stop=may_stop, problem=problem
     )

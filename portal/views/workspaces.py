@@ -8,18 +8,21 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from cluster.domain.errors import Conflict, Forbidden, Refused
-from cluster.domain.permissions import ALLOWED_RELATIONS, is_allowed
+from cluster.domain.people.permissions import ALLOWED_RELATIONS, is_allowed
 from cluster.domain.states import JobState, WorkspaceState
-from cluster.domain.terms import days_left, workspace_state
-from cluster.services import datasets, jobs, relations, trainings, users, workspaces
+from cluster.domain.workspace_terms import days_left, workspace_state
+from cluster.services import datasets, trainings
+from cluster.services.jobs import submission
+from cluster.services.people import access, users
+from cluster.services.workspaces import lifecycle
 from cluster.store.jobs import Job
 from cluster.store.workspaces import Workspace
-from portal import forms
-from portal.current import current_actor, current_cluster, is_fragment_request
-from portal.i18n import _
-from portal.job_words import standings
-from portal.saying import localized_error, store_wait_explanations
-from portal.unit_bars import largest_free_block, workspace_bars
+from portal.i18n.messages import localized_error, store_wait_explanations
+from portal.i18n.translate import _
+from portal.presenters.job_texts import standings
+from portal.presenters.unit_bars import largest_free_block, workspace_bars
+from portal.web import forms
+from portal.web.request_context import current_actor, current_cluster, is_fragment_request
 
 blueprint = Blueprint("workspaces", __name__)
 
@@ -47,7 +50,7 @@ def today() -> date:
 def index() -> ResponseReturnValue:
     """`state` narrows the list: active, scheduled or expired."""
     cluster, actor = current_cluster(), current_actor()
-    found = workspaces.list_workspaces(cluster, actor)
+    found = lifecycle.list_workspaces(cluster, actor)
     asked_state = request.args.get("state", "")
     shown = [row for row in found if asked_state in ("", state_now(row))]
     order = [WorkspaceState.ACTIVE, WorkspaceState.SCHEDULED, WorkspaceState.EXPIRED]
@@ -56,7 +59,7 @@ def index() -> ResponseReturnValue:
         "workspaces/_list.html" if is_fragment_request() else "workspaces/list.html",
         workspaces=shown,
         counts=Counter(state_now(row) for row in found),
-        use=workspaces.read_units_in_use_of(cluster, [row.id for row in shown]),
+        use=lifecycle.read_units_in_use_of(cluster, [row.id for row in shown]),
         asked_state=asked_state,
         may_create=actor.is_administrator,
     )
@@ -65,11 +68,13 @@ def index() -> ResponseReturnValue:
 @blueprint.get("/workspaces/<int:workspace_id>")
 def home(workspace_id: int) -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
-    workspace = workspaces.read_workspace(cluster, actor, workspace_id)
-    relation = relations.workspace_relation(actor, workspace)
-    used = workspaces.read_units_in_use_of(cluster, [workspace_id])[workspace_id]
-    holding = jobs.list_jobs(cluster, actor, states=UNIT_HOLDING_STATES, workspace_id=workspace_id, limit=200)
-    recent = jobs.list_jobs(cluster, actor, workspace_id=workspace_id, limit=JOBS_SHOWN)
+    workspace = lifecycle.read_workspace(cluster, actor, workspace_id)
+    relation = access.workspace_relation(actor, workspace)
+    used = lifecycle.read_units_in_use_of(cluster, [workspace_id])[workspace_id]
+    holding = submission.list_jobs(
+        cluster, actor, states=UNIT_HOLDING_STATES, workspace_id=workspace_id, limit=200
+    )
+    recent = submission.list_jobs(cluster, actor, workspace_id=workspace_id, limit=JOBS_SHOWN)
     store_wait_explanations(standings(recent))
     return render_template(
         "workspaces/_home.html" if is_fragment_request() else "workspaces/home.html",
@@ -121,7 +126,7 @@ def new() -> ResponseReturnValue:
 def create() -> ResponseReturnValue:
     try:
         forms.require_known_fields(*FIELDS)
-        made = workspaces.create_workspace(
+        made = lifecycle.create_workspace(
             current_cluster(),
             current_actor(),
             forms.text_field("name"),
@@ -174,7 +179,7 @@ def save(workspace_id: int) -> ResponseReturnValue:
             if field in request.form:
                 changes[field] = forms.date_field(field)
         version = forms.integer_field("version")
-        workspaces.edit_workspace(current_cluster(), current_actor(), workspace_id, version, **changes)
+        lifecycle.edit_workspace(current_cluster(), current_actor(), workspace_id, version, **changes)
     except Refused as refusal:
         return render_workspace_form(
             "workspaces/edit.html", request.form, forms.error_messages(refusal), workspace
@@ -201,7 +206,7 @@ def render_workspace_form(
         workspace=workspace,
         people=people,
         is_administrator=actor.is_administrator,
-        left_today=workspaces.max_units_for_term(
+        left_today=lifecycle.max_units_for_term(
             cluster, today(), today(), workspace.id if workspace else None
         ),
     )
@@ -209,8 +214,8 @@ def render_workspace_form(
 
 def read_permitted_workspace(action: str, workspace_id: int) -> Workspace:
     """The workspace, where the person may do this to it; a form that would be refused is not offered."""
-    workspace = workspaces.read_workspace(current_cluster(), current_actor(), workspace_id)
-    if not is_allowed(action, relations.workspace_relation(current_actor(), workspace)):
+    workspace = lifecycle.read_workspace(current_cluster(), current_actor(), workspace_id)
+    if not is_allowed(action, access.workspace_relation(current_actor(), workspace)):
         raise Forbidden("forbidden." + action, allowed=sorted(ALLOWED_RELATIONS[action]))
     return workspace
 
@@ -220,7 +225,7 @@ def confirm_end(workspace_id: int) -> ResponseReturnValue:
     """What ending touches, read at this moment."""
     cluster, actor = current_cluster(), current_actor()
     workspace = read_permitted_workspace("workspace.end", workspace_id)
-    living = jobs.list_jobs(
+    living = submission.list_jobs(
         cluster, actor, states=(*UNIT_HOLDING_STATES, JobState.WAITING), workspace_id=workspace_id, limit=200
     )
     return render_template("workspaces/end.html", workspace=workspace, living=living)
@@ -228,7 +233,7 @@ def confirm_end(workspace_id: int) -> ResponseReturnValue:
 
 @blueprint.post("/workspaces/<int:workspace_id>/end")
 def end(workspace_id: int) -> ResponseReturnValue:
-    workspaces.end_workspace(current_cluster(), current_actor(), workspace_id)
+    lifecycle.end_workspace(current_cluster(), current_actor(), workspace_id)
     return redirect(url_for("workspaces.home", workspace_id=workspace_id), 303)
 
 
@@ -245,7 +250,7 @@ def extend(workspace_id: int) -> ResponseReturnValue:
     workspace = read_permitted_workspace("workspace.extend", workspace_id)
     try:
         forms.require_known_fields("ends_on")
-        workspaces.extend_workspace(
+        lifecycle.extend_workspace(
             current_cluster(), current_actor(), workspace_id, forms.date_field("ends_on")
         )
     except Refused as refusal:

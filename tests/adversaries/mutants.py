@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain import job_ids
-from cluster.domain.job_ids import JobUnixIds
-from cluster.files import by_descriptor
-from cluster.services import storage
-from cluster.services.storage import FolderRights
+from cluster.domain.jobs import unix_ids
+from cluster.domain.jobs.unix_ids import JobUnixIds
+from cluster.files import safe_files
+from cluster.services.storage import folders
+from cluster.services.storage.folders import FolderRights
 from cluster.settings import Settings
 from worker.executors import attempt_folder
 from worker.executors.contract import StartPlan
@@ -87,27 +87,27 @@ def let_services_own_attempts(patch: pytest.MonkeyPatch) -> None:
     """Folders of jobs and attempts are the services', and root takes any folder that it finds there."""
 
     def own_rights(settings: Settings, workspace_id: int) -> FolderRights:
-        return storage.group_rights(settings, workspace_id)
+        return folders.group_rights(settings, workspace_id)
 
     def take_any(parent: int, name: str, mode: int | None = None, owner: tuple[int, int] = (-1, -1)) -> int:
-        return by_descriptor.ensure_folder(parent, name, 0o700 if mode is None else mode, owner)
+        return safe_files.ensure_folder(parent, name, 0o700 if mode is None else mode, owner)
 
     def owner_of(plan: StartPlan) -> tuple[int, int]:
         return plan.services[0] if plan.services else -1, -1 if plan.gid is None else plan.gid
 
-    patch.setattr(storage, "root_folder_rights", own_rights)
-    patch.setattr(storage, "make_jobs_folder", make_jobs)
+    patch.setattr(folders, "root_folder_rights", own_rights)
+    patch.setattr(folders, "make_jobs_folder", make_jobs)
     patch.setattr(attempt_folder, "ensure_own_folder", take_any)
     patch.setattr(attempt_folder, "passing_owner", owner_of)
-    patch.setattr(by_descriptor, "check_owner", lambda descriptor, name, users: None)
+    patch.setattr(safe_files, "check_owner", lambda descriptor, name, users: None)
 
 
 def make_jobs(settings: Settings, folder: int, rights: FolderRights) -> None:
-    os.close(by_descriptor.ensure_folder(folder, "jobs", rights.folder, rights.owner))
+    os.close(safe_files.ensure_folder(folder, "jobs", rights.folder, rights.owner))
 
 
 def let_any_number_be_a_user(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(job_ids, "check_id_in_range", lambda field, code, number, base: number)
+    patch.setattr(unix_ids, "check_id_in_range", lambda field, code, number, base: number)
     assert JobUnixIds(1000, 1000).uid_of(-1000) == 0
 
 
@@ -119,7 +119,7 @@ def hand_over_by_path(patch: pytest.MonkeyPatch) -> None:
             if dataset.is_dir() and dataset.stat().st_gid != rights.owner[1]:
                 hand_tree(dataset, rights)
 
-    patch.setattr(storage, "hand_over_datasets", hand_over_datasets)
+    patch.setattr(folders, "hand_over_datasets", hand_over_datasets)
 
 
 def hand_tree(folder: Path, rights: FolderRights) -> None:

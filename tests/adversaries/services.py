@@ -12,20 +12,20 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from cluster.bell import connect_redis
+from cluster.event_bus import connect_redis
 from cluster.files.checkpoints import list_checkpoints
-from cluster.services import storage
+from cluster.services.storage import folders
 from cluster.settings import Settings
-from worker import upkeep
-from worker.repair_watcher import list_claimable_repairs
-from worker.tasks.guard import make_rq_worker
+from worker.commands import repair_commands
+from worker.composition import open_cluster
+from worker.tasks.repair_worker import list_claimable_repairs
+from worker.tasks.rq_worker import make_rq_worker
 from worker.tasks.run import run_operation
-from worker.wiring import open_cluster
 
 
 def write_code(settings: Settings, asked: dict[str, Any]) -> None:
     """As the portal does when somebody uploads it."""
-    storage.write_code(settings, Path(asked["folder"]), contents_of(asked["files"]), asked["workspace"])
+    folders.write_code(settings, Path(asked["folder"]), contents_of(asked["files"]), asked["workspace"])
 
 
 def contents_of(files: Iterable[tuple[str, str | int]]) -> list[tuple[str, bytes]]:
@@ -54,7 +54,7 @@ def read_results(settings: Settings, asked: dict[str, Any]) -> None:
 
 def keep_up(settings: Settings, asked: dict[str, Any]) -> None:
     """A command that repairs ask of the application. What it refuses is no matter here."""
-    upkeep.main(["-", *asked["words"]])
+    repair_commands.main(["-", *asked["words"]])
 
 
 VERBS: dict[str, Callable[[Settings, dict[str, Any]], None]] = {

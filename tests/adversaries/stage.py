@@ -24,7 +24,6 @@ from typing import Any
 import pytest
 from sqlalchemy import select, text
 
-from cluster.bell import RedisEventBus, connect_redis
 from cluster.domain.errors import GroundcrewError
 from cluster.domain.states import (
     ENDED_JOB_STATES,
@@ -33,8 +32,9 @@ from cluster.domain.states import (
     Launcher,
     TrainingKind,
 )
-from cluster.services import storage
+from cluster.event_bus import RedisEventBus, connect_redis
 from cluster.services.context import Cluster
+from cluster.services.storage import folders
 from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.jobs import Attempt, Job
@@ -47,13 +47,13 @@ from tests.adversaries.moves import LARGE
 from tests.adversaries.services import contents_of
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, add
 from tests.crash.partition import Pauses
-from worker.adapters.runtime import install_runtime
-from worker.adapters.systemd import SystemdShimStarter
-from worker.executors.chosen import open_executor
+from worker.adapters.job_runtime import install_runtime
 from worker.executors.contract import Executor
-from worker.executors.launchers import ShimStarter as ShimLauncher
-from worker.executors.nursery import ForkedShimStarter
-from worker.scheduler import SchedulerLoop
+from worker.executors.factory import open_executor
+from worker.executors.shim_fork_client import ForkedShimStarter
+from worker.executors.shim_start import ShimStarter as ShimLauncher
+from worker.executors.shim_systemd_unit import SystemdShimStarter
+from worker.scheduling.loop import SchedulerLoop
 
 REPOSITORY = Path(__file__).parents[2]
 BASE = 1_000_000_000 + (os.getpid() % 1000) * 2**20
@@ -230,7 +230,7 @@ class Stage:
             row = session.get_one(Training, training.id)
             row.code_version += 1
             version = row.code_version
-        folder = storage.code_folder(self.settings, training.workspace_id, training.id, version)
+        folder = folders.code_folder(self.settings, training.workspace_id, training.id, version)
         files: Files = [("train.py", program), *more]
         if self.layout is SERVER:
             said = self.services.ask(
@@ -238,7 +238,7 @@ class Stage:
             )
             assert not said, said
         else:
-            storage.write_code(self.settings, folder, contents_of(files), training.workspace_id)
+            folders.write_code(self.settings, folder, contents_of(files), training.workspace_id)
         return a_job(
             self.cluster,
             training,
@@ -250,7 +250,7 @@ class Stage:
         )
 
     def folder_of(self, job: Job, attempt: int = 1) -> Path:
-        return storage.attempt_folder(self.settings, job.workspace_id, job.id, attempt)
+        return folders.attempt_folder(self.settings, job.workspace_id, job.id, attempt)
 
     def read(self, job: Job) -> Job:
         with self.cluster.store.read() as session:
@@ -446,7 +446,7 @@ def open_stage(
         scheduler=SchedulerLoop(cluster, executor, runtime, Pauses()),
     )
     for each in (workspace, elsewhere):
-        storage.ensure_workspace_folder(settings, each.id)
+        folders.ensure_workspace_folder(settings, each.id)
     for user in (0, PERSON):
         sleep = ["/bin/sleep", "600"]
         stage.processes.append(subprocess.Popen(sleep, user=user, group=user, extra_groups=[]))

@@ -16,10 +16,9 @@ from typing import Any
 import psutil
 
 from tests.bench import machine, report
-from tests.bench.clients import Unexpected
-from tests.bench.ground import Ground, a_ground
-from tests.bench.house import TooSlow
-from tests.bench.ledger import Ledger, load, missing
+from tests.bench.baselines.slurm import SlurmMissing
+from tests.bench.bench_installation import TooSlow
+from tests.bench.bench_run import Ground, a_ground
 from tests.bench.measures import (
     decisions,
     gaps,
@@ -30,7 +29,8 @@ from tests.bench.measures import (
     submissions,
     sweeps,
 )
-from tests.bench.rivals.slurm import SlurmMissing
+from tests.bench.rest_clients import Unexpected
+from tests.bench.results import Ledger, load, missing
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "measurements"

@@ -24,20 +24,20 @@ from typing import Any
 from sqlalchemy import insert
 
 from cluster.domain.states import TrainingKind
-from cluster.services.audit_seals import read_newest_seal, seal_entries
+from cluster.services.audit.seals import read_newest_seal, seal_entries
 from cluster.services.context import Cluster
 from cluster.store.audit import AuditEntry, add_audit_entry, audit_entry_columns
 from cluster.store.engine import Store
 from cluster.store.migrate import upgrade_database
+from tests.bench.bulk_rows import fill
 from tests.bench.machine import busy_share, fsync_seconds
-from tests.bench.rows import fill
 from tests.builders import a_training, a_workspace, actor_of, an_administrator
 from tests.conftest import Clock, RecordingBell, settings_for
 from tests.crash.sweep import start_child
 from tests.databases import DURABLE, postgresql_server
+from worker.backups.drill import drill_newest_backup
 from worker.backups.dump import make_backup
-from worker.backups.open_page import run_smoke_test
-from worker.backups.restore import drill_newest_backup
+from worker.backups.smoke_test import run_smoke_test
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "docs" / "measurements" / "backups.md"

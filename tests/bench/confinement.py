@@ -22,18 +22,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from cluster.domain import launch
-from cluster.domain.attempts import ObservedState
-from cluster.domain.models import BUILT_IN_MODELS, check_variables
+from cluster.domain.built_in_models import BUILT_IN_MODELS, check_variables
+from cluster.domain.jobs import launch
+from cluster.domain.jobs.attempts import ObservedState
 from cluster.domain.states import Launcher, UnitKind
 from tests.bench.machine import NotIdle, busy_share, check_idle, describe
-from worker.adapters.digits import write_sample_digits
-from worker.adapters.runtime import install_runtime
-from worker.embedded.places import find_installation_paths
-from worker.environments.ready import read_environment_variables
+from worker.adapters.job_runtime import install_runtime
+from worker.adapters.sample_digits import write_sample_digits
+from worker.bootstrap.paths import find_installation_paths
+from worker.environments.manifest import read_environment_variables
 from worker.executors.contract import SandboxSpec, StartPlan
 from worker.executors.process import ProcessExecutor
-from worker.inside import shim_files, shim_metadata
+from worker.inside import shim_cloud_metadata, shim_files
 
 GOAL = 1.02
 """The upper end of the interval, confined over bare."""
@@ -182,7 +182,7 @@ def main() -> int:
         took = measure(Track(ground, find_environment(), asked.epochs, asked.ranks), asked.pairs)
     finally:
         shutil.rmtree(ground)
-        shim_metadata.unblock_cloud_metadata(UID, UID)
+        shim_cloud_metadata.unblock_cloud_metadata(UID, UID)
     return tell(took, busy)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.bench.ledger import Ledger, Series
+from tests.bench.results import Ledger, Series
 
 Read = Callable[[Ledger, str], float | None]
 

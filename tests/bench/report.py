@@ -4,9 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.bench.bench_run import BESIDE, DURABLE, HQ, OURS, RQ, SLURM, SLURM_PLAIN
 from tests.bench.goals import GOALS, Goal
-from tests.bench.ground import BESIDE, DURABLE, HQ, OURS, RQ, SLURM, SLURM_PLAIN
-from tests.bench.ledger import Ledger, Series, load
+from tests.bench.results import Ledger, Series, load
 
 DATA = "data/queue.json"
 BY_HAND = "## What was missed, and why"
@@ -168,7 +168,7 @@ def say(ledger: Ledger, measure: str) -> None:
 
 if __name__ == "__main__":
     # Writes the page again from the raw data: python -m tests.bench.report docs/measurements
-    from tests.bench.rivals.environment import ensure_rivals
+    from tests.bench.baselines.environment import ensure_rivals
 
     folder = Path(sys.argv[1])
     write(load(folder / DATA), folder, ensure_rivals())

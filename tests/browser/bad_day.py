@@ -5,7 +5,7 @@ from datetime import time, timedelta
 
 from sqlalchemy import update
 
-from cluster.domain.repair_runs import RepairVerdict
+from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.domain.states import (
     EnvironmentState,
     JobState,

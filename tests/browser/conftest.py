@@ -21,10 +21,10 @@ from playwright.sync_api import Browser, BrowserContext, Page, StorageState, syn
 from werkzeug.serving import make_server
 
 from cluster.services.context import Cluster
-from cluster.services.sessions import begin_session
+from cluster.services.people.sessions import begin_session
 from cluster.store.users import User
-from tests.browser import gallery
-from tests.browser.watch import Watch
+from tests.browser import component_gallery
+from tests.browser.page_checks import Watch
 from tests.conftest import IS_CI
 
 PageIn = Callable[..., Page]
@@ -158,15 +158,15 @@ def visit(visitors: Visitors, base_url: str) -> Iterator[PageIn]:
 
 
 @pytest.fixture
-def tape() -> gallery.Tape:
+def tape() -> component_gallery.Tape:
     """What the gallery's sample job has written; a test lets it write more."""
-    return gallery.Tape(log=bytearray(gallery.log_text()))
+    return component_gallery.Tape(log=bytearray(component_gallery.log_text()))
 
 
 @pytest.fixture
-def gallery_url(tape: gallery.Tape) -> Iterator[str]:
+def gallery_url(tape: component_gallery.Tape) -> Iterator[str]:
     """The gallery of components on a free port."""
-    app = gallery.make_app(tape)
+    app = component_gallery.make_app(tape)
     with served(app) as url:
         yield url
     assert app.config["reports"] == []

@@ -14,7 +14,7 @@ from cluster.store.operations import Environment
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
-from tests.bench.rows import NAME, fill
+from tests.bench.bulk_rows import NAME, fill
 from tests.builders import (
     a_dataset,
     a_job,

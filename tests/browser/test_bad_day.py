@@ -13,8 +13,8 @@ from playwright.sync_api import Page, StorageState, expect
 from portal import create_app
 from tests.browser.bad_day import FULL, SILENT, fill_cluster, on_servers
 from tests.browser.conftest import PageIn, served, signed_in
-from tests.browser.pages import TAKES_PICTURES, open_settled, take_picture
-from tests.browser.watch import assert_accessible, assert_fits
+from tests.browser.page_checks import assert_accessible, assert_fits
+from tests.browser.page_list import TAKES_PICTURES, open_settled, take_picture
 from tests.conftest import sqlite_cluster
 
 

@@ -7,9 +7,9 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.component_gallery import Tape
 from tests.browser.conftest import PageIn
-from tests.browser.gallery import Tape
-from tests.browser.watch import assert_accessible, assert_fits, take_screen
+from tests.browser.page_checks import assert_accessible, assert_fits, take_screen
 
 PAGES = {"board": "/", "components": "/components", "job": "/job", "log": "/job?tab=log", "gate": "/gate"}
 BOTH = [("ko", "light"), ("ko", "dark"), ("en", "light"), ("en", "dark")]

@@ -26,9 +26,9 @@ from tests.browser.journey import (
     sign_in,
     type_secret,
 )
-from tests.browser.pages import NO_PAGES, PAGES, SHOWN_ONCE, look_at, open_settled, show
+from tests.browser.page_checks import assert_accessible, assert_fits
+from tests.browser.page_list import NO_PAGES, PAGES, SHOWN_ONCE, look_at, open_settled, show
 from tests.browser.repair_pages import RepairPages
-from tests.browser.watch import assert_accessible, assert_fits
 from tests.installation import an_installation
 
 LONG_MS = 60_000

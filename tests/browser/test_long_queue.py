@@ -12,8 +12,8 @@ from playwright.sync_api import Page, StorageState, expect
 from portal import create_app
 from tests.browser.conftest import PageIn, served, signed_in
 from tests.browser.long_queue import fill_cluster
-from tests.browser.pages import TAKES_PICTURES, open_settled, take_picture
-from tests.browser.watch import assert_accessible, assert_fits
+from tests.browser.page_checks import assert_accessible, assert_fits
+from tests.browser.page_list import TAKES_PICTURES, open_settled, take_picture
 from tests.conftest import sqlite_cluster
 
 COUNT = 100_000 if TAKES_PICTURES else 1_500

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
 
-from tests.crash.story import MAIN
+from tests.crash.full_sweep import a_ground, sweep_on
+from tests.crash.main_scenario import MAIN
 from tests.crash.sweep import Report, one_run
-from tests.crash.whole import a_ground, sweep_on
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "docs" / "measurements" / "crashes.md"

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.crash import ground as grounds
-from tests.crash.ground import Ground
-from tests.crash.story import SHORT
+from tests.crash import installation as grounds
+from tests.crash.installation import Ground
+from tests.crash.main_scenario import SHORT
 from tests.crash.sweep import warm_up
 from tests.databases import PostgresqlServer
 

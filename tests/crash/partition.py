@@ -21,22 +21,22 @@ from typing import Any
 import httpx
 from werkzeug.serving import make_server
 
-import worker.adapters.portal
-import worker.agent
+import worker.adapters.portal_client
+import worker.commands.agent
 from cluster.domain.states import UnitKind
 from cluster.services.context import Cluster
-from cluster.services.node_tokens import create_node_token
-from cluster.services.nodes import ReportedUnit
+from cluster.services.nodes.node_tokens import create_node_token
+from cluster.services.nodes.queries import ReportedUnit
 from cluster.store.jobs import Job
 from portal import create_app
-from tests.crash.ground import NODES, SLOTS, Ground
-from tests.crash.seen import Record
+from tests.crash.execution_log import WatchedWorld
+from tests.crash.installation import NODES, SLOTS, Ground
+from tests.crash.row_snapshot import Record
 from tests.crash.sweep import look, start_child
-from tests.crash.witness import WatchedWorld
-from worker.adapters.portal import PortalClient
-from worker.ears import Wakeup
+from worker.adapters.portal_client import PortalClient
 from worker.executors.simulated import SimulatedExecutor
-from worker.scheduler import SchedulerLoop
+from worker.scheduling.loop import SchedulerLoop
+from worker.scheduling.wakeup import Wakeup
 
 FASTER = 20
 GRACE = 60
@@ -143,12 +143,12 @@ class Cloud:
 
         def report() -> None:
             self.links[node].enter()
-            worker.agent.HEARTBEAT_SECONDS = BEAT
-            worker.adapters.portal.PATIENCE_SECONDS = 1.0
+            worker.commands.agent.HEARTBEAT_SECONDS = BEAT
+            worker.adapters.portal_client.PATIENCE_SECONDS = 1.0
             api = PortalClient(f"http://{self.links[node].address}:{PORT}", None, token)
             units = [ReportedUnit(f"cpu-{number}", UnitKind.CPU_SLOT, number) for number in range(SLOTS)]
             plain = [{**vars(unit), "kind": unit.kind.value, "state": unit.state.value} for unit in units]
-            worker.agent.run_agent(lambda: api.post_heartbeat(boot, {}, plain))
+            worker.commands.agent.run_agent(lambda: api.post_heartbeat(boot, {}, plain))
 
         self.start(node, report)
 

@@ -17,14 +17,14 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import worker.reconciler
-import worker.scheduler
-from cluster import crash_points
+import worker.scheduling.loop
+import worker.scheduling.reconciler
+from cluster import failpoints
+from tests.crash.actors import Stage
 from tests.crash.checker import unsettled, violations
-from tests.crash.ground import Ground
-from tests.crash.seen import Seen, see
-from tests.crash.stage import Stage
-from tests.crash.story import Step
+from tests.crash.installation import Ground
+from tests.crash.main_scenario import Step
+from tests.crash.row_snapshot import Seen, see
 
 RIGHT_WITHIN = 15
 """Seconds of the world's time after a death (I7)."""
@@ -140,7 +140,7 @@ def play(
     """In the child: the story from a step on; before it, unless it is the first step, what has to come right."""
     if patch is not None:
         patch(ground)
-    crash_points.listener = listener
+    failpoints.listener = listener
     stage = Stage(ground)
     other = another_reader(ground)
     if first >= 0:
@@ -220,12 +220,12 @@ def end_of(ground: Ground, code: int, log: Path) -> list[str]:
 
 def warm_up(ground: Ground, story: Sequence[Step]) -> None:
     """Once in this process: what SQLAlchemy has compiled, every child inherits."""
-    kept = worker.scheduler.time, worker.reconciler.time
+    kept = worker.scheduling.loop.time, worker.scheduling.reconciler.time
     ground.put_back()
     with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
         play(ground, story, -1, Passes(ground, None))
-    crash_points.listener = None
-    worker.scheduler.time, worker.reconciler.time = kept
+    failpoints.listener = None
+    worker.scheduling.loop.time, worker.scheduling.reconciler.time = kept
     ground.put_back()
 
 

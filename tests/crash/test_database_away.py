@@ -11,10 +11,10 @@ from sqlalchemy import event
 
 import cluster.store.engine
 from tests.crash.checker import violations
-from tests.crash.ground import Ground
-from tests.crash.story import SHORT
+from tests.crash.event_bus_check import plain
+from tests.crash.installation import Ground
+from tests.crash.main_scenario import SHORT
 from tests.crash.sweep import in_child, list_points, look
-from tests.crash.telling import plain
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_connections_cut_in_the_middle_of_a_transaction_change_nothing(postgresq
 
 
 def play_with_a_cut(ground: Ground, number: int) -> None:
-    from tests.crash.races import Cuts
+    from tests.crash.interleavings import Cuts
     from tests.crash.sweep import play
 
     play(ground, SHORT, -1, Cuts(ground, number))

@@ -2,19 +2,19 @@
 
 import pytest
 
-from tests.crash import broken
-from tests.crash.ground import Ground
-from tests.crash.races import one_pause
-from tests.crash.story import MAIN
+from tests.crash import mutants
+from tests.crash.installation import Ground
+from tests.crash.interleavings import one_pause
+from tests.crash.main_scenario import MAIN
 from tests.crash.sweep import Patch, list_points, one_run
 
 
 @pytest.mark.parametrize(
     ("rule", "says"),
     [
-        (broken.ring_before_commit, "rings: the bell rang for jobs"),
-        (broken.free_units_before_the_end, "on which job 2 still ran"),
-        (broken.forget_audit, "has 0 audit entries of its submission"),
+        (mutants.ring_before_commit, "rings: the bell rang for jobs"),
+        (mutants.free_units_before_the_end, "on which job 2 still ran"),
+        (mutants.forget_audit, "has 0 audit entries of its submission"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
@@ -27,7 +27,7 @@ def test_a_stale_scheduler_without_the_fence_check_is_found(ground: Ground) -> N
     points = list_points(ground, MAIN)
     number = next(at for at, point in enumerate(points, start=1) if is_before_an_interruption(points, at))
     assert not one_pause(ground, MAIN, number).wrong
-    assert one_pause(ground, MAIN, number, broken.drop_fence_check).wrong
+    assert one_pause(ground, MAIN, number, mutants.drop_fence_check).wrong
 
 
 def is_before_an_interruption(points: list[str], number: int) -> bool:

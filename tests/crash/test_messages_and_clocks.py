@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from cluster.services import datasets, storage
-from cluster.services.dropped_operations import requeue_stale_operations
+from cluster.services import datasets
+from cluster.services.operations.stale_operations import requeue_stale_operations
+from cluster.services.storage import folders
+from tests.crash.actors import Stage
 from tests.crash.checker import violations
-from tests.crash.ground import Ground
-from tests.crash.seen import Seen
-from tests.crash.stage import Stage
-from tests.crash.story import Step
+from tests.crash.installation import Ground
+from tests.crash.main_scenario import Step
+from tests.crash.row_snapshot import Seen
 from tests.crash.sweep import first_of_each, in_child, list_points, look, one_death, one_run, some_of, sweep
 from worker.tasks.run import run_claimed
 
@@ -29,7 +30,7 @@ def upload(stage: Stage, name: str) -> None:
     ground = stage.ground
     if any(row["name"] == name for row in look(ground).of("datasets")):
         return
-    received = storage.incoming_folder(ground.settings) / f"upload-{name}"
+    received = folders.incoming_folder(ground.settings) / f"upload-{name}"
     with zipfile.ZipFile(received, "w") as archive:
         for number in range(FILES):
             archive.writestr(f"{number}.txt", str(number))

@@ -11,16 +11,16 @@ from hypothesis import strategies as some
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 from sqlalchemy import text
 
-import worker.reconciler
-import worker.scheduler
+import worker.scheduling.loop
+import worker.scheduling.reconciler
+from tests.crash.actors import STEP_SECONDS, Stage
 from tests.crash.checker import unsettled, violations
-from tests.crash.ground import NODES, Ground, beat
+from tests.crash.installation import NODES, Ground, beat
 from tests.crash.model import LIVING, Model
-from tests.crash.seen import Seen
-from tests.crash.stage import STEP_SECONDS, Stage
+from tests.crash.row_snapshot import Seen
 from tests.crash.sweep import WHOLE, look, running_in
 from worker.executors.simulated import Behaviour
-from worker.executors.simulated_life import SimulatedRun
+from worker.executors.simulated_run import SimulatedRun
 
 FOR_EVER = Behaviour(seconds=10**9)
 QUOTAS = {1: 3, 2: 2}
@@ -162,9 +162,9 @@ class Machine(RuleBasedStateMachine):
 
 @contextmanager
 def kept_clocks() -> Iterator[None]:
-    kept = worker.scheduler.time, worker.reconciler.time
+    kept = worker.scheduling.loop.time, worker.scheduling.reconciler.time
     yield
-    worker.scheduler.time, worker.reconciler.time = kept
+    worker.scheduling.loop.time, worker.scheduling.reconciler.time = kept
 
 
 def test_services_and_model_come_to_the_same_state(ground: Ground) -> None:

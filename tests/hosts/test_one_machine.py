@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.free_ports import free_port
 from tests.hosts.bare_machine import BareMachine
 from tests.hosts.conftest import NewMachine
-from tests.ports import free_port
 
 Write = Callable[[str, float, float], None]
 CACHE = "var/cache/groundcrew"

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from cluster.bell import RedisEventBus
+from cluster.event_bus import RedisEventBus
 from cluster.services.context import Cluster
 from cluster.settings import Settings
 from tests.conftest import IS_CI
-from worker.adapters.runtime import install_runtime
-from worker.wiring import open_cluster
+from worker.adapters.job_runtime import install_runtime
+from worker.composition import open_cluster
 
 
 @pytest.fixture

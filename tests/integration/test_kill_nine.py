@@ -17,25 +17,28 @@ import pytest
 from sqlalchemy import select
 
 from cluster.domain.errors import Conflict
-from cluster.domain.jobs import JobRequest
-from cluster.domain.people import Actor
+from cluster.domain.jobs.submission import JobRequest
+from cluster.domain.people.actor import Actor
 from cluster.domain.states import (
     DatasetState,
     JobState,
     TrainingKind,
     Visibility,
 )
-from cluster.services import datasets, jobs, storage, tokens, trainings
+from cluster.services import datasets, trainings
 from cluster.services.context import Cluster
-from cluster.services.operations import read_operation
+from cluster.services.jobs import submission
+from cluster.services.operations.requests import read_operation
+from cluster.services.people import api_tokens
+from cluster.services.storage import folders
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation
 from cluster.store.operations import Operation
 from cluster.store.users import User
 from tests.builders import a_user, a_workspace, actor_of
 from tests.installation import Installation, an_installation
-from tests.integration.ready import ready_cluster, wait_until
-from worker.embedded.services import SupervisorClient
+from tests.integration.ready_installation import ready_cluster, wait_until
+from worker.embedded.supervisor import SupervisorClient
 
 RIGHT_WITHIN = 40
 """Seconds. The promise is 15 on an idle machine, which `make bench` measures (P13); tests share theirs."""
@@ -62,14 +65,14 @@ class House:
         return actor_of(self.user)
 
     def job(self, job_id: int) -> Job:
-        return jobs.read_job(self.cluster, self.actor, job_id)
+        return submission.read_job(self.cluster, self.actor, job_id)
 
     def submit(self, name: str) -> int:
         request = JobRequest(name=name, units=1, command=("count.py",))
-        return jobs.submit_job(self.cluster, self.actor, self.training_id, request).id
+        return submission.submit_job(self.cluster, self.actor, self.training_id, request).id
 
     def log_of(self, job: Job) -> bytes:
-        folder = storage.attempt_folder(self.cluster.settings, self.workspace_id, job.id, job.fence)
+        folder = folders.attempt_folder(self.cluster.settings, self.workspace_id, job.id, job.fence)
         return (folder / "out" / "rank-0.stdout").read_bytes()
 
 
@@ -174,13 +177,13 @@ def test_a_training_and_an_operation_survive_the_death_of_everything(house: Hous
     check_counted(house, job_id)
     waiting = house.submit("after")
     wait_until(lambda: house.job(waiting).state is not JobState.WAITING, RIGHT_WITHIN, "a new job starts")
-    jobs.stop_job(house.cluster, house.actor, waiting)
+    submission.stop_job(house.cluster, house.actor, waiting)
     wait_until(lambda: house.job(waiting).state is JobState.STOPPED, 60, "the new job is stopped")
 
 
 def an_upload(house: House, name: str) -> int:
     """An archive of many small files, so that there is a middle to be killed in."""
-    received = storage.incoming_folder(house.cluster.settings) / name
+    received = folders.incoming_folder(house.cluster.settings) / name
     with tarfile.open(received, "w") as archive:
         for number in range(FILES):
             entry = tarfile.TarInfo(f"part-{number % 10}/{number}.txt")
@@ -218,7 +221,7 @@ def is_ready(house: House, dataset_id: int) -> bool:
 
 def check_unpacked(house: House, dataset_id: int) -> None:
     dataset = datasets.read_dataset(house.cluster, house.actor, dataset_id)
-    folder = storage.dataset_folder(house.cluster.settings, dataset)
+    folder = folders.dataset_folder(house.cluster.settings, dataset)
     assert dataset.files == FILES
     assert sorted(int(path.stem) for path in folder.rglob("*.txt")) == list(range(FILES))
 
@@ -229,7 +232,7 @@ def test_forty_acknowledged_submissions_are_there_once_after_the_death_of_everyt
 ) -> None:
     print(f"seed {seed}")
     chance = random.Random(seed)
-    _, token = tokens.create_api_token(house.cluster, house.actor, f"forty-{seed}", ["read", "write"], 1)
+    _, token = api_tokens.create_api_token(house.cluster, house.actor, f"forty-{seed}", ["read", "write"], 1)
     names = [f"forty-{seed}-{number}" for number in range(40)]
     url = f"http://127.0.0.1:{house.installation.port}/api/v1/jobs"
     headers = {"Authorization": f"Bearer {token}"}
@@ -263,6 +266,6 @@ def test_forty_acknowledged_submissions_are_there_once_after_the_death_of_everyt
     for job_id in living:
         # The first ones count to their end in half a minute, which a busy machine may have taken by now.
         with suppress(Conflict):
-            jobs.stop_job(house.cluster, house.actor, job_id)
+            submission.stop_job(house.cluster, house.actor, job_id)
     ended = (JobState.STOPPED, JobState.FINISHED)
     wait_until(lambda: all(house.job(job_id).state in ended for job_id in living), 60, "all are stopped")

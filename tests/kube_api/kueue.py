@@ -10,10 +10,10 @@ from pathlib import Path
 import yaml
 
 from tests.api_server import ADMINISTRATOR, ApiServer, running, until
-from tests.ports import free_port
-from tests.shelf import find_manifests, find_programs
-from worker.kube.api import KubernetesObject
-from worker.kube.kinds import object_head
+from tests.compiled_programs import find_manifests, find_programs
+from tests.free_ports import free_port
+from worker.kubernetes.api_client import KubernetesObject
+from worker.kubernetes.object_kinds import object_head
 
 JOBS = "batch/job"
 MPI_JOBS = "kubeflow.org/mpijob"

@@ -4,13 +4,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tests.integration.executors.stages import RealStage, until
+from tests.integration.worker.executors.executor_stages import RealStage, until
 from worker.executors.contract import Executor, StartPlan
 from worker.executors.kubernetes import KubernetesExecutor
-from worker.kube.api import KubernetesApi
-from worker.kube.names import workspace_namespace
-from worker.kube.shapes.pod import RUNTIME_INSIDE
-from worker.views import ContainerPaths, PathMapping
+from worker.executors.path_mapping import ContainerPaths, PathMapping
+from worker.kubernetes.api_client import KubernetesApi
+from worker.kubernetes.manifests.pod_template import RUNTIME_INSIDE
+from worker.kubernetes.object_names import workspace_namespace
 
 
 @dataclass

@@ -6,8 +6,8 @@ import pytest
 
 from tests.api_server import SCHEDULER, ApiServer, until
 from tests.kube_api.access import objects
-from worker.kube.api import ApiRefused, KubernetesApi, KubernetesObject
-from worker.kube.kinds import object_head
+from worker.kubernetes.api_client import ApiRefused, KubernetesApi, KubernetesObject
+from worker.kubernetes.object_kinds import object_head
 
 
 @pytest.fixture

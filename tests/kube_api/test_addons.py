@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.api_server import ADMINISTRATOR, ApiServer, until
-from tests.shelf import find_programs
+from tests.compiled_programs import find_programs
 from tests.unit.roles.rendering import render
 from tests.unit.roles.test_kubernetes import given
-from worker.kube.api import KubernetesObject
-from worker.kube.kinds import object_head
+from worker.kubernetes.api_client import KubernetesObject
+from worker.kubernetes.object_kinds import object_head
 
 FOLDERS = ("flannel", "kueue", "mpi_operator")
 SPACES = ("kube-flannel", "kueue-system", "mpi-operator")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.api_server import NOBODY, SCHEDULER, ApiServer
-from tests.watching import watch
-from worker.kube.api import REST_SECONDS, ApiConflict, ApiRefused, ApiUnreachable, KubernetesApi
-from worker.kube.kinds import object_head
+from tests.kubernetes_events import watch
+from worker.kubernetes.api_client import REST_SECONDS, ApiConflict, ApiRefused, ApiUnreachable, KubernetesApi
+from worker.kubernetes.object_kinds import object_head
 
 
 @pytest.fixture

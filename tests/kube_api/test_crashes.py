@@ -8,18 +8,18 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.domain.attempts import ObservedState
-from tests.integration.executors.acts import Act
-from tests.integration.executors.stages import end_of, until
+from cluster.domain.jobs.attempts import ObservedState
+from tests.integration.worker.executors.executor_stages import end_of, until
+from tests.integration.worker.executors.program_actions import Act
 from tests.kube_api.stage import KubernetesStage
 from tests.unit.roles.rendering import ROOT
 from worker.executors.contract import StartPlan
-from worker.kube import names
+from worker.kubernetes import object_names
 
 STARTS = """
 from dataclasses import replace
 from pathlib import Path, PosixPath
-from worker.executors.chosen import open_kubernetes
+from worker.executors.factory import open_kubernetes
 from worker.executors.contract import Mount, StartPlan
 import sys
 plan = eval(sys.argv[1])
@@ -63,8 +63,8 @@ def test_a_gang_whose_scheduler_died_while_it_was_made_runs_once(stage: Kubernet
         stage, lambda: stage.executor.start(plan) or was_begun(stage, plan), what="its start by the next one"
     )
     assert end_of(stage, plan).exit_code == 0
-    api, wanted = stage.server.api, names.label_selector(job=str(plan.job))
-    assert len(api.list_all("Job", wanted, names.workspace_namespace(stage.workspace)).things) == 1
+    api, wanted = stage.server.api, object_names.label_selector(job=str(plan.job))
+    assert len(api.list_all("Job", wanted, object_names.workspace_namespace(stage.workspace)).things) == 1
     assert (plan.out / "rank-0.stdout").read_bytes() == b"hello\n"
 
 

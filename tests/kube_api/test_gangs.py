@@ -7,21 +7,21 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cluster.domain.attempts import ObservedState
-from cluster.domain.exits import outcome_of
-from cluster.domain.kube.reading import parse_api_time
+from cluster.domain.jobs.attempts import ObservedState
+from cluster.domain.jobs.exits import outcome_of
+from cluster.domain.kubernetes.api_objects import parse_api_time
 from cluster.domain.states import JobState
 from tests.api_server import ApiServer, mpi_operator
-from tests.integration.executors.stages import end_of, until
+from tests.fake_kubelet import Kubelet, first_processes
+from tests.integration.worker.executors.executor_stages import end_of, until
 from tests.kube_api.stage import KubernetesStage
-from tests.kubelet import Kubelet, first_processes
 from worker.executors.contract import StartPlan
-from worker.gang_use import with_rank_usage
-from worker.kube import names
-from worker.kube.api import KubernetesObject
-from worker.kube.names import INDEX
-from worker.kube.shapes.pod import RUNTIME_INSIDE
-from worker.kube.sight import is_shim_pod
+from worker.kubernetes import object_names
+from worker.kubernetes.api_client import KubernetesObject
+from worker.kubernetes.manifests.pod_template import RUNTIME_INSIDE
+from worker.kubernetes.object_names import INDEX
+from worker.kubernetes.snapshot import is_shim_pod
+from worker.scheduling.gang_usage import with_rank_usage
 
 NODES = (("node-1", 1), ("node-2", 1))
 
@@ -37,8 +37,10 @@ def shell(stage: KubernetesStage, text: str, gang: str) -> StartPlan:
 
 
 def pods_of(stage: KubernetesStage, plan: StartPlan) -> list[KubernetesObject]:
-    wanted = names.label_selector(job=str(plan.job), attempt=str(plan.attempt))
-    return list(stage.server.api.list_all("Pod", wanted, names.workspace_namespace(stage.workspace)).things)
+    wanted = object_names.label_selector(job=str(plan.job), attempt=str(plan.attempt))
+    return list(
+        stage.server.api.list_all("Pod", wanted, object_names.workspace_namespace(stage.workspace)).things
+    )
 
 
 def wait_for(stage: KubernetesStage, plan: StartPlan, rank: int, text: bytes) -> None:

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.domain.attempts import AttemptFacts, ObservedState, RecordInterruption, decide
+from cluster.domain.jobs.attempts import AttemptFacts, ObservedState, RecordInterruption, decide
 from cluster.domain.states import AttemptState, DesiredState
-from tests.integration.executors.acts import Act
-from tests.integration.executors.stages import end_of, until
+from tests.integration.worker.executors.executor_stages import end_of, until
+from tests.integration.worker.executors.program_actions import Act
 from tests.kube_api.stage import KubernetesStage
 from worker.executors.contract import NotStarted, StartPlan
-from worker.kube import names
-from worker.kube.api import KubernetesApi, KubernetesObject
+from worker.kubernetes import object_names
+from worker.kubernetes.api_client import KubernetesApi, KubernetesObject
 
 LONG = Act(says="ready\n", seconds=600, last_words="saved\n")
 
@@ -25,8 +25,10 @@ def begun(stage: KubernetesStage, plan: StartPlan) -> StartPlan:
 
 
 def pod_of(stage: KubernetesStage, plan: StartPlan) -> KubernetesObject:
-    wanted = names.label_selector(job=str(plan.job))
-    (pod,) = stage.server.api.list_all("Pod", wanted, names.workspace_namespace(stage.workspace)).things
+    wanted = object_names.label_selector(job=str(plan.job))
+    (pod,) = stage.server.api.list_all(
+        "Pod", wanted, object_names.workspace_namespace(stage.workspace)
+    ).things
     return pod
 
 

@@ -7,20 +7,20 @@ from datetime import UTC, datetime
 import pytest
 
 from cluster import words
-from cluster.domain.kube.disagreements import IGNORED_WHILE_NEW, find_disagreements
-from cluster.domain.kube.queue_reasons import KueueQuotaUsed, KueueStopped
-from cluster.domain.kube.queue_said import reason_of_workload
-from cluster.domain.kube.reading import conditions_of, is_condition_true
-from cluster.domain.kube.reasons import KubernetesReason, kubernetes_reason_data
-from cluster.domain.kube.tenancies import GPU_RESOURCE, WorkspaceNamespace
+from cluster.domain.kubernetes.api_objects import conditions_of, is_condition_true
+from cluster.domain.kubernetes.disagreements import IGNORED_WHILE_NEW, find_disagreements
+from cluster.domain.kubernetes.kueue_messages import reason_of_workload
+from cluster.domain.kubernetes.queue_reasons import KueueQuotaUsed, KueueStopped
+from cluster.domain.kubernetes.reasons import KubernetesReason, kubernetes_reason_data
+from cluster.domain.kubernetes.workspace_namespace import GPU_RESOURCE, WorkspaceNamespace
 from tests.api_server import ApiServer, until
+from tests.compiled_programs import NOT_BUILT, NotCompiled
 from tests.kube_api.kueue import kueue
-from tests.shelf import NOT_BUILT, NotCompiled
-from worker.kube.api import KubernetesObject
-from worker.kube.kinds import object_head
-from worker.kube.names import LOCAL_QUEUE, QUEUE_LABEL, run_name, workspace_namespace
-from worker.kube.tenants.keeping import NamespaceSync, SyncReport
-from worker.kubernetes_watch import ownership_marks_of
+from worker.kubernetes.api_client import KubernetesObject
+from worker.kubernetes.namespaces.sync import NamespaceSync, SyncReport
+from worker.kubernetes.object_kinds import object_head
+from worker.kubernetes.object_names import LOCAL_QUEUE, QUEUE_LABEL, run_name, workspace_namespace
+from worker.scheduling.kubernetes_watch import ownership_marks_of
 
 SPEECH = WorkspaceNamespace(880, "speech", 4, True)
 

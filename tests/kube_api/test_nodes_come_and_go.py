@@ -15,18 +15,18 @@ import pytest
 from sqlalchemy import func, select
 
 from cluster.domain.states import AttemptState, JobState, UnitKind
-from cluster.services.nodes import ReportedUnit, record_heartbeat
+from cluster.services.nodes.queries import ReportedUnit, record_heartbeat
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node
 from cluster.store.workspaces import Workspace
 from tests.api_server import SCHEDULER, ApiServer
+from tests.compiled_programs import NotCompiled
 from tests.integration.conftest import a_cluster, a_ground, redis_server, settings_on
-from tests.integration.executors.conftest import until
-from tests.integration.scheduler.conftest import Field, a_field
+from tests.integration.worker.executors.conftest import until
+from tests.integration.worker.scheduling.conftest import Field, a_field
 from tests.kwok.nodes import add_nodes, kill_node, revive_node, simulated_nodes
 from tests.kwok.player import Player
-from tests.shelf import NotCompiled
-from worker.kube import names
+from worker.kubernetes import object_names
 
 GPUS = 8
 NODES = [f"simulated-{number:02}" for number in range(13)]
@@ -161,7 +161,7 @@ def test_a_node_is_lost_and_others_come_while_a_hundred_jobs_run(
 
 
 def left_over(server: ApiServer) -> list[str]:
-    wanted = names.label_selector(part=names.RUN_PART)
+    wanted = object_names.label_selector(part=object_names.RUN_PART)
     listed = (each for kind in ("Job", "Pod") for each in server.api.list_all(kind, wanted).things)
     return [each["metadata"]["name"] for each in listed]
 

@@ -4,18 +4,18 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from cluster.domain.attempts import ObservedState
-from cluster.domain.kube.tenancies import WorkspaceNamespace
+from cluster.domain.jobs.attempts import ObservedState
+from cluster.domain.kubernetes.workspace_namespace import WorkspaceNamespace
 from tests.api_server import ApiServer
-from tests.integration.executors.acts import Act
-from tests.integration.executors.stages import end_of, until
+from tests.integration.worker.executors.executor_stages import end_of, until
+from tests.integration.worker.executors.program_actions import Act
 from tests.kube_api.stage import KubernetesStage
 from worker.executors.contract import StartPlan
-from worker.kube import names
-from worker.kube.api import KubernetesObject
-from worker.kube.shapes.run import GangKind
-from worker.kube.tenants.keeping import NamespaceSync
-from worker.kube.tenants.masters import CONTROL_PLANE
+from worker.kubernetes import object_names
+from worker.kubernetes.api_client import KubernetesObject
+from worker.kubernetes.manifests.run_spec import GangKind
+from worker.kubernetes.namespaces.portal_addresses import CONTROL_PLANE
+from worker.kubernetes.namespaces.sync import NamespaceSync
 
 SERVES = Act(says="ready\n", seconds=600)
 
@@ -30,7 +30,10 @@ def begun(stage: KubernetesStage) -> StartPlan:
 
 def things_of(stage: KubernetesStage, plan: StartPlan) -> list[KubernetesObject]:
     """Whatever of it is in the cluster."""
-    wanted, namespace = names.label_selector(job=str(plan.job)), names.workspace_namespace(stage.workspace)
+    wanted, namespace = (
+        object_names.label_selector(job=str(plan.job)),
+        object_names.workspace_namespace(stage.workspace),
+    )
     kinds = ("Pod", "Service", "Job")
     return [thing for kind in kinds for thing in stage.server.api.list_all(kind, wanted, namespace).things]
 
@@ -55,8 +58,8 @@ def stop(stage: KubernetesStage, plan: StartPlan) -> None:
 
 
 def delete_by_hand(stage: KubernetesStage, plan: StartPlan) -> None:
-    name = names.run_name(plan.job, plan.attempt)
-    stage.server.api.delete("Pod", name, names.workspace_namespace(stage.workspace))
+    name = object_names.run_name(plan.job, plan.attempt)
+    stage.server.api.delete("Pod", name, object_names.workspace_namespace(stage.workspace))
     truth = end_of(stage, plan)
     assert truth.disruption is not None and truth.disruption.code == "interrupted.pod_deleted"
 
@@ -89,7 +92,7 @@ def test_the_door_of_a_workspace_follows_the_masters_addresses(
     server: ApiServer, master: KubernetesObject
 ) -> None:
     tenancy, keeper = WorkspaceNamespace(690, "doors", 1, True), NamespaceSync(server.api, "doors")
-    space = names.workspace_namespace(tenancy.workspace)
+    space = object_names.workspace_namespace(tenancy.workspace)
 
     def let_in() -> list[str]:
         keeper.sync([tenancy])

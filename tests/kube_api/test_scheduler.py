@@ -9,11 +9,11 @@ import pytest
 from cluster.domain.states import JobState
 from tests.api_server import SCHEDULER, ApiServer
 from tests.builders import a_workspace
+from tests.fake_kubelet import Kubelet
 from tests.integration.conftest import a_cluster, a_ground, redis_server, settings_on
-from tests.integration.executors.conftest import until
-from tests.integration.scheduler.conftest import Field, a_field, stops_well
-from tests.kubelet import Kubelet
-from worker.kube import names
+from tests.integration.worker.executors.conftest import until
+from tests.integration.worker.scheduling.conftest import Field, a_field, stops_well
+from worker.kubernetes import object_names
 
 FIELDS = itertools.count()
 SAVES = """
@@ -43,7 +43,9 @@ def field_(server: ApiServer, with_rights: None, kubelet: Kubelet, migrated_file
             field.node_has(units=2, name="node-1")
             yield field
     for kind in ("Job", "Pod"):
-        for thing in server.api.list_all(kind, names.label_selector(part=names.RUN_PART)).things:
+        for thing in server.api.list_all(
+            kind, object_names.label_selector(part=object_names.RUN_PART)
+        ).things:
             server.api.delete(
                 kind, thing["metadata"]["name"], thing["metadata"]["namespace"], grace_seconds=0
             )
@@ -64,7 +66,7 @@ def test_a_submitted_job_runs_as_a_pod(field_: Field, server: ApiServer) -> None
     ended = field_.wait_for_end(job, seconds=120)
     assert (ended.state, ended.end_code) == (JobState.FINISHED, "exit.finished")
     assert field_.log(job) == b"hello %d\n" % (field_.cluster.settings.uid_base + job.user_id)
-    namespace = server.api.get("Namespace", names.workspace_namespace(job.workspace_id))
+    namespace = server.api.get("Namespace", object_names.workspace_namespace(job.workspace_id))
     assert namespace is not None
     assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
     until(lambda: not list_jobs(server), 60, "that nothing of it is left")
@@ -79,7 +81,7 @@ def test_a_pod_that_is_taken_away_is_followed_by_an_attempt_from_its_checkpoint(
     job = field_.submit(SAVES)
     checkpoint = field_.out(job) / "checkpoints" / "epoch-0001.weights.h5.json"
     until(checkpoint.exists, 120, "a checkpoint")
-    (pod,) = server.api.list_all("Pod", names.label_selector(job=str(job.id))).things
+    (pod,) = server.api.list_all("Pod", object_names.label_selector(job=str(job.id))).things
     server.api.delete("Pod", pod["metadata"]["name"], pod["metadata"]["namespace"])
     ended = field_.wait_for_end(job, seconds=120)
     assert ended.state is JobState.FINISHED
@@ -89,4 +91,4 @@ def test_a_pod_that_is_taken_away_is_followed_by_an_attempt_from_its_checkpoint(
 
 
 def list_jobs(server: ApiServer) -> list[dict[str, object]]:
-    return list(server.api.list_all("Job", names.label_selector(part=names.RUN_PART)).things)
+    return list(server.api.list_all("Job", object_names.label_selector(part=object_names.RUN_PART)).things)

@@ -4,7 +4,7 @@ import base64
 from pathlib import Path
 
 from tests.api_server import ApiServer, encryption_of, write_encryption
-from worker.kube.kinds import object_head
+from worker.kubernetes.object_kinds import object_head
 
 SECRET, PLAIN = "calm-birds-sleep-at-noon", "calm-birds-wake-at-noon"
 

@@ -6,13 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.kube.tenancies import GPU_RESOURCE, WorkspaceNamespace
+from cluster.domain.kubernetes.workspace_namespace import GPU_RESOURCE, WorkspaceNamespace
 from tests.api_server import ADMINISTRATOR, ApiServer, until
-from tests.ports import free_port
-from worker.kube.api import ApiRefused, ApiUnreachable, KubernetesApi, KubernetesObject, ObjectList
-from worker.kube.names import LOCAL_QUEUE, workspace_namespace
-from worker.kube.tenants.keeping import ChangeKind, NamespaceSync, ObjectChange, SyncReport
-from worker.kube.tenants.objects import KINDS_IN_ORDER, workspace_objects
+from tests.free_ports import free_port
+from worker.kubernetes.api_client import (
+    ApiRefused,
+    ApiUnreachable,
+    KubernetesApi,
+    KubernetesObject,
+    ObjectList,
+)
+from worker.kubernetes.namespaces.sync import ChangeKind, NamespaceSync, ObjectChange, SyncReport
+from worker.kubernetes.namespaces.workspace_objects import KINDS_IN_ORDER, workspace_objects
+from worker.kubernetes.object_names import LOCAL_QUEUE, workspace_namespace
 
 NUMBERS = itertools.count(700)
 HERE = "tests"

@@ -6,19 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.kube.standing import KubernetesStatus
-from cluster.domain.kube.tenancies import GPU_RESOURCE
-from cluster.services import audit, kubernetes, workspaces
-from cluster.services.attention import list_alerts
+from cluster.domain.kubernetes.status import KubernetesStatus
+from cluster.domain.kubernetes.workspace_namespace import GPU_RESOURCE
+from cluster.services.alerts.current_alerts import list_alerts
+from cluster.services.audit import entries as audit
 from cluster.services.context import Cluster
+from cluster.services.kubernetes import status
 from cluster.services.leases import HeldLease, acquire_lease
+from cluster.services.workspaces import lifecycle
 from cluster.store.workspaces import Workspace
 from tests.api_server import ADMINISTRATOR, NOBODY, SCHEDULER, ApiServer
 from tests.builders import a_workspace, actor_of, an_administrator
-from tests.ports import free_port
-from worker.kube.api import KubernetesApi, KubernetesObject
-from worker.kube.names import workspace_namespace
-from worker.kubernetes_watch import KubernetesWatch
+from tests.free_ports import free_port
+from worker.kubernetes.api_client import KubernetesApi, KubernetesObject
+from worker.kubernetes.object_names import workspace_namespace
+from worker.scheduling.kubernetes_watch import KubernetesWatch
 
 HERE = "watched"
 
@@ -57,7 +59,7 @@ def look(watch: KubernetesWatch, held: HeldLease) -> KubernetesStatus:
     assert watch.pending_report
     watch.pending_report.result(60)
     watch.advance(held)
-    standing = kubernetes.read_kubernetes_status(watch.cluster)
+    standing = status.read_kubernetes_status(watch.cluster)
     assert standing
     return standing
 
@@ -73,7 +75,7 @@ def test_a_term_that_ends_closes_the_queue_and_is_no_change_by_hand(
     look(watch, held)
     assert stop_policy(server, speech) == "None"
     chief = actor_of(an_administrator(lab))
-    workspaces.end_workspace(lab, chief, speech.id)
+    lifecycle.end_workspace(lab, chief, speech.id)
     look(watch, held)
     assert stop_policy(server, speech) == "Hold"
     assert not audit.list_audit_entries(lab, chief, action="workspace.put_right")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.kubernetes import measure
+from tests.bench.kubernetes_throughput import measure
+from tests.compiled_programs import NOT_BUILT, NotCompiled, find_programs
 from tests.kwok.program import compile_kwok
-from tests.shelf import NOT_BUILT, NotCompiled, find_programs
 
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "measurements" / "kubernetes.md"
 JOBS, NODES, SECONDS = 5_000, 50, 10.0

@@ -5,10 +5,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tests.api_server import ADMINISTRATOR, ApiServer, running, until
+from tests.compiled_programs import find_programs
 from tests.kwok.program import find_kwok
-from tests.shelf import find_programs
-from worker.kube.api import KubernetesObject
-from worker.kube.kinds import object_head
+from worker.kubernetes.api_client import KubernetesObject
+from worker.kubernetes.object_kinds import object_head
 
 STAGES = Path(__file__).parent / "stages.yaml"
 SIMULATED = "groundcrew.io/simulated"

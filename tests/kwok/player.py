@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tests.kubernetes_events import Gone, watch
 from tests.kwok.nodes import GPU
-from tests.watching import Gone, watch
 from worker.inside import shim_files
-from worker.kube import names
-from worker.kube.api import ApiRefused, ApiUnreachable, KubernetesApi, KubernetesObject
-from worker.kube.sight import is_shim_pod
+from worker.kubernetes import object_names
+from worker.kubernetes.api_client import ApiRefused, ApiUnreachable, KubernetesApi, KubernetesObject
+from worker.kubernetes.snapshot import is_shim_pod
 
 WATCH_SECONDS = 5
 PAUSE = 0.02
@@ -80,7 +80,7 @@ class Player:
         self.is_released.set()
 
     def see(self) -> None:
-        wanted = names.label_selector(part=names.RUN_PART)
+        wanted = object_names.label_selector(part=object_names.RUN_PART)
         listed = self.api.list_all("Pod", wanted)
         for pod in listed.things:
             self.take(pod)
@@ -104,9 +104,9 @@ class Player:
         ):
             return
         self.known.add(uid)
-        folder = Path(pod["metadata"]["annotations"][names.FOLDER])
+        folder = Path(pod["metadata"]["annotations"][object_names.FOLDER])
         marker = {"simulated": True, "at": now(), "node": pod["spec"]["nodeName"], "gpus": gpus_of(pod)}
-        numbers = names.attempt_key_of_folder(folder)
+        numbers = object_names.attempt_key_of_folder(folder)
         if shim_files.create_json_once(str(folder / "control" / "started"), marker):
             self.began[numbers] = time.monotonic()
         else:
@@ -121,7 +121,7 @@ class Player:
                     self.finish(one.pod)
 
     def finish(self, pod: KubernetesObject) -> None:
-        about, folder = pod["metadata"], Path(pod["metadata"]["annotations"][names.FOLDER])
+        about, folder = pod["metadata"], Path(pod["metadata"]["annotations"][object_names.FOLDER])
         with suppress(FileNotFoundError):
             shim_files.write_json_atomically(str(folder / "control" / "exit.json"), said_by(folder))
         self.api.patch("Pod", about["name"], about["namespace"], {"status": ended(pod)}, "status")
@@ -130,7 +130,7 @@ class Player:
 
 def said_by(folder: Path) -> dict[str, Any]:
     """The least that counts as a shim's word."""
-    job, attempt = names.attempt_key_of_folder(folder)
+    job, attempt = object_names.attempt_key_of_folder(folder)
     told = {"job": job, "attempt": attempt, "fence": attempt, "exit_code": 0, "signal": None, "ranks": []}
     told |= dict.fromkeys(("stopped", "timed_out", "out_of_memory"), False)
     return told | {"first_failed_rank": None, "started_at": None, "ended_at": now(), "error": None}

@@ -6,11 +6,11 @@ python -m tests.kwok.program    compiles it, where this machine has not done it
 import sys
 from pathlib import Path
 
-from tests.shelf import NotCompiled, open_shelf
+from tests.compiled_programs import NotCompiled, open_shelf
+from worker.bundle.build_cache import BuildCache, CollectingFailed
 from worker.bundle.go_builds import ensure_program
 from worker.bundle.go_programs import GoProgram
 from worker.bundle.sources import Module
-from worker.bundle.workshop import BuildCache, CollectingFailed
 
 PINNED = str(Path(__file__).parent / "go")
 """The folder of its go.mod and go.sum."""

@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from cluster.domain.exits import AttemptOutcome
+from cluster.domain.jobs.exits import AttemptOutcome
 from cluster.domain.states import EnvironmentState, JobState
-from cluster.services import queue
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, acquire_lease
-from cluster.services.queue import QueueFilters
+from cluster.services.queue import queries
+from cluster.services.queue.queries import QueueFilters
 from cluster.store.jobs import Job
 from cluster.store.leases import InstallationFact
 from cluster.store.operations import Environment
@@ -41,7 +41,7 @@ def line(cluster: Cluster, workspace_id: int) -> list[int]:
     person, found = actor_of(an_administrator(cluster)), []
     wanted = QueueFilters(workspace_id=workspace_id, limit=2)
     while True:
-        view = queue.read_queue(cluster, person, wanted)
+        view = queries.read_queue(cluster, person, wanted)
         found += [row.id for row in view.waiting]
         if view.next_after is None:
             return found

@@ -13,18 +13,18 @@ import docker
 import pytest
 from docker.models.containers import Container
 
-from cluster.domain import launch
-from cluster.domain.models import BUILT_IN_MODELS, check_variables
+from cluster.domain.built_in_models import BUILT_IN_MODELS, check_variables
+from cluster.domain.jobs import launch
 from cluster.domain.states import Launcher, UnitKind
+from tests.container_engine import SOCKET
 from tests.default_image import built_or_skip, ensure_loaded
-from tests.engine import SOCKET
-from worker.adapters.runtime import install_runtime
+from worker.adapters.job_runtime import install_runtime
 from worker.executors import container_folders
 from worker.executors.contract import StartPlan
-from worker.executors.kubernetes_run import FOLDER_INSIDE, passwd_text
+from worker.executors.kubernetes_run_spec import FOLDER_INSIDE, passwd_text
 from worker.images.description import ENVIRONMENT_PATH
-from worker.kube.shapes.objects import SSHD, USER_HOME, shim_command
-from worker.kube.shapes.pod import RUNTIME_INSIDE
+from worker.kubernetes.manifests.pod_template import RUNTIME_INSIDE
+from worker.kubernetes.manifests.workloads import SSHD, USER_HOME, shim_command
 
 pytestmark = pytest.mark.long
 USER = (100_007, 100_003)

@@ -4,18 +4,18 @@ import json
 
 import pytest
 
-from cluster.domain.models import BUILT_IN_MODELS, check_variables
+from cluster.domain.built_in_models import BUILT_IN_MODELS, check_variables
 from cluster.domain.states import JobState, Launcher
 from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
 from tests.builders import a_job, a_training
-from tests.engine import SOCKET
-from tests.images import image_or_skip
+from tests.container_engine import SOCKET
+from tests.container_image import image_or_skip
 from tests.integration.conftest import cluster, ground, redis_url, settings
-from tests.integration.executors.conftest import until
-from tests.integration.scheduler.conftest import Field, field_
+from tests.integration.worker.executors.conftest import until
+from tests.integration.worker.scheduling.conftest import Field, field_
 from tests.training.test_whole_way import field, sample
-from worker.adapters.engine import DockerEngine
+from worker.adapters.docker_engine import DockerEngine
 from worker.executors.docker import DockerExecutor
 
 __all__ = ["cluster", "field", "field_", "ground", "redis_url", "sample", "settings"]

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain import launch
-from cluster.domain.exits import outcome_of
+from cluster.domain.jobs import launch
+from cluster.domain.jobs.exits import outcome_of
 from cluster.domain.states import JobState, Launcher, UnitKind
 from tests.integration.conftest import a_ground, runtime_on
-from tests.integration.executors.conftest import Bench
-from tests.integration.executors.stages import ProcessStage
+from tests.integration.worker.executors.conftest import Bench
+from tests.integration.worker.executors.executor_stages import ProcessStage
 from tests.training.torch_alone import TorchAlone, torch_alone
-from worker.embedded.places import find_installation_paths
+from worker.bootstrap.paths import find_installation_paths
 
 pytestmark = pytest.mark.long
 PROGRAM = (Path(__file__).parent / "by_torch.py").read_text()

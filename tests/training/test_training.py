@@ -14,9 +14,9 @@ import pytest
 from PIL import Image
 
 from cluster.files.checkpoints import list_checkpoints
-from portal.job_files.metrics_reader import MetricsCache
+from portal.job_files.metrics_cache import MetricsCache
 from tests.training.conftest import Flight, Fly
-from worker.adapters.digits import DIGIT_IMAGES, write_sample_digits
+from worker.adapters.sample_digits import DIGIT_IMAGES, write_sample_digits
 
 CANONICAL = {
     "loss/train",

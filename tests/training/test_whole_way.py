@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.models import BUILT_IN_MODELS, check_variables
+from cluster.domain.built_in_models import BUILT_IN_MODELS, check_variables
 from cluster.domain.states import DatasetState, JobState, Launcher
 from cluster.services import datasets
 from cluster.store.datasets import Dataset
@@ -14,9 +14,9 @@ from cluster.store.jobs import Job
 from cluster.store.trainings import Training
 from tests.builders import a_job, a_training, actor_of
 from tests.integration.conftest import cluster, ground, redis_url, settings
-from tests.integration.executors.conftest import until
-from tests.integration.scheduler.conftest import Field, field_, nothing_lives
-from tests.integration.test_tasks import Shop
+from tests.integration.worker.executors.conftest import until
+from tests.integration.worker.scheduling.conftest import Field, field_, nothing_lives
+from tests.integration.worker.tasks.test_rq_worker import Shop
 
 __all__ = ["cluster", "field_", "ground", "redis_url", "settings"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import psutil
 
-from cluster.services.disks import read_disk_usage
+from cluster.services.storage.disk_space import read_disk_usage
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 INFINIBAND = Path("/sys/class/infiniband")

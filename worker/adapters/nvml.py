@@ -9,7 +9,7 @@ from typing import Any
 
 import pynvml
 
-from cluster.domain.topology import LinkedPair, find_gpu_islands
+from cluster.domain.nodes.gpu_topology import LinkedPair, find_gpu_islands
 
 PCI_DEVICES = Path("/sys/bus/pci/devices")
 NVIDIA, DISPLAY_CLASSES = "0x10de", ("0x0300", "0x0302")

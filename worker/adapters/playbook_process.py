@@ -2,7 +2,7 @@
 
 Runs under the Ansible environment's own Python, which has ansible-runner and nothing of ours but this file:
 ``python -I playbook_process.py FOLDER``. Reads FOLDER/request.json, writes FOLDER/exit.json last. On servers
-`worker/repair_door.py` becomes it, in a unit of its own with the keys of the hosts.
+`worker/commands/repair_broker.py` becomes it, in a unit of its own with the keys of the hosts.
 """
 
 import ctypes

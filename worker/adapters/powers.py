@@ -1,4 +1,4 @@
-"""Asks worker/inside/shim_powers.py what a shim can enforce on this machine."""
+"""Asks worker/inside/shim_confinement.py what a shim can enforce on this machine."""
 
 import json
 import subprocess

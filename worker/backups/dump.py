@@ -14,15 +14,15 @@ from typing import Any
 
 from sqlalchemy.engine import make_url
 
-from cluster.crash_points import external_call
 from cluster.domain.errors import Unavailable
-from cluster.services.backups import manifest_path
+from cluster.failpoints import external_call
+from cluster.services.backups.manifests import manifest_path
 from cluster.settings import Settings
 from cluster.store.migrate import sqlite_file
-from worker.backups.content import BackupBroken
-from worker.backups.disk import disk_full_as_unavailable, raise_if_disk_full
-from worker.backups.kinds import BackupDatabase
+from worker.backups.database_summary import BackupBroken
+from worker.backups.errors import disk_full_as_unavailable, raise_if_disk_full
 from worker.backups.postgresql import PostgresqlDatabase
+from worker.backups.protocols import BackupDatabase
 from worker.backups.sqlite import SqliteDatabase
 
 ZSTD = ("zstd", "--quiet", "--threads=1", "-10", "--stdout")

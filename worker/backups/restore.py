@@ -1,140 +1,112 @@
-"""Proves a backup: its text is read back into a scratch database, and what is there is compared with its manifest."""
+"""Puts a backup back as the installation's database: tried and settled in a scratch database, then in place at once."""
 
-import hashlib
 import json
-import subprocess
-import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import replace
+import re
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from cluster.crash_points import external_call
-from cluster.domain.audit import SealViolation
-from cluster.domain.errors import Unavailable
-from cluster.services.audit_seals import SealAnchor, find_first_violation
-from cluster.services.backups import manifest_path, read_backups
+from cluster.domain.errors import Refused
+from cluster.failpoints import external_call
+from cluster.services.backups.manifests import BACKUP_NAME, manifest_path, read_backup_manifest
+from cluster.services.backups.pre_restore_copies import PRE_RESTORE_PREFIX, pre_restore_name
+from cluster.services.backups.restored_database import (
+    RestoreCounts,
+    RestoredBackup,
+    prepare_restored_database,
+)
 from cluster.services.context import Cluster
 from cluster.settings import Settings
 from cluster.store.engine import Store
-from cluster.store.migrate import head_revision
-from worker.backups.content import (
-    BackupBroken,
-    DatabaseSummary,
-    check_audit_triggers,
-    check_same_summary,
-    read_summary,
-)
-from worker.backups.disk import disk_full_as_unavailable
-from worker.backups.dump import (
-    delete_unfinished,
-    hold_backup_lock,
-    open_backup_database,
-    write_backup_manifest,
-)
+from cluster.store.migrate import head_revision, migration_scripts, upgrade_database
+from worker.backups.audit_anchors import anchors_in_backups
+from worker.backups.database_summary import BackupBroken
+from worker.backups.drill import check_database_kind, restore_to_scratch
+from worker.backups.dump import delete_unfinished, hold_backup_lock, open_backup_database, write_backup
+from worker.backups.errors import disk_full_as_unavailable
 from worker.backups.invariants import check_invariants
-from worker.backups.kinds import ScratchDatabase
 from worker.backups.nobody import NoBell
+from worker.backups.protocols import BackupDatabase
 
-UNZSTD = ("zstd", "--quiet", "--decompress", "--stdout")
-ScratchCheck = Callable[[Settings, str], None]
-"""At the scratch database, by its address. Raises BackupBroken."""
-
-
-def no_scratch_check(settings: Settings, url: str) -> None:
-    """What is compared is enough."""
+Now = Callable[[], datetime]
 
 
-def drill_newest_backup(
-    settings: Settings, now: datetime, look: ScratchCheck = no_scratch_check
-) -> dict[str, Any]:
-    """The manifest with how it went. Raises Unavailable where there is no backup."""
+@dataclass(frozen=True)
+class RestoreResult:
+    """`pre_restore_copy` is where what was there lies now; None: there was nothing."""
+
+    made_at: datetime
+    rows: int
+    counts: RestoreCounts
+    pre_restore_copy: Path | None
+
+
+def restore_backup(settings: Settings, file: Path, now: Now, holds: bool = True) -> RestoreResult:
+    """Raises Refused for a file that is none, damaged, foreign or newer, Unavailable where something is missing.
+
+    Killed at any moment: either what was there is in its place, or what was put back is, whole and settled.
+    """
+    manifest, database = read_own_manifest(file), open_backup_database(settings)
     with hold_backup_lock(settings), disk_full_as_unavailable(settings.backups):
         delete_unfinished(settings)
-        return drill_locked(settings, now, look)
+        database.check_unused()
+        try:
+            check_database_kind(settings, manifest)
+            with restore_to_scratch(settings, file, manifest, is_to_stay=True) as scratch:
+                settled = settle_scratch(settings, scratch.url, manifest, now, holds)
+                written = dump_replaced_database(settings, database, now())
+                name = pre_restore_name(settings, now())
+                with external_call("backups.take_over"):
+                    kept = database.replace_with(scratch, name)
+        except BackupBroken as broken:
+            raise Refused("file", "restore.damaged", name=file.name, problem=broken.as_data()) from broken
+    made_at = datetime.fromisoformat(manifest["made_at"])
+    return RestoreResult(made_at, sum(manifest["rows"].values()), settled, kept or written)
 
 
-def drill_locked(settings: Settings, now: datetime, look: ScratchCheck) -> dict[str, Any]:
-    """`audit` in the manifest is the first place at which the restored audit is not what was sealed.
-
-    That is no fault of the backup, which is proved: the living one is the same.
-    """
-    backups = read_backups(settings.backups)
-    if not backups:
-        raise Unavailable("backup.none", folder=str(settings.backups))
-    path = manifest_path(settings.backups, backups[0].name)
+def read_own_manifest(file: Path) -> dict[str, Any]:
+    """Its manifest. Raises Refused."""
+    if not file.is_file():
+        raise Refused("file", "restore.no_file", file=str(file))
+    if not BACKUP_NAME.fullmatch(file.name):
+        raise Refused("file", "restore.foreign", name=file.name)
+    path = manifest_path(file.parent, file.name)
+    if read_backup_manifest(path) is None:
+        raise Refused("file", "restore.no_manifest", manifest=path.name)
     manifest: dict[str, Any] = json.loads(path.read_text())
-    started = time.monotonic()
-    try:
-        wrong = run_drill(settings, manifest, look)
-    except BackupBroken as broken:
-        manifest.update(problem=broken.as_data(), restored_at=None, restore_seconds=None, audit=None)
-    else:
-        seconds = round(time.monotonic() - started, 2)
-        audit = {"code": wrong.code, "data": dict(wrong.data)} if wrong else None
-        manifest.update(problem="", restored_at=now.isoformat(), restore_seconds=seconds, audit=audit)
-    write_backup_manifest(settings.backups, manifest)
+    if manifest["revision"] not in {script.revision for script in migration_scripts().walk_revisions()}:
+        found, known = manifest["revision"], head_revision()
+        raise Refused("file", "restore.newer", name=file.name, found=found, known=known)
     return manifest
 
 
-def run_drill(settings: Settings, manifest: dict[str, Any], look: ScratchCheck) -> SealViolation | None:
-    """The first wrong place of its audit. Raises BackupBroken, Unavailable."""
-    check_database_kind(settings, manifest)
-    with restore_to_scratch(settings, settings.backups / manifest["name"], manifest) as scratch:
-        if manifest["revision"] != head_revision():
-            return None  # The audit's tables may be others than this code reads.
-        wrong = find_seal_violation(settings, scratch.url, manifest)
-        look(settings, scratch.url)
-        return wrong
-
-
-def check_database_kind(settings: Settings, manifest: dict[str, Any]) -> None:
-    """Raises BackupBroken: the SQL of one kind of database is not that of the other."""
-    made_from, ours = manifest.get("database", "sqlite"), open_backup_database(settings).kind
-    if made_from != ours:
-        raise BackupBroken("broken.other_kind", found=made_from, ours=ours)
-
-
-@contextmanager
-def restore_to_scratch(
-    settings: Settings, file: Path, manifest: dict[str, Any], is_to_stay: bool = False
-) -> Iterator[ScratchDatabase]:
-    """In a scratch database, and what its manifest says. Raises BackupBroken, Unavailable."""
-    check_backup_digest(file, manifest["sha256"])
-    with open_backup_database(settings).scratch(is_to_stay) as scratch:
-        with external_call("backups.scratch"):
-            load_into_scratch(file, scratch)
-        scratch.check_integrity()
-        store = Store(scratch.url)
-        with closing(store), store.read_columns() as connection:
-            content = read_summary(connection)
-            expected = DatabaseSummary(manifest["revision"], manifest["rows"], manifest["audit_head"])
-            check_same_summary(content, expected)
-            check_audit_triggers(connection, content.rows)
-            check_invariants(connection)
-        yield scratch
-
-
-def check_backup_digest(file: Path, expected: str) -> None:
-    with file.open("rb") as content:
-        if hashlib.file_digest(content, "sha256").hexdigest() != expected:
-            raise BackupBroken("broken.changed")
-
-
-def load_into_scratch(file: Path, scratch: ScratchDatabase) -> None:
-    with subprocess.Popen([*UNZSTD, str(file)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as zstd:
-        assert zstd.stdout is not None
-        scratch.load(zstd.stdout)
-    if zstd.returncode != 0:
-        raise BackupBroken("broken.not_unpacked", exit_code=zstd.returncode)
-
-
-def find_seal_violation(settings: Settings, url: str, manifest: dict[str, Any]) -> SealViolation | None:
+def settle_scratch(
+    settings: Settings, url: str, manifest: dict[str, Any], now: Now, holds: bool
+) -> RestoreCounts:
+    upgrade_database(url)
+    made_at = datetime.fromisoformat(manifest["made_at"])
+    origin = RestoredBackup(manifest["name"], manifest["sha256"], made_at, find_last_job_on_disk(settings))
+    anchors = anchors_in_backups(settings)
     store = Store(url)
     with closing(store):
-        anchor = manifest["audit_seal"]
-        anchors = [SealAnchor(manifest["name"], *anchor)] if anchor else []
-        copy = Cluster(store, NoBell(), replace(settings, database_url=url))
-        return find_first_violation(copy, anchors)
+        scratch = Cluster(store, NoBell(), replace(settings, database_url=url), now)
+        settled = prepare_restored_database(scratch, origin, anchors, holds)
+        with store.read_columns() as connection:
+            check_invariants(connection)
+    return settled
+
+
+def find_last_job_on_disk(settings: Settings) -> int:
+    """The highest number of a job whose folder lies in the storage: none of them is given out again."""
+    folders = settings.storage_dir.glob("workspaces/*/jobs/*")
+    return max((int(each.name) for each in folders if re.fullmatch("[0-9]{1,9}", each.name)), default=0)
+
+
+def dump_replaced_database(settings: Settings, database: BackupDatabase, now: datetime) -> Path | None:
+    """Written out as SQL where it would be gone otherwise. Raises Unavailable where it is no database of ours."""
+    if database.keeps_replaced_data():
+        return None
+    return settings.backups / str(write_backup(settings, now, None, prefix=PRE_RESTORE_PREFIX)["name"])

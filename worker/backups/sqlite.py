@@ -9,13 +9,13 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from cluster.crash_points import external_call
+from cluster.failpoints import external_call
 from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.migrate import sqlite_file
-from worker.backups.content import BackupBroken, read_summary
-from worker.backups.disk import raise_if_disk_full
-from worker.backups.kinds import DatabaseDump
+from worker.backups.database_summary import BackupBroken, read_summary
+from worker.backups.errors import raise_if_disk_full
+from worker.backups.protocols import DatabaseDump
 
 ROWS_PER_INSERT = 100
 SCRATCH_PRAGMAS = ("PRAGMA synchronous=OFF",)

@@ -8,19 +8,19 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from worker.bootstrap.paths import find_installation_paths
+from worker.bootstrap.system_packages import IMAGE_BUILD_PACKAGES, ensure_packages
+from worker.bootstrap.terminal import print_error, print_sentence
 from worker.bundle import check
 from worker.bundle.build import build_bundle
-from worker.bundle.collecting import BUNDLE_PARTS
+from worker.bundle.build_cache import BuildCache, CollectingFailed
 from worker.bundle.diff import list_differences
 from worker.bundle.download import download_bundle
-from worker.bundle.fetch import MirrorClient
 from worker.bundle.manifest import BundleManifest, parse_bundle_manifest
-from worker.bundle.registry import ALIASES
+from worker.bundle.mirrors import MirrorClient
+from worker.bundle.shared_parts import BUNDLE_PARTS
 from worker.bundle.sources import CLONE, read_bundle_sources
-from worker.bundle.workshop import BuildCache, CollectingFailed
-from worker.embedded.packages import IMAGE_BUILD_PACKAGES, ensure_packages
-from worker.embedded.places import find_installation_paths
-from worker.embedded.say import print_error, print_sentence
+from worker.oci.skopeo import ALIASES
 
 INSTALLED = Path("/etc/groundcrew/bundle.json")
 WITH = "vendors' packages besides: nvidia_driver, nvidia_container_toolkit, doca_ofed"

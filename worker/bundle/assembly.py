@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 
 from worker.bundle import check, licences
+from worker.bundle.build_cache import BuildCache, CollectingFailed
 from worker.bundle.index import write_apt_index
 from worker.bundle.manifest import (
     BundleFile,
@@ -19,7 +20,6 @@ from worker.bundle.manifest import (
     make_bundle_manifest,
     write_bundle_manifest,
 )
-from worker.bundle.workshop import BuildCache, CollectingFailed
 from worker.environments.wheels import sync_filesystem
 
 DOCUMENTS = PurePosixPath("usr/share/doc")

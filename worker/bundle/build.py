@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from worker.bundle import debs, images
+from worker.bundle import kubernetes_images, own_packages
+from worker.bundle.apt_packages import fetch_with_dependencies, find_distribution_sources
 from worker.bundle.assembly import BundleAssembly, assemble_bundle
+from worker.bundle.build_cache import BuildCache
 from worker.bundle.check import this_system
-from worker.bundle.closure import fetch_with_dependencies, find_distribution_sources
-from worker.bundle.collecting import BUNDLE_PARTS, add_default_image, add_distribution_packages, add_wheels
 from worker.bundle.go_builds import BuiltProgram, ensure_program
 from worker.bundle.go_programs import PROGRAMS, GoProgram
+from worker.bundle.kubernetes_manifests import extract_manifests
 from worker.bundle.manifest import BundleFileKind, image_file_name
-from worker.bundle.manifests import extract_manifests
+from worker.bundle.shared_parts import BUNDLE_PARTS, add_default_image, add_distribution_packages, add_wheels
 from worker.bundle.sources import BundleSources
-from worker.bundle.workshop import BuildCache
 
 
 def build_bundle(
@@ -61,11 +61,14 @@ def add_built_images(
     programs = {name: each.path for name, each in built.items()}
     texts = {name: each.texts for name, each in built.items()}
     tools = fetch_with_dependencies(
-        images.NETWORK_TOOLS, [find_distribution_sources()], shop.cache / f"apt-{this_system()}", shop
+        kubernetes_images.NETWORK_TOOLS,
+        [find_distribution_sources()],
+        shop.cache / f"apt-{this_system()}",
+        shop,
     )
     chosen = [deb.path for deb in tools]
     base = [deb.path.name for deb in tools]
-    for recipe in images.IMAGE_RECIPES:
+    for recipe in kubernetes_images.IMAGE_RECIPES:
         reference = sources.images[recipe.image]
         parts = [built[name] for name in recipe.programs.values()]
         inputs = [
@@ -75,9 +78,13 @@ def add_built_images(
             *(base if recipe.has_network_tools else ()),
         ]
 
-        def make(folder: Path, recipe: images.ImageRecipe = recipe, reference: str = reference) -> None:
-            layer = images.build_network_layer(chosen, folder) if recipe.has_network_tools else None
-            images.build_kubernetes_image(
+        def make(
+            folder: Path, recipe: kubernetes_images.ImageRecipe = recipe, reference: str = reference
+        ) -> None:
+            layer = (
+                kubernetes_images.build_network_layer(chosen, folder) if recipe.has_network_tools else None
+            )
+            kubernetes_images.build_kubernetes_image(
                 recipe, reference, programs, texts, layer, folder / "image.tar", shop
             )
             if layer:
@@ -103,18 +110,22 @@ def add_built_packages(
     place = f"apt/{system}"
     programs = {name: each.path for name, each in built.items()}
     texts = {name: each.texts for name, each in built.items()}
-    ours = debs.kubernetes_packages(sources.kubernetes_packages, programs, texts)
+    ours = own_packages.kubernetes_packages(sources.kubernetes_packages, programs, texts)
     version = sources.modules["cni"].version.removeprefix("v")
-    ours.append(debs.flannel_package(version, programs["flannel"], texts["flannel"]))
+    ours.append(own_packages.flannel_package(version, programs["flannel"], texts["flannel"]))
     for package in ours:
         about = next(each for each in (built.get(package.name), built["flannel"]) if each)
         # Programs lie in folders named after their inputs; our own files are read.
-        units = [file.read_bytes() for file in package.files.values() if file.is_relative_to(debs.UNIT_FILES)]
+        units = [
+            file.read_bytes()
+            for file in package.files.values()
+            if file.is_relative_to(own_packages.UNIT_FILES)
+        ]
         inputs: list[str | bytes] = [repr(package), *units]
 
-        def make(folder: Path, package: debs.DebPackage = package) -> None:
+        def make(folder: Path, package: own_packages.DebPackage = package) -> None:
             shop.report("packing {name} {version}", name=package.name, version=package.version)
-            debs.build_deb(package, folder / package.file_name, shop)
+            own_packages.build_deb(package, folder / package.file_name, shop)
 
         made = shop.build_once(f"deb-{package.name}", inputs, make) / package.file_name
         where = f"{place}/{package.file_name}"

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from worker.bundle import manifests, registry
+from worker.bundle import kubernetes_manifests
+from worker.bundle.apt_packages import fetch_with_dependencies, find_distribution_sources
 from worker.bundle.assembly import BundleAssembly, assemble_bundle
+from worker.bundle.build_cache import BuildCache, CollectingFailed
 from worker.bundle.check import this_system
-from worker.bundle.closure import fetch_with_dependencies, find_distribution_sources
-from worker.bundle.collecting import BUNDLE_PARTS, add_default_image, add_distribution_packages, add_wheels
-from worker.bundle.fetch import MirrorClient
 from worker.bundle.manifest import BundleFileKind, image_file_name
+from worker.bundle.mirrors import MirrorClient
+from worker.bundle.shared_parts import BUNDLE_PARTS, add_default_image, add_distribution_packages, add_wheels
 from worker.bundle.sources import AptRepository, BundleSources
-from worker.bundle.workshop import BuildCache, CollectingFailed
 from worker.environments.wheels import write_atomically
+from worker.oci import skopeo
 
 LICENCE = "Apache-2.0"
 """Of Kubernetes and of every add-on of ours; what else is in a publisher's image, the image itself says."""
@@ -58,7 +59,7 @@ def add_downloaded_images(
         if not digest.exists():
             shop.report("pulling {name}", name=reference)
             folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(digest, registry.pull(reference, folder / "image.tar", fetcher).encode())
+            write_atomically(digest, skopeo.pull(reference, folder / "image.tar", fetcher).encode())
         source = f"{reference.rpartition(':')[0]}@{digest.read_text()}"
         version = reference.rpartition(":")[2]
         assembly.add_image(folder / "image.tar", reference, licence=LICENCE, version=version, source=source)
@@ -115,11 +116,14 @@ def add_downloaded_manifests(
     assembly: BundleAssembly, sources: BundleSources, fetcher: MirrorClient, shop: BuildCache
 ) -> None:
     for name, addresses in sources.manifests.items():
-        file = shop.cache / "manifests" / manifests.manifest_file_name(name)
+        file = shop.cache / "manifests" / kubernetes_manifests.manifest_file_name(name)
         file.parent.mkdir(parents=True, exist_ok=True)
         image = sources.images[name]
         write_atomically(
-            file, manifests.join_documents([fetcher.fetch_text(each) for each in addresses], image).encode()
+            file,
+            kubernetes_manifests.join_documents(
+                [fetcher.fetch_text(each) for each in addresses], image
+            ).encode(),
         )
         assembly.add_file(
             file,

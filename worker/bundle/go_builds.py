@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worker.bundle import licences
+from worker.bundle.build_cache import BuildCache, CollectingFailed
 from worker.bundle.go_programs import EXCLUDED_BACKENDS, FOLDERS, OWN_PACKAGE, GoProgram, module_of_program
 from worker.bundle.sources import Module
-from worker.bundle.workshop import BuildCache, CollectingFailed
 
 ABOUT = "about.json"
 TEXTS = "licences.txt"

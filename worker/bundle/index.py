@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from worker.bundle.build_cache import BuildCache
 from worker.bundle.check import sha256_of
-from worker.bundle.workshop import BuildCache
 
 
 def write_apt_index(folder: Path, system: str, moment: datetime, shop: BuildCache) -> list[Path]:

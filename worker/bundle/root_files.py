@@ -5,8 +5,8 @@ import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from worker.bundle.image import add_parent_folders, open_layer_tar
-from worker.bundle.workshop import CollectingFailed
+from worker.bundle.build_cache import CollectingFailed
+from worker.oci.layers import add_parent_folders, open_layer_tar
 
 MERGED = ("bin", "sbin", "lib", "lib64")
 """Folders that are links into usr/ since the distributions have merged them."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from worker.bundle import licences
+from worker.bundle.build_cache import BuildCache
 from worker.bundle.check import sha256_of
 from worker.bundle.sources import CLONE
-from worker.bundle.workshop import BuildCache
 from worker.environments.description import EnvironmentDescription, select_pins
 
 REQUIREMENTS = ("portal.txt", "repairs.txt", "ansible.txt")

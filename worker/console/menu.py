@@ -7,19 +7,24 @@ from dataclasses import replace
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
-from cluster.bell import NullEventBus
 from cluster.domain.errors import Conflict, GroundcrewError
-from cluster.domain.people import Actor
-from cluster.domain.repairs import Repair, check_typed_name
+from cluster.domain.people.actor import Actor
+from cluster.domain.repairs.definition import Repair, check_typed_name
 from cluster.domain.states import OperationState
+from cluster.event_bus import NullEventBus
 from cluster.services.context import Cluster
-from cluster.services.repair_catalogue import (
+from cluster.services.people.users import service_actor
+from cluster.services.repairs.catalogue import (
     find_catalogue_entry,
     list_offered_repairs,
     read_repair_catalogue,
 )
-from cluster.services.repair_records import CONSOLE_ADDRESS, import_offline_records, list_offline_records
-from cluster.services.repairs import (
+from cluster.services.repairs.offline_records import (
+    CONSOLE_ADDRESS,
+    import_offline_records,
+    list_offline_records,
+)
+from cluster.services.repairs.requests import (
     cancel_repair,
     list_repair_runs,
     list_repair_summaries,
@@ -28,28 +33,22 @@ from cluster.services.repairs import (
     request_repair,
     require_no_other_run,
 )
-from cluster.services.users import service_actor
 from cluster.settings import VERSION, Settings
 from cluster.store.repairs import RepairRun
-from worker.adapters.reachable import first_line
-from worker.console.alone import OfflineRepairRun, master_host_name, new_offline_run
-from worker.console.asked import OnlineRepairRun
-from worker.console.forecast import (
-    describe_last_run,
-    group_titles,
-    show_repair_preview,
-    show_repair_without_database,
-)
-from worker.console.matrix import verdict_name
-from worker.console.passwords import offer_password_link
-from worker.console.stand import (
+from worker.adapters.health_probes import first_line
+from worker.composition import open_cluster
+from worker.console.installation_status import (
     InstallationStatus,
     describe_limits,
     describe_status,
     has_no_task_worker,
     read_installation_status,
 )
-from worker.console.terminal import (
+from worker.console.offline_run import OfflineRepairRun, master_host_name, new_offline_run
+from worker.console.online_run import OnlineRepairRun
+from worker.console.password_links import offer_password_link
+from worker.console.progress_table import verdict_name
+from worker.console.prompt import (
     ask_for_line,
     bilingual_text,
     parse_choice,
@@ -59,8 +58,13 @@ from worker.console.terminal import (
     print_title,
     terminal_text,
 )
+from worker.console.repair_preview import (
+    describe_last_run,
+    group_titles,
+    show_repair_preview,
+    show_repair_without_database,
+)
 from worker.embedded.own_settings import read_installed_settings
-from worker.wiring import open_cluster
 
 RUNS_SHOWN = 10
 

@@ -4,7 +4,7 @@ from cluster import words
 from cluster.domain.errors import GroundcrewError
 from cluster.settings import Settings
 from cluster.store.migrate import upgrade_database
-from worker.embedded.say import exit_with_error, language_of_terminal, print_sentence
+from worker.bootstrap.terminal import exit_with_error, language_of_terminal, print_sentence
 
 
 def migrate_database(settings: Settings) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from cluster.settings import Settings
-from worker.embedded.places import CLONE, InstallationPaths
+from worker.bootstrap.paths import CLONE, InstallationPaths
 
 TEMPLATES = CLONE / "roles" / "nginx" / "templates"
 SITE = "groundcrew.conf.j2"

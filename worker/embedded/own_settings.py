@@ -3,8 +3,8 @@
 import os
 
 from cluster.settings import MissingSettings, Settings
-from worker.embedded.places import find_installation_paths
-from worker.embedded.say import exit_with_error
+from worker.bootstrap.paths import find_installation_paths
+from worker.bootstrap.terminal import exit_with_error
 from worker.embedded.settings_file import read_settings_file
 
 

@@ -5,7 +5,7 @@ import socket
 
 import psutil
 
-from worker.embedded.say import exit_with_error
+from worker.bootstrap.terminal import exit_with_error
 
 
 def check_port_free(port: int, host: str = "127.0.0.1") -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 
-from worker.embedded.places import InstallationPaths
+from worker.bootstrap.paths import InstallationPaths
 
 MODULES = {"gunicorn", "worker", "supervisor.supervisord"}
 INTERACTIVE_COMMANDS = {"up", "down", "status", "reset", "restore", "support", "console"}

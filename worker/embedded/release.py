@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from worker.embedded.places import InstallationPaths
+from worker.bootstrap.paths import InstallationPaths
 
 PACKAGES = ("cluster", "portal", "worker")
 OF_NGINX = ("nginx.conf", "site.conf", "start", "portal.pem")

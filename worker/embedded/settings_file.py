@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
-from worker.embedded.places import InstallationPaths
+from worker.bootstrap.paths import InstallationPaths
 
 DEFAULT_PORT = 8470
 LOOPBACK = "127.0.0.1"

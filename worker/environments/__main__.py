@@ -8,12 +8,12 @@ import time
 from pathlib import Path
 from typing import TextIO
 
-from worker.embedded.places import find_installation_paths
+from worker.bootstrap.paths import find_installation_paths
 from worker.environments.build import build_environment
+from worker.environments.build_platform import PYTHON, read_build_platform, training_environment_path
 from worker.environments.description import DEFAULT, read_environment_description
 from worker.environments.errors import BuildFailed
-from worker.environments.machine import PYTHON, read_build_platform, training_environment_path
-from worker.environments.ready import is_environment_ready, read_environment_contents
+from worker.environments.manifest import is_environment_ready, read_environment_contents
 
 LINE_SECONDS = 10.0
 

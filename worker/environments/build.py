@@ -9,19 +9,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from worker.environments import install, tools, verify
-from worker.environments.commands import TICK_SECONDS, CommandRunner, end_leftover_processes
-from worker.environments.description import EnvironmentDescription
-from worker.environments.errors import NoDiskSpace
-from worker.environments.machine import (
+from worker.environments import installation, prerequisites, verification
+from worker.environments.build_platform import (
     PYTHON,
     read_build_platform,
     training_environment_digest,
     training_environment_path,
     wheel_folder_path,
 )
-from worker.environments.ready import EnvironmentManifest, is_environment_ready, write_environment_manifest
-from worker.environments.steps import BuildStep, BuildStepProgress, ProgressCallback
+from worker.environments.build_steps import BuildStep, BuildStepProgress, ProgressCallback
+from worker.environments.command_runner import TICK_SECONDS, CommandRunner, end_leftover_processes
+from worker.environments.description import EnvironmentDescription
+from worker.environments.errors import NoDiskSpace
+from worker.environments.manifest import EnvironmentManifest, is_environment_ready, write_environment_manifest
 from worker.environments.wheels import WheelFolder, download_wheels, sync_filesystem
 
 LOCK = ".training.lock"
@@ -44,7 +44,7 @@ def build_environment(
     Everything is made beside its place and renamed there when it is on the disk. Raises BuildFailed with
     the reason, or what `report` raised; the next call then begins where it is safe to.
     """
-    tools.check_python_version(description, python)
+    prerequisites.check_python_version(description, python)
     machine = read_build_platform(python)
     target = training_environment_path(description, machine, cache)
     if is_environment_ready(target):
@@ -53,7 +53,7 @@ def build_environment(
     log.parent.mkdir(parents=True, exist_ok=True)
     with hold_build_lock(cache, report) as mark, disk_full_as_no_space(cache, log):
         if not is_environment_ready(target):
-            shop = install.EnvironmentBuild(
+            shop = installation.EnvironmentBuild(
                 description=description,
                 wheels=WheelFolder(wheel_folder_path(description, machine, cache), offered),
                 folder=target.with_name(f"{target.name}.building"),
@@ -82,7 +82,9 @@ def hold_build_lock(cache: Path, report: ProgressCallback) -> Iterator[str]:
         yield mark
 
 
-def _build_new(shop: install.EnvironmentBuild, target: Path, digest: str, report: ProgressCallback) -> None:
+def _build_new(
+    shop: installation.EnvironmentBuild, target: Path, digest: str, report: ProgressCallback
+) -> None:
     if shop.folder.exists():
         shutil.rmtree(shop.folder)
     progress = BuildStepProgress(report, BuildStep.CHECK_TOOLS)
@@ -98,21 +100,21 @@ def _build_new(shop: install.EnvironmentBuild, target: Path, digest: str, report
         download_wheels(shop.description, shop.wheels, shop.python, shop.commands, progress)
     progress.advance(1.0)
     progress = BuildStepProgress(report, BuildStep.INSTALL)
-    install.install_wheels(shop, progress)
+    installation.install_wheels(shop, progress)
     progress = BuildStepProgress(report, BuildStep.COMPILE)
     progress.advance(0.0)
     package = shop.description.compiled.package
     wheel = shop.wheels.find_compiled(package)
     if wheel is None and (offered := shop.wheels.find_offered(package)):
         wheel = shop.wheels.store_compiled(offered)
-    wheel = wheel or install.compile_wheel(shop, progress)
-    install.install_compiled_wheel(shop, wheel, progress)
+    wheel = wheel or installation.compile_wheel(shop, progress)
+    installation.install_compiled_wheel(shop, wheel, progress)
     progress = BuildStepProgress(report, BuildStep.VERIFY)
     progress.advance(0.0)
-    install.make_readable_to_all(shop.environment)
-    verify.verify_environment(shop, progress)
+    installation.make_readable_to_all(shop.environment)
+    verification.verify_environment(shop, progress)
     progress = BuildStepProgress(report, BuildStep.CONTENTS)
-    contents = verify.list_environment_contents(shop, progress)
+    contents = verification.list_environment_contents(shop, progress)
     write_environment_manifest(
         shop.environment, EnvironmentManifest(digest, shop.description.variables, contents)
     )
@@ -120,24 +122,24 @@ def _build_new(shop: install.EnvironmentBuild, target: Path, digest: str, report
     progress.advance(1.0)
 
 
-def _check(shop: install.EnvironmentBuild, cache: Path) -> bool:
+def _check(shop: installation.EnvironmentBuild, cache: Path) -> bool:
     """Whether the wheels are all there; raises ToolsMissing or NoSpace for what is still to be made."""
     disk = shop.description.disk
     has_wheels = shop.wheels.is_intact()
     needed = disk.environment
     if not has_wheels:
-        tools.check_ensurepip(shop.python)
+        prerequisites.check_ensurepip(shop.python)
         needed += disk.wheels
     package = shop.description.compiled.package
     is_compiled = (has_wheels and shop.wheels.find_compiled(package)) or shop.wheels.find_offered(package)
     if not is_compiled:
-        tools.check_compiler(shop.description, shop.python)
+        prerequisites.check_compiler(shop.description, shop.python)
         needed += disk.compilation
-    tools.check_free_space(cache, needed)
+    prerequisites.check_free_space(cache, needed)
     return has_wheels
 
 
-def _put_in_place(shop: install.EnvironmentBuild, target: Path) -> None:
+def _put_in_place(shop: installation.EnvironmentBuild, target: Path) -> None:
     for left in shop.folder.iterdir():
         if left.is_dir() and left != shop.environment:
             shutil.rmtree(left)

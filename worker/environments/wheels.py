@@ -9,9 +9,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from worker.environments.commands import CommandRunner, network_variables
+from worker.environments.build_steps import BuildStepProgress, PipProgressParser
+from worker.environments.command_runner import CommandRunner, network_variables
 from worker.environments.description import EnvironmentDescription, select_pins
-from worker.environments.steps import BuildStepProgress, PipProgressParser
 
 SUMS = "SHA256SUMS.json"
 

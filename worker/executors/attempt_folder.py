@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from cluster.domain.errors import Refused
-from cluster.domain.job_ids import JobUnixIds
-from cluster.files import by_descriptor
-from cluster.files.by_descriptor import Owner
+from cluster.domain.jobs.unix_ids import JobUnixIds
+from cluster.files import safe_files
+from cluster.files.safe_files import Owner
 from worker.executors.contract import NotStarted, StartPlan
 
 CONTROL = "control"
@@ -47,8 +47,8 @@ def open_attempt_folder(folder: Path, mode: int | None = None, owner: Owner = (-
     Made where it is missing; without a `mode` what is there keeps its own, and what is not is closed to all.
     """
     folder.parent.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-    with by_descriptor.open_folder_path(folder.parent.parent.parent, folder.parent.parent.name) as jobs:
-        by_descriptor.check_owner(jobs, "jobs", (os.geteuid(),))
+    with safe_files.open_folder_path(folder.parent.parent.parent, folder.parent.parent.name) as jobs:
+        safe_files.check_owner(jobs, "jobs", (os.geteuid(),))
         job = ensure_own_folder(jobs, folder.parent.name, mode, owner)
         try:
             attempt = ensure_own_folder(job, folder.name, mode, owner)
@@ -63,13 +63,13 @@ def open_attempt_folder(folder: Path, mode: int | None = None, owner: Owner = (-
 def ensure_own_folder(parent: int, name: str, mode: int | None = None, owner: Owner = (-1, -1)) -> int:
     """Made by us now or before. Raises NotOurs where somebody else made it: what is in it is theirs as well."""
     try:
-        descriptor = by_descriptor.make_folder(parent, name)
+        descriptor = safe_files.make_folder(parent, name)
     except FileExistsError:
-        descriptor = by_descriptor.open_folder_at(name, parent)
+        descriptor = safe_files.open_folder_at(name, parent)
     try:
-        by_descriptor.check_owner(descriptor, name, (os.geteuid(),))
+        safe_files.check_owner(descriptor, name, (os.geteuid(),))
         if mode is not None:
-            by_descriptor.set_owner_and_mode(descriptor, mode, owner)
+            safe_files.set_owner_and_mode(descriptor, mode, owner)
     except OSError:
         os.close(descriptor)
         raise
@@ -94,7 +94,7 @@ def out_folder_rights(plan: StartPlan, user: Owner) -> tuple[int, Owner]:
 
 def write_plan_file(control: int, content: Mapping[str, Any], owner: Owner = (-1, -1)) -> None:
     text = json.dumps(content, sort_keys=True).encode()
-    by_descriptor.replace_file(control, "plan.json", text, 0o640, owner)
+    safe_files.replace_file(control, "plan.json", text, 0o640, owner)
 
 
 def read_own_file(folder: Path, name: str, most: int = 256 * 1024) -> bytes | None:
@@ -103,10 +103,10 @@ def read_own_file(folder: Path, name: str, most: int = 256 * 1024) -> bytes | No
     It may have a second name: that under which it was made.
     """
     try:
-        with by_descriptor.open_folder_path(folder) as attempt:
-            control = by_descriptor.open_folder_at(CONTROL, attempt)
+        with safe_files.open_folder_path(folder) as attempt:
+            control = safe_files.open_folder_at(CONTROL, attempt)
             try:
-                by_descriptor.check_owner(control, CONTROL, (os.geteuid(),))
+                safe_files.check_owner(control, CONTROL, (os.geteuid(),))
                 return read_own_descriptor(control, name, most)
             finally:
                 os.close(control)
@@ -115,10 +115,10 @@ def read_own_file(folder: Path, name: str, most: int = 256 * 1024) -> bytes | No
 
 
 def read_own_descriptor(control: int, name: str, most: int) -> bytes:
-    descriptor = os.open(name, os.O_RDONLY | by_descriptor.FILE, dir_fd=control)
+    descriptor = os.open(name, os.O_RDONLY | safe_files.FILE, dir_fd=control)
     try:
-        by_descriptor.check_owner(descriptor, name, (os.geteuid(),))
-        return by_descriptor.read_all(descriptor, most)
+        safe_files.check_owner(descriptor, name, (os.geteuid(),))
+        return safe_files.read_all(descriptor, most)
     finally:
         os.close(descriptor)
 

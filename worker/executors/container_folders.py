@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cluster.files import by_descriptor
-from cluster.files.by_descriptor import Owner
+from cluster.files import safe_files
+from cluster.files.safe_files import Owner
 from worker.executors import attempt_folder
 from worker.executors.attempt_folder import CONTROL
 from worker.executors.contract import StartPlan
@@ -23,26 +23,26 @@ def prepare_folders(plan: StartPlan, user: Owner, more: Mapping[str, Any] = NOTH
     """
     with attempt_folder.open_created(plan) as attempt:
         ensure_out_folder(plan, attempt, user)
-        if not by_descriptor.kind_at(attempt, CONTROL):
+        if not safe_files.kind_at(attempt, CONTROL):
             ensure_control_folder(plan, attempt, user, more)
 
 
 def ensure_out_folder(plan: StartPlan, attempt: int, user: Owner) -> None:
     """Of a start that was interrupted it may be ours still."""
     try:
-        out = by_descriptor.make_folder(attempt, plan.out.name)
+        out = safe_files.make_folder(attempt, plan.out.name)
     except FileExistsError:
-        out = by_descriptor.open_folder_at(plan.out.name, attempt)
+        out = safe_files.open_folder_at(plan.out.name, attempt)
     try:
-        by_descriptor.check_owner(out, plan.out.name, (os.geteuid(), user[0]))
-        by_descriptor.set_owner_and_mode(out, *attempt_folder.out_folder_rights(plan, user))
+        safe_files.check_owner(out, plan.out.name, (os.geteuid(), user[0]))
+        safe_files.set_owner_and_mode(out, *attempt_folder.out_folder_rights(plan, user))
     finally:
         os.close(out)
 
 
 def ensure_control_folder(plan: StartPlan, attempt: int, user: Owner, more: Mapping[str, Any]) -> None:
     name = temporary_name(CONTROL)
-    unfinished = by_descriptor.make_folder(attempt, name)
+    unfinished = safe_files.make_folder(attempt, name)
     try:
         # The shim has the job's user already and could take no other.
         content = plan.to_json() | {
@@ -53,7 +53,7 @@ def ensure_control_folder(plan: StartPlan, attempt: int, user: Owner, more: Mapp
             **more,
         }
         attempt_folder.write_plan_file(unfinished, content, user)
-        by_descriptor.set_owner_and_mode(unfinished, *attempt_folder.out_folder_rights(plan, user))
+        safe_files.set_owner_and_mode(unfinished, *attempt_folder.out_folder_rights(plan, user))
     finally:
         os.close(unfinished)
     move_unless_present(attempt, name, attempt, CONTROL)
@@ -62,10 +62,10 @@ def ensure_control_folder(plan: StartPlan, attempt: int, user: Owner, more: Mapp
 def move_unless_present(source: int, name: str, target: int, wanted: str) -> None:
     """Where another thread was faster, what it made stays."""
     try:
-        by_descriptor.move_at(source, name, target, wanted)
+        safe_files.move_at(source, name, target, wanted)
     except OSError:
-        by_descriptor.remove_tree(source, name)
-        if not by_descriptor.kind_at(target, wanted):
+        safe_files.remove_tree(source, name)
+        if not safe_files.kind_at(target, wanted):
             raise
 
 
@@ -75,9 +75,9 @@ def ensure_code_copy(plan: StartPlan, source: Path, user: Owner) -> None:
     It is made beside `out`, which belongs to the job: nobody reaches it before it is whole.
     """
     with attempt_folder.open_created(plan) as attempt:
-        out = by_descriptor.open_folder_at(plan.out.name, attempt)
+        out = safe_files.open_folder_at(plan.out.name, attempt)
         try:
-            if not by_descriptor.kind_at(out, "work"):
+            if not safe_files.kind_at(out, "work"):
                 copy_code_tree(attempt, out, source, user)
         finally:
             os.close(out)
@@ -86,14 +86,14 @@ def ensure_code_copy(plan: StartPlan, source: Path, user: Owner) -> None:
 def copy_code_tree(attempt: int, out: int, source: Path, user: Owner) -> None:
     """Of the code's folder itself no part is a link either: a service could put one there, and we read everything."""
     name = temporary_name("work")
-    unfinished = by_descriptor.make_folder(attempt, name)
+    unfinished = safe_files.make_folder(attempt, name)
     try:
         workspace, within = source.parents[2], source.relative_to(source.parents[2]).parts
-        with by_descriptor.open_folder_path(workspace, *within) as code:
-            by_descriptor.copy_tree(code, unfinished, user)
-        by_descriptor.set_owner_and_mode(unfinished, 0o700, user)
+        with safe_files.open_folder_path(workspace, *within) as code:
+            safe_files.copy_tree(code, unfinished, user)
+        safe_files.set_owner_and_mode(unfinished, 0o700, user)
     except OSError:
-        by_descriptor.remove_tree(attempt, name)
+        safe_files.remove_tree(attempt, name)
         raise
     finally:
         os.close(unfinished)
@@ -103,8 +103,8 @@ def copy_code_tree(attempt: int, out: int, source: Path, user: Owner) -> None:
 def ensure_shared_file(plan: StartPlan, name: str, text: str) -> None:
     """For everybody in the pod to read; whole or not at all."""
     with attempt_folder.open_created(plan) as attempt:
-        if not by_descriptor.kind_at(attempt, name):
-            by_descriptor.replace_file(attempt, name, text.encode(), 0o644)
+        if not safe_files.kind_at(attempt, name):
+            safe_files.replace_file(attempt, name, text.encode(), 0o644)
 
 
 def temporary_name(name: str) -> str:
@@ -115,8 +115,8 @@ def temporary_name(name: str) -> str:
 def prevent_container_start(folder: Path) -> bool:
     """False where a shim was faster."""
     with attempt_folder.open_attempt_folder(folder) as attempt:
-        if not by_descriptor.kind_at(attempt, CONTROL):
-            os.close(by_descriptor.make_folder(attempt, CONTROL))
+        if not safe_files.kind_at(attempt, CONTROL):
+            os.close(safe_files.make_folder(attempt, CONTROL))
     control = folder / CONTROL
     return (
         shim_files.create_json_once(str(control / "started"), START_PREVENTED)

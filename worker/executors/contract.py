@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from cluster.domain.attempts import ObservedState
 from cluster.domain.errors import Unavailable
-from cluster.domain.exits import ExitRecord
+from cluster.domain.jobs.attempts import ObservedState
+from cluster.domain.jobs.exits import ExitRecord
 
 Handle = Mapping[str, Any]
 """How an executor finds its run again, plain JSON for the attempt's row: for processes boot id, pid and
@@ -85,7 +85,7 @@ class StartPlan:
     units_by_node: tuple[tuple[str, int], ...] = ()
     """How many of the units are on which node, in the order of `nodes`."""
     gang: str = "none"
-    """Where it is several pods: how its ranks find each other (worker/kube/shapes/run.py)."""
+    """Where it is several pods: how its ranks find each other (worker/kubernetes/manifests/run_spec.py)."""
     gpus: tuple[str, ...] = ()
     """UUIDs; empty: every GPU is hidden."""
     image: str | None = None

@@ -14,10 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from cluster.domain.attempts import ObservedState
-from cluster.domain.exits import ExitRecord, parse_exit_record
-from cluster.domain.job_ids import DEFAULT_UNIX_IDS, JobUnixIds
-from worker.adapters.engine import (
+from cluster.domain.jobs.attempts import ObservedState
+from cluster.domain.jobs.exits import ExitRecord, parse_exit_record
+from cluster.domain.jobs.unix_ids import DEFAULT_UNIX_IDS, JobUnixIds
+from worker.adapters.docker_engine import (
     ContainerExists,
     DockerEngine,
     EngineRefused,

@@ -14,9 +14,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cluster.domain.attempts import ObservedState
-from cluster.domain.exits import ExitRecord, parse_exit_record
-from cluster.domain.job_ids import DEFAULT_UNIX_IDS, JobUnixIds
+from cluster.domain.jobs.attempts import ObservedState
+from cluster.domain.jobs.exits import ExitRecord, parse_exit_record
+from cluster.domain.jobs.unix_ids import DEFAULT_UNIX_IDS, JobUnixIds
 from worker.executors import container_folders
 from worker.executors.attempt_folder import check_plan_ids
 from worker.executors.contract import (
@@ -42,7 +42,7 @@ from worker.executors.kubernetes_handles import (
     read_shim_marker,
 )
 from worker.executors.kubernetes_removal import remove_orphan_service, remove_owner, remove_run
-from worker.executors.kubernetes_run import (
+from worker.executors.kubernetes_run_spec import (
     RuntimeConfigMaps,
     build_run_spec,
     gang_kind,
@@ -52,13 +52,12 @@ from worker.executors.kubernetes_run import (
 from worker.executors.kubernetes_shared import SharedObjects
 from worker.executors.kubernetes_sweep import UnusedObjects
 from worker.inside import shim_files
-from worker.kube import names, sight
-from worker.kube.api import ApiRefused, ApiUnreachable, KubernetesApi, ObjectExists
-from worker.kube.places import node_patches
-from worker.kube.shapes.objects import run_objects
-from worker.kube.shapes.run import GangKind, RunSpec
-from worker.kube.sight import LEAST_GRACE_SECONDS, ClusterSnapshot, RunObjects
-from worker.kube.verdicts import (
+from worker.kubernetes import object_names, snapshot
+from worker.kubernetes.api_client import ApiRefused, ApiUnreachable, KubernetesApi, ObjectExists
+from worker.kubernetes.manifests.run_spec import GangKind, RunSpec
+from worker.kubernetes.manifests.workloads import run_objects
+from worker.kubernetes.node_assignment import node_patches
+from worker.kubernetes.run_status import (
     build_exit_record,
     count_remaining_pods,
     has_bound_pod,
@@ -72,6 +71,7 @@ from worker.kube.verdicts import (
     start_delay,
     start_failure,
 )
+from worker.kubernetes.snapshot import LEAST_GRACE_SECONDS, ClusterSnapshot, RunObjects
 
 FRESH_SECONDS = 1.0
 """How old a look may be. What it does not show is gone only where it was begun after we knew of it."""
@@ -166,11 +166,11 @@ class KubernetesExecutor:
                 self.api.create(thing)
             except ObjectExists:
                 is_there = True
-        self._made[names.attempt_key_of_folder(plan.folder)] = time.monotonic()
+        self._made[object_names.attempt_key_of_folder(plan.folder)] = time.monotonic()
         if not is_there:
             return
         if (found := self.find_run(plan.folder)) is None:
-            name = names.run_name(plan.job, plan.attempt)
+            name = object_names.run_name(plan.job, plan.attempt)
             raise NotStarted("start.failed", reason=f"{name} is there already, and is not this attempt")
         if has_failed_to_start(found) and container_folders.read_start_marker(plan.folder) is None:
             remove_run(self.api, found, LEAST_GRACE_SECONDS)
@@ -187,20 +187,20 @@ class KubernetesExecutor:
 
     def find_run(self, folder: Path) -> RunObjects | None:
         """Asked for now. Raises NoAnswer."""
-        return self.read_attempt_snapshot(folder).runs.get(names.attempt_key_of_folder(folder))
+        return self.read_attempt_snapshot(folder).runs.get(object_names.attempt_key_of_folder(folder))
 
     def read_attempt_snapshot(self, folder: Path) -> ClusterSnapshot:
-        job, attempt = names.attempt_key_of_folder(folder)
-        namespace = names.workspace_namespace(names.workspace_of_folder(folder))
+        job, attempt = object_names.attempt_key_of_folder(folder)
+        namespace = object_names.workspace_namespace(object_names.workspace_of_folder(folder))
         labels = {"job": str(job), "attempt": str(attempt)}
-        return sight.read_snapshot(self.api, self.installation, time.monotonic(), namespace, **labels)
+        return snapshot.read_snapshot(self.api, self.installation, time.monotonic(), namespace, **labels)
 
     def recent_snapshot(self) -> ClusterSnapshot:
         """At everything, not older than a moment: of a thousand runs that go on nobody asks one by one."""
         with self._looking:
             now = time.monotonic()
             if now - self._last.read_at > self._fresh:
-                self._last = sight.read_snapshot(self.api, self.installation, now)
+                self._last = snapshot.read_snapshot(self.api, self.installation, now)
                 self.assign_nodes()
                 self._fresh = max(self.fresh_seconds, FRESH_SHARE * (time.monotonic() - now))
             return self._last
@@ -215,7 +215,10 @@ class KubernetesExecutor:
 
     def read_status(self, folder: Path) -> RunStatus:
         """However many attempts there are, they are asked for together, and none of them by itself."""
-        started, numbers = container_folders.read_start_marker(folder), names.attempt_key_of_folder(folder)
+        started, numbers = (
+            container_folders.read_start_marker(folder),
+            object_names.attempt_key_of_folder(folder),
+        )
         if started is None and not is_reachable_folder(self.storage / "workspaces"):
             return RunStatus(
                 ObservedState.UNKNOWN
@@ -244,7 +247,7 @@ class KubernetesExecutor:
         running = []
         for found in last.runs.values():
             # By its numbers: what stands in the cluster may have been written by anybody.
-            folder = names.attempt_path(self.storage, found.workspace, *found.key)
+            folder = object_names.attempt_path(self.storage, found.workspace, *found.key)
             begun = read_shim_marker(folder)
             if has_live_pod(found, last.silent_nodes) or (begun and has_bound_pod(found, last.silent_nodes)):
                 running.append(RunningAttempt(*found.key, folder, pod_handle(folder, begun)))
@@ -252,7 +255,7 @@ class KubernetesExecutor:
 
     def _fresh_look(self) -> ClusterSnapshot:
         with raising_unreachable(), self._looking:
-            self._last = sight.read_snapshot(self.api, self.installation, time.monotonic())
+            self._last = snapshot.read_snapshot(self.api, self.installation, time.monotonic())
             return self._last
 
     def read_exit_record(self, folder: Path) -> ExitRecord | None:
@@ -260,7 +263,7 @@ class KubernetesExecutor:
 
         Said once: what we delete of it afterwards was taken away by nobody else.
         """
-        numbers = names.attempt_key_of_folder(folder)
+        numbers = object_names.attempt_key_of_folder(folder)
         if numbers in self._ends:
             return self._ends[numbers]
         found = self._last.runs.get(numbers)
@@ -286,7 +289,7 @@ class KubernetesExecutor:
         with suppress(ApiUnreachable, ApiRefused):
             while time.monotonic() < deadline:
                 found = self.find_run(folder)
-                if found is None or all(map(sight.is_deleting_now, found.live_pods)):
+                if found is None or all(map(snapshot.is_deleting_now, found.live_pods)):
                     return  # Nothing is left of it, or a kubelet takes its time: nobody waits for that here.
                 time.sleep(PAUSE_SECONDS)
             if (found := self.find_run(folder)) is not None:
@@ -297,7 +300,7 @@ class KubernetesExecutor:
 
         Where the pod with the shim has come to a good end the others have a moment to come to theirs.
         """
-        numbers = names.attempt_key_of_folder(folder)
+        numbers = object_names.attempt_key_of_folder(folder)
         if has_ended and is_exit_final(self._last.runs.get(numbers)):
             return 0
         with raising_unreachable():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from worker.executors.contract import ExecutorUnreachable
 from worker.inside import shim_files
-from worker.kube.api import ApiRefused, ApiUnreachable
+from worker.kubernetes.api_client import ApiRefused, ApiUnreachable
 
 REMEMBERED_SECONDS = 60.0
 STOP_FILE = "stop.json"

@@ -5,7 +5,7 @@ from typing import Any
 
 from worker.executors import container_folders
 from worker.executors.contract import Handle
-from worker.kube import names
+from worker.kubernetes import object_names
 
 MOST_GPUS, LONGEST_NAME = 64, 253
 """Of one pod; and of anything that Kubernetes calls by a name."""
@@ -22,10 +22,10 @@ def read_shim_marker(folder: Path) -> dict[str, Any] | None:
 
 def pod_handle(folder: Path, started: dict[str, Any] | None) -> Handle:
     """With the GPUs that the shim has found, which the kubelet chose."""
-    job, attempt = names.attempt_key_of_folder(folder)
+    job, attempt = object_names.attempt_key_of_folder(folder)
     return {
-        "namespace": names.workspace_namespace(names.workspace_of_folder(folder)),
-        "name": names.run_name(job, attempt),
+        "namespace": object_names.workspace_namespace(object_names.workspace_of_folder(folder)),
+        "name": object_names.run_name(job, attempt),
         "folder": str(folder),
         **parse_shim_facts(started or {}),
     }

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from worker.kube import names
-from worker.kube.api import KubernetesApi
-from worker.kube.sight import RunObjects
-from worker.kube.verdicts import has_service
+from worker.kubernetes import object_names
+from worker.kubernetes.api_client import KubernetesApi
+from worker.kubernetes.run_status import has_service
+from worker.kubernetes.snapshot import RunObjects
 
 
 def remove_run(api: KubernetesApi, found: RunObjects, grace_seconds: int | None = None) -> None:
@@ -18,11 +18,11 @@ def remove_run(api: KubernetesApi, found: RunObjects, grace_seconds: int | None 
 
 def remove_owner(api: KubernetesApi, found: RunObjects) -> None:
     """What has made its pods, and what they were known by."""
-    namespace = names.workspace_namespace(found.workspace)
+    namespace = object_names.workspace_namespace(found.workspace)
     if found.owner is not None:
         api.delete(found.owner["kind"], found.owner["metadata"]["name"], namespace)
     if has_service(found):
-        api.delete("Service", names.run_name(*found.key), namespace)
+        api.delete("Service", object_names.run_name(*found.key), namespace)
 
 
 def remove_orphan_service(api: KubernetesApi, folder: Path, installation: str) -> None:
@@ -31,9 +31,9 @@ def remove_orphan_service(api: KubernetesApi, folder: Path, installation: str) -
     By its name alone it could be another installation's.
     """
     place = (
-        names.run_name(*names.attempt_key_of_folder(folder)),
-        names.workspace_namespace(names.workspace_of_folder(folder)),
+        object_names.run_name(*object_names.attempt_key_of_folder(folder)),
+        object_names.workspace_namespace(object_names.workspace_of_folder(folder)),
     )
     about = (api.get("Service", *place) or {"metadata": {}})["metadata"]
-    if (about.get("labels") or {}).get(names.INSTALLATION) == installation:
+    if (about.get("labels") or {}).get(object_names.INSTALLATION) == installation:
         api.delete("Service", *place, about["uid"])

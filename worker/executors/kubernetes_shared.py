@@ -5,11 +5,11 @@ import time
 from collections import defaultdict
 
 from worker.executors.contract import NotStarted
-from worker.executors.kubernetes_run import RuntimeConfigMaps
-from worker.kube import names
-from worker.kube.api import KubernetesApi, KubernetesObject, ObjectExists
-from worker.kube.shapes.run import RunSpec
-from worker.kube.shapes.volumes import volume_objects
+from worker.executors.kubernetes_run_spec import RuntimeConfigMaps
+from worker.kubernetes import object_names
+from worker.kubernetes.api_client import KubernetesApi, KubernetesObject, ObjectExists
+from worker.kubernetes.manifests.run_spec import RunSpec
+from worker.kubernetes.manifests.volumes import volume_objects
 
 ENSURE_AGAIN_SECONDS = 5.0
 """It is looked after this often: a namespace that was deleted comes back empty, and later."""
@@ -32,7 +32,7 @@ class SharedObjects:
 
     def ensure(self, run: RunSpec) -> None:
         """Raises NoAnswer, Refused, NotStarted."""
-        namespace = names.workspace_namespace(run.workspace)
+        namespace = object_names.workspace_namespace(run.workspace)
         with self._making[namespace]:
             self.ensure_in_namespace(run, namespace, time.monotonic())
 
@@ -62,7 +62,7 @@ class SharedObjects:
             self.ensured.pop(object_key(*thing), None)
             self.api.delete(kind, name, namespace)
             if kind == "PersistentVolumeClaim":
-                volume = f"{name}-{namespace.removeprefix(names.NAMESPACE_PREFIX)}"
+                volume = f"{name}-{namespace.removeprefix(object_names.NAMESPACE_PREFIX)}"
                 self.ensured.pop(object_key("PersistentVolume", namespace, volume), None)
                 self.api.delete("PersistentVolume", volume)
         return True
@@ -79,7 +79,7 @@ class SharedObjects:
     def check_namespace(self, name: str, installation: str) -> None:
         """Raises NotStarted: workspaces have numbers, and two installations on one cluster give the same ones."""
         found = self.api.get("Namespace", name) or {"metadata": {}}
-        owner = (found["metadata"].get("labels") or {}).get(names.INSTALLATION, installation)
+        owner = (found["metadata"].get("labels") or {}).get(object_names.INSTALLATION, installation)
         if owner != installation:
             raise NotStarted("start.namespace_of_another", namespace=name)
 

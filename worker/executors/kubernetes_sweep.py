@@ -12,9 +12,9 @@ from typing import Any
 import structlog
 
 from worker.executors.kubernetes_shared import SharedObjects
-from worker.kube import names
-from worker.kube.api import ApiRefused, ApiUnreachable, KubernetesApi, KubernetesObject
-from worker.kube.sight import RunObjects
+from worker.kubernetes import object_names
+from worker.kubernetes.api_client import ApiRefused, ApiUnreachable, KubernetesApi, KubernetesObject
+from worker.kubernetes.snapshot import RunObjects
 
 log = structlog.get_logger()
 UNUSED_SECONDS = 86_400.0
@@ -45,9 +45,9 @@ class UnusedObjects:
                     log.info("deleted in Kubernetes what no run has asked for since", thing=" ".join(key))
 
     def list_shared(self, installation: str) -> Iterator[ObjectKey]:
-        ours = names.label_selector(installation=installation)
+        ours = object_names.label_selector(installation=installation)
         spaces = {each["metadata"]["name"] for each in self.api.list_all("Namespace", ours).things}
-        code = self.api.list_all("ConfigMap", names.label_selector(part=names.RUN_PART)).things
+        code = self.api.list_all("ConfigMap", object_names.label_selector(part=object_names.RUN_PART)).things
         claims = self.api.list_all("PersistentVolumeClaim", ours).things
         for each in (*code, *claims):
             kind, about = each["kind"], each["metadata"]
@@ -58,7 +58,7 @@ class UnusedObjects:
 
 def object_keys_of_run(found: RunObjects) -> Iterator[ObjectKey]:
     """What its pods name, also those that are not made yet."""
-    namespace = names.workspace_namespace(found.workspace)
+    namespace = object_names.workspace_namespace(found.workspace)
     for spec in (*(pod["spec"] for pod in found.pods), *pod_specs_of_owner(found.owner or {})):
         for volume in spec.get("volumes") or ():
             if told := volume.get("configMap"):

@@ -12,9 +12,9 @@ from typing import Any
 
 import structlog
 
-from cluster.domain.attempts import ObservedState
-from cluster.domain.exits import ExitRecord, parse_exit_record
-from cluster.domain.job_ids import DEFAULT_UNIX_IDS, JobUnixIds
+from cluster.domain.jobs.attempts import ObservedState
+from cluster.domain.jobs.exits import ExitRecord, parse_exit_record
+from cluster.domain.jobs.unix_ids import DEFAULT_UNIX_IDS, JobUnixIds
 from worker.executors import attempt_folder
 from worker.executors.contract import (
     Handle,
@@ -24,8 +24,8 @@ from worker.executors.contract import (
     StartPlan,
     start_problem_of,
 )
-from worker.executors.launchers import START_SECONDS, DetachedShimStarter, ShimStarter
-from worker.inside import shim_files, shim_group, shim_tree
+from worker.executors.shim_start import START_SECONDS, DetachedShimStarter, ShimStarter
+from worker.inside import shim_cgroup, shim_files, shim_tree
 
 log = structlog.get_logger()
 FORCE_SECONDS = 1.0
@@ -177,11 +177,11 @@ class ProcessExecutor:
 
     def _end_unrecorded(self, folder: Path) -> int:
         """By its name, where somebody has removed the attempt's folder."""
-        if (folder / "control" / shim_group.RECORD_FILE).exists():
+        if (folder / "control" / shim_cgroup.RECORD_FILE).exists():
             return 0
         wanted = f"{self.cgroup_prefix}-{folder.parent.name}-{folder.name}"
         left = 0
-        for group in shim_group.list_cgroups(wanted):
+        for group in shim_cgroup.list_cgroups(wanted):
             if group.name == wanted and os.access(group.folders[0].path, os.W_OK):
                 left += len(group.pids())
                 group.end()
@@ -207,7 +207,7 @@ class ProcessExecutor:
 
     def remove_ended_except(self, known: Collection[tuple[int, int]]) -> None:
         """A process that has ended leaves nothing but its attempt's folder, and with a killed shim its group."""
-        for group in shim_group.list_cgroups(self.cgroup_prefix + "-"):
+        for group in shim_cgroup.list_cgroups(self.cgroup_prefix + "-"):
             job, attempt = (int(word) for word in group.name.rsplit("-", 2)[1:])
             if (job, attempt) in known or not os.access(group.folders[0].path, os.W_OK):
                 continue

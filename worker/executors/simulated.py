@@ -24,17 +24,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from cluster.domain.attempts import ObservedState
-from cluster.domain.exits import ExitRecord, parse_exit_record
+from cluster.domain.jobs.attempts import ObservedState
+from cluster.domain.jobs.exits import ExitRecord, parse_exit_record
 from worker.executors.contract import Handle, NotStarted, RunningAttempt, RunStatus, StartPlan
-from worker.executors.simulated_life import (
+from worker.executors.simulated_cluster import SimulatedCluster
+from worker.executors.simulated_run import (
     Behaviour,
     SimulatedRun,
     begin_simulated_run,
     start_marker,
     write_end,
 )
-from worker.executors.simulated_world import SimulatedCluster
 from worker.inside import shim_files
 
 __all__ = ["Behaviour", "SimulatedExecutor", "SimulatedCluster"]

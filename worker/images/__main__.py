@@ -15,19 +15,19 @@ from typing import Any
 from cluster import words
 from cluster.domain.errors import Unavailable
 from cluster.domain.images import DefaultImage
-from worker.embedded.places import find_installation_paths
+from worker.bootstrap.paths import find_installation_paths
 from worker.environments.__main__ import ProgressPrinter
+from worker.environments.build_platform import PYTHON, read_build_platform
 from worker.environments.description import DEFAULT
 from worker.environments.errors import BuildFailed
-from worker.environments.machine import PYTHON, read_build_platform
-from worker.images import site as site_images
+from worker.images import site_images
 from worker.images.build import build_image
 from worker.images.description import VARIANTS, ImageVariant, image_archive_path, read_variant
+from worker.images.image_record import read_image_record
 from worker.images.pruning import prune_images
-from worker.images.python import list_wheel_folders
-from worker.images.record import read_image_record
-from worker.images.registry import RegistryFailed
-from worker.images.site import SITE_SETTINGS, ImageSite, read_image_site
+from worker.images.python_environment import list_wheel_folders
+from worker.images.site_images import SITE_SETTINGS, ImageSite, read_image_site
+from worker.images.site_registry import RegistryFailed
 
 Answer = dict[str, Any]
 

@@ -9,18 +9,18 @@ from pathlib import Path
 
 from cluster.domain.images import DefaultImage, LibraryVersion
 from worker.environments.build import disk_full_as_no_space, hold_build_lock
-from worker.environments.commands import PATH, CommandRunner
+from worker.environments.build_platform import PYTHON, BuildPlatform, read_build_platform
+from worker.environments.build_steps import BuildStep, BuildStepProgress, ProgressCallback
+from worker.environments.command_runner import PATH, CommandRunner
 from worker.environments.errors import BuildFailed
-from worker.environments.machine import PYTHON, BuildPlatform, read_build_platform
-from worker.environments.ready import EnvironmentManifest, write_environment_manifest
-from worker.environments.steps import BuildStep, BuildStepProgress, ProgressCallback
-from worker.environments.tools import check_free_space, check_python_version, missing_tools_error
-from worker.images import contents, cuda, python
-from worker.images.archive import ImageConfig, Layer, PackedImage, pack_folder_layer, write_image_archive
+from worker.environments.manifest import EnvironmentManifest, write_environment_manifest
+from worker.environments.prerequisites import check_free_space, check_python_version, missing_tools_error
+from worker.images import contents, cuda_libraries, python_environment
 from worker.images.description import ENVIRONMENT_PATH, ImageVariant, image_archive_path, inputs_digest
-from worker.images.record import read_image_record, write_image_record
-from worker.images.root import RootFilesystem
-from worker.images.system import image_variables, remove_build_traces, set_up_user
+from worker.images.image_record import read_image_record, write_image_record
+from worker.images.root_filesystem import RootFilesystem
+from worker.images.system_setup import image_variables, remove_build_traces, set_up_user
+from worker.oci.image_archive import ImageConfig, Layer, PackedImage, pack_folder_layer, write_image_archive
 
 OPT = "./opt"
 TOOLS = {"mmdebstrap": "mmdebstrap", "unshare": "util-linux", "ip": "iproute2"}
@@ -89,31 +89,37 @@ class ImageBuild:
         self.root = RootFilesystem(folder / "root", folder / "workshop", commands)
 
     def run(self, uv: Path, known: Path, target: Path) -> None:
-        house = python.open_wheelhouse(self.variant, self.machine, self.cache, self.folder / "description")
-        python.ensure_image_wheels(house, known, self.root.commands, self.step(BuildStep.DOWNLOAD))
+        house = python_environment.open_wheelhouse(
+            self.variant, self.machine, self.cache, self.folder / "description"
+        )
+        python_environment.ensure_image_wheels(
+            house, known, self.root.commands, self.step(BuildStep.DOWNLOAD)
+        )
         self.root.create(
             self.variant.system, self.variant.system.packages, self.step(BuildStep.SYSTEM).report_again
         )
         set_up_user(self.root.path, self.variant.user, self.variant.environment.variables)
-        python.install_in_image(self.root, uv, self.variant, house, self.step(BuildStep.INSTALL))
+        python_environment.install_in_image(self.root, uv, self.variant, house, self.step(BuildStep.INSTALL))
         wheel = house.wheels.find_compiled(house.package) or self.compile(house)
-        python.install_compiled_in_image(self.root, wheel, self.step(BuildStep.INSTALL))
-        cuda.configure_loader(self.root, self.step(BuildStep.INSTALL))
+        python_environment.install_compiled_in_image(self.root, wheel, self.step(BuildStep.INSTALL))
+        cuda_libraries.configure_loader(self.root, self.step(BuildStep.INSTALL))
         contents.verify_image(self.root, self.variant, self.variables, self.step(BuildStep.VERIFY))
         found = contents.list_image_contents(self.root, self.variant, self.step(BuildStep.CONTENTS))
         remove_build_traces(self.root.path)
         self.pack(found, target)
 
-    def compile(self, house: python.Wheelhouse) -> Path:
+    def compile(self, house: python_environment.Wheelhouse) -> Path:
         compiler = RootFilesystem(self.folder / "compiler", self.root.work_dir, self.root.commands)
         system = self.variant.system
         compiler.create(
             system, [*system.packages, *system.compiler], self.step(BuildStep.SYSTEM).report_again
         )
         if self.variant.compiler_requirements is not None:
-            cuda.lay_out_toolkit(self.root, self.variant.compiler_requirements, self.step(BuildStep.INSTALL))
+            cuda_libraries.lay_out_toolkit(
+                self.root, self.variant.compiler_requirements, self.step(BuildStep.INSTALL)
+            )
         opt = self.root.path / "opt"
-        wheel = python.compile_in_image(compiler, opt, house, self.step(BuildStep.COMPILE))
+        wheel = python_environment.compile_in_image(compiler, opt, house, self.step(BuildStep.COMPILE))
         shutil.rmtree(compiler.path)
         return wheel
 

@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 
 from cluster.domain.images import LibraryVersion
-from worker.environments.steps import BuildStepProgress
-from worker.environments.verify import LIST_VERSIONS, select_contents
+from worker.environments.build_steps import BuildStepProgress
+from worker.environments.verification import LIST_VERSIONS, select_contents
 from worker.images.description import ENVIRONMENT_PATH, ImageVariant
-from worker.images.root import RootFilesystem
+from worker.images.root_filesystem import RootFilesystem
 
 # One rank is enough to load what was compiled; the launchers are tried by whoever has an engine.
 SELF_TEST = """

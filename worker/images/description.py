@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from worker.environments.build_platform import BuildPlatform
 from worker.environments.description import DEFAULT, EnvironmentDescription, read_environment_description
-from worker.environments.machine import BuildPlatform
 
 RECIPE_VERSION = "1"
 """Change it when the way of building changes, so that the image is built anew from the same description."""

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from worker.environments.build import hold_build_lock
-from worker.environments.steps import ProgressCallback
+from worker.environments.build_steps import ProgressCallback
 from worker.environments.wheels import WheelFolder
-from worker.images.record import image_record_path, read_image_record
+from worker.images.image_record import image_record_path, read_image_record
 
 VERSIONS_KEPT = 2
 """Of each variant, beside those in use: a release that is taken back finds its own without building for minutes."""

@@ -21,15 +21,15 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import shim_devices  # noqa: E402
 import shim_ending  # noqa: E402
 import shim_files  # noqa: E402
-import shim_group  # noqa: E402
+import shim_cgroup  # noqa: E402
 import shim_memory  # noqa: E402
-import shim_metadata  # noqa: E402
+import shim_cloud_metadata  # noqa: E402
 import shim_metrics  # noqa: E402
 import shim_plan  # noqa: E402
 import shim_program  # noqa: E402
 import shim_rank_use  # noqa: E402
 import shim_result  # noqa: E402
-import shim_room  # noqa: E402
+import shim_disk  # noqa: E402
 import shim_tree  # noqa: E402
 import shim_units  # noqa: E402
 import shim_usage  # noqa: E402
@@ -92,7 +92,7 @@ class Shim:
         self.cgroup = None
         """The cgroup that holds the program, and not us; None without root and in a container, which is one itself."""
         self.refused_processes = self.refusals_in_a_row = 0
-        self.disk_watch = shim_room.DiskFullWatch(folder)
+        self.disk_watch = shim_disk.DiskFullWatch(folder)
         self.last_stop_request = None
         """The last word that stood in the file by which a pod is told to end."""
 
@@ -123,7 +123,7 @@ class Shim:
         """Raises OSError, LookupError."""
         if self.is_attached:
             return
-        group = shim_group.make_cgroup(self.control, self.plan)
+        group = shim_cgroup.make_cgroup(self.control, self.plan)
         self.cgroup = group
         if group is None:
             return
@@ -143,11 +143,11 @@ class Shim:
         """The kernel may need an instant; what it keeps is removed by the scheduler."""
         until = time.monotonic() + REMOVE_SECONDS
         while self.cgroup and not self.cgroup.remove() and time.monotonic() < until:
-            time.sleep(shim_group.PAUSE_SECONDS)
+            time.sleep(shim_cgroup.PAUSE_SECONDS)
 
     def block_cloud_metadata(self):
         sandbox = self.plan.get("sandbox")
-        missing = shim_metadata.block_cloud_metadata(*sandbox["uids"]) if sandbox else None
+        missing = shim_cloud_metadata.block_cloud_metadata(*sandbox["uids"]) if sandbox else None
         if missing:
             write_shim_log("not confined, metadata_address: %s" % missing)
 
@@ -275,7 +275,7 @@ class Shim:
             memory_limit_bytes=self.memory_limit(),
             process_limit=self.process_limit(),
             disk_full=self.disk_watch.was_full(self.launcher_ended),
-            out_bytes=shim_room.folder_size(self.plan["out"]),
+            out_bytes=shim_disk.folder_size(self.plan["out"]),
         )
         self.usage.finish(shim_result.reaped_cpu_seconds(), shim_result.reaped_max_rss_bytes())
         result.update(self.usage.to_json())

@@ -2,5 +2,5 @@
 
 Nothing of the platform imports this package, and it imports nothing of the platform: it runs in the
 training environment (TensorFlow, Horovod, Pillow), as the user who started the job.
-What variables a model has is described once, in `cluster/domain/models.py`.
+What variables a model has is described once, in `cluster/domain/built_in_models.py`.
 """

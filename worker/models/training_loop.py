@@ -13,9 +13,10 @@ from typing import Any
 import groundcrew_job
 import numpy as np
 
-from .classes import NoImages, list_class_images
+from worker.models.image_classes import NoImages, list_class_images
+from worker.models.image_loading import read_images
+
 from .hyperparameters import Hyperparameters
-from .images import read_images
 from .ranks import Ranks, hvd, join_ranks, tf, weights_digest
 
 ModelBuilder = Callable[[int, int, Mapping[str, Any]], "tf.keras.Model"]

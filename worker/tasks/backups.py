@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from cluster.crash_points import external_call
 from cluster.domain.errors import Unavailable
-from cluster.services.audit_seals import read_newest_seal, seal_entries
+from cluster.failpoints import external_call
+from cluster.services.audit.seals import read_newest_seal, seal_entries
 from cluster.services.context import Cluster
-from cluster.services.operations import fail_operation, finish_operation
+from cluster.services.operations.requests import fail_operation, finish_operation
 from cluster.store.operations import Operation
-from worker.backups import copies, dump, etcd, keep
-from worker.backups.open_page import run_smoke_test
-from worker.backups.restore import drill_newest_backup
-from worker.tasks.reports import StepProgress
+from worker.backups import dump, etcd, offsite_copies, retention
+from worker.backups.drill import drill_newest_backup
+from worker.backups.smoke_test import run_smoke_test
+from worker.tasks.step_progress import StepProgress
 
 STEP_WRITE, STEP_DRILL, STEP_CHECK_OLDER, STEP_PRUNE, STEP_COPY = (
     "backup_write",
@@ -51,7 +51,7 @@ def run_backup(cluster: Cluster, operation: Operation) -> None:
         made = drill_newest_backup(settings, cluster.clock(), run_smoke_test)
     reporter.report(STEP_CHECK_OLDER, 0.0)
     with external_call("backups.look"):
-        damaged = keep.mark_damaged(settings)
+        damaged = retention.mark_damaged(settings)
     if settings.etcd_snapshots:
         reporter.report(STEP_ETCD, 0.0)
     no_etcd = back_up_etcd(cluster)
@@ -59,8 +59,8 @@ def run_backup(cluster: Cluster, operation: Operation) -> None:
         raise Unavailable("backup.broken", name=made["name"], problem=made["problem"])
     reporter.report(STEP_PRUNE, 0.0)
     with external_call("backups.tidy"):
-        keep.delete_surplus_backups(settings)
-        keep.delete_pre_restore_copies(settings, cluster.clock())
+        retention.delete_surplus_backups(settings)
+        retention.delete_pre_restore_copies(settings, cluster.clock())
     reporter.report(STEP_COPY, 0.0)
     not_copied = copy_offsite(cluster)
     if damaged:
@@ -89,7 +89,7 @@ def copy_offsite(cluster: Cluster) -> Unavailable | None:
     """What went wrong with it, for it waits until worse things have been said."""
     try:
         with external_call("backups.copy"):
-            copies.copy_backups_offsite(cluster.settings, cluster.clock)
+            offsite_copies.copy_backups_offsite(cluster.settings, cluster.clock)
     except Unavailable as problem:
         return problem
     return None

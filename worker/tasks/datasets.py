@@ -8,22 +8,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cluster.crash_points import external_call
-from cluster.domain.archives import ArchiveChecker
 from cluster.domain.errors import Unavailable
 from cluster.domain.states import EnvironmentState
-from cluster.files import by_descriptor
-from cluster.services import datasets, storage
+from cluster.domain.storage.upload_archives import ArchiveChecker
+from cluster.failpoints import external_call
+from cluster.files import safe_files
+from cluster.services import datasets
 from cluster.services.context import Cluster
-from cluster.services.disks import require_disk_space
-from cluster.services.environments import read_default_environment
+from cluster.services.images.environments import read_default_environment
+from cluster.services.storage import folders
+from cluster.services.storage.disk_space import require_disk_space
 from cluster.settings import Settings
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
-from worker.adapters.archives import unpack_upload_archive
-from worker.adapters.dataset_files import scan_dataset
-from worker.adapters.digits import write_sample_digits
-from worker.tasks.reports import StepProgress
+from worker.adapters.dataset_scan import scan_dataset
+from worker.adapters.sample_digits import write_sample_digits
+from worker.adapters.upload_archives import unpack_upload_archive
+from worker.tasks.step_progress import StepProgress
 
 
 class DatasetStorageFull(Unavailable):
@@ -46,7 +47,7 @@ def run_import(cluster: Cluster, operation: Operation) -> None:
 
 def unpack_upload(cluster: Cluster, dataset: Dataset, reporter: StepProgress) -> Path:
     settings = cluster.settings
-    archive = storage.incoming_archive(settings, dataset.id)
+    archive = folders.incoming_archive(settings, dataset.id)
     with staging_folder(cluster, dataset) as (staging, is_done):
         if not is_done:
             require_disk_space(settings)
@@ -57,7 +58,7 @@ def unpack_upload(cluster: Cluster, dataset: Dataset, reporter: StepProgress) ->
                 )
     with external_call("datasets.archive_removed"):
         archive.unlink(missing_ok=True)
-    return storage.dataset_folder(settings, dataset)
+    return folders.dataset_folder(settings, dataset)
 
 
 def checking_room(settings: Settings, reporter: StepProgress) -> Callable[[float], None]:
@@ -83,7 +84,7 @@ def run_sample(cluster: Cluster, operation: Operation) -> None:
                 write_sample_digits(
                     Path(environment.path), staging, lambda share: reporter.report("write_digits", share)
                 )
-    scan_and_finish(cluster, operation, storage.dataset_folder(cluster.settings, dataset), reporter)
+    scan_and_finish(cluster, operation, folders.dataset_folder(cluster.settings, dataset), reporter)
 
 
 def can_write_samples(cluster: Cluster) -> bool:
@@ -98,22 +99,22 @@ def staging_folder(cluster: Cluster, dataset: Dataset) -> Iterator[tuple[Path, b
     The dataset's group may read it then, nobody may write. A full disk is said as such.
     """
     settings = cluster.settings
-    workspace = storage.ensure_workspace_folder(settings, dataset.workspace_id)
-    folder = storage.dataset_folder(settings, dataset)
+    workspace = folders.ensure_workspace_folder(settings, dataset.workspace_id)
+    folder = folders.dataset_folder(settings, dataset)
     if folder.exists():
         yield folder, True
         return
     unfinished = f".{folder.name}.new"
-    with by_descriptor.open_folder_path(workspace, folder.parent.name) as datasets_folder:
+    with safe_files.open_folder_path(workspace, folder.parent.name) as datasets_folder:
         with external_call("datasets.staging_made"):
-            by_descriptor.remove_tree(datasets_folder, unfinished)
-            os.close(by_descriptor.make_folder(datasets_folder, unfinished))
+            safe_files.remove_tree(datasets_folder, unfinished)
+            os.close(safe_files.make_folder(datasets_folder, unfinished))
         try:
             yield folder.with_name(unfinished), False
             give_to_workspace(cluster, dataset, datasets_folder, unfinished)
             os.sync()
             with external_call("datasets.folder_in_its_place"):
-                by_descriptor.move_at(datasets_folder, unfinished, datasets_folder, folder.name)
+                safe_files.move_at(datasets_folder, unfinished, datasets_folder, folder.name)
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
@@ -122,14 +123,14 @@ def staging_folder(cluster: Cluster, dataset: Dataset) -> Iterator[tuple[Path, b
             ) from error
         finally:
             with external_call("datasets.staging_removed"):
-                by_descriptor.remove_tree(datasets_folder, unfinished)
+                safe_files.remove_tree(datasets_folder, unfinished)
 
 
 def give_to_workspace(cluster: Cluster, dataset: Dataset, parent: int, name: str) -> None:
     """What has the name now: whoever has filled it may have put a folder of its own there."""
-    staging = by_descriptor.open_folder_at(name, parent)
+    staging = safe_files.open_folder_at(name, parent)
     try:
-        storage.give_to_group(cluster.settings, staging, dataset.workspace_id)
+        folders.give_to_group(cluster.settings, staging, dataset.workspace_id)
     finally:
         os.close(staging)
 
@@ -147,21 +148,21 @@ def run_delete(cluster: Cluster, operation: Operation) -> None:
     if not dataset.path:
         remove_dataset_folder(cluster, dataset)
         with external_call("datasets.files_deleted"):
-            storage.incoming_archive(cluster.settings, dataset.id).unlink(missing_ok=True)
+            folders.incoming_archive(cluster.settings, dataset.id).unlink(missing_ok=True)
     datasets.finish_delete(cluster, operation.id, operation.fence)
 
 
 def remove_dataset_folder(cluster: Cluster, dataset: Dataset) -> None:
     """Out of its place first, so that nobody meets a half of it."""
-    folder = storage.dataset_folder(cluster.settings, dataset)
+    folder = folders.dataset_folder(cluster.settings, dataset)
     doomed = f".{folder.name}.deleted"
     try:
-        with by_descriptor.open_folder_path(folder.parent.parent, folder.parent.name) as beside:
-            if by_descriptor.kind_at(beside, folder.name):
+        with safe_files.open_folder_path(folder.parent.parent, folder.parent.name) as beside:
+            if safe_files.kind_at(beside, folder.name):
                 with external_call("datasets.folder_set_aside"):
-                    by_descriptor.move_at(beside, folder.name, beside, doomed)
+                    safe_files.move_at(beside, folder.name, beside, doomed)
             with external_call("datasets.folder_removed"):
-                by_descriptor.remove_tree(beside, doomed)
+                safe_files.remove_tree(beside, doomed)
     except FileNotFoundError:
         return  # Nothing was ever written for this workspace.
 

@@ -9,15 +9,15 @@ from sqlalchemy import select
 
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
-from cluster.services.disks import require_disk_space
-from cluster.services.environments import fail_build, finish_build
-from cluster.services.operations import enqueue_operation
+from cluster.services.images.environments import fail_build, finish_build
+from cluster.services.operations.requests import enqueue_operation
+from cluster.services.storage.disk_space import require_disk_space
 from cluster.store.operations import Operation
 from worker.environments.build import build_environment
+from worker.environments.build_steps import BuildStep
 from worker.environments.description import read_environment_description
-from worker.environments.ready import read_environment_contents
-from worker.environments.steps import BuildStep
-from worker.tasks.reports import StepProgress
+from worker.environments.manifest import read_environment_contents
+from worker.tasks.step_progress import StepProgress
 
 WEIGHTS = {
     BuildStep.CHECK_TOOLS: 1.0,

@@ -4,24 +4,24 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cluster import words
-from cluster.crash_points import external_call
 from cluster.domain.errors import Unavailable
 from cluster.domain.states import NoticeChannel
-from cluster.services.context import Cluster
-from cluster.services.notices import (
+from cluster.failpoints import external_call
+from cluster.redaction import redact_text
+from cluster.services.alerts.outbox import (
     can_receive_mail,
     list_channels,
     list_due_notifications,
     record_delivered,
     record_delivery_failure,
 )
-from cluster.services.operations import fail_operation, finish_operation
-from cluster.store.notices import AlertOccurrence, Notification
+from cluster.services.context import Cluster
+from cluster.services.operations.requests import fail_operation, finish_operation
+from cluster.store.alerts import AlertOccurrence, Notification
 from cluster.store.operations import Operation
 from worker.adapters.mail import send_mail, write_mail
 from worker.adapters.webhook import call_webhook
-from worker.embedded.redaction import redact_text
-from worker.tasks.reports import StepProgress
+from worker.tasks.step_progress import StepProgress
 
 SEND = "notices_send"
 WEIGHTS = {SEND: 1.0}

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import structlog
 
-from cluster.crash_points import external_call
 from cluster.domain.errors import Unavailable
-from cluster.domain.repair_requests import PROBE_TIMEOUT, BrokerRequest, probe_variables
+from cluster.domain.repairs.broker_protocol import PROBE_TIMEOUT, BrokerRequest, probe_variables
+from cluster.failpoints import external_call
 from cluster.services.context import Cluster
-from cluster.services.repair_catalogue import CatalogueEntry, playbook_file
+from cluster.services.repairs.catalogue import CatalogueEntry, playbook_file
 from cluster.store.repairs import RepairRun
-from worker.adapters import door, playbooks
+from worker.adapters import playbooks, repair_broker_client
 from worker.adapters.ansible_environment import check_ansible
 from worker.adapters.playbooks import CLONE, PlaybookRequest
 
@@ -28,7 +28,7 @@ def start_playbook(cluster: Cluster, entry: CatalogueEntry, run: RepairRun, pyth
         if cluster.settings.repair_broker is not None:
             is_ahead = run.is_look_ahead is True
             wanted = BrokerRequest(run.number, entry.repair, tuple(run.hosts), tuple(run.locks), is_ahead)
-            door.ask_broker(cluster.settings.repair_broker, {"do": "run", **wanted.to_data()})
+            repair_broker_client.ask_broker(cluster.settings.repair_broker, {"do": "run", **wanted.to_data()})
         else:
             playbooks.start_playbook_process(playbook_request_of(cluster, entry, run, python))
 
@@ -39,7 +39,7 @@ def start_probe(cluster: Cluster, entry: CatalogueEntry, run: RepairRun, folder:
     with external_call("playbooks.look"):
         if settings.repair_broker is not None:
             wanted = BrokerRequest(folder.name, entry.repair, tuple(run.hosts), (), probe_port=settings.port)
-            door.ask_broker(settings.repair_broker, {"do": "run", **wanted.to_data()})
+            repair_broker_client.ask_broker(settings.repair_broker, {"do": "run", **wanted.to_data()})
         else:
             playbooks.start_playbook_process(probe_request_of(cluster, entry, run, folder))
 
@@ -110,7 +110,9 @@ def request_end(cluster: Cluster, folder: Path, is_forced: bool) -> bool:
             return True
         try:
             verb = "end" if is_forced else "cancel"
-            door.ask_broker(cluster.settings.repair_broker, {"do": verb, "number": folder.name})
+            repair_broker_client.ask_broker(
+                cluster.settings.repair_broker, {"do": verb, "number": folder.name}
+            )
         except Unavailable as error:
             log.warning("not asked to end", code=error.code, **error.data)
             return False
@@ -124,6 +126,8 @@ def delete_run_folder_of(cluster: Cluster, folder: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
             return
         try:
-            door.ask_broker(cluster.settings.repair_broker, {"do": "forget", "number": folder.name})
+            repair_broker_client.ask_broker(
+                cluster.settings.repair_broker, {"do": "forget", "number": folder.name}
+            )
         except Unavailable as error:
             log.warning("a run's folder stays", code=error.code, **error.data)

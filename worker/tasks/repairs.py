@@ -11,20 +11,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cluster.crash_points import external_call
 from cluster.domain.errors import Unavailable
-from cluster.domain.repair_runs import (
+from cluster.domain.repairs.definition import CheckKind
+from cluster.domain.repairs.run_matrix import (
     RepairVerdict,
     TaskProgress,
     build_task_matrix,
     decide_verdict,
     share_of_tasks_done,
 )
-from cluster.domain.repairs import CheckKind
-from cluster.files import by_descriptor
+from cluster.failpoints import external_call
+from cluster.files import safe_files
 from cluster.services.context import Cluster
-from cluster.services.repair_catalogue import CatalogueEntry, find_catalogue_entry
-from cluster.services.repair_progress import (
+from cluster.services.repairs.catalogue import CatalogueEntry, find_catalogue_entry
+from cluster.services.repairs.run_recorder import (
     read_run_of_operation,
     record_run_checks,
     record_run_end,
@@ -36,14 +36,14 @@ from cluster.store.operations import Operation
 from cluster.store.repairs import RepairRun
 from worker.adapters import playbooks
 from worker.adapters.ansible_environment import check_ansible
+from worker.adapters.installed_playbooks import check_installed_playbooks
 from worker.adapters.playbooks import CLONE, PlaybookEnd
-from worker.adapters.repair_tree import check_installed_playbooks
-from worker.embedded.environment import is_built, virtual_environment_path
-from worker.tasks.repair_facts import run_checks
-from worker.tasks.repair_look import probe_hosts
+from worker.bootstrap.virtual_environments import is_built, virtual_environment_path
+from worker.repairs.check_facts import run_checks
+from worker.repairs.host_probe import probe_hosts
 from worker.tasks.repair_process import delete_run_folder_of, repair_run_folder, request_end, start_playbook
 from worker.tasks.repair_pruning import prune_run_folders
-from worker.tasks.reports import StepProgress
+from worker.tasks.step_progress import StepProgress
 
 STEP_PREPARE, STEP_PROBE, STEP_PLAYBOOK, STEP_VERIFY = "prepare_ansible", "look_before", "play", "verify"
 WEIGHTS = {STEP_PREPARE: 1.0, STEP_PROBE: 1.0, STEP_PLAYBOOK: 10.0, STEP_VERIFY: 2.0}
@@ -87,8 +87,8 @@ def run_repair(cluster: Cluster, operation: Operation) -> None:
 def remove_stale_run_folder(folder: Path) -> None:
     """A run counts as started before its folder is made: what lies there is of a life that a restore has left."""
     if folder.exists():
-        with by_descriptor.open_folder_path(folder.parent) as parent:
-            by_descriptor.remove_tree(parent, folder.name)
+        with safe_files.open_folder_path(folder.parent) as parent:
+            safe_files.remove_tree(parent, folder.name)
 
 
 def finish_if_cancelled(cluster: Cluster, operation: Operation, run: RepairRun) -> bool:
@@ -118,14 +118,14 @@ def ensure_ansible(cluster: Cluster, log: Path) -> Path:
     )
     if is_built(known):
         return known / "bin" / "python"
-    command = ["/usr/bin/python3", "-B", "-m", "worker.embedded.bootstrap", "ansible", "--path"]
+    command = ["/usr/bin/python3", "-B", "-m", "worker.bootstrap.__main__", "ansible", "--path"]
     done = subprocess.run(
         command, cwd=CLONE, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
     if done.returncode != 0 or not said:
-        with by_descriptor.open_folder_path(log.parent) as logs:
-            by_descriptor.replace_file(logs, log.name, ("\n".join(said) + "\n").encode(), LOG_MODE)
+        with safe_files.open_folder_path(log.parent) as logs:
+            safe_files.replace_file(logs, log.name, ("\n".join(said) + "\n").encode(), LOG_MODE)
         raise Unavailable("repair.no_ansible", line=said[-1][:300] if said else "")
     return Path(done.stdout.splitlines()[-1]) / "python"
 
@@ -188,11 +188,11 @@ def copy_log(folder: Path, target: Path) -> None:
     source = playbooks.log_file(folder)
     if not source.exists():
         return
-    with by_descriptor.open_folder_path(target.parent) as logs:
-        if by_descriptor.size_at(logs, target.name) == source.stat().st_size:
+    with safe_files.open_folder_path(target.parent) as logs:
+        if safe_files.size_at(logs, target.name) == source.stat().st_size:
             return
         with external_call("log.copy"):
-            by_descriptor.replace_file(logs, target.name, source.read_bytes(), LOG_MODE)
+            safe_files.replace_file(logs, target.name, source.read_bytes(), LOG_MODE)
 
 
 def verify_and_finish(

@@ -13,12 +13,12 @@ from sqlalchemy.exc import OperationalError
 from cluster.domain.errors import Conflict, GroundcrewError
 from cluster.domain.states import OperationKind
 from cluster.services.context import Cluster
-from cluster.services.operations import claim_operation
+from cluster.services.operations.requests import claim_operation
 from cluster.settings import Settings
 from cluster.store.operations import Operation
+from worker.composition import open_cluster
 from worker.tasks import backups, datasets, environments, notices, repairs
-from worker.tasks.lease import lease_kept
-from worker.wiring import open_cluster
+from worker.tasks.operation_lease import lease_kept
 
 log = structlog.get_logger()
 

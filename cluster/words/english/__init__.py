@@ -4,7 +4,7 @@ from types import ModuleType
 
 from cluster.words.english import (
     accounting,
-    attention,
+    alerts,
     audit,
     backups,
     datasets,
@@ -28,7 +28,7 @@ from cluster.words.english import (
 
 FEATURES: tuple[ModuleType, ...] = (
     accounting,
-    attention,
+    alerts,
     audit,
     backups,
     datasets,

@@ -20,13 +20,13 @@ from typing import NoReturn
 
 from tests.bench import machine
 from tests.bench.__main__ import commit, prepare_environment
-from tests.bench.hostile import verdict
+from tests.bench.hostile import goals as verdict
 from tests.bench.hostile.attackers import NICE
 from tests.bench.hostile.attacks import ATTACKS
 from tests.bench.hostile.bombs import write_bombs
+from tests.bench.hostile.installation import Site, a_site
 from tests.bench.hostile.memory import resident
 from tests.bench.hostile.phases import Phase, attacked, calm
-from tests.bench.hostile.site import Site, a_site
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "measurements" / "hostile.md"
 DEADLINE, QUICK_DEADLINE = 900, 420

@@ -13,7 +13,7 @@ import time
 from collections import Counter
 
 from tests.bench.hostile.attacks import ATTACKS, Context
-from tests.bench.hostile.site import Target
+from tests.bench.hostile.installation import Target
 
 LIMIT = 300
 RAMP = 4.0

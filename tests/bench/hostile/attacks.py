@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.bench.hostile.installation import Target
 from tests.bench.hostile.raw_http import Address, Answer, NoAnswer
-from tests.bench.hostile.site import Target
 
 MIB = 1024 * 1024
 HEADS = BODIES = 300

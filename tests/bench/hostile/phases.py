@@ -9,9 +9,9 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.bench.hostile.installation import Site, answers_soon
 from tests.bench.hostile.memory import peak_of, resident
-from tests.bench.hostile.people import Seen, watch
-from tests.bench.hostile.site import Site, answers_soon
+from tests.bench.hostile.normal_users import Seen, watch
 
 RECOVERY = 60.0
 """Seconds that the product has to answer as before; then its portal is restarted and the table says so."""

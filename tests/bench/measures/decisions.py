@@ -15,12 +15,12 @@ from pathlib import Path
 
 from sqlalchemy import event, select, update
 
-from cluster.bell import NullEventBus
 from cluster.domain.states import AttemptState, EnvironmentState, JobState, UnitKind
-from cluster.garbage import freeze_startup_objects
+from cluster.event_bus import NullEventBus
+from cluster.gc_freeze import freeze_startup_objects
 from cluster.services.context import Cluster
-from cluster.services.dispatch import place_waiting_jobs
 from cluster.services.leases import HeldLease, acquire_lease
+from cluster.services.queue.dispatch import place_waiting_jobs
 from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.jobs import Attempt, Job
@@ -29,8 +29,8 @@ from cluster.store.migrate import upgrade_database
 from cluster.store.nodes import Allocation, Node
 from cluster.store.operations import Environment
 from cluster.store.workspaces import Workspace
-from tests.bench.ground import BESIDE, DURABLE, OURS, Ground
-from tests.bench.rows import a_line_of_workspaces, clear, fill, gather_statistics
+from tests.bench.bench_run import BESIDE, DURABLE, OURS, Ground
+from tests.bench.bulk_rows import a_line_of_workspaces, clear, fill, gather_statistics
 from tests.builders import a_node, add, an_administrator
 
 MEASURE = "P2"

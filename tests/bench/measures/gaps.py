@@ -6,14 +6,14 @@ Jobs of 0.2 s on two units of one workspace; each program writes when it begins 
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.bench.ground import DURABLE, SLOTS, SLURM_PLAIN, Ground
-from tests.bench.house import House, wait_until
-from tests.bench.moments import idle_gaps, read_naps
-from tests.bench.rivals.hyperqueue import HyperQueue
-from tests.bench.rivals.rq_alone import RqAlone
-from tests.bench.rivals.slurm import Slurm
-from tests.bench.rows import count_living, fill
-from tests.bench.saturated import all_there, forget, take_turns
+from tests.bench.baselines.hyperqueue import HyperQueue
+from tests.bench.baselines.plain_rq import RqAlone
+from tests.bench.baselines.slurm import Slurm
+from tests.bench.bench_installation import House, wait_until
+from tests.bench.bench_run import DURABLE, SLOTS, SLURM_PLAIN, Ground
+from tests.bench.bulk_rows import count_living, fill
+from tests.bench.saturated_units import all_there, forget, take_turns
+from tests.bench.timestamps import idle_gaps, read_naps
 
 MEASURE = "P4"
 TITLE = "Idle between two jobs"

@@ -3,12 +3,12 @@
 import time
 from collections.abc import Callable
 
-from cluster.services.sessions import begin_session
-from tests.bench.clients import Client, Unexpected
-from tests.bench.ground import Ground
-from tests.bench.house import House
-from tests.bench.ledger import missing
-from tests.bench.rows import clear, fill
+from cluster.services.people.sessions import begin_session
+from tests.bench.bench_installation import House
+from tests.bench.bench_run import Ground
+from tests.bench.bulk_rows import clear, fill
+from tests.bench.rest_clients import Client, Unexpected
+from tests.bench.results import missing
 
 MEASURE = "Q"
 TITLE = "The queue's pages"

@@ -17,13 +17,13 @@ from sqlalchemy import select
 from cluster.domain.states import AttemptState, JobState
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation
-from tests.bench.clients import Client
-from tests.bench.ground import DURABLE, OURS, SLURM, Ground
-from tests.bench.house import House, a_house, wait_until
-from tests.bench.rivals.slurm import Slurm
-from tests.bench.rows import fill
+from tests.bench.baselines.slurm import Slurm
+from tests.bench.bench_installation import House, a_house, wait_until
+from tests.bench.bench_run import DURABLE, OURS, SLURM, Ground
+from tests.bench.bulk_rows import fill
+from tests.bench.rest_clients import Client
 from tests.installation import trainings_of
-from worker.embedded.services import SupervisorClient
+from worker.embedded.supervisor import SupervisorClient
 
 MEASURE = "P13"
 TITLE = "Everything is killed"

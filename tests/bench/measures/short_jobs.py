@@ -2,13 +2,13 @@
 
 import time
 
-from tests.bench.ground import DURABLE, SLOTS, Ground
-from tests.bench.house import House, wait_until
-from tests.bench.rivals.hyperqueue import HyperQueue
-from tests.bench.rivals.rq_alone import RqAlone
-from tests.bench.rivals.slurm import Slurm
-from tests.bench.rows import count_living, fill
-from tests.bench.saturated import all_there, forget, take_turns
+from tests.bench.baselines.hyperqueue import HyperQueue
+from tests.bench.baselines.plain_rq import RqAlone
+from tests.bench.baselines.slurm import Slurm
+from tests.bench.bench_installation import House, wait_until
+from tests.bench.bench_run import DURABLE, SLOTS, Ground
+from tests.bench.bulk_rows import count_living, fill
+from tests.bench.saturated_units import all_there, forget, take_turns
 
 MEASURE = "P5"
 TITLE = "Short jobs"

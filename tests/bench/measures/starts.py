@@ -11,15 +11,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cluster.domain.states import ENDED_JOB_STATES
-from cluster.services import storage
-from tests.bench.clients import Client
-from tests.bench.depths import OF_SLURM, at_each_depth
-from tests.bench.ground import DURABLE, HQ, RQ, SLURM, SLURM_PLAIN, Ground
-from tests.bench.house import House, wait_until
-from tests.bench.moments import parse_moment
-from tests.bench.rivals.hyperqueue import HyperQueue
-from tests.bench.rivals.rq_alone import RqAlone
-from tests.bench.rivals.slurm import Slurm
+from cluster.services.storage import folders
+from tests.bench.baselines.hyperqueue import HyperQueue
+from tests.bench.baselines.plain_rq import RqAlone
+from tests.bench.baselines.slurm import Slurm
+from tests.bench.bench_installation import House, wait_until
+from tests.bench.bench_run import DURABLE, HQ, RQ, SLURM, SLURM_PLAIN, Ground
+from tests.bench.queue_depths import OF_SLURM, at_each_depth
+from tests.bench.rest_clients import Client
+from tests.bench.timestamps import parse_moment
 
 MEASURE = "P3"
 TITLE = "From submit to running"
@@ -84,7 +84,7 @@ def one_start(house: House, client: Client) -> tuple[float, float, float]:
     begun = time.time()
     job = client.ask("POST", "/api/v1/jobs", body, 201)["id"]
     answered = time.time()
-    folder = storage.attempt_folder(house.cluster.settings, house.workspace_id, job, 1)
+    folder = folders.attempt_folder(house.cluster.settings, house.workspace_id, job, 1)
     ran = read_when_written(folder / "out" / "rank-0.stdout")
     started = json.loads((folder / "control" / "started").read_text())["at"]
     wait_until(lambda: house.states_of([job]) <= set(ENDED_JOB_STATES), PATIENCE, "the job has ended")

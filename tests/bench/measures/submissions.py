@@ -11,12 +11,12 @@ from contextlib import contextmanager
 import psutil
 
 from cluster.domain.states import ENDED_JOB_STATES, JobState
-from tests.bench.clients import Client, closed_loop
-from tests.bench.depths import OF_SLURM, at_each_depth, fill_slurm
-from tests.bench.ground import DURABLE, HQ, RQ, SLOTS, SLURM, Ground, at_rest, services_of
-from tests.bench.house import House, wait_until
-from tests.bench.rivals.slurm import Slurm
-from tests.bench.rows import forget_waiting
+from tests.bench.baselines.slurm import Slurm
+from tests.bench.bench_installation import House, wait_until
+from tests.bench.bench_run import DURABLE, HQ, RQ, SLOTS, SLURM, Ground, at_rest, services_of
+from tests.bench.bulk_rows import forget_waiting
+from tests.bench.queue_depths import OF_SLURM, at_each_depth, fill_slurm
+from tests.bench.rest_clients import Client, closed_loop
 
 MEASURE = "P1"
 TITLE = "Durable submissions"
@@ -116,7 +116,7 @@ def enqueue(queue, count: int) -> float:  # type: ignore[no-untyped-def]
     aside = Queue("aside", connection=queue.connection)
     begun = time.perf_counter()
     for _ in range(count):
-        aside.enqueue("tests.bench.rivals.rq_job.run", ["true"], "/dev/null", job_timeout=-1)
+        aside.enqueue("tests.bench.baselines.rq_job.run", ["true"], "/dev/null", job_timeout=-1)
     rate = count / (time.perf_counter() - begun)
     aside.empty()
     return rate

@@ -7,12 +7,12 @@ from sqlalchemy import func, select
 
 from cluster.domain.states import JobState
 from cluster.store.jobs import Job
-from tests.bench.clients import Client, Unexpected
-from tests.bench.ground import DURABLE, HQ, RQ, SLURM, Ground, at_rest
-from tests.bench.house import House, wait_until
-from tests.bench.ledger import missing
+from tests.bench.bench_installation import House, wait_until
+from tests.bench.bench_run import DURABLE, HQ, RQ, SLURM, Ground, at_rest
+from tests.bench.bulk_rows import clear, count_in, count_living, forget_waiting
 from tests.bench.measures.submissions import enqueue
-from tests.bench.rows import clear, count_in, count_living, forget_waiting
+from tests.bench.rest_clients import Client, Unexpected
+from tests.bench.results import missing
 
 MEASURE = "P6"
 TITLE = "A sweep"

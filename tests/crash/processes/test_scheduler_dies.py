@@ -10,16 +10,16 @@ import time
 
 import pytest
 
-import worker.scheduler
-from cluster import crash_points
-from cluster.domain.jobs import JobRequest
+import worker.scheduling.loop
+from cluster import failpoints
+from cluster.domain.jobs.submission import JobRequest
 from cluster.domain.states import ENDED_JOB_STATES, JobState
-from cluster.services import jobs
+from cluster.services.jobs import submission
 from cluster.store.jobs import Job
 from tests.builders import actor_of
 from tests.crash.sweep import WHOLE, start_child
-from tests.integration.executors.conftest import until
-from tests.integration.scheduler.conftest import Field, nothing_lives
+from tests.integration.worker.executors.conftest import until
+from tests.integration.worker.scheduling.conftest import Field, nothing_lives
 
 SHORT = "import time\nprint('begin', flush=True)\ntime.sleep(0.2)\nprint('end')\n"
 LONG = "import time\nprint('begin', flush=True)\ntime.sleep(600)\n"
@@ -45,8 +45,8 @@ def start_scheduler(field: Field, die_at: int | str = 0) -> int:
     def serve() -> None:
         signal.alarm(0)
         os.setsid()
-        crash_points.listener = Dies(die_at) if die_at else None
-        worker.scheduler.run_scheduler(field.cluster.settings)
+        failpoints.listener = Dies(die_at) if die_at else None
+        worker.scheduling.loop.run_scheduler(field.cluster.settings)
 
     return start_child(serve, field.cluster.settings.state_dir / "scheduler.log")
 
@@ -120,7 +120,7 @@ def test_acknowledged_jobs_are_there_and_run_once(field_: Field, seed: int) -> N
     accepted = []
     for number in range(20):
         request = JobRequest(name=f"job-{number}", units=1, command=("train.py",))
-        accepted.append(jobs.submit_job(field_.cluster, actor, template.training_id, request))
+        accepted.append(submission.submit_job(field_.cluster, actor, template.training_id, request))
         if chance.random() < 0.2:
             kill(scheduler)
             scheduler = start_scheduler(field_)

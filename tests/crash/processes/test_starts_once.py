@@ -3,8 +3,8 @@
 from contextlib import suppress
 from pathlib import Path
 
-from tests.integration.executors.conftest import GID, IS_ROOT, PYTHON, UID, until
-from tests.races import at_once
+from tests.integration.worker.executors.conftest import GID, IS_ROOT, PYTHON, UID, until
+from tests.simultaneous_calls import at_once
 from worker.executors.contract import StartPlan
 from worker.executors.process import ProcessExecutor
 from worker.inside import shim_tree

@@ -9,16 +9,9 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.hosts.appliance.ansible_runs import CACHE, COSTS, ROOT, Played, play
 from tests.hosts.appliance.host_image import ensure_image
-from tests.hosts.appliance.one_host import SHARED_BY, network_of
-from tests.hosts.appliance.one_host import own_host as own_host
-from tests.hosts.appliance.one_host import self_installed as self_installed
-from tests.hosts.appliance.onlooker import browser as browser
-from tests.hosts.appliance.playing import CACHE as CACHE
-from tests.hosts.appliance.playing import COSTS, play
-from tests.hosts.appliance.playing import ROOT as ROOT
-from tests.hosts.appliance.playing import Played as Played
-from tests.hosts.appliance.playing import note as note
+from tests.hosts.appliance.installed_host import SHARED_BY, network_of
 from tests.hosts.appliance.testbed import Testbed, found_again, testbed
 
 UNITS_OF_THE_MASTER = (

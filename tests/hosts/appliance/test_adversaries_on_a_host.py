@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.hosts.appliance import testbed as testbeds
-from tests.hosts.appliance.playing import CACHE, ROOT
+from tests.hosts.appliance.ansible_runs import CACHE, ROOT
 from tests.hosts.appliance.testbed import Testbed, quoted
 
 SUITE = "tests/adversaries"

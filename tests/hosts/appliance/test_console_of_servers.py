@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from tests.console_menu import choose, leave
-from tests.engine import command_line
-from tests.hosts.appliance.mending import Mender, ask_rows
+from tests.container_engine import command_line
+from tests.hosts.appliance.repair_scenarios import Mender, ask_rows
 from tests.hosts.appliance.test_repairs import host as host
 from tests.hosts.appliance.test_repairs import mender as mender
-from tests.integration.terminal import a_terminal
+from tests.integration.pseudo_terminal import a_terminal
 
 pytestmark = pytest.mark.long
 

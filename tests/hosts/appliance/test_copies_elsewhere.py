@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.hosts.appliance.mending import Mender, ask_rows, in_python
+from tests.hosts.appliance.repair_scenarios import Mender, ask_rows, in_python
 from tests.hosts.appliance.test_repairs import host as host
 from tests.hosts.appliance.test_repairs import mender as mender
 
@@ -33,11 +33,11 @@ rm -rf {KEY} {KEY}.pub {KNOWN} /root/known /etc/ssh/ssh_config.d/backup.conf {TH
 loginctl terminate-user nas; while pgrep --uid nas > /dev/null; do sleep 0.1; done; userdel --remove nas; ! id nas"""
 BACK_UP = """
 from sqlalchemy import select
-from cluster.domain.people import Actor
-from cluster.services.backups import request_backup
+from cluster.domain.people.actor import Actor
+from cluster.services.backups.manifests import request_backup
 from cluster.settings import Settings
 from cluster.store.users import User
-from worker.wiring import open_cluster
+from worker.composition import open_cluster
 cluster = open_cluster(Settings.from_environment())
 with cluster.store.read() as session:
     user = session.scalar(select(User).where(User.name == "ops"))

@@ -11,9 +11,18 @@ from typing import Any
 
 import pytest
 
+from tests.hosts.appliance import fake_vendor_packages
 from tests.hosts.appliance import testbed as testbeds
-from tests.hosts.appliance import vendor_packages
-from tests.hosts.appliance.hardware import A100, H100, V100, Card, commands, gpu, infiniband_card, nvswitch
+from tests.hosts.appliance.fake_hardware import (
+    A100,
+    H100,
+    V100,
+    Card,
+    commands,
+    gpu,
+    infiniband_card,
+    nvswitch,
+)
 from tests.hosts.appliance.host_image import docker, ensure_image
 from tests.hosts.appliance.playbooks import run_playbook
 from tests.hosts.appliance.testbed import Host, Testbed
@@ -43,8 +52,8 @@ def bed() -> Iterator[Testbed]:
 
 @pytest.fixture(scope="module")
 def host(bed: Testbed) -> Host:
-    for name, packages in vendor_packages.everything().items():
-        vendor_packages.build_repository(bed.folder / "vendor" / name, packages)
+    for name, packages in fake_vendor_packages.everything().items():
+        fake_vendor_packages.build_repository(bed.folder / "vendor" / name, packages)
     (added,) = bed.add("one")
     docker("cp", str(bed.folder / "vendor"), f"{added.name}:/srv/vendor")
     added.ask("chmod -R a+rX /srv/vendor && apt-get -qq update && apt-get -qq install -y python3-apt")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.burst import LENT, compile_burst
+from tests.fork_chains import LENT, compile_burst
 from tests.hosts.appliance import testbed as testbeds
-from tests.hosts.appliance.playing import CACHE, ROOT
+from tests.hosts.appliance.ansible_runs import CACHE, ROOT
 from tests.hosts.appliance.testbed import Testbed, quoted
 
 SUITE = "tests/integration/executors"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.appliance.found import differences, found
-from tests.hosts.appliance.killing import list_tasks, play_killed
-from tests.hosts.appliance.playing import ROOT, note, play_there
+from tests.hosts.appliance.ansible_runs import ROOT, note, play_there
+from tests.hosts.appliance.host_snapshot import differences, found
+from tests.hosts.appliance.killed_runs import list_tasks, play_killed
 from tests.hosts.appliance.testbed import Host, Testbed
 
 pytestmark = pytest.mark.long

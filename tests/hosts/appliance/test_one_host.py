@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.hosts.appliance.ansible_runs import Played, note, play_there
 from tests.hosts.appliance.conftest import UNITS_OF_THE_MASTER
-from tests.hosts.appliance.entering import enter
-from tests.hosts.appliance.playing import Played, note, play_there
+from tests.hosts.appliance.first_sign_in import enter
 from tests.hosts.appliance.testbed import Host
 
 MOST_EXPOSED = 2.0

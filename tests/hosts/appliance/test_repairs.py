@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from cluster.domain.nodes import UNREACHABLE_AFTER
+from cluster.domain.nodes.node_state import UNREACHABLE_AFTER
 from tests.browser.repair_pages import pages_of_repairs
-from tests.hosts.appliance import stand_in_gpu
-from tests.hosts.appliance.mending import EXPIRE, Break, Mender, ask_rows, make_token, write_down
-from tests.hosts.appliance.playing import Played
+from tests.hosts.appliance import fake_gpu
+from tests.hosts.appliance.ansible_runs import Played
+from tests.hosts.appliance.repair_scenarios import EXPIRE, Break, Mender, ask_rows, make_token, write_down
 from tests.hosts.appliance.testbed import Host
 
 ASK_DOOR = """import socket, sys
@@ -179,11 +179,11 @@ def test_a_front_that_hangs_is_mended_at_the_console_which_tries_the_api_first(m
 def drained(mender: Mender) -> Iterator[None]:
     """With GPUs that are none, and a node on which nothing starts."""
     (node,) = (each for each in mender.call("GET", "nodes")["items"] if each["name"] == mender.host.name)
-    mender.host.ask(stand_in_gpu.PREPARE)
+    mender.host.ask(fake_gpu.PREPARE)
     mender.call("POST", f"nodes/{node['id']}/drain", {"reason": "a GPU to be reset"})
     yield
     mender.call("POST", f"nodes/{node['id']}/undrain")
-    mender.host.ask(stand_in_gpu.REMOVE)
+    mender.host.ask(fake_gpu.REMOVE)
 
 
 @pytest.mark.long

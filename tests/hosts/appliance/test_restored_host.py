@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.hosts.appliance.mending import Break, Mender, ask_rows, query
+from tests.hosts.appliance.repair_scenarios import Break, Mender, ask_rows, query
 from tests.hosts.appliance.test_repairs import host as host
 from tests.hosts.appliance.test_repairs import mender as mender
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.journey import PASSWORD
 from tests.browser.repair_pages import RUN, RepairPages, pages_of_repairs
-from tests.hosts.appliance.mending import SHOWN_WITHIN, UNDER_WAY, Mender, ask_rows, in_python, query
+from tests.hosts.appliance.repair_scenarios import SHOWN_WITHIN, UNDER_WAY, Mender, ask_rows, in_python, query
 from tests.hosts.appliance.test_repairs import host as host
 from tests.hosts.appliance.test_repairs import mender as mender
 
@@ -17,12 +17,12 @@ pytestmark = pytest.mark.long
 OTHER = "night-shift"
 MAKE_OTHER = f"""
 from sqlalchemy import select
-from cluster.domain.people import Actor
+from cluster.domain.people.actor import Actor
 from cluster.domain.states import UserRole
 from cluster.services import users
 from cluster.settings import Settings
 from cluster.store.users import User
-from worker.wiring import open_cluster
+from worker.composition import open_cluster
 cluster = open_cluster(Settings.from_environment())
 with cluster.store.read() as session:
     known = dict(session.execute(select(User.name, User.id)).all())

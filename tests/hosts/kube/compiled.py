@@ -3,18 +3,18 @@
 Compiling Kubernetes takes longer than all else that is tested: a machine that has not done it says so and passes.
 """
 
-from tests import shelf
+from tests import compiled_programs
 from tests.run import main as run
 from worker.bundle.go_programs import PROGRAMS
 
-NOT_BUILT = f"kube suite not run: {shelf.NOT_BUILT}"
+NOT_BUILT = f"kube suite not run: {compiled_programs.NOT_BUILT}"
 
 
 def is_compiled() -> bool:
     """Whether this machine has every program that a bundle is built with."""
     try:
-        return len(shelf.find_programs(*(program.name for program in PROGRAMS))) == len(PROGRAMS)
-    except shelf.NotCompiled:
+        return len(compiled_programs.find_programs(*(program.name for program in PROGRAMS))) == len(PROGRAMS)
+    except compiled_programs.NotCompiled:
         return False
 
 

@@ -15,19 +15,19 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.kube.tenancies import WorkspaceNamespace
+from cluster.domain.kubernetes.workspace_namespace import WorkspaceNamespace
 from tests.hosts.appliance.testbed import STORAGE
 from tests.hosts.kube.conftest import Cluster
-from tests.hosts.kube.seen_storage import seen_at
+from tests.hosts.kube.mounted_storage import seen_at
 from tests.hosts.kube.test_cluster import REFERENCES
 from tests.integration.conftest import a_ground, runtime_on
-from tests.integration.executors.acts import Act
-from tests.integration.executors.stages import end_of, until
+from tests.integration.worker.executors.executor_stages import end_of, until
+from tests.integration.worker.executors.program_actions import Act
 from tests.kube_api.pod_stage import PodStage
 from worker.executors.contract import Handle, StartPlan
-from worker.kube import names
-from worker.kube.api import KubernetesObject
-from worker.kube.tenants.keeping import NamespaceSync
+from worker.kubernetes import object_names
+from worker.kubernetes.api_client import KubernetesObject
+from worker.kubernetes.namespaces.sync import NamespaceSync
 
 KUBECONFIG = "/etc/groundcrew/kubernetes/scheduler.conf"
 FIRST_WORKSPACE, WORKSPACES = 900_000, 90_000
@@ -43,8 +43,8 @@ class HostStage(PodStage):
     cluster: Cluster = field(kw_only=True)
 
     def pods_of(self, plan: StartPlan) -> list[KubernetesObject]:
-        wanted = names.label_selector(job=str(plan.job), attempt=str(plan.attempt))
-        found = self.executor.api.list_all("Pod", wanted, names.workspace_namespace(self.workspace))
+        wanted = object_names.label_selector(job=str(plan.job), attempt=str(plan.attempt))
+        found = self.executor.api.list_all("Pod", wanted, object_names.workspace_namespace(self.workspace))
         return list(found.things)
 
     def lose_shim(self, plan: StartPlan, handle: Handle) -> None:
@@ -98,8 +98,8 @@ class Tenant:
     def remove(self) -> None:
         """By the administrator: the scheduler deletes no workspace."""
         name, ours = (
-            names.workspace_namespace(self.workspace),
-            names.label_selector(installation=self.stage().mark()),
+            object_names.workspace_namespace(self.workspace),
+            object_names.label_selector(installation=self.stage().mark()),
         )
         self.cluster.kubectl(f"delete namespace {name} --ignore-not-found --timeout=180s")
         self.cluster.kubectl(f"delete clusterqueue {name} --ignore-not-found --timeout=60s")

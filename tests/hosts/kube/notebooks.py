@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.hosts.appliance.mending import in_python
+from tests.hosts.appliance.repair_scenarios import in_python
 from tests.hosts.appliance.testbed import Host
 
 UNIT = "groundcrew-scheduler"
@@ -21,8 +21,8 @@ from cluster.domain.states import Launcher
 from worker import starts
 from worker.__main__ import main
 from worker.images.description import PLACE
-from worker.kube.shapes.pod import RUNTIME_INSIDE
-from worker.kube.shapes.run import Gang
+from worker.kubernetes.manifests.pod_template import RUNTIME_INSIDE
+from worker.kubernetes.manifests.run_spec import Gang
 
 read = starts.read_start_plan
 

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 import pytest
 
 from tests.hosts.appliance.conftest import note
-from tests.hosts.appliance.mending import ask_rows, in_python, make_token
+from tests.hosts.appliance.repair_scenarios import ask_rows, in_python, make_token
 from tests.hosts.kube.conftest import Cluster
 from tests.hosts.kube.manifests import DEVICES, GPUS, QUEUE, server, training
 
 REFERENCES = "/opt/groundcrew/current/bin/python -m worker.images references"
 BACK_UP = """
 from sqlalchemy import select
-from cluster.domain.people import Actor
+from cluster.domain.people.actor import Actor
 from cluster.services import backups
 from cluster.settings import Settings
 from cluster.store.users import User
-from worker.wiring import open_cluster
+from worker.composition import open_cluster
 cluster = open_cluster(Settings.from_environment())
 with cluster.store.read() as session:
     user = session.scalar(select(User).where(User.name == "ops"))

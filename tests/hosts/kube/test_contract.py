@@ -4,6 +4,6 @@ import pytest
 
 from tests.hosts.kube.host_stage import stage as stage
 from tests.hosts.kube.host_stage import tenant as tenant
-from tests.integration.executors.test_contract import *  # noqa: F403
+from tests.integration.worker.executors.test_contract import *  # noqa: F403
 
 pytestmark = pytest.mark.long

@@ -10,8 +10,8 @@ from tests.hosts.kube.gangs import fly, goes_on, goes_through, runs
 from tests.hosts.kube.gangs import job as job
 from tests.hosts.kube.gangs import pilot as pilot
 from tests.hosts.kube.manifests import DEVICES
-from tests.hosts.kube.pilot import MAKE_CODE, Pilot, measured
-from tests.hosts.kube.programs import PROBE
+from tests.hosts.kube.portal_user import MAKE_CODE, Pilot, measured
+from tests.hosts.kube.program_images import PROBE
 from tests.hosts.kube.programs_of_jobs import SLEEPS
 
 pytestmark = pytest.mark.long

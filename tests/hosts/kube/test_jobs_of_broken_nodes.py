@@ -12,7 +12,7 @@ from tests.hosts.kube.conftest import Cluster
 from tests.hosts.kube.gangs import checkpoints, fly, goes_on, goes_through, runs
 from tests.hosts.kube.gangs import job as job
 from tests.hosts.kube.gangs import pilot as pilot
-from tests.hosts.kube.pilot import END_WORKSPACE, Pilot, measured
+from tests.hosts.kube.portal_user import END_WORKSPACE, Pilot, measured
 
 pytestmark = pytest.mark.long
 GIVEN_UP_WITHIN = 150

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from cluster.services import sessions
 from cluster.services.context import Cluster
+from cluster.services.people import sessions
 from cluster.store.users import User
+from tests.free_ports import free_port
 from tests.integration.conftest import a_cluster, a_ground, redis_server, settings_on
-from tests.ports import free_port
 
 ROOT = Path(__file__).parents[3]
 STARTS_WITHIN_SECONDS = 120

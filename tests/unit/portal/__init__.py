@@ -1,1 +1,0 @@
-"""The portal over a real database, asked by Flask's test client."""

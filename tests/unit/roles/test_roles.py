@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.hosts.appliance import one_host, test_hardware, test_one_host
+from tests.hosts.appliance import installed_host, test_hardware, test_one_host
 from tests.unit.roles.rendering import read, rendered, variables
 
 ROOT = Path(__file__).parents[3]
@@ -163,5 +163,5 @@ def test_hosts_with_roles_of_their_own_are_taken_off_in_plays_of_their_own() -> 
 def test_the_tasks_that_tests_on_hosts_name_are_there() -> None:
     """On a host a name that is gone would be found out minutes later."""
     names = {f"{role.name} : {task['name']}" for role in ROLES for task in tasks(role) if "name" in task}
-    assert {*one_host.KILLED_IN, *test_one_host.DAMAGE} - names == set()
+    assert {*installed_host.KILLED_IN, *test_one_host.DAMAGE} - names == set()
     assert [part for part in test_hardware.DAMAGE if not any(part in name for name in names)] == []

@@ -1,0 +1,1 @@
+"""Jobs and their attempts: submission, states, exits, launch plans, progress and usage."""

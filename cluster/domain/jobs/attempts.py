@@ -1,0 +1,308 @@
+"""What to do with an attempt: from what its row says and what the executor sees, one action (design §4).
+
+Level-triggered: the same facts give the same action, every action is safe to repeat, and the next look
+corrects the last one. Nothing here remembers anything.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any
+
+from cluster.domain.jobs.exits import (
+    AttemptOutcome,
+    Disruption,
+    ExitRecord,
+    outcome_never_started,
+    outcome_of,
+    outcome_without_record,
+    record_of_attempt,
+)
+from cluster.domain.states import AttemptState, DesiredState, JobState
+from cluster.domain.storage.disk_reserve import EXIT_DISK_FILLED, INTERRUPTED_DISK_FULL, StopCause
+
+RETRY_START_AFTER = timedelta(seconds=10)
+GIVE_UP_STARTING_AFTER = timedelta(seconds=60)
+"""A job on one node then counts as failed; a gang gives its units back and waits again."""
+GIVE_UP_PENDING_AFTER = timedelta(minutes=15)
+"""For what the executor has taken up: an image of many gigabytes may be on its way."""
+START_DEADLINE = "interrupted.start_deadline"
+KILL_AFTER = timedelta(seconds=7)
+"""The shim ends the tree politely in 5 s; a stop is promised within 10 s."""
+LONGEST_CHECKPOINT_GRACE = timedelta(seconds=60)
+"""What a job may take of its grace time to save a checkpoint when the services stop."""
+MAX_LOST_SHIMS = 3
+"""As often a job is tried whose shim disappears: then the job itself may be what makes it disappear."""
+
+
+class ObservedState(StrEnum):
+    """What the executor sees of an attempt."""
+
+    UNKNOWN = "unknown"
+    """It cannot tell: the node does not answer. The units stay booked."""
+    ABSENT = "absent"
+    """No `started` marker: no shim has begun, or ever will without being asked again."""
+    PENDING = "awaited"
+    """The executor has taken it up, and no shim has begun: an image is brought, a place is waited for."""
+    ALIVE = "alive"
+    """The shim that wrote the marker lives."""
+    ENDED = "gone"
+    """The marker is there and its shim is not: it is over."""
+
+
+class NodeFate(StrEnum):
+    """What became of the node since the attempt was placed."""
+
+    SAME_BOOT = "same_boot"
+    REBOOTED = "rebooted"
+    UNREACHABLE = "unreachable"
+    LOST = "lost"
+    """Silent for longer than the grace time."""
+
+
+@dataclass(frozen=True)
+class AttemptFacts:
+    """All that the decision looks at. `number` is the attempt's own fence, `fence` the job's now."""
+
+    job: int
+    number: int
+    fence: int
+    state: AttemptState
+    desired: DesiredState
+    seen: ObservedState
+    exit_record: ExitRecord | None = None
+    node: NodeFate = NodeFate.SAME_BOOT
+    since_placed: timedelta = timedelta(0)
+    """In steady time: a clock that is set ends nothing."""
+    since_stop_requested: timedelta | None = None
+    is_requeued: bool = False
+    """`make down`: end it and let the job wait again."""
+    grace: timedelta = timedelta(seconds=30)
+    """The job's own time to end politely."""
+    nodes: int = 1
+    """How many nodes its units are on."""
+    lost_before: int = 0
+    """Earlier attempts of the job whose shim had disappeared."""
+    cause: StopCause | None = None
+    """Why it is ended although nobody asked for it."""
+    disk_full_cause: StopCause | None = None
+    """Why it ends where its own record says that the disk was full."""
+    has_no_room: bool = False
+    """Whether its start failed because the disk was full."""
+
+
+@dataclass(frozen=True)
+class DoNothing:
+    """All is as it should be, or nobody can know."""
+
+
+@dataclass(frozen=True)
+class StartAttempt:
+    """Ask the executor; where the marker already stands, the second shim refuses by itself."""
+
+
+@dataclass(frozen=True)
+class RecordRunning:
+    """Its shim lives: write handle and start into the rows, whoever started it (adoption)."""
+
+    is_adopted: bool = False
+
+
+@dataclass(frozen=True)
+class RecordEnd:
+    outcome: AttemptOutcome
+
+
+@dataclass(frozen=True)
+class RecordInterruption:
+    """It ended for no fault of the job: the job waits again."""
+
+    code: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class PreventStart:
+    """Write the `started` marker in the shim's place, so that no late shim can begin; then look again.
+
+    `cause` is why the job waits again; None: it has ended by that.
+    """
+
+    cause: str | None = None
+
+
+@dataclass(frozen=True)
+class StopAttempt:
+    """Ask the shim to end its tree; repeated until it is gone.
+
+    `with_grace`: the program has its grace time, to save a checkpoint.
+    """
+
+    with_grace: bool = False
+
+
+@dataclass(frozen=True)
+class KillAttempt:
+    """End the whole tree at once."""
+
+
+AttemptAction = (
+    DoNothing
+    | StartAttempt
+    | RecordRunning
+    | RecordEnd
+    | RecordInterruption
+    | PreventStart
+    | StopAttempt
+    | KillAttempt
+)
+
+
+def is_stale(row_fence: int, fence: int) -> bool:
+    """Whether a holder of `fence` has been overtaken: it must stop without changing anything."""
+    return fence < row_fence
+
+
+def decide(facts: AttemptFacts) -> AttemptAction:
+    """The one thing to do now; see the table in tests/unit/cluster/domain/jobs/test_attempts.py."""
+    if is_stale(facts.fence, facts.number) or facts.state is AttemptState.ENDED:
+        return KillAttempt() if facts.seen is ObservedState.ALIVE else DoNothing()
+    if facts.seen is ObservedState.UNKNOWN:
+        return _decide_unknown(facts)
+    if facts.seen is ObservedState.ABSENT:
+        return _decide_absent(facts)
+    if facts.seen is ObservedState.PENDING:
+        return _decide_awaited(facts)
+    if facts.seen is ObservedState.ENDED:
+        return _decide_gone(facts)
+    return _decide_alive(facts)
+
+
+def _decide_unknown(facts: AttemptFacts) -> AttemptAction:
+    """A silent node keeps its attempts until it is given up; then they are fenced before another begins.
+
+    A stop is told all the same: who hears it ends, also where nobody can be asked whether he has.
+    """
+    if cause := _CAUSE_OF_FATE.get(facts.node):
+        return RecordInterruption(cause, {"attempt": facts.number})
+    return StopAttempt() if facts.desired is DesiredState.STOP else DoNothing()
+
+
+def _decide_absent(facts: AttemptFacts) -> AttemptAction:
+    if facts.node is NodeFate.REBOOTED and facts.state is not AttemptState.PLACED:
+        # A scheduler that stood still meanwhile may be about to start it, on the node as it is now.
+        return PreventStart("interrupted.node_rebooted")
+    if facts.node is NodeFate.LOST:
+        return PreventStart("interrupted.node_lost")
+    if facts.state is AttemptState.RUNNING:
+        return RecordEnd(outcome_without_record(facts.desired))  # Somebody removed its folder.
+    if facts.desired is DesiredState.STOP:
+        return PreventStart()
+    if facts.is_requeued:
+        return PreventStart("interrupted.services_stopped")
+    if facts.has_no_room:
+        return PreventStart(INTERRUPTED_DISK_FULL)
+    if facts.state is AttemptState.PLACED:
+        return StartAttempt()
+    if facts.since_placed >= GIVE_UP_STARTING_AFTER:
+        return PreventStart(START_DEADLINE if facts.nodes > 1 else None)
+    return StartAttempt() if facts.since_placed >= RETRY_START_AFTER else DoNothing()
+
+
+def _decide_awaited(facts: AttemptFacts) -> AttemptAction:
+    """It has its units and comes by itself; to take it back is to make its start impossible.
+
+    One that had begun already is none that comes late: its marker cannot be read just now.
+    """
+    if facts.node is NodeFate.LOST:
+        return PreventStart("interrupted.node_lost")
+    if facts.desired is DesiredState.STOP:
+        return PreventStart()
+    if facts.is_requeued:
+        return PreventStart("interrupted.services_stopped")
+    if facts.since_placed >= GIVE_UP_PENDING_AFTER and facts.state is not AttemptState.RUNNING:
+        return PreventStart(START_DEADLINE if facts.nodes > 1 else None)
+    return DoNothing()
+
+
+def _decide_alive(facts: AttemptFacts) -> AttemptAction:
+    waited = facts.since_stop_requested or timedelta(0)
+    if facts.desired is DesiredState.STOP:
+        return KillAttempt() if waited >= KILL_AFTER else StopAttempt()
+    if facts.cause is not None:
+        return KillAttempt() if waited >= KILL_AFTER else StopAttempt()
+    if facts.is_requeued:
+        goodbye = min(facts.grace, LONGEST_CHECKPOINT_GRACE) + KILL_AFTER
+        return KillAttempt() if waited >= goodbye else StopAttempt(with_grace=True)
+    if facts.state is not AttemptState.RUNNING:
+        return RecordRunning(is_adopted=facts.state is AttemptState.PLACED)
+    return DoNothing()
+
+
+def _decide_gone(facts: AttemptFacts) -> AttemptAction:
+    """`exit.json` counts only now that the shim is gone."""
+    if facts.exit_record is not None:
+        if facts.exit_record.disruption is not None:
+            return _decide_taken(facts, facts.exit_record.disruption)
+        truth = record_of_attempt(facts.exit_record, facts.job, facts.number, facts.number)
+        ended = outcome_of(truth, facts.desired)
+        if action := _decide_without_room(facts, truth, ended):
+            return action
+        if truth.stopped and facts.desired is DesiredState.RUN:
+            by_engine = truth.executor_exit_code is not None and not facts.is_requeued
+            code = "interrupted.engine_stopped" if by_engine else "interrupted.services_stopped"
+            return RecordInterruption(code, {"attempt": facts.number})
+        return RecordEnd(ended)
+    if facts.cause is not None and facts.desired is DesiredState.RUN:
+        return _end_for(facts.cause, facts)
+    cause = _CAUSE_OF_FATE.get(facts.node)
+    if cause:
+        return RecordInterruption(cause, {"attempt": facts.number})
+    if facts.is_requeued:
+        return RecordInterruption("interrupted.services_stopped", {"attempt": facts.number})
+    if facts.desired is DesiredState.RUN and facts.lost_before < MAX_LOST_SHIMS - 1:
+        return RecordInterruption("interrupted.shim_lost", {"attempt": facts.number})
+    return RecordEnd(outcome_without_record(facts.desired))
+
+
+def _decide_without_room(
+    facts: AttemptFacts, truth: ExitRecord, ended: AttemptOutcome
+) -> AttemptAction | None:
+    """None where the disk has nothing to do with its end, or where it ended well or was stopped all the same."""
+    if facts.desired is DesiredState.STOP or ended.state is JobState.FINISHED:
+        return None
+    if facts.cause is not None:
+        return _end_for(facts.cause, facts, ended.exit_code)
+    if not truth.disk_full or truth.stopped or truth.timed_out or truth.out_of_memory:
+        return None
+    return _end_for(facts.disk_full_cause or StopCause(INTERRUPTED_DISK_FULL), facts, ended.exit_code)
+
+
+def _end_for(cause: StopCause, facts: AttemptFacts, exit_code: int | None = None) -> AttemptAction:
+    if cause.code.startswith("interrupted."):
+        return RecordInterruption(cause.code, {"attempt": facts.number, **cause.data})
+    return RecordEnd(AttemptOutcome(JobState.FAILED, cause.code, dict(cause.data), exit_code))
+
+
+def _decide_taken(facts: AttemptFacts, taken: Disruption) -> AttemptAction:
+    """An eviction, a deletion by hand, a member that is no more: the whole is tried again, where it is still wanted."""
+    if facts.desired is DesiredState.STOP:
+        return RecordEnd(outcome_without_record(facts.desired))
+    return RecordInterruption(taken.code, {"attempt": facts.number} | taken.data)
+
+
+_CAUSE_OF_FATE = {
+    NodeFate.LOST: "interrupted.node_lost",
+    NodeFate.REBOOTED: "interrupted.node_rebooted",
+}
+
+
+def is_retried(outcome: AttemptOutcome, desired: DesiredState, retries: int, used: int) -> bool:
+    """Whether a failed attempt is followed by another. A stop wins; none follows a time limit or a filled disk."""
+    has_failed = outcome.state is JobState.FAILED and outcome.code not in ("exit.timed_out", EXIT_DISK_FILLED)
+    return has_failed and desired is DesiredState.RUN and used < retries
+
+
+def outcome_of_prevented_start(desired: DesiredState, why: dict[str, Any] | None = None) -> AttemptOutcome:
+    """What to record once the marker was written in the shim's place."""
+    return outcome_never_started(desired, why)

@@ -1,0 +1,287 @@
+"""How an attempt ended: the shim's `exit.json` as a checked value (T14)."""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, TypeVar
+
+from cluster.domain.jobs.exit_meanings import meaning_of_status
+from cluster.domain.jobs.results import MetricResults, check_metric_name, parse_results
+from cluster.domain.states import DesiredState, JobState
+
+Value = TypeVar("Value")
+
+LARGEST_RECORD = 256 * 1024
+MAX_RANKS = 4096
+
+
+@dataclass(frozen=True)
+class RankExit:
+    """How one rank's program ended; both None where it never began or nobody saw its end."""
+
+    rank: int
+    exit_code: int | None = None
+    signal: int | None = None
+
+    @property
+    def has_failed(self) -> bool:
+        return bool(self.exit_code) or self.signal is not None
+
+
+@dataclass(frozen=True)
+class Disruption:
+    """What runs it has taken a part of it away, for no fault of its own: a code with words, and its data."""
+
+    code: str
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ExitRecord:
+    """`exit.json`, validated. Sizes are bytes; `error` is a code where the shim itself could not go on."""
+
+    job: int = 0
+    attempt: int = 0
+    fence: int = 0
+    exit_code: int | None = None
+    signal: int | None = None
+    stopped: bool = False
+    timed_out: bool = False
+    out_of_memory: bool = False
+    ranks: tuple[RankExit, ...] = ()
+    first_failed_rank: int | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    cpu_seconds: float | None = None
+    max_rss_bytes: int | None = None
+    average_rss_bytes: int | None = None
+    """Over the time that it ran."""
+    unit_seconds_used: float | None = None
+    """Seconds in which its units worked, summed: by GPU utilisation, or CPU time on slots."""
+    left_behind: int = 0
+    """Processes that the program had left running; they were ended."""
+    error: str | None = None
+    memory_limit_bytes: int | None = None
+    process_limit: int | None = None
+    """How many processes and threads it may have, where it was refused one more."""
+    executor_exit_code: int | None = None
+    """Not in the file: what ran it has an exit code of its own."""
+    disruption: Disruption | None = None
+    """Not in the file either: it did not end, it was ended by others than us."""
+    results: MetricResults = field(default_factory=dict)
+    not_finite: str | None = None
+    """The first loss that was NaN or infinite; without root the program could have said so itself."""
+    disk_full: bool = False
+    """Nothing more could be written when it ended, or it could not write its own record."""
+    out_bytes: int | None = None
+    """What its `out` folder takes on the disk; None where that was not counted."""
+
+    def is_of(self, job: int, attempt: int, fence: int) -> bool:
+        """Whether it speaks of this attempt: a copied file of another one does not count."""
+        return (self.job, self.attempt, self.fence) == (job, attempt, fence)
+
+
+@dataclass(frozen=True)
+class AttemptOutcome:
+    """What the rows keep of an end: the job's last state, the code of the reason with its data."""
+
+    state: JobState
+    code: str
+    data: dict[str, Any]
+    exit_code: int | None = None
+
+
+UNREADABLE_RECORD = "exit.truth_unreadable"
+FOREIGN_RECORD = "exit.truth_foreign"
+
+
+def parse_exit_record(content: str | bytes) -> ExitRecord:
+    """Always a value: where anything is missing, of the wrong type or too large, `error` says so."""
+    if len(content) > LARGEST_RECORD:
+        return ExitRecord(error=UNREADABLE_RECORD)
+    try:
+        return _read_truth(json.loads(content))
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
+        return ExitRecord(error=UNREADABLE_RECORD)
+
+
+def parse_usage(content: str | bytes) -> ExitRecord | None:
+    """The numbers of a shim's last measurement (`usage.json`); None where they make no sense."""
+    try:
+        found = json.loads(content)
+        return ExitRecord(
+            cpu_seconds=_maybe(found.get("cpu_seconds"), _number),
+            max_rss_bytes=_maybe(found.get("max_rss_bytes"), _whole),
+            average_rss_bytes=_maybe(found.get("average_rss_bytes"), _whole),
+            unit_seconds_used=_maybe(found.get("unit_seconds_used"), _number),
+        )
+    except (ValueError, TypeError, AttributeError, RecursionError, OverflowError):
+        return None
+
+
+def _read_truth(found: Any) -> ExitRecord:
+    """Keys that this version does not know are passed over."""
+    if not isinstance(found, dict):
+        raise TypeError("not an object")
+    ranks = found["ranks"]
+    if not isinstance(ranks, list) or len(ranks) > MAX_RANKS:
+        raise TypeError("ranks")
+    return ExitRecord(
+        job=_whole(found["job"]),
+        attempt=_whole(found["attempt"]),
+        fence=_whole(found["fence"]),
+        exit_code=_maybe(found["exit_code"], _exit_code),
+        signal=_maybe(found["signal"], _signal),
+        stopped=_flag(found["stopped"]),
+        timed_out=_flag(found["timed_out"]),
+        out_of_memory=_flag(found["out_of_memory"]),
+        ranks=tuple(
+            RankExit(
+                _whole(rank["rank"]),
+                _maybe(rank.get("exit_code"), _exit_code),
+                _maybe(rank.get("signal"), _signal),
+            )
+            for rank in ranks
+        ),
+        first_failed_rank=_maybe(found["first_failed_rank"], _whole),
+        started_at=_maybe(found["started_at"], _moment),
+        ended_at=_maybe(found["ended_at"], _moment),
+        cpu_seconds=_maybe(found.get("cpu_seconds"), _number),
+        max_rss_bytes=_maybe(found.get("max_rss_bytes"), _whole),
+        average_rss_bytes=_maybe(found.get("average_rss_bytes"), _whole),
+        unit_seconds_used=_maybe(found.get("unit_seconds_used"), _number),
+        left_behind=_whole(found.get("left_behind", 0)),
+        error=_maybe(found.get("error"), _code),
+        results=parse_results(found.get("results") or {}),
+        not_finite=_maybe(found.get("not_finite"), check_metric_name),
+        memory_limit_bytes=_maybe(found.get("memory_limit_bytes"), _whole),
+        process_limit=_maybe(found.get("process_limit"), _whole),
+        disk_full=_flag(found.get("disk_full", False)),
+        out_bytes=_maybe(found.get("out_bytes"), _whole),
+    )
+
+
+def outcome_of(truth: ExitRecord, desired: DesiredState = DesiredState.RUN) -> AttemptOutcome:
+    """The job's end from the shim's word, read as the first rank that failed where there are ranks.
+
+    The launcher's own exit code says only that some rank failed (Horovod: always 1), so it counts last.
+    """
+    exit_code, signal, rank = _first_cause(truth)
+    shown = exit_code if signal is None else 128 + signal
+    data: dict[str, Any] = {} if rank is None else {"rank": rank, "ranks": len(truth.ranks)}
+    if shown is not None:
+        data["exit_code"] = shown
+    if truth.not_finite:
+        data["not_finite"] = truth.not_finite
+    if truth.error:
+        return AttemptOutcome(_bad_end(desired), truth.error, data, shown)
+    if truth.executor_exit_code is not None and _contradicts(truth):
+        both = data | {"exit_code": truth.exit_code, "executor_exit_code": truth.executor_exit_code}
+        return AttemptOutcome(_bad_end(desired), "exit.executor_disagrees", both, truth.executor_exit_code)
+    if truth.stopped:
+        return AttemptOutcome(JobState.STOPPED, "exit.stopped", data, shown)
+    if truth.timed_out:
+        return AttemptOutcome(JobState.FAILED, "exit.timed_out", data, shown)
+    if truth.out_of_memory:
+        most = {"max_rss_bytes": truth.max_rss_bytes} if truth.max_rss_bytes else {}
+        if truth.memory_limit_bytes:
+            most["memory_limit_bytes"] = truth.memory_limit_bytes
+        return AttemptOutcome(JobState.FAILED, "exit.out_of_memory", data | most, shown)
+    code, more = meaning_of_status(exit_code, signal)
+    state = JobState.FINISHED if code == "exit.finished" else JobState.FAILED
+    if truth.process_limit and state is JobState.FAILED:
+        return AttemptOutcome(
+            state, "exit.process_limit", data | {"process_limit": truth.process_limit}, shown
+        )
+    return AttemptOutcome(state, code, data | more, shown)
+
+
+def outcome_without_record(desired: DesiredState) -> AttemptOutcome:
+    """The shim is gone and left no `exit.json`: killed from outside, or its disk was full."""
+    if desired is DesiredState.STOP:
+        return AttemptOutcome(JobState.STOPPED, "exit.stopped", {})
+    return AttemptOutcome(JobState.FAILED, "exit.lost", {})
+
+
+def outcome_never_started(desired: DesiredState, why: dict[str, Any] | None = None) -> AttemptOutcome:
+    """The executor was asked and no shim ever showed up; `why` has the code and data of its last refusal."""
+    if desired is DesiredState.STOP:
+        return AttemptOutcome(JobState.STOPPED, "exit.stopped_before_start", {})
+    return AttemptOutcome(JobState.FAILED, "exit.not_started", dict(why or {}))
+
+
+def record_of_attempt(truth: ExitRecord, job: int, attempt: int, fence: int) -> ExitRecord:
+    """The truth itself, or one that says that the file speaks of another attempt."""
+    if truth.error == UNREADABLE_RECORD or truth.is_of(job, attempt, fence):
+        return truth
+    return replace(ExitRecord(), job=job, attempt=attempt, fence=fence, error=FOREIGN_RECORD)
+
+
+def _first_cause(truth: ExitRecord) -> tuple[int | None, int | None, int | None]:
+    """Exit code, signal and rank of the first failed rank; of the whole where no rank is known to be bad."""
+    bad = {rank.rank: rank for rank in truth.ranks if rank.has_failed}
+    if not bad:
+        return truth.exit_code, truth.signal, None
+    first = truth.first_failed_rank
+    cause = bad[first] if first is not None and first in bad else bad[min(bad)]
+    return cause.exit_code, cause.signal, cause.rank if len(truth.ranks) > 1 else None
+
+
+def _contradicts(truth: ExitRecord) -> bool:
+    """The shim ends with the exit code that it writes down; where it wrote none, nothing can contradict it."""
+    return truth.exit_code is not None and truth.executor_exit_code != truth.exit_code
+
+
+def _bad_end(desired: DesiredState) -> JobState:
+    return JobState.STOPPED if desired is DesiredState.STOP else JobState.FAILED
+
+
+def _maybe(found: Any, read: Callable[[Any], Value]) -> Value | None:
+    return None if found is None else read(found)
+
+
+def _whole(found: Any) -> int:
+    if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found < 2**62:
+        raise TypeError(found)
+    return found
+
+
+def _exit_code(found: Any) -> int:
+    if _whole(found) > 255:
+        raise ValueError(found)
+    return int(found)
+
+
+def _signal(found: Any) -> int:
+    if not 1 <= _whole(found) <= 64:
+        raise ValueError(found)
+    return int(found)
+
+
+def _flag(found: Any) -> bool:
+    if not isinstance(found, bool):
+        raise TypeError(found)
+    return found
+
+
+def _number(found: Any) -> float:
+    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found) or found < 0:
+        raise TypeError(found)
+    return float(found)
+
+
+def _moment(found: Any) -> datetime:
+    moment = datetime.fromisoformat(found)
+    if moment.tzinfo is None:
+        raise ValueError(found)
+    return moment
+
+
+def _code(found: Any) -> str:
+    if not isinstance(found, str) or not found.startswith("exit.") or len(found) > 60:
+        raise TypeError(found)
+    if not found[5:].replace("_", "").isalpha() or not found.isascii():
+        raise ValueError(found)
+    return found

@@ -1,0 +1,73 @@
+"""Refuses a job on GPUs if its environment or image was built for CPUs only."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from cluster.domain.errors import Refused
+from cluster.domain.jobs.submission import SubmissionWarning
+from cluster.domain.queue.reasons import NoGpuEnvironment
+from cluster.domain.states import TrainingKind, UnitKind
+
+CPU_ONLY_LIBRARY = "tensorflow-cpu"
+GPU_LIBRARY_PREFIX = "nvidia-"
+"""What NVIDIA's own packages begin with; each build for GPUs brings some."""
+
+
+class GpuSupport(StrEnum):
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class EnvironmentOrImage:
+    """What programs run in: the environment called `name`, or an image. `name` is empty before there is one."""
+
+    name: str
+    support: GpuSupport
+    is_image: bool = False
+    container_image: str = ""
+    """Of the Docker executor: around the environment, chosen by an administrator, with programs of its own."""
+
+    @property
+    def image(self) -> str | None:
+        return self.name if self.is_image else None
+
+
+def gpu_support_of(contents: Sequence[Sequence[str]]) -> GpuSupport:
+    """By [[library, version, purpose], …]."""
+    versions = {str(library): str(version) for library, version, *_ in contents}
+    if any(library.startswith(GPU_LIBRARY_PREFIX) for library in versions):
+        return GpuSupport.YES
+    if CPU_ONLY_LIBRARY in versions or versions.get("torch", "").endswith("+cpu"):
+        return GpuSupport.NO
+    return GpuSupport.UNKNOWN
+
+
+def no_gpu_reason(ground: EnvironmentOrImage) -> NoGpuEnvironment | None:
+    """Of jobs on GPUs, whatever they run."""
+    if ground.support is not GpuSupport.NO or ground.container_image:
+        return None
+    return NoGpuEnvironment(ground.name, ground.image)
+
+
+def check_gpu_support(
+    ground: EnvironmentOrImage, kind: UnitKind, training: TrainingKind, command: Sequence[str]
+) -> tuple[SubmissionWarning, ...]:
+    """Raises Refused for a GPU job that would compute on CPUs; a warning says what is assumed."""
+    if kind is not UnitKind.GPU or ground.support is GpuSupport.YES or not ground.name:
+        return ()
+    if ground.container_image and not is_run_by_environment(training, command):
+        data = {"image": ground.container_image, "program": command[0]}
+        return (SubmissionWarning("units", "job.gpus_by_image", data),)
+    if ground.support is GpuSupport.UNKNOWN:
+        return (SubmissionWarning("units", "job.gpus_assumed", {"name": ground.name}),)
+    raise Refused("units", "job.no_gpu_environment", name=ground.name, image=ground.image)
+
+
+def is_run_by_environment(training: TrainingKind, command: Sequence[str]) -> bool:
+    """As cluster.domain.jobs.launch runs it: models, files of Python and Python itself."""
+    return (
+        training is TrainingKind.BUILT_IN or command[0].endswith(".py") or command[0] in ("python", "python3")
+    )

@@ -1,0 +1,38 @@
+"""What a workspace is to Kubernetes at one moment: its units, and whether anything may begin there."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from zoneinfo import ZoneInfo
+
+from cluster.domain.states import WorkspaceState
+from cluster.domain.workspace_terms import HasTerm, workspace_state
+
+GPU_RESOURCE = "nvidia.com/gpu"
+"""The resource that a unit is to Kubernetes, offered by NVIDIA's device plugin."""
+
+
+class HasTermAndUnits(HasTerm, Protocol):
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def units(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class WorkspaceNamespace:
+    """`units` are 0 before and after the term; then nothing new is admitted, and what is there stays."""
+
+    workspace: int
+    name: str
+    units: int
+    is_open: bool
+
+
+def workspace_namespace_of(workspace: HasTermAndUnits, now: datetime, zone: ZoneInfo) -> WorkspaceNamespace:
+    is_open = workspace_state(workspace, now, zone) is WorkspaceState.ACTIVE
+    return WorkspaceNamespace(workspace.id, workspace.name, workspace.units if is_open else 0, is_open)

@@ -1,0 +1,1 @@
+"""Nodes: their states, GPUs, and what confines jobs on them."""

@@ -1,0 +1,40 @@
+"""What confines the jobs of a node, and what could not be enforced there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+GAP_CODES = {
+    "memory": "confinement.no_memory",
+    "processes": "confinement.no_processes",
+    "devices": "confinement.no_devices",
+    "tmp": "confinement.no_tmp",
+    "system": "confinement.no_system",
+    "processes_hidden": "confinement.no_processes_hidden",
+    "storage_hidden": "confinement.no_storage_hidden",
+    "metadata_address": "confinement.no_metadata_address",
+}
+"""By power, as `worker/inside/shim_confinement.py` names them; what is missing if it is not there."""
+CGROUP_STOPS = ("cgroup-v1", "cgroup-v2")
+
+
+@dataclass(frozen=True)
+class ConfinementGap:
+    """`code` has a sentence and a hint: what is not enforced, and what would help."""
+
+    code: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+def list_confinement_gaps(powers: Mapping[str, Any]) -> tuple[ConfinementGap, ...]:
+    """Empty: everything is enforced. What nobody reported counts as not enforced."""
+    if "failed" in powers:
+        return (ConfinementGap("confinement.unknown", {"why": str(powers["failed"])}),)
+    stop = () if powers.get("stop") in CGROUP_STOPS else (ConfinementGap("confinement.no_stop"),)
+    if not powers.get("root"):
+        return (ConfinementGap("confinement.without_root"), *stop)
+    refused = powers.get("refused") or {}
+    missing = [power for power in GAP_CODES if powers.get(power) is not True]
+    return stop + tuple(
+        ConfinementGap(GAP_CODES[power], {"why": str(refused.get(power, "–"))}) for power in missing
+    )

@@ -1,0 +1,109 @@
+"""What state a node is in, when a silent one is given up, and what became of it since a run was placed (N4)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from cluster.domain.errors import Refused
+from cluster.domain.jobs.attempts import NodeFate
+from cluster.domain.names import check_text
+from cluster.domain.states import NodeState
+
+UNREACHABLE_AFTER = timedelta(seconds=20)
+"""Silent for this long a node is unreachable: its units stay booked, nothing new starts there."""
+LONGEST_REASON = 200
+
+
+class HasNodeSignals(Protocol):
+    """What a node's row offers."""
+
+    @property
+    def heartbeat_at(self) -> datetime | None: ...
+
+    @property
+    def has_executor(self) -> bool: ...
+
+    @property
+    def draining_since(self) -> datetime | None: ...
+
+    @property
+    def lost_at(self) -> datetime | None: ...
+
+    @property
+    def booted_at(self) -> datetime | None: ...
+
+
+@dataclass(frozen=True)
+class NodeSignals:
+    """The same as a value. Every moment is UTC."""
+
+    heartbeat_at: datetime | None
+    has_executor: bool = True
+    draining_since: datetime | None = None
+    lost_at: datetime | None = None
+    booted_at: datetime | None = None
+    """When its agent first reported the boot that it has now; None for the first boot that was seen."""
+
+
+def node_state_of(node: HasNodeSignals, now: datetime) -> NodeState:
+    """One state, the gravest first. A lost node stays lost until what still runs there has been ended."""
+    if node.lost_at is not None:
+        return NodeState.LOST
+    if is_silent(node, now):
+        return NodeState.UNREACHABLE
+    if not node.has_executor:
+        return NodeState.NO_EXECUTOR
+    return NodeState.READY if node.draining_since is None else NodeState.DRAINING
+
+
+def node_state_since(node: HasNodeSignals, now: datetime) -> datetime | None:
+    """Since when it is draining, silent or lost; None for every other state."""
+    state = node_state_of(node, now)
+    if state in (NodeState.UNREACHABLE, NodeState.LOST):
+        return node.heartbeat_at
+    return node.draining_since if state is NodeState.DRAINING else None
+
+
+def is_silent(node: HasNodeSignals, now: datetime) -> bool:
+    return node.heartbeat_at is None or now - node.heartbeat_at > UNREACHABLE_AFTER
+
+
+def is_due_to_be_lost(node: HasNodeSignals, now: datetime, grace: timedelta) -> bool:
+    """Silent for longer than the grace time. One that never spoke holds nothing and is not given up."""
+    return node.lost_at is None and node.heartbeat_at is not None and now - node.heartbeat_at >= grace
+
+
+def has_recovered(node: HasNodeSignals, now: datetime) -> bool:
+    """It was given up and speaks again; it is welcome once nothing of its former runs is left."""
+    return node.lost_at is not None and not is_silent(node, now)
+
+
+def node_fate_since(node: HasNodeSignals, placed_at: datetime, now: datetime) -> NodeFate:
+    """What became of the node since something was placed there."""
+    if node.lost_at is not None:
+        return NodeFate.LOST
+    if node.booted_at is not None and node.booted_at > placed_at:
+        return NodeFate.REBOOTED
+    return NodeFate.UNREACHABLE if is_silent(node, now) else NodeFate.SAME_BOOT
+
+
+_GRAVEST = (NodeFate.LOST, NodeFate.REBOOTED, NodeFate.UNREACHABLE, NodeFate.SAME_BOOT)
+
+
+def worst_fate(fates: Iterable[NodeFate]) -> NodeFate:
+    """The fate of a gang over several nodes: one member lost is the whole lost."""
+    return min(fates, key=_GRAVEST.index, default=NodeFate.SAME_BOOT)
+
+
+def is_node_gone(fate: NodeFate) -> bool:
+    """Nothing that was placed there before counts as running any more, even where nobody could look."""
+    return fate in (NodeFate.LOST, NodeFate.REBOOTED)
+
+
+def check_drain_reason(text: str) -> str:
+    """On one line. Raises Refused: whoever finds a closed node later has to be told why."""
+    reason = check_text(" ".join(text.split()), "reason", LONGEST_REASON)
+    if not reason:
+        raise Refused("reason", "node.reason_missing")
+    return reason

@@ -1,0 +1,1 @@
+"""People: who acts, what they may do, passwords, and failed sign-ins."""

@@ -1,0 +1,1 @@
+"""Placement: which waiting job gets which units, and when the others could start."""

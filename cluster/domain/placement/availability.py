@@ -1,0 +1,162 @@
+"""How many units of a node, or of a quota, are free from now on: runs give back, promises take away."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from math import inf
+
+from cluster.domain.placement.types import RunningOnNode
+
+UNKNOWN_END = 1e12
+"""Stands for the moment of an end which nobody knows: after every known one (seconds since 1970)."""
+
+NO_JOB = 0
+"""The job id of units that are in use although no run holds them."""
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """Units kept for a waiting job; `until` is infinite where it has no time limit."""
+
+    job_id: int
+    begin: float
+    until: float
+    units: int
+
+
+@dataclass
+class PlacementClock:
+    """What time it is for all rooms of a table: seconds since 1970."""
+
+    now: float
+
+
+@dataclass
+class UnitAvailability:
+    """Moments are seconds since 1970."""
+
+    clock: PlacementClock
+    free: int
+    """Below zero where a quota was cut under what is in use."""
+    ends: list[tuple[float, RunningOnNode]] = field(default_factory=list)
+    """What gives units back and when: soonest first, unknown ends last."""
+    reservations: list[Reservation] = field(default_factory=list)
+    cached_levels: list[tuple[float, int]] = field(default_factory=list)
+    cached_earliest: dict[int, float] = field(default_factory=dict)
+
+    def most_units_for(self, limit: float | None) -> int:
+        """The most units that a job which starts now can have, promises kept.
+
+        Without a limit it never gives them back. Beside a promise whose moment is unknown no limit is short
+        enough: that moment may be the next.
+        """
+        if not self.reservations or self.free <= 0:
+            return self.free
+        is_uncertain = any(promise.begin >= UNKNOWN_END for promise in self.reservations)
+        until = inf if limit is None or is_uncertain else self.clock.now + limit
+        return min(amount for moment, amount in self.levels() if moment < until)
+
+    def fits(self, units: int, limit: float | None) -> bool:
+        return self.free >= units and (not self.reservations or self.most_units_for(limit) >= units)
+
+    def levels(self) -> list[tuple[float, int]]:
+        """(moment, free from then on until the next), the first one now."""
+        if not self.cached_levels:
+            changes = {self.clock.now: 0}
+            for end, run in self.ends:
+                changes[end] = changes.get(end, 0) + run.units
+            for promise in self.reservations:
+                changes[promise.begin] = changes.get(promise.begin, 0) - promise.units
+                if promise.until < inf:
+                    changes[promise.until] = changes.get(promise.until, 0) + promise.units
+            amount = self.free
+            for moment in sorted(changes):
+                amount += changes[moment]
+                self.cached_levels.append((moment, amount))
+        return self.cached_levels
+
+    def earliest_with(self, units: int) -> float:
+        """The first moment from which so many are free for ever; infinite where there is none."""
+        found = self.cached_earliest.get(units)
+        if found is None:
+            found = inf
+            for moment, amount in reversed(self.levels()):
+                if amount < units:
+                    break
+                found = moment
+            self.cached_earliest[units] = found
+        return found
+
+    def most_units_from(self, moment: float) -> int:
+        """The most units that are free from a moment on for ever."""
+        least = None
+        for at, amount in reversed(self.levels()):
+            least = amount if least is None else min(least, amount)
+            if at <= moment:
+                break
+        return least or 0
+
+    def longest_free_seconds(self, units: int) -> float:
+        """For how many seconds so many are free from now on; infinite where they are for ever."""
+        if any(promise.begin >= UNKNOWN_END for promise in self.reservations):
+            return inf if self.most_units_for(None) >= units else 0.0
+        short = (moment for moment, amount in self.levels() if amount < units)
+        return next(short, inf) - self.clock.now
+
+    def reserve(self, job_id: int, begin: float, limit: float | None, units: int) -> None:
+        until = inf if limit is None else begin + limit
+        self.reservations.append(Reservation(job_id, begin, until, units))
+        self._forget()
+
+    def take_units(self, run: RunningOnNode) -> None:
+        """Its units are in use from now on."""
+        self.free -= run.units
+        self._put_in_order([run for _, run in self.ends] + [run])
+
+    def clear_reservations(self) -> None:
+        self.reservations = []
+        self._forget()
+
+    def release_jobs(self, over: Collection[int]) -> None:
+        """The units of these jobs."""
+        self.free += sum(run.units for _, run in self.ends if run.job_id in over)
+        self._put_in_order([run for _, run in self.ends if run.job_id not in over])
+
+    def _put_in_order(self, runs: Iterable[RunningOnNode]) -> None:
+        """Two unknown ends are two moments, the older job's first: one of them alone may be enough."""
+        ends = sorted(((expected_end_of(run, self.clock.now), run) for run in runs), key=_soonest)
+        self.ends = [
+            (moment if moment < UNKNOWN_END else UNKNOWN_END + rank, run)
+            for rank, (moment, run) in enumerate(ends)
+        ]
+        self._forget()
+
+    def _forget(self) -> None:
+        self.cached_levels, self.cached_earliest = [], {}
+
+
+def availability_of(
+    clock: PlacementClock, total: int, free: int, runs: Sequence[RunningOnNode]
+) -> UnitAvailability:
+    """Units that are in use by no known run come back nobody knows when, one by one."""
+    rest = total - free - sum(run.units for run in runs)
+    unexplained = [RunningOnNode(NO_JOB, 0, 0, 1)] * rest
+    room = UnitAvailability(clock, free, [(0.0, run) for run in (*runs, *unexplained)])
+    room.release_jobs(())
+    return room
+
+
+def expected_end_of(run: RunningOnNode, now: float) -> float:
+    """Its expected end; one that has passed without being one is as good as unknown."""
+    end = run.ends_at.timestamp() if run.ends_at else UNKNOWN_END
+    return end if end > now else UNKNOWN_END
+
+
+def _soonest(end: tuple[float, RunningOnNode]) -> tuple[float, bool, int]:
+    moment, run = end
+    return moment, run.job_id == NO_JOB, run.job_id
+
+
+def moment_as_datetime(moment: float, zone: datetime) -> datetime | None:
+    """None for a moment that nobody knows; `zone` is any time whose zone the answer has."""
+    return datetime.fromtimestamp(moment, zone.tzinfo) if moment < UNKNOWN_END else None

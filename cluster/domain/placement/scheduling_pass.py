@@ -1,0 +1,142 @@
+"""One look at the queue: heads come in the true order, each starts or is told why not."""
+
+from collections.abc import Sequence
+from math import inf
+
+from cluster.domain.placement.availability import UNKNOWN_END, moment_as_datetime
+from cluster.domain.placement.free_capacity import NO_QUOTA, FreeCapacity
+from cluster.domain.placement.gang_placement import NodeUnitCount
+from cluster.domain.placement.infeasible import infeasible_reason
+from cluster.domain.placement.queue_order import sort_queue
+from cluster.domain.placement.types import JobToPlace, NotPlaced, Placement, PlacementDecision
+from cluster.domain.queue.reasons import (
+    AheadInQueue,
+    NotEnoughUnits,
+    NotEnoughUnitsTogether,
+    QuotaInUse,
+    ReservedForAnother,
+    WaitingReason,
+)
+from cluster.domain.queue.start_estimate import StartEstimate
+
+JobShape = tuple[int, float | None]
+"""Units and limit: what decides whether a job fits."""
+
+
+class SchedulingPass:
+    """What it has refused to one job it refuses to its like at once: during a look less and less is free."""
+
+    def __init__(self, table: FreeCapacity) -> None:
+        self.capacity = table
+        table.clear_reservations()
+        self.lines: dict[int, list[int]] = {}
+        """Waiting jobs per workspace, the foremost first."""
+        self.workspaces_with_reservation: set[int] = set()
+        """Workspaces whose foremost job has a promise, so that others can pass it without delaying it."""
+        self.refused_shapes: set[tuple[int, JobShape]] = set()
+        """By workspace: there is no room within its quota, or on no node."""
+        self.shapes_without_room: set[JobShape] = set()
+        self.infeasible_reasons: dict[tuple[int, int], WaitingReason | None] = {}
+
+    def sort_by_turn(self, heads: Sequence[JobToPlace]) -> list[JobToPlace]:
+        return sort_queue(heads, self.capacity.quotas, self.can_ever_start)
+
+    def can_ever_start(self, head: JobToPlace) -> bool:
+        return head.blocked_by is None and not self.infeasible_reason(head)
+
+    def decide(self, head: JobToPlace) -> PlacementDecision:
+        if head.blocked_by:
+            return NotPlaced(head.job_id, head.blocked_by)
+        never = self.infeasible_reason(head)
+        if never:
+            return NotPlaced(head.job_id, never)
+        placed = self._start(head)
+        if placed:
+            return placed
+        line = self.lines.setdefault(head.workspace_id, [])
+        line.append(head.job_id)
+        if len(line) > 1:
+            ahead = len(line) - 1
+            return NotPlaced(head.job_id, AheadInQueue(ahead, line[0]), StartEstimate(ahead, line[0]))
+        reason, helps = self._why_not_now(head), self.capacity.most_units_now(head)
+        return NotPlaced(head.job_id, reason, self._outlook(head, helps, *self._promise(head)))
+
+    def start(self, head: JobToPlace) -> Placement | None:
+        """`decide` for those who do not ask why."""
+        if not self.can_ever_start(head):
+            return None
+        placed = self._start(head)
+        if not placed:
+            line = self.lines.setdefault(head.workspace_id, [])
+            line.append(head.job_id)
+            if len(line) == 1:
+                self._promise(head)
+        return placed
+
+    def infeasible_reason(self, head: JobToPlace) -> WaitingReason | None:
+        quota = self.capacity.quotas.get(head.workspace_id, NO_QUOTA).limit
+        key = (head.units, quota)
+        if key not in self.infeasible_reasons:
+            self.infeasible_reasons[key] = infeasible_reason(
+                head, self.capacity.nodes, quota, self.capacity.can_spread
+            )
+        return self.infeasible_reasons[key]
+
+    def can_backfill(self, head: JobToPlace) -> bool:
+        """Whether it is the foremost of its workspace, or that one has a promise which it cannot break."""
+        return not self.lines.get(head.workspace_id) or head.workspace_id in self.workspaces_with_reservation
+
+    def _start(self, head: JobToPlace) -> Placement | None:
+        shape = (head.units, head.limit_seconds)
+        if (head.workspace_id, shape) in self.refused_shapes or not self.can_backfill(head):
+            return None
+        if shape not in self.shapes_without_room and self.capacity.share(head.workspace_id).fits(*shape):
+            nodes = self.capacity.choose_nodes(*shape)
+            if nodes:
+                return self.capacity.take_units(head, nodes, passes=bool(self.lines.get(head.workspace_id)))
+            self.shapes_without_room.add(shape)
+        self.refused_shapes.add((head.workspace_id, shape))
+        return None
+
+    def _why_not_now(self, head: JobToPlace) -> WaitingReason:
+        table = self.capacity
+        share, ready = table.share(head.workspace_id), list(table.ready.values())
+        # A master that only directs has no units, and so none of any kind.
+        kind = next((node.kind for node in ready if node.total), ready[0].kind)
+        if share.free < head.units:
+            limit = table.quotas[head.workspace_id].limit
+            return QuotaInUse(limit, limit - share.free, head.units, kind)
+        free = {node_id: len(units) for node_id, units in table.free.items()}
+        if table.can_spread and sum(free.values()) < head.units:
+            return NotEnoughUnitsTogether(head.units, sum(free.values()), len(ready), kind)
+        most = max(ready, key=lambda node: (free[node.node_id], node.total, -node.node_id))
+        if not table.can_spread and free[most.node_id] < head.units:
+            return NotEnoughUnits(head.units, free[most.node_id], most.name, most.kind, len(ready))
+        kept = [node for node in ready if table.node_units[node.node_id].reservations]
+        node = max(kept, key=lambda node: (free[node.node_id], -node.node_id))
+        return ReservedForAnother(table.node_units[node.node_id].reservations[0].job_id, node.name)
+
+    def _promise(self, head: JobToPlace) -> tuple[float, list[NodeUnitCount]]:
+        """Keeps units for it from the first moment at which they are there; infinite where nothing tells it."""
+        table, share = self.capacity, self.capacity.share(head.workspace_id)
+        moment, nodes = table.earliest_fit_for(head.units, share.earliest_with(head.units))
+        if moment < inf:
+            is_until_nobody_knows = share.free < head.units and moment >= UNKNOWN_END
+            # Units are not left idle for others while its own workspace runs nobody knows how long.
+            table.reserve(head, moment, [] if is_until_nobody_knows else nodes)
+            self.workspaces_with_reservation.add(head.workspace_id)
+        return moment, nodes
+
+    def _outlook(
+        self, head: JobToPlace, helps: int | None, moment: float, nodes: list[NodeUnitCount]
+    ) -> StartEstimate:
+        run = self.capacity.job_ending_at(moment, head.workspace_id, nodes) if moment < inf else None
+        return StartEstimate(
+            freed_by=run.job_id if run else None,
+            starts_at=moment_as_datetime(moment, self.capacity.now),
+            starts_on_node=nodes[0][0].name if run or moment < UNKNOWN_END else None,
+            helps_units=helps,
+            earliest_at=run.earliest_at if run else None,
+            latest_at=run.latest_at if run else None,
+            source=run.source if run else None,
+        )

@@ -1,0 +1,132 @@
+"""What placement looks at and what it answers: heads of the queue, nodes, quotas, runs; placed or waiting.
+
+Shares of a GPU and lending need no other types. A share is a unit of its own (its row has a slice), so it is
+one more id in `NodeUnits.free`. A workspace that borrows has for that time a larger `WorkspaceQuota.limit`, and its
+`RunningOnNode` will say that it can be called back.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from cluster.domain.queue.reasons import WaitingReason
+from cluster.domain.queue.start_estimate import EstimateSource, StartEstimate
+from cluster.domain.states import NodeState, UnitKind
+
+
+@dataclass(frozen=True)
+class JobToPlace:
+    """A waiting job. `blocked_by` is a reason that was found before units were looked at: such a job does not
+    start and stands in nobody's way."""
+
+    job_id: int
+    workspace_id: int
+    units: int
+    priority: int = 0
+    """Higher goes first within the workspace."""
+    position: int = 0
+    """Lower goes first among equal priorities."""
+    blocked_by: WaitingReason | None = None
+    seconds: float | None = None
+    """How long it is expected to hold its units, from its time limit or from earlier runs. None: unknown."""
+    limit_seconds: float | None = None
+    """After so many seconds it is made to end, grace included. None: it may run for ever.
+
+    Only this lets it pass a job whose start is promised: an expectation is no promise.
+    """
+    since: datetime | None = None
+    """When it joined the line: submitted, or came back into it. None: before all others."""
+    estimate_source: EstimateSource | None = None
+    """Where `seconds` comes from."""
+    shortest_seconds: float | None = None
+    """Seconds of the shortest and the longest earlier run, where there were several."""
+    longest_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class NodeUnits:
+    """A node as placement sees it: `free` unit ids in the order in which they are given out."""
+
+    node_id: int
+    name: str
+    state: NodeState
+    kind: UnitKind
+    free: tuple[int, ...]
+    total: int
+    """Working units, free or not."""
+    fabric: str | None = None
+    """Nodes with the same word reach each other over one InfiniBand fabric."""
+    islands: Mapping[int, str | None] = field(default_factory=dict)
+    """By unit id: units with the same word reach each other over one NVLink or PCIe switch."""
+    since: datetime | None = None
+    """Since when it is in its state, where that is known."""
+    kept_out: Mapping[str, Any] | None = None
+    """Why Kubernetes starts nothing there although its agent is well, as {code, data}."""
+
+    @property
+    def takes_jobs(self) -> bool:
+        return self.state is NodeState.READY and self.kept_out is None
+
+
+@dataclass(frozen=True)
+class WorkspaceQuota:
+    """Units that a workspace may hold during its term, and what its living attempts hold now."""
+
+    limit: int
+    used: int
+    last_turn_at: datetime | None = None
+    """When one of its jobs was given units last without `is_backfill`: it has had its turn, and goes behind
+    those who wait."""
+    last_turn_attempt_id: int = 0
+    """That attempt's id: tells two turns of the same moment apart."""
+
+
+@dataclass(frozen=True)
+class RunningOnNode:
+    """A job that holds units, and when it is expected to give them back (None: not known).
+
+    A gang over several nodes is one entry for each of its nodes.
+    """
+
+    job_id: int
+    workspace_id: int
+    node_id: int
+    units: int
+    ends_at: datetime | None = None
+    earliest_at: datetime | None = None
+    """Earlier runs were as short as this."""
+    latest_at: datetime | None = None
+    """Its time limit ends it then at the latest, or earlier runs were as long as this."""
+    source: EstimateSource | None = None
+    """Where `ends_at` comes from."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The units that a job is given: all of them or none. `nodes`: (node id, unit ids on it) one by one."""
+
+    job_id: int
+    nodes: tuple[tuple[int, tuple[int, ...]], ...]
+    is_backfill: bool = False
+    """It passed the foremost job of its workspace without delaying it: that was not the workspace's turn."""
+
+    @property
+    def node_id(self) -> int:
+        """The first node; a gang's first rank runs there."""
+        return self.nodes[0][0]
+
+    @property
+    def unit_ids(self) -> tuple[int, ...]:
+        """On all nodes."""
+        return tuple(unit for _, units in self.nodes for unit in units)
+
+
+@dataclass(frozen=True)
+class NotPlaced:
+    job_id: int
+    reason: WaitingReason
+    outlook: StartEstimate = field(default_factory=StartEstimate)
+
+
+PlacementDecision = Placement | NotPlaced

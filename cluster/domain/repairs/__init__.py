@@ -1,0 +1,1 @@
+"""Repairs: their definitions, checks, runs, and the protocol of the repair broker."""

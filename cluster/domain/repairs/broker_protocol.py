@@ -1,0 +1,144 @@
+"""What the unit with the keys of the hosts takes from whoever asks at its door: names that it knows, nothing else."""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cluster.domain.errors import Refused
+from cluster.domain.repairs.definition import (
+    HOST_CHECKS,
+    CheckKind,
+    InstallationKind,
+    Repair,
+    RepairCheck,
+    RepairTargets,
+    check_dry_run,
+)
+
+PROBE_TIMEOUT = 120
+"""Seconds."""
+NUMBER = re.compile(r"[1-9][0-9]{0,18}")
+LOCK = re.compile(r"master|node-[1-9][0-9]{0,18}")
+SITE_CHECKS = {CheckKind.SITE_ANSWERS, CheckKind.CERTIFICATE_LASTS}
+KUBERNETES_CHECKS = {
+    CheckKind.CONTROL_PLANE_ANSWERS,
+    CheckKind.CONTROL_CERTIFICATES_LAST,
+    CheckKind.WORKLOADS_READY,
+    CheckKind.NODE_READY,
+    CheckKind.PODS_NETWORKED,
+}
+OF_SERVERS = {InstallationKind.SERVERS, InstallationKind.KUBERNETES}
+MAX_QUOTED = 60
+"""Characters of what was said that a message repeats."""
+
+
+@dataclass(frozen=True)
+class BrokerInventory:
+    """What was installed: the catalogue's repairs by name, and the hosts of the inventory."""
+
+    repairs: Mapping[str, Repair]
+    masters: Collection[str]
+    nodes: Collection[str]
+
+
+@dataclass(frozen=True)
+class BrokerRequest:
+    """One run that may begin: everything that reaches Ansible is one of these or follows from them."""
+
+    number: str
+    repair: Repair
+    hosts: tuple[str, ...]
+    locks: tuple[str, ...]
+    is_dry_run: bool = False
+    probe_port: int | None = None
+    """The site's own port where only the repair's checks are looked at; None: the repair runs."""
+
+    def to_data(self) -> dict[str, Any]:
+        """As it is said at the door."""
+        return {
+            "number": self.number,
+            "repair": self.repair.name,
+            "hosts": list(self.hosts),
+            "locks": list(self.locks),
+            "dry_run": self.is_dry_run,
+            "probe_port": self.probe_port,
+        }
+
+
+def parse_broker_request(words: Mapping[str, Any], known: BrokerInventory) -> BrokerRequest:
+    """Raises Refused with the first thing that is not as it should be."""
+    expected = set(BrokerRequest.__dataclass_fields__) - {"is_dry_run"} | {"dry_run"}
+    if set(words) != expected:
+        raise Refused(
+            "request", "repair.refused_request", what=", ".join(sorted(set(words) ^ expected))[:MAX_QUOTED]
+        )
+    repair = known.repairs.get(str(words["repair"]))
+    if repair is None or not OF_SERVERS & repair.installations:
+        raise Refused("repair", "repair.refused_name", name=str(words["repair"])[:MAX_QUOTED])
+    port = parse_port(words["probe_port"])
+    is_look_ahead = parse_dry_run(words["dry_run"])
+    check_dry_run(repair, is_look_ahead)
+    hosts = parse_hosts(words["hosts"], repair, known)
+    locks = parse_locks(words["locks"], 0 if port is not None else len(hosts))
+    return BrokerRequest(parse_run_number(words["number"]), repair, hosts, locks, is_look_ahead, port)
+
+
+def parse_run_number(said: Any) -> str:
+    """Of a run: also the name of its folder."""
+    if not isinstance(said, str) or not NUMBER.fullmatch(said):
+        raise Refused("number", "repair.refused_run", number=str(said)[:MAX_QUOTED])
+    return said
+
+
+def parse_dry_run(said: Any) -> bool:
+    """A word that only resembles it would change what was to be looked at."""
+    if not isinstance(said, bool):
+        raise Refused("dry_run", "repair.refused_request", what=f"dry_run {said}"[:MAX_QUOTED])
+    return said
+
+
+def parse_port(said: Any) -> int | None:
+    if said is None:
+        return None
+    if type(said) is not int or not 0 < said < 65536:
+        raise Refused("probe_port", "repair.refused_request", what=f"probe_port {said}"[:MAX_QUOTED])
+    return said
+
+
+def parse_hosts(said: Any, repair: Repair, known: BrokerInventory) -> tuple[str, ...]:
+    """A repair of the master works there alone; one of nodes on any host of the inventory."""
+    there = {*known.masters} if repair.targets is RepairTargets.MASTER else {*known.masters, *known.nodes}
+    names = [str(name) for name in said] if isinstance(said, list) else []
+    strange = [name[:MAX_QUOTED] for name in names if name not in there]
+    if not names or strange or len(set(names)) != len(names):
+        raise Refused("hosts", "repair.refused_hosts", names=strange[:5] or ["-"])
+    return tuple(names)
+
+
+def parse_locks(said: Any, count: int) -> tuple[str, ...]:
+    """One for each host; none where nothing is changed."""
+    names = [str(name) for name in said] if isinstance(said, list) else []
+    if len(names) != count or not all(LOCK.fullmatch(name) for name in names):
+        raise Refused("locks", "repair.refused_request", what=f"locks {said}"[:MAX_QUOTED])
+    return tuple(names)
+
+
+def probe_variables(checks: Iterable[RepairCheck], port: int) -> dict[str, str]:
+    """What look.yml asks of each host: it follows from the catalogue alone."""
+    units: set[str] = set()
+    doors: set[str] = set()
+    kinds: set[CheckKind] = set()
+    for check in (each for each in checks if each.kind in HOST_CHECKS):
+        units.update(check.options.get("units", ()))
+        doors.update([check.options["door"]] if "door" in check.options else [])
+        kinds.add(check.kind)
+    return {
+        "look_units": json.dumps(sorted(units)),
+        "look_doors": json.dumps(sorted(doors)),
+        "look_site": str(port if kinds & SITE_CHECKS else 0),
+        "look_gpus": "yes" if CheckKind.GPUS_ANSWER in kinds else "no",
+        "look_kubernetes": "yes" if kinds & KUBERNETES_CHECKS else "no",
+        "look_images": "yes" if CheckKind.IMAGES_STAND in kinds else "no",
+    }

@@ -1,0 +1,71 @@
+"""The runbook as data: a sign in a log or a code, what it means, and which repair helps."""
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from cluster.domain.repairs.definition import CATALOGUE_NAME, BilingualText, CatalogueInvalid, parse_bilingual
+
+LONGEST_LINE = 2000
+"""Of a line of a log, which a stranger may have written, so much is looked at."""
+KEYS = frozenset({"name", "pattern", "codes", "cause", "repair"})
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """`repairs` are names of the catalogue, the first that is offered here helps; without a pattern only codes fit."""
+
+    name: str
+    cause: BilingualText
+    pattern: re.Pattern[str] | None = None
+    codes: frozenset[str] = frozenset()
+    repairs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SymptomMatch:
+    """`line` is where the sign stood; empty where a code said it."""
+
+    sign: Symptom
+    line: str = ""
+
+
+def parse_symptoms(file: str, document: Any) -> list[Symptom]:
+    """Raises CatalogueBroken."""
+    try:
+        return [parse_symptom(each) for each in document["signs"]]
+    except (KeyError, TypeError, ValueError, AttributeError, re.error) as error:
+        raise CatalogueInvalid(file, f"{type(error).__name__}: {error}") from error
+
+
+def parse_symptom(value: Any) -> Symptom:
+    name, unknown = str(value["name"]), sorted(set(value) - KEYS)
+    if unknown or not CATALOGUE_NAME.fullmatch(name):
+        raise ValueError(f"{name}: {', '.join(unknown) or 'no plain name'}")
+    if not value.get("pattern") and not value.get("codes"):
+        raise ValueError(f"{name}: neither a pattern nor codes")
+    return Symptom(
+        name=name,
+        cause=parse_bilingual(value["cause"]),
+        pattern=re.compile(value["pattern"]) if value.get("pattern") else None,
+        codes=frozenset(map(str, value.get("codes", ()))),
+        repairs=parse_repair_names(value.get("repair", [])),
+    )
+
+
+def parse_repair_names(value: str | list[str]) -> tuple[str, ...]:
+    """One name, or several where each kind of installation has its own."""
+    return (value,) if isinstance(value, str) else tuple(map(str, value))
+
+
+def match_symptoms(signs: Collection[Symptom], code: str, lines: Iterable[str]) -> SymptomMatch | None:
+    """What the code says comes first; of the log the newest line that fits. None where nothing is known."""
+    for sign in signs:
+        if code in sign.codes:
+            return SymptomMatch(sign)
+    for line in reversed(list(lines)):
+        for sign in signs:
+            if sign.pattern is not None and sign.pattern.search(line[:LONGEST_LINE]):
+                return SymptomMatch(sign, line[:LONGEST_LINE].strip())
+    return None

@@ -1,0 +1,1 @@
+"""Storage: the reserve of each disk, and what an uploaded archive may contain."""

@@ -1,0 +1,59 @@
+"""What the jobs of a sweep are called: the sweep's name with the values that tell them apart."""
+
+from cluster.domain.built_in_models import VariableValue
+from cluster.domain.names import JOB_LETTERS, suggest_name
+from cluster.domain.sweeps.plan import SweepPlan
+
+LONGEST = 60
+
+
+def sweep_job_names(base: str, plan: SweepPlan) -> list[str]:
+    """One valid name per job, all different: `lenet-learning_rate=0.01`, shorter where that is too long.
+
+    Where even short ones are too long or not different, the job's number stands before the values.
+    """
+    full, short = {name: to_name_part(name) for name in plan.differing}, short_labels(plan.differing)
+    for labels in (full, short):
+        names = [append_values(base, values_in_name(labels, row)) for row in plan.rows()]
+        if len(set(names)) == len(names) and max(map(len, names)) <= LONGEST:
+            return names
+    return [
+        numbered_name(base, number, values_in_name(short, row))
+        for number, row in enumerate(plan.rows(), start=1)
+    ]
+
+
+def values_in_name(labels: dict[str, str], row: dict[str, VariableValue]) -> str:
+    return "-".join(f"{label}={value_in_name(row[name])}" for name, label in labels.items())
+
+
+def append_values(base: str, values: str) -> str:
+    return f"{base}-{values}" if values else base
+
+
+def numbered_name(base: str, number: int, values: str) -> str:
+    """The number is never cut, so that names differ."""
+    head = f"{base[:20].rstrip('-')}-{number}"
+    return append_values(head, values)[:LONGEST].rstrip("-")
+
+
+def to_name_part(text: str) -> str:
+    return suggest_name(text, LONGEST, JOB_LETTERS) or "value"
+
+
+def value_in_name(value: VariableValue) -> str:
+    """The minus of a number stays; the plus of an exponent goes, for a name has no such character."""
+    text = str(value).replace("+", "")
+    minus = "-" if text.startswith("-") and text[1:2].isdigit() else ""
+    return minus + to_name_part(text)
+
+
+def short_labels(names: tuple[str, ...]) -> dict[str, str]:
+    """`learning_rate` is lr, `momentum` mom; the whole names where short ones would be the same."""
+    short = {name: initials(to_name_part(name)) for name in names}
+    return short if len(set(short.values())) == len(short) else {name: to_name_part(name) for name in names}
+
+
+def initials(name: str) -> str:
+    words = [word for word in name.replace("-", "_").split("_") if word]
+    return "".join(word[0] for word in words) if len(words) > 1 else name[:3]

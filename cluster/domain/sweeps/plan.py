@@ -1,0 +1,255 @@
+"""Several values per parameter become several jobs: which ones, what they are called, when they stop (T8)."""
+
+import csv
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import prod
+from typing import Any
+
+from cluster.domain.built_in_models import BuiltInModel, VariableValue, check_variables, parse_variable
+from cluster.domain.errors import Refused
+from cluster.domain.jobs.submission import JobRequest, SubmissionWarning, check_command
+from cluster.domain.states import JobState
+
+MAX_SWEEP_JOBS = 10_000
+MAX_PARAMETERS = 20
+LONGEST_VALUE = 1000
+MAX_SWEEP_BYTES = 16 * 1024 * 1024
+"""All commands of a sweep together: they are written in one transaction."""
+
+PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
+PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_-]{0,39})\}")
+RANGE = re.compile(r"(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})")
+
+
+class SweepKind(StrEnum):
+    GRID = "grid"
+    """Every value with every other."""
+    LIST = "list"
+    """The first values together, then the second ones, and so on."""
+
+
+@dataclass(frozen=True)
+class SweepRequest:
+    """What a form or a REST body asks for: a job, and the values that differ from one job to the next.
+
+    A text among `values` is split as people type it, a list is taken as it is.
+    """
+
+    job: JobRequest
+    values: Mapping[str, str | Sequence[str]]
+    kind: SweepKind = SweepKind.GRID
+    most_at_once: int | None = None
+    stop_on_trouble: bool = False
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """The checked values; job number n (from 1) is a row of them, which no table has to remember."""
+
+    kind: SweepKind
+    values: Mapping[str, tuple[VariableValue, ...]]
+
+    @property
+    def size(self) -> int:
+        lengths = [len(values) for values in self.values.values()]
+        return prod(lengths) if self.kind is SweepKind.GRID else max(lengths)
+
+    @property
+    def differing(self) -> tuple[str, ...]:
+        """The parameters that tell jobs apart."""
+        return tuple(name for name, values in self.values.items() if len(set(values)) > 1)
+
+    def row(self, number: int) -> dict[str, VariableValue]:
+        """The last parameter changes fastest; a list's lone value holds for all."""
+        place = number - 1
+        found: dict[str, VariableValue] = {}
+        for name, values in reversed(list(self.values.items())):
+            if self.kind is SweepKind.LIST:
+                found[name] = values[place if len(values) > 1 else 0]
+            else:
+                place, own = divmod(place, len(values))
+                found[name] = values[own]
+        return {name: found[name] for name in self.values}
+
+    def rows(self) -> Iterator[dict[str, VariableValue]]:
+        return (self.row(number) for number in range(1, self.size + 1))
+
+    def to_data(self) -> dict[str, Any]:
+        values = {name: list(values) for name, values in self.values.items()}
+        return {"kind": self.kind.value, "values": values, "order": list(values)}
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> "SweepPlan":
+        """As a row keeps it. PostgreSQL sorts the keys of an object, hence `order`."""
+        return cls(SweepKind(data["kind"]), {name: tuple(data["values"][name]) for name in data["order"]})
+
+
+def split_values(name: str, text: str) -> tuple[str, ...]:
+    """Values as people type them: apart by commas or lines, quotes around commas, `1..5` for a range.
+
+    Raises Refused for a quote that is not closed and for a range that is too long.
+    """
+    try:
+        cells = [
+            cell for row in csv.reader(text.splitlines(), skipinitialspace=True, strict=True) for cell in row
+        ]
+    except csv.Error:
+        raise Refused(f"values.{name}", "sweep.quote_open", name=name) from None
+    found: list[str] = []
+    for cell in (cell.strip() for cell in cells):
+        ends = RANGE.fullmatch(cell)
+        if ends:
+            low, high = int(ends[1]), int(ends[2])
+            if not 0 <= high - low < MAX_SWEEP_JOBS:
+                raise Refused(f"values.{name}", "sweep.bad_range", name=name, range=cell, most=MAX_SWEEP_JOBS)
+            found += [str(value) for value in range(low, high + 1)]
+        elif cell:
+            found.append(cell)
+    return tuple(found)
+
+
+def check_sweep(request: SweepRequest, model: BuiltInModel | None) -> SweepPlan:
+    """The plan with typed values; `model` None: own code. Raises Refused naming `values.<parameter>`."""
+    if not request.values:
+        raise Refused("values", "sweep.no_values")
+    if len(request.values) > MAX_PARAMETERS:
+        raise Refused("values", "sweep.too_many_parameters", count=len(request.values), most=MAX_PARAMETERS)
+    least, most = 1, MAX_SWEEP_JOBS
+    if request.most_at_once is not None and not least <= request.most_at_once <= most:
+        raise Refused("most_at_once", "sweep.most_at_once_range", least=least, most=most)
+    parse = parse_custom_value if model is None else model_value_parser(model)
+    values = {name: parse_values(name, raw, parse) for name, raw in request.values.items()}
+    for name in values:
+        if name in request.job.variables:
+            raise Refused(f"values.{name}", "sweep.variable_twice", name=name)
+    plan = SweepPlan(request.kind, values)
+    check_sweep_size(plan)
+    if request.kind is SweepKind.LIST:
+        check_rows(plan)
+    return plan
+
+
+def parse_values(
+    name: str, raw: str | Sequence[str], parse: Callable[[str, str], VariableValue]
+) -> tuple[VariableValue, ...]:
+    texts = split_values(name, raw) if isinstance(raw, str) else tuple(raw)
+    if not texts:
+        raise Refused(f"values.{name}", "sweep.value_missing", name=name)
+    if len(texts) > MAX_SWEEP_JOBS:
+        raise Refused("values", "sweep.too_many_jobs", jobs=len(texts), most=MAX_SWEEP_JOBS)
+    return tuple(parse(name, text) for text in texts)
+
+
+def model_value_parser(model: BuiltInModel) -> Callable[[str, str], VariableValue]:
+    """A model's variable knows its type and its bounds."""
+
+    def parse(name: str, text: str) -> VariableValue:
+        try:
+            if not any(variable.name == name for variable in model.variables):
+                check_variables(model, {name: text})
+            return parse_variable(model.variable(name), text)
+        except Refused as refusal:
+            raise Refused(f"values.{name}", refusal.code, **refusal.data) from None
+
+    return parse
+
+
+def parse_custom_value(name: str, text: str) -> VariableValue:
+    """Own code gets its values as they were typed."""
+    field = f"values.{name}"
+    if not PARAMETER.fullmatch(name):
+        raise Refused("values", "sweep.bad_parameter", name=name[:60])
+    if not text.strip():
+        raise Refused(field, "sweep.value_missing", name=name)
+    if len(text) > LONGEST_VALUE:
+        raise Refused(field, "sweep.value_too_long", name=name, most=LONGEST_VALUE)
+    try:
+        check_command((name, text))
+    except Refused as refusal:
+        raise Refused(
+            field, "sweep.bad_value", name=name, codepoint=refusal.data.get("codepoint", "")
+        ) from None
+    return text
+
+
+def check_sweep_size(plan: SweepPlan) -> None:
+    if plan.kind is SweepKind.LIST:
+        lengths = {name: len(values) for name, values in plan.values.items() if len(values) > 1}
+        longest = max(lengths, key=lambda name: lengths[name], default="")
+        for name, count in lengths.items():
+            if count != lengths[longest]:
+                raise Refused(
+                    f"values.{name}",
+                    "sweep.lists_differ",
+                    name=name,
+                    count=count,
+                    other=longest,
+                    other_count=lengths[longest],
+                )
+    if plan.size > MAX_SWEEP_JOBS:
+        raise Refused("values", "sweep.too_many_jobs", jobs=plan.size, most=MAX_SWEEP_JOBS)
+    if plan.kind is SweepKind.GRID:
+        for name, values in plan.values.items():
+            twice = first_duplicate(values)
+            if twice is not None:
+                raise Refused(f"values.{name}", "sweep.value_twice", name=name, value=str(values[twice])[:40])
+
+
+def check_rows(plan: SweepPlan) -> None:
+    """In a list a value may come again, a whole row may not."""
+    twice = first_duplicate([tuple(row.values()) for row in plan.rows()])
+    if twice is not None:
+        raise Refused("values", "sweep.row_twice", row=twice + 1)
+
+
+def first_duplicate(values: Sequence[Any]) -> int | None:
+    """The place of the first value that stood before; None where all differ."""
+    seen: set[Any] = set()
+    for place, value in enumerate(values):
+        if value in seen:
+            return place
+        seen.add(value)
+    return None
+
+
+def fill_command(command: Sequence[str], row: Mapping[str, VariableValue]) -> list[str]:
+    """`{lr}` in an argument is the value of lr; a parameter that stands nowhere is appended as `--lr value`."""
+    used = placeholders(command)
+    filled = [PLACEHOLDER.sub(lambda found: str(row.get(found[1], found[0])), word) for word in command]
+    appended = [word for name in row if name not in used for word in (f"--{name}", str(row[name]))]
+    return filled + appended
+
+
+def placeholders(command: Sequence[str]) -> set[str]:
+    return {found for word in command for found in PLACEHOLDER.findall(word)}
+
+
+def check_commands(command: Sequence[str], plan: SweepPlan) -> None:
+    """The longest possible command is checked for all; raises Refused."""
+    check_command(command)
+    longest = {
+        name: max(values, key=lambda value: len(str(value).encode())) for name, values in plan.values.items()
+    }
+    words = check_command(fill_command(command, longest))
+    if sum(len(word.encode()) + 1 for word in words) * plan.size > MAX_SWEEP_BYTES:
+        raise Refused("values", "sweep.too_large", most=MAX_SWEEP_BYTES)
+
+
+def unknown_placeholders(job: JobRequest, plan: SweepPlan) -> tuple[SubmissionWarning, ...]:
+    """Braces around a name without values stay as they are, which is seldom meant."""
+    unknown = sorted(placeholders(job.command) - set(plan.values))
+    return tuple(
+        SubmissionWarning("command", "sweep.placeholder_unknown", {"name": name}) for name in unknown
+    )
+
+
+def stop_code_of(state: JobState, code: str, data: Mapping[str, Any]) -> str | None:
+    """Why a sweep that stops on trouble stops now; a time limit that somebody set is no crash."""
+    if data.get("not_finite"):
+        return "sweep.nan"
+    if state is JobState.FAILED and code != "exit.timed_out":
+        return "sweep.crash"
+    return None

@@ -1,0 +1,1 @@
+"""Alerts: what needs a person, its notifications, and metrics for monitoring."""

@@ -1,0 +1,291 @@
+"""What needs a person at this moment: read for a page, and each minute for mails and webhooks."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from typing import Any, Protocol, TypeVar
+
+from sqlalchemy import select
+
+from cluster.domain.alerts import (
+    DISK_FULL_SHARE,
+    ENDS_SOON_DAYS,
+    STUCK_WAITING_CODES,
+    URGENCY_ORDER,
+    Alert,
+    AlertDetail,
+    AlertTopic,
+    AlertUrgency,
+)
+from cluster.domain.people.actor import Actor
+from cluster.domain.states import (
+    DatasetState,
+    EnvironmentState,
+    JobState,
+    NodeState,
+    OperationState,
+    UnitState,
+    WorkspaceState,
+)
+from cluster.domain.workspace_terms import days_left, workspace_state
+from cluster.services.alerts import outbox
+from cluster.services.alerts.kubernetes_alerts import kubernetes_alerts
+from cluster.services.backups import manifests
+from cluster.services.context import Cluster
+from cluster.services.images import environments
+from cluster.services.nodes import executor_outage
+from cluster.services.nodes import queries as nodes
+from cluster.services.nodes.queries import NodeView
+from cluster.services.operations import requests
+from cluster.services.storage import disk_space
+from cluster.services.workspaces import queries as places
+from cluster.services.workspaces.queries import WorkspaceSummary
+from cluster.store.datasets import Dataset
+from cluster.store.jobs import Job
+from cluster.store.leases import InstallationFact
+from cluster.store.nodes import offered_unit_kind
+
+MAX_PER_KIND = 3
+"""Of things of one kind that may be many."""
+
+Rows = TypeVar("Rows")
+
+
+class RequestCache(Protocol):
+    """How a list is read that others on the same page read too."""
+
+    def __call__(self, read: Callable[[Cluster, Actor], Rows], /) -> Rows: ...
+
+
+def list_alerts(cluster: Cluster, actor: Actor, once: RequestCache | None = None) -> list[Alert]:
+    """What this person can do something about, the most urgent first."""
+
+    def directly(read: Callable[[Cluster, Actor], Rows]) -> Rows:
+        return read(cluster, actor)
+
+    found = [*stuck_job_alerts(cluster, actor), *environment_alerts(cluster)]
+    found += failed_work_alerts(cluster, actor)
+    found += ending_term_alerts(cluster, actor, once or directly)
+    if actor.is_administrator:
+        found += [*start_outage_alerts(cluster), *backup_alerts(cluster), *delivery_alerts(cluster)]
+        found += node_alerts(once or directly)
+        found += kubernetes_alerts(cluster, (once or directly)(nodes.list_nodes))
+    return sorted(found, key=lambda concern: URGENCY_ORDER.index(concern.urgency))
+
+
+def alert_path(concern: Alert, is_administrator: bool = True) -> str:
+    """The page of the way out; empty where there is none."""
+    subject = concern.subject
+    if concern.topic is AlertTopic.ENVIRONMENT:
+        return f"/operations/{subject}" if subject else ""
+    if concern.topic is AlertTopic.WORKSPACE:
+        return f"/workspaces/{subject}/extend" if is_administrator else f"/workspaces/{subject}"
+    return {
+        AlertTopic.JOB: f"/jobs/{subject}",
+        AlertTopic.OPERATION: f"/operations/{subject}",
+        AlertTopic.NODE: f"/nodes/{subject}",
+        AlertTopic.ENGINE: "/nodes",
+        AlertTopic.KUBERNETES: "/nodes",
+        AlertTopic.BACKUPS: "/repairs/backups",
+        AlertTopic.DISK: "/repairs/free-disk-space",
+        AlertTopic.DATASET: f"/datasets/{subject}",
+        AlertTopic.TELLING: "/profile",
+    }[concern.topic]
+
+
+def stuck_job_alerts(cluster: Cluster, actor: Actor) -> Iterator[Alert]:
+    """Waiting jobs that this person can help, and for which waiting alone does not."""
+    stuck = select(Job.id, Job.waiting_code, Job.waiting_data).where(
+        Job.state == JobState.WAITING, Job.waiting_code.in_(STUCK_WAITING_CODES)
+    )
+    if not actor.is_administrator:
+        stuck = stuck.where(Job.user_id == actor.user_id)
+    with cluster.store.read() as session:
+        rows = session.execute(stuck.order_by(Job.id).limit(MAX_PER_KIND)).all()
+    for job_id, code, data in rows:
+        yield Alert(
+            AlertUrgency.WAITING, AlertTopic.JOB, "attention.job_stuck", job_id,
+            {"job": f"job-{job_id}"}, (AlertDetail(code, data or {}),),
+        )  # fmt: skip
+
+
+def environment_alerts(cluster: Cluster) -> Iterator[Alert]:
+    environment = environments.read_default_environment(cluster)
+    if environment is not None and environment.state is EnvironmentState.FAILED:
+        subject = environment.operation_id or 0
+        details = (AlertDetail("attention.no_job_starts"),)
+        yield Alert(
+            AlertUrgency.FAILED,
+            AlertTopic.ENVIRONMENT,
+            "attention.environment_failed",
+            subject,
+            details=details,
+        )
+
+
+def start_outage_alerts(cluster: Cluster) -> Iterator[Alert]:
+    """What starts jobs does not answer, or less is free of a disk than is kept for the database."""
+    with cluster.store.read() as session:
+        asked = select(InstallationFact).where(
+            InstallationFact.name.in_((executor_outage.EXECUTOR_OUTAGE_FACT, disk_space.DISK_SHORTAGE_FACT))
+        )
+        noted = {fact.name: fact.value for fact in session.scalars(asked)}
+    if executor_outage.EXECUTOR_OUTAGE_FACT in noted:
+        yield executor_outage_alert(
+            executor_outage.parse_executor_outage(noted[executor_outage.EXECUTOR_OUTAGE_FACT])
+        )
+    if disk_space.DISK_SHORTAGE_FACT in noted:
+        yield disk_alert(disk_space.parse_disk_shortage(noted[disk_space.DISK_SHORTAGE_FACT]))
+
+
+def executor_outage_alert(silence: executor_outage.ExecutorOutage) -> Alert:
+    details = (AlertDetail("attention.nothing_starts_since", {"at": silence.since.isoformat()}),)
+    return Alert(
+        AlertUrgency.UNREACHABLE, AlertTopic.ENGINE, silence.code, data=dict(silence.data), details=details
+    )
+
+
+def disk_alert(shortage: disk_space.DiskShortage) -> Alert:
+    volume = shortage.disk
+    details = [AlertDetail("attention.disk_nothing_starts", {"at": shortage.since.isoformat()})]
+    if shortage.largest_jobs:
+        details.append(AlertDetail("attention.disk_filled_by", {"fillers": shortage.largest_jobs}))
+    data = {"mount": volume.mount, "free": volume.free, "reserve": volume.reserve}
+    return Alert(
+        AlertUrgency.FAILED, AlertTopic.DISK, "attention.disk_short", volume.mount, data, tuple(details)
+    )
+
+
+def backup_alerts(cluster: Cluster) -> Iterator[Alert]:
+    """Where this installation makes backups: too old, damaged, or not made last night."""
+    if cluster.settings.backup_at is None:
+        return
+    standing = manifests.read_backup_status(cluster)
+    if standing.is_too_old:
+        proven = standing.last_verified
+        last = (
+            AlertDetail("attention.proven_last", {"at": proven.made_at.isoformat()})
+            if proven
+            else AlertDetail("attention.proven_never")
+        )
+        yield Alert(AlertUrgency.CAUTION, AlertTopic.BACKUPS, "attention.backup_too_old", details=(last,))
+    for backup in standing.damaged[:MAX_PER_KIND]:
+        data = {"name": backup.name, "problem": backup.problem and asdict(backup.problem)}
+        yield Alert(AlertUrgency.BROKEN, AlertTopic.BACKUPS, "attention.backup_damaged", backup.name, data)
+    failed = standing.failed
+    if failed is not None and failed.state is OperationState.FAILED:
+        why = failed.error_code or "operation.broken"
+        code = "attention.nightly_failed"
+        if why.startswith("audit."):
+            code = "attention.audit_changed"
+        elif why == "backup.not_copied":
+            code = "attention.nightly_not_copied"
+        details = (AlertDetail(why, failed.error_data or {}),)
+        yield Alert(AlertUrgency.FAILED, AlertTopic.OPERATION, code, failed.id, details=details)
+
+
+def delivery_alerts(cluster: Cluster) -> Iterator[Alert]:
+    """Mails or calls that nobody takes: told here, and never by the way that does not work."""
+    for channel, error in outbox.read_channel_errors(cluster).items():
+        data = {"channel": channel.value, "error": error}
+        yield Alert(AlertUrgency.CAUTION, AlertTopic.TELLING, "attention.not_told", channel.value, data)
+
+
+def node_alerts(once: RequestCache) -> Iterator[Alert]:
+    for node in once(nodes.list_nodes):
+        if node.state in (NodeState.UNREACHABLE, NodeState.LOST):
+            is_lost = node.state is NodeState.LOST
+            code = "attention.node_given_up" if is_lost else "attention.node_silent"
+            yield build_node_alert(
+                node, AlertUrgency.UNREACHABLE, code, details=tuple(last_known_details(node))
+            )
+        broken = sum(unit.unit.state is UnitState.BROKEN for unit in node.units)
+        if broken:
+            data = {"broken": broken, "all": len(node.units), "kind": node.kind.value}
+            yield build_node_alert(node, AlertUrgency.BROKEN, "attention.units_broken", data)
+        share = disk_used_share(node.facts)
+        if share is not None and share > DISK_FULL_SHARE:
+            yield build_node_alert(node, AlertUrgency.CAUTION, "attention.disk_full", {"share": share})
+
+
+def build_node_alert(
+    node: NodeView,
+    urgency: AlertUrgency,
+    code: str,
+    data: Mapping[str, Any] | None = None,
+    details: tuple[AlertDetail, ...] = (),
+) -> Alert:
+    return Alert(urgency, AlertTopic.NODE, code, node.id, {"node": node.name, **(data or {})}, details)
+
+
+def last_known_details(node: NodeView) -> Iterator[AlertDetail]:
+    if node.heartbeat_at:
+        yield AlertDetail("attention.last_signal", {"at": node.heartbeat_at.isoformat()})
+    if node.job_ids:
+        yield AlertDetail("attention.booked_there", {"jobs": [f"job-{job}" for job in node.job_ids]})
+
+
+def disk_used_share(facts: Mapping[str, Any]) -> float | None:
+    """How full the node's disk is, 0 to 1; None where it did not say."""
+    whole, free = facts.get("disk_bytes"), facts.get("disk_free_bytes")
+    if not isinstance(whole, int | float) or not isinstance(free, int | float) or whole <= 0:
+        return None
+    return 1 - free / whole
+
+
+def failed_work_alerts(cluster: Cluster, actor: Actor) -> Iterator[Alert]:
+    """Long work that stopped and that this person may ask for again; a dataset that could not be made."""
+    for operation in requests.list_interrupted_operations(cluster, actor, MAX_PER_KIND):
+        details = (AlertDetail(operation.error_code or "operation.broken", operation.error_data or {}),)
+        yield Alert(
+            AlertUrgency.INTERRUPTED, AlertTopic.OPERATION, "attention.operation_given_up", operation.id,
+            {"operation": operation.kind}, details,
+        )  # fmt: skip
+    failed = select(Dataset.id, Dataset.name, Dataset.error_code, Dataset.error_data).where(
+        Dataset.state == DatasetState.FAILED,
+        Dataset.created_by == actor.user_id,
+        Dataset.deleted_at.is_(None),
+    )
+    with cluster.store.read() as session:
+        rows = session.execute(failed.limit(MAX_PER_KIND)).all()
+    for dataset_id, name, code, data in rows:
+        why = (AlertDetail(code, data or {}),) if code else ()
+        yield Alert(
+            AlertUrgency.FAILED,
+            AlertTopic.DATASET,
+            "attention.dataset_failed",
+            dataset_id,
+            {"name": name},
+            why,
+        )
+
+
+def ending_term_alerts(cluster: Cluster, actor: Actor, once: RequestCache) -> Iterator[Alert]:
+    """Workspaces in their last days, for who manages or administers them."""
+    own = [
+        workspace
+        for workspace in once(places.list_workspace_summaries)
+        if actor.is_administrator or workspace.manager_id == actor.user_id
+    ]
+    ending = [
+        (workspace, left) for workspace in own if (left := days_left_if_few(cluster, workspace)) is not None
+    ]
+    if not ending:
+        return
+    with cluster.store.read() as session:
+        kind = offered_unit_kind(session).value
+    for workspace, left in ending:
+        code = "attention.term_ends" if left else "attention.term_ends_today"
+        details = (AlertDetail("attention.units_held", {"units": workspace.units, "kind": kind}),)
+        data = {"name": workspace.name, "days": left}
+        yield Alert(AlertUrgency.CAUTION, AlertTopic.WORKSPACE, code, workspace.id, data, details)
+
+
+def days_left_if_few(cluster: Cluster, workspace: WorkspaceSummary) -> int | None:
+    """Days left of an active workspace where they are few."""
+    now, zone = cluster.clock(), cluster.settings.zone
+    if (workspace.ends_on - now.date()).days > ENDS_SOON_DAYS + 1:
+        return None  # Most of them: whichever the zone, the end is further away.
+    if workspace_state(workspace, now, zone) is not WorkspaceState.ACTIVE:
+        return None
+    left = days_left(workspace, now, zone)
+    return left if left <= ENDS_SOON_DAYS else None

@@ -1,0 +1,90 @@
+"""What of Kubernetes needs an administrator: where it disagrees with the queue, and what of it is not well."""
+
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime
+
+from cluster.domain.alerts import Alert, AlertDetail, AlertTopic, AlertUrgency
+from cluster.domain.kubernetes.disagreements import Disagreement
+from cluster.domain.kubernetes.status import KubernetesNodeStatus, KubernetesStatus
+from cluster.domain.kubernetes.suggested_repairs import CERTIFICATES_SOON_DAYS, soonest_certificate_end
+from cluster.services.context import Cluster
+from cluster.services.kubernetes.status import read_kubernetes_status
+from cluster.services.nodes.queries import NodeView
+
+CLOSED_BY_HAND_CODES = ("kubernetes.closed", "kubernetes.node_missing")
+"""Nothing is broken, and the node gets no jobs until somebody remembers it."""
+MAX_PER_CODE = 3
+"""Of disagreements of one kind, which may be many."""
+URGENCY = {
+    "disagreement.unit_twice": AlertUrgency.BROKEN,
+    "disagreement.refused": AlertUrgency.WAITING,
+    "disagreement.closed_door": AlertUrgency.FAILED,
+}
+
+
+def kubernetes_alerts(cluster: Cluster, nodes: Collection[NodeView]) -> Iterator[Alert]:
+    """`nodes` are those of Groundcrew; what Kubernetes calls otherwise leads to the list of all."""
+    yield from certificate_alerts(nodes, cluster.clock())
+    standing = read_kubernetes_status(cluster)
+    if standing is None:
+        return
+    ids = {node.name.lower(): node.id for node in nodes}
+    yield from disagreement_alerts(standing.disagreements)
+    for node in standing.nodes:
+        yield from kubernetes_node_alerts(node, ids)
+    for view in nodes:
+        if view.kept_out and view.kept_out["code"] in CLOSED_BY_HAND_CODES:
+            why = (AlertDetail(view.kept_out["code"], view.kept_out["data"]),)
+            data = {"node": view.name}
+            yield Alert(
+                AlertUrgency.CAUTION, AlertTopic.NODE, "attention.kubernetes_node", view.id, data, why
+            )
+    yield from system_workload_alerts(standing)
+
+
+def disagreement_alerts(found: Collection[Disagreement]) -> Iterator[Alert]:
+    shown: dict[str, int] = {}
+    for each in found:
+        shown[each.code] = shown.get(each.code, 0) + 1
+        if shown[each.code] > MAX_PER_CODE:
+            continue
+        urgency = URGENCY.get(each.code, AlertUrgency.CAUTION)
+        if each.code == "disagreement.refused":
+            yield Alert(urgency, AlertTopic.JOB, each.code, each.data["job_id"], each.data)
+        else:
+            yield Alert(urgency, AlertTopic.KUBERNETES, each.code, each.subject, each.data)
+
+
+def kubernetes_node_alerts(node: KubernetesNodeStatus, ids: Mapping[str, int]) -> Iterator[Alert]:
+    topic, subject = (
+        (AlertTopic.NODE, ids[node.name]) if node.name in ids else (AlertTopic.KUBERNETES, node.name)
+    )
+    named = {"node": node.name}
+    if node.problem is not None:
+        why = (AlertDetail(node.problem["code"], node.problem["data"]),)
+        yield Alert(AlertUrgency.UNREACHABLE, topic, "attention.kubernetes_node", subject, named, why)
+    if node.pressures:
+        data = named | {"pressures": list(node.pressures)}
+        yield Alert(AlertUrgency.CAUTION, topic, "attention.node_pressed", subject, data)
+
+
+def system_workload_alerts(standing: KubernetesStatus) -> Iterator[Alert]:
+    for each in standing.operators:
+        if not each.is_whole:
+            data = {"name": each.name, "ready": each.ready, "wanted": each.wanted}
+            yield Alert(
+                AlertUrgency.FAILED, AlertTopic.KUBERNETES, "attention.operator_not_whole", each.name, data
+            )
+
+
+def certificate_alerts(nodes: Collection[NodeView], now: datetime) -> Iterator[Alert]:
+    """As the agents of the masters read them, also while Kubernetes itself is silent."""
+    for node in nodes:
+        soonest = soonest_certificate_end(node.facts, now)
+        if soonest is None or soonest[1] >= CERTIFICATES_SOON_DAYS:
+            continue
+        name, days = soonest
+        code = "attention.certificate_ends" if days >= 0 else "attention.certificate_ended"
+        details = (AlertDetail("attention.certificate_named", {"certificate": name}),)
+        urgency = AlertUrgency.CAUTION if days >= 0 else AlertUrgency.BROKEN
+        yield Alert(urgency, AlertTopic.NODE, code, node.id, {"node": node.name, "days": days}, details)

@@ -1,0 +1,154 @@
+"""Follows what needs a person from look to look, and writes a message for each thing once."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from cluster.domain.alerts import Alert, AlertTopic, is_notification_due
+from cluster.domain.states import NoticeChannel, NoticeState
+from cluster.services.alerts.current_alerts import alert_path, list_alerts
+from cluster.services.alerts.outbox import can_receive_mail, list_channels, request_delivery
+from cluster.services.context import Cluster
+from cluster.services.leases import HeldLease, check_lease
+from cluster.services.people.users import service_actor
+from cluster.store.alerts import AlertOccurrence, Notification
+from cluster.store.users import User
+
+OCCURRENCES_KEPT_FOR = timedelta(days=90)
+
+
+@dataclass(frozen=True)
+class AlertChanges:
+    """What one look changes: what is new, what is over, what is to be told now."""
+
+    new: Sequence[Alert]
+    ended: Sequence[int]
+    due: Sequence[tuple[int, Alert]]
+
+    @property
+    def is_nothing(self) -> bool:
+        return not (self.new or self.ended or self.due)
+
+
+def notify_people(cluster: Cluster, held: HeldLease) -> int:
+    """Called each minute by the scheduler; how many messages were written. Raises LeaseLost."""
+    channels = list_channels(cluster)
+    delete_undeliverable(cluster, held, channels)
+    if not channels:
+        return 0
+    actor = replace(service_actor(cluster), is_administrator=True)
+    concerns = list_alerts(cluster, actor)
+    now, written = cluster.clock(), 0
+    with cluster.store.read() as session:
+        step = plan_alert_changes(session, concerns, now)
+    if not step.is_nothing:
+        with cluster.store.write() as session:
+            check_lease(session, held)
+            written = apply_alert_changes(session, step, channels, now)
+            delete_old_occurrences(session, now)
+    request_delivery(cluster, actor)
+    return written
+
+
+def delete_undeliverable(cluster: Cluster, held: HeldLease, channels: Sequence[NoticeChannel]) -> None:
+    """Messages for a way that the settings name no more: nobody takes them, and they are no trouble to tell of."""
+    unsendable = (Notification.state != NoticeState.SENT) & Notification.channel.not_in(channels)
+    with cluster.store.read_columns() as connection:
+        if connection.scalar(select(Notification.id).where(unsendable).limit(1)) is None:
+            return
+    with cluster.store.write() as session:
+        check_lease(session, held)
+        session.execute(delete(Notification).where(unsendable))
+
+
+def plan_alert_changes(session: Session, concerns: Iterable[Alert], now: datetime) -> AlertChanges:
+    """Changes nothing."""
+    standing = {
+        each.key: each
+        for each in session.scalars(select(AlertOccurrence).where(AlertOccurrence.ended_at.is_(None)))
+    }
+    seen = {concern.key: concern for concern in concerns}
+    untold = [each for key, each in standing.items() if key in seen and each.told_at is None]
+    last = read_last_notified(session, [each.key for each in untold])
+    return AlertChanges(
+        new=[concern for key, concern in seen.items() if key not in standing],
+        ended=[each.id for key, each in standing.items() if key not in seen],
+        due=[
+            (each.id, seen[each.key])
+            for each in untold
+            if is_notification_due(each.began_at, last.get(each.key), now)
+        ],
+    )
+
+
+def read_last_notified(session: Session, keys: Sequence[str]) -> dict[str, datetime]:
+    if not keys:
+        return {}
+    query = select(AlertOccurrence.key, func.max(AlertOccurrence.told_at)).where(
+        AlertOccurrence.key.in_(keys), AlertOccurrence.told_at.is_not(None)
+    )
+    return {key: at for key, at in session.execute(query.group_by(AlertOccurrence.key)) if at is not None}
+
+
+def apply_alert_changes(
+    session: Session, step: AlertChanges, channels: Sequence[NoticeChannel], now: datetime
+) -> int:
+    """The messages are written in the transaction in which a thing counts as told."""
+    for concern in step.new:
+        session.add(AlertOccurrence(key=concern.key, concern=alert_to_data(concern), began_at=now))
+    for occurrence_id in step.ended:
+        session.get_one(AlertOccurrence, occurrence_id).ended_at = now
+    receivers = list_mail_recipients(session) if step.due else []
+    written = 0
+    for occurrence_id, concern in step.due:
+        occurrence = session.get_one(AlertOccurrence, occurrence_id)
+        occurrence.told_at, occurrence.concern = now, alert_to_data(concern)
+        for notice in build_notifications(occurrence, channels_for_alert(concern, channels), receivers, now):
+            session.add(notice)
+            written += 1
+    return written
+
+
+def build_notifications(
+    occurrence: AlertOccurrence, channels: Iterable[NoticeChannel], receivers: Iterable[User], now: datetime
+) -> Iterable[Notification]:
+    for channel in channels:
+        people = [user.id for user in receivers] if channel is NoticeChannel.MAIL else [None]
+        for user_id in people:
+            yield Notification(
+                occurrence_id=occurrence.id, channel=channel, user_id=user_id, made_at=now, next_at=now
+            )
+
+
+def list_mail_recipients(session: Session) -> list[User]:
+    return [
+        user
+        for user in session.scalars(select(User).where(User.email.is_not(None)))
+        if can_receive_mail(user)
+    ]
+
+
+def channels_for_alert(concern: Alert, channels: Sequence[NoticeChannel]) -> list[NoticeChannel]:
+    """That one way does not work is told by the other one alone."""
+    return [each for each in channels if concern.topic is not AlertTopic.TELLING or each != concern.subject]
+
+
+def alert_to_data(concern: Alert) -> dict[str, object]:
+    return {
+        "urgency": concern.urgency.value,
+        "topic": concern.topic.value,
+        "subject": concern.subject,
+        "code": concern.code,
+        "data": dict(concern.data),
+        "details": [[detail.code, dict(detail.data)] for detail in concern.details],
+        "path": alert_path(concern),
+    }
+
+
+def delete_old_occurrences(session: Session, now: datetime) -> None:
+    old = select(AlertOccurrence.id).where(AlertOccurrence.ended_at < now - OCCURRENCES_KEPT_FOR)
+    session.execute(delete(Notification).where(Notification.occurrence_id.in_(old)))
+    session.execute(delete(AlertOccurrence).where(AlertOccurrence.ended_at < now - OCCURRENCES_KEPT_FOR))

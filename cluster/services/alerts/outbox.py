@@ -1,0 +1,111 @@
+"""The outbox: which messages are due, and what became of each try. Nothing here sends."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
+
+from cluster.domain.alerts import DELIVERY_DEADLINE, delivery_retry_delay
+from cluster.domain.people.actor import Actor
+from cluster.domain.states import (
+    NoticeChannel,
+    NoticeState,
+    OperationKind,
+    OperationState,
+    UserRole,
+    UserState,
+)
+from cluster.services.context import Cluster
+from cluster.services.operations.requests import enqueue_operation, request_operation
+from cluster.store.alerts import Notification
+from cluster.store.operations import Operation
+from cluster.store.users import User
+
+MAX_PER_DELIVERY = 200
+LONGEST_ERROR = 300
+ERROR_SHOWN_FOR = timedelta(hours=24)
+"""So long a message that was given up is still a reason to look at the settings."""
+
+
+def list_channels(cluster: Cluster) -> list[NoticeChannel]:
+    """The ways that this installation has."""
+    settings = cluster.settings
+    ways = {NoticeChannel.MAIL: settings.mail_url, NoticeChannel.WEBHOOK: settings.webhook_url}
+    return [channel for channel, address in ways.items() if address]
+
+
+def can_receive_mail(user: User) -> bool:
+    """Administrators who have named an address; asked again when a mail goes, for that may be a day later."""
+    is_chief = user.role is UserRole.ADMINISTRATOR and user.state is UserState.ACTIVE
+    return is_chief and bool(user.email)
+
+
+def list_due_notifications(cluster: Cluster, channel: NoticeChannel) -> list[Notification]:
+    """The oldest first."""
+    query = select(Notification).where(
+        Notification.state == NoticeState.WAITING,
+        Notification.channel == channel,
+        Notification.next_at <= cluster.clock(),
+    )
+    loads = (joinedload(Notification.occurrence), joinedload(Notification.user))
+    with cluster.store.read() as session:
+        return list(session.scalars(query.options(*loads).order_by(Notification.id).limit(MAX_PER_DELIVERY)))
+
+
+def record_delivered(cluster: Cluster, notices: Sequence[Notification]) -> None:
+    """A death just before this sends them once more, under the same number."""
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        for notice in load_waiting_notifications(session, notices):
+            notice.state, notice.sent_at, notice.error = NoticeState.SENT, now, ""
+
+
+def record_delivery_failure(cluster: Cluster, notices: Sequence[Notification], error: str) -> None:
+    """The next try comes after a growing pause; after a day there is none."""
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        for notice in load_waiting_notifications(session, notices):
+            notice.tries += 1
+            notice.error = error[:LONGEST_ERROR]
+            notice.next_at = now + delivery_retry_delay(notice.tries)
+            if now - notice.made_at >= DELIVERY_DEADLINE:
+                notice.state = NoticeState.GIVEN_UP
+
+
+def load_waiting_notifications(session: Session, notices: Sequence[Notification]) -> list[Notification]:
+    """Those that still wait."""
+    wanted = [notice.id for notice in notices]
+    query = select(Notification).where(Notification.id.in_(wanted), Notification.state == NoticeState.WAITING)
+    return list(session.scalars(query.with_for_update()))
+
+
+def read_channel_errors(cluster: Cluster) -> dict[NoticeChannel, str]:
+    """By way, the newest reason for which something waits or was given up lately."""
+    since = cluster.clock() - ERROR_SHOWN_FOR
+    has_failed = (
+        (Notification.tries > 0)
+        & (Notification.state != NoticeState.SENT)
+        & (Notification.made_at > since - DELIVERY_DEADLINE)
+    )
+    query = select(Notification.channel, Notification.error).where(has_failed).order_by(Notification.id)
+    with cluster.store.read() as session:
+        return {channel: error for channel, error in session.execute(query)}  # noqa: C416
+
+
+def request_delivery(cluster: Cluster, actor: Actor) -> Operation | None:
+    """One operation at a time, where something is due."""
+    due = select(Notification.id).where(
+        Notification.state == NoticeState.WAITING, Notification.next_at <= cluster.clock()
+    )
+    under_way = select(Operation.id).where(
+        Operation.kind == OperationKind.NOTICES,
+        Operation.state.in_([OperationState.REQUESTED, OperationState.RUNNING]),
+    )
+    with cluster.store.read_columns() as connection:
+        if connection.scalar(due.limit(1)) is None or connection.scalar(under_way.limit(1)) is not None:
+            return None
+    with cluster.store.write() as session:
+        operation = request_operation(session, OperationKind.NOTICES, None, actor, cluster.clock())
+    enqueue_operation(cluster, operation)
+    return operation

@@ -1,0 +1,1 @@
+"""The audit: entries, seals, epochs and the daily log files."""

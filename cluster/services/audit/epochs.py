@@ -1,0 +1,123 @@
+"""Where a backup was put back the audit begins a new epoch: what was before is written down by its digest.
+
+The seals of the old epoch may be of a key that is gone. The entry that begins the new one has the digest of all that
+was sealed before, signed by the key of today: a change in the old epoch shows, though not its place.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+
+from cluster.domain.audit_seals import (
+    Seal,
+    SealViolation,
+    canonical_json,
+    check_seal_link,
+    epoch_mac,
+    seal_key_id,
+)
+from cluster.services.context import Cluster
+from cluster.store.audit import AuditEntry
+
+EPOCH_ACTION = "audit.epoch"
+
+
+@dataclass(frozen=True)
+class AuditEpoch:
+    """Begun by the entry `entry`; `seal` is the last one before, which ends with the entry `last`.
+
+    `superseded_places` are places whose seals were of a life that the restore has left.
+    """
+
+    number: int
+    entry: int
+    at: datetime
+    is_signed_by_our_key: bool
+    """Signed by the key of today."""
+    seal: int
+    last: int
+    digest: str
+    made_at: datetime
+    superseded_places: frozenset[str]
+
+
+def read_epochs(cluster: Cluster, key: bytes) -> list[AuditEpoch]:
+    """In their order; the first one, which nothing began, is not among them.
+
+    Signed by this key, or by an older one where a later epoch speaks for it.
+    """
+    query = select(AuditEntry).where(AuditEntry.action == EPOCH_ACTION).order_by(AuditEntry.id.desc())
+    with cluster.store.read() as session:
+        found = session.scalars(query).all()
+    epochs: list[AuditEpoch] = []
+    for entry in found:
+        is_ours = hmac.compare_digest(str(entry.data.get("mac")), epoch_mac(key, entry.data))
+        if is_ours or (epochs and entry.id <= epochs[0].last):
+            epochs.insert(0, parse_epoch(entry, is_ours))
+    return epochs
+
+
+def parse_epoch(entry: AuditEntry, is_ours: bool) -> AuditEpoch:
+    data = entry.data
+    return AuditEpoch(
+        number=data["epoch"],
+        entry=entry.id,
+        at=entry.at,
+        is_signed_by_our_key=is_ours,
+        seal=data["seal"],
+        last=data["last"],
+        digest=data["digest"],
+        made_at=datetime.fromisoformat(data["made_at"]),
+        superseded_places=frozenset(data["left"]),
+    )
+
+
+class OldEpochChecker:
+    """Told of every seal with its entries, in their order; says where the old epochs are not what was written down."""
+
+    def __init__(self, epochs: Iterable[AuditEpoch], key: bytes) -> None:
+        self.epochs = list(epochs)
+        self.own_key = seal_key_id(key)
+        self.running = hashlib.sha256()
+        self.last = max((epoch.seal for epoch in self.epochs), default=0)
+        self.last_vouched_seal = max(
+            (epoch.seal for epoch in self.epochs if epoch.is_signed_by_our_key), default=0
+        )
+
+    def is_old(self, seal: Seal) -> bool:
+        """Whether it cannot be checked by itself, and its epoch's digest has to."""
+        return seal.key_id != self.own_key and seal.number <= self.last_vouched_seal
+
+    def check(
+        self, seal: Seal, before: Seal | None, entries: Iterable[Mapping[str, Any]]
+    ) -> SealViolation | None:
+        if seal.number > self.last:
+            return None
+        update_digest(self.running, seal, entries)
+        wrong = check_seal_link(seal, before)
+        if wrong is not None:
+            return wrong
+        for epoch in self.epochs:
+            if epoch.seal == seal.number and epoch.digest != self.running.hexdigest():
+                return SealViolation("audit.epoch_changed", {"epoch": epoch.number, "seal": seal.number})
+        return None
+
+    def explains_missing(self, where: str, made_at: datetime | None) -> bool:
+        """Whether a seal that was written down there belongs to a life that a restore has left."""
+        for epoch in self.epochs:
+            if where in epoch.superseded_places or (
+                made_at is not None and epoch.made_at < made_at < epoch.at
+            ):
+                return True
+        return False
+
+
+def update_digest(running: "hashlib._Hash", seal: Seal, entries: Iterable[Mapping[str, Any]]) -> None:
+    running.update(canonical_json([seal.number, seal.key_id, seal.lines, seal.previous, seal.mac]))
+    for entry in entries:
+        running.update(canonical_json(entry))

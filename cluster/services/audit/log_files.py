@@ -1,0 +1,170 @@
+"""The access log as files, one per local day: written from what is sealed, deleted by administrators, never edited."""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from cluster.domain.errors import Conflict, NotFound, Unavailable
+from cluster.domain.people.actor import Actor
+from cluster.domain.people.permissions import require_administrator, require_person
+from cluster.failpoints import external_call
+from cluster.files.append_only import append_lines
+from cluster.files.safe_read import open_folder_beneath
+from cluster.services.audit.seals import load_last_seal
+from cluster.services.context import Cluster
+from cluster.services.storage.folders import IS_ROOT, service_ids
+from cluster.store.audit import AuditEntry, add_audit_entry
+from cluster.store.leases import InstallationFact
+
+LOG_FILE_NAME = re.compile(r"\d{8}\.log")
+LAST_WRITTEN_FACT = "access_files"
+BATCH = 1000
+LOG_FOLDER = ("log", "access")
+
+
+@dataclass(frozen=True)
+class AuditLogFile:
+    """`day` is YYYYMMDD by the installation's clock; `size` in bytes. Of today's file more is to come."""
+
+    day: str
+    size: int
+    is_today: bool
+
+
+def audit_log_folder(cluster: Cluster) -> Path:
+    return cluster.settings.state_dir.joinpath(*LOG_FOLDER)
+
+
+def append_sealed_entries(cluster: Cluster) -> int:
+    """Appends what has been sealed since; how many entries. What a crash has left is gone on with.
+
+    Raises FileMissing, FileNotPlain, OSError.
+    """
+    written = 0
+    with cluster.store.read() as session:
+        seal, known = load_last_seal(session), session.get(InstallationFact, LAST_WRITTEN_FACT)
+    until = seal.last_id if seal else 0
+    last = known.value["last_id"] if known else 0
+    while last < until:
+        with cluster.store.read() as session:
+            entries = read_entries_after(session, last, until)
+        if not entries:
+            break
+        with external_call("access_log.append"):
+            written += append_entries(cluster, entries)
+        last = entries[-1].id
+        with cluster.store.write() as session:
+            session.merge(InstallationFact(name=LAST_WRITTEN_FACT, value={"last_id": last}))
+    return written
+
+
+def read_entries_after(session: Session, last: int, until: int) -> list[AuditEntry]:
+    query = select(AuditEntry).where(AuditEntry.id > last, AuditEntry.id <= until)
+    return list(session.scalars(query.order_by(AuditEntry.id).limit(BATCH)))
+
+
+def append_entries(cluster: Cluster, entries: Iterable[AuditEntry]) -> int:
+    """Each to the file of its own day: one that was committed late may belong to yesterday."""
+    days: dict[str, list[bytes]] = {}
+    for entry in entries:
+        days.setdefault(local_day(cluster, entry.at), []).append(audit_log_line(cluster, entry).encode())
+    audit_log_folder(cluster).mkdir(parents=True, exist_ok=True, mode=0o700)
+    # The portal, which is not root, lists and deletes them; root follows no link that it might have put there.
+    owner = service_ids(cluster.settings) if IS_ROOT else None
+    with open_folder_beneath(cluster.settings.state_dir, *LOG_FOLDER) as folder:
+        if owner is not None:
+            os.fchown(folder, *owner)
+        return sum(append_lines(folder, f"{day}.log", lines, owner) for day, lines in days.items())
+
+
+def local_day(cluster: Cluster, at: datetime) -> str:
+    return f"{at.astimezone(cluster.settings.zone):%Y%m%d}"
+
+
+def audit_log_line(cluster: Cluster, entry: AuditEntry) -> str:
+    """JSON, in which no text of a person can begin a line of its own."""
+    values: dict[str, Any] = {
+        "id": entry.id,
+        "at": entry.at.astimezone(cluster.settings.zone).isoformat(timespec="milliseconds"),
+        "who": entry.actor_name,
+        "from": entry.address,
+        "action": entry.action,
+        "object": entry.object_id,
+        "outcome": entry.outcome,
+        "request": entry.request_id,
+        **({"data": entry.data} if entry.data else {}),
+    }
+    return json.dumps(values, ensure_ascii=False) + "\n"
+
+
+def list_log_files(cluster: Cluster, actor: Actor) -> list[AuditLogFile]:
+    """Newest first."""
+    require_administrator(actor)
+    folder, today = audit_log_folder(cluster), local_day(cluster, cluster.clock())
+    files = sorted(
+        (path for path in folder.glob("*.log") if LOG_FILE_NAME.fullmatch(path.name)), reverse=True
+    )
+    # One may go meanwhile, or be a link that leads nowhere.
+    return [
+        AuditLogFile(path.stem, log_file_size(path), path.stem == today) for path in files if path.is_file()
+    ]
+
+
+def log_file_size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def find_log_file(cluster: Cluster, actor: Actor, day: str) -> AuditLogFile:
+    """Raises Forbidden, NotFound."""
+    found = {file.day: file for file in list_log_files(cluster, actor)}
+    if day not in found:
+        raise NotFound("log", day[:20])
+    return found[day]
+
+
+def delete_log_file(cluster: Cluster, actor: Actor, day: str) -> None:
+    """Its beginning is an entry, with the file's lines and SHA-256, and so is its end: one that was killed on the way
+    lacks that. The sealed entries stay in the database.
+
+    Raises Forbidden, NotFound, Conflict for today's file, to which more is to come; Unavailable where the disk
+    refuses, which is an entry too.
+    """
+    require_person(actor)
+    if find_log_file(cluster, actor, day).is_today:
+        raise Conflict("access_log.today", day=day)
+    path = audit_log_folder(cluster) / f"{day}.log"
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise NotFound("log", day) from error
+    told: dict[str, Any] = {
+        "day": day,
+        "lines": content.count(b"\n"),
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+    record_deletion(cluster, actor, "access_log.deletion_begun", "done", told)
+    try:
+        with external_call("access_log.delete_day"):
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        failure = {"day": day, "error": str(error.strerror)}
+        record_deletion(cluster, actor, "access_log.deleted", "failed", failure)
+        raise Unavailable("access_log.not_deleted", day=day, error=str(error.strerror)) from error
+    record_deletion(cluster, actor, "access_log.deleted", "done", told)
+
+
+def record_deletion(cluster: Cluster, actor: Actor, action: str, outcome: str, told: dict[str, Any]) -> None:
+    with cluster.store.write() as session:
+        add_audit_entry(session, cluster.clock(), actor, action, None, outcome, **told)

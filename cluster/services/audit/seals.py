@@ -1,0 +1,275 @@
+"""Seals the audit in batches, so that no commit waits for a chain, and finds the place where somebody changed it."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import takewhile
+from typing import Any
+
+import structlog
+from sqlalchemy import Connection, Row, func, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from cluster.domain.audit_seals import (
+    EntryDigester,
+    Seal,
+    SealViolation,
+    check_entries,
+    check_seal,
+    derive_seal_key,
+    seal_key_id,
+    seal_mac,
+)
+from cluster.services.audit.epochs import OldEpochChecker, read_epochs
+from cluster.services.context import Cluster
+from cluster.store.audit import AuditEntry, AuditSeal
+from cluster.store.leases import InstallationFact
+
+log = structlog.get_logger()
+
+SETTLED_AFTER = timedelta(seconds=60)
+"""On PostgreSQL a later entry may be committed before an earlier one; by then both have been."""
+BATCH = 1000
+DECODER = json.JSONDecoder()
+FULL_TIME_LENGTH = len("2026-11-20 18:00:00.000001")
+LAST_CHECK_FACT = "audit_checked"
+ENTRY_COLUMNS = tuple(column.key for column in AuditEntry.__table__.columns)
+TEXT_EXPRESSIONS = {
+    "postgresql": {
+        "at": """to_char("at" AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')""",
+        "data": "data::text",
+    }
+}
+"""What a driver would take long to make, and we to take apart again; SQLite keeps both as text."""
+SEALED_COUNT_FACT = "audit_sealed"
+"""How many entries all seals up to the last one cover: nobody has to add them up."""
+
+
+@dataclass(frozen=True)
+class AuditStatus:
+    """How far the audit is sealed, and how the last check of it ended."""
+
+    entries: int
+    sealed: int
+    seals: int
+    checked_at: datetime | None
+    checked: int
+    """How many entries that check covered: what is not sealed cannot be checked."""
+    found: SealViolation | None
+
+
+@dataclass(frozen=True)
+class SealAnchor:
+    """A seal that was written down outside of the database: `place` names the place."""
+
+    place: str
+    number: int
+    mac: str
+    made_at: datetime | None = None
+    """When it was written down."""
+
+
+def ignore_seal(seal: AuditSeal) -> None:
+    """Who seals beside the scheduler writes nothing down."""
+
+
+def seal_entries(
+    cluster: Cluster,
+    tell: Callable[[AuditSeal], None] = ignore_seal,
+    settled_after: timedelta = SETTLED_AFTER,
+) -> int:
+    """Seals what is settled, a batch per transaction; how many entries. A second sealer is harmless.
+
+    `tell` hears of each seal once it is committed. `settled_after` is shorter only where nobody else writes.
+    """
+    key, sealed = derive_seal_key(cluster.settings.seal_secret), 0
+    while True:
+        try:
+            seal = seal_batch(cluster, key, settled_after)
+        except IntegrityError:
+            log.info("somebody else has sealed meanwhile")
+            return sealed
+        if seal is None:
+            return sealed
+        tell(seal)
+        sealed += seal.entries
+        if seal.entries < BATCH:
+            return sealed
+
+
+def seal_batch(cluster: Cluster, key: bytes, settled_after: timedelta) -> AuditSeal | None:
+    now = cluster.clock()
+    with cluster.store.read() as session:
+        last = load_last_seal(session)
+        before = count_sealed(session, last)
+        following = select(AuditEntry).where(AuditEntry.id > (last.last_id if last else 0))
+        found = session.scalars(following.order_by(AuditEntry.id).limit(BATCH)).all()
+    # Only up to the first that may still have an unseen neighbour: a seal covers all numbers up to its last.
+    entries = list(takewhile(lambda entry: can_be_sealed(entry, now, settled_after), found))
+    if not entries:
+        return None
+    digests = EntryDigester(key)
+    lines = [(entry.id, digests.digest_of(entry_values(entry))) for entry in entries]
+    previous = last.mac if last else ""
+    seal = AuditSeal(
+        id=last.id + 1 if last else 1,
+        at=now,
+        last_id=entries[-1].id,
+        entries=len(entries),
+        key_id=seal_key_id(key),
+        lines=[list(line) for line in lines],
+        previous=previous,
+        mac=seal_mac(key, previous, lines),
+    )
+    with cluster.store.write() as session:
+        session.add(seal)
+        session.merge(
+            InstallationFact(
+                name=SEALED_COUNT_FACT, value={"seal": seal.id, "entries": before + seal.entries}
+            )
+        )
+    return seal
+
+
+def count_sealed(session: Session, last: AuditSeal | None) -> int:
+    """Added up only where nobody has written it down with the last seal."""
+    if last is None:
+        return 0
+    known = session.get(InstallationFact, SEALED_COUNT_FACT)
+    if known is not None and known.value.get("seal") == last.id:
+        return int(known.value["entries"])
+    return session.scalar(select(func.sum(AuditSeal.entries))) or 0
+
+
+def can_be_sealed(entry: AuditEntry, now: datetime, settled_after: timedelta) -> bool:
+    """An entry from the future was written before the clock was set back."""
+    return abs(now - entry.at) > settled_after
+
+
+def load_last_seal(session: Session) -> AuditSeal | None:
+    return session.scalar(select(AuditSeal).order_by(AuditSeal.id.desc()).limit(1))
+
+
+def entry_values(entry: AuditEntry) -> dict[str, Any]:
+    """Every column, as the seal covers it."""
+    values = {column.key: getattr(entry, column.key) for column in AuditEntry.__table__.columns}
+    return values | {"at": entry.at.isoformat()}
+
+
+def check_audit(cluster: Cluster, anchors: list[SealAnchor]) -> AuditStatus:
+    """Reads all of it; the first place that is wrong is kept as a fact of the installation."""
+    covered = read_audit_status(cluster).sealed
+    found = find_first_violation(cluster, anchors)
+    value = {"at": cluster.clock().isoformat(), "sealed": covered, "code": found.code if found else None}
+    with cluster.store.write() as session:
+        session.merge(
+            InstallationFact(name=LAST_CHECK_FACT, value=value | {"data": dict(found.data) if found else {}})
+        )
+    return read_audit_status(cluster)
+
+
+def find_first_violation(cluster: Cluster, anchors: list[SealAnchor]) -> SealViolation | None:
+    """None where all of it is as it was sealed, and every seal that was written down outside is there."""
+    key = derive_seal_key(cluster.settings.seal_secret)
+    old = OldEpochChecker(read_epochs(cluster, key), key)
+    digests, before = EntryDigester(key), None
+    known: dict[int, str] = {}
+    for seal, entries in read_chain(cluster):
+        wrong = None
+        if not old.is_old(seal):
+            wrong = check_seal(key, seal, before) or check_entries(digests, seal, entries)
+        wrong = wrong or old.check(seal, before, entries)
+        if wrong is not None:
+            return wrong
+        known[seal.number] = seal.mac
+        before = seal
+    lost = [anchor for anchor in anchors if known.get(anchor.number) != anchor.mac]
+    cut = [anchor for anchor in lost if not old.explains_missing(anchor.place, anchor.made_at)]
+    return SealViolation("audit.cut", {"where": cut[0].place, "seal": cut[0].number}) if cut else None
+
+
+def read_chain(cluster: Cluster) -> Iterator[tuple[Seal, "SealedEntries"]]:
+    """Each seal with all entries that stand between the one before and its own end.
+
+    Each in a transaction of its own, over one connection.
+    """
+    number = last_id = 0
+    with cluster.store.read_columns() as connection:
+        while True:
+            following = select(AuditSeal.__table__).where(AuditSeal.id > number)
+            row = connection.execute(following.order_by(AuditSeal.id).limit(1)).first()
+            entries = SealedEntries(read_range(connection, last_id, row.last_id) if row is not None else [])
+            connection.rollback()
+            if row is None:
+                return
+            lines = tuple((line[0], line[1]) for line in row.lines)
+            yield Seal(row.id, row.key_id, lines, row.previous, row.mac), entries
+            number, last_id = row.id, row.last_id
+
+
+def read_range(connection: Connection, after: int, until: int) -> Sequence[Row[Any]]:
+    """By the driver alone: a million are read each night, and types cost most of it."""
+    plain = TEXT_EXPRESSIONS.get(connection.dialect.name, {})
+    columns = ", ".join(plain.get(name, name) for name in ENTRY_COLUMNS)
+    where = f"id > {int(after)} AND id <= {int(until)} ORDER BY id"
+    return connection.exec_driver_sql(f"SELECT {columns} FROM audit_entries WHERE {where}").all()
+
+
+@dataclass(frozen=True)
+class SealedEntries:
+    """As `entry_values` has them, each made when it is looked at: all at once they would keep the collector busy."""
+
+    rows: Sequence[Row[Any]]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for row in self.rows:
+            entry = dict(zip(ENTRY_COLUMNS, row, strict=True))
+            # Whoever edits SQLite's file may put in anything.
+            entry["at"], entry["data"] = to_utc_text(str(entry["at"])), parse_json_text(str(entry["data"]))
+            yield entry
+
+
+def parse_json_text(text: str) -> Any:
+    """As `json.loads`, which takes three times as long over a short text; what it is not stays the text it is."""
+    try:
+        value, end = DECODER.raw_decode(text)
+        return value if end == len(text) else json.loads(text)
+    except ValueError:
+        return text
+
+
+def to_utc_text(text: str) -> str:
+    """ISO text in UTC, of the database's text, which has no offset; what is no moment stays as it is."""
+    if len(text) == FULL_TIME_LENGTH and text[10] == " " and not text.endswith(".000000"):
+        return f"{text[:10]}T{text[11:]}+00:00"
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC).isoformat()
+    except ValueError:
+        return text
+
+
+def read_audit_status(cluster: Cluster) -> AuditStatus:
+    with cluster.store.read() as session:
+        last = load_last_seal(session)
+        sealed = count_sealed(session, last)
+        later = select(func.count(AuditEntry.id)).where(AuditEntry.id > (last.last_id if last else 0))
+        open_ = session.scalar(later) or 0
+        checked = session.get(InstallationFact, LAST_CHECK_FACT)
+    value = checked.value if checked else {}
+    return AuditStatus(
+        entries=sealed + open_,
+        sealed=sealed,
+        seals=last.id if last else 0,
+        checked_at=datetime.fromisoformat(value["at"]) if value else None,
+        checked=value.get("sealed", 0),
+        found=SealViolation(value["code"], value["data"]) if value.get("code") else None,
+    )
+
+
+def read_newest_seal(cluster: Cluster) -> tuple[int, str] | None:
+    """The newest seal, for whoever writes it down outside."""
+    with cluster.store.read() as session:
+        last = load_last_seal(session)
+    return (last.id, last.mac) if last else None

@@ -1,0 +1,1 @@
+"""Backups: the catalogue, etcd's copies, and a restored database."""

@@ -1,0 +1,190 @@
+"""Backups as they lie in their folder: the manifest beside each says what is in it and whether it was ever restored."""
+
+import json
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+
+from cluster.domain.backups.retention import (
+    OLDEST_ACCEPTABLE,
+    BackupProblem,
+    due_night,
+    last_due,
+    parse_backup_problem,
+)
+from cluster.domain.errors import Conflict
+from cluster.domain.people.actor import Actor
+from cluster.domain.people.permissions import require_administrator, require_person
+from cluster.domain.states import OperationKind, OperationState
+from cluster.services.context import Cluster
+from cluster.services.leases import HeldLease, check_lease
+from cluster.services.operations.requests import enqueue_operation, request_operation
+from cluster.services.people.users import service_actor
+from cluster.store.audit import AuditEntry, add_audit_entry
+from cluster.store.leases import InstallationFact
+from cluster.store.operations import Operation
+
+NIGHTLY_FACT = "backup_nightly"
+OPEN_STATES = (OperationState.REQUESTED, OperationState.RUNNING)
+BACKUP_NAME = re.compile(r"groundcrew-\d{8}-\d{6}\.sql\.zst")
+LARGEST_MANIFEST = 256 * 1024
+
+
+@dataclass(frozen=True)
+class Backup:
+    """`size` in bytes; `restored_at` is when it was last proved by a restore, `problem` why that failed."""
+
+    name: str
+    made_at: datetime
+    size: int
+    sha256: str
+    revision: str
+    rows: dict[str, int] = field(default_factory=dict)
+    restored_at: datetime | None = None
+    restore_seconds: float | None = None
+    problem: BackupProblem | None = None
+    database: str = "sqlite"
+    copied_at: datetime | None = None
+    """When it was copied to another machine, `copy_problem` why it could not be."""
+    copy_problem: BackupProblem | None = None
+    anchor: tuple[int, str] | None = None
+    """Number and mac of the audit's newest seal when it was made."""
+
+    @property
+    def total_rows(self) -> int:
+        return sum(self.rows.values())
+
+
+@dataclass(frozen=True)
+class BackupStatus:
+    """What somebody has to know of the backups: nothing, where all of it is empty."""
+
+    last_verified: Backup | None
+    """The last one that a restore has proved, and that is still what was proved."""
+    is_too_old: bool
+    """Also where there is none although the installation has had a night for it."""
+    damaged: list[Backup]
+    failed: Operation | None
+    """The newest run of the nightly backup, where it did not end well."""
+
+
+def read_backup_status(cluster: Cluster) -> BackupStatus:
+    kept = read_backups(cluster.settings.backups)
+    proven = last_verified_backup(kept)
+    with cluster.store.read() as session:
+        newest = select(Operation).where(Operation.kind == OperationKind.BACKUP)
+        last = session.scalar(newest.order_by(Operation.id.desc()).limit(1))
+        # Entries are never deleted: the first one tells since when there is something to lose.
+        first = None if proven else session.scalar(select(AuditEntry.at).order_by(AuditEntry.id).limit(1))
+    since = proven.made_at if proven else first
+    has_failed = last is not None and last.state in (OperationState.FAILED, OperationState.INTERRUPTED)
+    return BackupStatus(
+        last_verified=proven,
+        is_too_old=since is not None and cluster.clock() - since > OLDEST_ACCEPTABLE,
+        damaged=[backup for backup in kept if backup.problem],
+        failed=last if has_failed else None,
+    )
+
+
+def last_verified_backup(backups: list[Backup]) -> Backup | None:
+    """By when it was made: what has changed since then would be lost. `backups` are newest first."""
+    return next((backup for backup in backups if backup.restored_at is not None), None)
+
+
+def request_nightly_backup(cluster: Cluster, held: HeldLease) -> Operation | None:
+    """Asks for the backup of a night once; None where none is owed. Raises LeaseLost.
+
+    Missed nights are caught up by one backup. A new installation owes none before its first night.
+    """
+    settings, now = cluster.settings, cluster.clock()
+    if settings.backup_at is None:
+        return None
+    with cluster.store.read() as session:
+        known = session.get(InstallationFact, NIGHTLY_FACT)
+    night = last_due(now, settings.zone, settings.backup_at)
+    if known is not None:
+        asked_for = datetime.fromisoformat(known.value["night"])
+        if due_night(now, settings.zone, settings.backup_at, asked_for) is None:
+            return None
+    operation = None
+    actor = service_actor(cluster)
+    with cluster.store.write() as session:
+        check_lease(session, held)
+        session.merge(InstallationFact(name=NIGHTLY_FACT, value={"night": night.isoformat()}))
+        if known is not None:
+            operation = request_operation(session, OperationKind.BACKUP, None, actor, now)
+            add_audit_entry(session, now, actor, "backup.asked", operation.id)
+    if operation is not None:
+        enqueue_operation(cluster, operation)
+    return operation
+
+
+def request_backup(cluster: Cluster, actor: Actor) -> Operation:
+    """Made and proved as those of the nights are. Raises Forbidden, Conflict where one is under way."""
+    require_administrator(actor)
+    require_person(actor)
+    now = cluster.clock()
+    under_way = select(Operation.id).where(
+        Operation.kind == OperationKind.BACKUP, Operation.state.in_(OPEN_STATES)
+    )
+    with cluster.store.write(lock="backup") as session:
+        number = session.scalar(under_way.limit(1))
+        if number is not None:
+            raise Conflict("backup.under_way", operation=number)
+        operation = request_operation(session, OperationKind.BACKUP, None, actor, now)
+        add_audit_entry(session, now, actor, "backup.asked", operation.id)
+    enqueue_operation(cluster, operation)
+    return operation
+
+
+def list_backups(cluster: Cluster, actor: Actor) -> list[Backup]:
+    """Newest first."""
+    require_administrator(actor)
+    return read_backups(cluster.settings.backups)
+
+
+def read_backups(folder: Path) -> list[Backup]:
+    """Those with a whole manifest beside them, newest first."""
+    found = [read_backup_manifest(path) for path in folder.glob("groundcrew-*.sql.zst.json")]
+    whole = [backup for backup in found if backup is not None and (folder / backup.name).is_file()]
+    return sorted(whole, key=lambda backup: backup.made_at, reverse=True)
+
+
+def manifest_path(folder: Path, name: str) -> Path:
+    return folder / f"{name}.json"
+
+
+def read_backup_manifest(path: Path) -> Backup | None:
+    """None where it is not one of ours or cannot be read."""
+    try:
+        if path.stat().st_size > LARGEST_MANIFEST:
+            return None
+        return parse_backup_manifest(path.name.removesuffix(".json"), json.loads(path.read_text()))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def parse_backup_manifest(name: str, data: dict[str, Any]) -> Backup | None:
+    """Raises KeyError, TypeError, ValueError."""
+    if not BACKUP_NAME.fullmatch(name):
+        return None
+    restored, copied, anchor = data.get("restored_at"), data.get("copied_at"), data.get("audit_seal")
+    return Backup(
+        name=name,
+        made_at=datetime.fromisoformat(data["made_at"]),
+        size=int(data["size"]),
+        sha256=str(data["sha256"]),
+        revision=str(data["revision"]),
+        rows={str(table): int(count) for table, count in data["rows"].items()},
+        restored_at=datetime.fromisoformat(restored) if restored else None,
+        restore_seconds=data.get("restore_seconds"),
+        problem=parse_backup_problem(data.get("problem")),
+        database=str(data.get("database", "sqlite")),
+        copied_at=datetime.fromisoformat(copied) if copied else None,
+        copy_problem=parse_backup_problem(data.get("copy_problem")),
+        anchor=(int(anchor[0]), str(anchor[1])) if anchor else None,
+    )

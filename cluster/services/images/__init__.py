@@ -1,0 +1,1 @@
+"""Images and environments: what a job can run in."""

@@ -1,0 +1,96 @@
+"""The default training environment: which one it is, whether it is ready, and its building."""
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from cluster.domain.people.actor import Actor
+from cluster.domain.states import EnvironmentState, OperationKind, OperationState
+from cluster.services.context import Cluster
+from cluster.services.operations.requests import (
+    enqueue_operation,
+    fail_operation,
+    finish_operation,
+    request_operation,
+)
+from cluster.store.leases import InstallationFact
+from cluster.store.operations import Environment, Operation
+
+DEFAULT_ENVIRONMENT_FACT = "default_environment"
+
+
+def ensure_default_environment(cluster: Cluster, actor: Actor, digest: str, path: str) -> Environment:
+    """Makes the environment of this digest the default one, and asks for its building where it is not ready.
+
+    `path` is where the built environment will stand; safe to repeat.
+    """
+    now = cluster.clock()
+    requested: Operation | None = None
+    with cluster.store.write() as session:
+        session.merge(InstallationFact(name=DEFAULT_ENVIRONMENT_FACT, value={"digest": digest}))
+        environment = session.scalar(
+            select(Environment).where(Environment.digest == digest).with_for_update()
+        )
+        if environment is None:
+            environment = Environment(name="default", digest=digest, path=path, created_at=now)
+            session.add(environment)
+            session.flush()
+        if environment.state is not EnvironmentState.READY and not is_being_built(session, environment):
+            requested = request_operation(
+                session, OperationKind.ENVIRONMENT_BUILD, environment.id, actor, now
+            )
+            environment.state = EnvironmentState.BUILDING
+            environment.operation_id = requested.id
+    if requested is not None:
+        enqueue_operation(cluster, requested)
+    return environment
+
+
+def is_being_built(session: Session, environment: Environment) -> bool:
+    operation = session.get(Operation, environment.operation_id) if environment.operation_id else None
+    return operation is not None and operation.state in (OperationState.REQUESTED, OperationState.RUNNING)
+
+
+def read_default_environment(cluster: Cluster) -> Environment | None:
+    with cluster.store.read() as session:
+        return load_default_environment(session)
+
+
+def load_default_environment(session: Session) -> Environment | None:
+    named = InstallationFact.value["digest"].as_string()
+    return session.scalar(
+        select(Environment)
+        .join(InstallationFact, named == Environment.digest)
+        .where(InstallationFact.name == DEFAULT_ENVIRONMENT_FACT)
+    )
+
+
+def rebuild_default_environment(cluster: Cluster, actor: Actor) -> None:
+    """Asks again where the files of a ready environment are gone from the disk."""
+    with cluster.store.write() as session:
+        environment = load_default_environment(session)
+        if environment is not None:
+            environment.state = EnvironmentState.MISSING
+    if environment is not None:
+        ensure_default_environment(cluster, actor, environment.digest, environment.path)
+
+
+def finish_build(cluster: Cluster, operation_id: int, fence: int, contents: list[list[str]]) -> None:
+    """`contents` is [[library, version, purpose], …], read from what was built. Stale: Conflict."""
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        operation = finish_operation(session, operation_id, fence, now)
+        environment = session.get_one(Environment, operation.subject_id)
+        environment.state = EnvironmentState.READY
+        environment.contents = list(contents)
+        environment.ready_at = now
+    cluster.events.publish("operations", operation_id)
+    cluster.events.publish("queue", 0)
+
+
+def fail_build(cluster: Cluster, operation_id: int, fence: int, code: str, data: dict[str, object]) -> None:
+    """Raises Conflict when stale."""
+    with cluster.store.write() as session:
+        operation = fail_operation(session, operation_id, fence, cluster.clock(), code, data)
+        session.get_one(Environment, operation.subject_id).state = EnvironmentState.FAILED
+    cluster.events.publish("operations", operation_id)
+    cluster.events.publish("queue", 0)

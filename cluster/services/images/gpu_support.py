@@ -1,0 +1,64 @@
+"""Reads whether what jobs run in computes on GPUs: from the environment's contents, or from the recorded images."""
+
+from sqlalchemy.orm import Session
+
+from cluster.domain.images import parse_default_image
+from cluster.domain.jobs.gpu_support import EnvironmentOrImage, GpuSupport, gpu_support_of, no_gpu_reason
+from cluster.domain.queue.reasons import NoGpuEnvironment
+from cluster.domain.states import EnvironmentState
+from cluster.services.context import Cluster
+from cluster.services.images.default_images import DEFAULT_IMAGES_FACT
+from cluster.settings import Settings
+from cluster.store.leases import InstallationFact
+from cluster.store.nodes import ANY_GPU, Unit
+from cluster.store.operations import Environment
+
+ANY_REAL_GPU = ANY_GPU.where(Unit.simulated.is_(False))
+UNKNOWN_ENVIRONMENT = EnvironmentOrImage("", GpuSupport.UNKNOWN)
+
+
+def read_job_environment(
+    cluster: Cluster, session: Session, environment: Environment | None
+) -> EnvironmentOrImage:
+    """Nothing to say where no GPU is one: stand-ins, as tests have them, compute nothing and are called so."""
+    if cluster.settings.executor == "simulated":
+        return UNKNOWN_ENVIRONMENT
+    ground = job_environment_of(cluster.settings, session, environment)
+    is_in_doubt = bool(ground.name) and ground.support is not GpuSupport.YES
+    return ground if is_in_doubt and session.scalar(ANY_REAL_GPU) is not None else UNKNOWN_ENVIRONMENT
+
+
+def job_environment_of(
+    settings: Settings, session: Session, environment: Environment | None
+) -> EnvironmentOrImage:
+    if settings.executor == "kubernetes":
+        return job_environment_of_images(settings, session)
+    if environment is None or environment.state is not EnvironmentState.READY or not environment.contents:
+        return UNKNOWN_ENVIRONMENT
+    container = settings.docker_image if settings.executor == "docker" else ""
+    return EnvironmentOrImage(
+        environment.name, gpu_support_of(environment.contents), container_image=container
+    )
+
+
+def job_environment_of_images(settings: Settings, session: Session) -> EnvironmentOrImage:
+    """The image that the site has named, if it is one of those that were built; else the built one for GPUs."""
+    fact = session.get(InstallationFact, DEFAULT_IMAGES_FACT)
+    known = [parse_default_image(image) for image in (fact.value if fact else {}).values()]
+    if settings.kubernetes_image:
+        variant = next((image.variant for image in known if image.reference == settings.kubernetes_image), "")
+        support = {"cuda": GpuSupport.YES, "cpu": GpuSupport.NO}.get(variant, GpuSupport.UNKNOWN)
+        return EnvironmentOrImage(settings.kubernetes_image, support, is_image=True)
+    if not known:
+        return UNKNOWN_ENVIRONMENT
+    has_cuda = any(image.variant == "cuda" for image in known)
+    return EnvironmentOrImage(
+        known[0].reference, GpuSupport.YES if has_cuda else GpuSupport.NO, is_image=True
+    )
+
+
+def read_no_gpu_reason(
+    cluster: Cluster, session: Session, environment: Environment | None
+) -> NoGpuEnvironment | None:
+    """Why no job can start here, where units are GPUs and what jobs run in computes on CPUs only."""
+    return no_gpu_reason(read_job_environment(cluster, session, environment))

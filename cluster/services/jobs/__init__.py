@@ -1,0 +1,1 @@
+"""Jobs: submission, queries, attempts, stops, usage and files."""

@@ -1,0 +1,311 @@
+"""The scheduler's verbs about an attempt: record what became of it, let its job wait again.
+
+Each is one transaction, compare-and-set on the job's fence, made under the scheduler's lease. False or an
+empty answer means that somebody was faster: the caller looks again and changes nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+from sqlalchemy.orm.attributes import set_committed_value
+
+from cluster.domain.jobs.attempts import is_retried
+from cluster.domain.jobs.exits import AttemptOutcome, ExitRecord
+from cluster.domain.jobs.resume_points import ResumePoint
+from cluster.domain.jobs.submission import JobEventKind, next_state
+from cluster.domain.queue.reasons import AttemptInterrupted, RetryAfterFailure, RetryBackoff
+from cluster.domain.queue.retry_backoff import MAX_INTERRUPTIONS_IN_A_ROW, backoff_after
+from cluster.domain.queue.waiting_data import to_waiting_data
+from cluster.domain.states import AttemptState, DesiredState, JobState
+from cluster.domain.storage.disk_reserve import StopCause
+from cluster.services.context import Cluster
+from cluster.services.jobs.live_attempts import LiveAttempt, list_live_attempts
+from cluster.services.jobs.use import record_usage
+from cluster.services.leases import HeldLease, check_lease
+from cluster.services.placement.retry_backoff import read_interruptions_in_a_row
+from cluster.services.sweeps import stops
+from cluster.store.jobs import Attempt, Job, JobEvent
+from cluster.store.nodes import Allocation, Node
+from cluster.store.users import User
+
+__all__ = [
+    "LiveAttempt",
+    "record_interruption",
+    "list_live_attempts",
+    "record_stop_cause",
+    "record_end",
+    "record_running",
+    "record_starting",
+]
+
+EVENT_OF_END = {
+    JobState.FINISHED: JobEventKind.FINISHED,
+    JobState.FAILED: JobEventKind.FAILED,
+    JobState.STOPPED: JobEventKind.STOPPED,
+}
+
+
+def record_starting(
+    cluster: Cluster, held: HeldLease, attempt_id: int, resume: ResumePoint | None = None
+) -> bool:
+    """Written before the executor is asked. `resume` is the checkpoint that it begins with."""
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        check_lease(session, held)
+        attempt = load_current_attempt(session, attempt_id)
+        if attempt is None or attempt.state is not AttemptState.PLACED:
+            return False
+        attempt.state = AttemptState.STARTING
+        if resume is not None:
+            attempt.resumed_from = resume.key
+            job = attempt.job
+            data = {"epoch": resume.epoch, "from_attempt": resume.attempt, "attempt": attempt.number}
+            add_job_event(session, job, now, job.state, "job.resumed", data)
+    return True
+
+
+def record_running(
+    cluster: Cluster, held: HeldLease, attempt_id: int, handle: Mapping[str, Any], adopted: bool = False
+) -> bool:
+    """`handle` is the executor's; `is_adopted` where another scheduler had started it."""
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        check_lease(session, held)
+        attempt = load_current_attempt(session, attempt_id)
+        if attempt is None or attempt.state is AttemptState.RUNNING:
+            return False
+        attempt.state = AttemptState.RUNNING
+        attempt.handle = dict(handle)
+        attempt.started_at = now
+        job = attempt.job
+        job.state = next_state(job.state, JobEventKind.STARTED)
+        job.started_at = job.started_at or now
+        data = {"attempt": attempt.number, "node": attempt.node.name}
+        add_job_event(session, job, now, job.state, "job.adopted" if adopted else "job.started", data)
+    publish_jobs(cluster, attempt.job_id)
+    return True
+
+
+def record_stop_cause(cluster: Cluster, held: HeldLease, attempt_id: int, cause: StopCause) -> bool:
+    """Why the scheduler ends it, written before its end is recorded; the first cause stays."""
+    with cluster.store.write() as session:
+        check_lease(session, held)
+        attempt = load_current_attempt(session, attempt_id)
+        if attempt is None or attempt.cause_code is not None:
+            return False
+        attempt.cause_code, attempt.cause_data = cause.code, dict(cause.data)
+    return True
+
+
+def record_end(
+    cluster: Cluster,
+    held: HeldLease,
+    attempt_id: int,
+    outcome: AttemptOutcome,
+    truth: ExitRecord | None = None,
+    resume: ResumePoint | None = None,
+) -> bool:
+    """The job's end and the freeing of its units are one transaction.
+
+    A failed job with tries left waits again instead, to go on from `resume`.
+    """
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        check_lease(session, held)
+        attempt = load_current_attempt(session, attempt_id)
+        if attempt is None:
+            return False
+        job = attempt.job
+        ended_at = choose_end_time(truth, attempt, now)
+        outcome = with_requester_name(session, job, outcome)
+        end_attempt(session, attempt, now, ended_at, outcome)
+        if attempt.started_at is None and truth is not None and truth.started_at is not None:
+            attempt.started_at = min(truth.started_at, ended_at)
+            job.started_at = job.started_at or attempt.started_at
+        record_usage(session, attempt, truth)
+        left = {"left_behind": truth.left_behind} if truth and truth.left_behind else {}
+        data = outcome.data | left | {"attempt": attempt.number}
+        if is_retried(outcome, job.desired, job.retries, job.retries_used):
+            retry_job(session, job, now, outcome, attempt.number, resume)
+        else:
+            if truth is not None:
+                job.results = {name: list(three) for name, three in truth.results.items()} or None
+            end_job(session, job, now, ended_at, outcome, data)
+    publish_jobs(cluster, attempt.job_id)
+    return True
+
+
+def end_job(
+    session: Session,
+    job: Job,
+    now: datetime,
+    ended_at: datetime,
+    outcome: AttemptOutcome,
+    data: Mapping[str, Any],
+) -> None:
+    """`data` are those of the line of history."""
+    job.state = next_state(job.state, EVENT_OF_END[outcome.state])
+    job.ended_at = ended_at
+    job.exit_code, job.end_code, job.end_data = outcome.exit_code, outcome.code, outcome.data
+    add_job_event(session, job, now, job.state, outcome.code, data)
+    stops.mark_sweep_on_failure(session, job, outcome, now)
+
+
+def retry_job(
+    session: Session,
+    job: Job,
+    now: datetime,
+    outcome: AttemptOutcome,
+    number: int,
+    resume: ResumePoint | None,
+) -> None:
+    job.state = next_state(job.state, JobEventKind.RETRIED)
+    job.retries_used += 1
+    reason = RetryAfterFailure(outcome.code, number, job.retries_used, job.retries)
+    requeue_job(session, job, now, reason, outcome.data, resume)
+
+
+def requeue_job(
+    session: Session,
+    job: Job,
+    now: datetime,
+    reason: AttemptInterrupted | RetryAfterFailure | RetryBackoff,
+    data: Mapping[str, Any],
+    resume: ResumePoint | None,
+) -> None:
+    """The data of the cause stand beside the reason, so that its sentence can name them."""
+    job.resume_from = resume.key if resume is not None else None
+    job.waiting_code, job.waiting_data = reason.code, dict(data) | to_waiting_data(reason)
+    add_job_event(session, job, now, job.state, reason.code, job.waiting_data)
+
+
+def record_interruption(
+    cluster: Cluster,
+    held: HeldLease,
+    attempt_id: int,
+    cause: str,
+    data: Mapping[str, Any],
+    truth: ExitRecord | None = None,
+    resume: ResumePoint | None = None,
+) -> bool:
+    """It ended for no fault of the job, which waits again, or is stopped where somebody wanted that.
+
+    What is interrupted as soon as it begins waits longer each time, and has failed at last.
+
+    Ended attempts are fenced: whatever comes from them later changes nothing.
+    """
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        check_lease(session, held)
+        attempt = load_current_attempt(session, attempt_id)
+        if attempt is None:
+            return False
+        job = attempt.job
+        data = {"node": attempt.node.name} | dict(data)
+        end_attempt(session, attempt, now, now, AttemptOutcome(job.state, cause, data))
+        record_usage(session, attempt, truth)
+        in_a_row = read_interruptions_in_a_row(session, attempt.job_id)
+        end = outcome_after_interruptions(session, attempt, in_a_row, cause, data)
+        if end is not None:
+            end_job(session, job, now, now, end, end.data | {"attempt": attempt.number})
+        else:
+            job.state = next_state(job.state, JobEventKind.INTERRUPTED)
+            requeue_job(
+                session,
+                job,
+                now,
+                waiting_reason_after_interruption(attempt, in_a_row, now, cause),
+                data,
+                resume,
+            )
+    publish_jobs(cluster, attempt.job_id)
+    return True
+
+
+def outcome_after_interruptions(
+    session: Session, attempt: Attempt, in_a_row: int, cause: str, data: Mapping[str, Any]
+) -> AttemptOutcome | None:
+    """Somebody wanted it stopped, or it was interrupted too often; None where it is tried again."""
+    if attempt.job.desired is DesiredState.STOP:
+        return with_requester_name(session, attempt.job, AttemptOutcome(JobState.STOPPED, "exit.stopped", {}))
+    if in_a_row < MAX_INTERRUPTIONS_IN_A_ROW:
+        return None
+    why = dict(data) | {"cause": cause, "in_a_row": in_a_row}
+    return AttemptOutcome(JobState.FAILED, "exit.interrupted_each_time", why)
+
+
+def waiting_reason_after_interruption(
+    attempt: Attempt, in_a_row: int, now: datetime, cause: str
+) -> AttemptInterrupted | RetryBackoff:
+    pause, node = backoff_after(in_a_row), attempt.node.name
+    if not pause:
+        return AttemptInterrupted(cause, attempt.number, node)
+    seconds = round(pause.total_seconds())
+    return RetryBackoff(cause, attempt.number, node, in_a_row, seconds, now + pause)
+
+
+def load_current_attempt(session: Session, attempt_id: int) -> Attempt | None:
+    """The attempt, locked together with its job; None where it has ended or a newer one exists.
+
+    Both are locked, for a row that is only joined would be read as it was before the wait. Job and node come
+    with it in one statement.
+    """
+    found = session.execute(
+        select(Attempt, Job, Node)
+        .join(Job, Job.id == Attempt.job_id)
+        .join(Node, Node.id == Attempt.node_id)
+        .where(Attempt.id == attempt_id, Attempt.ended_at.is_(None), Job.fence == Attempt.number)
+        .with_for_update(of=[Attempt, Job])
+    ).first()
+    if found is None:
+        return None
+    attempt, job, node = found
+    # Held by the attempt: a session forgets rows that nobody holds, and would ask for them again.
+    set_committed_value(attempt, "job", job)
+    set_committed_value(attempt, "node", node)
+    return attempt
+
+
+def end_attempt(
+    session: Session, attempt: Attempt, now: datetime, ended_at: datetime, outcome: AttemptOutcome
+) -> None:
+    attempt.state = AttemptState.ENDED
+    attempt.ended_at = ended_at
+    attempt.end_code, attempt.end_data = outcome.code, dict(outcome.data)
+    attempt.exit_code = outcome.exit_code
+    session.execute(
+        update(Allocation)
+        .where(Allocation.attempt_id == attempt.id, Allocation.ended_at.is_(None))
+        .values(ended_at=now)
+    )
+
+
+def with_requester_name(session: Session, job: Job, outcome: AttemptOutcome) -> AttemptOutcome:
+    """A stop says whose wish it was."""
+    if outcome.state is not JobState.STOPPED or job.stopped_by is None:
+        return outcome
+    return replace(outcome, data=outcome.data | {"by": session.get_one(User, job.stopped_by).name})
+
+
+def choose_end_time(truth: ExitRecord | None, attempt: Attempt, now: datetime) -> datetime:
+    """The shim's word, where it can be true; without root the program could have forged it."""
+    if truth is None or truth.ended_at is None:
+        return now
+    return max(min(truth.ended_at, now), attempt.started_at or attempt.created_at)
+
+
+def add_job_event(
+    session: Session, job: Job, now: datetime, state: JobState, code: str, data: Mapping[str, Any]
+) -> None:
+    session.add(JobEvent(job_id=job.id, at=now, state=state.value, code=code, data=dict(data)))
+
+
+def publish_jobs(cluster: Cluster, *job_ids: int) -> None:
+    for job_id in job_ids:
+        cluster.events.publish("jobs", job_id)
+    if job_ids:
+        cluster.events.publish("queue", 0)

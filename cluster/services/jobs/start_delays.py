@@ -1,0 +1,39 @@
+"""Why a job that has its units has not begun: what Kubernetes has said of it last, for its page and over REST."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from cluster.domain.jobs.attempts import GIVE_UP_PENDING_AFTER
+from cluster.domain.states import JobState
+from cluster.services.context import Cluster
+from cluster.services.kubernetes.status import read_kubernetes_status
+from cluster.store.jobs import Job
+
+
+@dataclass(frozen=True)
+class StartDelay:
+    """`given_up_at` None: that time does not run while nobody answers."""
+
+    code: str
+    data: Mapping[str, Any]
+    given_up_at: datetime | None = None
+    waits_again: bool = False
+    """A gang gives its units back and waits again; others have failed then."""
+
+
+def read_start_delay(cluster: Cluster, job: Job) -> StartDelay | None:
+    """None where it comes up as it should, as far as anybody has seen; `job` comes with its attempts."""
+    if job.state is not JobState.STARTING or not job.attempts:
+        return None
+    standing, attempt = read_kubernetes_status(cluster), job.attempts[-1]
+    if standing is None:
+        return None
+    if standing.silent_since is not None:
+        return StartDelay("kubernetes.unheard", {"since": standing.silent_since.isoformat()})
+    why = standing.refusal_of(job.id, attempt.number)
+    if why is None:
+        return None
+    nodes = {held.unit.node_id for held in attempt.allocations}
+    return StartDelay(why["code"], why["data"], attempt.created_at + GIVE_UP_PENDING_AFTER, len(nodes) > 1)

@@ -1,0 +1,1 @@
+"""Kubernetes: its last known status, and the id of this installation in it."""

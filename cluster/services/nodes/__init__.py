@@ -1,0 +1,1 @@
+"""Nodes: queries, heartbeats, drains, lost nodes and tokens of agents."""

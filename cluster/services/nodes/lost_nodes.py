@@ -1,0 +1,61 @@
+"""Nodes that fell silent: given up after their grace time, welcome again once nothing old runs there."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from sqlalchemy import select, update
+
+from cluster.domain.nodes.node_state import has_recovered, is_due_to_be_lost
+from cluster.services.context import Cluster
+from cluster.services.leases import HeldLease, check_lease
+from cluster.services.nodes.drains import publish_node_change
+from cluster.store.nodes import Node
+
+
+def mark_silent_nodes_lost(cluster: Cluster, held: HeldLease) -> list[int]:
+    """The nodes that are lost from now on; their attempts are fenced by the next look at them.
+
+    Looks before it locks. Raises LeaseLost.
+    """
+    now, grace = cluster.clock(), timedelta(seconds=cluster.settings.node_grace_seconds)
+    with cluster.store.read() as session:
+        silent = [node for node in session.scalars(select(Node)) if is_due_to_be_lost(node, now, grace)]
+    given_up = []
+    for node in silent:
+        with cluster.store.write(lock="placement") as session:
+            check_lease(session, held)
+            changed = session.execute(
+                update(Node)
+                .where(Node.id == node.id, Node.lost_at.is_(None), Node.heartbeat_at == node.heartbeat_at)
+                .values(lost_at=now)
+                .returning(Node.id)
+            ).first()
+        if changed is not None:
+            given_up.append(node.id)
+            publish_node_change(cluster, node.id)
+    return given_up
+
+
+def list_recovered_nodes(cluster: Cluster) -> list[int]:
+    """Lost nodes that speak again."""
+    now = cluster.clock()
+    with cluster.store.read() as session:
+        lost = session.scalars(select(Node).where(Node.lost_at.is_not(None)))
+        return [node.id for node in lost if has_recovered(node, now)]
+
+
+def return_to_service(cluster: Cluster, held: HeldLease, node_ids: Sequence[int]) -> None:
+    """Called once the executor has nothing left there that a fence has passed. Raises LeaseLost."""
+    with cluster.store.write(lock="placement") as session:
+        check_lease(session, held)
+        session.execute(update(Node).where(Node.id.in_(node_ids)).values(lost_at=None))
+    for node_id in node_ids:
+        publish_node_change(cluster, node_id)
+
+
+def correct_future_heartbeats(cluster: Cluster, held: HeldLease) -> None:
+    """After the clock was set back: a heartbeat from the future would hide a silent node until then."""
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        check_lease(session, held)
+        session.execute(update(Node).where(Node.heartbeat_at > now).values(heartbeat_at=now))

@@ -1,0 +1,1 @@
+"""Operations: long requests that a task worker carries out."""

@@ -1,0 +1,56 @@
+"""Operations that nobody took up, or whose holder fell silent, are heard again or given up."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import or_, select
+
+from cluster.domain.states import OperationKind, OperationState
+from cluster.services.context import Cluster
+from cluster.services.operations.requests import end_operation, enqueue_operation
+from cluster.store.operations import Operation
+
+ENQUEUE_AGAIN_AFTER = timedelta(seconds=2)
+ENQUEUE_AGAIN_AT_MOST = timedelta(seconds=10)
+MAX_CLAIMS = 5
+
+
+def requeue_stale_operations(cluster: Cluster) -> None:
+    """Rings again for rows that nobody took up, and puts back those whose holder fell silent.
+
+    One that has been taken up and dropped MOST_CLAIMS times is marked interrupted: a person decides.
+    """
+    now = cluster.clock()
+    to_ring: list[Operation] = []
+    # Said of each row itself: PostgreSQL asks it once more of one that its holder changed while this waited for it.
+    silent = select(Operation).where(Operation.state == OperationState.RUNNING, Operation.lease_until < now)
+    unheard = select(Operation).where(
+        Operation.state == OperationState.REQUESTED,
+        or_(Operation.rung_at.is_(None), Operation.rung_at < now - ENQUEUE_AGAIN_AFTER),
+    )
+    with cluster.store.read() as session:
+        if session.scalar(silent.limit(1)) is None and session.scalar(unheard.limit(1)) is None:
+            return
+    with cluster.store.write() as session:
+        for operation in session.scalars(silent.with_for_update()):
+            if operation.claims >= MAX_CLAIMS:
+                end_operation(operation, OperationState.INTERRUPTED, now)
+                code = "repair.dropped" if operation.kind == OperationKind.REPAIR else "operation.dropped"
+                operation.error_code, operation.error_data = code, {"times": operation.claims}
+                continue
+            operation.state = OperationState.REQUESTED
+            operation.lease_until = None
+            operation.rung_at = now
+            to_ring.append(operation)
+        for operation in session.scalars(unheard.with_for_update()):
+            if operation.rung_at is None or now - operation.rung_at >= delay_before_enqueueing(
+                operation, now
+            ):
+                operation.rung_at = now
+                to_ring.append(operation)
+    for operation in to_ring:
+        enqueue_operation(cluster, operation)
+
+
+def delay_before_enqueueing(operation: Operation, now: datetime) -> timedelta:
+    """Grows with the wait, so that a long queue is not filled with copies of one message."""
+    return min(ENQUEUE_AGAIN_AT_MOST, max(ENQUEUE_AGAIN_AFTER, (now - operation.requested_at) / 2))

@@ -1,0 +1,1 @@
+"""People: users, sessions, passwords, API tokens and access."""

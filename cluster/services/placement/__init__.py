@@ -1,0 +1,1 @@
+"""Placement's input: what is read from the rows before the domain decides."""

@@ -1,0 +1,219 @@
+"""What placement looks at, read from the rows: scheduler, queue page and estimate see the same."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, select
+from sqlalchemy.orm import Session
+
+from cluster.cached_property import unlocked_cached_property
+from cluster.domain.placement import placement
+from cluster.domain.placement.placement import (
+    JobToPlace,
+    NodeUnits,
+    Placement,
+    PlacementDecision,
+    RunningOnNode,
+    WorkspaceQuota,
+)
+from cluster.domain.queue.reasons import WaitingReason
+from cluster.domain.queue.start_estimate import EstimateSource
+from cluster.services.context import Cluster
+from cluster.services.placement.capacity import build_quotas, read_node_units, read_running_on_nodes
+from cluster.services.placement.past_durations import (
+    DurationRange,
+    JobKind,
+    expected_duration,
+    read_durations,
+)
+from cluster.services.placement.queue_heads import (
+    WORKSPACES,
+    QueuedJobRow,
+    read_heads_by_shape,
+    read_queue_heads,
+    read_workspace_queue,
+)
+from cluster.services.placement.retry_backoff import read_backoffs
+from cluster.services.placement.start_blockers import StartBlockers, read_start_blockers
+from cluster.services.placement.sweep_limits import find_sweep_limited
+
+MAX_HEADS = 2000
+"""Jobs that one look reads from the fronts of all lines; what is behind them has its turn at the next look."""
+MAX_UNITS_PER_PASS = 256
+"""Units that one look gives out: longer would keep everybody who submits waiting for the lock."""
+MAX_SHAPES = 500
+JOBS_PER_SHAPE = 8
+WORKSPACE_COLUMNS = ("id", "name", "units", "starts_on", "ends_on", "ended_at", "served_at", "served")
+
+
+@dataclass(frozen=True)
+class PlacementSnapshot(placement.PlacementInput):
+    """What placement looks at, and what the rows said of the heads."""
+
+    jobs: Mapping[int, QueuedJobRow] = field(kw_only=True)
+    """The heads' rows, by job."""
+    blockers: StartBlockers = field(kw_only=True)
+
+    @property
+    def free(self) -> int:
+        return count_free_units(self.nodes)
+
+    @unlocked_cached_property
+    def decisions(self) -> list[PlacementDecision]:
+        """What `decide` says of the board as it is, found out once."""
+        return self.decide()
+
+
+@dataclass(frozen=True)
+class PlacementContext:
+    """What the heads are judged against; read once per look."""
+
+    now: datetime
+    can_span_nodes: bool
+    workspaces: dict[int, Row[*tuple[Any, ...]]]
+    nodes: list[NodeUnits]
+    quotas: dict[int, WorkspaceQuota]
+    running: list[RunningOnNode]
+
+
+def read_placement_snapshot(
+    cluster: Cluster, session: Session, line: int | None = None, first: int = 0, at_least: int = 1
+) -> PlacementSnapshot:
+    """The fronts of all lines, `at_least` so many jobs of each; of workspace `line` the first `first`.
+
+    As many of each line as could start at once within its quota, and one more to say why it waits. Where units
+    stay free although lines are longer than what was read, the first of every shape in them are looked at too:
+    behind a front that waits for its data or for more units there may be jobs that can go now.
+    """
+    ground = read_placement_context(cluster, session)
+    depths = choose_depths(ground, at_least)
+    found = read_heads_to_depth(session, depths) + (
+        read_workspace_queue(session, line, first) if line is not None else []
+    )
+    # A workspace that was made a moment ago is seen by the next look.
+    jobs = {job.id: job for job in found if job.workspace_id in ground.workspaces}
+    board = build_snapshot(cluster, session, ground, jobs.values())
+    hidden = workspaces_with_more(board, depths)
+    largest = count_unassigned_units(board) if hidden else 0
+    if not largest:
+        return board
+    more = read_heads_by_shape(session, hidden, min(largest, JOBS_PER_SHAPE), largest, MAX_SHAPES)
+    others = [job for job in more if job.id not in jobs]
+    return build_snapshot(cluster, session, ground, [*jobs.values(), *others]) if others else board
+
+
+def choose_depths(ground: PlacementContext, at_least: int) -> dict[int, int]:
+    """How many jobs of each workspace's line are read."""
+    free = min(
+        count_free_units(ground.nodes), MAX_UNITS_PER_PASS, MAX_HEADS // max(1, len(ground.workspaces))
+    )
+    # Of a line whose quota is used up two are read while units are free: behind a front that waits for
+    # something else stands the one whose start is promised.
+    return {
+        place: max(at_least, min(free, max(1, quota.limit - quota.used)) + 1)
+        for place, quota in ground.quotas.items()
+    }
+
+
+def read_heads_to_depth(session: Session, depths: Mapping[int, int]) -> list[QueuedJobRow]:
+    """Two searches at most: all lines as deep as the shortest, and the others as deep as the longest."""
+    least, most = min(depths.values(), default=0), max(depths.values(), default=0)
+    longer = [place for place, depth in depths.items() if depth > least]
+    if len(longer) == len(depths) or not longer:
+        return read_queue_heads(session, most) if depths else []
+    return [*read_queue_heads(session, least), *read_queue_heads(session, most, longer)]
+
+
+def count_free_units(nodes: Collection[NodeUnits]) -> int:
+    """Free units of nodes that take jobs."""
+    return sum(len(node.free) for node in nodes if node.takes_jobs)
+
+
+def can_span_nodes(cluster: Cluster) -> bool:
+    """Whether the executor can run one job on several nodes."""
+    return cluster.settings.executor in ("kubernetes", "simulated")
+
+
+def read_placement_context(cluster: Cluster, session: Session) -> PlacementContext:
+    now = cluster.clock()
+    columns = select(*(WORKSPACES.c[name] for name in WORKSPACE_COLUMNS))
+    workspaces = {row.id: row for row in session.execute(columns)}
+    nodes, running = read_node_units(session, now), read_running_on_nodes(session, now)
+    return PlacementContext(
+        now, can_span_nodes(cluster), workspaces, nodes, build_quotas(workspaces.values(), running), running
+    )
+
+
+def build_snapshot(
+    cluster: Cluster, session: Session, ground: PlacementContext, jobs: Collection[QueuedJobRow]
+) -> PlacementSnapshot:
+    places = {job.workspace_id for job in jobs}
+    datasets = {job.dataset_id for job in jobs if job.dataset_id is not None}
+    obstacles = read_start_blockers(
+        cluster, session, [ground.workspaces[place] for place in places], datasets
+    )
+    one_of_each = {(job.training_id, job.units): job.id for job in jobs}
+    spans = read_durations(session, one_of_each.values())
+    lines = sorted(jobs, key=lambda job: (job.workspace_id, job.position, job.id))
+    paused = read_backoffs(session, lines, ground.now)
+    limited = find_sweep_limited(session, (job for job in lines if job.id not in paused))
+    heads = [build_job_to_place(job, obstacles, paused, limited, spans) for job in lines]
+    return PlacementSnapshot(
+        heads,
+        ground.nodes,
+        ground.quotas,
+        ground.running,
+        ground.now,
+        ground.can_span_nodes,
+        jobs={job.id: job for job in jobs},
+        blockers=obstacles,
+    )
+
+
+def build_job_to_place(
+    job: QueuedJobRow,
+    obstacles: StartBlockers,
+    paused: Mapping[int, WaitingReason],
+    limited: Mapping[int, WaitingReason],
+    spans: Mapping[JobKind, DurationRange],
+) -> JobToPlace:
+    """A pause comes first: it lasts for as long as the row says it, whatever else keeps the job."""
+    expected = expected_duration(spans.get((job.training_id, job.units)), job.time_limit_seconds)
+    limit = job.time_limit_seconds
+    differ = expected.source is EstimateSource.HISTORY and expected.least != expected.most
+    return JobToPlace(
+        job.id,
+        job.workspace_id,
+        job.units,
+        job.priority,
+        job.position,
+        paused.get(job.id) or obstacles.reason_for(job.workspace_id, job.dataset_id) or limited.get(job.id),
+        expected.seconds,
+        limit + job.grace_seconds if limit else None,
+        job.submitted_at,
+        expected.source,
+        expected.least if differ else None,
+        expected.most if differ else None,
+    )
+
+
+def workspaces_with_more(board: PlacementSnapshot, depths: Mapping[int, int]) -> list[int]:
+    """Workspaces with units left in their quota, of whose line there is more than the board shows."""
+    if not board.free:
+        return []
+    shown = Counter(job.workspace_id for job in board.jobs.values())
+    return [
+        workspace_id
+        for workspace_id, count in shown.items()
+        if count >= depths[workspace_id]
+        and board.quotas[workspace_id].used < board.quotas[workspace_id].limit
+    ]
+
+
+def count_unassigned_units(board: PlacementSnapshot) -> int:
+    """What stays free on ready nodes when everybody on the board who can start has started."""
+    given = (len(decision.unit_ids) for decision in board.decisions if isinstance(decision, Placement))
+    return board.free - sum(given)

@@ -1,0 +1,209 @@
+"""Gives units to who may start and writes why the rest waits: one transaction per look at the queue."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import bindparam, func, insert, select, tuple_, update
+from sqlalchemy.orm import Session
+
+from cluster.domain.placement.placement import NodeUnits, NotPlaced, Placement
+from cluster.domain.queue.reasons import AheadInQueue
+from cluster.domain.queue.waiting_data import to_waiting_data
+from cluster.domain.states import AttemptState, DesiredState, JobState
+from cluster.services.context import Cluster
+from cluster.services.jobs.attempts import publish_jobs
+from cluster.services.leases import HeldLease, check_lease
+from cluster.services.placement.snapshot import PlacementSnapshot, read_placement_snapshot
+from cluster.store.base import UtcDateTime
+from cluster.store.jobs import Attempt, Job, JobEvent
+from cluster.store.nodes import Allocation
+from cluster.store.workspaces import Workspace
+
+
+@dataclass(frozen=True)
+class DispatchPlan:
+    """What is new since the rows were written."""
+
+    snapshot: PlacementSnapshot
+    placements: list[Placement]
+    reasons: list[NotPlaced]
+
+
+def place_waiting_jobs(
+    cluster: Cluster, held: HeldLease, is_rung: bool = False, has_freed: bool = False
+) -> list[int]:
+    """Starts what fits and writes why the fronts of the lines wait; the ids of the new attempts.
+
+    Looks before it locks: a queue in which nothing changes costs no write. Where somebody has just rung there
+    most likely is news, and one look is enough where a lock holds up nobody. Where units have just come free
+    (`has_freed`) there would be a second look under the lock anyway. Raises LeaseLost.
+    """
+    if not has_freed and (not is_rung or cluster.store.is_sqlite):
+        with cluster.store.read() as session:
+            look = plan_dispatch(cluster, session)
+        if not look.placements and not look.reasons:
+            return []
+    now = cluster.clock()
+    with cluster.store.write(lock="placement") as session:
+        check_lease(session, held)
+        look = plan_dispatch(cluster, session)
+        attempts = allocate_units(session, look, now)
+        written = record_waiting_reasons(session, look, now)
+    publish_jobs(cluster, *attempts, *written)
+    return list(attempts.values())
+
+
+def plan_dispatch(cluster: Cluster, session: Session) -> DispatchPlan:
+    board = read_placement_snapshot(cluster, session)
+    decisions = board.decisions
+    return DispatchPlan(
+        board,
+        [decision for decision in decisions if isinstance(decision, Placement)],
+        [
+            decision
+            for decision in decisions
+            if isinstance(decision, NotPlaced) and is_new_reason(board, decision)
+        ],
+    )
+
+
+def is_new_reason(board: PlacementSnapshot, decision: NotPlaced) -> bool:
+    """Rows keep reasons of their own only: who stands behind others is said when somebody asks."""
+    known = board.jobs[decision.job_id].waiting_code
+    if known is None and isinstance(decision.reason, AheadInQueue):
+        return False
+    return known != decision.reason.code
+
+
+def allocate_units(session: Session, look: DispatchPlan, now: datetime) -> dict[int, int]:
+    """New attempts with their allocations, by job; none for a job that has changed meanwhile."""
+    if not look.placements:
+        return {}
+    fences = claim_jobs(session, look, now)
+    placed = [decision for decision in look.placements if decision.job_id in fences]
+    attempts = [
+        {
+            "job_id": decision.job_id,
+            "number": fences[decision.job_id],
+            "node_id": decision.node_id,
+            "state": AttemptState.PLACED,
+            "created_at": now,
+        }
+        for decision in placed
+    ]
+    if not attempts:
+        return {}
+    made = session.execute(insert(Attempt).returning(Attempt.job_id, Attempt.id), attempts)
+    ids: dict[int, int] = {job_id: attempt_id for job_id, attempt_id in made}  # noqa: C416
+    session.execute(
+        insert(Allocation),
+        [
+            {"unit_id": unit_id, "attempt_id": ids[decision.job_id], "begun_at": now}
+            for decision in placed
+            for unit_id in decision.unit_ids
+        ],
+    )
+    record_turns(session, look, ids, now)
+    nodes = {node.node_id: node for node in look.snapshot.nodes}
+    add_job_events(
+        session,
+        now,
+        JobState.STARTING,
+        ((one.job_id, "job.placed", placement_event_data(one, fences[one.job_id], nodes)) for one in placed),
+    )
+    return ids
+
+
+def record_turns(session: Session, look: DispatchPlan, attempts: dict[int, int], now: datetime) -> None:
+    """Whose jobs were given units has had its turn; who only passed a promise has not."""
+    served: dict[int, int] = {}
+    passing = {decision.job_id for decision in look.placements if decision.is_backfill}
+    for job_id, attempt_id in attempts.items():
+        if job_id in passing:
+            continue
+        workspace_id = look.snapshot.jobs[job_id].workspace_id
+        served[workspace_id] = max(attempt_id, served.get(workspace_id, 0))
+    if not served:
+        return
+    rows = [{"place": place, "at": now, "attempt": attempt} for place, attempt in served.items()]
+    # By column, past the row's version: who edits the workspace meanwhile is not disturbed.
+    statement = update(Workspace).where(Workspace.id == bindparam("place"))
+    statement = statement.values(
+        served_at=bindparam("at", type_=UtcDateTime), served=bindparam("attempt"), version=Workspace.version
+    )
+    session.connection().execute(statement, rows)
+
+
+def claim_jobs(session: Session, look: DispatchPlan, now: datetime) -> dict[int, int]:
+    """Compare-and-set on state, wish and fence; the new fence by job."""
+    known = [(decision.job_id, look.snapshot.jobs[decision.job_id].fence) for decision in look.placements]
+    taken = session.execute(
+        update(Job)
+        .where(
+            Job.id.in_([job_id for job_id, _fence in known]),
+            tuple_(Job.id, Job.fence).in_(known),
+            Job.state == JobState.WAITING,
+            Job.desired == DesiredState.RUN,
+            Job.held_at.is_(None),
+        )
+        .values(
+            state=JobState.STARTING,
+            fence=Job.fence + 1,
+            dispatched_at=func.coalesce(Job.dispatched_at, now),
+            waiting_code=None,
+            waiting_data=None,
+        )
+        .returning(Job.id, Job.fence),
+        execution_options={"synchronize_session": False},
+    )
+    return {job_id: fence for job_id, fence in taken}  # noqa: C416
+
+
+def placement_event_data(placed: Placement, attempt: int, nodes: Mapping[int, NodeUnits]) -> dict[str, Any]:
+    """`nodes` stand there only where there are several."""
+    first, units = nodes[placed.node_id], len(placed.unit_ids)
+    told = {"attempt": attempt, "node": first.name, "units": units, "kind": first.kind.value}
+    if len(placed.nodes) == 1:
+        return told
+    return told | {"nodes": [nodes[node_id].name for node_id, _units in placed.nodes]}
+
+
+def record_waiting_reasons(session: Session, look: DispatchPlan, now: datetime) -> list[int]:
+    """The row and the history get the new kind of reason, with what is the case at this moment."""
+    if not look.reasons:
+        return []
+    known = [(one.job_id, look.snapshot.jobs[one.job_id].fence) for one in look.reasons]
+    ids = [job_id for job_id, _fence in known]
+    data = {one.job_id: to_waiting_data(one.reason, one.outlook) for one in look.reasons}
+    still = set(
+        session.scalars(
+            select(Job.id)
+            .where(
+                Job.id.in_(ids),
+                tuple_(Job.id, Job.fence).in_(known),
+                Job.state == JobState.WAITING,
+                Job.held_at.is_(None),
+            )
+            .with_for_update()
+        )
+    )
+    news = [(one.job_id, one.reason.code, data[one.job_id]) for one in look.reasons if one.job_id in still]
+    rows = [{"id": job_id, "waiting_code": code, "waiting_data": data} for job_id, code, data in news]
+    if rows:
+        session.execute(update(Job), rows)
+    add_job_events(session, now, JobState.WAITING, news)
+    return sorted(still)
+
+
+def add_job_events(
+    session: Session, now: datetime, state: JobState, lines: Iterable[tuple[int, str, dict[str, Any]]]
+) -> None:
+    """One line of history per job."""
+    rows = [
+        {"job_id": job_id, "at": now, "state": state.value, "code": code, "data": data}
+        for job_id, code, data in lines
+    ]
+    if rows:
+        session.execute(insert(JobEvent), rows)

@@ -1,0 +1,1 @@
+"""Repairs: requests, previews, runs, targets, and files that can be reclaimed."""

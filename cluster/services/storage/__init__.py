@@ -1,0 +1,1 @@
+"""The product's own files: folders, free space, and files without a row."""

@@ -1,0 +1,264 @@
+"""Where things lie on the shared storage: by id, never by name, with the owner that jobs need."""
+
+import os
+import pwd
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cluster.domain.errors import Unavailable
+from cluster.failpoints import external_call
+from cluster.files import safe_files
+from cluster.files.safe_files import Owner, UnsafeFile
+from cluster.settings import Settings
+from cluster.store.datasets import Dataset
+
+IS_ROOT = os.geteuid() == 0
+WORKSPACES, INCOMING = "workspaces", "incoming"
+SERVICE_FOLDERS = ("code", "datasets")
+"""What the services write in a workspace's folder; `jobs` is ours."""
+TAKEN_OVER, BEING_TAKEN_OVER = 0o751, 0o1751
+"""Modes of `jobs` on servers: until all in it is root's it has the sticky bit, so that an interruption is noticed."""
+WAIT_SECONDS, PAUSE_SECONDS = 3.0, 0.05
+"""How long a service waits for a folder that only root may make, which the scheduler does within moments."""
+
+
+@dataclass(frozen=True)
+class FolderRights:
+    """Owner and modes; -1 leaves an owner as it is."""
+
+    owner: Owner
+    folder: int
+    file: int
+
+
+def workspace_folder(settings: Settings, workspace_id: int) -> Path:
+    return settings.storage_dir / WORKSPACES / str(workspace_id)
+
+
+def service_ids(settings: Settings) -> tuple[int, int] | None:
+    """Number and group of the services that are not root; None where all of them are one user.
+
+    Raises KeyError for a user that this machine does not have.
+    """
+    if not settings.service_user:
+        return None
+    user = pwd.getpwnam(settings.service_user)
+    return user.pw_uid, user.pw_gid
+
+
+def parent_rights(settings: Settings) -> FolderRights:
+    """Of the folders that lead to the workspaces: all pass, and with services beside root those may list them."""
+    ids = service_ids(settings) if IS_ROOT else None
+    return FolderRights((0, ids[1]), 0o751, 0o640) if ids else FolderRights((-1, -1), 0o711, 0o640)
+
+
+def root_folder_rights(settings: Settings, workspace_id: int) -> FolderRights:
+    """Of a workspace's folder and of `jobs`: root's alone to write, and there is nothing to see but ids."""
+    ids = service_ids(settings) if IS_ROOT else None
+    return FolderRights((0, ids[1]), TAKEN_OVER, 0o640) if ids else group_rights(settings, workspace_id)
+
+
+def group_rights(settings: Settings, workspace_id: int) -> FolderRights:
+    """The services keep it, the workspace's numeric group may read it; without root the portal's user owns all.
+
+    Where services are not root, a folder hands its group on to what they write into it.
+    """
+    if not IS_ROOT:
+        return FolderRights((-1, -1), 0o750, 0o640)
+    ids, group = service_ids(settings), settings.job_ids.gid_of(workspace_id)
+    return FolderRights((ids[0], group), 0o2750, 0o640) if ids else FolderRights((0, group), 0o750, 0o640)
+
+
+def ensure_workspace_folder(settings: Settings, workspace_id: int) -> Path:
+    """Readable by the workspace's group alone; other workspaces' jobs cannot even list what is in it.
+
+    Where services are not root, only root makes it: a service waits a moment. Raises Unavailable, Refused for a
+    workspace whose group is none of ours, OSError; of these NotOurs says that something else stands there.
+    """
+    if settings.service_user and not IS_ROOT:
+        return wait_for_folder(settings, workspace_id)
+    return make_workspace_folder(settings, workspace_id)
+
+
+@external_call("storage.make_workspace_folder")
+def make_workspace_folder(settings: Settings, workspace_id: int) -> Path:
+    given, own = group_rights(settings, workspace_id), root_folder_rights(settings, workspace_id)
+    ensure_storage(settings)
+    with safe_files.open_folder_path(settings.storage_dir, WORKSPACES) as workspaces:
+        folder = safe_files.ensure_folder(workspaces, str(workspace_id), own.folder, own.owner)
+        try:
+            make_jobs_folder(settings, folder, own)
+            for name in SERVICE_FOLDERS:
+                os.close(safe_files.ensure_folder(folder, name, given.folder, given.owner))
+            if IS_ROOT and settings.service_user:
+                hand_over_datasets(settings, folder, given)
+        finally:
+            os.close(folder)
+    return workspace_folder(settings, workspace_id)
+
+
+def ensure_storage(settings: Settings) -> None:
+    """The folders above the workspaces, and that of uploads: on servers they were the services' once."""
+    rights = parent_rights(settings)
+    settings.storage_dir.mkdir(parents=True, exist_ok=True)
+    with safe_files.open_folder_path(settings.storage_dir) as storage:
+        safe_files.set_owner_and_mode(storage, rights.folder, rights.owner)
+        os.close(safe_files.ensure_folder(storage, WORKSPACES, rights.folder, rights.owner))
+        ids = service_ids(settings) if IS_ROOT else None
+        if ids:
+            os.close(safe_files.ensure_folder(storage, INCOMING, 0o700, ids))
+
+
+def make_jobs_folder(settings: Settings, folder: int, rights: FolderRights) -> None:
+    """Where the services once owned attempts' folders, root takes them over before anything is done in them."""
+    try:
+        jobs = safe_files.open_folder_at("jobs", folder)
+    except FileNotFoundError:
+        jobs = safe_files.ensure_folder(folder, "jobs", rights.folder, rights.owner)
+    try:
+        ids = service_ids(settings) if IS_ROOT else None
+        status = os.fstat(jobs)
+        if ids and (status.st_uid != 0 or status.st_mode & 0o7777 == BEING_TAKEN_OVER):
+            safe_files.set_owner_and_mode(jobs, BEING_TAKEN_OVER, rights.owner)
+            take_over_folders(jobs, ids, rights)
+        safe_files.set_owner_and_mode(jobs, rights.folder, rights.owner)
+    finally:
+        os.close(jobs)
+
+
+def take_over_folders(parent: int, ids: Owner, rights: FolderRights, levels: int = 2) -> None:
+    """The folders of jobs and of attempts; what is in those keeps its owner, and is believed by that.
+
+    Others' folders and links are left alone: nothing is ever started in them.
+    """
+    for name in safe_files.list_names(parent):
+        if not name.isdecimal():
+            continue
+        try:
+            folder = safe_files.open_folder_at(name, parent)
+        except (FileNotFoundError, UnsafeFile):
+            continue
+        try:
+            if os.fstat(folder).st_uid in (0, ids[0]):
+                safe_files.set_owner_and_mode(folder, rights.folder, rights.owner)
+                if levels > 1:
+                    take_over_folders(folder, ids, rights, levels - 1)
+        finally:
+            os.close(folder)
+
+
+def wait_for_folder(settings: Settings, workspace_id: int) -> Path:
+    """Raises Unavailable."""
+    folder, until = workspace_folder(settings, workspace_id), time.monotonic() + WAIT_SECONDS
+    while not all((folder / name).is_dir() for name in SERVICE_FOLDERS):
+        if time.monotonic() > until:
+            raise Unavailable("workspace.no_folder_yet", workspace=workspace_id)
+        time.sleep(PAUSE_SECONDS)
+    return folder
+
+
+def hand_over_datasets(settings: Settings, folder: int, rights: FolderRights) -> None:
+    """What a service without root has written has that service's group until root gives it away.
+
+    Only what belongs to the services, and by descriptors: they may put there what they like. Hidden folders are those
+    that a task worker still fills or removes; it may remove another one meanwhile.
+    """
+    services, group = rights.owner
+    datasets = safe_files.open_folder_at("datasets", folder)
+    try:
+        for name in safe_files.list_names(datasets):
+            if not name.startswith("."):
+                hand_over_dataset(datasets, name, services, group, rights)
+    finally:
+        os.close(datasets)
+
+
+def hand_over_dataset(datasets: int, name: str, services: int, group: int, rights: FolderRights) -> None:
+    """One that is no tree of ours, or larger than any, keeps nothing else from its turn."""
+    try:
+        dataset = safe_files.open_folder_at(name, datasets)
+    except (FileNotFoundError, UnsafeFile):
+        return
+    try:
+        if os.fstat(dataset).st_gid != group:
+            safe_files.chown_tree(dataset, (-1, group), rights.folder, rights.file, of_users=(services,))
+    except UnsafeFile:
+        return
+    finally:
+        os.close(dataset)
+
+
+def give_to_group(settings: Settings, descriptor: int, workspace_id: int) -> None:
+    """All that is in an open folder that we have filled, and the folder itself last."""
+    rights = group_rights(settings, workspace_id)
+    safe_files.chown_tree(descriptor, rights.owner, rights.folder, rights.file, of_users=(os.geteuid(),))
+
+
+def code_folder(settings: Settings, workspace_id: int, training_id: int, version: int) -> Path:
+    return workspace_folder(settings, workspace_id) / "code" / str(training_id) / str(version)
+
+
+def dataset_folder(settings: Settings, dataset: Dataset) -> Path:
+    """A registered path where it lies, everything else by id in our own storage."""
+    if dataset.path:
+        return Path(dataset.path)
+    return workspace_folder(settings, dataset.workspace_id) / "datasets" / str(dataset.id)
+
+
+def attempt_folder(settings: Settings, workspace_id: int, job_id: int, attempt: int) -> Path:
+    return workspace_folder(settings, workspace_id) / "jobs" / str(job_id) / str(attempt)
+
+
+@external_call("storage.incoming_folder")
+def incoming_folder(settings: Settings) -> Path:
+    """Uploads on their way in; nobody but the portal and the task workers reads it."""
+    folder = settings.storage_dir / INCOMING
+    if settings.service_user:
+        if IS_ROOT:
+            ensure_storage(settings)
+        return folder
+    settings.storage_dir.mkdir(parents=True, exist_ok=True)
+    with safe_files.open_folder_path(settings.storage_dir) as storage:
+        os.close(safe_files.ensure_folder(storage, INCOMING, 0o700))
+    return folder
+
+
+def incoming_archive(settings: Settings, dataset_id: int) -> Path:
+    return incoming_folder(settings) / f"dataset-{dataset_id}"
+
+
+def write_code(
+    settings: Settings, folder: Path, files: Sequence[tuple[str, bytes]], workspace_id: int
+) -> None:
+    """Writes a code version whole or not at all; a leftover of an interrupted try is replaced.
+
+    Raises Unavailable where the workspace has no folder yet.
+    """
+    workspace = ensure_workspace_folder(settings, workspace_id)
+    kind, training, version = folder.relative_to(workspace).parts
+    rights = group_rights(settings, workspace_id)
+    with external_call("storage.write_code"), safe_files.open_folder_path(workspace, kind) as code:
+        versions = safe_files.ensure_folder(code, training, rights.folder, rights.owner)
+        try:
+            write_version(settings, versions, version, files, workspace_id)
+        finally:
+            os.close(versions)
+
+
+def write_version(
+    settings: Settings, versions: int, version: str, files: Sequence[tuple[str, bytes]], workspace_id: int
+) -> None:
+    unfinished = f".{version}.new"
+    for leftover in (unfinished, version):
+        safe_files.remove_tree(versions, leftover)
+    staging = safe_files.make_folder(versions, unfinished)
+    try:
+        for name, content in files:
+            safe_files.create_synced_file(staging, name, content)
+        give_to_group(settings, staging, workspace_id)
+    finally:
+        os.close(staging)
+    with external_call("storage.code_in_its_place"):
+        safe_files.move_at(versions, unfinished, versions, version)

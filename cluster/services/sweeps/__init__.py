@@ -1,0 +1,1 @@
+"""Sweeps: submission, queries and stops."""

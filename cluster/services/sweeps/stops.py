@@ -1,0 +1,151 @@
+"""The end of a sweep before its time: by hand, or because a job crashed or lost its loss to NaN.
+
+Where a job's end is recorded only the sweep is marked, for that transaction holds the job already; the
+scheduler stops the rest in one of its own, under the lock under which jobs are placed.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, insert, literal, null, select, update
+from sqlalchemy.orm import Session
+
+from cluster.domain.jobs.exits import AttemptOutcome
+from cluster.domain.people.actor import Actor
+from cluster.domain.states import DesiredState, JobState
+from cluster.domain.sweeps.plan import stop_code_of
+from cluster.services.context import Cluster
+from cluster.services.leases import HeldLease, check_lease
+from cluster.store.jobs import Attempt, Job, JobEvent, Sweep
+
+STARTED_STATES = (JobState.STARTING, JobState.RUNNING)
+
+
+@dataclass(frozen=True)
+class LossWatch:
+    """A running job whose sweep stops when a loss becomes NaN."""
+
+    job_id: int
+    workspace_id: int
+    attempt: int
+
+
+def mark_sweep_on_failure(session: Session, job: Job, outcome: AttemptOutcome, now: datetime) -> None:
+    """Called in the transaction that records a job's end."""
+    cause = stop_code_of(outcome.state, outcome.code, outcome.data) if job.sweep_id is not None else None
+    if cause is not None and job.sweep_id is not None:
+        mark_sweep_stopped(session, job.sweep_id, now, cause, {"job_id": job.id})
+
+
+def mark_sweep_stopped(
+    session: Session, sweep_id: int, now: datetime, cause: str, data: dict[str, Any]
+) -> bool:
+    """The first cause counts; False where the sweep goes on whatever happens, or was stopped before."""
+    marked = session.execute(
+        update(Sweep)
+        .where(Sweep.id == sweep_id, Sweep.stop_on_trouble, Sweep.stopped_at.is_(None))
+        .values(stopped_at=now, stop_code=cause, stop_data=data, stopping=True)
+        .returning(Sweep.id)
+    )
+    return marked.first() is not None
+
+
+def list_loss_watches(cluster: Cluster) -> list[LossWatch]:
+    """Living attempts of sweeps that stop on trouble."""
+    query = (
+        select(Job.id, Job.workspace_id, Attempt.number)
+        .join(Attempt, Attempt.job_id == Job.id)
+        .join(Sweep, Sweep.id == Job.sweep_id)
+        .where(Attempt.ended_at.is_(None), Sweep.stop_on_trouble, Sweep.stopped_at.is_(None))
+    )
+    with cluster.store.read() as session:
+        return [LossWatch(*row) for row in session.execute(query)]
+
+
+def record_nan_loss(cluster: Cluster, held: HeldLease, job_id: int) -> bool:
+    """The loss of a job that still runs became NaN or infinite. Raises LeaseLost."""
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        check_lease(session, held)
+        sweep_id = session.scalar(select(Job.sweep_id).where(Job.id == job_id))
+        return sweep_id is not None and mark_sweep_stopped(
+            session, sweep_id, now, "sweep.nan", {"job_id": job_id}
+        )
+
+
+def stop_marked_sweeps(cluster: Cluster, held: HeldLease) -> int:
+    """Stops what still lives of marked sweeps; how many jobs. Looks before it locks. Raises LeaseLost."""
+    marked = select(Sweep).where(Sweep.stopping).order_by(Sweep.id)
+    with cluster.store.read() as session:
+        if session.scalar(marked.limit(1)) is None:
+            return 0
+    with cluster.store.write(lock="placement") as session:
+        check_lease(session, held)
+        stopped = sum(
+            stop_remaining_jobs(session, sweep, cluster.clock()) for sweep in session.scalars(marked)
+        )
+    publish_all_jobs(cluster)
+    return stopped
+
+
+def stop_remaining_jobs(session: Session, sweep: Sweep, now: datetime, by: Actor | None = None) -> int:
+    """Whatever of it lives and was not stopped before, locked in the order of its ids; how many jobs.
+
+    `by` is who wants it; None: what the sweep was marked for.
+    """
+    wanted = (Job.sweep_id == sweep.id, Job.desired == DesiredState.RUN)
+    living = (*wanted, Job.state.in_((JobState.WAITING, *STARTED_STATES)))
+    number = len(session.scalars(select(Job.id).where(*living).order_by(Job.id).with_for_update()).all())
+    if by is not None:
+        mark_stopped_by_hand(session, sweep, now, by)
+    data = {"sweep_id": sweep.id, "cause": sweep.stop_code, **(sweep.stop_data or {})}
+    wish = {"desired": DesiredState.STOP, "stopped_by": by.user_id if by else None}
+    busy = (*wanted, Job.state.in_(STARTED_STATES))
+    add_job_events_by_query(
+        session, select(Job.id).where(*busy), now, JobState.STOPPING, "job.stopped_with_sweep", data
+    )
+    session.execute(update(Job).where(*busy).values(state=JobState.STOPPING, **wish))
+    waiting = (*wanted, Job.state == JobState.WAITING)
+    add_job_events_by_query(
+        session, select(Job.id).where(*waiting), now, JobState.STOPPED, "exit.stopped_with_sweep", data
+    )
+    end = {
+        "state": JobState.STOPPED,
+        "ended_at": now,
+        "end_code": "exit.stopped_with_sweep",
+        "end_data": data,
+    }
+    session.execute(update(Job).where(*waiting).values(waiting_code=None, waiting_data=null(), **end, **wish))
+    sweep.stopping = False
+    return number
+
+
+def mark_stopped_by_hand(session: Session, sweep: Sweep, now: datetime, by: Actor) -> None:
+    """After its jobs are locked, as where an end is recorded: in another order each would wait for the other."""
+    session.refresh(sweep, ("stopped_at", "stop_code", "stop_data"), with_for_update=True)
+    if sweep.stopped_at is None:
+        sweep.stopped_at, sweep.stop_code, sweep.stop_data = now, "sweep.stopped_by", {"by": by.name}
+
+
+def add_job_events_by_query(
+    session: Session,
+    job_ids: Select[int],
+    now: datetime,
+    state: JobState,
+    code: str,
+    data: dict[str, Any] | None = None,
+) -> None:
+    """One line of history for each, written by the database itself."""
+    (column,) = job_ids.selected_columns
+    said = literal(data or {}, JobEvent.data.type)
+    line = job_ids.with_only_columns(
+        column, literal(now, JobEvent.at.type), literal(state.value), literal(code), said
+    )
+    session.execute(insert(JobEvent).from_select(["job_id", "at", "state", "code", "data"], line))
+
+
+def publish_all_jobs(cluster: Cluster) -> None:
+    """One ring for all: whoever hears it looks at the rows."""
+    cluster.events.publish("queue", 0)
+    cluster.events.publish("jobs", 0)

@@ -1,0 +1,219 @@
+"""Sweeps: many jobs accepted in one transaction, looked at together, stopped together (T8)."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import ColumnElement, func, select, true
+from sqlalchemy.orm import Session, joinedload
+
+from cluster.domain.built_in_models import BUILT_IN_MODELS, VariableValue
+from cluster.domain.errors import Conflict, NotFound
+from cluster.domain.jobs.submission import JobRequest, SubmissionPreview, SubmissionWarning
+from cluster.domain.people.actor import Actor
+from cluster.domain.people.permissions import is_allowed, require_permission
+from cluster.domain.states import LIVE_JOB_STATES, JobState, TrainingKind
+from cluster.domain.sweeps import plan as sweeps
+from cluster.domain.sweeps.job_names import sweep_job_names
+from cluster.domain.sweeps.plan import SweepPlan, SweepRequest
+from cluster.services.context import Cluster
+from cluster.services.jobs import submission
+from cluster.services.people.access import sweep_relation
+from cluster.services.placement.past_durations import expected_duration, read_durations_of_kind
+from cluster.services.sweeps.stops import add_job_events_by_query, publish_all_jobs, stop_remaining_jobs
+from cluster.services.trainings import load_training
+from cluster.store.audit import add_audit_entry
+from cluster.store.jobs import Job, Sweep
+from cluster.store.sql.bulk_insert import insert_jobs
+from cluster.store.sql.visibility import can_see_training
+from cluster.store.trainings import Training
+from cluster.store.workspaces import Workspace
+
+SWEEP_LOADS = (
+    joinedload(Sweep.workspace).joinedload(Workspace.manager),
+    joinedload(Sweep.training).joinedload(Training.owner),
+    joinedload(Sweep.training).selectinload(Training.members),
+    joinedload(Sweep.training).joinedload(Training.workspace).selectinload(Workspace.members),
+    joinedload(Sweep.user),
+)
+
+
+@dataclass(frozen=True)
+class SweepPreview:
+    """What would be made; `seconds` is how long one job is expected to run, None where nothing tells it."""
+
+    plan: SweepPlan
+    names: list[str]
+    first: SubmissionPreview
+    command: list[str]
+    """The first job's, with its values; empty for a model."""
+    seconds: float | None
+    is_limit: bool
+    """The expectation is only the time limit: no job of this training has ended yet."""
+    warnings: tuple[SubmissionWarning, ...]
+
+    @property
+    def unit_hours(self) -> float | None:
+        return None if self.seconds is None else self.plan.size * self.first.units * self.seconds / 3600
+
+
+@dataclass(frozen=True)
+class CheckedSweep:
+    """A sweep that may be made: the first of its jobs, and of each one the columns that are its own."""
+
+    plan: SweepPlan
+    name: str
+    first: JobRequest
+    own_columns: list[dict[str, Any]]
+    warnings: tuple[SubmissionWarning, ...]
+
+
+def submit_sweep(
+    cluster: Cluster,
+    actor: Actor,
+    training_id: int,
+    request: SweepRequest,
+    idempotency: tuple[str, str] | None = None,
+) -> Sweep:
+    """All jobs or none, and one audit entry. Raises what `jobs.submit_job` raises.
+
+    The list is made before the transaction begins, so that others wait for the writing alone.
+    """
+    now = cluster.clock()
+    with cluster.store.read() as session:
+        if idempotency and (answered := submission.read_idempotent_answer(session, actor, *idempotency)):
+            return session.get_one(Sweep, answered)
+        checked = check_sweep_request(cluster, session, actor, training_id, request)
+    with cluster.store.write(lock=f"submit {actor.user_id}" if idempotency else None) as session:
+        if idempotency and (answered := submission.read_idempotent_answer(session, actor, *idempotency)):
+            return session.get_one(Sweep, answered)
+        training, first, _ = submission.check_submission_request(
+            cluster, session, actor, training_id, checked.first
+        )
+        sweep = Sweep(
+            workspace_id=training.workspace_id,
+            training_id=training.id,
+            user_id=actor.user_id,
+            name=checked.name,
+            plan=checked.plan.to_data(),
+            jobs=checked.plan.size,
+            most_at_once=request.most_at_once,
+            stop_on_trouble=request.stop_on_trouble,
+            submitted_at=now,
+        )
+        session.add(sweep)
+        session.flush()
+        shared = submission.job_columns(training, first, actor, now) | {"sweep_id": sweep.id}
+        insert_jobs(session, shared, checked.own_columns)
+        add_job_events_by_query(
+            session, select(Job.id).where(Job.sweep_id == sweep.id), now, JobState.WAITING, "job.submitted"
+        )
+        if idempotency:
+            submission.store_idempotent_answer(session, actor, *idempotency, sweep.id, now)
+        add_audit_entry(session, now, actor, "sweep.submitted", sweep.id, name=sweep.name, jobs=sweep.jobs)
+    publish_all_jobs(cluster)
+    return sweep
+
+
+def check_sweep_request(
+    cluster: Cluster, session: Session, actor: Actor, training_id: int, request: SweepRequest
+) -> CheckedSweep:
+    """The same checks for preview, form and REST."""
+    training = load_training(session, actor, training_id)
+    model = BUILT_IN_MODELS[training.model or ""] if training.kind is TrainingKind.BUILT_IN else None
+    plan = sweeps.check_sweep(request, model)
+    if model is None:
+        sweeps.check_commands(request.job.command, plan)
+        command = sweeps.fill_command(request.job.command, plan.row(1))
+        first = replace(request.job, command=tuple(command))
+    else:
+        texts = {name: str(value) for name, value in plan.row(1).items()}
+        first = replace(request.job, variables={**request.job.variables, **texts})
+    _, checked, warnings = submission.check_submission_request(cluster, session, actor, training_id, first)
+    names = sweep_job_names(checked.name, plan)
+    own = [
+        {
+            "sweep_number": number,
+            "name": names[number - 1],
+            **own_job_columns(request.job, checked, model is None, row),
+        }
+        for number, row in enumerate(plan.rows(), start=1)
+    ]
+    return CheckedSweep(
+        plan, checked.name, first, own, warnings + sweeps.unknown_placeholders(request.job, plan)
+    )
+
+
+def own_job_columns(
+    job: JobRequest, first: JobRequest, is_own_code: bool, row: dict[str, VariableValue]
+) -> dict[str, Any]:
+    """Own code reads its values from the command, or by name as a model does."""
+    command = sweeps.fill_command(job.command, row) if is_own_code else []
+    return {"command": command, "variables": {**first.variables, **row}}
+
+
+def preview_sweep(cluster: Cluster, actor: Actor, training_id: int, request: SweepRequest) -> SweepPreview:
+    """What would be made; nothing is. Raises what `submit_sweep` would raise."""
+    with cluster.store.read() as session:
+        checked = check_sweep_request(cluster, session, actor, training_id, request)
+        usual = read_durations_of_kind(session, training_id, checked.first.units)
+    first = submission.preview_submission(cluster, actor, training_id, checked.first)
+    names = [own["name"] for own in checked.own_columns]
+    return SweepPreview(
+        checked.plan,
+        names,
+        first,
+        checked.own_columns[0]["command"],
+        expected_duration(usual, checked.first.time_limit_seconds).seconds,
+        usual is None,
+        checked.warnings,
+    )
+
+
+def can_see_sweep(actor: Actor) -> ColumnElement[bool]:
+    """A sweep is seen by whoever sees its training."""
+    if actor.is_administrator:
+        return true()
+    return Sweep.training_id.in_(select(Training.id).where(can_see_training(actor)))
+
+
+def load_sweep(session: Session, actor: Actor, sweep_id: int) -> Sweep:
+    """Raises NotFound where the person may not see it."""
+    sweep = session.scalar(
+        select(Sweep).where(Sweep.id == sweep_id, can_see_sweep(actor)).options(*SWEEP_LOADS)
+    )
+    if sweep is None:
+        raise NotFound("sweep", sweep_id)
+    return sweep
+
+
+def read_sweep(cluster: Cluster, actor: Actor, sweep_id: int) -> Sweep:
+    with cluster.store.read() as session:
+        return load_sweep(session, actor, sweep_id)
+
+
+def count_job_states(session: Session, sweep_id: int) -> dict[JobState, int]:
+    """How many of its jobs are in each state; read from an index alone."""
+    query = select(Job.state, func.count()).where(Job.sweep_id == sweep_id).group_by(Job.state)
+    return {row[0]: row[1] for row in session.execute(query)}
+
+
+def stop_sweep(cluster: Cluster, actor: Actor, sweep_id: int) -> int:
+    """Waiting jobs have ended when this returns, running ones are being stopped; how many it were.
+
+    Whoever made it, the training's owner, the workspace's manager and administrators may. One audit entry.
+    Raises Forbidden; Conflict where none of its jobs lives.
+    """
+    now = cluster.clock()
+    with cluster.store.write(lock="placement") as session:
+        sweep = load_sweep(session, actor, sweep_id)
+        require_permission("sweep.stop", sweep_relation(actor, sweep), sweep_id)
+        if not any(state in LIVE_JOB_STATES for state in count_job_states(session, sweep_id)):
+            raise Conflict("sweep.has_ended", id=sweep_id)
+        number = stop_remaining_jobs(session, sweep, now, actor)
+        add_audit_entry(session, now, actor, "sweep.stop_requested", sweep_id, jobs=number)
+    publish_all_jobs(cluster)
+    return number
+
+
+def can_stop_sweep(actor: Actor, sweep: Sweep) -> bool:
+    return is_allowed("sweep.stop", sweep_relation(actor, sweep))

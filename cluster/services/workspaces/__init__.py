@@ -1,0 +1,1 @@
+"""Workspaces: terms, members, units, and queries."""

@@ -1,0 +1,1 @@
+"""SQL that SQLite and PostgreSQL both need in one shape."""

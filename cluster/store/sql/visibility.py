@@ -1,0 +1,49 @@
+"""What a person may see, as clauses that every query of workspaces, trainings, datasets and jobs carries."""
+
+from sqlalchemy import ColumnElement, exists, or_, select, true
+
+from cluster.domain.people.actor import Actor
+from cluster.domain.states import Visibility
+from cluster.store.datasets import Dataset
+from cluster.store.jobs import Job
+from cluster.store.trainings import Training, TrainingMember
+from cluster.store.workspaces import Workspace, WorkspaceMember
+
+
+def member_workspace_ids(viewer: Actor) -> ColumnElement[int]:
+    """A subquery of the workspaces in which the viewer is a member."""
+    return (
+        select(WorkspaceMember.workspace_id)
+        .where(WorkspaceMember.user_id == viewer.user_id)
+        .scalar_subquery()
+    )
+
+
+def can_see_workspace(viewer: Actor) -> ColumnElement[bool]:
+    return true() if viewer.is_administrator else Workspace.id.in_(member_workspace_ids(viewer))
+
+
+def can_see_dataset(viewer: Actor) -> ColumnElement[bool]:
+    return true() if viewer.is_administrator else Dataset.workspace_id.in_(member_workspace_ids(viewer))
+
+
+def can_see_training(viewer: Actor) -> ColumnElement[bool]:
+    """A private training is seen by its owner, its named members and the workspace's manager."""
+    if viewer.is_administrator:
+        return true()
+    named = exists().where(
+        TrainingMember.training_id == Training.id, TrainingMember.user_id == viewer.user_id
+    )
+    manages = exists().where(Workspace.id == Training.workspace_id, Workspace.manager_id == viewer.user_id)
+    return Training.workspace_id.in_(member_workspace_ids(viewer)) & or_(
+        Training.visibility == Visibility.PUBLIC, Training.owner_id == viewer.user_id, named, manages
+    )
+
+
+def can_see_job(viewer: Actor) -> ColumnElement[bool]:
+    """A job is seen by whoever sees its training."""
+    return (
+        true()
+        if viewer.is_administrator
+        else Job.training_id.in_(select(Training.id).where(can_see_training(viewer)))
+    )

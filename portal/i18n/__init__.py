@@ -1,0 +1,1 @@
+"""Translations: messages, numbers and dates in the reader's language."""

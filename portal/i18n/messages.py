@@ -1,0 +1,126 @@
+"""`cluster.words` in the language, time zone and moment of this request, for views and templates."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Flask, g
+from markupsafe import Markup
+
+from cluster import words
+from cluster.domain.errors import GroundcrewError
+from cluster.domain.states import JobState
+from cluster.services.queue.queries import read_waiting_explanations
+from cluster.services.queue.waiting_explanations import WaitingExplanation
+from cluster.store.jobs import Job
+from portal.i18n.translate import _, installation_zone, localized_duration, now, request_language
+from portal.web.request_context import current_cluster
+
+
+def N_(message: str) -> str:
+    """Marks a message for the translators where it is written down, not where it is said."""
+    return message
+
+
+WAITING_LABELS = {
+    "waiting.not_enough_units": N_("Too few units free"),
+    "waiting.nodes_too_small": N_("No node fits"),
+    "waiting.quota_used": N_("Quota used up"),
+    "waiting.ahead_in_queue": N_("Behind their own"),
+    "waiting.held_for_another": N_("Kept for another"),
+    "waiting.workspace_not_started": N_("Workspace not begun"),
+    "waiting.workspace_expired": N_("Workspace ended"),
+    "waiting.environment_not_ready": N_("Environment being built"),
+    "waiting.environment_failed": N_("Environment failed"),
+    "waiting.no_gpu_environment": N_("No environment for GPUs"),
+    "waiting.dataset_not_ready": N_("Dataset being made"),
+    "waiting.dataset_failed": N_("Dataset failed"),
+    "waiting.node_unreachable": N_("Node unreachable"),
+    "waiting.no_executor": N_("No executor"),
+    "waiting.no_nodes": N_("No node yet"),
+    "waiting.sweep_limit": N_("Limit of its sweep"),
+    "waiting.on_hold": N_("Held"),
+    "waiting.tried_later": N_("Tried again later"),
+    "waiting.node_draining": N_("Node being drained"),
+    "waiting.node_lost": N_("Node lost"),
+    "waiting.node_kept_out": N_("Not in Kubernetes"),
+}
+"""Reasons to wait as labels: the sentences stand in `cluster.words`."""
+
+
+def init_app(app: Flask) -> None:
+    for speaks in (say, title_of, hint_for, word_for, operation_word, step_word, action_word, job_case):
+        app.add_template_global(speaks)
+    app.jinja_env.globals["Markup"] = Markup
+
+
+def say(code: str, data: Mapping[str, Any] | None = None) -> str:
+    """The whole sentence for a code of the domain."""
+    return words.sentence(code, data, request_language(), installation_zone(), now())
+
+
+def localized_error(error: GroundcrewError) -> str:
+    return say(error.code, error.data)
+
+
+def title_of(code: str) -> str:
+    """A short heading for an error or an end."""
+    return words.title(code, request_language())
+
+
+def hint_for(code: str, data: Mapping[str, Any] | None = None) -> str:
+    """What to do next; may be empty."""
+    return words.hint(code, data, request_language())
+
+
+def word_for(group: str, value: object) -> str:
+    """`word_for("state.job", job.state.value)`."""
+    return words.word(group, value, request_language())
+
+
+def operation_word(kind: str) -> str:
+    return words.operation_name(kind, request_language())
+
+
+def step_word(code: str) -> str:
+    return words.step_name(code, request_language())
+
+
+def waiting_label(code: str) -> str:
+    return _(WAITING_LABELS.get(code, N_("Another reason")))
+
+
+def job_case(job: Job) -> str:
+    """What is the case with a job, in a sentence; empty where its state says it all."""
+    if job.state is JobState.WAITING:
+        standing = wait_explanation_of(job)
+        return say(standing.code, standing.data) if standing and standing.code else ""
+    if job.state is JobState.FAILED and job.end_code:
+        return say(job.end_code, job.end_data)
+    if job.ended_at and job.started_at:
+        return _("ran %(time)s", time=localized_duration((job.ended_at - job.started_at).total_seconds()))
+    if job.state is JobState.RUNNING and job.started_at:
+        return _("runs for %(time)s", time=localized_duration((now() - job.started_at).total_seconds()))
+    return ""
+
+
+def wait_explanation_of(job: Job) -> WaitingExplanation | None:
+    """One look for each job that no list has looked at before."""
+    known = stored_wait_explanations()
+    if job.id not in known:
+        known.update(read_waiting_explanations(current_cluster(), [job]))
+    return known.get(job.id)
+
+
+def store_wait_explanations(standings: Mapping[int, WaitingExplanation]) -> None:
+    """What a list has read at once, so that its rows do not ask one by one."""
+    stored_wait_explanations().update(standings)
+
+
+def stored_wait_explanations() -> dict[int, WaitingExplanation]:
+    known: dict[int, WaitingExplanation] = g.setdefault("standings", {})
+    return known
+
+
+def action_word(code: str) -> str:
+    """What a line of history or audit says was done."""
+    return words.action_name(code, request_language())

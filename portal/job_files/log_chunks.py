@@ -1,0 +1,122 @@
+"""Pieces of a log by byte offset: no gap and no doubled byte, however the file grows meanwhile."""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from cluster.files.safe_read import (
+    FileMissing,
+    FileNotPlain,
+    open_file_size,
+    open_folder_beneath,
+    open_plain_file,
+)
+
+CHUNK_BYTES = 256 * 1024
+LOG_FILE_NAME = re.compile(r"rank-(0|[1-9][0-9]{0,3})\.(stdout|stderr)|launcher\.(stdout|stderr)")
+FOLDER_LIMIT = 4096
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """One log file: a rank's stdout or stderr, or the launcher's. `size` is bytes."""
+
+    name: str
+    size: int
+    is_plain: bool = True
+
+    @property
+    def source(self) -> str:
+        return self.name.rsplit(".", 1)[0]
+
+    @property
+    def rank(self) -> int | None:
+        return None if self.source == "launcher" else int(self.source.removeprefix("rank-"))
+
+    @property
+    def kind(self) -> str:
+        return self.name.rsplit(".", 1)[1]
+
+
+@dataclass(frozen=True)
+class LogChunk:
+    """Bytes `start` to `next` of a file that had `size` bytes when it was read."""
+
+    start: int
+    next: int
+    size: int
+    data: bytes
+
+    @property
+    def is_end(self) -> bool:
+        return self.next >= self.size
+
+    @property
+    def text(self) -> str:
+        return self.data.decode("utf-8", "replace")
+
+
+def is_log_file_name(name: str) -> bool:
+    return LOG_FILE_NAME.fullmatch(name) is not None
+
+
+def list_attempt_logs(root: Path, *folder: str) -> list[LogFile]:
+    """Ranks in order, stdout before stderr, the launcher last. Empty where there is no folder yet."""
+    streams = []
+    try:
+        with open_folder_beneath(root, *folder) as opened:
+            with os.scandir(opened) as entries:
+                names = [entry.name for _, entry in zip(range(FOLDER_LIMIT), entries, strict=False)]
+            for name in filter(is_log_file_name, names):
+                try:
+                    with open_plain_file(opened, name) as file:
+                        streams.append(LogFile(name, open_file_size(file)))
+                except FileNotPlain:
+                    streams.append(LogFile(name, 0, is_plain=False))
+                except FileMissing:
+                    continue
+    except (FileMissing, FileNotPlain):
+        return []
+    return sorted(streams, key=lambda one: (one.rank is None, one.rank or 0, one.kind != "stdout"))
+
+
+def read_log_chunk(file: BinaryIO, offset: int, limit: int = CHUNK_BYTES) -> LogChunk:
+    """From `offset` (negative: from the end, then from the next line's beginning) at most `limit` bytes.
+
+    Ends at the end of a line where one ends in the piece, and at the end of a character otherwise,
+    except where the file itself ends: a line still being written is given as far as it is there.
+    """
+    size = open_file_size(file)
+    limit = max(1, min(limit, CHUNK_BYTES))
+    start = min(size, offset if offset >= 0 else max(0, size + offset))
+    file.seek(start)
+    data = read_fully(file, min(limit, size - start))
+    if offset < 0 and start > 0:
+        file.seek(start - 1)
+        if file.read(1) != b"\n" and b"\n" in data:
+            skipped = data.index(b"\n") + 1
+            start, data = start + skipped, data[skipped:]
+    if start + len(data) < size and b"\n" in data:
+        data = data[: data.rindex(b"\n") + 1]
+    return LogChunk(start, start + len(data := cut_to_whole_characters(data)), size, data)
+
+
+def read_fully(file: BinaryIO, count: int) -> bytes:
+    parts = []
+    while count > 0 and (part := file.read(count)):
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+
+
+def cut_to_whole_characters(data: bytes) -> bytes:
+    """Without the first bytes of a UTF-8 character whose rest is still to come (at most three)."""
+    for back in range(1, min(3, len(data) - 1) + 1):
+        byte = data[-back]
+        if byte & 0xC0 == 0x80:
+            continue
+        needed = 4 if byte >= 0xF0 else 3 if byte >= 0xE0 else 2 if byte >= 0xC0 else 1
+        return data[:-back] if needed > back else data
+    return data

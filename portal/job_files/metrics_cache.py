@@ -1,0 +1,94 @@
+"""Keeps the metrics that were asked for lately, so that a poll reads only what is new in the file."""
+
+import os
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
+from portal.job_files.metrics import JobMetrics
+from portal.job_files.time_slicing import TimeSlicer
+
+METRICS_FILE = "metrics.jsonl"
+MAX_CACHED_POINTS = 400_000
+"""Of all files together, some 80 bytes each; the least recent go first."""
+MAX_CACHED_FILES = 500
+READ_SECONDS = 1.0
+"""As long as one request reads on; the next one goes on from there."""
+AT_ONCE_BYTES = 256 * 1024
+"""New bytes that need no turns: some hundredths of a second."""
+
+FileIdentity = tuple[int, int]
+
+
+@dataclass
+class CachedMetrics:
+    """`shown` is given to readers and never changed; `metrics` is read on by whoever has the lock."""
+
+    identity: FileIdentity | None = None
+    metrics: JobMetrics = field(default_factory=JobMetrics)
+    shown: JobMetrics = field(default_factory=JobMetrics)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class MetricsCache:
+    """One per process. A file that is being read keeps nobody from another one."""
+
+    def __init__(self) -> None:
+        self.files: OrderedDict[tuple[str, ...], CachedMetrics] = OrderedDict()
+        self.lock = threading.Lock()
+        self.time_slicer = TimeSlicer()
+
+    def read(self, root: Path, *out: str) -> JobMetrics:
+        """Empty where there is no such file (yet) or it is not a plain one. Not to be changed.
+
+        Of a large file that nobody has asked for before it is the beginning; `is_whole` says so.
+        """
+        try:
+            with open_file_beneath(root, *out, METRICS_FILE) as file:
+                return self.read_further(self.cached_file(root, *out), file)
+        except (FileMissing, FileNotPlain):
+            return JobMetrics()
+
+    def cached_file(self, root: Path, *out: str) -> CachedMetrics:
+        """Marks it as asked for now; forgets others where all together have too many points."""
+        place = (str(root), *out)
+        with self.lock:
+            known = self.files.setdefault(place, CachedMetrics())
+            self.files.move_to_end(place)
+            total = sum(each.shown.point_count for each in self.files.values())
+            while len(self.files) > 1 and (total > MAX_CACHED_POINTS or len(self.files) > MAX_CACHED_FILES):
+                _, forgotten = self.files.popitem(last=False)
+                total -= forgotten.shown.point_count
+            return known
+
+    def read_further(self, known: CachedMetrics, file: BinaryIO) -> JobMetrics:
+        """While somebody else reads the same file, what they have so far is the answer."""
+        until = time.monotonic() + READ_SECONDS
+        if not known.lock.acquire(timeout=READ_SECONDS):
+            return known.shown
+        try:
+            status = os.fstat(file.fileno())
+            identity, size = (status.st_dev, status.st_ino), status.st_size
+            if known.identity != identity or known.metrics.read_bytes > size:
+                known.identity, known.metrics, known.shown = identity, JobMetrics(), JobMetrics()
+            metrics = known.metrics
+            if size != metrics.size or not metrics.is_whole:
+                self.read_new_lines(metrics, file, size, until)
+                known.shown = metrics.copy()
+            return known.shown
+        finally:
+            known.lock.release()
+
+    def read_new_lines(self, metrics: JobMetrics, file: BinaryIO, size: int, until: float) -> None:
+        """Little at once, much in turns."""
+        lines = metrics.new_lines(file, size)
+        if lines.end - lines.place <= AT_ONCE_BYTES:
+            while metrics.read_line(lines):
+                pass
+            return
+        for _ in self.time_slicer.run_steps(lambda: metrics.read_line(lines), until):
+            pass

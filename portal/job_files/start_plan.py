@@ -1,0 +1,48 @@
+"""What the scheduler wrote for the shim before the start: the exact command, environment and user."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cluster.files.safe_read import read_small_file
+from cluster.files.untrusted_numbers import whole_or_none
+
+LARGEST_START_PLAN = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class StartPlanFile:
+    """`uid` None: the program ran as its shim's own user and could have written its own result."""
+
+    argv: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    ranks: int | None = None
+    folder: str = ""
+    uid: int | None = None
+    gid: int | None = None
+    container: str | None = None
+    """The image, where it ran in a container: there shim and program are one user."""
+
+
+def read_start_plan_file(root: Path, *control: str) -> StartPlanFile | None:
+    """None before the start. Without root the program may write here too: it is read like any of its files."""
+    text = read_small_file(root, *control, "plan.json", limit=LARGEST_START_PLAN)
+    try:
+        said = json.loads(text) if text is not None else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(said, dict):
+        return None
+    argv, environment = said.get("argv"), said.get("environment")
+    return StartPlanFile(
+        tuple(str(word) for word in argv) if isinstance(argv, list) else (),
+        {str(key): str(value) for key, value in sorted(environment.items())}
+        if isinstance(environment, dict)
+        else {},
+        whole_or_none(said.get("ranks")),
+        str(said.get("cwd") or ""),
+        whole_or_none(said.get("uid")),
+        whole_or_none(said.get("gid")),
+        str(said["container"]) if said.get("container") else None,
+    )

@@ -1,0 +1,168 @@
+"""What stands around every page: the rail's groups, who is signed in, what the live mark listens to.
+
+`id_base.html` reads one `PageLayout`; with the defaults it renders with nothing. Whoever signs people in gives
+`look.init_app` a function that makes the shell of the current request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from portal.i18n.translate import _
+
+
+@dataclass(frozen=True)
+class NavigationItem:
+    """One line of the rail; `count` says how many there are, `calls` how many need a person."""
+
+    icon: str
+    word: str
+    href: str
+    count: int | None = None
+    calls: int = 0
+    current: bool = False
+
+
+@dataclass(frozen=True)
+class NavigationGroup:
+    """Lines under one small title; the first group has none."""
+
+    title: str | None
+    entries: tuple[NavigationItem, ...]
+
+
+@dataclass(frozen=True)
+class NavigationUser:
+    """Who is signed in, as the foot of the rail shows it."""
+
+    name: str
+    href: str = "/profile"
+
+    @property
+    def initials(self) -> str:
+        """Two letters for the badge."""
+        return self.name[:2].upper()
+
+
+@dataclass(frozen=True)
+class PageLayout:
+    """Everything base.html needs besides the page itself."""
+
+    place: str = ""
+    groups: tuple[NavigationGroup, ...] = ()
+    user: NavigationUser | None = None
+    live: bool = False
+    """Whether the page opens the stream; pages before sign-in do not."""
+    stream: str = "/stream"
+    topics: tuple[str, ...] = ()
+    shortcuts: bool = True
+    sign_out: str | None = None
+    version: str = ""
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def calls(self) -> int:
+        """How many things need a person, for the phone's Menu button."""
+        return max((entry.calls for group in self.groups for entry in group.entries), default=0)
+
+
+def administrator_navigation(
+    path: str,
+    counts: Mapping[str, int] | None = None,
+    calls: Mapping[str, int] | None = None,
+    has_repairs: bool = False,
+) -> tuple[NavigationGroup, ...]:
+    """Three groups: the cluster now, research, administration. Counts and calls by path, as {"/queue": 45}."""
+    repairs = (NavigationItem("tool", _("Repairs"), "/repairs"),) if has_repairs else ()
+    return _marked(
+        path,
+        counts or {},
+        calls or {},
+        (
+            NavigationGroup(
+                None,
+                (
+                    NavigationItem("layout-dashboard", _("Dashboard"), "/"),
+                    NavigationItem("list-numbers", _("Queue"), "/queue"),
+                    NavigationItem("server-2", _("Nodes"), "/nodes"),
+                ),
+            ),
+            NavigationGroup(
+                _("Research"),
+                (
+                    NavigationItem("briefcase", _("Workspaces"), "/workspaces"),
+                    NavigationItem("school", _("Trainings"), "/trainings"),
+                    NavigationItem("player-play", _("Jobs"), "/jobs"),
+                    NavigationItem("database", _("Datasets"), "/datasets"),
+                    NavigationItem("box", _("Images"), "/images"),
+                ),
+            ),
+            NavigationGroup(
+                _("Administration"),
+                (
+                    *repairs,
+                    NavigationItem("clipboard-check", _("Operations"), "/operations"),
+                    NavigationItem("users", _("Users"), "/users"),
+                    NavigationItem("file-text", _("Access log"), "/access-log"),
+                    NavigationItem("clock", _("Accounting"), "/accounting"),
+                ),
+            ),
+        ),
+    )
+
+
+def workspace_navigation(
+    path: str,
+    workspace: tuple[int, str] | None,
+    counts: Mapping[str, int] | None = None,
+    calls: Mapping[str, int] | None = None,
+) -> tuple[NavigationGroup, ...]:
+    """What a researcher sees: home and queue, then the parts of one workspace (its id and name)."""
+    first = NavigationGroup(
+        None,
+        (
+            NavigationItem("home", _("Home"), "/"),
+            NavigationItem("list-numbers", _("Queue"), "/queue"),
+            NavigationItem("briefcase", _("Workspaces"), "/workspaces"),
+            NavigationItem("box", _("Images"), "/images"),
+            NavigationItem("clock", _("Accounting"), "/accounting"),
+        ),
+    )
+    if workspace is None:
+        return _marked(path, counts or {}, calls or {}, (first,))
+    identity, title = workspace
+    inside = f"/workspaces/{identity}"
+    second = NavigationGroup(
+        title,
+        (
+            NavigationItem("school", _("Trainings"), f"{inside}/trainings"),
+            NavigationItem("player-play", _("Jobs"), "/jobs"),
+            NavigationItem("database", _("Datasets"), f"{inside}/datasets"),
+        ),
+    )
+    return _marked(path, counts or {}, calls or {}, (first, second))
+
+
+def _marked(
+    path: str, counts: Mapping[str, int], calls: Mapping[str, int], groups: tuple[NavigationGroup, ...]
+) -> tuple[NavigationGroup, ...]:
+    """Counts filled in, and the entry with the longest matching path marked as the current one."""
+    hrefs = [entry.href for group in groups for entry in group.entries]
+    fits = [href for href in hrefs if path == href or (href != "/" and path.startswith(href + "/"))]
+    current = max(fits, key=len, default=None)
+    return tuple(
+        replace(
+            group,
+            entries=tuple(
+                replace(
+                    entry,
+                    count=counts.get(entry.href),
+                    calls=calls.get(entry.href, 0),
+                    current=entry.href == current,
+                )
+                for entry in group.entries
+            ),
+        )
+        for group in groups
+    )

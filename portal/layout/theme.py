@@ -1,0 +1,83 @@
+"""What stands around every page's content: theme, shell, and the addresses of static files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from flask import Flask, current_app, g, request, url_for
+
+from portal.layout.navigation import PageLayout
+
+THEMES = ("light", "dark")
+THEME_COOKIE = "gc_theme"
+REMEMBER = "groundcrew_remember"
+VERSION = "groundcrew_version"
+
+
+def chosen_theme() -> str | None:
+    """What this person chose: `g.theme` (their row) before the cookie; None where nobody chose."""
+    chosen = g.get("theme") or request.cookies.get(THEME_COOKIE)
+    return chosen if chosen in THEMES else None
+
+
+def current_theme() -> str:
+    """Light or dark as far as the server knows; js/first.js puts the system's wish where nobody chose."""
+    return chosen_theme() or "light"
+
+
+def follows_system_theme() -> bool:
+    """Whether the page follows the system."""
+    return chosen_theme() is None
+
+
+def remember(name: str, value: str) -> None:
+    """Tells whoever keeps a person's row that they chose a language or a theme; the cookie is set anyway."""
+    keep: Callable[[str, str], None] | None = current_app.config.get(REMEMBER)
+    if keep is not None:
+        keep(name, value)
+
+
+def icon_sprite_url() -> str:
+    """The address of the icons, asked for a hundred times a page and made once for each request."""
+    if "sprite" not in g:
+        g.sprite = url_for("static", filename="vendor/tabler-icons-3.51.0/sprite.svg")
+    made: str = g.sprite
+    return made
+
+
+def stream_start_id() -> str:
+    """Where the stream of a page that is rendered now begins: what rings until it is open is told then.
+
+    Redis makes the ids of its entries of milliseconds; one second is for clocks that differ a little.
+    """
+    return f"{int(time.time() - 1) * 1000}-0"
+
+
+def init_app(
+    app: Flask,
+    *,
+    version: str = "0",
+    shell: Callable[[], PageLayout] = PageLayout,
+    remember: Callable[[str, str], None] | None = None,
+) -> None:
+    """Gives templates `shell`, `current_theme()` and versioned static addresses.
+
+    `shell` makes the rail of the current request; `remember(name, value)` keeps a choice in the user's row.
+    """
+    app.config.update({VERSION: version, REMEMBER: remember})
+    app.jinja_env.globals.update(
+        theme=current_theme,
+        theme_follows=follows_system_theme,
+        rings_since=stream_start_id,
+        sprite=icon_sprite_url,
+    )
+    app.context_processor(lambda: {"shell": shell()})
+    app.url_defaults(_static_version)
+
+
+def _static_version(endpoint: str, values: dict[str, Any]) -> None:
+    """Static addresses carry the version: an update is seen at once, nothing is asked for twice."""
+    if endpoint == "static":
+        values.setdefault("v", current_app.config[VERSION])

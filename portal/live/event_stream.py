@@ -1,0 +1,203 @@
+"""What one open tab hears, for as long as it listens and its person may."""
+
+import json
+import queue
+import re
+import select
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from cluster.domain.errors import NotFound, Unavailable
+from cluster.domain.people.actor import Actor
+from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath, open_file_size
+from cluster.services.context import Cluster
+from cluster.services.jobs import submission
+from cluster.services.people import sessions
+from portal.job_files.folders import out_path_parts
+from portal.job_files.log_chunks import list_attempt_logs
+from portal.live.event_hub import BusEvent, EventHub, TabQueue
+
+FILES_SECONDS = 0.5
+IDLE_SECONDS = 1.0
+BEAT_SECONDS = 5.0
+"""Where the server has no socket to look at, a written beat is how it learns that the tab is gone."""
+CHECK_SECONDS = 3.0
+RETRY_MS = 2_000
+MAX_STREAMS_PER_PERSON = 12
+MAX_STREAMS = 190
+"""Leaves threads for ordinary requests, see gunicorn.py."""
+EVENT_ID = re.compile(r"\d{1,16}-\d{1,10}")
+
+
+class StreamSlots:
+    """How many streams there are, per person and together: each holds a thread.
+
+    `is_closing` is asked by every stream each second, so that a stop need not wait for tabs to close.
+    """
+
+    def __init__(self, is_closing: Callable[[], bool] = lambda: False) -> None:
+        self.is_closing = is_closing
+        self.used_by_person: Counter[int] = Counter()
+        self.lock = threading.Lock()
+
+    @contextmanager
+    def hold_slot(self, user_id: int) -> Iterator[None]:
+        """Raises TooManyStreams where the person has enough, or all together have."""
+        with self.lock:
+            if self.used_by_person[user_id] >= MAX_STREAMS_PER_PERSON:
+                raise TooManyStreams("stream.too_many", most=MAX_STREAMS_PER_PERSON)
+            if self.used_by_person.total() >= MAX_STREAMS:
+                raise TooManyStreams("stream.all_taken")
+            self.used_by_person[user_id] += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.used_by_person[user_id] -= 1
+                self.used_by_person += Counter()  # Keeps the people who have one.
+
+
+class TooManyStreams(Unavailable):
+    """Another stream would take a thread that ordinary requests need."""
+
+
+@dataclass
+class WatchedJob:
+    """The files of a job's newest attempt, and the sizes last told."""
+
+    job_id: int
+    attempt: int = 0
+    folder: tuple[str, ...] = ()
+    log_sizes: dict[str, int] = field(default_factory=dict)
+    metrics_size: int = -1
+
+
+@dataclass
+class TabStream:
+    cluster: Cluster
+    actor: Actor
+    token: str
+    event_hub: EventHub
+    topics: frozenset[str]
+    job_ids: tuple[int, ...]
+    last_event_id: str = ""
+    """The ring that the browser heard last, or where its page was rendered."""
+    is_disconnected: Callable[[], bool] = lambda: False
+
+    def events(self, places: StreamSlots) -> Generator[str, None, None]:
+        """Text of the stream. Ends when the session does, or when the tab cannot keep up (it comes back).
+
+        Takes its place with the first piece: one that never begins holds none. Raises TooManyStreams.
+        """
+        with places.hold_slot(self.actor.user_id), self.event_hub.subscribe() as listener:
+            yield f"retry: {RETRY_MS}\n\n"
+            if EVENT_ID.fullmatch(self.last_event_id):
+                yield from self.newest_per_row(self.event_hub.read_missed(self.last_event_id))
+            yield from self.listen(listener, places)
+
+    def listen(self, listener: TabQueue, places: StreamSlots) -> Iterator[str]:
+        watched = [WatchedJob(job_id) for job_id in self.job_ids]
+        beat_at = check_at = 0.0
+        while not (listener.has_overflowed or places.is_closing() or self.is_disconnected()):
+            now = time.monotonic()
+            if now >= check_at:
+                check_at = now + CHECK_SECONDS
+                if sessions.find_session(self.cluster, self.token) is None:
+                    yield format_event("end", {})
+                    return
+                watched = [watch for watch in watched if self.refresh_watched_job(watch)]
+            if now >= beat_at:
+                beat_at = now + BEAT_SECONDS
+                yield format_event("beat", {})
+            for watch in watched:
+                yield from self.file_growth_events(watch)
+            rings = wait_for_events(listener, FILES_SECONDS if watched else IDLE_SECONDS)
+            if any(ring.topic == "jobs" for ring in rings):
+                check_at = 0.0
+            yield from self.newest_per_row(rings)
+
+    def newest_per_row(self, rings: list[BusEvent]) -> Iterator[str]:
+        """One event per row, however often it rang; the last id counts."""
+        newest = {(ring.topic, ring.row_id): ring for ring in rings if ring.topic in self.topics}
+        for ring in sorted(newest.values(), key=lambda ring: tuple(map(int, ring.id.split("-")))):
+            yield format_event(ring.topic, {"id": ring.row_id}, ring.id)
+
+    def refresh_watched_job(self, watch: WatchedJob) -> bool:
+        """False where the person may no longer see the job. A new attempt has files of its own."""
+        try:
+            job = submission.read_job(self.cluster, self.actor, watch.job_id)
+        except NotFound:
+            return False
+        newest = max((attempt.number for attempt in job.attempts), default=0)
+        if newest != watch.attempt:
+            watch.attempt, watch.folder = newest, out_path_parts(job, newest)
+            watch.log_sizes, watch.metrics_size = {}, -1
+        return True
+
+    def file_growth_events(self, watch: WatchedJob) -> Iterator[str]:
+        if not watch.attempt:
+            return
+        root = self.cluster.settings.storage_dir
+        about = {"job": watch.job_id, "attempt": watch.attempt}
+        sizes = {stream.name: stream.size for stream in list_attempt_logs(root, *watch.folder)}
+        if sizes != watch.log_sizes:
+            watch.log_sizes = sizes
+            yield format_event("log", {**about, "sizes": sizes})
+        try:
+            with open_file_beneath(root, *watch.folder, "metrics.jsonl") as file:
+                size = open_file_size(file)
+        except (FileMissing, FileNotPlain):
+            return
+        if size != watch.metrics_size:
+            watch.metrics_size = size
+            yield format_event("metrics", {**about, "size": size})
+
+
+class StartedStream:
+    """Events of which the first has been made: whoever drops it, or closes it unread, gives its place back."""
+
+    def __init__(self, events: Generator[str, None, None]) -> None:
+        self.events = events
+        self.first: str | None = next(events)
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        if self.first is None:
+            return next(self.events)
+        first, self.first = self.first, None
+        return first
+
+    def close(self) -> None:
+        self.events.close()
+
+
+def make_disconnect_check(environ: Mapping[str, Any]) -> Callable[[], bool]:
+    """Whether the browser has closed its end: whoever leafs through pages leaves a stream behind with each."""
+    connection = environ.get("gunicorn.socket")
+    if connection is None:
+        return lambda: False
+    poll = select.poll()
+    poll.register(connection, select.POLLRDHUP)
+    return lambda: bool(poll.poll(0))
+
+
+def wait_for_events(listener: TabQueue, pause: float) -> list[BusEvent]:
+    """Waits at most `pause` seconds for a ring, then takes all that are there."""
+    try:
+        rings = [listener.waiting.get(timeout=pause)]
+    except queue.Empty:
+        return []
+    while not listener.waiting.empty():
+        rings.append(listener.waiting.get_nowait())
+    return rings
+
+
+def format_event(name: str, data: dict[str, Any], identity: str = "") -> str:
+    return f"{f'id: {identity}' + chr(10) if identity else ''}event: {name}\ndata: {json.dumps(data)}\n\n"

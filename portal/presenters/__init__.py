@@ -1,0 +1,1 @@
+"""Values as pages show them, read from services."""

@@ -1,0 +1,91 @@
+"""The lines of the sign: what cluster.services.alerts.current_alerts has found, in the reader's words and with the way out."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from flask import g
+from markupsafe import Markup, escape
+
+from cluster.domain.alerts import Alert, AlertTopic
+from cluster.services.alerts.current_alerts import alert_path, list_alerts, start_outage_alerts
+from portal.i18n.messages import N_, say
+from portal.i18n.translate import _
+from portal.web.request_context import current_actor, current_cluster, read_once
+
+BOLD_DATA = ("job", "node", "name", "pod")
+"""Names in the data of a concern."""
+BUTTON_LABELS = {
+    AlertTopic.JOB: N_("See job"),
+    AlertTopic.OPERATION: N_("See what failed"),
+    AlertTopic.NODE: N_("See node"),
+    AlertTopic.ENGINE: N_("See nodes"),
+    AlertTopic.KUBERNETES: N_("See nodes"),
+    AlertTopic.BACKUPS: N_("See backups"),
+    AlertTopic.DISK: N_("Free disk space"),
+    AlertTopic.DATASET: N_("See dataset"),
+    AlertTopic.WORKSPACE: N_("See workspace"),
+    AlertTopic.ENVIRONMENT: N_("See what failed"),
+    AlertTopic.TELLING: N_("See address"),
+}
+NAVIGATION_PATHS = {
+    AlertTopic.JOB: "/jobs",
+    AlertTopic.OPERATION: "/operations",
+    AlertTopic.NODE: "/nodes",
+    AlertTopic.ENGINE: "/nodes",
+    AlertTopic.KUBERNETES: "/nodes",
+    AlertTopic.BACKUPS: "/repairs",
+    AlertTopic.DISK: "/repairs",
+    AlertTopic.WORKSPACE: "/workspaces",
+    AlertTopic.ENVIRONMENT: "/operations",
+}
+
+
+@dataclass(frozen=True)
+class AlertLine:
+    """`kind` is a state of the macros; `button` the word on the one way out, which leads to `href`."""
+
+    kind: str
+    what: Markup
+    detail: str = ""
+    href: str | None = None
+    button: str = ""
+    word: str | None = None
+    place: str = "/"
+    """The rail's entry that counts it too."""
+
+
+def read_alert_lines() -> list[AlertLine]:
+    """Read once per request: the page and the rail show the same."""
+    if "attention" not in g:
+        found = list_alerts(current_cluster(), current_actor(), read_once)
+        g.attention = [alert_line(concern) for concern in found]
+    lines: list[AlertLine] = g.attention
+    return lines
+
+
+def executor_alert_lines() -> Iterator[AlertLine]:
+    """For administrators: what starts jobs does not answer, or a disk has no room."""
+    if current_actor().is_administrator:
+        yield from map(alert_line, start_outage_alerts(current_cluster()))
+
+
+def alert_line(concern: Alert) -> AlertLine:
+    is_administrator = current_actor().is_administrator
+    extends = concern.topic is AlertTopic.WORKSPACE and is_administrator
+    path = alert_path(concern, is_administrator)
+    return AlertLine(
+        concern.urgency.value,
+        embolden_names(say(concern.code, concern.data), concern),
+        " · ".join(say(detail.code, detail.data) for detail in concern.details),
+        path or None,
+        (_("Extend") if extends else _(BUTTON_LABELS[concern.topic])) if path else "",
+        place=NAVIGATION_PATHS.get(concern.topic, "/"),
+    )
+
+
+def embolden_names(sentence: str, concern: Alert) -> Markup:
+    """The sentence with its names in bold."""
+    text = escape(sentence)
+    for name in [str(concern.data[key]) for key in BOLD_DATA if key in concern.data]:
+        text = Markup(text.replace(escape(name), Markup("<b>%s</b>") % name, 1))
+    return text

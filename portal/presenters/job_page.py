@@ -1,0 +1,176 @@
+"""Everything that a job's page shows, read once per request: the row, and the files of one attempt."""
+
+import shlex
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from flask import current_app
+
+from cluster.cached_property import unlocked_cached_property
+from cluster.domain.errors import NotFound
+from cluster.domain.states import LIVE_JOB_STATES, JobState
+from cluster.files.checkpoints import CheckpointFile, list_checkpoints
+from cluster.files.checkpoints import best_checkpoint as best_checkpoint
+from cluster.services.context import Cluster
+from cluster.services.jobs.file_deletions import deletion_code, deletion_data
+from cluster.store.jobs import Attempt, Job
+from portal.job_files.folders import control_path_parts, out_path_parts
+from portal.job_files.log_chunks import LogFile, list_attempt_logs
+from portal.job_files.metrics import JobMetrics
+from portal.job_files.metrics_cache import MetricsCache
+from portal.job_files.start_plan import StartPlanFile, read_start_plan_file
+from portal.job_files.usage import AttemptUsage, read_attempt_usage
+from portal.presenters import job_progress, job_times
+
+METRICS_CACHE = "metrics_reader"
+CSV_SLOTS = "csv_places"
+
+
+@dataclass(frozen=True)
+class UnitsOnNode:
+    """A node, and how many units of one try are there."""
+
+    node: str
+    units: int
+
+
+@dataclass(frozen=True)
+class JobView:
+    """`attempt` is the try whose files are shown, None before the first; files are read when asked for."""
+
+    job: Job
+    attempt: Attempt | None
+    root: Path
+    now: datetime
+
+    @property
+    def number(self) -> int:
+        return self.attempt.number if self.attempt else 0
+
+    @property
+    def is_living(self) -> bool:
+        return self.job.state in LIVE_JOB_STATES
+
+    @property
+    def deleted(self) -> tuple[str, dict[str, Any]] | None:
+        """Code and data of the sentence that says who has deleted its files; None while they are there."""
+        if self.job.files_unwanted_at is None:
+            return None
+        return deletion_code(self.job), deletion_data(self.job)
+
+    @property
+    def is_newest(self) -> bool:
+        return self.attempt is None or self.attempt is self.job.attempts[-1]
+
+    @property
+    def out(self) -> tuple[str, ...]:
+        return out_path_parts(self.job, self.number)
+
+    @property
+    def control(self) -> tuple[str, ...]:
+        return control_path_parts(self.job, self.number)
+
+    @unlocked_cached_property
+    def metrics(self) -> JobMetrics:
+        reader: MetricsCache = current_app.extensions[METRICS_CACHE]
+        return reader.read(self.root, *self.out)
+
+    @unlocked_cached_property
+    def progress(self) -> job_progress.EpochProgress:
+        is_running = self.is_newest and self.job.state is JobState.RUNNING
+        ends_at = self.attempt.expected_end_at if is_running and self.attempt else None
+        return job_progress.epoch_progress(self.metrics, self.now, ends_at)
+
+    @unlocked_cached_property
+    def best(self) -> job_progress.BestMetric | None:
+        return job_progress.best_metric(self.metrics)
+
+    @property
+    def speed(self) -> float | None:
+        return self.metrics.last(job_progress.SPEED)
+
+    @unlocked_cached_property
+    def usage(self) -> AttemptUsage | None:
+        return read_attempt_usage(self.root, *self.control)
+
+    @unlocked_cached_property
+    def plan(self) -> StartPlanFile | None:
+        return read_start_plan_file(self.root, *self.control)
+
+    @property
+    def command_line(self) -> str:
+        """As a shell would have to be given it."""
+        return shlex.join(self.plan.argv) if self.plan else ""
+
+    @unlocked_cached_property
+    def streams(self) -> list[LogFile]:
+        return list_attempt_logs(self.root, *self.out)
+
+    @unlocked_cached_property
+    def checkpoints(self) -> list[CheckpointFile]:
+        return list_checkpoints(self.root, *self.out)
+
+    @property
+    def best_checkpoint(self) -> CheckpointFile | None:
+        return best_checkpoint(self.checkpoints, job_progress.ACCURACY, highest=True)
+
+    @property
+    def units(self) -> list[Any]:
+        """The units that this try holds or held."""
+        return [held.unit for held in self.attempt.allocations] if self.attempt else []
+
+    @property
+    def places(self) -> list[UnitsOnNode]:
+        return places_of(self.attempt) if self.attempt else []
+
+    @property
+    def unit_hours(self) -> float:
+        return job_times.job_unit_hours(self.job.attempts, self.now)
+
+    @property
+    def waited(self) -> float:
+        return job_times.job_waited_seconds(self.job, self.now)
+
+    @property
+    def ran(self) -> float | None:
+        return job_times.job_ran_seconds(self.job, self.now)
+
+    @property
+    def states(self) -> list[tuple[str, float]]:
+        return job_times.job_seconds_by_state(self.job, self.now)
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether a rehearsal only pretended to run it."""
+        return bool(self.attempt and (self.attempt.handle or {}).get("simulated"))
+
+    @property
+    def image(self) -> str | None:
+        """Of the container that it ran in; None for a process."""
+        return None if self.plan is None else self.plan.container
+
+    @property
+    def shares_our_user(self) -> bool | None:
+        """Whether the program ran as the portal's own user; None before anything ran."""
+        return None if self.plan is None else self.plan.uid is None
+
+
+def places_of(attempt: Attempt) -> list[UnitsOnNode]:
+    """The node of the first rank first; of a gang over several nodes the others in the order of their units."""
+    counts = Counter(held.unit.node.name for held in attempt.allocations)
+    first = attempt.node.name
+    others = [name for name in counts if name != first]
+    return [UnitsOnNode(name, counts[name]) for name in (first, *others)]
+
+
+def read_job_view(cluster: Cluster, job: Job, number: int | None) -> JobView:
+    """The newest attempt unless another is asked for. Raises NotFound for one that never was."""
+    attempt = job.attempts[-1] if job.attempts else None
+    if number is not None:
+        attempt = next((one for one in job.attempts if one.number == number), None)
+        if attempt is None:
+            raise NotFound("attempt", number)
+    return JobView(job, attempt, cluster.settings.storage_dir, cluster.clock())

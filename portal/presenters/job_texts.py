@@ -1,0 +1,90 @@
+"""What templates about jobs ask for: reasons, history lines and states in the reader's language."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Flask
+
+from cluster import words
+from cluster.domain.jobs.memory import write_size
+from cluster.domain.queue.start_estimate import MAX_AHEAD_COUNTED
+from cluster.domain.states import JobState
+from cluster.services.queue.queries import read_waiting_explanations
+from cluster.services.queue.reason_counts import ReasonCount
+from cluster.services.queue.waiting_explanations import WaitingExplanation
+from cluster.store.jobs import Job, JobEvent
+from portal.i18n.messages import say, waiting_label, word_for
+from portal.i18n.translate import _, installation_zone, ngettext, now, request_language
+from portal.job_files.metrics_cache import MetricsCache
+from portal.job_files.metrics_csv import CsvExportSlots
+from portal.presenters.job_page import CSV_SLOTS, METRICS_CACHE, places_of
+from portal.presenters.unit_words import installation_unit_kind
+from portal.web.request_context import current_cluster
+
+
+def init_app(app: Flask) -> None:
+    app.extensions[METRICS_CACHE] = MetricsCache()
+    app.extensions[CSV_SLOTS] = CsvExportSlots()
+    for speaks in (
+        one_unit,
+        places_of,
+        standings,
+        many,
+        waiting_truth,
+        why_waiting,
+        when_starting,
+        event_words,
+        state_words,
+        write_size,
+    ):
+        app.add_template_global(speaks)
+    app.add_template_global(waiting_label, "reason_word")
+    app.add_template_global(now, "moment_now")
+
+
+def one_unit() -> str:
+    """`GPU` or `CPU slot`, for "GPU hours"."""
+    return words.unit_word(installation_unit_kind(), request_language(), 1)
+
+
+def why_waiting(code: str, data: Mapping[str, Any] | None) -> str:
+    """The reason alone, which pages set in bold."""
+    return words.waiting_reason_sentence(code, data, request_language(), installation_zone(), now())
+
+
+def when_starting(data: Mapping[str, Any] | None) -> str:
+    """Who is ahead and what frees the units; empty where nothing is known."""
+    return words.waiting_start_sentence(data, request_language(), installation_zone(), now())
+
+
+def standings(jobs: list[Job]) -> dict[int, WaitingExplanation]:
+    """Why the waiting ones among these jobs wait, at this moment."""
+    return read_waiting_explanations(current_cluster(), jobs)
+
+
+def many(counted: ReasonCount) -> str:
+    """A count that is exact to 1,000: `1,000+` stands for more."""
+    return f"{counted.count:,}+" if counted.is_more else f"{counted.count:,}"
+
+
+def waiting_truth(reasons: list[ReasonCount], workspace_id: int | None) -> str:
+    """How many wait, in a sentence; exact to 1,000."""
+    count = sum(one.count for one in reasons)
+    if any(one.is_more for one in reasons) or count > MAX_AHEAD_COUNTED:
+        return _("More than %(num)s jobs wait", num=f"{MAX_AHEAD_COUNTED:,}")
+    return ngettext("%(num)d job waits", "%(num)d jobs wait", count) if count else _("Nothing waits")
+
+
+def event_words(event: JobEvent) -> str:
+    """One line of a job's history."""
+    if event.code.startswith("waiting."):
+        return why_waiting(event.code, event.data)
+    return say(event.code, event.data)
+
+
+def state_words() -> list[tuple[str, str]]:
+    """Every state of a job for a filter, and all living ones as one."""
+    return [
+        ("living", _("Not ended")),
+        *((state.value, word_for("state.job", state.value)) for state in JobState),
+    ]

@@ -1,0 +1,208 @@
+"""How Kubernetes sees a node, and how its own parts stand: lines with the repair beside each, for the nodes' pages.
+
+Read from what the scheduler wrote down last; the portal never asks Kubernetes itself.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from flask import Flask, url_for
+
+from cluster.domain.kubernetes.disagreements import Disagreement
+from cluster.domain.kubernetes.status import KubernetesNodeStatus, KubernetesStatus, SystemWorkloadStatus
+from cluster.domain.kubernetes.suggested_repairs import (
+    CERTIFICATES_SOON_DAYS,
+    REPAIRS_BY_CODE,
+    soonest_certificate_end,
+)
+from cluster.domain.people.actor import Actor
+from cluster.domain.states import UnitKind
+from cluster.services.context import Cluster
+from cluster.services.jobs.start_delays import StartDelay
+from cluster.services.kubernetes.status import read_kubernetes_status
+from cluster.services.nodes.queries import NodeView, list_nodes
+from portal.i18n.messages import hint_for, say, word_for
+from portal.i18n.translate import _, ngettext, now
+from portal.presenters.repair_links import list_repair_links
+from portal.web.request_context import current_actor, read_once
+
+Repairs = list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class HealthLine:
+    """`kind` is a state of the macros; `repairs` are titles and forecasts, for who may ask for them."""
+
+    what: str
+    kind: str
+    answer: str
+    repairs: Repairs = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class DisagreementLine:
+    """`way` says what helps, `href` leads to the job or the node that it is about; each may be empty."""
+
+    sentence: str
+    way: str = ""
+    href: str = ""
+    button: str = ""
+
+
+@dataclass(frozen=True)
+class ClusterHealth:
+    standing: KubernetesStatus
+    operators: list[HealthLine]
+    lines: list[DisagreementLine]
+    repairs: Repairs
+    """For an API server that does not answer."""
+
+    @property
+    def disagreements(self) -> list[str]:
+        return [line.sentence for line in self.lines]
+
+    @property
+    def count(self) -> int:
+        """Of disagreements, also of those without a sentence of their own."""
+        return self.standing.count().total()
+
+    @property
+    def whole(self) -> int:
+        return sum(each.is_whole for each in self.standing.operators)
+
+
+def init_app(app: Flask) -> None:
+    app.add_template_global(node_health)
+    app.add_template_global(cluster_health)
+    app.add_template_global(original_words)
+
+
+def kubernetes_status_once(cluster: Cluster, actor: Actor) -> KubernetesStatus | None:
+    return read_kubernetes_status(cluster)
+
+
+def kubernetes_status_of_node(node: NodeView) -> KubernetesNodeStatus | None:
+    standing = read_once(kubernetes_status_once)
+    return standing.node(node.name) if standing else None
+
+
+def cluster_health() -> ClusterHealth | None:
+    """None for everybody but administrators, and where jobs do not run on Kubernetes."""
+    standing = read_once(kubernetes_status_once)
+    if standing is None or not current_actor().is_administrator:
+        return None
+    return ClusterHealth(
+        standing,
+        [system_workload_line(each) for each in standing.operators],
+        [disagreement_line(each) for each in (*standing.disagreements, *uncounted_disagreements(standing))],
+        list_repair_links(REPAIRS_BY_CODE["silent"]) if standing.silent_since else [],
+    )
+
+
+def disagreement_line(disagreement: Disagreement) -> DisagreementLine:
+    """What helps a job stands on its own page."""
+    sentence, data = disagreement_sentence(disagreement), disagreement.data
+    if "job_id" in data:
+        return DisagreementLine(sentence, "", url_for("jobs.page", job_id=data["job_id"]), _("See job"))
+    way = hint_for(disagreement.code, data)
+    ids = {node.name.lower(): node.id for node in read_once(list_nodes)}
+    if disagreement.node not in ids:
+        return DisagreementLine(sentence, way)
+    href = url_for("nodes.page", node_id=ids[disagreement.node])
+    return DisagreementLine(sentence, way, href, _("See node"))
+
+
+def uncounted_disagreements(standing: KubernetesStatus) -> Iterator[Disagreement]:
+    """What is only counted."""
+    if count := sum(standing.more.values()):
+        yield Disagreement("disagreement.more", "", data={"count": count})
+
+
+def system_workload_line(operator: SystemWorkloadStatus) -> HealthLine:
+    pods = ngettext("%(num)d pod", "%(num)d pods", operator.wanted)
+    if operator.is_whole:
+        return HealthLine(operator.name, "ready", pods)
+    told = _("%(ready)s of %(pods)s ready", ready=operator.ready, pods=pods)
+    return HealthLine(operator.name, "broken", told, list_repair_links(REPAIRS_BY_CODE["operator"]))
+
+
+def node_health(node: NodeView) -> list[HealthLine]:
+    """Empty where Kubernetes has nothing to do with the node."""
+    seen = kubernetes_status_of_node(node)
+    lines = [*kubelet_lines(node, seen), *node_condition_lines(node, seen)] if seen else []
+    return [*lines, *certificate_lines(node)]
+
+
+def kubelet_lines(node: NodeView, seen: KubernetesNodeStatus) -> Iterator[HealthLine]:
+    if seen.problem is None:
+        yield HealthLine("Kubelet", "ready", _("Reports · %(version)s", version=seen.kubelet or "–"))
+        yield HealthLine(_("Container engine"), "ready", seen.engine.replace("://", " ") or "–")
+        return
+    code = seen.problem["code"]
+    yield HealthLine(
+        _("Container engine") if code == "kubernetes.engine_down" else "Kubelet",
+        "unreachable" if code == "kubernetes.node_silent" else "caution",
+        " ".join([say(code, seen.problem["data"]), *original_message_of(seen.problem)]),
+        list_repair_links(REPAIRS_BY_CODE.get(code, ()), node.id),
+    )
+
+
+def node_condition_lines(node: NodeView, seen: KubernetesNodeStatus) -> Iterator[HealthLine]:
+    """Of a node whose kubelet is silent nothing of it is known."""
+    if seen.problem and seen.problem["code"] == "kubernetes.node_silent":
+        return
+    short = [word_for("kubernetes.resource", name) for name in seen.pressures]
+    remedies = [
+        name for pressure in seen.pressures for name in REPAIRS_BY_CODE.get(f"pressure.{pressure}", ())
+    ]
+    kind = "caution" if short else "ready"
+    yield HealthLine(_("Runs short of"), kind, ", ".join(short) or _("nothing"), list_repair_links(remedies))
+    if not seen.is_open:
+        closed = list_repair_links(REPAIRS_BY_CODE["kubernetes.closed"], node.id)
+        yield HealthLine(_("Takes pods"), "draining", _("Closed in Kubernetes"), closed)
+    elif seen.problem:
+        yield HealthLine(_("Takes pods"), "caution", _("Not before it is ready"))
+    else:
+        yield HealthLine(_("Takes pods"), "ready", _("yes"))
+    if seen.units or node.kind is UnitKind.GPU:
+        yield HealthLine(_("GPUs offered to pods"), "ready", str(seen.units))
+
+
+def certificate_lines(node: NodeView) -> Iterator[HealthLine]:
+    soonest = soonest_certificate_end(node.facts, now())
+    if soonest is None:
+        return
+    name, days = soonest
+    kind = "ready" if days >= CERTIFICATES_SOON_DAYS else "caution" if days >= 0 else "broken"
+    if days >= 0:
+        left = ngettext("%(num)d day", "%(num)d days", days)
+        told = _("%(name)s ends first, in %(left)s", name=name, left=left)
+    else:
+        told = _("%(name)s has ended", name=name)
+    repairs = [] if kind == "ready" else list_repair_links(REPAIRS_BY_CODE["certificates"], node.id)
+    yield HealthLine(_("Certificates"), kind, told, repairs)
+
+
+def disagreements_of(node: NodeView) -> list[str]:
+    """Of pods on this node, for administrators: their names are not everybody's."""
+    standing = read_once(kubernetes_status_once)
+    if standing is None or not current_actor().is_administrator:
+        return []
+    return [disagreement_sentence(each) for each in standing.disagreements_of_node(node.name)]
+
+
+def disagreement_sentence(disagreement: Disagreement) -> str:
+    """For administrators: what we have no words for stands beside in its own."""
+    why = disagreement.data.get("why") or {}
+    return " ".join([say(disagreement.code, disagreement.data), *original_message_of(why)])
+
+
+def original_words(unbegun: StartDelay) -> list[str]:
+    return list(original_message_of({"data": unbegun.data}))
+
+
+def original_message_of(why: Mapping[str, Any]) -> Iterator[str]:
+    said = (why.get("data") or {}).get("said")
+    if said and current_actor().is_administrator:
+        yield say("kubernetes.original", {"said": said})

@@ -1,0 +1,173 @@
+"""What is the case with a node that is not simply ready, and what would help: the open row and the page's head."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from flask import Flask, url_for
+from markupsafe import Markup
+
+from cluster.domain.kubernetes.suggested_repairs import REPAIRS_BY_CODE
+from cluster.domain.states import NodeState
+from cluster.services.nodes.queries import NodeView
+from portal.i18n.messages import say, word_for
+from portal.i18n.translate import _, localized_age, localized_datetime, localized_duration, now
+from portal.presenters.kubernetes_health import disagreements_of, kubernetes_status_of_node
+from portal.presenters.repair_links import list_repair_links
+from portal.web.request_context import current_actor, current_cluster
+
+Line = tuple[str, str | Markup]
+FOR_SILENT_NODES = ("restart-worker-agent", "reconnect-node", "reboot-node")
+
+
+@dataclass(frozen=True)
+class NodeProblem:
+    """`kind` is how grave it is (as `notice` calls it); `facts` are lines of what and answer."""
+
+    kind: str
+    title: str
+    sentence: str
+    facts: list[Line] = field(default_factory=list)
+    remedies: list[str] = field(default_factory=list)
+    opens_again: str | None = None
+    """Where a drained node is opened again, for who may."""
+    repairs: list[tuple[str, str]] = field(default_factory=list)
+    """Titles and forecasts of repairs that help, the gentlest first, for administrators."""
+    others: list[str] = field(default_factory=list)
+    """Further sentences, each for itself."""
+
+
+def init_app(app: Flask) -> None:
+    app.add_template_global(trouble_of)
+    app.add_template_global(may_drain)
+
+
+def may_drain() -> bool:
+    return current_actor().is_administrator
+
+
+def trouble_of(node: NodeView) -> NodeProblem | None:
+    """None for a node that is ready and takes jobs."""
+    make = {
+        NodeState.UNREACHABLE: unreachable_problem,
+        NodeState.LOST: lost_problem,
+        NodeState.DRAINING: draining_problem,
+        NodeState.NO_EXECUTOR: no_executor_problem,
+    }.get(node.state)
+    return make(node) if make else kubernetes_problem(node)
+
+
+def node_problem_title(node: NodeView) -> str:
+    return f"{node.name} · {word_for('state.node', node.state.value)}"
+
+
+def unreachable_problem(node: NodeView) -> NodeProblem:
+    facts = [*heartbeat_facts(node), *booked_job_facts(node, _("stays booked"))]
+    if node.heartbeat_at is not None:
+        grace = timedelta(seconds=current_cluster().settings.node_grace_seconds)
+        left = (node.heartbeat_at + grace - now()).total_seconds()
+        facts.append(
+            (_("Given up"), _("in %(time)s", time=localized_duration(left)) if left > 0 else _("now"))
+        )
+    return NodeProblem(
+        "caution",
+        node_problem_title(node),
+        _("Its agent does not answer. What is booked stays booked, nothing new starts there."),
+        facts + drain_facts(node),
+        [
+            _("Look whether the machine is on and its agent runs; it comes back by itself."),
+            _("Once it is given up, its jobs go on elsewhere from their last checkpoint."),
+        ],
+        undrain_url(node),
+        repairs_for_silent_node(node),
+    )
+
+
+def lost_problem(node: NodeView) -> NodeProblem:
+    return NodeProblem(
+        "fault",
+        node_problem_title(node),
+        _("It was silent for too long and has been given up: its jobs wait again or run elsewhere."),
+        [*heartbeat_facts(node), *booked_job_facts(node, _("being taken away")), *drain_facts(node)],
+        [
+            _("Look whether the machine is on, its network is there and its agent runs."),
+            _("When it answers, what still runs there is ended first; then it takes jobs again by itself."),
+        ],
+        undrain_url(node),
+        repairs_for_silent_node(node),
+    )
+
+
+def draining_problem(node: NodeView) -> NodeProblem:
+    held = bool(node.job_ids)
+    told = _("Nothing new starts here; what runs goes on to its end.")
+    return NodeProblem(
+        "info",
+        node_problem_title(node),
+        told if held else _("Nothing new starts here, and nothing runs any more: it can be worked on."),
+        [*drain_facts(node), *booked_job_facts(node, _("ends by itself"))],
+        [] if undrain_url(node) else [_("An administrator opens it again.")],
+        undrain_url(node),
+    )
+
+
+def no_executor_problem(node: NodeView) -> NodeProblem:
+    return NodeProblem(
+        "info",
+        node_problem_title(node),
+        _("No executor on this node: it is watched, but no job can start there."),
+        drain_facts(node),
+        opens_again=undrain_url(node),
+    )
+
+
+def kubernetes_problem(node: NodeView) -> NodeProblem | None:
+    """Its agent is well, and Kubernetes does not use it, or does there what nobody has queued."""
+    seen, disagreements = kubernetes_status_of_node(node), disagreements_of(node)
+    kept_out = node.kept_out
+    if not (kept_out or disagreements):
+        return None
+    told = [say(kept_out["code"], kept_out["data"])] if kept_out else []
+    if kept_out and seen and seen.problem and not seen.is_open:
+        told.append(say("kubernetes.closed", {"node": seen.name}))
+    return NodeProblem(
+        "caution",
+        _("%(name)s · in Kubernetes", name=node.name),
+        " ".join(told),
+        others=disagreements,
+        repairs=list_repair_links(REPAIRS_BY_CODE.get(kept_out["code"], ()), node.id) if kept_out else [],
+    )
+
+
+def heartbeat_facts(node: NodeView) -> list[Line]:
+    return [
+        (_("Last signal"), f"{localized_datetime(node.heartbeat_at)} · {localized_age(node.heartbeat_at)}")
+    ]
+
+
+def drain_facts(node: NodeView) -> list[Line]:
+    if node.node.draining_since is None:
+        return []
+    by = node.node.drainer.name if node.node.drainer else "–"
+    return [
+        (_("Why it is drained"), node.node.drain_reason),
+        (_("Drained by"), f"{by} · {localized_age(node.node.draining_since)}"),
+    ]
+
+
+def booked_job_facts(node: NodeView, fate: str) -> list[Line]:
+    """Jobs that hold units there, each with its number alone: not everybody may know more."""
+    names = [
+        Markup('<a href="%s">job-%s</a>') % (url_for("jobs.page", job_id=job), job) for job in node.job_ids
+    ]
+    return [(_("Booked there"), Markup("%s · %s") % (Markup(", ").join(names), fate))] if names else []
+
+
+def undrain_url(node: NodeView) -> str | None:
+    if node.node.draining_since is None or not may_drain():
+        return None
+    return url_for("nodes.undrain", node_id=node.id)
+
+
+def repairs_for_silent_node(node: NodeView) -> list[tuple[str, str]]:
+    """What this installation has for a node that does not report."""
+    return list_repair_links(FOR_SILENT_NODES, node.id)

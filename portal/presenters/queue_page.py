@@ -1,0 +1,206 @@
+"""The queue's lines as the page shows them: the sentence's parts, and node by node what is missing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from flask import request, url_for
+
+from cluster.domain.errors import Refused
+from cluster.domain.people.actor import Actor
+from cluster.domain.placement.placement import NodeUnits
+from cluster.services.context import Cluster
+from cluster.services.jobs import submission
+from cluster.services.queue import queries
+from cluster.services.queue.queries import QueueCursor, QueueFilters, QueueView
+from cluster.services.queue.running_jobs import RunningJob
+from cluster.services.queue.waiting_explanations import WaitingExplanation
+from cluster.store.jobs import Job
+from portal.web import query_params
+
+
+@dataclass(frozen=True)
+class QueueRow:
+    """A waiting job. `job` None: another workspace's, of which only place and size are told.
+
+    `code` None: its turn has come. `starts_at` None: not known; then there may be a range.
+    """
+
+    id: int
+    job: Job | None
+    units: int
+    code: str | None
+    data: Mapping[str, Any]
+    starts_at: datetime | None
+    earliest_at: datetime | None
+    latest_at: datetime | None
+    helps_units: int | None
+    helps_seconds: int | None
+    waited: float
+    others: tuple[int, ...] = ()
+    """Jobs that its sentence names and that the reader may see."""
+
+
+@dataclass(frozen=True)
+class NodeShortage:
+    """One node and how many units it lacks for a job; 0: it would fit there."""
+
+    node: NodeUnits
+    missing: int
+
+
+@dataclass(frozen=True)
+class RunningRow:
+    """A running job; `part` is what it says itself (0 to 1), None where it does not."""
+
+    job: Job | None
+    units: int
+    node: str
+    ends_at: datetime | None
+    ran: float | None
+    part: float | None
+
+
+class QueueLinks:
+    """Addresses of the page's rows, cut from one that was made as all addresses are."""
+
+    def __init__(self) -> None:
+        self.folded = query_params.current_url_with(open=None)
+        self._open = f"{self.folded}{'&' if '?' in self.folded else '?'}open="
+        self._job = url_for("jobs.page", job_id=0).removesuffix("0")
+
+    def opened(self, job_id: int) -> str:
+        return f"{self._open}{job_id}"
+
+    def job(self, job_id: int) -> str:
+        return f"{self._job}{job_id}"
+
+
+def read_queue_filter(limit: int) -> QueueFilters:
+    """The filters and the place of the page from its address. Raises Refused."""
+    return QueueFilters(
+        workspace_id=query_params.id_param("workspace"),
+        user_id=query_params.id_param("user"),
+        reason=request.args.get("reason", "")[:60] or None,
+        state=query_params.choice_param("state", queries.STATES) or None,
+        after=parse_queue_cursor(request.args.get("after", "")),
+        after_head=query_params.id_param("front"),
+        after_run=parse_queue_cursor(request.args.get("run", "")),
+        limit=limit,
+    )
+
+
+def parse_queue_cursor(text: str) -> QueueCursor | None:
+    """`<position>.<id>`, as `format_queue_cursor` makes it. Raises Refused."""
+    if not text:
+        return None
+    position, _, job_id = text.partition(".")
+    try:
+        if len(text) > 40 or not text.isascii():
+            raise ValueError
+        place = (int(position), int(job_id))
+    except ValueError:
+        raise Refused("after", "value.not_a_whole_number", value=text[:40]) from None
+    return max(-(1 << 62), min(place[0], 1 << 62)), max(0, min(place[1], (1 << 31) - 1))
+
+
+def parse_head_cursor(text: str) -> int:
+    """Raises Refused."""
+    if not (text.isascii() and text.isdigit() and len(text) <= query_params.MAX_DIGITS):
+        raise Refused("cursor", "value.not_a_whole_number", value=text[:40])
+    return int(text)
+
+
+def format_queue_cursor(place: QueueCursor | None) -> str | None:
+    return f"{place[0]}.{place[1]}" if place else None
+
+
+def list_job_owners(view: QueueView, actor: Actor, chosen: int | None) -> list[tuple[int, str]]:
+    """Whose jobs stand on this page, by name, for the filter; the reader has a word of their own there."""
+    rows = [line.job for line in view.waiting] + [run.job for run in view.running]
+    found = {job.user_id: job.user.name for job in rows if job is not None and job.user_id != actor.user_id}
+    if chosen is not None and chosen != actor.user_id:
+        found.setdefault(chosen, f"user-{chosen}")
+    return sorted(found.items(), key=lambda each: each[1])
+
+
+def next_expected_start(lines: list[QueueRow], wanted: QueueFilters, moment: datetime) -> datetime | None:
+    """When the first of the line starts, as far as that is known; told at the front of the queue only."""
+    if wanted.after or wanted.after_head or wanted.reason:
+        return None
+    return min((line.starts_at for line in lines if line.starts_at and line.starts_at > moment), default=None)
+
+
+def queue_rows(view: QueueView, moment: datetime) -> list[QueueRow]:
+    return [queue_row(line.id, line.job, line.units, line.standing, moment) for line in view.waiting]
+
+
+def queue_row(
+    job_id: int,
+    job: Job | None,
+    units: int,
+    standing: WaitingExplanation,
+    moment: datetime,
+    others: tuple[int, ...] = (),
+) -> QueueRow:
+    outlook = standing.outlook
+    return QueueRow(
+        job_id,
+        job,
+        units,
+        standing.code,
+        standing.data,
+        outlook.starts_at if standing.code else moment,
+        outlook.earliest_at,
+        outlook.latest_at,
+        outlook.helps_units,
+        outlook.helps_seconds,
+        (moment - job.submitted_at).total_seconds() if job else 0.0,
+        others,
+    )
+
+
+def queue_row_of_job(cluster: Cluster, actor: Actor, job: Job) -> QueueRow:
+    """For the job's own page: with its expected start, what would help, and links to whom the sentence names."""
+    standing, _nodes = queries.read_waiting_explanation(cluster, job)
+    named = (standing.outlook.first_ahead, standing.outlook.freed_by)
+    seen = submission.filter_visible_ids(cluster, actor, {one for one in named if one and one != job.id})
+    return queue_row(job.id, job, job.units, standing, cluster.clock(), tuple(sorted(seen)))
+
+
+@dataclass(frozen=True)
+class PastReason:
+    """One reason that the job had, and when; `until` None: still."""
+
+    code: str
+    data: Mapping[str, Any]
+    since: datetime
+    until: datetime | None
+
+
+def list_past_reasons(cluster: Cluster, job: Job, now: datetime) -> list[PastReason]:
+    """Why it waited so far, from its history."""
+    events = submission.read_job_events(cluster, job.id)
+    found = []
+    for event, following in zip(events, [*events[1:], None], strict=False):
+        if event.code.startswith("waiting."):
+            found.append(PastReason(event.code, event.data, event.at, following.at if following else None))
+    return found
+
+
+def list_node_shortages(nodes: list[NodeUnits], units: int) -> list[NodeShortage]:
+    """The node that lacks least first."""
+    shorts = [NodeShortage(node, max(0, units - len(node.free))) for node in nodes]
+    return sorted(shorts, key=lambda short: (not short.node.takes_jobs, short.missing, short.node.name))
+
+
+def running_rows(view: QueueView, moment: datetime) -> list[RunningRow]:
+    """The soonest end first, those without one after them in the order in which they started."""
+    runs = [running_row(run, moment) for run in view.running]
+    return sorted(runs, key=lambda run: (run.ends_at is None, run.ends_at or moment, -(run.ran or 0.0)))
+
+
+def running_row(run: RunningJob, moment: datetime) -> RunningRow:
+    ran = (moment - run.started_at).total_seconds() if run.started_at else None
+    return RunningRow(run.job, run.units, ", ".join(run.nodes), run.ends_at, ran, run.part)

@@ -1,0 +1,117 @@
+"""Everything that a sweep's page shows, read once per request: the row, its jobs side by side, the best one."""
+
+import json
+from dataclasses import dataclass, replace
+
+from cluster.cached_property import unlocked_cached_property
+from cluster.domain.errors import Refused
+from cluster.domain.jobs.results import MetricResults, parse_results
+from cluster.domain.people.actor import Actor
+from cluster.domain.states import LIVE_JOB_STATES, JobState
+from cluster.domain.sweeps.comparison import (
+    SweepJobResult,
+    best_result,
+    is_descending_first,
+    measured_metrics,
+    sort_results,
+)
+from cluster.domain.sweeps.plan import SweepPlan
+from cluster.files.safe_read import read_small_file
+from cluster.services.context import Cluster
+from cluster.services.sweeps import queries, submission
+from cluster.store.jobs import Sweep
+
+MAX_LIVE_JOBS = 200
+"""So many running jobs are asked for what they measure now; the rest show it when they have ended."""
+METRIC_COLUMNS = 2
+RUNNING_STATES = (JobState.RUNNING, JobState.STOPPING)
+
+
+@dataclass(frozen=True)
+class SweepView:
+    """`entries` are sorted, `first` is the place of the first one that is shown, `limit` how many are."""
+
+    sweep: Sweep
+    plan: SweepPlan
+    counts: dict[JobState, int]
+    entries: list[SweepJobResult]
+    metrics: list[str]
+    by: str
+    descending: bool
+    first: int
+    limit: int
+
+    @property
+    def shown(self) -> list[SweepJobResult]:
+        return self.entries[self.first : self.first + self.limit]
+
+    @property
+    def columns(self) -> list[str]:
+        """The metrics that have a column; a file has them all."""
+        return self.metrics[:METRIC_COLUMNS]
+
+    @property
+    def metric(self) -> str:
+        return self.metrics[0] if self.metrics else ""
+
+    @unlocked_cached_property
+    def best(self) -> SweepJobResult | None:
+        return best_result(self.entries, self.metric) if self.metric else None
+
+    @unlocked_cached_property
+    def best_of_column(self) -> dict[str, int]:
+        """By metric: the job with the best value."""
+        found = {metric: best_result(self.entries, metric) for metric in self.columns}
+        return {metric: entry.job_id for metric, entry in found.items() if entry}
+
+    @property
+    def ended(self) -> int:
+        return sum(count for state, count in self.counts.items() if state not in LIVE_JOB_STATES)
+
+    @property
+    def is_living(self) -> bool:
+        return self.ended < self.sweep.jobs
+
+
+def read_sweep_view(
+    cluster: Cluster,
+    actor: Actor,
+    sweep_id: int,
+    by: str = "",
+    order: str = "",
+    limit: int = 50,
+    first: int = 0,
+) -> SweepView:
+    """`by` empty: the best first as soon as something was measured. Raises NotFound; Refused for no column."""
+    with cluster.store.read() as session:
+        sweep = submission.load_sweep(session, actor, sweep_id)
+        counts = submission.count_job_states(session, sweep_id)
+        entries = queries.read_sweep_results(cluster, session, sweep_id)
+    entries = with_live_results(cluster, sweep, entries)
+    plan, metrics = SweepPlan.from_data(sweep.plan), measured_metrics(entries)
+    known = ["job", "seconds", *plan.values, *metrics]
+    if by and by not in known:
+        raise Refused("sort", "value.not_a_choice", allowed=known[:20])
+    by = by or (metrics[0] if metrics else "job")
+    descending = order == "down" if order else is_descending_first(plan, by)
+    entries = sort_results(entries, plan, by, descending)
+    return SweepView(sweep, plan, counts, entries, metrics, by, descending, first, limit)
+
+
+def with_live_results(cluster: Cluster, sweep: Sweep, entries: list[SweepJobResult]) -> list[SweepJobResult]:
+    """What running jobs have measured so far, as their shims say it every two seconds."""
+    running = [entry for entry in entries if entry.state in RUNNING_STATES][:MAX_LIVE_JOBS]
+    live = {entry.job_id: read_live(cluster, sweep, entry) for entry in running}
+    return [
+        replace(entry, results=live[entry.job_id]) if entry.job_id in live else entry for entry in entries
+    ]
+
+
+def read_live(cluster: Cluster, sweep: Sweep, entry: SweepJobResult) -> MetricResults:
+    """Without root the program could have written this file: it is read like any of its own."""
+    folder = "workspaces", str(sweep.workspace_id), "jobs", str(entry.job_id), str(entry.attempt), "control"
+    text = read_small_file(cluster.settings.storage_dir, *folder, "usage.json")
+    try:
+        return parse_results(json.loads(text or b"{}").get("results") or {})
+    except (ValueError, TypeError, AttributeError, RecursionError, OverflowError):
+        return {}

@@ -1,0 +1,1 @@
+"""Pages of users, their profiles and their sessions."""

@@ -1,0 +1,136 @@
+"""One's own account: password, open sessions, API tokens, language and theme."""
+
+from flask import Blueprint, flash, make_response, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_login import current_user
+
+from cluster.domain.errors import Refused
+from cluster.services.people import api_tokens, sessions, users
+from portal.i18n.translate import _, ngettext
+from portal.web import forms
+from portal.web.request_context import current_actor, current_cluster
+
+blueprint = Blueprint("profile", __name__)
+
+TOKEN_DAYS = (7, 30, 90, 365)
+# The order counts: Edge and Chrome also call themselves Safari.
+BROWSERS = (
+    ("Edg/", "Edge"),
+    ("Whale/", "Whale"),
+    ("OPR/", "Opera"),
+    ("Firefox/", "Firefox"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+    ("curl/", "curl"),
+)
+SYSTEMS = (
+    ("Windows", "Windows"),
+    ("Android", "Android"),
+    ("iPhone", "iOS"),
+    ("iPad", "iOS"),
+    ("Mac OS X", "macOS"),
+    ("Linux", "Linux"),
+)
+SCOPES = {"read": ("read",), "write": ("write",), "repair": ("repair",)}
+
+
+@blueprint.app_template_global("browser_words")
+def browser_words(agent: str) -> str:
+    """`Firefox · Linux` out of what the browser calls itself; itself where nothing is recognised."""
+    browser = next((word for sign, word in BROWSERS if sign in agent), "")
+    system = next((word for sign, word in SYSTEMS if sign in agent), "")
+    return " · ".join(part for part in (browser, system) if part) or agent[:60] or _("unknown browser")
+
+
+@blueprint.get("/profile")
+def page() -> ResponseReturnValue:
+    return render_profile({}, {})
+
+
+def render_profile(
+    errors: dict[str, str], values: dict[str, str], made: tuple[str, str] | None = None
+) -> str:
+    """`made` is the name and the text of a token just made, shown here and never again."""
+    cluster, actor = current_cluster(), current_actor()
+    return render_template(
+        "profile/page.html",
+        person=current_user.user,
+        sessions=sessions.list_sessions(cluster, actor),
+        this_session=sessions.find_session(cluster, current_user.token),
+        tokens=api_tokens.list_api_tokens(cluster, actor),
+        token_days=TOKEN_DAYS,
+        now=cluster.clock(),
+        sends_mail=bool(cluster.settings.mail_from),
+        errors=errors,
+        values=values,
+        made=made,
+    )
+
+
+@blueprint.post("/profile/password")
+def change_password() -> ResponseReturnValue:
+    """All other sessions and all API tokens end with it."""
+    cluster, actor = current_cluster(), current_actor()
+    try:
+        forms.require_known_fields("username", "old", "password")
+        old, new = forms.password_field("old"), forms.password_field("password")
+        revoked = users.change_password(cluster, actor, old, new, keep_token=current_user.token)
+    except Refused as refusal:
+        return render_profile(forms.error_messages(refusal), {}), 422
+    flash(_("The password is changed; all other sessions have ended."), "ok")
+    if revoked:
+        said = ngettext("%(num)d API token was revoked.", "%(num)d API tokens were revoked.", revoked)
+        flash(f"{said} {_('Make new ones for what still needs them.')}", "ok")
+    return redirect(url_for("profile.page"), 303)
+
+
+@blueprint.post("/profile/mail")
+def set_mail() -> ResponseReturnValue:
+    """Where one is told what needs a person."""
+    try:
+        forms.require_known_fields("email")
+        user = users.set_email(current_cluster(), current_actor(), forms.text_field("email"))
+    except Refused as refusal:
+        return render_profile(forms.error_messages(refusal), dict(request.form)), 422
+    if user.email:
+        flash(_("What needs you is told by mail to %(address)s.", address=user.email), "ok")
+    else:
+        flash(_("Nothing is told by mail any more."), "ok")
+    return redirect(url_for("profile.page"), 303)
+
+
+@blueprint.post("/profile/sessions/<int:session_id>/end")
+def end_session(session_id: int) -> ResponseReturnValue:
+    sessions.end_session(current_cluster(), current_actor(), session_id)
+    return redirect(url_for("profile.page", _anchor="sessions"), 303)
+
+
+@blueprint.post("/profile/sessions/end-others")
+def end_others() -> ResponseReturnValue:
+    sessions.end_other_sessions(current_cluster(), current_actor(), current_user.token)
+    flash(_("All other sessions have ended."), "ok")
+    return redirect(url_for("profile.page", _anchor="sessions"), 303)
+
+
+@blueprint.post("/profile/tokens")
+def create_token() -> ResponseReturnValue:
+    """Answers with the page itself, because the text of the token is shown only now."""
+    try:
+        forms.require_known_fields("token_name", "scope", "days")
+        scopes = SCOPES[forms.choice_field("scope", tuple(SCOPES))]
+        name, days = forms.text_field("token_name"), forms.integer_field("days")
+        token, text = api_tokens.create_api_token(
+            current_cluster(), current_actor(), name, list(scopes), days
+        )
+    except Refused as refusal:
+        shown = forms.error_messages(refusal)
+        if "name" in shown:
+            shown["token_name"] = shown.pop("name")
+        return render_profile(shown, dict(request.form)), 422
+    return make_response(render_profile({}, {}, made=(token.name, text)))
+
+
+@blueprint.post("/profile/tokens/<int:token_id>/revoke")
+def revoke_token(token_id: int) -> ResponseReturnValue:
+    api_tokens.revoke_api_token(current_cluster(), current_actor(), token_id)
+    return redirect(url_for("profile.page", _anchor="tokens"), 303)

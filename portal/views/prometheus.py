@@ -1,0 +1,124 @@
+"""`/metrics` for Prometheus: the installation in numbers, for its token or for whoever asks from this machine."""
+
+from collections.abc import Iterator, Mapping
+
+from flask import Blueprint, Response
+from flask.typing import ResponseReturnValue
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Metric, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from cluster.domain.kubernetes.status import KubernetesStatus
+from cluster.services.alerts.metrics import ClusterMetrics, read_metrics
+from portal.web.request_context import current_cluster
+
+blueprint = Blueprint("metrics", __name__)
+
+
+class InstallationCollector(Collector):
+    """One moment. Kept nowhere: every process of the portal reads the same rows."""
+
+    def __init__(self, numbers: ClusterMetrics) -> None:
+        self.numbers = numbers
+
+    def collect(self) -> Iterator[Metric]:
+        seen = self.numbers
+        yield labelled_gauge("groundcrew_info", "Which version answers", "version", {seen.version: 1})
+        yield labelled_gauge(
+            "groundcrew_jobs", "Living jobs by state; waiting is the depth of the queue", "state", seen.jobs
+        )
+        yield GaugeMetricFamily(
+            "groundcrew_oldest_waiting_seconds",
+            "How long the job that was submitted first of all that wait has waited",
+            seen.oldest_waiting_seconds,
+        )
+        yield labelled_gauge(
+            "groundcrew_units", "GPUs or CPU slots by what is the case with them", "state", seen.units
+        )
+        yield labelled_gauge("groundcrew_nodes", "Nodes by state", "state", seen.nodes)
+        yield labelled_gauge(
+            "groundcrew_operations", "Operations that have not ended", "state", seen.operations
+        )
+        yield GaugeMetricFamily(
+            "groundcrew_verified_backup_age_seconds",
+            "Since the newest backup that was restored and found whole was made; +Inf: there is none",
+            seen.backup_age,
+        )
+        yield GaugeMetricFamily(
+            "groundcrew_audit_check_age_seconds",
+            "Since the access log was last checked from end to end; +Inf: never",
+            seen.audit_age,
+        )
+        yield GaugeMetricFamily(
+            "groundcrew_audit_whole",
+            "1 where the last check found nothing changed",
+            float(seen.is_audit_intact),
+        )
+        yield GaugeMetricFamily("groundcrew_disk_free_bytes", "Free where the state lies", seen.disk_free)
+        yield GaugeMetricFamily(
+            "groundcrew_disk_bytes", "Size of the disk where the state lies", seen.disk_bytes
+        )
+        yield GaugeMetricFamily(
+            "groundcrew_disk_reserve_bytes",
+            "Kept free of it for the database: below that no job starts",
+            seen.disk_reserve,
+        )
+        yield from self.scheduler_metrics()
+        if seen.kubernetes is not None:
+            yield from kubernetes_metrics(seen.kubernetes)
+
+    def scheduler_metrics(self) -> Iterator[Metric]:
+        yield GaugeMetricFamily(
+            "groundcrew_scheduler_pulse_age_seconds",
+            "Since the scheduler last wrote its pulse, every 15 s; +Inf: never",
+            self.numbers.scheduler_age,
+        )
+        ended = CounterMetricFamily(
+            "groundcrew_attempts_ended",
+            "Attempts that ended, by the meaning of their exit",
+            labels=["meaning"],
+        )
+        pulse = self.numbers.scheduler
+        for meaning, count in sorted(pulse.ended.items()) if pulse else ():
+            ended.add_metric([meaning], count)
+        yield ended
+        if pulse is not None:
+            spans = {"last": pulse.last_seconds, "slowest": pulse.slowest_seconds}
+            yield labelled_gauge(
+                "groundcrew_scheduler_pass_seconds",
+                "How long its looks took at the last pulse",
+                "which",
+                spans,
+            )
+
+
+def kubernetes_metrics(standing: KubernetesStatus) -> Iterator[Metric]:
+    """Only where jobs run on it."""
+    yield GaugeMetricFamily(
+        "groundcrew_kubernetes_answers",
+        "1 while its API server answers",
+        float(standing.silent_since is None),
+    )
+    ready = sum(node.is_ready for node in standing.nodes)
+    nodes = {"ready": ready, "not_ready": len(standing.nodes) - ready}
+    yield labelled_gauge("groundcrew_kubernetes_nodes", "Nodes as Kubernetes sees them", "state", nodes)
+    kinds = {code.partition(".")[2]: number for code, number in standing.count().items()}
+    text = "Where it does otherwise than the queue decided, now"
+    yield labelled_gauge("groundcrew_kubernetes_disagreements_now", text, "kind", kinds)
+    yield CounterMetricFamily(
+        "groundcrew_kubernetes_disagreements", "The same, each counted once when it began", standing.seen
+    )
+
+
+def labelled_gauge(name: str, text: str, label: str, values: Mapping[str, float]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, text, labels=[label])
+    for value, number in values.items():
+        family.add_metric([value], number)
+    return family
+
+
+@blueprint.get("/metrics")
+def metrics() -> ResponseReturnValue:
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(InstallationCollector(read_metrics(current_cluster())))
+    return Response(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)

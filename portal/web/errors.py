@@ -1,0 +1,147 @@
+"""The one handler: every error leaves through here, in the reader's language and without a trace of code."""
+
+from collections.abc import Sequence
+
+import structlog
+from flask import Flask, Response, g, jsonify, make_response, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_wtf.csrf import CSRFError
+from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError
+from werkzeug.exceptions import HTTPException
+
+from cluster.domain.errors import Conflict, Forbidden, Gone, GroundcrewError, NotFound, Refused, Unavailable
+from cluster.services.storage import disk_space
+from cluster.store.engine import DISK_FULL_ERRNOS, is_disk_full
+from portal.i18n.messages import hint_for, say, title_of
+from portal.web.request_context import (
+    current_cluster,
+    current_request_id,
+    is_api_request,
+    is_fragment_request,
+)
+from portal.web.route_permissions import SAFE_METHODS, NotSignedIn
+from portal.web.validation_errors import list_validation_errors
+
+log = structlog.get_logger()
+
+STATUS = {
+    NotSignedIn: 401,
+    NotFound: 404,
+    Forbidden: 403,
+    Conflict: 409,
+    Gone: 410,
+    Refused: 422,
+    Unavailable: 503,
+}
+RETRY_AFTER_SECONDS = 5
+STATUS_WITH_WORDS = frozenset(
+    {400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 414, 415, 422, 428, 429, 500, 503}
+)
+
+
+def init_app(app: Flask) -> None:
+    app.register_error_handler(Exception, handle_error)
+
+
+def handle_error(error: Exception) -> ResponseReturnValue:
+    """Known states of the world become their status; all else is our bug: logged whole, shown as an id."""
+    if isinstance(error, NotSignedIn) and not is_api_request():
+        return redirect_to_sign_in()
+    if isinstance(error, GroundcrewError):
+        status = next((number for kind, number in STATUS.items() if isinstance(error, kind)), 500)
+        if status < 500 or isinstance(error, Unavailable):
+            return problem_response(status, error.code, error.data, getattr(error, "field", ""))
+    if isinstance(error, CSRFError):
+        return problem_response(400, "http.form_too_old", {})
+    if isinstance(error, HTTPException) and error.code is not None:
+        if error.code < 400:
+            return error.get_response()
+        status = error.code if error.code in STATUS_WITH_WORDS else 400
+        if status < 500:
+            data: dict[str, object] = {"limit": request.max_content_length} if status == 413 else {}
+            return problem_response(status, f"http.{status}", data, shapes=list_validation_errors(error))
+    if isinstance(error, OperationalError | InterfaceError | TimeoutError):
+        if is_disk_full(error, current_cluster().settings.database_url):
+            return respond_disk_full(error)
+        log.error("the database does not answer", error=str(error), route=str(request.url_rule))
+        return respond_database_unavailable()
+    if isinstance(error, OSError) and error.errno in DISK_FULL_ERRNOS:
+        storage = disk_space.read_storage_disk(current_cluster().settings)
+        log.error("the disk is full", error=str(error), route=str(request.url_rule), **storage)
+        return problem_response(503, "disk.short", storage)
+    log.error("bug", exc_info=error, route=str(request.url_rule))
+    # The page about a bug reads no rows: the database may be what is wrong.
+    g.is_bug = True
+    return problem_response(500, "http.500", {})
+
+
+def respond_disk_full(error: Exception) -> Response:
+    """The database's disk is full: what is kept for this case is given to it, and the sentence names the disk."""
+    settings = current_cluster().settings
+    found = disk_space.read_database_disk(settings)
+    log.error("the disk is full", error=str(error), route=str(request.url_rule), **found)
+    disk_space.release_ballast(settings)
+    return respond_database_unavailable("disk.database_full", found)
+
+
+def respond_database_unavailable(code: str = "http.503", data: dict[str, object] | None = None) -> Response:
+    """Nothing was written, or all of it: asking again in a moment is safe."""
+    g.is_bug = True  # Neither may this page read rows.
+    return problem_response(503, code, data or {})
+
+
+def redirect_to_sign_in() -> ResponseReturnValue:
+    """A fragment must never receive the sign-in page: htmx is told to load it whole."""
+    back = request.full_path.rstrip("?") if request.method in SAFE_METHODS else None
+    if is_fragment_request():
+        response = make_response("", 401)
+        response.headers["HX-Redirect"] = url_for("sign_in.sign_in")
+        return response
+    if request.headers.get("Accept") == "text/event-stream":
+        return Response(status=401)
+    return redirect(url_for("sign_in.sign_in", next=back if back != "/" else None))
+
+
+def problem_response(
+    status: int,
+    code: str,
+    data: dict[str, object],
+    field: str = "",
+    shapes: Sequence[dict[str, str]] = (),
+) -> Response:
+    """HTML for pages, a piece for htmx, RFC 9457 for REST. `shapes` are fields of a wrong shape."""
+    sentence = say(code, data)
+    if is_api_request():
+        body: dict[str, object] = {
+            "type": f"/problems/{code}",
+            "title": title_of(code),
+            "status": status,
+            "detail": sentence,
+            "code": code,
+            "request_id": current_request_id(),
+        }
+        if field:
+            pointer = "/" + field.replace(".", "/")
+            body["errors"] = [{"pointer": pointer, "code": code, "message": sentence}]
+        elif shapes:
+            body["errors"] = list(shapes)
+        response = jsonify(body)
+        response.content_type = "application/problem+json"
+        if status == 401:
+            response.headers["WWW-Authenticate"] = "Bearer"
+    else:
+        page = "errors/_piece.html" if is_fragment_request() else "errors/page.html"
+        response = make_response(
+            render_template(
+                page,
+                status=status,
+                title=title_of(code),
+                sentence=sentence,
+                hint=hint_for(code, data),
+                request_id=current_request_id(),
+            )
+        )
+    response.status_code = status
+    if status in (429, 503):
+        response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return response

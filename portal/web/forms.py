@@ -1,0 +1,127 @@
+"""Shapes what a form sent: text, whole numbers, days. Whether a value is allowed decides the domain, once.
+
+A view that offers a form reads the fields and calls the service in one `try`; at `except Refused as refusal`
+it renders the page again with `values=request.form, errors=problems(refusal)` and status 422.
+"""
+
+from collections.abc import Collection
+from datetime import date
+
+from flask import request, url_for
+from markupsafe import Markup
+
+from cluster.domain.errors import GroundcrewError, Refused
+from cluster.store.base import LARGEST_ID
+from portal.i18n.messages import localized_error
+from portal.i18n.translate import _
+from portal.web.request_context import current_cluster
+
+LONGEST_TEXT = 100_000
+MAX_DIGITS = 12
+
+
+ALWAYS = frozenset({"csrf_token"})
+
+
+def require_known_fields(*names: str) -> None:
+    """Refuses a form that brings a field which nobody reads: a mistyped name must not pass in silence."""
+    unknown = sorted(set(request.form) - set(names) - ALWAYS)
+    if unknown:
+        raise Refused(unknown[0][:60], "value.unknown_field", name=unknown[0][:60])
+
+
+def text_field(name: str, default: str = "") -> str:
+    """Without the blanks around it. Control characters other than line ends and tabs are refused."""
+    return reject_control_characters(name, request.form.get(name, default))
+
+
+def reject_control_characters(name: str, value: str) -> str:
+    if len(value) > LONGEST_TEXT:
+        raise Refused(name, "value.too_long", longest=LONGEST_TEXT)
+    if any(ord(sign) < 32 and sign not in "\r\n\t" for sign in value):
+        raise Refused(name, "value.control_character")
+    return value.strip()
+
+
+def text_fields(name: str) -> list[str]:
+    """A field that may come several times, as boxes do; each like `text_field`."""
+    values = request.form.getlist(name)
+    if sum(map(len, values)) > LONGEST_TEXT:
+        raise Refused(name, "value.too_long", longest=LONGEST_TEXT)
+    return [reject_control_characters(name, value) for value in values]
+
+
+def password_field(name: str) -> str:
+    """A password as typed: blanks belong to it."""
+    return request.form.get(name, "")
+
+
+def choice_field(name: str, allowed: tuple[str, ...]) -> str:
+    value = text_field(name)
+    if value not in allowed:
+        raise Refused(name, "value.not_a_choice", allowed=list(allowed))
+    return value
+
+
+def integer_field(name: str) -> int:
+    """Refuses everything that is not plain ASCII digits with a possible minus."""
+    value = text_field(name)
+    if not value:
+        raise Refused(name, "value.missing")
+    digits = value.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= MAX_DIGITS):
+        raise Refused(name, "value.not_a_whole_number", value=value[:40])
+    return int(value)
+
+
+def id_field(name: str) -> int | None:
+    """A row's id, None for an empty field; what is larger than an id can be is nobody's."""
+    return max(0, min(integer_field(name), LARGEST_ID)) if text_field(name) else None
+
+
+def date_field(name: str) -> date:
+    """As `<input type=date>` sends it and as a person types it without JavaScript: 2026-11-20."""
+    value = text_field(name)
+    if not value:
+        raise Refused(name, "value.missing")
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        raise Refused(name, "value.not_a_day", value=value[:40]) from None
+
+
+def names_field(name: str) -> list[str]:
+    """Names apart by commas, blanks or lines, or the same field several times."""
+    return " ".join(request.form.getlist(name)).replace(",", " ").split()
+
+
+def error_messages_with_suggestion(refusal: Refused, endpoint: str) -> dict[str, str]:
+    """As `error_messages`; where the domain offers a repaired value, a link opens the form again with it filled in."""
+    found = error_messages(refusal)
+    repaired = refusal.data.get("repaired")
+    if repaired:
+        typed = {name: value[:500] for name, value in request.form.items() if name not in ALWAYS}
+        again = url_for(endpoint, **{**typed, refusal.field: repaired})
+        link = Markup('{} <a href="{}">{}</a>').format(
+            found[refusal.field], again, _("Use %(value)s", value=repaired)
+        )
+        return {refusal.field: link}
+    return found
+
+
+def read_prefilled(fields: Collection[str]) -> dict[str, str]:
+    """What a link to a form wants filled in."""
+    return {name: request.args[name] for name in fields if name in request.args}
+
+
+def password_help() -> str:
+    """What the installation's rule asks for, beside every field for a new password."""
+    if current_cluster().settings.password_policy == "classic":
+        return _("8 to 20 of upper and lower case letters, digits and ~!@#$%^&*<>?")
+    return _("At least 8 characters; a sentence is fine. What is on lists of stolen passwords is refused.")
+
+
+def error_messages(refusal: GroundcrewError) -> dict[str, str]:
+    """{field: sentence in the reader's language}, for the field macro and the summary above the form."""
+    field = refusal.field if isinstance(refusal, Refused) else ""
+    return {field: localized_error(refusal)}

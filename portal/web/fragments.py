@@ -1,0 +1,15 @@
+"""A page for whoever came to it, its living piece for htmx: the same template either way."""
+
+from typing import Any
+
+from flask import make_response, render_template
+from werkzeug.wrappers import Response
+
+from portal.web.request_context import is_fragment_request
+
+
+def render_page_or_fragment(page: str, piece: str, status: int = 200, **values: Any) -> Response:
+    """`page` includes `piece`; both may come from the same address, so that caches are told apart."""
+    response = make_response(render_template(piece if is_fragment_request() else page, **values), status)
+    response.headers.add("Vary", "HX-Request")
+    return response

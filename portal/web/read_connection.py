@@ -1,0 +1,26 @@
+"""A page reads a dozen times: all over one connection to the database."""
+
+from contextlib import ExitStack
+
+from flask import Flask, g, request
+
+from portal.web.request_context import current_cluster
+
+
+def init_app(app: Flask) -> None:
+    app.before_request(open_read_connection)
+    app.teardown_request(close_read_connection)
+
+
+def open_read_connection() -> None:
+    """Not where something is sent to us: an upload may take hours, and reads once or twice."""
+    if request.method in ("GET", "HEAD") and request.endpoint != "static":
+        g.reading = ExitStack()
+        g.reading.enter_context(current_cluster().store.reuse_connection())
+
+
+def close_read_connection(_problem: BaseException | None) -> None:
+    """Before anything is streamed: a response that takes long holds no connection."""
+    reading: ExitStack | None = g.pop("reading", None)
+    if reading is not None:
+        reading.close()

@@ -1,0 +1,75 @@
+"""What belongs to this request: the cluster behind the portal, and who is asking."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from flask import current_app, g, request
+from flask_login import current_user
+
+from cluster.domain.people.actor import Actor
+from cluster.services.context import Cluster
+from cluster.store.users import User
+
+Shown = TypeVar("Shown")
+
+
+def current_cluster() -> Cluster:
+    found = current_app.extensions["cluster"]
+    assert isinstance(found, Cluster)
+    return found
+
+
+def current_actor() -> Actor:
+    """The person of the session, or of the token where the request came to /api. Only behind the guard."""
+    known: Actor | None = g.get("actor")
+    if known is not None:
+        return known
+    user: User = current_user.user
+    g.actor = actor = Actor(
+        user_id=user.id,
+        name=user.name,
+        is_administrator=user.is_administrator,
+        address=client_address(),
+        request_id=current_request_id(),
+    )
+    return actor
+
+
+def read_once(read: Callable[[Cluster, Actor], Shown]) -> Shown:
+    """A service's list as this person sees it, read once per request: page, sign and rail show the same."""
+    known: dict[object, Shown] = g.setdefault("read", {})
+    if read not in known:
+        known[read] = read(current_cluster(), current_actor())
+    return known[read]
+
+
+def store_read(read: Callable[[Cluster, Actor], object], found: object) -> None:
+    """What a page has read already, in more detail, for those who would read it once more."""
+    g.setdefault("read", {})[read] = found
+
+
+def anonymous_actor(name: str = "") -> Actor:
+    """Who acts before anybody has signed in, as the audit entry names it."""
+    return Actor(user_id=0, name=name, address=client_address(), request_id=current_request_id())
+
+
+def client_address() -> str:
+    return request.remote_addr or ""
+
+
+def client_user_agent() -> str:
+    """What the browser calls itself, for the list of sessions."""
+    return request.headers.get("User-Agent", "")[:200]
+
+
+def current_request_id() -> str:
+    return str(g.get("request_id", ""))
+
+
+def is_api_request() -> bool:
+    return request.path.startswith("/api/")
+
+
+def is_fragment_request() -> bool:
+    """htmx wants a piece of the page; going back in the browser's history wants the whole one."""
+    return "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers

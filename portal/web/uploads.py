@@ -1,0 +1,120 @@
+"""How much a request may bring along, and where a large file goes while it arrives: straight to its own disk."""
+
+import io
+import os
+import secrets
+from pathlib import Path
+from typing import IO, Any
+
+from flask import Request, current_app, g
+from werkzeug.datastructures import FileStorage
+
+from cluster.services.storage import disk_space, folders, orphaned_files
+from cluster.services.workspaces import lifecycle
+from cluster.settings import Settings
+from portal.web import slow_uploads
+from portal.web.request_context import current_actor, current_cluster
+from portal.web.route_permissions import ROUTE_RULES, RouteRule
+
+ARCHIVE_ENDPOINT = "datasets.create"
+CODE_ENDPOINTS = frozenset({"trainings.create", "trainings.upload_code"})
+MIB = 1024 * 1024
+CODE_BYTES = 24 * MIB
+FORM_BYTES = 2 * MIB
+API_BYTES = 512 * 1024
+"""The largest is a sweep's list of values."""
+ANONYMOUS_BODY_BYTES = 32 * 1024
+FORM_FIELDS_BYTES = 256 * 1024
+"""Of a form without files, which is read whole: half a million fields would take everybody's time."""
+FORM_MIMETYPE = "application/x-www-form-urlencoded"
+DISK_CHECK_BYTES = 16 * MIB
+"""While so much of an archive arrives the disk is looked at once: several may arrive at the same time."""
+
+
+class PortalRequest(Request):
+    """Only the pages that take files accept large bodies, and only from people who may bring them there."""
+
+    @property
+    def max_content_length(self) -> int | None:
+        """Bytes; a larger body is answered with 413 before any of it is kept."""
+        if self.is_open_to_anyone:
+            return ANONYMOUS_BODY_BYTES
+        if self.mimetype == FORM_MIMETYPE:
+            return FORM_FIELDS_BYTES
+        if (self.endpoint or "").startswith("api_"):
+            return API_BYTES
+        if self.endpoint == ARCHIVE_ENDPOINT:
+            return current_cluster().settings.upload_limit_bytes
+        return CODE_BYTES if self.endpoint in CODE_ENDPOINTS else FORM_BYTES
+
+    @max_content_length.setter
+    def max_content_length(self, value: int | None) -> None:
+        raise AttributeError("a route's limit stands in portal/web/uploads.py")
+
+    @property
+    def is_open_to_anyone(self) -> bool:
+        """Whether the page is also for people who have not signed in: their forms have two or three short fields."""
+        return ROUTE_RULES.get(self.endpoint or "") is RouteRule.ANYONE
+
+    def _get_file_stream(
+        self,
+        total_content_length: int | None,
+        content_type: str | None,
+        filename: str | None = None,
+        content_length: int | None = None,
+    ) -> IO[bytes]:
+        """Raises NotFound or Forbidden before the first byte of somebody else's archive is written."""
+        if self.endpoint != ARCHIVE_ENDPOINT or not filename:
+            return super()._get_file_stream(total_content_length, content_type, filename, content_length)
+        values: dict[str, Any] = self.view_args or {}
+        lifecycle.read_workspace(current_cluster(), current_actor(), values["workspace_id"])
+        orphaned_files.delete_orphaned_archives(current_cluster())
+        folder = folders.incoming_folder(current_cluster().settings)
+        settings = current_cluster().settings
+        disk_space.require_disk_space(settings, total_content_length or 0)
+        file = IncomingFile(folder / f"{orphaned_files.UPLOAD_PREFIX}{secrets.token_hex(8)}", settings)
+        g.setdefault("arriving", []).append(file)
+        return file
+
+
+class IncomingFile(io.FileIO):
+    """A file on its way in, which stops to grow before the disk falls below its reserve. Raises Unavailable."""
+
+    def __init__(self, path: Path, settings: Settings) -> None:
+        super().__init__(path, "xb+")
+        self.settings = settings
+        self.bytes_since_check = 0
+
+    def write(self, data: Any, /) -> int:
+        """All of it, as a buffered file would."""
+        view = memoryview(data).cast("B")
+        self.bytes_since_check += len(view)
+        if self.bytes_since_check >= DISK_CHECK_BYTES:
+            disk_space.require_disk_space(self.settings)
+            self.bytes_since_check = 0
+        written = 0
+        while written < len(view):
+            written += super().write(view[written:])
+        return written
+
+
+def init_app(app: Any) -> None:
+    app.request_class = PortalRequest
+    slow_uploads.init_app(app, ARCHIVE_ENDPOINT)
+    app.teardown_request(delete_incoming_files)
+
+
+def saved_path(file: FileStorage) -> Path:
+    """The whole file on disk, where a rename is enough to take it in."""
+    file.stream.flush()
+    os.fsync(file.stream.fileno())
+    return Path(file.stream.name)
+
+
+def delete_incoming_files(error: BaseException | None) -> None:
+    """What nobody took in (refused, broken off) goes at the end of its request."""
+    if not current_app:
+        return
+    for file in g.pop("arriving", []):
+        file.close()
+        Path(file.name).unlink(missing_ok=True)

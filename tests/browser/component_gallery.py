@@ -1,0 +1,127 @@
+"""A small portal of samples: the components, a board, a job with graphs and a log. No cluster behind it.
+
+`python -m tests.browser.component_gallery` serves it for whoever builds a page.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from flask import Flask, Response, render_template, request
+
+from portal.i18n import translate
+from portal.layout import theme
+from portal.layout.navigation import NavigationUser, PageLayout, administrator_navigation
+from portal.views.people.preferences import blueprint as look_blueprint
+from portal.web import security_headers
+from tests.browser.sample_data import log_text, metrics, sample
+
+NOW = datetime(2026, 11, 20, 5, 6, tzinfo=UTC)
+
+
+@dataclass
+class Tape:
+    """What the sample job has written so far; a test adds to it."""
+
+    steps: int = 200
+    log: bytearray = field(default_factory=bytearray)
+
+
+def make_app(tape: Tape | None = None) -> Flask:
+    """The gallery; `app.config["reports"]` collects what browsers report."""
+    tape = tape or Tape(log=bytearray(log_text()))
+    app = Flask("portal")
+    app.config.update(TESTING=True, SECRET_KEY="gallery", groundcrew_clock=lambda: NOW, reports=[])
+    app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
+    security_headers.init_app(app)
+    translate.init_app(app, "Asia/Seoul")
+    app.register_blueprint(look_blueprint)
+    theme.init_app(app, shell=shell)
+    add_pages(app)
+    add_files(app, tape)
+    add_stream(app)
+    return app
+
+
+def shell() -> PageLayout:
+    counts = {"/queue": 45, "/workspaces": 6, "/jobs": 25}
+    rail = administrator_navigation(request.path, counts, {"/": 5, "/nodes": 3})
+    return PageLayout(
+        "lab-a", rail, NavigationUser("hjkim"), live=True, topics=("queue",), sign_out="#", version="0.1.0"
+    )
+
+
+def add_pages(app: Flask) -> None:
+    @app.get("/")
+    def board() -> str:
+        return render_template("components/board.html", sample=sample())
+
+    @app.get("/components")
+    def components() -> str:
+        return render_template("components/page.html", sample=sample())
+
+    @app.get("/gate")
+    def gate() -> str:
+        return render_template("components/gate.html")
+
+    @app.get("/job")
+    def job() -> str:
+        return render_template(
+            "components/job.html", sample=sample(), tab=request.args.get("tab", "overview")
+        )
+
+
+def add_files(app: Flask, tape: Tape) -> None:
+    """What the sample job has written: values of its graphs, and its log piece by piece."""
+
+    @app.get("/metrics")
+    def values() -> dict[str, Any]:
+        columns = metrics(tape.steps)
+        axis = request.args.get("x", "step")
+        if axis == "epoch":
+            columns["x"] = columns["epoch"]
+        elif axis == "time":
+            columns["x"] = [(second - columns["time"][0]) / 60 for second in columns["time"]]
+        return columns
+
+    @app.get("/log")
+    def log() -> Response:
+        offset = request.args.get("offset", -65536, int)
+        limit = request.args.get("limit", 65536, int)
+        start = max(0, len(tape.log) + offset) if offset < 0 else min(offset, len(tape.log))
+        body = bytes(tape.log[start : start + limit])
+        end = start + len(body)
+        return Response(
+            body,
+            mimetype="text/plain",
+            headers={
+                "X-Log-Start": start,
+                "X-Log-Next": end,
+                "X-Log-EOF": "1" if end == len(tape.log) else "0",
+                "X-Log-Line": tape.log.count(b"\n", 0, start) + 1,
+            },
+        )
+
+
+def add_stream(app: Flask) -> None:
+    @app.get("/stream")
+    def stream() -> Response:
+        def beats() -> Iterator[str]:
+            for _beat in range(120):
+                yield "event: beat\ndata: {}\n\n"
+                time.sleep(0.5)
+
+        return Response(beats(), mimetype="text/event-stream")
+
+    @app.post("/csp-report")
+    def csp_report() -> Response:
+        app.config["reports"].append(request.get_data(as_text=True))
+        return Response(status=204)
+
+
+if __name__ == "__main__":
+    make_app().run(port=8471, threaded=True)

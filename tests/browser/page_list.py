@@ -1,0 +1,176 @@
+"""Every page of the portal by name, and how a test looks at one: opened, accessible, in both themes, as a picture."""
+
+from __future__ import annotations
+
+import io
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from tests.browser.page_checks import OF_COLOURS, RULES, assert_accessible, assert_fits
+
+PICTURES = Path(__file__).parents[2] / "docs" / "screenshots"
+TAKES_PICTURES = os.environ.get("GROUNDCREW_SCREENSHOTS") == "1"
+COLOURS = 96
+
+
+@dataclass(frozen=True)
+class Shown:
+    """`path` has the names of what the journey has made; a main page is also shown in Korean and on a phone."""
+
+    path: str
+    is_main: bool = False
+    who: str = "hjkim"
+    status: int = 200
+    is_long: bool = False
+    """Whether what it shows is made where the long cases are played."""
+
+    def marked(self, *values: str) -> Any:
+        return pytest.param(*values, marks=[pytest.mark.long] if self.is_long or "ko" in values else [])
+
+
+PAGES = {
+    "dashboard": Shown("/", True),
+    "home": Shown("/", who="minji"),
+    "queue": Shown("/queue?open={waiting}", True),
+    "nodes": Shown("/nodes", True),
+    "node": Shown("/nodes/1"),
+    "node-drain": Shown("/nodes/1/drain"),
+    "workspaces": Shown("/workspaces", True),
+    "workspace": Shown("/workspaces/{workspace}", True, "minji"),
+    "workspace-new": Shown("/workspaces/new"),
+    "workspace-edit": Shown("/workspaces/{workspace}/edit"),
+    "workspace-extend": Shown("/workspaces/{workspace}/extend"),
+    "workspace-end": Shown("/workspaces/{workspace}/end"),
+    "datasets": Shown("/workspaces/{workspace}/datasets", who="minji"),
+    "datasets-all": Shown("/datasets"),
+    "dataset": Shown("/datasets/{dataset}", True, "minji"),
+    "dataset-new": Shown("/workspaces/{workspace}/datasets/new", True, "minji"),
+    "dataset-new-path": Shown("/workspaces/{workspace}/datasets/new?way=path"),
+    "dataset-new-sample": Shown("/workspaces/{workspace}/datasets/new?way=sample", who="minji"),
+    "dataset-delete": Shown("/datasets/{dataset}/delete", who="minji"),
+    "trainings": Shown("/workspaces/{workspace}/trainings", who="minji"),
+    "trainings-all": Shown("/trainings"),
+    "training": Shown("/trainings/{own}", True, "minji"),
+    "training-new": Shown("/workspaces/{workspace}/trainings/new", True, "minji"),
+    "training-new-own": Shown("/workspaces/{workspace}/trainings/new?kind=advanced", who="minji"),
+    "job-new": Shown("/trainings/{lenet}/jobs/new", True, "minji"),
+    "job-new-own": Shown("/jobs/{running}/duplicate", who="minji"),
+    "job-new-own-blank": Shown("/trainings/{own}/jobs/new", who="minji"),
+    "jobs": Shown("/jobs", True),
+    "job": Shown("/jobs/{running}", True, "minji"),
+    "job-waiting": Shown("/jobs/{waiting}", who="minji"),
+    "job-finished": Shown("/jobs/{finished}", who="minji"),
+    "job-log": Shown("/jobs/{running}?tab=log", True, "minji"),
+    "job-checkpoints": Shown("/jobs/{finished}?tab=checkpoints", who="minji"),
+    "job-settings": Shown("/jobs/{finished}?tab=settings", who="minji"),
+    "job-history": Shown("/jobs/{finished}?tab=history", who="minji"),
+    "job-numbers": Shown("/jobs/{finished}/metrics?format=table", who="minji"),
+    "job-stop": Shown("/jobs/{running}/stop", who="minji"),
+    "job-files": Shown("/jobs/{finished}/files/delete", who="minji"),
+    "sweep": Shown("/sweeps/{sweep}", True, "minji"),
+    "sweep-stop": Shown("/sweeps/{sweep}/stop", who="minji"),
+    "accounting": Shown("/accounting"),
+    "images": Shown("/images"),
+    "operations": Shown("/operations", True),
+    "operation": Shown("/operations/1", True),
+    "repairs": Shown("/repairs", True),
+    "repair": Shown("/repairs/free-disk-space", True),
+    "repair-run": Shown("/repairs/runs/{repair}", True, is_long=True),
+    "backups": Shown("/repairs/backups", True),
+    "access-log": Shown("/access-log", True),
+    "access-log-days": Shown("/access-log/days"),
+    "users": Shown("/users", True),
+    "user": Shown("/users/{user}"),
+    "user-new": Shown("/users/new"),
+    "user-disable": Shown("/users/{user}/disable"),
+    "profile": Shown("/profile", True),
+    "sign-in": Shown("/sign-in", True, "nobody"),
+    "link": Shown("/link/{link}", who="nobody"),
+    "link-dead": Shown("/link/used-up", who="nobody", status=404),
+    "not-found": Shown("/jobs/999999", who="minji", status=404),
+    "forbidden": Shown("/users", who="minji", status=403),
+}
+
+SHOWN_ONCE = {"first-administrator": "/first-administrator"}
+"""Looked at on the way, because afterwards they are gone."""
+
+NO_PAGES = {
+    "static",
+    "health.health",
+    "metrics.metrics",
+    "stream.stream",
+    "access_log.day",
+    "access_log.confirm_delete",
+    "api-docs.openapi_json",
+    "api_queue.TheQueue",
+    "api_nodes.Nodes",
+    "api_nodes.OneNode",
+    "api_nodes.Kubernetes",
+    "api_repairs.Repairs",
+    "api_repairs.OneRepair",
+    "api_repairs.OneRun",
+    "api_workspaces.Workspaces",
+    "api_trainings.Trainings",
+    "api_datasets.Datasets",
+    "api_jobs.Jobs",
+    "api_jobs.OneJob",
+    "api_jobs.Why",
+    "api_jobs.Log",
+    "api_jobs.JobAccounting",
+    "api_sweeps.Sweeps",
+    "api_sweeps.OneSweep",
+    "api_accounting.Accounting",
+    "api_images.Images",
+    "sweeps.metrics",
+    "job_log.piece",
+    "job_log.raw",
+    "job_log.download",
+    "job_metrics.checkpoint",
+    "operations.log",
+}
+"""Endpoints that answer GET with something that is read by programs or kept as a file."""
+
+SETTLED = """() => !document.querySelector(".htmx-request")
+  && [...document.querySelectorAll("[data-chart]")].every((chart) => chart.firstElementChild)
+  && [...document.querySelectorAll("[data-log]")].every((log) => log.querySelector(".log-line"))
+  && [...document.querySelectorAll("#estimate")].every((panel) => panel.querySelector(".estimate-say"))"""
+
+
+def open_settled(page: Page, path: str, status: int = 200) -> None:
+    """Opens the page and waits for what scripts still bring."""
+    answer = page.goto(path)
+    assert answer and answer.status == status, f"{path}: {answer and answer.status}"
+    page.wait_for_function(SETTLED)
+    page.evaluate("document.fonts.ready.then(() => true)")
+
+
+def look_at(page: Page, name: str, path: str, language: str, status: int = 200) -> None:
+    open_settled(page, path, status)
+    expect(page.locator("html")).to_have_attribute("lang", language)
+    show(page, name, language)
+
+
+def show(page: Page, name: str, language: str) -> None:
+    """The open page in the light and in the dark; pictures only where they are wanted."""
+    for theme, rules in (("light", RULES), ("dark", OF_COLOURS)):
+        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        expect(page.locator("html")).to_have_attribute("data-bs-theme", theme)
+        assert_fits(page)
+        assert_accessible(page, rules)
+        if TAKES_PICTURES and (language == "en" or name in PAGES and PAGES[name].is_main):
+            take_picture(page, f"{name}.{language}.{theme}")
+
+
+def take_picture(page: Page, name: str, height: int | None = None) -> None:
+    """Few colours, and of what repeats itself only the first `height`: docs/ is cloned by everybody."""
+    page.evaluate("scrollTo(0, 0)")
+    picture = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
+    picture = picture.crop((0, 0, picture.width, min(picture.height, height or picture.height)))
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(PICTURES / f"{name}.png", optimize=True)

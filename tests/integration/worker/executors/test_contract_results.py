@@ -1,0 +1,26 @@
+"""What a program measured is in the record of its end, and a lost loss is seen while it still runs."""
+
+import json
+
+from tests.integration.worker.executors.conftest import Bench, until
+
+LOSES_ITS_LOSS = """
+import time
+import groundcrew_job
+groundcrew_job.log(1, loss=0.5, accuracy_validation=0.75)
+groundcrew_job.log(2, loss=float("nan"))
+while not __import__("os").path.exists(groundcrew_job.out() + "/go-on"):
+    time.sleep(0.02)
+groundcrew_job.log(3, accuracy_validation=0.25)
+"""
+
+
+def test_results_and_a_lost_loss_are_told(bench: Bench) -> None:
+    plan = bench.script(LOSES_ITS_LOSS)
+    bench.start(plan)
+    usage = plan.folder / "control" / "usage.json"
+    until(lambda: usage.exists() and json.loads(usage.read_text()).get("not_finite") == "loss/train")
+    (plan.folder / "out" / "go-on").touch()
+    truth = bench.end_of(plan)
+    assert truth.results == {"loss/train": (0.5, 0.5, 0.5), "accuracy/validation": (0.25, 0.75, 0.25)}
+    assert truth.not_finite == "loss/train"

@@ -1,0 +1,1 @@
+"""The portal over a real database, asked by Flask's test client."""

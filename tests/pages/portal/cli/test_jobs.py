@@ -1,0 +1,254 @@
+"""The `groundcrew` command against a portal that answers over a real socket."""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import structlog
+from click.testing import CliRunner, Result
+from sqlalchemy import update
+from werkzeug.serving import make_server
+
+from cluster.domain.states import JobState
+from cluster.services.storage import folders
+from cluster.store.jobs import Attempt, Job
+from cluster.store.nodes import Unit
+from cluster.store.users import ApiToken
+from portal.cli import main
+from portal.cli.client import EXIT_AUTH
+from portal.cli.messages import KOREAN
+from portal.cli.queue import local
+from tests.builders import a_job, an_administrator, holding
+from tests.pages.portal.api.conftest import Lab
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    server = make_server("127.0.0.1", 0, lab.client.application, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    token = lab.headers()["Authorization"].removeprefix("Bearer ")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("GROUNDCREW_URL", f"http://127.0.0.1:{server.port}")
+    monkeypatch.setenv("GROUNDCREW_TOKEN", token)
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def invoke(*arguments: str, expected: int = 0) -> Result:
+        result = CliRunner().invoke(main, list(arguments))
+        assert result.exit_code == expected, result.output
+        return result
+
+    # The portal's log would land in what the command has written: both share this process.
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
+    yield invoke
+    structlog.reset_defaults()
+    server.shutdown()
+    thread.join(10)
+    server.server_close()
+
+
+def test_a_token_that_was_revoked_is_said_to_be(run: Run, lab: Lab) -> None:
+    run("job", "list")
+    with lab.cluster.store.write() as session:
+        session.execute(update(ApiToken).values(revoked_at=lab.cluster.clock()))
+    said = run("job", "list", expected=EXIT_AUTH).stderr
+    assert "This token was revoked: by hand, or because the password or the role" in said
+    assert "groundcrew login" in said
+
+
+def submit(run: Run, *arguments: str) -> int:
+    result = run("job", "submit", "-t", "vision/digits-lenet", "-d", "digits", "-v", "epochs=2", *arguments)
+    return int(result.stdout.strip().removeprefix("job-"))
+
+
+def end(lab: Lab, job_id: int, state: JobState, code: str) -> None:
+    with lab.cluster.store.write() as session:
+        job = session.get_one(Job, job_id)
+        job.state, job.end_code, job.end_data, job.exit_code = state, code, {}, 0
+        job.ended_at = lab.cluster.clock()
+
+
+def test_a_job_is_submitted_listed_shown_explained_and_cancelled(lab: Lab, run: Run) -> None:
+    job_id = submit(run, "-n", "from-the-command", "--time-limit", "2h")
+    row = json.loads(run("job", "show", f"job-{job_id}", "-o", "json").stdout)
+    assert (row["name"], row["time_limit_seconds"], row["variables"]["epochs"]) == (
+        "from-the-command",
+        7200,
+        2,
+    )
+    listed = run("job", "list", "--mine", "--state", "waiting").stdout
+    assert f"job-{job_id}" in listed and "vision" in listed
+    assert "epochs=2" in run("job", "show", str(job_id)).stdout
+    assert run("job", "why", str(job_id)).stdout.startswith("Waiting: ")
+    run("job", "cancel", str(job_id))
+    assert json.loads(run("job", "list", "-o", "json").stdout)[0]["state"] == "stopped"
+    run("job", "cancel", str(job_id), expected=5)
+
+
+def test_nothing_is_made_by_a_dry_run(lab: Lab, run: Run) -> None:
+    answer = run("job", "submit", "-t", "digits-lenet", "-d", "digits", "--dry-run")
+    assert answer.stdout.strip() == "It starts now."
+    assert json.loads(run("job", "list", "-o", "json").stdout) == []
+
+
+def test_a_refusal_names_the_field_and_sets_the_exit_code(lab: Lab, run: Run) -> None:
+    refused = run("job", "submit", "-t", "digits-lenet", "-d", "digits", "-u", "9", expected=6)
+    assert "units: " in refused.stderr
+    assert (
+        "variables/epochs: "
+        in run("job", "submit", "-t", "digits-lenet", "-d", "digits", "-v", "epochs=-1", expected=6).stderr
+    )
+    run("job", "show", "999", expected=4)
+    run("job", "submit", "-t", "none", expected=4)
+    run("job", "submit", "-t", "digits-lenet", "-d", "none", expected=4)
+    run("job", "submit", "-t", "digits-lenet", "-v", "epochs", expected=2)
+    run("job", "submit", "-t", "digits-lenet", "--time-limit", "soon", expected=2)
+    run("job", "show", "x1", expected=2)
+
+
+def test_a_wrong_or_missing_token_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROUNDCREW_TOKEN", "gc_1_wrong")
+    run("workspace", "list", expected=3)
+    monkeypatch.delenv("GROUNDCREW_TOKEN")
+    assert "groundcrew login" in run("workspace", "list", expected=3).stderr
+    monkeypatch.delenv("GROUNDCREW_URL")
+    assert "GROUNDCREW_URL" in run("workspace", "list", expected=2).stderr
+
+
+def test_a_server_that_is_not_there_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROUNDCREW_URL", "http://127.0.0.1:1")
+    assert "does not answer" in run("node", "list", expected=1).stderr
+
+
+def test_a_log_is_written_as_it_is_and_followed_to_the_end(lab: Lab, run: Run) -> None:
+    job_id = submit(run)
+    folder = folders.attempt_folder(lab.cluster.settings, lab.workspace.id, job_id, 0) / "out"
+    folder.mkdir(parents=True)
+    text = "에폭 1\n" * 60_000
+    (folder / "rank-0.stdout").write_text(text)
+    (folder / "rank-0.stderr").write_text("warned\n")
+    end(lab, job_id, JobState.FINISHED, "exit.finished")
+    assert run("job", "logs", str(job_id), "-f").stdout == text
+    assert run("job", "logs", str(job_id), "--stderr").stdout == "warned\n"
+    assert len(run("job", "logs", str(job_id)).stdout.encode()) <= 65536
+
+
+def test_waiting_for_a_job_returns_its_result(lab: Lab, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome = [(JobState.FINISHED, "exit.finished"), (JobState.FAILED, "exit.failed")]
+    made: list[int] = []
+
+    def end_the_newest(seconds: float) -> None:
+        with lab.cluster.store.read() as session:
+            newest = session.query(Job.id).order_by(Job.id.desc()).first()
+        assert newest is not None
+        end(lab, newest[0], *outcome[len(made)])
+        made.append(newest[0])
+
+    # The command's own clock only: the server's threads sleep in this process too.
+    monkeypatch.setattr(
+        "portal.cli.jobs.time", SimpleNamespace(sleep=end_the_newest, monotonic=time.monotonic)
+    )
+    submit_and_wait = ("job", "submit", "-t", "digits-lenet", "-d", "digits", "--wait")
+    run(*submit_and_wait)
+    run(*submit_and_wait, expected=1)
+
+
+def test_waiting_ends_after_the_given_time(lab: Lab, run: Run) -> None:
+    wait = ("--wait", "--timeout", "1s")
+    waiting = run("job", "submit", "-t", "digits-lenet", "-d", "digits", *wait, expected=124)
+    assert "the job goes on" in waiting.stderr
+
+
+def test_nodes_and_workspaces_are_listed(run: Run) -> None:
+    assert "gpu01" in run("node", "list").stdout
+    assert "vision" in run("workspace", "list").stdout
+
+
+def test_login_keeps_address_and_token_for_this_user_alone(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lab: Lab
+) -> None:
+    url, token = os.environ["GROUNDCREW_URL"], os.environ["GROUNDCREW_TOKEN"]
+    monkeypatch.delenv("GROUNDCREW_URL")
+    monkeypatch.delenv("GROUNDCREW_TOKEN")
+    run("login", "--url", url + "/", "--token", token)
+    saved = tmp_path / "config" / "groundcrew" / "config.toml"
+    assert saved.stat().st_mode & 0o777 == 0o600
+    assert "vision" in run("workspace", "list").stdout
+
+
+def test_the_command_speaks_korean(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "ko_KR.UTF-8")
+    assert "작업공간" in run("workspace", "list").stdout
+    assert all(english != korean for english, korean in KOREAN.items())
+
+
+def test_a_node_is_drained_and_opened_again(lab: Lab, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("node", "drain", "gpu01", "--reason", "memory", "--yes", expected=3)  # A member may not.
+    token = lab.headers(an_administrator(lab.cluster))["Authorization"].removeprefix("Bearer ")
+    monkeypatch.setenv("GROUNDCREW_TOKEN", token)
+    job_id = submit(run)
+    run("node", "drain", "gpu01", "--reason", "memory", expected=1)  # Nobody answers the question.
+    drained = run("node", "drain", "gpu01", "--reason", "memory", "--yes")
+    assert "gpu01 is being drained." in drained.output
+    assert f"They fit on no other node and go on waiting: job-{job_id}." in drained.output
+    for words in (["nodes"], ["hosts"], ["node", "list"], ["node", "show", "gpu01"]):
+        assert "memory" in run(*words).stdout
+    assert "takes jobs again" in run("node", "undrain", "gpu01").output
+    run("node", "undrain", "gpu01", expected=5)
+    run("node", "show", "gpu99", expected=4)
+
+
+def test_tries_and_grace_are_asked_for(run: Run) -> None:
+    job_id = submit(run, "--retries", "2", "--grace", "2m")
+    shown = json.loads(run("job", "show", str(job_id), "--output", "json").stdout)
+    assert (shown["retries"], shown["grace_seconds"], shown["retries_used"]) == (2, 120, 0)
+
+
+def test_memory_is_asked_for(run: Run) -> None:
+    job_id = submit(run, "--memory", "1.5GiB")
+    shown = json.loads(run("job", "show", str(job_id), "--output", "json").stdout)
+    assert shown["memory_bytes"] == 1024**3 * 3 // 2
+    run("job", "submit", "-t", "lenet", "--memory", "12 litres", expected=2)
+
+
+def test_the_queue_is_told_by_state(lab: Lab, run: Run) -> None:
+    with lab.cluster.store.read() as session:
+        units = list(session.query(Unit))
+    runs = a_job(lab.cluster, lab.training, lab.member, 2, JobState.RUNNING)
+    attempt = holding(lab.cluster, runs, units)
+    ends_at = lab.cluster.clock() + timedelta(minutes=30)
+    told = {"progress": 0.5, "expected_end_at": ends_at, "earliest_end_at": ends_at, "latest_end_at": ends_at}
+    with lab.cluster.store.write() as session:
+        session.execute(update(Attempt).where(Attempt.id == attempt.id).values(**told))
+    waits = a_job(lab.cluster, lab.training, lab.member)
+    running = run("queue", "--state", "running").stdout
+    assert f"job-{runs.id}" in running and "50%" in running and f"job-{waits.id}" not in running
+    waiting = run("queue", "--state", "waiting").stdout
+    assert f"job-{waits.id}" in waiting and f"job-{runs.id} ends" in waiting
+    assert f"job-{waits.id}" not in run("queue", "--state", "held").stdout
+
+
+def test_a_queue_that_goes_on_says_what_there_is_more_of(lab: Lab, run: Run) -> None:
+    with lab.cluster.store.read() as session:
+        units = list(session.query(Unit))
+    for unit in units[:2]:
+        holding(lab.cluster, a_job(lab.cluster, lab.training, lab.member, 1, JobState.RUNNING), [unit])
+        a_job(lab.cluster, lab.training, lab.member)
+    for state, said in (("running", "More jobs run"), ("waiting", "More jobs wait")):
+        assert said in run("queue", "--state", state, "--limit", "1").stderr
+
+
+def test_a_moment_of_another_day_says_which() -> None:
+    now = datetime.now().astimezone()
+    later = (now + timedelta(days=3)).astimezone()
+    assert (local(now.isoformat()), local(later.isoformat())) == (f"{now:%H:%M}", f"{later:%Y-%m-%d %H:%M}")
+    assert local(None) == ""

@@ -1,0 +1,292 @@
+"""The form of a new job: what it refuses and how it says so, the estimate beside it, duplicates."""
+
+import html
+import re
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import select
+
+from cluster.services.jobs import submission
+from cluster.store.jobs import Job
+from cluster.store.nodes import Node
+from cluster.store.workspaces import Workspace
+from tests.builders import a_dataset, a_workspace, actor_of
+from tests.pages.portal.views.conftest import Lab
+
+LENET = {
+    "name": "lenet-1",
+    "dataset": "1",
+    "units": "1",
+    "priority": "0",
+    "time_limit": "",
+    "variables.epochs": "3",
+    "variables.learning_rate": "0.01",
+}
+OWN = {
+    "name": "own-1",
+    "dataset": "",
+    "units": "1",
+    "launcher": "plain",
+    "script": "train.py",
+    "arguments": "--epochs 3 --note 'two words'",
+}
+
+
+def problem_of(html: str, field: str) -> str:
+    """The sentence beside a field."""
+    found = re.search(rf'id="{re.escape(field)}-problem".*?<span>(.*?)</span>', html, re.DOTALL)
+    return found[1] if found else ""
+
+
+def all_jobs(lab: Lab) -> list[Job]:
+    return submission.list_jobs(lab.cluster, actor_of(lab.administrator))
+
+
+def test_a_job_is_made_of_the_models_variables(lab: Lab) -> None:
+    answer = lab.browser(lab.minjun).post(f"/trainings/{lab.lenet.id}/jobs/new", data=LENET)
+    assert answer.status_code == 303
+    (job,) = all_jobs(lab)
+    assert answer.location.endswith(f"/jobs/{job.id}")
+    assert (job.name, job.units, job.dataset_id) == ("lenet-1", 1, lab.dataset.id)
+    assert job.variables["epochs"] == 3
+    assert job.variables["learning_rate"] == 0.01
+    assert job.variables["batch_size"] == 32
+
+
+def test_own_code_gets_its_arguments_as_a_shell_would_split_them(lab: Lab) -> None:
+    data = OWN | {"time_limit": "2h", "priority": "-3"}
+    answer = lab.browser(lab.seoyeon).post(f"/trainings/{lab.own_code.id}/jobs/new", data=data)
+    assert answer.status_code == 303
+    (job,) = all_jobs(lab)
+    assert job.command == ["train.py", "--epochs", "3", "--note", "two words"]
+    assert (job.time_limit_seconds, job.priority, job.launcher.value) == (7200, -3, "plain")
+
+
+def test_a_job_may_ask_for_less_memory_than_its_units_share(lab: Lab) -> None:
+    browser = lab.browser(lab.seoyeon)
+    path = f"/trainings/{lab.own_code.id}/jobs/new"
+    assert re.search(r'id="memory"[^>]*value=""', browser.get(path).text)
+    assert browser.post(path, data=OWN | {"memory": "1.5 GiB"}).status_code == 303
+    (job,) = all_jobs(lab)
+    assert job.memory_bytes == 1024**3 * 3 // 2
+    assert "1.5 GiB" in browser.get(f"/jobs/{job.id}?tab=settings").text
+    assert 'value="1.5 GiB"' in browser.get(f"{path}?before={job.id}").text
+    assert browser.post(path, data=OWN).status_code == 303
+    newest = all_jobs(lab)[0]
+    assert newest.memory_bytes is None
+    assert "share of the node" in html.unescape(browser.get(f"/jobs/{newest.id}?tab=settings").text)
+
+
+def test_the_estimate_refuses_more_memory_than_there_is_and_offers_the_command(lab: Lab) -> None:
+    browser = lab.browser(lab.seoyeon)
+    with lab.cluster.store.write() as session:
+        for node in session.scalars(select(Node)):
+            node.facts = {"memory_bytes": 64 * 1024**3}
+    path = f"/trainings/{lab.own_code.id}/jobs"
+    answer = browser.post(f"{path}/new", data=OWN | {"memory": "60"})
+    assert answer.status_code == 422
+    assert "No node has more than 57.6 GiB" in problem_of(answer.text, "memory")
+    # Half of the node's two units: half of what it has for jobs.
+    answer = browser.post(f"{path}/new", data=OWN | {"memory": "28.9"})
+    assert "come with at most 28.8 GiB" in problem_of(answer.text, "memory")
+    assert browser.post(f"{path}/new", data=OWN | {"memory": "28.8"}).status_code == 303
+    assert "#memory" in browser.post(f"{path}/check", data=OWN | {"memory": "60"}).text
+    assert "--memory 20GiB" in browser.post(f"{path}/check", data=OWN | {"memory": "20"}).text
+
+
+BAD_LENET = [
+    ("name", "Has Capitals"),
+    ("name", "x" * 61),
+    ("name", "naïve"),
+    ("dataset", ""),
+    ("dataset", "999"),
+    ("dataset", "-1"),
+    ("dataset", "1; DROP TABLE jobs"),
+    ("dataset", "9" * 30),
+    ("units", ""),
+    ("units", "0"),
+    ("units", "-1"),
+    ("units", "1.5"),
+    ("units", "NaN"),
+    ("units", "3"),
+    ("units", "1e3"),
+    ("units", "２"),
+    ("priority", "101"),
+    ("priority", "high"),
+    ("time_limit", "-5"),
+    ("time_limit", "NaN"),
+    ("time_limit", "1s"),
+    ("time_limit", "9999999d"),
+    ("time_limit", "two hours"),
+    ("variables.epochs", "NaN"),
+    ("variables.epochs", "-1"),
+    ("variables.epochs", "1.5"),
+    ("variables.epochs", ""),
+    ("variables.epochs", "9" * 400),
+    ("variables.learning_rate", "inf"),
+    ("variables.learning_rate", "0"),
+    ("variables.learning_rate", "a lot"),
+    ("variables.dropout", "1"),
+    ("variables.optimizer", "lamb"),
+    ("variables.schedule", "<script>"),
+]
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_bad_input_is_said_beside_its_field_and_the_rest_is_kept(lab: Lab, language: str) -> None:
+    browser, path = lab.browser(lab.seoyeon, language), f"/trainings/{lab.lenet.id}/jobs/new"
+    for field, value in BAD_LENET:
+        answer = browser.post(path, data=LENET | {"variables.momentum": "0.55", field: value})
+        sentence, case = problem_of(answer.text, field), f"{field}={value[:40]!r}"
+        assert answer.status_code == 422, case
+        assert sentence and not re.fullmatch(r"[a-z_.]+", sentence), f"{case}: {sentence!r} is no sentence"
+        assert bool(re.search("[가-힣]", sentence)) == (language == "ko"), f"{case}: {sentence}"
+        assert ">\n0.55</textarea>" in answer.text, case
+        assert "<script>" not in sentence, case
+    assert all_jobs(lab) == []
+
+
+BAD_OWN = [
+    ("script", "", "script"),
+    ("script", "   ", "script"),
+    ("script", "train\x00.py", "script"),
+    ("arguments", "'open", "arguments"),
+    ("arguments", "x\x1b[31m", "arguments"),
+    ("arguments", "a " * 1001, "arguments"),
+    ("launcher", "mpirun", "launcher"),
+    ("launcher", "", "launcher"),
+    ("units", "2", "launcher"),
+    ("grace", "0", "grace"),
+    ("memory", "much", "memory"),
+    ("memory", "1MiB", "memory"),
+    ("memory", "9999TiB", "memory"),
+    ("dataset", "999999999999", "dataset"),
+]
+
+
+def test_a_bad_command_is_said_beside_its_part(lab: Lab) -> None:
+    browser, path = lab.browser(lab.seoyeon), f"/trainings/{lab.own_code.id}/jobs/new"
+    for field, value, named in BAD_OWN:
+        answer = browser.post(path, data=OWN | {field: value})
+        assert answer.status_code == 422, (field, value[:40])
+        assert problem_of(answer.text, named), (field, value[:40])
+    assert all_jobs(lab) == []
+
+
+@pytest.mark.parametrize(
+    ("training", "field"),
+    [("lenet", "gpus"), ("lenet", "script"), ("lenet", "variables.beta"), ("own_code", "variables.epochs")],
+)
+def test_an_unknown_field_is_refused_by_name(lab: Lab, training: str, field: str) -> None:
+    row = getattr(lab, training)
+    data = (LENET if training == "lenet" else OWN) | {field: "1"}
+    answer = lab.browser(lab.seoyeon).post(f"/trainings/{row.id}/jobs/new", data=data)
+    assert answer.status_code == 422
+    assert field.rpartition(".")[2] in answer.get_data(as_text=True)
+    assert all_jobs(lab) == []
+
+
+def test_another_workspaces_dataset_is_unknown_here(lab: Lab) -> None:
+    foreign = a_dataset(lab.cluster, a_workspace(lab.cluster), name="foreign")
+    data = LENET | {"dataset": str(foreign.id)}
+    for path in ("new", "check"):
+        answer = lab.browser(lab.administrator).post(f"/trainings/{lab.lenet.id}/jobs/{path}", data=data)
+        assert answer.status_code == (422 if path == "new" else 200)
+        assert "no such dataset" in answer.get_data(as_text=True)
+
+
+def test_the_estimate_says_that_it_starts_now_and_how_to_ask_for_the_same(lab: Lab) -> None:
+    answer = lab.browser(lab.seoyeon).post(f"/trainings/{lab.lenet.id}/jobs/check", data=LENET)
+    html = answer.get_data(as_text=True)
+    assert answer.status_code == 200
+    assert "cpu01 has room." in html
+    assert "--training vision/digits-lenet" in html
+    assert "--var epochs=3" in html
+    assert "batch_size" not in html, "defaults need not be said"
+    assert "/api/v1/jobs" in html
+    assert "<html" not in html
+    assert all_jobs(lab) == []
+
+
+def test_the_estimate_says_why_it_would_wait_and_what_helps(lab: Lab) -> None:
+    lab.a_running_job(units=1)
+    answer = lab.browser(lab.seoyeon).post(
+        f"/trainings/{lab.lenet.id}/jobs/check", data=LENET | {"units": "2"}
+    )
+    html = answer.get_data(as_text=True)
+    assert "Would wait" in html
+    assert "With 1 CPU slot it starts now." in html
+
+
+def test_the_estimate_names_the_field_that_is_in_the_way(lab: Lab) -> None:
+    answer = lab.browser(lab.seoyeon).post(
+        f"/trainings/{lab.lenet.id}/jobs/check", data=LENET | {"variables.epochs": "0"}
+    )
+    html = answer.get_data(as_text=True)
+    assert answer.status_code == 200
+    assert 'href="#variables.epochs"' in html
+    assert re.search(r"<button[^>]*disabled[^>]*>Make 1 job", html)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"time_limit": "soon"}, "Time limit"),
+        ({"variables.epochs": "0"}, "epochs"),
+    ],
+)
+def test_the_estimate_names_each_field_as_the_form_does(lab: Lab, wrong: dict[str, str], named: str) -> None:
+    answer = lab.browser(lab.seoyeon).post(f"/trainings/{lab.lenet.id}/jobs/check", data=LENET | wrong)
+    said = re.search(r"First put this right:(.*?)</span>", answer.get_data(as_text=True), re.DOTALL)
+    assert said and re.sub(r"<[^>]+>", "", said[1]).strip() == named
+
+
+def test_where_no_field_is_in_the_way_none_is_named(lab: Lab) -> None:
+    with lab.cluster.store.write() as session:
+        session.get_one(Workspace, lab.lenet.workspace_id).ended_at = datetime(2020, 1, 1, tzinfo=UTC)
+    answer = lab.browser(lab.seoyeon).post(f"/trainings/{lab.lenet.id}/jobs/check", data=LENET)
+    html = answer.get_data(as_text=True)
+    assert "2020-01-01" in html and "put this right" not in html
+    described = re.search(r"<button[^>]*disabled aria-describedby=\"([^\"]+)\"", html)
+    assert described and f'id="{described[1]}"' in html
+
+
+def test_without_scripts_a_button_checks_and_the_other_stays_on(lab: Lab) -> None:
+    data = LENET | {"check": "1", "variables.epochs": "0"}
+    html = lab.browser(lab.seoyeon).post(f"/trainings/{lab.lenet.id}/jobs/new", data=data).text
+    assert problem_of(html, "variables.epochs")
+    assert not re.search(r"<button[^>]*disabled[^>]*>Make 1 job", html)
+    assert all_jobs(lab) == []
+
+
+def test_relative_paths_are_warned_about_and_the_words_are_shown_one_by_one(lab: Lab) -> None:
+    data = OWN | {"arguments": "--data ./images --out 'a b'"}
+    html = lab.browser(lab.seoyeon).post(f"/trainings/{lab.own_code.id}/jobs/check", data=data).text
+    assert "“./images” is a relative path" in html
+    assert "<li><code>a b</code></li>" in html
+
+
+def test_a_duplicate_starts_from_the_job_as_it_was(lab: Lab) -> None:
+    browser = lab.browser(lab.seoyeon)
+    browser.post(f"/trainings/{lab.own_code.id}/jobs/new", data=OWN | {"time_limit": "90m"})
+    (job,) = all_jobs(lab)
+    html = browser.get(f"/jobs/{job.id}/duplicate?units=2", follow_redirects=True).text
+    assert 'value="own-1"' in html
+    assert 'value="train.py"' in html
+    assert "--epochs 3 --note &#39;two words&#39;" in html
+    assert 'name="units" value="2"' in html
+    assert 'value="90m"' in html
+
+
+def test_a_private_training_takes_no_job_from_who_may_not_see_it(lab: Lab) -> None:
+    for user, status in ((lab.minjun, 404), (lab.stranger, 404), (lab.manager, 303)):
+        answer = lab.browser(user).post(f"/trainings/{lab.private.id}/jobs/new", data=LENET)
+        assert answer.status_code == status
+
+
+def test_a_workspace_whose_term_is_over_takes_no_job(lab: Lab) -> None:
+    lab.cluster.clock.move(days=60)  # type: ignore[attr-defined]
+    answer = lab.browser(lab.seoyeon).post(f"/trainings/{lab.lenet.id}/jobs/new", data=LENET)
+    assert answer.status_code == 422
+    assert "vision" in answer.text

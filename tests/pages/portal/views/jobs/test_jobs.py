@@ -1,0 +1,367 @@
+"""A job's page in each of its states, its numbers, stopping it, and the list."""
+
+import itertools
+import json
+import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select, update
+
+from cluster.domain.states import JobState
+from cluster.services.jobs import submission
+from cluster.store.jobs import Attempt
+from cluster.store.workspaces import Workspace
+from portal.job_files import metrics_cache
+from portal.job_files.metrics import JobMetrics
+from portal.job_files.metrics_cache import MetricsCache
+from tests.builders import a_job, actor_of
+from tests.pages.portal.views.conftest import Lab, metric_row
+
+TABS = ["overview", "log", "checkpoints", "settings", "history"]
+
+
+def write_metrics(lab: Lab, job: submission.Job, epochs: int, total: int = 10) -> None:
+    """Two rows an epoch, a minute each, the last one now."""
+    begin = lab.cluster.clock().timestamp() - epochs * 60
+    with (lab.out(job) / "metrics.jsonl").open("w") as file:
+        for epoch in range(1, epochs + 1):
+            time = begin + epoch * 60
+            file.write(metric_row(epoch * 10, epoch, time, loss__train=1 / epoch, epochs=total))
+            file.write(metric_row(epoch * 10, epoch, time, accuracy__validation=1 - 0.5 / epoch))
+
+
+def note_end(lab: Lab, job: submission.Job, minutes: int) -> None:
+    """As the scheduler does for a job that says how fast it gets on."""
+    ends_at = lab.cluster.clock() + timedelta(minutes=minutes)
+    told = {"progress": 0.4, "expected_end_at": ends_at, "earliest_end_at": ends_at, "latest_end_at": ends_at}
+    with lab.cluster.store.write() as session:
+        session.execute(update(Attempt).where(Attempt.job_id == job.id).values(**told))
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_every_tab_of_a_job_that_waits_runs_or_ended(lab: Lab, language: str) -> None:
+    waiting = a_job(lab.cluster, lab.lenet, waiting_code="waiting.quota_used",
+                    waiting_data={"quota": 2, "used": 2, "needed": 1, "kind": "cpu_slot"})  # fmt: skip
+    running = lab.a_running_job()
+    write_metrics(lab, running, 4)
+    ended = lab.a_running_job()
+    lab.ended(ended, "exit.command_not_found", exit_code=127)
+    browser = lab.browser(lab.seoyeon, language)
+    for job, tab in itertools.product((waiting, running, ended), TABS):
+        answer = browser.get(f"/jobs/{job.id}?tab={tab}")
+        assert answer.status_code == 200
+        assert "exit.command" not in answer.text and "waiting.quota" not in answer.text
+        piece = browser.get(f"/jobs/{job.id}?tab={tab}", headers={"HX-Request": "true"})
+        assert piece.status_code == 200
+        assert "<html" not in piece.text
+        assert "HX-Request" in piece.headers["Vary"]
+
+
+def test_the_head_says_how_far_it_is_and_when_it_ends(lab: Lab) -> None:
+    job = lab.a_running_job()
+    write_metrics(lab, job, 4)
+    note_end(lab, job, 6)
+    html = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}").text
+    assert "Epoch 4 of 10" in html
+    assert "6 min left · about 14:06" in html
+    assert "87.5 %" in html
+    assert "CPU slot hours" in html
+
+
+def test_the_head_alone_is_a_piece_for_the_live_page(lab: Lab) -> None:
+    job = lab.a_running_job()
+    for piece in ("head", "sheet"):
+        answer = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}?piece={piece}", headers={"HX-Request": "true"})
+        assert answer.status_code == 200
+        assert "<html" not in answer.text
+    assert lab.browser(lab.seoyeon).get(f"/jobs/{job.id}?piece=other").status_code in (200, 422)
+
+
+def test_an_ended_job_says_why_and_what_to_do(lab: Lab) -> None:
+    job = lab.a_running_job()
+    lab.ended(job, "exit.command_not_found", exit_code=127)
+    html = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}").text
+    assert "Exit code 127: command or path not found." in html
+    assert "spelling" in html
+    assert f"/jobs/{job.id}/stop" not in html
+
+
+def test_the_page_says_when_the_program_could_have_written_its_own_result(lab: Lab) -> None:
+    job = lab.a_running_job()
+    control = lab.out(job).parent / "control"
+    browser = lab.browser(lab.seoyeon)
+    plan = {"argv": ["python", "a b.py"], "environment": {"GROUNDCREW_JOB": "1"}, "uid": None, "cwd": "/x"}
+    (control / "plan.json").write_text(json.dumps(plan))
+    html = browser.get(f"/jobs/{job.id}?tab=settings").text
+    assert "for people you trust" in html
+    assert "python &#39;a b.py&#39;" in html
+    (control / "plan.json").write_text(json.dumps(plan | {"uid": 100_003, "gid": 100_001}))
+    html = browser.get(f"/jobs/{job.id}?tab=settings").text
+    assert "for people you trust" not in html
+    assert "numeric user 100003, group 100001" in html
+    (control / "plan.json").write_text(json.dumps(plan | {"container": "gc-image:1"}))
+    html = browser.get(f"/jobs/{job.id}?tab=settings").text
+    assert "for people you trust" not in html
+    assert "It ran in a container of the image gc-image:1." in html
+    assert "could have written its own result" in html
+
+
+def test_a_rehearsed_job_says_that_nothing_runs(lab: Lab) -> None:
+    job = lab.a_running_job()
+    browser = lab.browser(lab.seoyeon)
+    assert "simulated: nothing runs" not in browser.get(f"/jobs/{job.id}").text
+    with lab.cluster.store.write() as session:
+        session.scalars(select(Attempt).where(Attempt.job_id == job.id)).one().handle = {"simulated": True}
+    assert "simulated: nothing runs" in browser.get(f"/jobs/{job.id}").text
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"argv": 1, "environment": [], "uid": "x"}', "[" * 60_000])
+def test_a_plan_that_is_no_plan_breaks_no_page(lab: Lab, text: str) -> None:
+    job = lab.a_running_job()
+    for name in ("plan.json", "usage.json"):
+        (lab.out(job).parent / "control" / name).write_text(text)
+    for tab in TABS:
+        assert lab.browser(lab.seoyeon).get(f"/jobs/{job.id}?tab={tab}").status_code == 200
+
+
+def test_numbers_come_as_columns_of_one_length_and_are_not_sent_twice(lab: Lab) -> None:
+    job = lab.a_running_job()
+    write_metrics(lab, job, 5)
+    browser = lab.browser(lab.seoyeon)
+    for axis in ("step", "epoch", "time"):
+        answer = browser.get(f"/jobs/{job.id}/metrics?x={axis}")
+        read = answer.get_json()
+        assert {len(column) for column in read["series"].values()} == {len(read["x"])} == {5}
+        assert read["x"] == sorted(read["x"])
+        again = browser.get(
+            f"/jobs/{job.id}/metrics?x={axis}", headers={"If-None-Match": answer.headers["ETag"]}
+        )
+        assert again.status_code == 304
+    assert browser.get(f"/jobs/{job.id}/metrics?x=epoch").get_json()["x"] == [1, 2, 3, 4, 5]
+    assert browser.get(f"/jobs/{job.id}/metrics?x=time").get_json()["x"] == [0, 1, 2, 3, 4]
+    write_metrics(lab, job, 6)
+    fresh = browser.get(f"/jobs/{job.id}/metrics", headers={"If-None-Match": answer.headers["ETag"]})
+    assert fresh.status_code == 200
+
+
+def test_a_spike_and_a_nan_survive_thinning(lab: Lab) -> None:
+    job = lab.a_running_job()
+    with (lab.out(job) / "metrics.jsonl").open("w") as file:
+        for step in range(20_000):
+            loss = 99.0 if step == 7_777 else float("nan") if step == 12_345 else 1.0
+            file.write(metric_row(step, step / 100, step, loss=loss))
+    read = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}/metrics").get_json()
+    while not read["is_whole"]:
+        read = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}/metrics").get_json()
+    assert len(read["x"]) <= 1000
+    assert read["series"]["loss"][read["x"].index(7_777)] == 99.0
+    assert read["series"]["loss"][read["x"].index(12_345)] is None
+
+
+def test_the_file_of_numbers_has_every_row(lab: Lab) -> None:
+    job = lab.a_running_job()
+    write_metrics(lab, job, 3)
+    answer = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}/metrics?format=csv")
+    lines = answer.text.splitlines()
+    assert lines[0] == "step,epoch,time,accuracy/validation,epochs,loss/train"
+    assert len(lines) == 7
+    assert "attachment" in answer.headers["Content-Disposition"]
+    table = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}/metrics?format=table").text
+    assert "The file has 6 rows" in table
+    assert table.count("<tr>") == 4
+
+
+def test_a_large_file_of_numbers_is_read_by_several_requests_and_says_so(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = lab.a_running_job()
+    with (lab.out(job) / "metrics.jsonl").open("w") as file:
+        file.writelines(metric_row(step, step / 100, step, loss=1.0) for step in range(5_000))
+    monkeypatch.setattr(metrics_cache, "READ_SECONDS", 0.01)
+    browser = lab.browser(lab.seoyeon)
+    first = browser.get(f"/jobs/{job.id}/metrics").get_json()
+    assert not first["is_whole"] and first["size"] > 0
+    page = browser.get(f"/jobs/{job.id}/metrics?format=table").text
+    assert "The numbers are being read" in page
+    for _ in range(500):
+        last = browser.get(f"/jobs/{job.id}/metrics").get_json()
+        if last["is_whole"]:
+            break
+    assert last["size"] == (lab.out(job) / "metrics.jsonl").stat().st_size
+    assert "The numbers are being read" not in browser.get(f"/jobs/{job.id}/metrics?format=table").text
+    assert len(browser.get(f"/jobs/{job.id}/metrics?format=csv").text.splitlines()) == 5_001
+
+
+def test_a_job_whose_numbers_take_long_keeps_no_other_page_waiting(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, quick = lab.a_running_job(), lab.a_running_job()
+    browsers = [lab.browser(lab.seoyeon) for _ in range(2)]
+    begun, may_end, read = threading.Event(), threading.Event(), MetricsCache.read
+
+    def wait(reader: MetricsCache, root: Path, *out: str) -> JobMetrics:
+        if out[3] == str(slow.id):
+            begun.set()
+            may_end.wait(20)
+        return read(reader, root, *out)
+
+    monkeypatch.setattr(MetricsCache, "read", wait)
+    with ThreadPoolExecutor(2) as pool:
+        other = pool.submit(browsers[0].get, f"/jobs/{slow.id}")
+        try:
+            assert begun.wait(10)
+            page = pool.submit(browsers[1].get, f"/jobs/{quick.id}")
+            assert page.result(timeout=10).status_code == 200
+            assert not other.done()
+        finally:
+            may_end.set()
+        assert other.result().status_code == 200
+
+
+def test_a_person_has_two_files_of_numbers_written_at_once_and_may_ask_again(lab: Lab) -> None:
+    job = lab.a_running_job()
+    write_metrics(lab, job, 3)
+    browser = lab.browser(lab.seoyeon)
+    address = f"/jobs/{job.id}/metrics?format=csv"
+    for _ in range(5):
+        assert browser.head(address).status_code == 200
+    under_way = [browser.get(address, buffered=False) for _ in range(2)]
+    refused = browser.get(address)
+    assert refused.status_code == 503
+    assert refused.headers["Retry-After"] == "5"
+    assert "Wait until one of yours has arrived" in refused.text
+    under_way[0].close()
+    assert browser.get(address).text == under_way[1].text
+    under_way[1].close()
+
+
+@pytest.mark.parametrize("query", ["x=nonsense", "format=xml", "attempt=2", "attempt=-1"])
+def test_a_bad_question_about_numbers_is_refused(lab: Lab, query: str) -> None:
+    job = lab.a_running_job()
+    assert lab.browser(lab.seoyeon).get(f"/jobs/{job.id}/metrics?{query}").status_code in (404, 422)
+
+
+def test_checkpoints_are_listed_and_taken_along(lab: Lab) -> None:
+    job = lab.a_running_job()
+    folder = lab.out(job) / "checkpoints"
+    folder.mkdir()
+    for epoch, accuracy in ((1, 0.8), (2, 0.97), (3, 0.96)):
+        (folder / f"epoch-000{epoch}.weights.h5").write_bytes(b"w" * epoch)
+        note = {"epoch": epoch, "scalars": {"accuracy/validation": accuracy}}
+        (folder / f"epoch-000{epoch}.json").write_text(json.dumps(note))
+    browser = lab.browser(lab.seoyeon)
+    html = browser.get(f"/jobs/{job.id}?tab=checkpoints").text
+    assert re.search(r"epoch-0002\.weights\.h5</span>\s*<span class=\"tag\">.*best", html)
+    answer = browser.get(f"/jobs/{job.id}/checkpoints/epoch-0003.weights.h5")
+    assert answer.data == b"www"
+    assert answer.content_type == "application/octet-stream"
+    assert "attachment" in answer.headers["Content-Disposition"]
+    for name in ("epoch-0009.weights.h5", "epoch-0001.json", "..", "%2e%2e%2fmetrics.jsonl", "a%00b"):
+        assert browser.get(f"/jobs/{job.id}/checkpoints/{name}").status_code == 404
+
+
+def test_stopping_says_what_ends_and_asks_first(lab: Lab) -> None:
+    job = lab.a_running_job()
+    browser = lab.browser(lab.seoyeon)
+    html = browser.get(f"/jobs/{job.id}/stop").text
+    assert "what was learned is lost" in html
+    assert f"Stop job-{job.id}" in html
+    assert submission.read_job(lab.cluster, actor_of(lab.seoyeon), job.id).state is JobState.RUNNING
+    answer = browser.post(f"/jobs/{job.id}/stop")
+    assert answer.status_code == 303
+    assert submission.read_job(lab.cluster, actor_of(lab.seoyeon), job.id).state is JobState.STOPPING
+    assert "being stopped" in browser.get(answer.location).text
+
+
+def test_who_may_see_a_job_but_not_stop_it_is_told_who_may(lab: Lab) -> None:
+    job = lab.a_running_job()
+    browser = lab.browser(lab.minjun)
+    assert f"/jobs/{job.id}/stop" not in browser.get(f"/jobs/{job.id}").text
+    html = browser.get(f"/jobs/{job.id}/stop").text
+    assert "seoyeon" in html and '<button class="btn btn-danger"' not in html
+    assert browser.post(f"/jobs/{job.id}/stop").status_code == 403
+
+
+def test_a_job_that_has_ended_meanwhile_is_not_stopped_and_says_so(lab: Lab) -> None:
+    job = lab.a_running_job()
+    lab.ended(job, "exit.finished", JobState.FINISHED)
+    answer = lab.browser(lab.seoyeon).post(f"/jobs/{job.id}/stop")
+    assert answer.status_code == 409
+    assert "ended already" in answer.text
+
+
+def test_the_list_filters_by_its_address_and_goes_on_in_pages(lab: Lab) -> None:
+    for number in range(53):
+        a_job(lab.cluster, lab.lenet, name=f"many-{number}")
+    lab.a_running_job(name="the-running-one")
+    browser = lab.browser(lab.seoyeon)
+    first = browser.get("/jobs").text
+    assert first.count('<tr class="mine">') == 50
+    older = re.search(r'href="([^"]*before=[^"]*)"', first)
+    assert older
+    assert browser.get(older[1].replace("&amp;", "&")).text.count('<tr class="mine">') == 4
+    assert "the-running-one" in browser.get("/jobs?state=running").text
+    assert "the-running-one" not in browser.get("/jobs?state=waiting").text
+    assert "No job matches" in browser.get("/jobs?state=failed").text
+    assert "No job matches" in browser.get(f"/jobs?user={lab.minjun.id}").text
+
+
+@pytest.mark.parametrize("query", ["state=odd", "workspace=x", "training=-1", "user=1.0", "before=NaN"])
+def test_a_bad_filter_is_refused(lab: Lab, query: str) -> None:
+    assert lab.browser(lab.seoyeon).get(f"/jobs?{query}").status_code == 422
+
+
+def test_jobs_of_a_private_training_are_in_no_strangers_list(lab: Lab) -> None:
+    lab.a_running_job(lab.private, name="my-idea")
+    for path in ("/jobs", "/queue", "/trainings", f"/jobs?training={lab.private.id}"):
+        assert "my-idea" not in lab.browser(lab.minjun).get(path).text
+        assert "private-idea" not in lab.browser(lab.minjun).get(path).text
+    assert "my-idea" in lab.browser(lab.seoyeon).get("/jobs").text
+
+
+def test_the_queue_tells_the_order_the_reason_and_what_would_help(lab: Lab) -> None:
+    lab.a_running_job(lab.private, units=1)
+    job = a_job(lab.cluster, lab.lenet, units=2, name="wide")
+    browser = lab.browser(lab.minjun)
+    html = browser.get("/queue").text
+    assert f"job-{job.id}" in html
+    assert "a job that you may not see" in html
+    opened = browser.get(f"/queue?open={job.id}").text
+    assert "1 short" in opened
+    assert "With 1 CPU slot it starts now" in opened
+    assert browser.get("/queue?open=999").status_code == 200
+    assert browser.get("/queue?open=x").status_code == 422
+
+
+def test_the_queue_and_the_job_page_expect_the_same_end(lab: Lab) -> None:
+    job = lab.a_running_job(time_limit_seconds=7200)
+    write_metrics(lab, job, 4)
+    note_end(lab, job, 6)
+    browser = lab.browser(lab.seoyeon)
+    assert "about 14:06" in browser.get(f"/jobs/{job.id}").text
+    queue = browser.get("/queue").text
+    assert "14:06" in queue and "15:53" not in queue
+
+
+def test_when_no_workspace_holds_units_the_dashboard_offers_to_make_one(lab: Lab) -> None:
+    browser = lab.browser(lab.administrator)
+    assert "No workspace holds units now" not in browser.get("/").text
+    with lab.cluster.store.write() as session:
+        for workspace in session.query(Workspace):
+            workspace.ended_at = lab.cluster.clock()
+    assert "No workspace holds units now" in browser.get("/").text
+
+
+def test_the_way_through_the_queue_is_followed_by_the_graphs(lab: Lab) -> None:
+    """An open page of a waiting job asks for its overview again; that of one which runs has graphs and asks no more."""
+    browser = lab.browser(lab.seoyeon)
+    waiting, running = a_job(lab.cluster, lab.lenet), lab.a_running_job()
+    asks = "piece=overview"
+    piece = browser.get(f"/jobs/{waiting.id}?{asks}", headers={"HX-Request": "true"}).text
+    assert asks in piece and "Its way through the queue" in piece
+    piece = browser.get(f"/jobs/{running.id}?{asks}", headers={"HX-Request": "true"}).text
+    assert asks not in piece and "data-charts" in piece

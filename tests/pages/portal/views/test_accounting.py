@@ -1,0 +1,95 @@
+"""A month's use as a page and as a file, and a job's own account."""
+
+import csv
+import io
+import json
+import re
+from datetime import timedelta
+
+import pytest
+
+from cluster.domain.states import JobState
+from cluster.store.jobs import Attempt, Job
+from tests.builders import a_user, actor_of
+from tests.pages.portal.views.conftest import Lab
+
+
+def two_hours(lab: Lab) -> Job:
+    """Two units for one hour, of which half was work."""
+    job = lab.a_running_job(units=2)
+    now = lab.cluster.clock()
+    with lab.cluster.store.write() as session:
+        row = session.get_one(Job, job.id)
+        row.fence, row.state, row.ended_at = 1, JobState.FINISHED, now
+        row.exit_code, row.end_code, row.end_data = 0, "exit.finished", {}
+        row.cpu_seconds, row.unit_seconds_used, row.average_memory_bytes = 1800.0, 3600.0, 5_000_000
+        (attempt,) = session.query(Attempt).filter_by(job_id=job.id)
+        attempt.ended_at, attempt.cpu_seconds, attempt.unit_seconds_used = now, 1800.0, 3600.0
+        for held in attempt.allocations:
+            held.begun_at, held.ended_at = now - timedelta(hours=1), now
+    return job
+
+
+def test_the_month_is_a_page(lab: Lab) -> None:
+    two_hours(lab)
+    page = lab.browser(lab.administrator).get("/accounting").text
+    assert "2026-11" in page and "2026-10" not in page and "2026-12" not in page
+    assert re.search(r"50 %", page) and "2.00" in page and "1.00" in page
+    assert "seoyeon" in page and "vision" in page
+    assert "vision" in lab.browser(lab.manager).get("/accounting").text
+    assert "seoyeon" not in lab.browser(lab.minjun).get("/accounting").text
+    earlier = lab.browser(lab.administrator).get("/accounting?month=2026-10").text
+    assert "Nobody held units" in earlier and "2026-11" in earlier
+    korean = lab.browser(lab.administrator, "ko").get("/accounting").text
+    assert "예약한 CPU 슬롯 시간" in korean
+
+
+@pytest.mark.parametrize("query", ["month=2026-13", "month=now", "workspace=x", "format=xls", "month=%00"])
+def test_a_bad_address_is_refused(lab: Lab, query: str) -> None:
+    assert lab.browser(lab.administrator).get(f"/accounting?{query}").status_code == 422
+
+
+def test_the_month_is_a_file(lab: Lab) -> None:
+    two_hours(lab)
+    answer = lab.browser(lab.administrator).get("/accounting?format=csv&month=2026-11")
+    assert answer.mimetype == "text/csv"
+    assert "accounting-2026-11.csv" in answer.headers["Content-Disposition"]
+    head, row = csv.reader(io.StringIO(answer.text.removeprefix("\ufeff")))
+    found = dict(zip(head, row, strict=True))
+    assert (found["month"], found["workspace"], found["user"], found["jobs"]) == (
+        "2026-11",
+        "vision",
+        "seoyeon",
+        "1",
+    )
+    assert (found["unit_hours_booked"], found["unit_hours_used"], found["cpu_hours"]) == ("2.0", "1.0", "0.5")
+
+
+def test_a_job_has_its_account(lab: Lab) -> None:
+    job = two_hours(lab)
+    page = lab.browser(lab.minjun).get(f"/jobs/{job.id}?tab=history").text
+    for words in (
+        "Dispatched",
+        "CPU slot hours booked",
+        "CPU slot hours used",
+        "Mean memory",
+        "Ended well, exit code 0.",
+    ):
+        assert words in page
+    answer = lab.browser(lab.minjun).get(f"/api/v1/jobs/{job.id}/accounting")
+    found = json.loads(answer.text)
+    assert (found["unit_hours_booked"], found["unit_hours_used"], found["exit_code"]) == (2.0, 1.0, 0)
+    assert found["end"]["sentence"] == "Ended well, exit code 0."
+    assert set(found["seconds_in_states"]) == {"waiting", "running"}
+    stranger = a_user(lab.cluster)
+    assert actor_of(stranger)
+    assert lab.browser(stranger).get(f"/api/v1/jobs/{job.id}/accounting").status_code == 404
+
+
+def test_rest_answers_with_the_month(lab: Lab) -> None:
+    two_hours(lab)
+    found = json.loads(lab.browser(lab.manager).get("/api/v1/accounting?month=2026-11").text)
+    assert (found["month"], found["time_zone"]) == ("2026-11", lab.cluster.settings.zone.key)
+    (item,) = found["items"]
+    assert (item["user"]["name"], item["unit_hours_booked"], item["cpu_seconds"]) == ("seoyeon", 2.0, 1800.0)
+    assert lab.browser(lab.manager).get("/api/v1/accounting?month=2026-1").status_code == 422

@@ -1,0 +1,123 @@
+"""Requests of one session wait for each other, and nobody else waits for them."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from flask import Flask
+from werkzeug.exceptions import TooManyRequests
+
+from cluster.services.context import Cluster
+from portal import create_app
+from portal.web import concurrency_limit
+from portal.web.concurrency_limit import CONCURRENT_REQUESTS, MAX_OPEN_REQUESTS, ConcurrencyLimiter
+from tests.builders import a_user
+from tests.pages.portal.live.test_event_stream import SilentDoorbell, browser, opened
+
+GREEDY, OTHER = b"greedy", b"other"
+
+
+@pytest.fixture
+def app(light_cluster: Cluster) -> Flask:
+    app = create_app(light_cluster)
+    app.extensions["doorbell"] = SilentDoorbell()
+    return app
+
+
+@pytest.fixture
+def share() -> ConcurrencyLimiter:
+    return ConcurrencyLimiter()
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(MAX_OPEN_REQUESTS) as pool:
+        yield pool
+
+
+def test_one_more_than_may_be_in_work_waits_until_one_has_ended(
+    share: ConcurrencyLimiter, pool: ThreadPoolExecutor
+) -> None:
+    for _ in range(CONCURRENT_REQUESTS):
+        share.acquire(GREEDY)
+    begun = threading.Event()
+    waiting = pool.submit(lambda: (begun.set(), share.acquire(GREEDY)))
+    assert begun.wait(10)
+    share.acquire(OTHER)
+    assert not waiting.done()
+    share.release(GREEDY)
+    waiting.result(10)
+    for _ in range(CONCURRENT_REQUESTS):
+        share.release(GREEDY)
+    share.release(OTHER)
+    assert share.lines == {}
+
+
+def test_more_than_may_wait_are_refused_at_once_and_others_are_not(
+    share: ConcurrencyLimiter, pool: ThreadPoolExecutor
+) -> None:
+    for _ in range(CONCURRENT_REQUESTS):
+        share.acquire(GREEDY)
+    asked = [pool.submit(share.acquire, GREEDY) for _ in range(MAX_OPEN_REQUESTS - CONCURRENT_REQUESTS)]
+    share_is_full = pool.submit(lambda: fill(share))
+    assert share_is_full.result(10)
+    with pytest.raises(TooManyRequests):
+        share.acquire(GREEDY)
+    share.acquire(OTHER)
+    share.release(OTHER)
+    for _ in range(MAX_OPEN_REQUESTS):
+        share.release(GREEDY)
+    for each in asked:
+        each.result(10)
+    assert share.lines == {}
+
+
+def fill(share: ConcurrencyLimiter) -> bool:
+    """Once all of them have asked."""
+    while share.lines[GREEDY].asked < MAX_OPEN_REQUESTS:
+        threading.Event().wait(0.001)
+    return True
+
+
+def test_who_waits_too_long_is_refused_and_leaves_nothing(
+    share: ConcurrencyLimiter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(concurrency_limit, "WAIT_SECONDS", 0.0)
+    for _ in range(CONCURRENT_REQUESTS):
+        share.acquire(GREEDY)
+    with pytest.raises(TooManyRequests):
+        share.acquire(GREEDY)
+    for _ in range(CONCURRENT_REQUESTS):
+        share.release(GREEDY)
+    assert share.lines == {}
+
+
+def test_every_request_gives_its_place_back_and_a_refusal_names_the_way_out(
+    app: Flask, light_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = browser(app, a_user(light_cluster))
+    for path in ("/", "/no-such-page", "/jobs/999"):
+        client.get(path)
+    share: ConcurrencyLimiter = app.extensions["fair_share"]
+    assert share.lines == {}
+    monkeypatch.setattr(concurrency_limit, "MAX_OPEN_REQUESTS", 0)
+    for path, kind in (("/", "text/html"), ("/api/v1/jobs", "application/problem+json")):
+        refused = client.get(path, headers={"Authorization": "Bearer gc_x"})
+        assert (refused.status_code, refused.mimetype) == (429, kind)
+        assert "Too many requests. Wait a moment and try again." in refused.text
+        assert refused.headers["Retry-After"] == "5"
+
+
+def test_a_stream_that_was_just_refused_is_refused_without_a_question(
+    app: Flask, light_cluster: Cluster
+) -> None:
+    client, other = (browser(app, a_user(light_cluster)) for _ in range(2))
+    held = [opened(client) for _ in range(13)]
+    assert held[-1].status_code == 429 and held[-1].text
+    again = opened(client)
+    assert (again.status_code, again.data, again.headers["Retry-After"]) == (429, b"", "30")
+    heard = opened(other)
+    assert heard.status_code == 200
+    for answer in (*held, heard):
+        answer.close()

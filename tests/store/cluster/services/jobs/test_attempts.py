@@ -1,0 +1,160 @@
+"""A failed job with tries left waits again; its use is summed over all its attempts."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select
+
+from cluster.domain.jobs.attempts import NodeFate
+from cluster.domain.jobs.exits import AttemptOutcome, ExitRecord
+from cluster.domain.jobs.resume_points import ResumePoint
+from cluster.domain.states import DesiredState, JobState
+from cluster.services.context import Cluster
+from cluster.services.jobs import attempts
+from cluster.services.jobs.live_attempts import list_live_attempts
+from cluster.services.leases import HeldLease, acquire_lease
+from cluster.services.queue.dispatch import place_waiting_jobs
+from cluster.store.jobs import Attempt, Job, JobEvent
+from cluster.store.nodes import Allocation, Node
+from tests.builders import a_job, a_node, a_training, a_workspace, add
+from tests.conftest import Clock
+from tests.store.conftest import FINISHED, job_of
+
+FAILED = AttemptOutcome(JobState.FAILED, "exit.error", {"exit_code": 1}, 1)
+
+
+def a_run(cluster: Cluster, held: HeldLease, job: Job) -> int:
+    (attempt_id,) = place_waiting_jobs(cluster, held)
+    attempts.record_starting(cluster, held, attempt_id)
+    attempts.record_running(cluster, held, attempt_id, {"pid": 7})
+    return attempt_id
+
+
+def a_job_with_tries(cluster: Cluster, retries: int, **columns: object) -> Job:
+    a_node(cluster, units=2)
+    return a_job(cluster, a_training(cluster, a_workspace(cluster)), retries=retries, **columns)
+
+
+def test_a_failed_job_is_tried_again_until_its_tries_are_used_up(cluster: Cluster, held: HeldLease) -> None:
+    job = a_job_with_tries(cluster, retries=1)
+    resume = ResumePoint(1, "epoch-0003.weights.h5", 3, 120)
+    assert attempts.record_end(cluster, held, a_run(cluster, held, job), FAILED, resume=resume)
+    waiting = job_of(cluster, job)
+    assert (waiting.state, waiting.retries_used, waiting.ended_at) == (JobState.WAITING, 1, None)
+    assert waiting.resume_from == "1/epoch-0003.weights.h5"
+    assert waiting.waiting_code == "waiting.tried_again"
+    attempts.record_end(cluster, held, a_run(cluster, held, job), FAILED)
+    ended = job_of(cluster, job)
+    assert (ended.state, ended.exit_code, ended.retries_used) == (JobState.FAILED, 1, 1)
+    with cluster.store.read() as session:
+        assert session.scalars(select(Allocation).where(Allocation.ended_at.is_(None))).all() == []
+        codes = session.scalars(select(JobEvent.code).where(JobEvent.job_id == job.id).order_by(JobEvent.id))
+        assert list(codes) == [
+            "job.placed",
+            "job.started",
+            "waiting.tried_again",
+            "job.placed",
+            "job.started",
+            "exit.error",
+        ]
+
+
+def test_a_stop_wins_over_tries_that_are_left(cluster: Cluster, held: HeldLease) -> None:
+    job = a_job_with_tries(cluster, retries=5)
+    attempt_id = a_run(cluster, held, job)
+    with cluster.store.write() as session:
+        row = session.get_one(Job, job.id)
+        row.desired, row.state = DesiredState.STOP, JobState.STOPPING
+    attempts.record_end(cluster, held, attempt_id, FAILED)
+    assert job_of(cluster, job).state is JobState.FAILED
+
+
+def test_an_interruption_uses_up_no_try(cluster: Cluster, held: HeldLease) -> None:
+    job = a_job_with_tries(cluster, retries=1)
+    cause = "interrupted.node_lost"
+    attempts.record_interruption(cluster, held, a_run(cluster, held, job), cause, {"attempt": 1})
+    assert (job_of(cluster, job).state, job_of(cluster, job).retries_used) == (JobState.WAITING, 0)
+
+
+def test_what_it_goes_on_from_stands_in_the_attempt_and_in_the_history(
+    cluster: Cluster, held: HeldLease
+) -> None:
+    job = a_job_with_tries(cluster, retries=0)
+    (attempt_id,) = place_waiting_jobs(cluster, held)
+    attempts.record_starting(cluster, held, attempt_id, ResumePoint(1, "epoch-0002.weights.h5", 2))
+    with cluster.store.read() as session:
+        assert session.get_one(Attempt, attempt_id).resumed_from == "1/epoch-0002.weights.h5"
+        event = session.scalars(select(JobEvent).where(JobEvent.code == "job.resumed")).one()
+    assert event.data == {"epoch": 2, "from_attempt": 1, "attempt": 1} and event.job_id == job.id
+
+
+def test_use_is_summed_over_attempts(cluster: Cluster, held: HeldLease, clock: Clock) -> None:
+    job = a_job_with_tries(cluster, retries=1)
+    first = a_run(cluster, held, job)
+    clock.move(seconds=15)
+    used = ExitRecord(cpu_seconds=10.0, max_rss_bytes=500, average_rss_bytes=100, unit_seconds_used=8.0)
+    attempts.record_interruption(cluster, held, first, "interrupted.shim_lost", {}, used)
+    second = a_run(cluster, held, job)
+    clock.move(seconds=5)
+    truth = ExitRecord(
+        job.id, 2, 2, 0, cpu_seconds=2.5, max_rss_bytes=900, average_rss_bytes=300, unit_seconds_used=2.0
+    )
+    attempts.record_end(cluster, held, second, FINISHED, truth)
+    ended = job_of(cluster, job)
+    assert (ended.cpu_seconds, ended.unit_seconds_used, ended.max_memory_bytes) == (12.5, 10.0, 900)
+    assert ended.average_memory_bytes == 150
+    with cluster.store.read() as session:
+        assert session.get_one(Attempt, first).average_memory_bytes == 100
+
+
+def test_living_attempts_know_the_fate_of_their_nodes(
+    cluster: Cluster, held: HeldLease, clock: Clock
+) -> None:
+    job = a_job_with_tries(cluster, retries=3, grace_seconds=77)
+    a_run(cluster, held, job)
+    (living,) = list_live_attempts(cluster)
+    assert (living.node_fate, living.nodes, living.retries_left, living.grace_seconds) == (
+        NodeFate.SAME_BOOT,
+        1,
+        3,
+        77,
+    )
+    clock.move(seconds=21)
+    assert list_live_attempts(cluster)[0].node_fate is NodeFate.UNREACHABLE
+    with cluster.store.write() as session:
+        node = session.scalars(select(Node)).one()
+        node.lost_at, name = clock.now, node.name
+    assert (list_live_attempts(cluster)[0].node_fate, list_live_attempts(cluster)[0].fate_node) == (
+        NodeFate.LOST,
+        name,
+    )
+
+
+def test_a_gang_shares_the_fate_of_its_worst_node(cluster: Cluster, held: HeldLease, clock: Clock) -> None:
+    first, second = a_node(cluster, 1), a_node(cluster, 1)
+    training = a_training(cluster, a_workspace(cluster))
+    job = a_job(cluster, training, units=2, state=JobState.RUNNING, fence=1)
+    units = [*first.units, *second.units]
+    allocations = [Allocation(unit_id=unit.id, begun_at=clock.now) for unit in units]
+    add(
+        cluster,
+        Attempt(job_id=job.id, number=1, node_id=first.id, created_at=clock.now, allocations=allocations),
+    )
+    with cluster.store.write() as session:
+        session.get_one(Node, second.id).booted_at = clock.now + timedelta(seconds=1)
+    (living,) = list_live_attempts(cluster)
+    assert (living.nodes, living.node_fate, living.fate_node) == (2, NodeFate.REBOOTED, second.name)
+
+
+@pytest.mark.parametrize("late", [FINISHED, FAILED])
+def test_what_a_fenced_attempt_says_later_changes_nothing(
+    cluster: Cluster, held: HeldLease, late: AttemptOutcome
+) -> None:
+    job = a_job_with_tries(cluster, retries=1)
+    lost = a_run(cluster, held, job)
+    attempts.record_interruption(cluster, held, lost, "interrupted.node_lost", {"attempt": 1})
+    second = a_run(cluster, held, job)
+    assert not attempts.record_end(cluster, held, lost, late)
+    assert job_of(cluster, job).state is JobState.RUNNING
+    assert [living.attempt_id for living in list_live_attempts(cluster)] == [second]
+    assert acquire_lease(cluster, "scheduler", "one", timedelta(seconds=10))

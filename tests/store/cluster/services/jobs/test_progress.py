@@ -1,0 +1,141 @@
+"""What running jobs say of their way tells when others start: in the sentence, the queue and before a drain."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from cluster.domain.jobs.progress import ProgressEstimate
+from cluster.domain.queue.start_estimate import EstimateSource
+from cluster.domain.states import JobState
+from cluster.services.context import Cluster
+from cluster.services.jobs.progress import record_progress
+from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
+from cluster.services.nodes import drains
+from cluster.services.queue import queries
+from cluster.services.queue.dispatch import place_waiting_jobs
+from cluster.store.jobs import Attempt, Job
+from cluster.store.nodes import Node
+from cluster.store.trainings import Training
+from cluster.words import sentence as say
+from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, an_administrator, holding
+from tests.conftest import Clock, RecordingBell
+from tests.store.conftest import LASTS
+
+
+def a_full_node(cluster: Cluster, **columns: object) -> tuple[Node, Job, Attempt, Job]:
+    """(node, the job on all of it, its attempt, the job that waits for it)."""
+    node = a_node(cluster, 2, name="alpha")
+    training = a_training(cluster, a_workspace(cluster, units=2))
+    running = a_job(cluster, training, units=2, state=JobState.RUNNING, **columns)
+    return node, running, holding(cluster, running, node.units), a_job(cluster, training, units=2)
+
+
+def later(cluster: Cluster, clock: Clock, node: Node, minutes: int) -> None:
+    """The node goes on answering."""
+    clock.move(minutes=minutes)
+    with cluster.store.write() as session:
+        session.get_one(Node, node.id).heartbeat_at = clock.now
+
+
+def told(now: datetime, minutes: int) -> ProgressEstimate:
+    ends = [now + timedelta(minutes=minutes * share) for share in (1, 0.8, 1.5)]
+    return ProgressEstimate(0.5, *ends)
+
+
+def test_the_start_of_who_waits_follows_from_the_progress_of_who_runs(
+    cluster: Cluster, held: HeldLease, clock: Clock
+) -> None:
+    node, running, attempt, waiting = a_full_node(cluster)
+    person = actor_of(an_administrator(cluster))
+    assert queries.read_waiting_explanation(cluster, waiting)[0].outlook.starts_at is None
+    assert record_progress(cluster, held, {attempt.id: told(clock.now, 30)}) == 1
+    standing, _nodes = queries.read_waiting_explanation(cluster, waiting)
+    outlook = standing.outlook
+    assert outlook.starts_at == clock.now + timedelta(minutes=30)
+    assert outlook.earliest_at == clock.now + timedelta(minutes=24)
+    assert outlook.latest_at == clock.now + timedelta(minutes=45)
+    assert outlook.source is EstimateSource.PROGRESS
+    sentence = say(standing.code or "", standing.data, "en", cluster.settings.zone, clock.now)
+    assert f"job-{running.id} ends, about 14:30" in sentence
+    assert "progress of the running jobs it is between 14:24 and 14:45" in sentence
+    (row,) = queries.read_queue(cluster, person).running
+    assert (row.ends_at, row.part) == (outlook.starts_at, 0.5)
+    (affected,) = drains.read_drain_effect(cluster, person, node.id).running
+    assert affected.ends_at == outlook.starts_at
+
+
+def test_a_time_limit_ends_a_job_before_its_progress_does(
+    cluster: Cluster, held: HeldLease, clock: Clock
+) -> None:
+    _node, _running, attempt, waiting = a_full_node(cluster, time_limit_seconds=1200)
+    record_progress(cluster, held, {attempt.id: told(clock.now, 30)})
+    outlook = queries.read_waiting_explanation(cluster, waiting)[0].outlook
+    assert (outlook.starts_at, outlook.source) == (
+        clock.now + timedelta(minutes=20),
+        EstimateSource.TIME_LIMITS,
+    )
+
+
+def test_an_end_that_has_passed_is_none(cluster: Cluster, held: HeldLease, clock: Clock) -> None:
+    node, _running, attempt, waiting = a_full_node(cluster)
+    record_progress(cluster, held, {attempt.id: told(clock.now, 30)})
+    later(cluster, clock, node, 40)
+    assert queries.read_waiting_explanation(cluster, waiting)[0].outlook.starts_at == clock.now + timedelta(
+        minutes=5
+    )
+    later(cluster, clock, node, 10)
+    assert queries.read_waiting_explanation(cluster, waiting)[0].outlook.starts_at is None
+
+
+def test_only_news_is_written_and_only_a_moved_end_is_rung(
+    cluster: Cluster, held: HeldLease, clock: Clock, bell: RecordingBell
+) -> None:
+    _node, _running, attempt, _waiting = a_full_node(cluster)
+    first = told(clock.now, 30)
+    assert record_progress(cluster, held, {attempt.id: first}) == 1
+    assert bell.rung[-1] == ("queue", 0)
+    bell.rung.clear()
+    assert record_progress(cluster, held, {attempt.id: first}) == 0
+    further = ProgressEstimate(0.55, first.ends_at, first.earliest_at, first.latest_at)
+    assert record_progress(cluster, held, {attempt.id: further}) == 1
+    assert not bell.rung
+    assert record_progress(cluster, held, {attempt.id: told(clock.now, 40)}) == 1
+    assert bell.rung
+
+
+def test_who_lost_the_lease_writes_nothing(cluster: Cluster, held: HeldLease, clock: Clock) -> None:
+    _node, _running, attempt, _waiting = a_full_node(cluster)
+    clock.move(hours=1)
+    assert acquire_lease(cluster, "scheduler", "another", LASTS)
+    with pytest.raises(LeaseLost):
+        record_progress(cluster, held, {attempt.id: told(clock.now, 30)})
+
+
+def test_earlier_runs_of_different_lengths_make_a_range(
+    cluster: Cluster, held: HeldLease, clock: Clock
+) -> None:
+    _node, running, _attempt, waiting = a_full_node(cluster)
+    training_id = running.training_id
+    for minutes in (10, 20, 40):
+        with cluster.store.write() as session:
+            session.add(
+                Job(
+                    workspace_id=running.workspace_id, training_id=training_id, user_id=running.user_id,
+                    name="earlier", state=JobState.FINISHED, units=2, launcher=running.launcher, command=[],
+                    submitted_at=clock.now - timedelta(hours=2), started_at=clock.now - timedelta(hours=2),
+                    ended_at=clock.now - timedelta(hours=2) + timedelta(minutes=minutes),
+                )
+            )  # fmt: skip
+    second = a_job(cluster, a_training_of(cluster, waiting), units=2)
+    place_waiting_jobs(cluster, held)
+    first, behind = (queries.read_waiting_explanation(cluster, job)[0].outlook for job in (waiting, second))
+    minutes = [round((moment - clock.now).total_seconds() / 60) for moment in
+               (first.starts_at, first.earliest_at, first.latest_at,
+                behind.starts_at, behind.earliest_at, behind.latest_at) if moment]  # fmt: skip
+    assert minutes == [20, 10, 40, 40, 20, 80]
+    assert first.source is behind.source is EstimateSource.HISTORY
+
+
+def a_training_of(cluster: Cluster, job: Job) -> Training:
+    with cluster.store.read() as session:
+        return session.get_one(Job, job.id).training

@@ -1,0 +1,182 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from cluster.domain.errors import Conflict, Forbidden, NotFound, Refused
+from cluster.domain.jobs.submission import JobRequest
+from cluster.domain.people.actor import Actor
+from cluster.domain.states import (
+    DatasetState,
+    DesiredState,
+    JobState,
+    Launcher,
+    TrainingKind,
+)
+from cluster.services.context import Cluster
+from cluster.services.jobs import submission
+from cluster.store.audit import AuditEntry
+from cluster.store.jobs import Job
+from tests.builders import (
+    a_dataset,
+    a_job,
+    a_training,
+    a_user,
+    a_workspace,
+    actor_of,
+)
+from tests.conftest import Clock, RecordingBell
+from tests.simultaneous_calls import at_once
+from tests.store.job_setup import Lab, a_lab
+
+
+@pytest.fixture
+def lab(cluster: Cluster) -> Lab:
+    return a_lab(cluster)
+
+
+def count_jobs(cluster: Cluster) -> int:
+    with cluster.store.read() as session:
+        return session.scalar(select(func.count(Job.id))) or 0
+
+
+def test_a_submitted_job_is_a_row_with_checked_values_and_its_audit_entry(
+    cluster: Cluster, lab: Lab, bell: RecordingBell
+) -> None:
+    job = submission.submit_job(cluster, lab.actor, lab.training.id, lab.request)
+    found = submission.read_job(cluster, lab.actor, job.id)
+    assert (found.state, found.desired, found.fence) == (JobState.WAITING, DesiredState.RUN, 0)
+    assert found.variables["epochs"] == 3
+    assert found.variables["optimizer"] == "adam"
+    assert [event.code for event in found.events] == ["job.submitted"]
+    assert bell.rung[-2:] == [("queue", job.id), ("jobs", job.id)]
+    with cluster.store.read() as session:
+        entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "job.submitted")).one()
+    assert (entry.actor_name, entry.object_id) == (lab.member.name, job.id)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "code"),
+    [
+        ({"units": 0}, "units", "job.units_too_few"),
+        ({"units": -1}, "units", "job.units_too_few"),
+        ({"units": 3, "launcher": Launcher.HOROVOD}, "units", "job.units_over_quota"),
+        ({"units": 2}, "launcher", "job.plain_is_one_process"),
+        ({"name": "a b"}, "name", "name.bad_character"),
+        ({"priority": 1000}, "priority", "job.priority_range"),
+        ({"time_limit_seconds": 0}, "time_limit_seconds", "job.time_limit_range"),
+        ({"dataset_id": None}, "dataset", "job.dataset_needed"),
+        ({"dataset_id": 999}, "dataset", "job.dataset_unknown"),
+        ({"command": ("train.py",)}, "command", "job.command_of_built_in"),
+        ({"variables": {"epochs": "NaN"}}, "variables.epochs", "variable.not_finite"),
+        ({"variables": {"dropout": "1.2"}}, "variables.dropout", "variable.too_large"),
+        ({"variables": {"colour": "red"}}, "variables.colour", "variable.unknown"),
+    ],
+)
+def test_what_can_never_run_is_refused_by_name_and_leaves_no_row(
+    cluster: Cluster, lab: Lab, changes: dict[str, Any], field: str, code: str
+) -> None:
+    request = replace(lab.request, **changes)
+    for attempt in (submission.submit_job, submission.preview_submission):
+        with pytest.raises(Refused) as refusal:
+            attempt(cluster, lab.actor, lab.training.id, request)
+        assert (refusal.value.field, refusal.value.code) == (field, code)
+    assert count_jobs(cluster) == 0
+
+
+def test_more_units_than_any_node_has_are_refused(cluster: Cluster, lab: Lab) -> None:
+    large = a_workspace(cluster, lab.manager, units=8)
+    dataset = a_dataset(cluster, large)
+    training = a_training(cluster, large)
+    request = replace(lab.request, units=3, launcher=Launcher.HOROVOD, dataset_id=dataset.id)
+    with pytest.raises(Refused) as refusal:
+        submission.submit_job(cluster, actor_of(lab.manager), training.id, request)
+    assert (refusal.value.code, refusal.value.data["most"]) == ("job.units_over_node", 2)
+
+
+def test_a_dataset_of_another_workspace_does_not_exist_and_a_failed_one_is_named(
+    cluster: Cluster, lab: Lab
+) -> None:
+    foreign = a_dataset(cluster, a_workspace(cluster, lab.manager))
+    failed = a_dataset(cluster, lab.workspace, state=DatasetState.FAILED)
+    for dataset, code in ((foreign, "job.dataset_unknown"), (failed, "job.dataset_failed")):
+        with pytest.raises(Refused) as refusal:
+            submission.submit_job(
+                cluster, lab.actor, lab.training.id, replace(lab.request, dataset_id=dataset.id)
+            )
+        assert refusal.value.code == code
+
+
+def test_own_code_keeps_its_arguments_byte_for_byte(cluster: Cluster, lab: Lab) -> None:
+    training = a_training(cluster, lab.workspace, lab.member, kind=TrainingKind.ADVANCED, code_version=2)
+    command = ("train.py", "$(id)", "`id`; id", "--help", "{{7*7}}", "한글 값", "data/x.csv")
+    request = JobRequest(name="", units=1, command=command)
+    job = submission.submit_job(cluster, lab.actor, training.id, request)
+    assert (tuple(job.command), job.code_version, job.name) == (command, 2, training.name)
+    estimate = submission.preview_submission(cluster, lab.actor, training.id, request)
+    assert [warned.data["argument"] for warned in estimate.warnings] == ["data/x.csv"]
+    with pytest.raises(Refused) as refusal:
+        submission.submit_job(cluster, lab.actor, training.id, replace(request, variables={"epochs": "1"}))
+    assert refusal.value.code == "job.variables_without_model"
+
+
+def test_a_repeated_request_with_the_same_key_has_one_effect(cluster: Cluster, lab: Lab) -> None:
+    def submit(body_hash: str = "h1", actor: Actor = lab.actor) -> Job:
+        return submission.submit_job(cluster, actor, lab.training.id, lab.request, ("key", body_hash))
+
+    first = submit()
+    assert submit().id == first.id
+    with pytest.raises(Refused) as refusal:
+        submit("h2")
+    assert refusal.value.code == "idempotency.other_body"
+    assert submit(actor=actor_of(lab.manager)).id != first.id
+    assert count_jobs(cluster) == 2
+
+
+def test_two_requests_with_one_key_at_the_same_moment_make_one_job(cluster: Cluster, lab: Lab) -> None:
+    call = lambda: submission.submit_job(cluster, lab.actor, lab.training.id, lab.request, ("key", "hash"))  # noqa: E731
+    results = at_once(*[call] * 4)
+    assert len({job.id for job in results if isinstance(job, Job)}) == 1
+    assert count_jobs(cluster) == 1
+
+
+def test_an_expired_workspace_takes_no_job_and_keeps_the_old_ones_readable(
+    cluster: Cluster, lab: Lab, clock: Clock
+) -> None:
+    job = submission.submit_job(cluster, lab.actor, lab.training.id, lab.request)
+    clock.move(days=60)
+    with pytest.raises(Refused) as refusal:
+        submission.submit_job(cluster, lab.actor, lab.training.id, lab.request)
+    assert refusal.value.code == "workspace.expired"
+    assert submission.read_job(cluster, lab.actor, job.id).id == job.id
+
+
+def test_a_waiting_job_is_stopped_at_once_and_only_once(cluster: Cluster, lab: Lab) -> None:
+    job = submission.submit_job(cluster, lab.actor, lab.training.id, lab.request)
+    stopped = submission.stop_job(cluster, lab.actor, job.id)
+    assert (stopped.state, stopped.end_code) == (JobState.STOPPED, "exit.stopped_while_waiting")
+    with pytest.raises(Conflict):
+        submission.stop_job(cluster, lab.actor, job.id)
+
+
+def test_a_running_job_is_only_wished_to_stop(cluster: Cluster, lab: Lab) -> None:
+    job = a_job(cluster, lab.training, lab.member, state=JobState.RUNNING)
+    for _ in range(2):
+        stopping = submission.stop_job(cluster, lab.actor, job.id)
+        assert (stopping.state, stopping.desired) == (JobState.STOPPING, DesiredState.STOP)
+    events = submission.read_job(cluster, lab.actor, job.id).events
+    assert [event.code for event in events] == ["job.stop_requested"]
+
+
+def test_who_may_stop_a_job(cluster: Cluster, lab: Lab) -> None:
+    other, stranger = a_user(cluster), a_user(cluster)
+    workspace = a_workspace(cluster, lab.manager, members=(lab.member, other))
+    training = a_training(cluster, workspace, owner=lab.manager)
+    job = a_job(cluster, training, lab.member, state=JobState.RUNNING)
+    with pytest.raises(Forbidden):
+        submission.stop_job(cluster, actor_of(other), job.id)
+    with pytest.raises(NotFound):
+        submission.stop_job(cluster, actor_of(stranger), job.id)
+    assert not submission.can_stop_job(actor_of(other), submission.read_job(cluster, actor_of(other), job.id))
+    submission.stop_job(cluster, actor_of(lab.manager), job.id)

@@ -1,0 +1,250 @@
+"""What the scheduler has seen of Kubernetes stands in the database, and who has to know is told."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select
+
+from cluster import words
+from cluster.domain.alerts import AlertTopic, AlertUrgency
+from cluster.domain.kubernetes.disagreements import Disagreement
+from cluster.domain.kubernetes.status import KubernetesNodeStatus, KubernetesStatus, SystemWorkloadStatus
+from cluster.domain.kubernetes.workspace_namespace import WorkspaceNamespace
+from cluster.domain.states import JobState
+from cluster.services.alerts.current_alerts import list_alerts
+from cluster.services.audit import entries
+from cluster.services.context import Cluster
+from cluster.services.kubernetes import status
+from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
+from cluster.services.nodes.queries import list_nodes
+from cluster.services.queue.dispatch import place_waiting_jobs
+from cluster.store.jobs import Attempt, Job
+from cluster.store.nodes import Allocation, Node
+from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, an_administrator, holding
+from tests.conftest import RecordingBell
+from tests.integration.worker.scheduling.conftest import as_environment
+
+STRANGER = Disagreement(
+    "disagreement.stranger",
+    "default/trainer",
+    "gpu07",
+    {"pod": "default/trainer", "node": "gpu07", "units": 2, "kind": "gpu"},
+)
+SILENT = {"code": "kubernetes.node_silent", "data": {"node": "w1", "said": "?"}}
+
+
+@pytest.fixture
+def held(cluster: Cluster) -> HeldLease:
+    lease = acquire_lease(cluster, "scheduler", "me", timedelta(days=30))
+    assert lease is not None
+    return lease
+
+
+def test_what_was_seen_is_read_as_it_was(cluster: Cluster, held: HeldLease) -> None:
+    assert status.read_kubernetes_status(cluster) is None
+    standing = KubernetesStatus(
+        cluster.clock(), (KubernetesNodeStatus("gpu07", True, True),), disagreements=(STRANGER,), seen=1
+    )
+    assert status.record_kubernetes_status(cluster, held, standing)
+    assert status.read_kubernetes_status(cluster) == standing
+
+
+def test_only_news_rings(cluster: Cluster, held: HeldLease, bell: RecordingBell) -> None:
+    status.record_kubernetes_status(cluster, held, KubernetesStatus(cluster.clock()))
+    rung = len(bell.rung)
+    assert not status.record_kubernetes_status(
+        cluster, held, KubernetesStatus(cluster.clock() + timedelta(seconds=10))
+    )
+    assert len(bell.rung) == rung
+    assert status.record_kubernetes_status(
+        cluster, held, KubernetesStatus(cluster.clock(), disagreements=(STRANGER,))
+    )
+    assert len(bell.rung) == rung + 1
+
+
+def test_a_gang_waits_for_a_node_that_was_closed_in_kubernetes(cluster: Cluster, held: HeldLease) -> None:
+    """Placed there its pods would wait until the start has failed."""
+    spreading = replace(cluster, settings=replace(cluster.settings, executor="kubernetes"))
+    as_environment(cluster)
+    for name in ("W1", "w2"):
+        a_node(cluster, name=name, units=2)
+    training = a_training(cluster, a_workspace(cluster, units=8))
+    gang, small = (a_job(cluster, training, units=units).id for units in (4, 1))
+    open_, closed = KubernetesNodeStatus("w2", True, True), KubernetesNodeStatus("w1", True, False)
+    status.record_kubernetes_status(cluster, held, KubernetesStatus(cluster.clock(), (closed, open_)))
+    place_waiting_jobs(spreading, held)
+    with cluster.store.read() as session:
+        waits, runs = session.get_one(Job, gang), session.get_one(Job, small)
+        assert waits.waiting_code == "waiting.node_kept_out"
+        assert (waits.state, runs.state) == (JobState.WAITING, JobState.STARTING)
+        assert session.scalars(select(Attempt)).one().node.name == "w2"
+    sentence = words.sentence("waiting.node_kept_out", waits.waiting_data)
+    assert sentence.startswith("w1 is closed in Kubernetes") and "uses W1 again" in sentence
+    with cluster.store.write() as session:
+        session.get_one(Job, small).state = JobState.FINISHED
+        session.scalars(select(Allocation)).one().ended_at = cluster.clock()
+    status.record_kubernetes_status(
+        cluster, held, KubernetesStatus(cluster.clock(), (replace(closed, is_open=True), open_))
+    )
+    assert len(place_waiting_jobs(spreading, held)) == 1
+
+
+@pytest.mark.parametrize(
+    ("seen", "code"),
+    [
+        ((), None),
+        ((KubernetesNodeStatus("w1", True, True),), None),
+        ((KubernetesNodeStatus("w2", True, True),), "kubernetes.node_missing"),
+        ((KubernetesNodeStatus("w1", False, False, problem=SILENT),), "kubernetes.node_silent"),
+    ],
+)
+def test_what_keeps_a_node_out_is_on_the_list_of_nodes(
+    cluster: Cluster, held: HeldLease, seen: tuple[KubernetesNodeStatus, ...], code: str | None
+) -> None:
+    a_node(cluster, name="w1")
+    status.record_kubernetes_status(cluster, held, KubernetesStatus(cluster.clock(), seen))
+    (view,) = list_nodes(cluster, actor_of(an_administrator(cluster)))
+    assert (view.kept_out or {}).get("code") == code
+    assert view.takes_jobs is (code is None)
+    assert "said" not in str(view.kept_out)
+
+
+def test_who_has_lost_the_lease_writes_nothing(cluster: Cluster, held: HeldLease) -> None:
+    stale = replace(held, fence=held.fence - 1)
+    with pytest.raises(LeaseLost):
+        status.record_kubernetes_status(cluster, stale, KubernetesStatus(cluster.clock()))
+    with pytest.raises(LeaseLost):
+        status.record_corrections(cluster, stale, [(1, "workspace.put_right", {})])
+    assert status.read_kubernetes_status(cluster) is None
+
+
+def test_another_executor_forgets_what_was_seen(cluster: Cluster, held: HeldLease) -> None:
+    status.record_kubernetes_status(
+        cluster, held, KubernetesStatus(cluster.clock(), disagreements=(STRANGER,))
+    )
+    status.delete_kubernetes_status(cluster, held)
+    status.delete_kubernetes_status(cluster, held)
+    assert status.read_kubernetes_status(cluster) is None
+
+
+def test_workspaces_have_their_units_for_their_term_alone(cluster: Cluster) -> None:
+    today = cluster.clock().date()
+    days = {"before": (5, 9), "now": (-1, 9), "after": (-9, -1)}
+    made = {
+        name: a_workspace(
+            cluster, units=4, name=name, starts_on=today + timedelta(first), ends_on=today + timedelta(last)
+        ).id
+        for name, (first, last) in days.items()
+    }
+    assert status.list_workspace_namespaces(cluster) == [
+        WorkspaceNamespace(made["before"], "before", 0, False),
+        WorkspaceNamespace(made["now"], "now", 4, True),
+        WorkspaceNamespace(made["after"], "after", 0, False),
+    ]
+
+
+def test_what_was_changed_by_hand_stands_in_the_access_log(cluster: Cluster, held: HeldLease) -> None:
+    difference = {"path": "spec hard requests.nvidia.com/gpu", "found": "400", "wanted": "4"}
+    data = {
+        "object": "ResourceQuota gc-workspace-3/term",
+        "differences": [difference],
+        "by": ["kubectl-edit"],
+    }
+    status.record_corrections(cluster, held, [(3, "workspace.put_right", data)])
+    (entry,) = entries.list_audit_entries(
+        cluster, actor_of(an_administrator(cluster)), action="workspace.put_right"
+    )
+    assert (entry.actor_name, entry.object_id, entry.data) == ("groundcrew", 3, data)
+
+
+def test_units_that_shims_report_are_read_from_the_handles_of_running_attempts(cluster: Cluster) -> None:
+    node = a_node(cluster, 2)
+    training = a_training(cluster, a_workspace(cluster))
+    job, other = a_job(cluster, training), a_job(cluster, training)
+    first, _ = holding(cluster, job, node.units[:1]), holding(cluster, other, node.units[1:])
+    with cluster.store.write() as session:
+        session.get_one(Attempt, first.id).handle = {"uid": "x", "gpus": ["GPU-a"]}
+    assert status.read_reported_units(cluster) == {job.id: ["GPU-a"]}
+
+
+def concerns(
+    cluster: Cluster, *found: Disagreement, **more: tuple[object, ...]
+) -> list[tuple[AlertUrgency, AlertTopic, str, object]]:
+    held = acquire_lease(cluster, "scheduler", "me", timedelta(days=30))
+    assert held
+    status.record_kubernetes_status(
+        cluster, held, KubernetesStatus(cluster.clock(), disagreements=found, **more)
+    )  # type: ignore[arg-type]
+    chief = actor_of(an_administrator(cluster))
+    return [(each.urgency, each.topic, each.code, each.subject) for each in list_alerts(cluster, chief)]
+
+
+def test_an_administrator_is_told_of_a_strangers_pod_by_its_name(cluster: Cluster) -> None:
+    expected = (AlertUrgency.CAUTION, AlertTopic.KUBERNETES, "disagreement.stranger", "default/trainer")
+    assert expected in concerns(cluster, STRANGER)
+
+
+def test_two_jobs_on_one_unit_are_graver(cluster: Cluster) -> None:
+    alarm = Disagreement(
+        "disagreement.unit_twice", "GPU-a", data={"unit": "GPU-a", "jobs": ["job-7", "job-8"]}
+    )
+    found = concerns(cluster, STRANGER, alarm)
+    codes = [code for _, _, code, _ in found]
+    assert codes.index("disagreement.unit_twice") < codes.index("disagreement.stranger")
+
+
+def test_of_many_of_a_kind_three_are_shown(cluster: Cluster) -> None:
+    many = [replace(STRANGER, subject=f"default/{number}") for number in range(9)]
+    assert len([each for each in concerns(cluster, *many) if each[2] == "disagreement.stranger"]) == 3
+
+
+def test_a_node_that_kubernetes_does_not_use_leads_to_its_page(cluster: Cluster) -> None:
+    node = a_node(cluster, 2, name="GPU07")
+    problem = {"code": "kubernetes.engine_down", "data": {"node": "gpu07"}}
+    standing = (
+        KubernetesNodeStatus("gpu07", False, True, problem=problem),
+        KubernetesNodeStatus("other", True, True, pressures=("disk",)),
+    )
+    found = concerns(cluster, nodes=standing)
+    assert (AlertUrgency.UNREACHABLE, AlertTopic.NODE, "attention.kubernetes_node", node.id) in found
+    assert (AlertUrgency.CAUTION, AlertTopic.KUBERNETES, "attention.node_pressed", "other") in found
+
+
+def test_a_node_that_was_closed_by_hand_is_not_forgotten(cluster: Cluster) -> None:
+    closed, missing = a_node(cluster, 2, name="gpu07"), a_node(cluster, 2, name="gpu08")
+    found = concerns(cluster, nodes=(KubernetesNodeStatus("gpu07", True, False),))
+    for node in (closed, missing):
+        assert (AlertUrgency.CAUTION, AlertTopic.NODE, "attention.kubernetes_node", node.id) in found
+
+
+def test_an_operator_that_is_not_whole_is_told(cluster: Cluster) -> None:
+    operators = (
+        SystemWorkloadStatus("kueue-system/kueue", 0, 1),
+        SystemWorkloadStatus("mpi-operator/mpi", 1, 1),
+    )
+    told = [
+        each for each in concerns(cluster, operators=operators) if each[2] == "attention.operator_not_whole"
+    ]
+    assert [each[3] for each in told] == ["kueue-system/kueue"]
+
+
+@pytest.mark.parametrize(
+    ("days", "code"),
+    [(40, None), (29, "attention.certificate_ends"), (-2, "attention.certificate_ended")],
+)
+def test_certificates_are_told_of_a_month_before_their_end(
+    cluster: Cluster, days: int, code: str | None
+) -> None:
+    node = a_node(cluster, 2)
+    end = cluster.clock() + timedelta(days=days, hours=1)
+    with cluster.store.write() as session:
+        session.get_one(Node, node.id).facts = {"kubernetes_certificates": {"apiserver": end.isoformat()}}
+    told = [each.code for each in list_alerts(cluster, actor_of(an_administrator(cluster)))]
+    assert [each for each in told if each.startswith("attention.certificate")] == ([code] if code else [])
+
+
+def test_nobody_else_is_told(cluster: Cluster) -> None:
+    concerns(cluster, STRANGER)
+    member = actor_of(a_user(cluster))
+    assert not [each for each in list_alerts(cluster, member) if each.topic is AlertTopic.KUBERNETES]

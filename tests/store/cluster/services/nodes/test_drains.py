@@ -1,0 +1,125 @@
+"""A drained node takes nothing new; a silent one is given up, and comes back once nothing old runs there."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select
+
+from cluster.domain.errors import Conflict, Forbidden, Refused
+from cluster.domain.states import JobState, NodeState
+from cluster.services.context import Cluster
+from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
+from cluster.services.nodes import lost_nodes, queries
+from cluster.store.audit import AuditEntry
+from cluster.store.nodes import Node
+from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, an_administrator, holding
+from tests.conftest import Clock, RecordingBell
+from tests.store.conftest import LASTS
+
+
+def state_of(cluster: Cluster, node: Node) -> NodeState:
+    return queries.read_node(cluster, actor_of(a_user(cluster)), node.id).state
+
+
+def test_a_drained_node_keeps_its_reason_and_is_opened_again(cluster: Cluster, bell: RecordingBell) -> None:
+    node, chief = a_node(cluster, name="gpu03"), actor_of(an_administrator(cluster, "hjkim"))
+    queries.drain_node(cluster, chief, node.id, " new  memory ")
+    view = queries.read_node(cluster, chief, node.id)
+    assert view.state is NodeState.DRAINING
+    assert (view.node.drain_reason, view.node.drainer and view.node.drainer.name) == ("new memory", "hjkim")
+    assert ("queue", 0) in bell.rung and ("nodes", node.id) in bell.rung
+    queries.drain_node(cluster, chief, node.id, "another reason")
+    queries.undrain_node(cluster, chief, node.id)
+    assert state_of(cluster, node) is NodeState.READY
+    with cluster.store.read() as session:
+        entries = session.scalars(select(AuditEntry).where(AuditEntry.object_kind == "node")).all()
+    assert [entry.action for entry in entries] == ["node.drained", "node.drained", "node.undrained"]
+    assert entries[0].data == {"name": "gpu03", "reason": "new memory"}
+    with pytest.raises(Conflict):
+        queries.undrain_node(cluster, chief, node.id)
+
+
+def test_only_administrators_drain_and_only_with_a_reason(cluster: Cluster) -> None:
+    node = a_node(cluster)
+    with pytest.raises(Forbidden):
+        queries.drain_node(cluster, actor_of(a_user(cluster)), node.id, "why not")
+    with pytest.raises(Refused):
+        queries.drain_node(cluster, actor_of(an_administrator(cluster)), node.id, " ")
+    assert state_of(cluster, node) is NodeState.READY
+
+
+def test_who_is_affected_by_a_drain_is_known_before(cluster: Cluster, clock: Clock) -> None:
+    large, small = a_node(cluster, 4), a_node(cluster, 2)
+    training = a_training(cluster, a_workspace(cluster, units=6))
+    there = a_job(cluster, training, units=2, state=JobState.RUNNING, time_limit_seconds=600)
+    elsewhere = a_job(cluster, training, units=1, state=JobState.RUNNING)
+    holding(cluster, there, large.units[:2])
+    holding(cluster, elsewhere, small.units[:1])
+    waiting = [a_job(cluster, training, units=units) for units in (1, 2, 3, 4, 5)]
+    affected = queries.read_drain_effect(cluster, actor_of(an_administrator(cluster)), large.id)
+    assert [(run.job_id, run.units) for run in affected.running] == [(there.id, 2)]
+    assert affected.running[0].ends_at == clock.now + timedelta(seconds=600)
+    assert affected.running[0].job and affected.running[0].job.name == there.name
+    assert (affected.too_large, affected.largest_elsewhere) == ([job.id for job in waiting[2:4]], 2)
+    stranger = queries.read_drain_effect(cluster, actor_of(a_user(cluster)), large.id)
+    assert [(run.job_id, run.job) for run in stranger.running] == [(there.id, None)]
+
+
+def test_a_silent_node_is_lost_after_its_grace_time_and_not_before(
+    cluster: Cluster, held: HeldLease, clock: Clock, bell: RecordingBell
+) -> None:
+    node = a_node(cluster)
+    clock.move(seconds=299)
+    assert lost_nodes.mark_silent_nodes_lost(cluster, held) == []
+    assert state_of(cluster, node) is NodeState.UNREACHABLE
+    clock.move(seconds=1)
+    assert lost_nodes.mark_silent_nodes_lost(cluster, held) == [node.id]
+    assert state_of(cluster, node) is NodeState.LOST
+    assert ("nodes", node.id) in bell.rung
+    assert lost_nodes.mark_silent_nodes_lost(cluster, held) == []
+
+
+def test_a_lost_node_that_speaks_is_welcome_only_when_the_scheduler_says_so(
+    cluster: Cluster, held: HeldLease, clock: Clock
+) -> None:
+    """What ran there before may still run: new work would share its units with it."""
+    node = a_node(cluster, name="gpu07")
+    clock.move(seconds=300)
+    lost_nodes.mark_silent_nodes_lost(cluster, held)
+    assert lost_nodes.list_recovered_nodes(cluster) == []
+    queries.record_heartbeat(cluster, "gpu07", node.boot_id, {}, [])
+    assert state_of(cluster, node) is NodeState.LOST
+    assert lost_nodes.list_recovered_nodes(cluster) == [node.id]
+    lost_nodes.return_to_service(cluster, held, [node.id])
+    assert state_of(cluster, node) is NodeState.READY
+
+
+def test_another_boot_is_remembered(cluster: Cluster, clock: Clock) -> None:
+    queries.record_heartbeat(cluster, "gpu07", "first", {}, [])
+    with cluster.store.read() as session:
+        assert session.scalars(select(Node)).one().booted_at is None
+    clock.move(seconds=30)
+    queries.record_heartbeat(cluster, "gpu07", "second", {}, [])
+    with cluster.store.read() as session:
+        assert session.scalars(select(Node)).one().booted_at == clock.now
+
+
+def test_a_clock_that_was_set_back_hides_no_silent_node(
+    cluster: Cluster, held: HeldLease, clock: Clock
+) -> None:
+    node = a_node(cluster)
+    clock.move(hours=-1)
+    lost_nodes.correct_future_heartbeats(cluster, held)
+    assert state_of(cluster, node) is NodeState.READY
+    clock.move(seconds=300)
+    assert lost_nodes.mark_silent_nodes_lost(cluster, held) == [node.id]
+
+
+def test_who_lost_the_lease_gives_nobody_up(cluster: Cluster, held: HeldLease, clock: Clock) -> None:
+    a_node(cluster)
+    clock.move(seconds=400)
+    assert acquire_lease(cluster, "scheduler", "two", LASTS)
+    with pytest.raises(LeaseLost):
+        lost_nodes.mark_silent_nodes_lost(cluster, held)
+    with cluster.store.read() as session:
+        assert session.scalars(select(Node)).one().lost_at is None

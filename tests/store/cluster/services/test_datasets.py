@@ -1,0 +1,162 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cluster.domain.errors import Forbidden, NotFound, Refused
+from cluster.domain.states import DatasetKind, DatasetState, JobState
+from cluster.services import datasets
+from cluster.services.context import Cluster
+from cluster.services.operations import requests
+from cluster.services.storage import folders
+from cluster.store.datasets import Dataset
+from tests.builders import a_dataset, a_job, a_training, a_user, a_workspace, actor_of
+from tests.conftest import RecordingBell
+
+
+def an_archive(cluster: Cluster, content: bytes = b"PK") -> Path:
+    path = folders.incoming_folder(cluster.settings) / "received"
+    path.write_bytes(content)
+    return path
+
+
+def finish(cluster: Cluster, dataset: Dataset, classes: list[tuple[str, int]] | None = None) -> None:
+    assert dataset.operation_id is not None
+    operation = requests.claim_operation(cluster, dataset.operation_id, "a worker")
+    assert operation is not None
+    assert datasets.read_dataset_of_operation(cluster, operation).id == dataset.id
+    datasets.finish_import(cluster, operation.id, operation.fence, 2, 1234, classes)
+
+
+def test_an_upload_is_taken_in_and_becomes_ready(cluster: Cluster, bell: RecordingBell) -> None:
+    manager = a_user(cluster)
+    workspace = a_workspace(cluster, manager)
+    received = an_archive(cluster)
+    dataset = datasets.create_upload(cluster, actor_of(manager), workspace.id, "cells", "cells.zip", received)
+    assert not received.exists()
+    assert folders.incoming_archive(cluster.settings, dataset.id).read_bytes() == b"PK"
+    assert ("general", dataset.operation_id) in bell.enqueued
+    finish(cluster, dataset, [("cat", 1), ("dog", 1)])
+    found = datasets.read_dataset(cluster, actor_of(manager), dataset.id)
+    assert (found.state, found.files, found.bytes) == (DatasetState.READY, 2, 1234)
+    assert found.classes == [["cat", 1], ["dog", 1]]
+
+
+@pytest.mark.parametrize(
+    ("name", "archive", "field", "code"),
+    [
+        ("Cells", "cells.zip", "name", "name.bad_character"),
+        ("cells", "my cells.zip", "archive", "file.space"),
+        ("cells", "셀.zip", "archive", "file.hangul"),
+        ("cells", "cells.rar", "archive", "archive.unknown_kind"),
+        ("cells", "", "archive", "file.no_name"),
+    ],
+)
+def test_a_bad_upload_is_refused_and_its_file_is_left_alone(
+    cluster: Cluster, name: str, archive: str, field: str, code: str
+) -> None:
+    manager = a_user(cluster)
+    workspace = a_workspace(cluster, manager)
+    received = an_archive(cluster)
+    with pytest.raises(Refused) as refusal:
+        datasets.create_upload(cluster, actor_of(manager), workspace.id, name, archive, received)
+    assert (refusal.value.field, refusal.value.code) == (field, code)
+    assert received.exists()
+
+
+def test_a_name_is_free_again_once_its_dataset_is_deleted(cluster: Cluster) -> None:
+    manager = a_user(cluster)
+    workspace = a_workspace(cluster, manager)
+    first = datasets.create_sample(cluster, actor_of(manager), workspace.id)
+    second = datasets.create_sample(cluster, actor_of(manager), workspace.id)
+    assert (first.name, second.name) == ("digits", "digits-2")
+    datasets.delete_dataset(cluster, actor_of(manager), first.id)
+    assert datasets.create_sample(cluster, actor_of(manager), workspace.id).name == "digits"
+    with pytest.raises(NotFound):
+        datasets.read_dataset(cluster, actor_of(manager), first.id)
+    with pytest.raises(Refused) as refusal:
+        datasets.create_upload(
+            cluster, actor_of(manager), workspace.id, "digits-2", "a.zip", an_archive(cluster)
+        )
+    assert refusal.value.code == "name.taken"
+
+
+def test_a_path_is_registered_only_beneath_the_roots(cluster: Cluster, tmp_path: Path) -> None:
+    manager, member = a_user(cluster), a_user(cluster)
+    workspace = a_workspace(cluster, manager, members=(member,))
+    root = tmp_path / "data"
+    (root / "cells").mkdir(parents=True)
+    (root / "out").symlink_to("/etc")
+    rooted = replace(cluster, settings=replace(cluster.settings, dataset_roots=(root,)))
+    wrong = {
+        "cells": "dataset.path_not_absolute",
+        "/etc": "dataset.path_outside_roots",
+        f"{root}/../..": "dataset.path_outside_roots",
+        f"{root}/out": "dataset.path_outside_roots",
+        f"{root}/none": "dataset.path_missing",
+        f"{root}/\0": "dataset.path_not_absolute",
+    }
+    for path, code in wrong.items():
+        with pytest.raises(Refused) as refusal:
+            datasets.register_path(rooted, actor_of(manager), workspace.id, "cells", path)
+        assert (refusal.value.field, refusal.value.code) == ("path", code), path
+    with pytest.raises(Forbidden):
+        datasets.register_path(rooted, actor_of(member), workspace.id, "cells", f"{root}/cells")
+    dataset = datasets.register_path(rooted, actor_of(manager), workspace.id, "cells", f"{root}/cells")
+    assert (dataset.kind, folders.dataset_folder(cluster.settings, dataset)) == (
+        DatasetKind.PATH,
+        root / "cells",
+    )
+
+
+def test_a_registered_path_is_forgotten_without_touching_it(cluster: Cluster, bell: RecordingBell) -> None:
+    workspace = a_workspace(cluster)
+    dataset = a_dataset(cluster, workspace, kind=DatasetKind.PATH, path="/data/cells")
+    datasets.delete_dataset(cluster, actor_of(workspace.manager), dataset.id)
+    assert bell.enqueued == []
+
+
+def test_a_dataset_that_a_job_reads_stays(cluster: Cluster) -> None:
+    workspace = a_workspace(cluster)
+    dataset = a_dataset(cluster, workspace)
+    training = a_training(cluster, workspace)
+    a_job(cluster, training, state=JobState.FINISHED, dataset_id=dataset.id)
+    living = a_job(cluster, training, state=JobState.RUNNING, dataset_id=dataset.id)
+    with pytest.raises(Refused) as refusal:
+        datasets.delete_dataset(cluster, actor_of(workspace.manager), dataset.id)
+    assert refusal.value.data["jobs"] == 1
+    users = datasets.list_reading_jobs(cluster, actor_of(workspace.manager), dataset.id)
+    assert [job.id for job in users] == [living.id, living.id - 1]
+
+
+def test_only_its_maker_and_those_above_delete_a_dataset(cluster: Cluster) -> None:
+    maker, other = a_user(cluster), a_user(cluster)
+    workspace = a_workspace(cluster, members=(maker, other))
+    dataset = datasets.create_sample(cluster, actor_of(maker), workspace.id)
+    with pytest.raises(Forbidden):
+        datasets.delete_dataset(cluster, actor_of(other), dataset.id)
+    with pytest.raises(NotFound):
+        datasets.delete_dataset(cluster, actor_of(a_user(cluster)), dataset.id)
+    datasets.delete_dataset(cluster, actor_of(maker), dataset.id)
+    assert datasets.list_datasets(cluster, actor_of(maker), workspace.id) == []
+
+
+def test_deleted_files_go_by_an_operation(cluster: Cluster) -> None:
+    workspace = a_workspace(cluster)
+    actor = actor_of(workspace.manager)
+    dataset = datasets.create_sample(cluster, actor, workspace.id)
+    datasets.delete_dataset(cluster, actor, dataset.id)
+    newest = requests.list_operations(cluster, actor)[0]
+    claimed = requests.claim_operation(cluster, newest.id, "a worker")
+    assert claimed is not None
+    datasets.finish_delete(cluster, claimed.id, claimed.fence)
+    assert requests.read_operation(cluster, actor, newest.id).progress == 1.0
+
+
+def test_a_foreign_workspace_takes_no_dataset(cluster: Cluster) -> None:
+    workspace = a_workspace(cluster)
+    with pytest.raises(NotFound):
+        datasets.create_sample(cluster, actor_of(a_user(cluster)), workspace.id)
+    expired = a_workspace(cluster, ended_at=cluster.clock())
+    with pytest.raises(Refused):
+        datasets.create_sample(cluster, actor_of(expired.manager), expired.id)

@@ -1,0 +1,280 @@
+"""The migrated database is what the rows say, on both kinds; an older one is copied, a newer one refused."""
+
+import re
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Connection, create_engine, text
+from sqlalchemy.exc import DBAPIError
+
+from cluster.domain.errors import GroundcrewError
+from cluster.domain.people.actor import Actor
+from cluster.store import migrate
+from cluster.store.audit import add_audit_entry
+from cluster.store.base import UtcDateTime
+from cluster.store.engine import Store
+from cluster.store.migrations.draft import draft
+from cluster.store.tables import metadata
+from tests.conftest import Clock, settings_for
+from tests.databases import PostgresqlServer
+from tests.simultaneous_calls import at_once
+
+POSTGRESQL_SCHEMA = {
+    "columns": """SELECT table_name, column_name, data_type, character_maximum_length, is_nullable
+        FROM information_schema.columns WHERE table_schema = 'public'""",
+    "constraints": """SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint
+        WHERE connamespace = 'public'::regnamespace""",
+    "indexes": "SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'",
+    "triggers": """SELECT tgrelid::regclass::text, tgname, pg_get_triggerdef(oid) FROM pg_trigger
+        WHERE NOT tgisinternal""",
+    "functions": "SELECT proname, prosrc FROM pg_proc WHERE pronamespace = 'public'::regnamespace",
+}
+
+
+def describe(connection: Connection) -> set[tuple[str, ...]]:
+    """Everything that the database holds its rows to, one tuple each."""
+    if connection.dialect.name == "postgresql":
+        found = [
+            (kind, *map(str, line))
+            for kind, query in POSTGRESQL_SCHEMA.items()
+            for line in connection.execute(text(query))
+        ]
+        return {line for line in found if line[1] != "alembic_version"}
+    lines = connection.exec_driver_sql("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    parts: set[tuple[str, ...]] = set()
+    for kind, name, sql in lines:
+        if name == "alembic_version":
+            continue
+        # Columns and constraints of a table stand in any order: each counts by itself.
+        clauses = clauses_of(sql) if kind == "table" else [sql]
+        parts |= {(kind, name, " ".join(clause.split())) for clause in clauses}
+    return parts
+
+
+def clauses_of(sql: str) -> list[str]:
+    """The columns and constraints between a table's outer brackets, whoever broke its lines."""
+    clauses, depth = [""], 0
+    for character in sql[sql.index("(") + 1 : sql.rindex(")")]:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            clauses.append("")
+        else:
+            clauses[-1] += character
+    return clauses
+
+
+def test_the_migrated_schema_is_what_the_rows_say(
+    store: Store, database_kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    with store.engine.connect() as connection:
+        migrated = describe(connection)
+    if database_kind == "sqlite":
+        built = declared_schema(f"sqlite:///{tmp_path}/declared.db")
+    else:
+        server: PostgresqlServer = request.getfixturevalue("postgresql")
+        with server.empty() as url:
+            built = declared_schema(url)
+    assert migrated == built
+
+
+def declared_schema(url: str) -> set[tuple[str, ...]]:
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        metadata.create_all(connection)
+        schema = describe(connection)
+    engine.dispose()
+    return schema
+
+
+def test_alembic_sees_no_difference_either(store: Store) -> None:
+    def same_kind(
+        context: object, seen: object, column: object, seen_type: object, ours: object
+    ) -> bool | None:
+        return False if isinstance(ours, UtcDateTime) else None
+
+    with store.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": same_kind})
+        assert compare_metadata(context, metadata) == []
+
+
+def test_a_new_database_is_migrated_once(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/new.db"
+    assert not migrate.is_schema_current(url)
+    assert list(tmp_path.iterdir()) == []
+    first, second = migrate.upgrade_database(url), migrate.upgrade_database(settings_for(url, tmp_path))
+    assert (first.is_new, first.has_changed, first.copy) == (True, True, None)
+    assert (second.is_new, second.has_changed, second.copy) == (False, False, None)
+    assert migrate.is_schema_current(url)
+
+
+def make_older(path: Path, revision: str) -> None:
+    """As another version of this code would have left it."""
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = ?", (revision,))
+    connection.close()
+
+
+def test_an_older_database_is_copied_before_it_is_migrated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "groundcrew.db"
+    with monkeypatch.context() as past:
+        past.setattr(migrate, "MIGRATIONS", write_history(tmp_path, steps=1))
+        migrate.upgrade_database(f"sqlite:///{path}")
+        with sqlite3.connect(path) as connection:
+            connection.execute("INSERT INTO birds (id) VALUES (7)")
+        connection.close()
+    monkeypatch.setattr(migrate, "MIGRATIONS", write_history(tmp_path, steps=2))
+    result = migrate.upgrade_database(f"sqlite:///{path}")
+    assert (result.before, result.after) == ("1", "2")
+    assert result.copy is not None
+    assert re.fullmatch(r"before-\d+\.\d+\.\d+-\d{8}T\d{6}\.\d{6}Z\.db", result.copy.name)
+    assert result.copy.parent == tmp_path
+    assert result.copy.stat().st_mode & 0o777 == 0o600
+    assert columns_of(result.copy) == ["id"]
+    assert columns_of(path) == ["id", "wings"]
+
+
+def columns_of(path: Path) -> list[str]:
+    connection = sqlite3.connect(path)
+    cursor = connection.execute("SELECT * FROM birds")
+    assert cursor.fetchone()[0] == 7
+    names = [column[0] for column in cursor.description]
+    connection.close()
+    return names
+
+
+def test_a_failing_step_leaves_all_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "groundcrew.db"
+    monkeypatch.setattr(migrate, "MIGRATIONS", write_history(tmp_path, steps=1))
+    migrate.upgrade_database(f"sqlite:///{path}")
+    history = write_history(tmp_path, steps=2)
+    monkeypatch.setattr(migrate, "MIGRATIONS", history)
+    step = history / "versions" / "step_2.py"
+    step.write_text(step.read_text() + "\n    raise RuntimeError('no space')\n")
+    with pytest.raises(RuntimeError, match="no space"):
+        migrate.upgrade_database(f"sqlite:///{path}")
+    connection = sqlite3.connect(path)
+    assert [line[1] for line in connection.execute("PRAGMA table_info(birds)")] == ["id"]
+    assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == ("1",)
+    connection.close()
+
+
+def test_a_step_that_orphans_rows_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "groundcrew.db"
+    history = write_history(tmp_path, steps=1)
+    monkeypatch.setattr(migrate, "MIGRATIONS", history)
+    migrate.upgrade_database(f"sqlite:///{path}")
+    (history / "versions" / "step_2.py").write_text(
+        "from alembic import op\nrevision = '2'\ndown_revision = '1'\ndef upgrade():\n"
+        "    op.execute('CREATE TABLE eggs (bird_id INTEGER REFERENCES birds (id))')\n"
+        "    op.execute('INSERT INTO eggs VALUES (99)')\n"
+    )
+    with pytest.raises(RuntimeError, match="without their parents"):
+        migrate.upgrade_database(f"sqlite:///{path}")
+    connection = sqlite3.connect(path)
+    tables = {line[0] for line in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    connection.close()
+    assert tables == {"birds", "alembic_version"}
+
+
+def test_a_draft_says_what_the_rows_have_and_the_migrations_lack(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = tmp_path / "migrations"
+    shutil.copytree(migrate.MIGRATIONS, ours)
+    monkeypatch.setattr(migrate, "MIGRATIONS", ours)
+    assert "pass" in draft("Nothing has changed", "9999").read_text()
+    for step in (ours / "versions").glob("[0-9]*.py"):
+        step.unlink()
+    nothing = "revision = '0000'\ndown_revision = None\ndef upgrade():\n    pass\n"
+    (ours / "versions" / "0000_nothing.py").write_text(nothing)
+    everything = draft("All of it", "0001").read_text()
+    assert "from sqlalchemy.dialects.postgresql import JSONB" in everything
+    assert "UtcDateTime" not in everything
+    url = f"sqlite:///{tmp_path}/drafted.db"
+    assert migrate.upgrade_database(url).after == "0001"
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        drafted = {line for line in describe(connection) if line[0] != "trigger"}
+    engine.dispose()
+    declared = declared_schema(f"sqlite:///{tmp_path}/declared.db")
+    assert drafted == {line for line in declared if line[0] != "trigger"}
+
+
+def write_history(folder: Path, steps: int) -> Path:
+    """A small history of its own beside ours, run by our env.py."""
+    history = folder / f"history-{steps}"
+    (history / "versions").mkdir(parents=True)
+    (history / "env.py").write_text((migrate.MIGRATIONS / "env.py").read_text())
+    acts = ['op.create_table("birds", sa.Column("id", sa.Integer(), primary_key=True))',
+            'op.add_column("birds", sa.Column("wings", sa.Integer()))']  # fmt: skip
+    for number, act in enumerate(acts[:steps], start=1):
+        before = repr(str(number - 1)) if number > 1 else None
+        (history / "versions" / f"step_{number}.py").write_text(
+            f"import sqlalchemy as sa\nfrom alembic import op\nrevision = '{number}'\n"
+            f"down_revision = {before}\ndef upgrade():\n    {act}\n"
+        )
+    return history
+
+
+def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "groundcrew.db"
+    migrate.upgrade_database(f"sqlite:///{path}")
+    make_older(path, "9999")
+    content = path.read_bytes()
+    with pytest.raises(GroundcrewError) as refusal:
+        migrate.upgrade_database(f"sqlite:///{path}")
+    assert refusal.value.code == "database.newer"
+    assert refusal.value.data["found"] == "9999"
+    assert path.read_bytes() == content
+    assert not migrate.is_schema_current(f"sqlite:///{path}")
+
+
+def test_somebody_elses_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE recipes (id INTEGER)")
+    connection.close()
+    with pytest.raises(GroundcrewError) as refusal:
+        migrate.upgrade_database(f"sqlite:///{path}")
+    assert refusal.value.code == "database.foreign"
+
+
+def test_two_starters_at_once_migrate_one_database(
+    database_kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    def start_two(url: str) -> None:
+        results = at_once(lambda: migrate.upgrade_database(url), lambda: migrate.upgrade_database(url))
+        assert [type(result) for result in results] == [migrate.UpgradeResult] * 2
+        assert migrate.is_schema_current(url)
+
+    if database_kind == "sqlite":
+        start_two(f"sqlite:///{tmp_path}/groundcrew.db")
+    else:
+        with request.getfixturevalue("postgresql").empty() as url:
+            start_two(url)
+
+
+@pytest.mark.parametrize("change", ["update", "delete", "truncate or replace"])
+def test_audit_entries_can_only_be_added(store: Store, clock: Clock, change: str) -> None:
+    by_stealth = (
+        "INSERT OR REPLACE INTO audit_entries SELECT * FROM audit_entries"
+        if store.is_sqlite
+        else "TRUNCATE audit_entries"
+    )
+    statement = {
+        "update": "UPDATE audit_entries SET action = 'nothing'",
+        "delete": "DELETE FROM audit_entries",
+        "truncate or replace": by_stealth,
+    }[change]
+    with store.write() as session:
+        add_audit_entry(session, clock(), Actor(1, "minji"), "user.created", 2)
+    with pytest.raises(DBAPIError, match="append-only"), store.write() as session:
+        session.execute(text(statement))
+    with store.read() as session:
+        assert session.execute(text("SELECT action FROM audit_entries")).all() == [("user.created",)]

@@ -1,0 +1,32 @@
+"""Nothing is put back into a database that somebody uses; who leaves it just now is waited for."""
+
+import time
+from types import SimpleNamespace
+
+import pytest
+from sqlalchemy.engine import make_url
+
+from cluster.services.context import Cluster
+from tests.store.restore_setup import backed_up, refusal, restored
+from worker.backups import postgresql as pg
+
+
+def test_while_somebody_uses_the_database_nothing_is_put_back(lab: Cluster, database_kind: str) -> None:
+    file = backed_up(lab)
+    if database_kind == "sqlite":
+        return  # A file does not know; make restore asks the process manager.
+    with pg.connect_psycopg(make_url(lab.settings.database_url)):
+        assert refusal(lab, file) == "restore.in_use"
+
+
+def test_who_was_stopped_a_moment_ago_is_waited_for(
+    lab: Cluster, database_kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if database_kind == "sqlite":
+        return  # Nobody serves a file.
+    file = backed_up(lab)
+    lab.store.close()
+    last = pg.connect_psycopg(make_url(lab.settings.database_url))
+    leaving = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: last.close())
+    monkeypatch.setattr(pg, "time", leaving)
+    restored(lab, file)

@@ -1,0 +1,67 @@
+"""The task worker of repairs on servers finds its work in the rows, whatever Redis says or forgets."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from cluster.services.context import Cluster
+from cluster.services.operations import requests as operations
+from cluster.services.operations.stale_operations import MAX_CLAIMS, requeue_stale_operations
+from cluster.services.repairs import requests as repairs
+from cluster.services.repairs.offline_records import write_offline_record
+from tests.builders import a_node, actor_of, an_administrator
+from tests.conftest import Clock, RecordingBell
+from tests.store.cluster.services.repairs.test_offline_records import a_run
+from worker.tasks.repair_worker import import_offline_repairs, list_claimable_repairs
+
+
+def ask(cluster: Cluster, name: str = "restart-api") -> int:
+    a_node(cluster, 2, name="gpu01")
+    chief = actor_of(an_administrator(cluster))
+    seen = repairs.preview_repair(cluster, chief, name)
+    run = repairs.request_repair(cluster, chief, name, seen.etag, "errors on every page")
+    assert run.operation_id is not None
+    return run.operation_id
+
+
+def on_servers(cluster: Cluster) -> Cluster:
+    return replace(cluster, settings=replace(cluster.settings, launcher="systemd"))
+
+
+def test_a_repair_is_found_without_redis_and_never_queued_there(
+    cluster: Cluster, clock: Clock, bell: RecordingBell
+) -> None:
+    servers = on_servers(cluster)
+    operation_id = ask(servers)
+    clock.now += timedelta(seconds=30)
+    requeue_stale_operations(servers)
+    assert bell.enqueued == [] and ("operations", operation_id) in bell.rung
+    assert list_claimable_repairs(servers) == [operation_id]
+
+
+def test_one_that_is_held_is_left_alone_until_its_holder_falls_silent(cluster: Cluster, clock: Clock) -> None:
+    servers = on_servers(cluster)
+    operation_id = ask(servers)
+    assert operations.claim_operation(servers, operation_id, "first") is not None
+    assert list_claimable_repairs(servers) == []
+    clock.now += operations.CLAIM_LASTS + timedelta(seconds=1)
+    assert list_claimable_repairs(servers) == [operation_id]
+
+
+def test_one_that_was_dropped_too_often_is_a_persons_affair(cluster: Cluster, clock: Clock) -> None:
+    servers = on_servers(cluster)
+    operation_id = ask(servers)
+    for _ in range(MAX_CLAIMS):
+        assert list_claimable_repairs(servers) == [operation_id]
+        operations.claim_operation(servers, operation_id, "somebody")
+        clock.now += operations.CLAIM_LASTS + timedelta(seconds=1)
+    assert list_claimable_repairs(servers) == []
+
+
+def test_what_the_console_did_without_the_database_is_read_in_by_whom_the_folder_belongs_to(
+    cluster: Cluster,
+) -> None:
+    servers = on_servers(cluster)
+    write_offline_record(servers, a_run(servers))
+    import_offline_repairs(servers)
+    chief = actor_of(an_administrator(servers))
+    assert [run.reason for run in repairs.list_repair_runs(servers, chief)] == ["nothing is saved"]

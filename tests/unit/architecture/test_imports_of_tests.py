@@ -1,0 +1,32 @@
+"""Tests that only run where there is an engine, a GPU or an hour are read here too: what they import is there."""
+
+import ast
+from importlib import import_module, util
+from pathlib import Path
+
+TESTS = Path(__file__).parents[2]
+OURS = ("cluster", "portal", "worker")
+
+
+def imported(file: Path) -> set[tuple[str, str]]:
+    """Module and name of each thing of ours."""
+    found = [each for each in ast.walk(ast.parse(file.read_text())) if isinstance(each, ast.ImportFrom)]
+    return {
+        (each.module, alias.name)
+        for each in found
+        if each.module is not None and each.module.split(".")[0] in OURS
+        for alias in each.names
+    }
+
+
+def is_there(module: str, name: str) -> bool:
+    found = import_module(module)
+    is_package = hasattr(found, "__path__")
+    return hasattr(found, name) or (is_package and util.find_spec(f"{module}.{name}") is not None)
+
+
+def test_what_tests_import_of_ours_is_there() -> None:
+    wanted = {pair: file for file in sorted(TESTS.rglob("*.py")) for pair in imported(file)}
+    assert len(wanted) > 500
+    lost = [f"{file}: {'.'.join(pair)}" for pair, file in sorted(wanted.items()) if not is_there(*pair)]
+    assert lost == []

@@ -1,0 +1,42 @@
+"""No regular expression is given a text on which it begins again at every letter."""
+
+import json
+import subprocess
+import sys
+
+from tests import regular_expressions
+from tests.regular_expressions import ROOT, Pattern
+
+LINE_BYTES = 64 * 1024
+"""Four times as long would take the patterns that are well four times as long, and the others sixteen times."""
+
+
+def slow_ones(*texts: str) -> list[str]:
+    command = [sys.executable, "-m", "tests.regular_expressions", str(LINE_BYTES), *texts]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    found: list[str] = json.loads(done.stdout)
+    return found
+
+
+def test_every_pattern_of_the_product_ends_on_long_lines() -> None:
+    assert slow_ones() == []
+
+
+def test_the_patterns_of_the_product_are_found() -> None:
+    places = {pattern.where for pattern in regular_expressions.all_patterns()}
+    assert len(places) > 60
+    assert {
+        "portal/job_files/log_search.py:WARNING",
+        "worker/inside/shim_memory.py:OOM_KILL_LINE",
+        "cluster/domain/kubernetes/kueue_messages.py:UNFIT",
+    } <= places
+
+
+def test_a_pattern_that_begins_again_at_every_letter_is_named() -> None:
+    bad = [r"[A-Z]\w*Warning:", r"to (.+?) in", r"at \S*?([^/]+);"]
+    assert slow_ones(*bad, r"\b[A-Z]\w{0,60}Warning:") == bad
+
+
+def test_samples_are_what_a_pattern_begins_with() -> None:
+    assert set(regular_expressions.beginnings(r"Killed (\d+) \(")) >= {"Killed 0 (", "Kil"}
+    assert Pattern("here", "a", 0, anchored=True).anchored

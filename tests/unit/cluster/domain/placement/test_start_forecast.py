@@ -1,0 +1,133 @@
+"""Expected starts: played forward for the first of a line, a range from totals for the rest, advice for one."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+
+from cluster.domain.placement.deep_queue_estimate import QueuedShapeTotal, estimate_start_range
+from cluster.domain.placement.placement import PlacementInput
+from cluster.domain.placement.start_forecast import StartForecast, forecast_starts
+from cluster.domain.placement.types import JobToPlace, Placement, RunningOnNode, WorkspaceQuota
+from cluster.domain.placement.what_if import StartSuggestion, suggest_changes
+from cluster.domain.queue.start_estimate import (
+    MAX_AHEAD_COUNTED,
+    EstimateSource,
+    StartEstimate,
+    with_jobs_ahead,
+)
+from tests.unit.cluster.domain.placement.queue_simulation import BEGIN, World, at, node_of, worlds
+
+LIMITS, HISTORY = EstimateSource.TIME_LIMITS, EstimateSource.HISTORY
+
+
+def head(
+    job_id: int, units: int, seconds: float | None = 60.0, source: EstimateSource | None = HISTORY
+) -> JobToPlace:
+    return JobToPlace(job_id, 1, units, position=job_id, seconds=seconds, estimate_source=source)
+
+
+def board(
+    heads: list[JobToPlace], runs: list[RunningOnNode], size: int = 4, limit: int = 4
+) -> PlacementInput:
+    used = sum(run.units for run in runs)
+    quotas = {1: WorkspaceQuota(limit, used), 2: WorkspaceQuota(size, 0)}
+    return PlacementInput(heads, [node_of(1, list(range(100, 100 + size - used)), size)], quotas, runs, BEGIN)
+
+
+def run(job_id: int, units: int, end: int | None, source: EstimateSource | None = LIMITS) -> RunningOnNode:
+    return RunningOnNode(job_id, 1, 1, units, None if end is None else at(end), source=source)
+
+
+def test_starts_follow_from_end_to_end() -> None:
+    found = forecast_starts(board([head(1, 4), head(2, 2), head(3, 2), head(4, 1)], [run(9, 4, 100)]), 1)
+    assert found == {
+        1: StartForecast(1, at(100), estimate_source=LIMITS),
+        2: StartForecast(2, at(160), estimate_source=HISTORY),
+        3: StartForecast(3, at(160), estimate_source=HISTORY),
+        4: StartForecast(4, at(220), estimate_source=HISTORY),
+    }
+
+
+def test_behind_an_end_that_nobody_knows_nothing_is_told() -> None:
+    assert forecast_starts(board([head(1, 4)], [run(9, 4, None)]), 1) == {}
+    assert set(forecast_starts(board([head(1, 4, None), head(2, 4)], [run(9, 4, 10)]), 1)) == {1}
+
+
+def test_only_the_first_are_played() -> None:
+    heads = [head(number, 4, 10.0) for number in range(1, 300)]
+    found = forecast_starts(board(heads, [run(9, 4, 10)]), 1)
+    assert sorted(found) == list(range(1, 201))
+    assert found[200].starts_at == at(10 + 199 * 10)
+
+
+def test_runs_of_different_lengths_make_a_range() -> None:
+    runs = [replace(run(9, 4, 100, HISTORY), earliest_at=at(80), latest_at=at(150))]
+    found = forecast_starts(board([head(1, 4), head(2, 4)], runs), 1)
+    assert found[2] == StartForecast(2, at(160), at(140), at(210), HISTORY)
+
+
+@settings(max_examples=60, deadline=None)
+@given(worlds)
+def test_where_nobody_else_comes_the_forecast_comes_true(world: World) -> None:
+    """One workspace, all ends known: what is foretold at the last submission is what happens."""
+    world.jobs = [replace(job, workspace=1, second=0) for job in world.jobs]
+    world.play()
+    told = forecast_starts(world.log[0][0], 1)
+    assert {job: at(second) for job, second in world.started.items()} == {
+        job: expected.starts_at for job, expected in told.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("ahead", "earliest", "latest"),
+    [
+        ([QueuedShapeTotal(1, 100, 60.0)], 1500, 1560),
+        ([QueuedShapeTotal(4, 10, 60.0)], 600, 2460),
+        ([], 0, 0),
+    ],
+)
+def test_deep_in_the_queue_a_range_is_told(ahead: list[QueuedShapeTotal], earliest: int, latest: int) -> None:
+    found = estimate_start_range(7, ahead, [], 4, BEGIN)
+    assert found == StartForecast(7, None, at(earliest), at(latest), EstimateSource.TOTALS)
+
+
+def test_totals_tell_nothing_where_a_length_is_not_known() -> None:
+    assert estimate_start_range(7, [QueuedShapeTotal(1, 3, None)], [], 4, BEGIN) is None
+    assert estimate_start_range(7, [], [run(9, 2, None)], 4, BEGIN) is None
+    assert estimate_start_range(7, [QueuedShapeTotal(5, 1, 60.0)], [], 4, BEGIN) is None
+
+
+@pytest.mark.parametrize(
+    ("ahead", "told", "is_more"), [(0, 0, False), (1000, 1000, False), (1001, 1000, True)]
+)
+def test_ahead_is_exact_to_a_thousand(ahead: int, told: int, is_more: bool) -> None:
+    assert with_jobs_ahead(StartEstimate(), ahead) == StartEstimate(ahead=told, is_more_ahead=is_more)
+    assert MAX_AHEAD_COUNTED == 1000
+
+
+def test_fewer_units_or_a_time_limit_help() -> None:
+    """Two units are free for 600 s: then the foremost job is promised all four."""
+    first, second = head(1, 4), head(2, 2, None)
+    waiting = board([first, second], [run(9, 2, 600)])
+    assert suggest_changes(waiting, first) == StartSuggestion(units=2)
+    assert suggest_changes(waiting, second) == StartSuggestion(time_limit_seconds=600)
+    assert suggest_changes(waiting, second, grace=30.0) == StartSuggestion(time_limit_seconds=540)
+    assert suggest_changes(waiting, replace(second, seconds=900.0)) is None
+    followed = [first, replace(second, limit_seconds=570.0)]
+    assert any(isinstance(told, Placement) for told in waiting.decide(followed))
+
+
+def test_who_starts_anyway_needs_no_advice() -> None:
+    starting = head(1, 2)
+    assert suggest_changes(board([starting], []), starting) is None
+
+
+def test_a_promise_tells_the_start_better_than_a_forecast() -> None:
+    told = StartForecast(1, at(9), estimate_source=HISTORY)
+    assert told.added_to_estimate(StartEstimate()) == StartEstimate(starts_at=at(9), source=HISTORY)
+    promised = StartEstimate(starts_at=at(5), source=LIMITS)
+    assert told.added_to_estimate(promised) == promised
+    assert StartSuggestion(2, 60).added_to_estimate(promised) == replace(
+        promised, helps_units=2, helps_seconds=60
+    )

@@ -1,0 +1,183 @@
+"""What repairs of servers are decided by: units and doors of each host, and playbooks that nobody has touched."""
+
+import hashlib
+import json
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.domain.errors import Unavailable
+from cluster.domain.repairs.check_results import CheckFacts
+from cluster.domain.repairs.checks import evaluate_check
+from cluster.domain.repairs.definition import CheckKind, RepairCheck
+from worker.adapters.installed_playbooks import check_installed_playbooks
+from worker.repairs import host_probe
+
+SINCE = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+GOOD = {"load": "loaded", "active": "active", "enabled": "enabled", "since": SINCE.timestamp() + 5}
+PORTAL = "groundcrew-portal.service"
+RESTARTED = RepairCheck(CheckKind.UNITS_RUNNING, {"units": [PORTAL], "restarted": True})
+DOOR = RepairCheck(CheckKind.ENDPOINT_ANSWERS, {"door": "/run/portal.sock"})
+
+
+def seen(doors: dict[str, Any] | None = None, **changed: Any) -> CheckFacts:
+    return CheckFacts(hosts={"gpu01": {"units": {PORTAL: GOOD | changed}, "doors": doors or {}}})
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({}, "check.units_running.ok"),
+        ({"load": "masked"}, "check.units_running.not"),
+        ({"active": "failed"}, "check.units_running.not"),
+        ({"enabled": "disabled"}, "check.units_running.not"),
+        ({"since": SINCE.timestamp() - 60}, "check.units_running.old"),
+    ],
+)
+def test_a_unit_runs_that_was_restarted_and_comes_back_with_the_machine(changed: Any, code: str) -> None:
+    assert evaluate_check(RESTARTED, seen(**changed), SINCE + timedelta(milliseconds=300)).code == code
+
+
+def test_a_host_that_was_not_reached_or_not_looked_at_is_never_green() -> None:
+    for facts in (CheckFacts(hosts={"gpu01": None}), CheckFacts(hosts={}), CheckFacts()):
+        assert not evaluate_check(RESTARTED, facts, SINCE).is_ok
+        assert not evaluate_check(DOOR, facts, SINCE).is_ok
+
+
+ON_EACH_HOST = [
+    RESTARTED,
+    DOOR,
+    RepairCheck(CheckKind.SITE_ANSWERS),
+    RepairCheck(CheckKind.CERTIFICATE_LASTS, {"days": 30}),
+    RepairCheck(CheckKind.HOST_STARTED),
+    RepairCheck(CheckKind.GPUS_ANSWER),
+]
+
+
+@pytest.mark.parametrize("check", ON_EACH_HOST, ids=lambda check: check.kind)
+def test_where_no_host_was_looked_at_that_is_what_is_said(check: RepairCheck) -> None:
+    for facts in (CheckFacts(hosts={}), CheckFacts()):
+        assert evaluate_check(check, facts, SINCE).to_data() == {
+            "is_ok": False,
+            "code": "check.host.none",
+            "data": {},
+        }
+
+
+@pytest.mark.parametrize(("status", "is_ok"), [(200, True), (503, False), (None, False)])
+def test_a_door_answers_well_or_not(status: int | None, is_ok: bool) -> None:
+    assert evaluate_check(DOOR, seen({"/run/portal.sock": status}), SINCE).is_ok is is_ok
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    folder = tmp_path / "ansible"
+    (folder / "repairs").mkdir(parents=True)
+    (folder / "repairs" / "one.yml").write_text("one")
+    digest = hashlib.sha256(b"one").hexdigest()
+    (folder / "MANIFEST").write_text(f"{digest}  repairs/one.yml\n")
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return folder
+
+
+def test_playbooks_as_they_were_installed_may_run(tree: Path) -> None:
+    check_installed_playbooks(tree, os.getuid())
+
+
+def test_playbooks_that_were_changed_added_removed_or_handed_over_may_not(tree: Path) -> None:
+    file = tree / "repairs" / "one.yml"
+    changes = {
+        "changed": lambda: file.write_text("two"),
+        "added": lambda: (tree / "repairs" / "two.yml").write_text("two"),
+        "removed": lambda: file.unlink(),
+        "writable": lambda: file.chmod(0o666),
+        "no manifest": lambda: (tree / "MANIFEST").unlink(),
+    }
+    for change in changes.values():
+        change()
+        with pytest.raises(Unavailable) as refused:
+            check_installed_playbooks(tree, os.getuid())
+        assert refused.value.code == "repair.tree_changed"
+        for path in tree.rglob("*.yml"):
+            path.unlink()
+        file.write_text("one")
+        file.chmod(0o644)
+    with pytest.raises(Unavailable):
+        check_installed_playbooks(tree, os.getuid() + 1)
+
+
+def site(status: int | None, seconds_left: float | None) -> CheckFacts:
+    return CheckFacts(hosts={"gpu01": {"site": {"status": status, "seconds_left": seconds_left}}})
+
+
+@pytest.mark.parametrize(
+    ("facts", "code"),
+    [
+        (site(200, 40 * 86_400), "check.certificate_lasts.ok"),
+        (site(200, 29 * 86_400), "check.certificate_lasts.not"),
+        (site(200, -86_400), "check.certificate_lasts.not"),
+        (site(None, None), "check.site_answers.not"),
+        (CheckFacts(hosts={"gpu01": None}), "check.host.silent"),
+    ],
+)
+def test_a_certificate_is_judged_by_what_the_site_shows(facts: CheckFacts, code: str) -> None:
+    assert evaluate_check(RepairCheck(CheckKind.CERTIFICATE_LASTS, {"days": 30}), facts, SINCE).code == code
+
+
+@pytest.mark.parametrize(("status", "is_ok"), [(200, True), (502, False), (None, False)])
+def test_the_site_answers_well_or_not(status: int | None, is_ok: bool) -> None:
+    assert evaluate_check(RepairCheck(CheckKind.SITE_ANSWERS), site(status, 1.0), SINCE).is_ok is is_ok
+
+
+@pytest.mark.parametrize(("seconds", "is_ok"), [(5.0, True), (0.2, True), (-60.0, False)])
+def test_a_machine_has_started_anew_since_the_repair_or_not(seconds: float, is_ok: bool) -> None:
+    facts = CheckFacts(hosts={"gpu01": {"started": SINCE.timestamp() + seconds}})
+    assert evaluate_check(RepairCheck(CheckKind.HOST_STARTED), facts, SINCE).is_ok is is_ok
+
+
+def test_when_a_unit_began_is_counted_back_from_when_its_host_told_its_age(tmp_path: Path) -> None:
+    """Whatever hour the host believes in."""
+    state = {"units": {PORTAL: GOOD | {"age": 4.0}, "off.service": {"age": None}}, "age": 60.0}
+    events = tmp_path / "artifacts" / "run" / "job_events"
+    events.mkdir(parents=True)
+    told = {
+        "event": "runner_on_ok",
+        "created": (SINCE + timedelta(seconds=10)).isoformat(),
+        "event_data": {"task": host_probe.PROBE_TASK, "host": "gpu01", "res": state},
+    }
+    (events / f"1-{'0' * 8}-0000-0000-0000-{'0' * 12}.json").write_text(json.dumps(told))
+    (tmp_path / "exit.json").write_text(json.dumps({"end": "ran", "rc": 0, "status": "successful"}))
+    seen = host_probe.read_probe(tmp_path, ["gpu01"])["gpu01"]
+    assert seen is not None
+    begun = {name: unit["since"] for name, unit in seen["units"].items()}
+    assert begun == {PORTAL: SINCE.timestamp() + 6, "off.service": 0.0}
+    assert seen["started"] == SINCE.timestamp() - 50
+
+
+@pytest.mark.parametrize(
+    ("gpus", "code"),
+    [
+        ({"on_bus": 8, "answer": 8, "problem": ""}, "check.gpus_answer.ok"),
+        ({"on_bus": 8, "answer": 7, "problem": ""}, "check.gpus_answer.not"),
+        (
+            {"on_bus": 8, "answer": 0, "problem": "Driver/library version mismatch"},
+            "check.gpus_answer.problem",
+        ),
+    ],
+)
+def test_gpus_answer_all_or_say_why_not(gpus: dict[str, Any], code: str) -> None:
+    facts = CheckFacts(hosts={"gpu01": {"gpus": gpus}})
+    assert evaluate_check(RepairCheck(CheckKind.GPUS_ANSWER), facts, SINCE).code == code
+
+
+@pytest.mark.parametrize(("ago", "is_ok"), [(1, True), (25, False), (None, False)])
+def test_a_node_reports_again_only_since_the_repair_and_just_now(ago: int | None, is_ok: bool) -> None:
+    now = SINCE + timedelta(minutes=1)
+    heard = now - timedelta(seconds=ago) if ago is not None else None
+    facts = CheckFacts(heartbeats={"gpu01": heard}, now=now)
+    assert evaluate_check(RepairCheck(CheckKind.HEARTBEAT_FRESH), facts, SINCE).is_ok is is_ok
+    assert not evaluate_check(RepairCheck(CheckKind.HEARTBEAT_FRESH), facts, now).is_ok

@@ -1,0 +1,279 @@
+"""Sentences as people read them: short, true, with numbers, and right in number and particle."""
+
+from datetime import UTC, date, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from cluster import words
+from cluster.domain.jobs import exit_meanings
+from cluster.domain.queue import reasons
+from cluster.domain.queue.reasons import WaitingReason
+from cluster.domain.queue.start_estimate import StartEstimate
+from cluster.domain.queue.waiting_data import to_waiting_data
+from cluster.domain.states import JobState, UnitKind
+from cluster.words.translations import Translations, load_translations
+
+SEOUL = ZoneInfo("Asia/Seoul")
+NOW = datetime(2026, 11, 20, 5, 6, tzinfo=UTC)
+AT = datetime(2026, 11, 20, 5, 38, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("reason", "outlook", "english", "korean"),
+    [
+        (
+            reasons.NotEnoughUnits(4, 3, "gpu08", UnitKind.GPU, 16),
+            StartEstimate(1, 1054, 1055, AT, "gpu08", 3),
+            "Needs 4 GPUs on one node; the emptiest node, gpu08, has 3. One job is ahead. "
+            "Starts on gpu08 when job-1055 ends, about 14:38. With 3 GPUs it starts now.",
+            "GPU 4장이 한 노드에 있어야 하는데, 가장 많이 빈 노드 gpu08에 GPU 3장이 있습니다. 앞에 1건. "
+            "job-1055가 14:38쯤 끝나면 gpu08에서 시작합니다. GPU 3장으로 낮추면 지금 시작합니다.",
+        ),
+        (
+            reasons.NotEnoughUnits(2, 1, "gc1", UnitKind.CPU_SLOT),
+            StartEstimate(freed_by=13, starts_on_node="gc1", helps_units=1),
+            "Needs 2 CPU slots; 1 is free on gc1. Starts on gc1 when job-13 ends; when that will be is not "
+            "known. With 1 CPU slot it starts now.",
+            "CPU 슬롯 2개가 필요한데, gc1에 빈 것은 CPU 슬롯 1개입니다. job-13이 끝나면 gc1에서 시작합니다. "
+            "언제 끝날지는 알 수 없습니다. CPU 슬롯 1개로 낮추면 지금 시작합니다.",
+        ),
+        (
+            reasons.QuotaInUse(8, 8, 2, UnitKind.GPU),
+            StartEstimate(freed_by=1049, starts_at=AT),
+            "The workspace uses 8 of its 8 GPUs; this job needs 2. Starts when job-1049 ends, about 14:38.",
+            "작업공간이 할당량 GPU 8장 가운데 GPU 8장을 쓰고 있고, 이 작업에는 GPU 2장이 필요합니다. "
+            "job-1049가 14:38쯤 끝나면 시작합니다.",
+        ),
+        (
+            reasons.AheadInQueue(3, 12),
+            StartEstimate(ahead=3, first_ahead=12),
+            "Waits for its turn behind job-12. 3 jobs are ahead.",
+            "job-12 다음 차례를 기다립니다. 앞에 3건.",
+        ),
+        (
+            reasons.EnvironmentNotReady("default", 0.42),
+            StartEstimate(),
+            "The training environment default is being built, 42 % done. The job starts when it is ready.",
+            "학습 환경 default: 만드는 중입니다 (42 %). 준비되면 시작합니다.",
+        ),
+        (
+            reasons.OnlyNodesUnreachable("gpu08", AT),
+            StartEstimate(),
+            "gpu08 has not answered since 14:38, and no other node can run it. It starts when gpu08 is back.",
+            "14:38부터 gpu08의 응답이 없고, 대신할 노드가 없습니다. gpu08 노드가 돌아오면 시작합니다.",
+        ),
+        (
+            reasons.WorkspaceExpired("speech", date(2026, 11, 1)),
+            StartEstimate(),
+            "Workspace speech ended on 2026-11-01. The job starts when an administrator extends it.",
+            "작업공간 speech의 기간은 2026-11-01에 끝났습니다. 관리자가 연장하면 시작합니다.",
+        ),
+        (
+            reasons.AttemptInterrupted("interrupted.node_rebooted", 2),
+            StartEstimate(),
+            "Attempt 2 was interrupted: The node was restarted meanwhile. It waits for units again.",
+            "2번째 시도가 중단되었습니다. 그 사이에 노드가 다시 시작되었습니다. 다시 자리를 기다립니다.",
+        ),
+    ],
+    ids=lambda value: getattr(value, "code", ""),
+)
+def test_one_honest_sentence_per_waiting_job(
+    reason: WaitingReason, outlook: StartEstimate, english: str, korean: str
+) -> None:
+    data = to_waiting_data(reason, outlook)
+    assert words.sentence(reason.code, data, "en", SEOUL, NOW) == english
+    assert words.sentence(reason.code, data, "ko", SEOUL, NOW) == korean
+
+
+@pytest.mark.parametrize("language", words.LANGUAGES)
+@pytest.mark.parametrize("code", sorted(reasons.REASONS))
+def test_a_reason_without_its_data_still_is_a_sentence(code: str, language: str) -> None:
+    assert words.sentence(code, {}, language).endswith(".")
+    assert words.sentence(code, None, language)
+
+
+def test_on_a_machine_without_gpus_nobody_says_gpu() -> None:
+    for code in set(reasons.REASONS) - {reasons.NoGpuEnvironment.code}:  # Said where units are GPUs alone.
+        data = {
+            "kind": "cpu_slot",
+            "needed": 2,
+            "free": 1,
+            "quota": 2,
+            "used": 1,
+            "most": 1,
+            "helps_units": 1,
+        }
+        for language in words.LANGUAGES:
+            assert "GPU" not in words.sentence(code, data, language)
+
+
+@pytest.mark.parametrize(
+    ("code", "data", "english", "korean"),
+    [
+        (
+            "exit.command_not_found",
+            {"exit_code": 127},
+            "Exit code 127: command or path not found.",
+            "종료 코드 127: 명령이나 경로를 찾을 수 없습니다.",
+        ),
+        (
+            "exit.killed",
+            {"exit_code": 137, "rank": 1},
+            "Exit code 137: killed from outside (SIGKILL), not by Groundcrew. Rank 1 was the first to fail.",
+            "종료 코드 137: 밖에서 강제로 종료했습니다 (SIGKILL). Groundcrew가 한 일이 아닙니다. "
+            "1번 랭크가 가장 먼저 실패했습니다.",
+        ),
+        ("exit.stopped", {"by": "kim"}, "Stopped by kim.", "kim 사용자가 중지했습니다."),
+        ("exit.stopped", {}, "Stopped on request.", "요청에 따라 중지했습니다."),
+        (
+            "exit.out_of_memory",
+            {"max_rss_bytes": 8 * 1024**3},
+            "Out of memory: the kernel ended the program at 8.0 GiB.",
+            "메모리 부족: 커널이 8.0 GiB에서 프로그램을 종료했습니다.",
+        ),
+        (
+            "exit.out_of_memory",
+            {"memory_limit_bytes": 12 * 1024**3, "max_rss_bytes": 8 * 1024**3},
+            "Out of memory: the job used its limit of 12.0 GiB.",
+            "메모리 부족: 작업이 메모리를 모두 썼습니다. 한도는 12.0 GiB입니다.",
+        ),
+        (
+            "exit.process_limit",
+            {"process_limit": 4096, "exit_code": 137},
+            "Too many processes: the job reached its limit of 4,096 processes and threads.",
+            "프로세스 초과: 작업이 프로세스와 스레드 한도 4,096개에 이르렀습니다.",
+        ),
+        (
+            "exit.out_of_memory",
+            {},
+            "Out of memory: the kernel ended the program.",
+            "메모리 부족: 커널이 프로그램을 종료했습니다.",
+        ),
+        (
+            "exit.finished",
+            {"left_behind": 2, "exit_code": 0},
+            "Ended well, exit code 0. 2 processes that it had left running were ended.",
+            "정상으로 끝났습니다. 종료 코드 0. 남겨 둔 프로세스 2개를 종료했습니다.",
+        ),
+    ],
+)
+def test_how_a_job_ended(code: str, data: dict[str, Any], english: str, korean: str) -> None:
+    assert words.sentence(code, data, "en") == english
+    assert words.sentence(code, data, "ko") == korean
+
+
+def test_every_meaning_of_an_exit_code_has_words_in_both_languages() -> None:
+    for number in range(256):
+        code, data = exit_meanings.meaning_of_status(number)
+        for language in words.LANGUAGES:
+            sentence = words.sentence(code, data, language)
+            assert sentence != code
+            assert "…" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("jobs", "english", "korean"),
+    [
+        (1, "1 living job reads digits. Stop", "작업 1건이 digits"),
+        (2, "2 living jobs read digits. Stop", "작업 2건이 digits"),
+    ],
+)
+def test_english_counts_right(jobs: int, english: str, korean: str) -> None:
+    data = {"jobs": jobs, "name": "digits"}
+    assert words.sentence("dataset.in_use", data, "en").startswith(english)
+    assert words.sentence("dataset.in_use", data, "ko").startswith(korean)
+
+
+def test_who_may_is_named() -> None:
+    data = {"allowed": ["administrator", "manager"]}
+    assert words.sentence("forbidden.workspace.edit", data) == (
+        "Only administrators and the workspace's manager may edit this workspace."
+    )
+    assert words.sentence("forbidden.workspace.edit", data, "ko") == (
+        "다음 사람만 이 작업공간을 고칠 수 있습니다: 관리자, 작업공간 관리자."
+    )
+
+
+@pytest.mark.parametrize("language", [*words.LANGUAGES, "tlh"])
+def test_a_code_that_nobody_knows_is_shown_as_it_is(language: str) -> None:
+    assert words.sentence("no.such_code", {"a": 1}, language) == "no.such_code"
+    assert words.word("state.job", "dreaming", language) == "dreaming"
+    assert words.action_name("job.dreamt", language) == "job.dreamt"
+    assert words.step_name("dream", language) == "dream"
+    assert words.hint("no.such_code", None, language) == ""
+    assert words.title("no.such_code", language)
+    assert not words.has_words("no.such_code")
+    assert words.has_words("exit.finished")
+
+
+def test_data_that_do_not_fit_do_not_break_a_page() -> None:
+    assert "many" in words.sentence("dataset.in_use", {"jobs": "many", "name": "digits"})
+    assert "…" in words.sentence("workspace.units_over_capacity", {"units": 3, "kind": "abacus"})
+    assert words.sentence("waiting.environment_not_ready", {"name": "default", "progress": "soon"})
+    assert "later" in words.sentence("waiting.start.freed_at", {"starts_at": "later", "freed_by": 3})
+    assert words.sentence("value.not_a_choice", {"allowed": 5}) == "Choose one of 5."
+
+
+def test_braces_of_strangers_are_text() -> None:
+    assert "{0.__class__}" in words.sentence("name.taken", {"name": "{0.__class__}"})
+
+
+def test_words_for_values() -> None:
+    assert words.word("state.job", JobState.RUNNING) == "Running"
+    assert words.word("state.job", JobState.RUNNING, "ko") == "실행 중"
+    assert words.operation_name("environment.build", "ko") == "학습 환경 만들기"
+    assert words.action_name("job.submitted") == "Job submitted"
+
+
+def test_a_word_inside_a_sentence_is_said_in_its_language_too() -> None:
+    assert (
+        words.sentence("job.not_now", {"state": "stopping"})
+        == "This is not possible in the present state: Stopping."
+    )
+    assert (
+        words.sentence("job.not_now", {"state": "stopping"}, "ko")
+        == "지금 상태(멈추는 중)에서는 할 수 없습니다."
+    )
+
+
+def test_titles_and_hints() -> None:
+    assert words.title("not_found.job", "ko") == "찾을 수 없습니다"
+    assert words.title("exit.killed") == "How it ended"
+    assert words.hint("exit.killed").startswith("The usual reason is too little memory.")
+    assert words.hint("exit.finished") == ""
+    assert words.hint("not_found.job") == "Check the address, or ask whoever gave it to you."
+
+
+def test_one_english_may_need_two_translations() -> None:
+    catalogue = Translations(
+        {(None, "Open"): ("열기",), ("state", "Open"): ("열림",), (None, "%d jobs"): ("%d건",)}
+    )
+    assert catalogue.gettext("Open") == "열기"
+    assert catalogue.pgettext("state", "Open") == "열림"
+    assert catalogue.pgettext("other", "Open") == "열기"
+    assert catalogue.gettext("Close") == "Close"
+    assert catalogue.ngettext("%d jobs", "%d jobs", 1) == "%d건"
+    assert [catalogue.ngettext("one", "many", n) for n in (0, 1, 2)] == ["many", "one", "many"]
+
+
+def test_a_language_without_files_is_empty(tmp_path: Any) -> None:
+    assert load_translations(tmp_path, "ko") == Translations({})
+
+
+def test_of_an_image_so_much_of_its_digest_is_said_as_tells_it_apart() -> None:
+    data = {"node": "gpu01", "image": "lab:5000/training@sha256:" + "0123456789abcdef" * 4}
+    assert (
+        words.sentence("kubernetes.image_not_pulled", data)
+        == "gpu01 cannot get image lab:5000/training@sha256:0123456789ab… from its registry."
+    )
+
+
+def test_what_did_not_start_is_told_how_to_mend_its_cause_first() -> None:
+    data = {"cause": "kubernetes.image_name_broken", "image": "?"}
+    assert words.hint("exit.not_started", data) == (
+        "An administrator corrects GROUNDCREW_KUBERNETES_IMAGE. "
+        "Once that is mended, duplicate the job to try again."
+    )
+    assert "the node's log" in words.hint("exit.not_started", {})

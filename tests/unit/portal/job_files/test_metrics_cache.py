@@ -1,0 +1,275 @@
+"""Metrics, checkpoints and usage out of files that strangers wrote."""
+
+import json
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from cluster.files.checkpoints import best_checkpoint, list_checkpoints
+from portal.job_files import metrics_cache
+from portal.job_files.metrics import MAX_POINTS, JobMetrics
+from portal.job_files.metrics_cache import MetricsCache
+from portal.job_files.metrics_rows import LONGEST_LINE
+from portal.job_files.metrics_table import MAX_LINES
+from portal.job_files.usage import read_attempt_usage
+
+
+def row(step: int, epoch: float | None = None, time: float = 0.0, **scalars: float) -> str:
+    named = {name.replace("__", "/"): value for name, value in scalars.items()}
+    return json.dumps({"step": step, "epoch": epoch, "time": time, "scalars": named}) + "\n"
+
+
+def test_rows_become_columns_and_a_metric_may_stand_in_some_rows_only(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text(
+        row(1, 0.5, 10.0, loss__train=2.0) + row(2, 1.0, 20.0, loss__train=1.0, accuracy__validation=0.9)
+    )
+    metrics = MetricsCache().read(tmp_path)
+    assert metrics.points("loss/train", "step") == ([1.0, 2.0], [2.0, 1.0])
+    assert metrics.points("accuracy/validation", "epoch") == ([1.0], [0.9])
+    assert metrics.points("loss/train", "time")[0] == [10.0, 20.0]
+    assert metrics.points("none", "step") == ([], [])
+    assert metrics.best("accuracy/validation") == (0.9, 1.0)
+    assert metrics.last("loss/train") == 1.0
+
+
+def test_nan_and_infinity_are_news_and_no_number(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text(
+        '{"step": 1, "scalars": {"loss": NaN}}\n{"step": 2, "scalars": {"loss": 1e999}}\n' + row(3, loss=4.0)
+    )
+    metrics = MetricsCache().read(tmp_path)
+    assert metrics.points("loss", "step") == ([1.0, 2.0, 3.0], [None, None, 4.0])
+    assert metrics.series["loss"].not_finite_count == 2
+    assert metrics.best("loss", highest=False) == (4.0, None)
+
+
+HOSTILE = [
+    b"\n\n",
+    b"not json\n",
+    b"[1, 2]\n",
+    b'{"step": "1", "scalars": {"a": 1}}\n',
+    b'{"step": -1, "scalars": {"a": 1}}\n',
+    b'{"step": 1.5, "scalars": {"a": 1}}\n',
+    b'{"step": true, "scalars": {"a": 1}}\n',
+    b'{"step": 1, "scalars": [1]}\n',
+    b'{"step": 1, "scalars": null}\n',
+    b'{"step": 1e400, "scalars": {"a": 1}}\n',
+    b'{"step": ' + b"9" * 5000 + b', "scalars": {"a": 1}}\n',
+    b"[" * 60_000 + b"\n",
+    b"\xff\xfe\x00\n",
+    b'{"step": 1, "scalars": {"a": "1", "b": [], "c": {}, "d": true, "e": null}}\n',
+    b'{"step": 1, "scalars": {"<script>": 1, "": 2, "' + b"n" * 65 + b'": 3}}\n',
+    b'{"step": 1, "scalars": {"a": 1}, "x": "' + b"y" * LONGEST_LINE + b'"}\n',
+]
+
+
+@pytest.mark.parametrize("line", HOSTILE, ids=range(len(HOSTILE)))
+def test_what_is_no_row_of_numbers_is_passed_over(tmp_path: Path, line: bytes) -> None:
+    (tmp_path / "metrics.jsonl").write_bytes(line + row(7, good=1.0).encode())
+    metrics = MetricsCache().read(tmp_path)
+    assert list(metrics.series) == ["good"]
+    assert metrics.points("good", "step") == ([7.0], [1.0])
+
+
+def test_a_flood_of_names_is_held_back(tmp_path: Path) -> None:
+    many = {f"metric{number}": 1.0 for number in range(500)}
+    (tmp_path / "metrics.jsonl").write_text(row(1, **many))
+    assert len(MetricsCache().read(tmp_path).series) == 40
+
+
+def test_a_growing_file_is_read_on_from_where_it_was(tmp_path: Path) -> None:
+    path, reader = tmp_path / "metrics.jsonl", MetricsCache()
+    whole = "".join(row(step, loss=step / 10) for step in range(500)).encode()
+    for end in range(0, len(whole) + 1, 997):
+        path.write_bytes(b"")
+        with path.open("r+b") as file:
+            file.write(whole[:end])
+        reader.read(tmp_path)
+    path.write_bytes(whole)
+    assert reader.read(tmp_path).points("loss", "step")[0] == [float(step) for step in range(500)]
+
+
+def test_a_shorter_or_another_file_is_read_anew(tmp_path: Path) -> None:
+    path, reader = tmp_path / "metrics.jsonl", MetricsCache()
+    path.write_text(row(1, a=1.0) + row(2, a=2.0))
+    reader.read(tmp_path)
+    path.write_text(row(9, b=1.0))
+    assert list(reader.read(tmp_path).series) == ["b"]
+    (tmp_path / "other").write_text(row(1, c=1.0) * 5)
+    (tmp_path / "other").rename(path)
+    assert list(reader.read(tmp_path).series) == ["c"]
+
+
+def test_what_was_given_out_does_not_change_any_more(tmp_path: Path) -> None:
+    path, reader = tmp_path / "metrics.jsonl", MetricsCache()
+    path.write_text(row(1, a=1.0))
+    before = reader.read(tmp_path)
+    with path.open("a") as file:
+        file.write(row(2, a=2.0))
+    assert reader.read(tmp_path).rows == 2
+    assert before.rows == 1 and len(before.series["a"].values) == 1
+
+
+def many_rows(count: int) -> bytes:
+    return "".join(row(step, step / 100, step, loss=step % 7, rate=1.0) for step in range(count)).encode()
+
+
+def test_a_large_file_is_read_by_several_requests_and_comes_out_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = many_rows(20_000)
+    (tmp_path / "metrics.jsonl").write_bytes(whole)
+    monkeypatch.setattr(metrics_cache, "READ_SECONDS", 60.0)
+    at_once = MetricsCache().read(tmp_path)
+    monkeypatch.setattr(metrics_cache, "READ_SECONDS", 0.02)
+    reader = MetricsCache()
+    in_pieces = reader.read(tmp_path)
+    assert not in_pieces.is_whole and 0 < in_pieces.read_bytes < len(whole)
+    while not in_pieces.is_whole:
+        before, in_pieces = in_pieces.read_bytes, reader.read(tmp_path)
+        assert in_pieces.is_whole or in_pieces.read_bytes > before
+    assert in_pieces.is_whole
+    assert in_pieces.points("loss", "step") == at_once.points("loss", "step")
+    assert in_pieces.table == at_once.table
+    assert (at_once.rows, at_once.read_bytes) == (20_000, len(whole))
+
+
+def test_a_large_file_holds_up_no_other_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, content in (("large", many_rows(60_000)), ("small", many_rows(10))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "metrics.jsonl").write_bytes(content)
+    monkeypatch.setattr(metrics_cache, "READ_SECONDS", 30.0, raising=False)
+    has_begun, loads = threading.Event(), json.loads
+
+    def notice(line: bytes) -> object:
+        has_begun.set()
+        return loads(line)
+
+    monkeypatch.setattr(json, "loads", notice)
+    reader = MetricsCache()
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(reader.read, tmp_path, "large")
+        assert has_begun.wait(10)
+        assert len(reader.read(tmp_path, "small").points("loss", "step")[0]) == 10
+        assert not other.done()
+
+
+def test_a_small_file_waits_for_no_turn(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_bytes(many_rows(1_000))
+    reader = MetricsCache()
+    with ThreadPoolExecutor(1) as pool, reader.time_slicer.turn:
+        assert pool.submit(reader.read, tmp_path).result(timeout=0.9 * metrics_cache.READ_SECONDS).is_whole
+
+
+def test_what_is_kept_of_a_file_does_not_grow_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "metrics.jsonl").write_bytes(
+        many_rows(30_000)
+        + row(30_000, 300, 30_000, loss=99.0).encode()
+        + b'{"step": 30001, "epoch": 300.01, "scalars": {"loss": NaN}}\n'
+        + b"".join(row(step, step / 100, step, loss=1.0).encode() for step in range(30_002, 60_000))
+    )
+    monkeypatch.setattr(metrics_cache, "READ_SECONDS", 60.0)
+    metrics = MetricsCache().read(tmp_path)
+    steps, losses = metrics.points("loss", "step")
+    assert len(steps) <= MAX_POINTS and (steps[0], steps[-1]) == (0.0, 59_999.0)
+    assert losses[steps.index(30_000.0)] == 99.0
+    assert losses[steps.index(30_001.0)] is None
+    assert metrics.best("loss") == (99.0, 300.0)
+    assert (metrics.rows, metrics.series["loss"].not_finite_count, metrics.last_epoch) == (60_000, 1, 599.99)
+    assert len(metrics.table.lines) <= MAX_LINES
+
+
+TABLES = {
+    "an epoch each, with its last values": (
+        [(1, 0.5, 3.0), (2, 1.0, 2.0), (3, 1.5, 1.0)],
+        [(1, 2, 2.0), (2, 3, 1.0)],
+    ),
+    "without epochs each step": ([(1, None, 3.0), (2, None, 2.0)], [(None, 1, 3.0), (None, 2, 2.0)]),
+    "rows before the first epoch share a line": (
+        [(1, None, 9.0), (2, None, 8.0), (3, 1.0, 7.0)],
+        [(0, 2, 8.0), (1, 3, 7.0)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("rows", "lines"), TABLES.values(), ids=TABLES)
+def test_rows_become_lines_to_read(
+    tmp_path: Path,
+    rows: list[tuple[int, float | None, float]],
+    lines: list[tuple[int | None, int, float]],
+) -> None:
+    text = "".join(row(step, epoch, 0.0, loss=loss) for step, epoch, loss in rows)
+    (tmp_path / "metrics.jsonl").write_text(text)
+    table = MetricsCache().read(tmp_path).table
+    assert [(line.epoch, line.step, line.values["loss"]) for line in table.lines] == lines
+
+
+def test_many_epochs_share_a_line(tmp_path: Path) -> None:
+    text = "".join(row(epoch * 10, epoch, 0.0, loss=epoch) for epoch in range(1, 301))
+    (tmp_path / "metrics.jsonl").write_text(text)
+    lines = MetricsCache().read(tmp_path).table.lines
+    assert len(lines) == 151
+    assert [(line.epoch, line.values["loss"]) for line in lines[:3]] == [(1, 1.0), (3, 3.0), (5, 5.0)]
+    assert (lines[-1].epoch, lines[-1].step) == (300, 3000)
+
+
+def test_a_link_instead_of_metrics_gives_none(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(row(1, a=1.0))
+    (tmp_path / "metrics.jsonl").symlink_to(tmp_path / "secret")
+    assert MetricsCache().read(tmp_path) == JobMetrics()
+
+
+def test_checkpoints_come_newest_first_with_their_notes(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoints"
+    folder.mkdir()
+    for epoch, accuracy in ((1, 0.8), (2, 0.95), (3, 0.95), (10, 0.9)):
+        (folder / f"epoch-{epoch:04}.weights.h5").write_bytes(b"w" * epoch)
+        (folder / f"epoch-{epoch:04}.json").write_text(
+            json.dumps(
+                {"epoch": epoch, "step": epoch * 10, "scalars": {"accuracy/validation": accuracy, "x": 1e999}}
+            )
+        )
+    (folder / "later.pt").write_bytes(b"")
+    found = list_checkpoints(tmp_path)
+    assert [one.epoch for one in found] == [10, 3, 2, 1, None]
+    assert (found[0].size, found[0].step, dict(found[0].scalars)) == (10, 100, {"accuracy/validation": 0.9})
+    first_best = best_checkpoint(found, "accuracy/validation", highest=True)
+    assert first_best is not None
+    assert first_best.epoch == 2
+
+
+def test_a_hostile_checkpoint_folder_shows_nothing_of_elsewhere(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoints"
+    folder.mkdir()
+    (tmp_path / "groundcrew.db").write_text("secret")
+    (folder / "a.h5").symlink_to(tmp_path / "groundcrew.db")
+    os.mkfifo(folder / "b.h5")
+    (folder / "c.h5").mkdir()
+    (folder / "-rf").write_bytes(b"")
+    (folder / "한글.h5").write_bytes(b"")
+    (folder / "d.h5").write_bytes(b"ok")
+    (folder / "d.json").write_bytes(b"[" * 60_000)
+    assert [one.name for one in list_checkpoints(tmp_path)] == ["d.h5"]
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "checkpoints").symlink_to(folder)
+    assert list_checkpoints(tmp_path, "other") == []
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "{", '{"cpu_seconds": "x", "rss_bytes": -1, "pid": 1.5}'])
+def test_usage_that_is_no_usage_is_unknown(tmp_path: Path, text: str) -> None:
+    (tmp_path / "usage.json").write_text(text)
+    usage = read_attempt_usage(tmp_path)
+    assert usage is None or (usage.cpu_seconds, usage.memory_bytes, usage.pid) == (None, None, None)
+
+
+def test_usage_is_seconds_and_bytes(tmp_path: Path) -> None:
+    (tmp_path / "usage.json").write_text(
+        json.dumps({"cpu_seconds": 12.5, "rss_bytes": 1024, "pid": 7, "processes": 3})
+    )
+    usage = read_attempt_usage(tmp_path)
+    assert usage is not None
+    assert (usage.cpu_seconds, usage.memory_bytes, usage.processes) == (12.5, 1024, 3)

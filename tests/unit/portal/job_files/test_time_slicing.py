@@ -1,0 +1,86 @@
+"""Long work in turns: the same items come out, it ends in time, and nobody who waits for a file waits for another."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from cluster.cached_property import unlocked_cached_property
+from portal.job_files import time_slicing as pace_module
+from portal.job_files.time_slicing import TimeSlicer
+
+
+def later(seconds: float) -> float:
+    return time.monotonic() + seconds
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 100])
+def test_each_item_comes_once_and_the_turn_is_free_afterwards(count: int) -> None:
+    pace = TimeSlicer()
+    assert list(pace.slice_items(iter(range(count)), later(60))) == list(range(count))
+    assert not pace.turn.locked()
+
+
+def test_whoever_stops_early_leaves_the_turn() -> None:
+    pace = TimeSlicer()
+    for item in pace.slice_items(iter(range(100)), later(60)):
+        if item == 5:
+            break
+    assert not pace.turn.locked()
+
+
+def test_the_first_item_needs_no_turn_and_the_others_come_until_the_time_is_over() -> None:
+    pace = TimeSlicer()
+    with pace.turn, ThreadPoolExecutor(1) as pool:
+        assert pool.submit(lambda: list(pace.slice_items(iter(range(100)), later(0.05)))).result(10) == [0]
+
+
+def test_steps_go_on_until_there_is_none() -> None:
+    left = list(range(50))
+    for _ in TimeSlicer().run_steps(lambda: bool(left.pop()) if left else False):
+        pass
+    assert left == []
+
+
+def test_steps_end_when_the_time_is_over() -> None:
+    taken = []
+    for _ in TimeSlicer().run_steps(lambda: taken.append(None) is None, later(0.02)):
+        pass
+    assert taken
+
+
+def test_a_turn_rests_longer_than_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    rests: list[float] = []
+    monkeypatch.setattr(pace_module.time, "sleep", rests.append)
+    steps = iter(range(20_000))
+    turns = sum(1 for _ in TimeSlicer().run_steps(lambda: next(steps, None) is not None))
+    assert rests == [pace_module.REST_SECONDS] * (turns - 1)
+    assert pace_module.REST_SECONDS > pace_module.SLICE_SECONDS
+
+
+def test_what_is_computed_for_one_object_keeps_no_other_waiting() -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    class Page:
+        def __init__(self, is_slow: bool) -> None:
+            self.is_slow = is_slow
+
+        @unlocked_cached_property
+        def content(self) -> object:
+            if self.is_slow:
+                begun.set()
+                may_end.wait(10)
+            return object()
+
+    slow, quick = Page(True), Page(False)
+    with ThreadPoolExecutor(2) as pool:
+        other = pool.submit(lambda: slow.content)
+        assert begun.wait(10)
+        content = pool.submit(lambda: quick.content)
+        try:
+            assert content.result(timeout=5) is quick.content
+            assert not other.done()
+        finally:
+            may_end.set()
+    assert slow.content is other.result()

@@ -1,0 +1,187 @@
+"""What a site's settings say is done: from a bundle or built, and only what the registry lacks."""
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from cluster.domain.images import DefaultImage, LibraryVersion
+from worker.environments.command_runner import CommandRunner
+from worker.environments.errors import BuildFailed
+from worker.images import site_images
+from worker.images.__main__ import main
+from worker.images.description import read_variant
+from worker.images.image_record import write_image_record
+from worker.images.registry_storage import blob_path
+from worker.images.root_filesystem import RootFilesystem
+from worker.images.site_images import ImageSite, ensure_archives, list_archives, read_image_site
+from worker.images.site_registry import RegistryFailed, SiteRegistry
+from worker.oci.image_archive import ImageConfig, pack_folder_layer, write_image_archive
+
+RECORD = DefaultImage(
+    name="groundcrew-default",
+    variant="cpu",
+    tag="cpu-1",
+    digest="sha256:1",
+    size=5,
+    system="debian-12",
+    made_at=datetime(2026, 11, 21, tzinfo=UTC),
+    contents=(LibraryVersion("numpy", "2.0.2", "purpose.arrays"),),
+)
+
+
+def a_site(folder: Path, **more: object) -> ImageSite:
+    settings = {
+        "registry": "gpu-master:5443",
+        "trust": "/etc/groundcrew/registry/trust",
+        "password": "/etc/groundcrew/registry/password",
+        "variants": ["cpu"],
+        "cache": str(folder / "cache"),
+        "wheels": str(folder),
+        "bundle": "",
+        "uv": "/usr/bin/uv",
+        "log": str(folder / "log"),
+        **more,
+    }
+    (folder / "images.json").write_text(json.dumps(settings))
+    return read_image_site(folder / "images.json")
+
+
+def test_a_bundle_brings_the_image_and_nothing_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        site_images, "build_image", lambda *_, **__: pytest.fail("nothing is built from a bundle")
+    )
+    site = a_site(tmp_path, bundle=str(tmp_path))
+    assert ensure_archives(site, lambda *_: None) is False
+    with pytest.raises(RegistryFailed) as missing:
+        list_archives(site)
+    assert missing.value.code == "registry.no_archive"
+    archive = tmp_path / "groundcrew-default-cpu.tar"
+    archive.touch()
+    write_image_record(archive, RECORD)
+    assert list_archives(site) == [(archive, RECORD)]
+
+
+def test_only_what_the_registry_lacks_is_pushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pushed: list[str] = []
+    lacks = ["sha256:1"]
+    monkeypatch.setattr(SiteRegistry, "list_missing_digests", lambda *_: list(lacks))
+    monkeypatch.setattr(SiteRegistry, "push_archive", lambda _, archive, record: pushed.append(record.tag))
+    site = a_site(tmp_path, bundle=str(tmp_path))
+    (tmp_path / "groundcrew-default-cpu.tar").touch()
+    write_image_record(tmp_path / "groundcrew-default-cpu.tar", RECORD)
+    assert site_images.list_missing_images(site) == ["groundcrew-default-cpu"]
+    assert site_images.push_missing_images(site) is True
+    lacks.clear()
+    assert site_images.push_missing_images(site) is False and site_images.list_missing_images(site) == []
+    assert pushed == ["cpu-1"]
+
+
+def test_what_the_registry_has_damaged_is_discarded_before_it_is_pushed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = tmp_path / "groundcrew-default-cpu.tar"
+    (tmp_path / "layers").mkdir()
+    (tmp_path / "layers/file").write_text("x = 1")
+    layer = pack_folder_layer(tmp_path / "layers", ["file"], tmp_path, "a test")
+    setup = ImageConfig("x86_64", RECORD.made_at, 1000, "/", {}, {})
+    made = write_image_archive([layer], setup, "groundcrew-default:cpu-1", archive)
+    record = replace(RECORD, digest=made.digest)
+    write_image_record(archive, record)
+    site = a_site(tmp_path, bundle=str(tmp_path), storage=str(tmp_path / "storage"))
+    manifest, kept = (blob_path(tmp_path / "storage", each) for each in (made.digest, layer.blob.digest))
+    for file, content in ((manifest, b"{}"), (kept, layer.blob.path.read_bytes())):
+        file.parent.mkdir(parents=True)
+        file.write_bytes(content)
+    monkeypatch.setattr(SiteRegistry, "list_missing_digests", lambda *_: [made.digest])
+    monkeypatch.setattr(SiteRegistry, "push_archive", lambda *_: None)
+    assert site_images.push_missing_images(site)
+    assert not manifest.exists() and kept.exists()
+    kept.write_bytes(kept.read_bytes()[:-1] + b"?")
+    site_images.push_missing_images(site)
+    assert kept.exists(), "of the same length: only who is thorough reads it"
+    site_images.push_missing_images(site, is_thorough=True)
+    assert not kept.exists()
+    kept.write_bytes(b"cut")
+    site_images.push_missing_images(site)
+    assert not kept.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"cut off"], ids=["empty", "no archive"])
+def test_an_archive_that_is_damaged_is_named(tmp_path: Path, content: bytes) -> None:
+    archive = tmp_path / "groundcrew-default-cpu.tar"
+    archive.write_bytes(content)
+    write_image_record(archive, RECORD)
+    with pytest.raises(RegistryFailed) as failed:
+        site_images.push_missing_images(a_site(tmp_path, bundle=str(tmp_path), storage=str(tmp_path)))
+    assert (failed.value.code, failed.value.data) == ("registry.archive_damaged", {"path": str(archive)})
+
+
+def test_settings_of_an_earlier_version_have_no_place_of_the_registrys_files(tmp_path: Path) -> None:
+    assert a_site(tmp_path).storage is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [("{", "is damaged"), ("{}", "is damaged"), (None, "No such file")],
+)
+def test_settings_that_cannot_be_used_are_said_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], settings: str | None, said: str
+) -> None:
+    file = tmp_path / "images.json"
+    if settings is not None:
+        file.write_text(settings)
+    assert main(["missing", "--settings", str(file)]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line and str(file) in line
+
+
+def test_nobody_but_root_builds_and_is_told_so_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert main(["build", "--uv", "/bin/true", "--cache", str(tmp_path / "cache")]) == 1
+    assert "only root can build it" in capsys.readouterr().err
+    assert not (tmp_path / "cache").exists()
+
+
+def test_what_a_killed_build_leaves_mounted_is_nobodys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """mmdebstrap mounts /proc and /sys below its folder, and cannot take them away once it is killed."""
+    ran: list[list[str]] = []
+
+    class Recorded(CommandRunner):
+        def run(self, command: Sequence[str | Path], **_: object) -> list[str]:  # type: ignore[override]
+            ran.append([str(word) for word in command])
+            return []
+
+    monkeypatch.setattr("worker.images.root_filesystem.list_apt_sources", lambda: [])
+    variant = read_variant("cpu")
+    root = RootFilesystem(tmp_path / "root", tmp_path, Recorded(tmp_path / "log", "mark"))
+    root.create(variant.system, variant.system.packages, lambda: None)
+    assert ran[0][: ran[0].index("mmdebstrap")] == ["unshare", "--mount", "--"]
+
+
+def test_an_unknown_variant_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="rocm"):
+        a_site(tmp_path, variants=["cpu", "rocm"])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root builds images")
+@pytest.mark.parametrize("place", ["cache", "log"])
+def test_root_builds_no_image_below_a_folder_of_a_service(tmp_path: Path, place: str) -> None:
+    """It could be swapped for a link while root writes and deletes in it."""
+    folder = tmp_path / "of-a-service"
+    folder.mkdir()
+    os.chown(folder, 1, 1)
+    site = a_site(tmp_path, **{place: str(folder / "images")})
+    with pytest.raises(BuildFailed) as refused:
+        ensure_archives(site, lambda *_: None)
+    assert (refused.value.code, refused.value.data["path"]) == ("environment.place_of_another", str(folder))

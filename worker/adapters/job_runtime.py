@@ -1,0 +1,91 @@
+"""What a job imports is installed once beside the state, so that no job ever reads the clone."""
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from cluster.domain.jobs.unix_ids import DEFAULT_UNIX_IDS, IDS_PER_BASE, JobUnixIds
+from cluster.files import safe_files
+
+WORKER = Path(__file__).resolve().parents[1]
+INSIDE_FOLDER = WORKER / "inside"
+PACKAGES = {"groundcrew_models": WORKER / "models"}
+SHARED_FILES = (Path(safe_files.__file__),)
+"""What the shim and the services use alike."""
+JOB_IDS_FILE = Path("job-ids.json")
+"""The numbers as which jobs may run: the shim, which runs as root, becomes nobody else."""
+LOCK, COPYING = ".lock", ".copying"
+Contents = Mapping[Path, bytes]
+"""Path in the installed folder to what stands there."""
+
+
+def install_runtime(runtime_dir: Path, job_ids: JobUnixIds = DEFAULT_UNIX_IDS) -> Path:
+    """Install the shim, ``groundcrew_job`` and the built-in models in ``<runtime_dir>/<hash of what they say>``.
+
+    Returns that folder, readable by every user; it goes on a job's PYTHONPATH. Safe to repeat and to
+    interrupt: the copy is made beside its place and renamed, and what running jobs read stays.
+    """
+    contents = runtime_contents(job_ids)
+    target = runtime_dir / runtime_digest(contents)
+    if target.exists():
+        return target
+    runtime_dir.mkdir(parents=True, exist_ok=True, mode=0o755)
+    with safe_files.open_folder_path(runtime_dir) as folder:
+        lock = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=folder)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not target.exists():
+                safe_files.remove_tree(folder, COPYING)
+                write_contents(folder, COPYING, contents)
+                safe_files.move_at(folder, COPYING, folder, target.name)
+        finally:
+            os.close(lock)
+    return target
+
+
+def write_contents(parent: int, name: str, contents: Contents) -> None:
+    """Folders for all to enter and files for all to read, whatever the umask is."""
+    made = {Path(): safe_files.make_folder(parent, name, 0o755)}
+    try:
+        for path, content in contents.items():
+            for within in [*reversed(path.parents)][1:]:
+                if within not in made:
+                    made[within] = safe_files.make_folder(made[within.parent], within.name, 0o755)
+            safe_files.replace_file(made[path.parent], path.name, content, 0o644)
+    finally:
+        for descriptor in made.values():
+            os.close(descriptor)
+
+
+def runtime_folder(runtime_dir: Path, job_ids: JobUnixIds) -> Path:
+    """Where this code's runtime is, or would be installed."""
+    return runtime_dir / runtime_digest(runtime_contents(job_ids))
+
+
+def runtime_contents(job_ids: JobUnixIds) -> Contents:
+    found = {path: file.read_bytes() for path, file in runtime_sources().items()}
+    numbers = {"uid_base": job_ids.uid_base, "gid_base": job_ids.gid_base, "count": IDS_PER_BASE}
+    return found | {JOB_IDS_FILE: json.dumps(numbers, sort_keys=True).encode()}
+
+
+def runtime_sources() -> dict[Path, Path]:
+    """What is installed: the path in the runtime folder and the file of the clone."""
+    found = {
+        Path(file.name): file for file in sorted(INSIDE_FOLDER.glob("*.py")) if file.name != "__init__.py"
+    }
+    found |= {Path(file.name): file for file in SHARED_FILES}
+    for package, folder in PACKAGES.items():
+        for file in sorted(folder.rglob("*")):
+            if file.is_file() and "__pycache__" not in file.parts:
+                found[Path(package) / file.relative_to(folder)] = file
+    return found
+
+
+def runtime_digest(contents: Contents) -> str:
+    digest = hashlib.sha256()
+    for relative, content in contents.items():
+        digest.update(os.fsencode(relative) + b"\0" + hashlib.sha256(content).digest())
+    return digest.hexdigest()[:12]

@@ -1,0 +1,267 @@
+"""Unpacks an uploaded archive into a new folder: every entry is judged by the domain before it is written."""
+
+import lzma
+import os
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Self
+
+from cluster.domain.errors import Refused
+from cluster.domain.storage.upload_archives import ArchiveChecker, ArchiveEntry, ArchiveEntryKind
+from worker.adapters.memory_limit import limited_memory
+
+CHUNK_BYTES = 1024 * 1024
+MEMORY_BYTES = 768 * 1024 * 1024
+BROKEN = (
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError),
+    *(EOFError, NotImplementedError, RecursionError),
+)
+HEADER_BYTES = 64 * 1024
+"""Of one header that carries a long name or other facts; tarfile reads each of them whole."""
+MOST_HEADER_BYTES = 2 * 1024**3
+"""A kilobyte for each of a million entries is half of it."""
+MOST_GLOBAL_HEADERS = 1000
+"""tarfile keeps them all, and each entry gets a copy."""
+ZIP_ENTRIES = 250_000
+"""zipfile keeps about 600 bytes of each for as long as the archive is open; tar needs none of it."""
+ZIP_TABLE_BYTES = 64 * 1024 * 1024
+HEADER_KINDS = frozenset(
+    (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+    + (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
+)
+GNU_SPARSE_GOES_ON = 482
+"""https://www.gnu.org/software/tar/manual/html_node/Standard.html: `isextended` of the old GNU header."""
+END_ENTRIES, END_SIZE, END_PLACE = 4, 5, 9
+"""Of the end record as zipfile reads it: entries in all, bytes of the table, where the record stands."""
+LARGE_END_BYTES = 56 + 20
+"""A large archive's own end record and what points to it stand between the table and the end record."""
+TABLE_RECORD = struct.Struct("<4s24xHHH12x")
+"""PKWARE's APPNOTE 4.3.12: signature, then the lengths of name, extra field and comment; 46 bytes."""
+TAR_KINDS = {
+    tarfile.REGTYPE: ArchiveEntryKind.FILE,
+    tarfile.AREGTYPE: ArchiveEntryKind.FILE,
+    tarfile.GNUTYPE_SPARSE: ArchiveEntryKind.FILE,
+    tarfile.CONTTYPE: ArchiveEntryKind.FILE,
+    tarfile.DIRTYPE: ArchiveEntryKind.FOLDER,
+    tarfile.SYMTYPE: ArchiveEntryKind.LINK,
+    tarfile.LNKTYPE: ArchiveEntryKind.HARD_LINK,
+}
+
+ReportShare = Callable[[float], None]
+"""Called with the share of the archive that has been read, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class ArchiveMember:
+    """An entry and how to read it; `read` is None for a folder."""
+
+    entry: ArchiveEntry
+    read: Callable[[], IO[bytes]] | None
+    share: float
+
+
+def unpack_upload_archive(
+    archive: Path,
+    name: str,
+    target: Path,
+    verdict: ArchiveChecker,
+    told: ReportShare,
+    memory: int = MEMORY_BYTES,
+) -> int:
+    """Into the empty folder `target`; the number of files.
+
+    `name` is what the user called it: its ending says the kind. Raises Refused; then `target` holds a part
+    that the caller throws away. Files get no rights but reading and writing by us, no owner, no links.
+    It takes at most `memory` bytes on top of what the process has.
+    """
+    try:
+        with limited_memory(memory), open_archive(archive, name) as contents:
+            for content in contents:
+                path = verdict.check(content.entry)
+                if path:
+                    write_member(target / path, content, verdict)
+                told(content.share)
+    except MemoryError as error:
+        raise Refused("archive", "archive.too_much_memory", name=name, most=memory) from error
+    return verdict.finish()
+
+
+def write_member(path: Path, content: ArchiveMember, verdict: ArchiveChecker) -> None:
+    """Folders of the path were checked with it; O_EXCL: nothing that stands there is written through."""
+    if content.read is None:
+        path.mkdir(parents=True, exist_ok=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o640)
+    with os.fdopen(descriptor, "wb") as target, content.read() as source:
+        while piece := read_member_chunk(source):
+            verdict.count(content.entry, len(piece))
+            target.write(piece)
+
+
+def read_member_chunk(source: IO[bytes]) -> bytes:
+    with refusing_damage():
+        return source.read(CHUNK_BYTES)
+
+
+@contextmanager
+def open_archive(archive: Path, name: str) -> Iterator[Iterator[ArchiveMember]]:
+    """Raises Refused where it is not what its ending says, here or while it is read."""
+    with refusing_damage(name):
+        if name.lower().endswith(".zip"):
+            check_zip_table(archive)
+            with zipfile.ZipFile(archive) as opened:
+                yield zip_members(opened)
+        else:
+            kind = bounded_tar_headers()
+            with archive.open("rb") as raw, tarfile.open(fileobj=raw, mode="r:*", tarinfo=kind) as unrolled:
+                yield tar_members(unrolled, raw, max(1, archive.stat().st_size))
+
+
+@contextmanager
+def refusing_damage(name: str = "") -> Iterator[None]:
+    """Errors of the formats, told apart from errors of the disk: those have a number."""
+    try:
+        yield
+    except BROKEN as error:
+        raise Refused("archive", "archive.unreadable", name=name) from error
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise Refused("archive", "archive.unreadable", name=name) from error
+
+
+def check_zip_table(archive: Path) -> None:
+    """Counts the entries of a zip before zipfile makes an object of each. Raises Refused."""
+    with archive.open("rb") as file:
+        # The very record that zipfile goes by: another reading of it could be led to another number.
+        end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
+        if not end:
+            raise zipfile.BadZipFile
+        said, size, place = end[END_ENTRIES], end[END_SIZE], end[END_PLACE]
+        is_large = end[0] == b"PK\x06\x06"
+        begin = place - size - (LARGE_END_BYTES if is_large else 0)
+        if begin < 0:
+            raise zipfile.BadZipFile
+        count = said
+        if said <= ZIP_ENTRIES and size <= ZIP_TABLE_BYTES:
+            file.seek(begin)
+            count = count_records(file, size)
+    if count > ZIP_ENTRIES or size > ZIP_TABLE_BYTES:
+        raise Refused("archive", "archive.zip_too_many", count=count, most=ZIP_ENTRIES)
+
+
+def count_records(file: IO[bytes], size: int) -> int:
+    """Of the table of `size` bytes that begins here; stops behind the most that are allowed."""
+    count = read = 0
+    while read < size and count <= ZIP_ENTRIES:
+        record = file.read(TABLE_RECORD.size)
+        if len(record) < TABLE_RECORD.size:
+            raise zipfile.BadZipFile
+        signature, *lengths = TABLE_RECORD.unpack(record)
+        if signature != b"PK\x01\x02":
+            raise zipfile.BadZipFile
+        file.seek(sum(lengths), os.SEEK_CUR)
+        read += TABLE_RECORD.size + sum(lengths)
+        count += 1
+    return count
+
+
+def bounded_tar_headers() -> type[tarfile.TarInfo]:
+    """Entries of one archive that refuse, before tarfile reads it, what would be read into memory as a whole."""
+    read = 0
+
+    class ShortHeaders(tarfile.TarInfo):
+        @classmethod
+        def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+            nonlocal read
+            found = super().frombuf(buf, encoding, errors)
+            if found.size < 0:
+                raise tarfile.HeaderError("a size below zero")
+            if found.type in HEADER_KINDS:
+                read += found.size
+                if found.size > HEADER_BYTES or read > MOST_HEADER_BYTES:
+                    raise Refused(
+                        "archive",
+                        "archive.header_too_large",
+                        entry=display_name(found.name),
+                        most=HEADER_BYTES,
+                    )
+            if found.type == tarfile.GNUTYPE_SPARSE and buf[GNU_SPARSE_GOES_ON]:
+                raise Refused("archive", "archive.sparse", entry=display_name(found.name))
+            return found
+
+        def _proc_gnusparse_10(self, following: tarfile.TarInfo, *_: object) -> None:
+            """tarfile would collect as many numbers as the archive says that there are."""
+            raise Refused("archive", "archive.sparse", entry=display_name(following.name))
+
+    return ShortHeaders
+
+
+def display_name(name: str) -> str:
+    return name.encode("utf-8", "backslashreplace").decode()[:200]
+
+
+def zip_members(opened: zipfile.ZipFile) -> Iterator[ArchiveMember]:
+    entries = opened.infolist()
+    whole, done = max(1, sum(info.compress_size for info in entries)), 0
+    for info in entries:
+        mode = info.external_attr >> 16
+        kind = ArchiveEntryKind.FOLDER if info.is_dir() else kind_of_mode(mode)
+        entry = ArchiveEntry(
+            info.orig_filename, kind, info.file_size, mode & 0o7777, bool(info.flag_bits & 1)
+        )
+        done += info.compress_size
+        read = None if kind is ArchiveEntryKind.FOLDER else (lambda info=info: open_zip_member(opened, info))
+        yield ArchiveMember(entry, read, done / whole)
+
+
+def open_zip_member(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
+    with refusing_damage():
+        return opened.open(info)
+
+
+def kind_of_mode(mode: int) -> ArchiveEntryKind:
+    """By the file type in the Unix half of a zip entry's attributes; archivers elsewhere leave it 0."""
+    kind = stat.S_IFMT(mode)
+    if kind in (0, stat.S_IFREG):
+        return ArchiveEntryKind.FILE
+    if kind == stat.S_IFDIR:
+        return ArchiveEntryKind.FOLDER
+    return ArchiveEntryKind.LINK if kind == stat.S_IFLNK else ArchiveEntryKind.DEVICE
+
+
+def tar_members(unrolled: tarfile.TarFile, raw: IO[bytes], size: int) -> Iterator[ArchiveMember]:
+    """One after another as they stand in the file; the share is how far the packed file has been read."""
+    while True:
+        with refusing_damage():
+            member = unrolled.next()
+        if member is None:
+            return
+        if len(unrolled.pax_headers) > MOST_GLOBAL_HEADERS:
+            raise Refused(
+                "archive", "archive.header_too_large", entry=display_name(member.name), most=HEADER_BYTES
+            )
+        kind = TAR_KINDS.get(member.type, ArchiveEntryKind.DEVICE)
+        entry = ArchiveEntry(member.name, kind, member.size, member.mode & 0o7777)
+        read = (
+            (lambda member=member: open_tar_member(unrolled, member))
+            if kind is ArchiveEntryKind.FILE
+            else None
+        )
+        yield ArchiveMember(entry, read, min(1.0, raw.tell() / size))
+        unrolled.members = []  # type: ignore[attr-defined]  # Or it would remember each of a million.
+
+
+def open_tar_member(unrolled: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    opened = unrolled.extractfile(member)
+    if opened is None:
+        raise Refused("archive", "archive.unreadable", name=member.name)
+    return opened

@@ -1,0 +1,59 @@
+"""Seals of the access log that were written down elsewhere: in backups, and in the lines of the scheduler's log."""
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+import structlog
+
+from cluster.services.audit.seals import SealAnchor
+from cluster.services.backups.manifests import read_backups
+from cluster.settings import Settings
+from cluster.store.audit import AuditSeal
+
+log = structlog.get_logger()
+SEAL_EVENT = "the audit is sealed"
+
+
+def log_seal(seal: AuditSeal) -> None:
+    """A line of the scheduler's log: the journal has it, and whatever machine the journal is sent to."""
+    log.info(SEAL_EVENT, seal=seal.id, entries=seal.entries, mac=seal.mac)
+
+
+def anchors_in_backups(settings: Settings) -> list[SealAnchor]:
+    """What the manifests of backups have written down."""
+    backups = read_backups(settings.backups)
+    return [SealAnchor(each.name, *each.anchor, each.made_at) for each in backups if each.anchor is not None]
+
+
+def anchors_in_log(file: Path) -> list[SealAnchor]:
+    """Those in a log: of the scheduler, of the journal, of syslog; whatever stands before a line's JSON is skipped."""
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        return [SealAnchor(str(file), *seal) for seal in parse_seal_lines(lines)]
+
+
+def parse_seal_lines(lines: Iterable[str]) -> Iterator[tuple[int, str, datetime | None]]:
+    """Number, mac, and when the line says that it was written."""
+    for line in lines:
+        if SEAL_EVENT not in line:
+            continue
+        try:
+            told = json.loads(line[line.index("{") :])
+        except ValueError:
+            continue  # Half a line, or somebody else's.
+        if (
+            told.get("event") == SEAL_EVENT
+            and isinstance(told.get("seal"), int)
+            and isinstance(told.get("mac"), str)
+        ):
+            yield told["seal"], told["mac"], parse_timestamp(told.get("timestamp"))
+
+
+def parse_timestamp(text: object) -> datetime | None:
+    """None also for a time without its zone: it names no moment."""
+    try:
+        found = datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else None

@@ -1,0 +1,89 @@
+"""Copies proved backups to another machine by rsync; what could not be copied is tried again the next night."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from cluster.domain.backups.retention import BackupProblem
+from cluster.domain.errors import Unavailable
+from cluster.services.backups.etcd_manifests import EtcdBackup, read_etcd_backups
+from cluster.services.backups.manifests import Backup, manifest_path, read_backups
+from cluster.settings import Settings
+from worker.backups.dump import hold_backup_lock, write_backup_manifest
+
+RSYNC = ("rsync", "--times", "--chmod=F600", "--partial-dir=.unfinished", "--timeout=120")
+BY_SSH = "ssh -o BatchMode=yes -o ConnectTimeout=20"
+"""Nobody is there who could type a password or look at an unknown host key."""
+RSYNC_TIMEOUT = 4 * 3600
+LAST_WORDS = 300
+
+
+def copy_backups_offsite(settings: Settings, now: Callable[[], datetime]) -> list[str]:
+    """Those that were not copied yet, oldest first; their names. Raises Unavailable at the first that cannot be.
+
+    The manifest goes after the file: at the other end, too, neither counts without the other.
+    """
+    done: list[str] = []
+    if not settings.backup_copy:
+        return done
+    for backup in list_due_copies(settings):
+        # Nobody is kept waiting for a slow line: a file that is thrown away meanwhile is only not copied.
+        problem = run_rsync(settings, backup)
+        if problem and not (settings.backups / backup.name).exists():
+            continue
+        why = asdict(problem) if problem else None
+        update_manifest(
+            settings, backup, {"copied_at": None if why else now().isoformat(), "copy_problem": why}
+        )
+        if why:
+            raise Unavailable("backup.not_copied", name=backup.name, place=settings.backup_copy, said=why)
+        done.append(backup.name)
+    return done
+
+
+def list_due_copies(settings: Settings) -> list[Backup | EtcdBackup]:
+    with hold_backup_lock(settings):
+        found: list[Backup | EtcdBackup] = [
+            *read_backups(settings.backups),
+            *read_etcd_backups(settings.backups),
+        ]
+        owed = [each for each in found if each.restored_at is not None and each.copied_at is None]
+        return sorted(owed, key=lambda each: each.made_at)
+
+
+def run_rsync(settings: Settings, backup: Backup | EtcdBackup) -> BackupProblem | None:
+    """None where it went well."""
+    target = settings.backup_copy.rstrip("/") + "/"
+    for file in (settings.backups / backup.name, manifest_path(settings.backups, backup.name)):
+        try:
+            done = subprocess.run(
+                [*RSYNC, f"--rsh={BY_SSH}", "--", str(file), target],
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                timeout=RSYNC_TIMEOUT, env=ssh_variables(),
+            )  # fmt: skip
+        except FileNotFoundError:
+            return BackupProblem("copying.no_rsync")
+        except subprocess.TimeoutExpired:
+            return BackupProblem("copying.too_long", {"seconds": RSYNC_TIMEOUT})
+        if done.returncode != 0:
+            said = " ".join(done.stderr.split())[-LAST_WORDS:]
+            return BackupProblem("copying.failed", {"exit_code": done.returncode, "said": said})
+    return None
+
+
+def ssh_variables() -> dict[str, str]:
+    """None of our secrets go along; ssh looks for its keys at home, or asks the agent."""
+    kept = {name: os.environ[name] for name in ("HOME", "PATH", "SSH_AUTH_SOCK") if name in os.environ}
+    return {"LC_ALL": "C.UTF-8", **kept}
+
+
+def update_manifest(settings: Settings, backup: Backup | EtcdBackup, told: dict[str, Any]) -> None:
+    """In what its manifest says by now; nothing where it is gone."""
+    with hold_backup_lock(settings):
+        path = manifest_path(settings.backups, backup.name)
+        if path.exists():
+            write_backup_manifest(settings.backups, json.loads(path.read_text()) | told)

@@ -1,0 +1,68 @@
+"""Looks after the backups that lie there: what is no longer what was proved is marked, what is surplus goes."""
+
+import hashlib
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from cluster.domain.backups.retention import StoredBackup, surplus_backups
+from cluster.services.backups.etcd_manifests import EtcdBackup, read_etcd_backups
+from cluster.services.backups.manifests import Backup, manifest_path, read_backups
+from cluster.services.backups.pre_restore_copies import files_of_copy, list_expired_copies
+from cluster.settings import Settings
+from worker.backups.database_summary import BackupBroken
+from worker.backups.dump import hold_backup_lock, write_backup_manifest
+
+
+def mark_damaged(settings: Settings) -> list[str]:
+    """Reads every file whole; the names of those that have changed since they were proved."""
+    with hold_backup_lock(settings):
+        kept: list[Backup | EtcdBackup] = [
+            *read_backups(settings.backups),
+            *read_etcd_backups(settings.backups),
+        ]
+        found = [backup.name for backup in kept if has_file_changed(settings, backup)]
+        for name in found:
+            manifest: dict[str, Any] = json.loads(manifest_path(settings.backups, name).read_text())
+            manifest.update(
+                problem=BackupBroken("broken.changed").as_data(), restored_at=None, restore_seconds=None
+            )
+            write_backup_manifest(settings.backups, manifest)
+    return found
+
+
+def has_file_changed(settings: Settings, backup: Backup | EtcdBackup) -> bool:
+    """A file that cannot be read is not what was proved either."""
+    try:
+        return (
+            backup.restored_at is not None and sha256_of_file(settings.backups / backup.name) != backup.sha256
+        )
+    except OSError:
+        return True
+
+
+def sha256_of_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def delete_pre_restore_copies(settings: Settings, now: datetime) -> list[str]:
+    """What restores have put aside long ago; the newest stays."""
+    gone = list_expired_copies(settings, now)
+    for path in [path for each in gone for path in files_of_copy(each)]:
+        path.unlink(missing_ok=True)
+    return [each.name for each in gone]
+
+
+def delete_surplus_backups(settings: Settings) -> list[str]:
+    """By the rule of cluster.domain.backups.retention; the file first, for a manifest alone is no backup."""
+    kept = [
+        StoredBackup(each.name, each.made_at, each.restored_at is not None)
+        for each in read_backups(settings.backups)
+    ]
+    names = sorted(surplus_backups(kept, settings.zone))
+    for name in names:
+        (settings.backups / name).unlink(missing_ok=True)
+        manifest_path(settings.backups, name).unlink(missing_ok=True)
+    return names

@@ -1,0 +1,118 @@
+"""Starts a portal on what a drill has restored and opens pages of it, as an administrator who has signed in."""
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+from sqlalchemy import select
+
+from cluster.domain.states import UserRole, UserState
+from cluster.services.context import Cluster
+from cluster.services.people.sessions import begin_session
+from cluster.settings import Settings
+from cluster.store.engine import Store
+from cluster.store.users import User
+from worker.backups.database_summary import BackupBroken
+from worker.backups.nobody import NoBell
+
+PAGES = ("/", "/queue", "/users", "/access-log")
+PAGES_WITHOUT_USERS = ("/first-administrator",)
+STARTS_WITHIN = 60.0
+ANSWERS_WITHIN = 60.0
+STOPS_WITHIN = 10.0
+LAST_WORDS = 300
+PORTAL = ("gunicorn", "--config", "python:portal.gunicorn", "--threads", "2", "portal.wsgi:app")
+DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "TERM")
+"""Whoever kills the drill ends its portal too."""
+
+
+def run_smoke_test(settings: Settings, url: str) -> None:
+    """Raises BackupBroken where one does not open. The scratch database has a session more afterwards."""
+    with (
+        tempfile.TemporaryDirectory(prefix="gc-drill-") as name,
+        run_scratch_portal(settings, url, Path(name)) as client,
+    ):
+        cookie = create_session_cookie(settings, url)
+        client.cookies.update(cookie)
+        for path in PAGES if cookie else PAGES_WITHOUT_USERS:
+            try:
+                answer = client.get(path, timeout=ANSWERS_WITHIN)
+            except httpx.HTTPError as error:
+                raise BackupBroken("broken.page_silent", path=path, said=str(error)) from error
+            if answer.status_code != httpx.codes.OK:
+                raise BackupBroken("broken.page_refused", path=path, status=answer.status_code)
+
+
+@contextmanager
+def run_scratch_portal(settings: Settings, url: str, folder: Path) -> Iterator[httpx.Client]:
+    """On a socket of its own, without the rest of the services and without our secrets."""
+    socket, log = folder / "portal.sock", folder / "log"
+    command = [*DIE_WITH_PARENT, sys.executable, "-m", *PORTAL, "--bind", f"unix:{socket}"]
+    with (
+        log.open("w+") as words,
+        subprocess.Popen(
+            command,
+            env=portal_variables(settings, url, folder),
+            stdin=subprocess.DEVNULL,
+            stdout=words,
+            stderr=words,
+        ) as portal,
+    ):
+        try:
+            wait_for_socket(socket, portal, log)
+            transport = httpx.HTTPTransport(uds=str(socket))
+            with httpx.Client(transport=transport, base_url="http://drill") as client:
+                yield client
+        finally:
+            stop_portal(portal)
+
+
+def portal_variables(settings: Settings, url: str, folder: Path) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG") if name in os.environ}
+    return kept | {
+        "GROUNDCREW_STATE_DIR": str(folder),
+        "GROUNDCREW_CACHE_DIR": str(folder),
+        "GROUNDCREW_DATABASE_URL": url,
+        "GROUNDCREW_REDIS_URL": f"unix://{folder}/no-redis.sock",
+        "GROUNDCREW_SECRET_KEY": secrets.token_urlsafe(32),
+        "GROUNDCREW_TIME_ZONE": settings.time_zone,
+    }
+
+
+def wait_for_socket(socket: Path, portal: "subprocess.Popen[bytes]", log: Path) -> None:
+    deadline = time.monotonic() + STARTS_WITHIN
+    while not socket.exists():
+        if portal.poll() is not None or time.monotonic() > deadline:
+            words = " ".join(log.read_text(errors="replace").split())
+            raise BackupBroken("broken.no_portal", said=words[-LAST_WORDS:])
+        time.sleep(0.05)
+
+
+def stop_portal(portal: "subprocess.Popen[bytes]") -> None:
+    portal.send_signal(signal.SIGTERM)
+    try:
+        portal.wait(STOPS_WITHIN)
+    except subprocess.TimeoutExpired:
+        portal.kill()
+
+
+def create_session_cookie(settings: Settings, url: str) -> dict[str, str]:
+    """The cookie of an administrator's session; empty where there is none yet."""
+    store = Store(url)
+    with closing(store):
+        copy = Cluster(store, NoBell(), replace(settings, database_url=url))
+        active = select(User.id).where(User.role == UserRole.ADMINISTRATOR, User.state == UserState.ACTIVE)
+        with store.read() as session:
+            user_id = session.scalar(active.order_by(User.id).limit(1))
+        if user_id is None:
+            return {}
+        return {"gc_session_8470": begin_session(copy, user_id, "127.0.0.1", "drill")}

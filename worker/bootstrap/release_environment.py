@@ -1,0 +1,28 @@
+"""Builds a version of ours on a host: ``PYTHONPATH=WHEEL python3 -m … WHEEL PINS FOLDER``.
+
+With - instead of a wheel the environment has none of our code: Ansible's.
+
+The distribution's own Python reads this straight out of the wheel that it then installs. Standard library only.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from worker.bootstrap.virtual_environments import build_virtual_environment, is_built
+
+
+def main(arguments: list[str]) -> int:
+    # This file's own way in: pip would take what lies there for installed.
+    os.environ.pop("PYTHONPATH", None)
+    pins, folder = Path(arguments[1]), Path(arguments[2])
+    wheel = None if arguments[0] == "-" else Path(arguments[0])
+    if not is_built(folder):
+        build_virtual_environment(
+            folder, pins, folder.with_name(f"{folder.name}.log"), ("--no-cache",), wheel
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

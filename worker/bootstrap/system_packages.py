@@ -1,0 +1,287 @@
+"""The distribution's packages: which are missing, and their installation by apt.
+
+Standard library only. Run as a program by root (``python3 -m worker.bootstrap.system_packages install NAME...``),
+so that a user with sudo gives root to this one step and to nothing else.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from worker.bootstrap.terminal import exit_with_error, print_error, print_sentence
+
+POLICY = Path("/usr/sbin/policy-rc.d")
+POLICY_BEFORE = Path("/usr/sbin/policy-rc.d.before-groundcrew")
+LOCK = Path("/run/lock/groundcrew-apt.lock")
+POLICY_MARK = "# Written by Groundcrew while it installs packages."
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
+SETTLED_STATES = frozenset({"installed", "not-installed", "config-files"})
+NETWORK_ERROR_SIGNS = (
+    "resolving",
+    "resolve",
+    "unable to connect",
+    "could not connect",
+    "network is unreachable",
+    "timed out",
+)
+
+
+@dataclass(frozen=True)
+class PackageRequirement:
+    """Something the machine must have: the packages that bring it, the best first, and how it is seen."""
+
+    packages: tuple[str, ...]
+    programs: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    has_service: bool = False
+
+    def is_met(self) -> bool:
+        if any(shutil.which(program, path=PATH) for program in self.programs):
+            return True
+        return any(any(Path("/").glob(pattern)) for pattern in self.files)
+
+
+PYTHON_HEADER = "usr/include/python{}.{}/Python.h".format(*sys.version_info)
+PYTHON_VENV = "usr/lib/python{}.{}/ensurepip/__init__.py".format(*sys.version_info)
+
+EMBEDDED_PACKAGES = (
+    PackageRequirement(
+        ("redis-server", "valkey-server"), programs=("redis-server", "valkey-server"), has_service=True
+    ),
+    PackageRequirement(("nginx",), programs=("nginx",), has_service=True),
+    PackageRequirement(("openssl",), programs=("openssl",)),
+    PackageRequirement(("zstd",), programs=("zstd",)),
+    PackageRequirement(("g++",), programs=("g++",)),
+    PackageRequirement(("make",), programs=("make",)),
+    PackageRequirement(("cmake",), programs=("cmake",)),
+    PackageRequirement(("python3-dev",), files=(PYTHON_HEADER,)),
+    PackageRequirement(("python3-venv",), files=(PYTHON_VENV,)),
+)
+TEST_PACKAGES = (
+    PackageRequirement(("iproute2",), programs=("ip",)),
+    PackageRequirement(("chromium",), programs=("chromium",)),
+    PackageRequirement(("fonts-noto-cjk",), files=("usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",)),
+    PackageRequirement(("postgresql",), files=("usr/lib/postgresql/*/bin/postgres",), has_service=True),
+    PackageRequirement(("git",), programs=("git",)),
+    PackageRequirement(("rsync",), programs=("rsync",)),
+    PackageRequirement(("debootstrap",), programs=("debootstrap",)),
+    PackageRequirement(("openssh-client",), programs=("ssh-keygen",)),
+    PackageRequirement(("gpg",), programs=("gpg",)),
+    PackageRequirement(("gpg-agent",), programs=("gpg-agent",)),
+    PackageRequirement(("docker-registry",), programs=("docker-registry",), has_service=True),
+    PackageRequirement(("apache2-utils",), programs=("htpasswd",)),
+    PackageRequirement(("skopeo",), programs=("skopeo",)),
+)
+ANSIBLE_PACKAGES = (
+    PackageRequirement(("python3-venv",), files=(PYTHON_VENV,)),
+    PackageRequirement(("openssh-client",), programs=("ssh",)),
+    PackageRequirement(("zstd",), programs=("zstd",)),
+)
+CONTAINER_ENGINE_PACKAGES = (PackageRequirement(("docker.io",), programs=("dockerd",)),)
+IMAGE_BUILD_PACKAGES = (
+    PackageRequirement(("mmdebstrap",), programs=("mmdebstrap",)),
+    PackageRequirement(("iproute2",), programs=("ip",)),
+)
+BENCH_PACKAGES = (
+    PackageRequirement(("munge",), programs=("munged",), has_service=True),
+    PackageRequirement(("slurmctld",), programs=("slurmctld",), has_service=True),
+    PackageRequirement(("slurmd",), programs=("slurmd",), has_service=True),
+    PackageRequirement(("slurm-client",), programs=("sbatch",)),
+)
+"""A scheduler to be compared with; its services stay off, the measurement starts its own."""
+EVERY_NEED = (
+    *EMBEDDED_PACKAGES,
+    *ANSIBLE_PACKAGES,
+    *TEST_PACKAGES,
+    *CONTAINER_ENGINE_PACKAGES,
+    *IMAGE_BUILD_PACKAGES,
+    *BENCH_PACKAGES,
+)
+
+
+def list_unmet(needs: Sequence[PackageRequirement]) -> list[PackageRequirement]:
+    """The needs that this machine does not meet yet.
+
+    A package whose installation was killed has its files already, but is not ready to use.
+    """
+    halves = list_half_installed([package for need in needs for package in need.packages])
+    return [need for need in needs if not need.is_met() or halves.intersection(need.packages)]
+
+
+def list_half_installed(names: Sequence[str]) -> set[str]:
+    """Those of the packages with which dpkg has begun and not ended."""
+    if not shutil.which("dpkg-query", path=PATH):
+        return set()
+    query = ["dpkg-query", "--show", "--showformat", "${Package} ${db:Status-Status}\n", *names]
+    shown = subprocess.run(query, env=apt_variables(), capture_output=True, text=True, check=False).stdout
+    states = dict(line.split() for line in shown.splitlines())
+    return {name for name, state in states.items() if state not in SETTLED_STATES}
+
+
+def is_dpkg_interrupted() -> bool:
+    """Whether dpkg was killed in the middle of anything; only root can mend that, so only root asks."""
+    if os.geteuid() != 0 or not shutil.which("dpkg", path=PATH):
+        return False
+    audit = subprocess.run(
+        ["dpkg", "--audit"], env=apt_variables(), capture_output=True, text=True, check=False
+    )
+    return bool(audit.stdout.strip())
+
+
+def ensure_packages(needs: Sequence[PackageRequirement], log: Path) -> None:
+    """Install what is missing; say before what will be installed, and without the right what to type."""
+    wanted = list_unmet(needs)
+    if not wanted:
+        if is_dpkg_interrupted():
+            print_sentence("Finishing an installation of system packages that was interrupted.")
+            with forbid_service_starts():
+                configure_unpacked_packages()
+        return
+    names = " ".join(need.packages[0] for need in wanted)
+    if not shutil.which("apt-get", path=PATH):
+        exit_with_error(
+            "This machine has no apt-get. Install by hand what these Debian packages bring, "
+            "then run the command again: {names}",
+            names=names,
+        )
+    print_sentence("Installing {count} system packages by apt: {names}", count=len(wanted), names=names)
+    command = [sys.executable, "-B", "-m", "worker.bootstrap.system_packages", "install", *names.split()]
+    if os.geteuid() != 0:
+        if not shutil.which("sudo"):
+            exit_with_error(
+                "You are not root and there is no sudo. Ask an administrator to run this line, "
+                "then run the command again:\n  apt-get install -y --no-install-recommends {names}",
+                names=names,
+            )
+        print_sentence("apt needs root: sudo may ask for your password.")
+        command = ["sudo", *([] if sys.stdin.isatty() else ["-n"]), *command]
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as output:
+        done = subprocess.run(command, stdout=output, stderr=None, check=False)
+    if done.returncode != 0:
+        exit_with_error(
+            "The packages are not installed; apt's own words are in {log}. The line to try by hand:\n"
+            "  apt-get install -y --no-install-recommends {names}",
+            log=log,
+            names=names,
+        )
+    still = " ".join(need.packages[0] for need in list_unmet(wanted))
+    if still:
+        exit_with_error(
+            "apt says that it is done, yet these are not there: {names}. See {log}", names=still, log=log
+        )
+
+
+@contextmanager
+def forbid_service_starts() -> Iterator[int]:
+    """Forbid services to start while packages are installed; yield a lock that the installer inherits.
+
+    The policy file asks that lock: left by a killed run, it forbids nothing and the next run removes it.
+    """
+    LOCK.parent.mkdir(parents=True, exist_ok=True)
+    restore_service_policy()
+    with LOCK.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if POLICY.exists() or POLICY.is_symlink():
+            POLICY.rename(POLICY_BEFORE)
+        POLICY.write_text(
+            f"#!/bin/sh\n{POLICY_MARK}\n"
+            f"flock -n {LOCK} true || exit 101\n"
+            f'[ ! -x {POLICY_BEFORE} ] || exec {POLICY_BEFORE} "$@"\n'
+        )
+        POLICY.chmod(0o755)
+        try:
+            yield lock.fileno()
+        finally:
+            restore_service_policy()
+
+
+def restore_service_policy() -> None:
+    """Put the machine's own policy back, also after a run that was killed."""
+    if POLICY.is_file() and POLICY_MARK in POLICY.read_text(errors="replace"):
+        POLICY.unlink()
+    if POLICY_BEFORE.exists() and not POLICY.exists():
+        POLICY_BEFORE.rename(POLICY)
+
+
+def apt_variables() -> dict[str, str]:
+    """An environment in which no package asks a question, and messages are in the language we look for."""
+    return {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8", "PATH": PATH}
+
+
+def run_apt(arguments: list[str], lock: int) -> "subprocess.CompletedProcess[str]":
+    done = subprocess.run(
+        ["apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=2", *arguments],
+        env=apt_variables(),
+        pass_fds=[lock],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    print(done.stdout, flush=True)
+    return done
+
+
+def configure_unpacked_packages() -> None:
+    """A killed run may have left packages unpacked and not configured; apt refuses to go on then."""
+    configure = ["dpkg", "--configure", "-a"]
+    subprocess.run(configure, env=apt_variables(), stdin=subprocess.DEVNULL, capture_output=True, check=False)
+
+
+def has_candidate(name: str) -> bool:
+    shown = subprocess.run(["apt-cache", "show", "--no-all-versions", name], capture_output=True, check=False)
+    return shown.returncode == 0
+
+
+def disable_service(service: str) -> None:
+    """Not at the next boot either: it would run beside the one that Groundcrew starts itself.
+
+    Both helpers belong to every Debian, also where systemd is not installed.
+    """
+    for command in (
+        ["deb-systemd-helper", "disable", f"{service}.service"],
+        ["update-rc.d", service, "disable"],
+    ):
+        subprocess.run(command, env=apt_variables(), capture_output=True, check=False)
+
+
+def install_packages(names: list[str]) -> int:
+    """As root: install the packages, take the second best where the first is unknown, leave services off."""
+    by_name = {need.packages[0]: need for need in EVERY_NEED}
+    with forbid_service_starts() as lock:
+        configure_unpacked_packages()
+        updated = run_apt(["update"], lock)
+        chosen = []
+        for name in names:
+            known = [each for each in by_name[name].packages if has_candidate(each)]
+            chosen.append(known[0] if known else name)
+        done = run_apt(["install", "--no-install-recommends", *chosen], lock)
+        if done.returncode == 0:
+            for name, package in zip(names, chosen, strict=True):
+                if by_name[name].has_service:
+                    disable_service(package)
+    if done.returncode == 0:
+        return 0
+    words = (updated.stdout + done.stdout).lower()
+    if any(sign in words for sign in NETWORK_ERROR_SIGNS):
+        print_error(
+            "The package server did not answer. Connect this machine to its network "
+            "(or to the package mirror of /etc/apt/sources.list), then run the command again."
+        )
+    elif "no space left" in words or "not enough free space" in words:
+        print_error("The disk is full. Make room on /var and /usr, then run the command again.")
+    return done.returncode
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3 or sys.argv[1] != "install":
+        raise SystemExit("python3 -m worker.bootstrap.system_packages install NAME...")
+    raise SystemExit(install_packages(sys.argv[2:]))

@@ -1,0 +1,95 @@
+"""Upstream's manifests of flannel and the add-ons, as their modules hold them."""
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from worker.bundle.build_cache import BuildCache
+from worker.bundle.go_builds import find_module_folder
+from worker.bundle.go_programs import FOLDERS
+from worker.bundle.sources import BundleSources, Module
+
+OVERLAY = """\
+resources: [config/default]
+images:
+- name: us-central1-docker.pkg.dev/k8s-staging-images/kueue/kueue
+  newName: {name}
+  newTag: {tag}
+"""
+"""What kueue's own release makes of its folder: the released image in place of the one that is being worked on."""
+
+
+@dataclass(frozen=True)
+class ModuleManifest:
+    """Where in a module a manifest stands; several files are joined."""
+
+    module: str
+    files: tuple[str, ...]
+
+
+MODULE_MANIFESTS: Mapping[str, ModuleManifest] = {
+    "flannel": ModuleManifest("flannel", ("Documentation/kube-flannel.yml",)),
+    "kueue": ModuleManifest("kueue", ()),
+    "mpi_operator": ModuleManifest("mpi-operator", ("deploy/v2beta1/mpi-operator.yaml",)),
+    "nvidia_device_plugin": ModuleManifest(
+        "nvidia-device-plugin", ("deployments/static/nvidia-device-plugin.yml",)
+    ),
+    "rdma_device_plugin": ModuleManifest(
+        "rdma-shared-device-plugin",
+        ("deployment/k8s/base/configmap.yaml", "deployment/k8s/base/daemonset.yaml"),
+    ),
+}
+
+
+def extract_manifests(
+    sources: BundleSources, kubectl: Path, shop: BuildCache
+) -> Iterator[tuple[str, Path, Module]]:
+    """The name in the sources map, the file, and the module that it comes from."""
+    for name, taken in MODULE_MANIFESTS.items():
+        module = sources.modules[taken.module]
+        image = sources.images[name]
+        make = _maker(taken, module, image, kubectl, shop)
+        made = shop.build_once(f"manifest-{name}", [repr(taken), repr(module), image, OVERLAY], make)
+        file = made / manifest_file_name(name)
+        if not file.exists():
+            (made / "manifest.yaml").rename(file)
+        yield name, file, module
+
+
+def manifest_file_name(name: str) -> str:
+    return f"{name.replace('_', '-')}.yaml"
+
+
+def join_documents(texts: list[str], image: str) -> str:
+    """One document after the other; an image without a tag would be whatever is newest on the day."""
+    bare = image.rsplit(":", 1)[0]
+    text = "---\n".join(each.rstrip("\n") + "\n" for each in texts)
+    return "".join(
+        line.replace(bare, image) if line.strip().removeprefix("- ") == f"image: {bare}" else line
+        for line in text.splitlines(keepends=True)
+    )
+
+
+def _maker(
+    taken: ModuleManifest, module: Module, image: str, kubectl: Path, shop: BuildCache
+) -> Callable[[Path], None]:
+    def make(folder: Path) -> None:
+        place = find_module_folder(module, FOLDERS / taken.module, shop)
+        if taken.files:
+            text = join_documents([(place / file).read_text() for file in taken.files], image)
+        else:
+            text = _kustomize(place, image, folder / "work", kubectl, shop)
+        (folder / "manifest.yaml").write_text(text)
+
+    return make
+
+
+def _kustomize(place: Path, image: str, work: Path, kubectl: Path, shop: BuildCache) -> str:
+    """The module's folder itself cannot be written to, and kustomize reads only below its own."""
+    shutil.copytree(place / "config", work / "config", copy_function=shutil.copyfile)
+    name, tag = image.rsplit(":", 1)
+    (work / "kustomization.yaml").write_text(OVERLAY.format(name=name, tag=tag))
+    text = shop.run([kubectl, "kustomize", work])
+    shutil.rmtree(work)
+    return text

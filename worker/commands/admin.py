@@ -1,0 +1,158 @@
+"""What the installer asks of the application on the master: ``python -m worker appliance version|…``.
+
+Each command is safe to repeat and answers with one line of JSON in which `changed` says whether it did anything;
+`first-flight` is for a person and says how it goes.
+"""
+
+import argparse
+import json
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from cluster import words
+from cluster.domain.errors import GroundcrewError
+from cluster.domain.states import EnvironmentState
+from cluster.services.images.default_images import record_images
+from cluster.services.images.environments import read_default_environment
+from cluster.services.nodes.node_tokens import create_node_token, is_node_token_valid, revoke_node_token
+from cluster.services.people.users import issue_first_administrator_secret, needs_first_administrator
+from cluster.settings import Settings
+from cluster.store.migrate import upgrade_database
+from worker.adapters.job_runtime import install_runtime, runtime_folder
+from worker.adapters.portal_certificates import ensure_authority, ensure_certificate, read_certificate_names
+from worker.commands.node_reboots import drain_for_reboot, undrain_after_reboot
+from worker.composition import open_cluster
+from worker.environments.default_environment import ensure_training_environment
+from worker.first_training.run import run_first_training
+from worker.images.site_images import SITE_SETTINGS, list_archives, read_image_site
+
+CommandResult = dict[str, Any]
+
+
+def ensure_migrated(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
+    """Migrated to this code; a newer or a foreign database is left alone and named."""
+    done = upgrade_database(settings)
+    return {"changed": done.has_changed, "before": done.before, "after": done.after}
+
+
+def ensure_runtime(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
+    """What a job imports, installed where jobs may read it."""
+    known = runtime_folder(settings.runtime_dir, settings.job_ids).exists()
+    return {"changed": not known, "path": str(install_runtime(settings.runtime_dir, settings.job_ids))}
+
+
+def ensure_version(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
+    """The database and what jobs import, both of this code's version: one start of the program instead of two."""
+    database, runtime = ensure_migrated(settings, chosen), ensure_runtime(settings, chosen)
+    return {"changed": database["changed"] or runtime["changed"], "database": database, "runtime": runtime}
+
+
+def ensure_environment_row(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
+    """The rows know the training environment that stands in the cache, or ask for its building."""
+    cluster = open_cluster(settings)
+    before = read_default_environment(cluster)
+    ensure_training_environment(cluster)
+    after = read_default_environment(cluster)
+    is_known = before is not None and after is not None and before.digest == after.digest
+    return {
+        "changed": not is_known or before is None or before.state is not EnvironmentState.READY,
+        "state": after.state.value if after else "",
+    }
+
+
+def record_default_images(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
+    """The rows know the site's default images by what is written beside their archives."""
+    cluster, site = open_cluster(settings), read_image_site(Path(chosen.settings))
+    images = [image for _, image in list_archives(site)]
+    return {"changed": record_images(cluster, images, site.registry.address)}
+
+
+def issue_administrator_secret(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
+    """The first administrator's one-time secret; with --known none, where an earlier one may be in use."""
+    cluster = open_cluster(settings)
+    if not needs_first_administrator(cluster):
+        return {"changed": False, "needed": False, "secret": None}
+    if chosen.known:
+        return {"changed": False, "needed": True, "secret": None}
+    return {"changed": True, "needed": True, "secret": issue_first_administrator_secret(cluster)}
+
+
+def ensure_certificates(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
+    folder = Path(chosen.folder)
+    names = chosen.names or read_certificate_names(folder)
+    made = ensure_authority(folder, f"Groundcrew on {names[0]}")
+    return {"changed": ensure_certificate(folder, names) or made}
+
+
+def ensure_node_token(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
+    """A node's token; the one that the node has is read from standard input and kept where it is still good."""
+    cluster = open_cluster(settings)
+    # On Kubernetes jobs are started on every node, else on the master alone.
+    has_executor = chosen.executor or settings.executor == "kubernetes"
+    if is_node_token_valid(cluster, sys.stdin.read().strip(), chosen.name, has_executor):
+        return {"changed": False, "token": None}
+    return {"changed": True, "token": create_node_token(cluster, chosen.name, has_executor)}
+
+
+def revoke_node(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
+    """The node's token is worth nothing from now on."""
+    return {"changed": revoke_node_token(open_cluster(settings), chosen.name)}
+
+
+def drain_host(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
+    """Nothing new starts on the node from now on; answers once nothing runs there any more."""
+    at_most = timedelta(seconds=chosen.at_most)
+    return {"changed": drain_for_reboot(open_cluster(settings), chosen.name, at_most)}
+
+
+def undrain_host(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
+    """Opened again, unless a person has closed it."""
+    return {"changed": undrain_after_reboot(open_cluster(settings), chosen.name)}
+
+
+COMMANDS = {
+    "version": ensure_version,
+    "environment": ensure_environment_row,
+    "images": record_default_images,
+    "first-administrator": issue_administrator_secret,
+    "certificates": ensure_certificates,
+    "node-token": ensure_node_token,
+    "forget-node": revoke_node,
+    "drain": drain_host,
+    "undrain": undrain_host,
+}
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m worker appliance", description=__doc__)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    for verb in COMMANDS:
+        each = verbs.add_parser(verb)
+        if verb == "first-administrator":
+            each.add_argument("--known", action="store_true", help="a secret was issued before")
+        if verb in {"node-token", "forget-node", "drain", "undrain"}:
+            each.add_argument("name")
+        if verb == "node-token":
+            each.add_argument("--executor", action="store_true", help="jobs can be started there")
+        if verb == "drain":
+            each.add_argument("--at-most", type=int, default=3600, help="seconds to wait for running jobs")
+        if verb == "images":
+            each.add_argument("--settings", default=str(SITE_SETTINGS), help="default: %(default)s")
+        if verb == "certificates":
+            each.add_argument("--folder", required=True)
+            each.add_argument("names", nargs="*", help="names and addresses, the public one first; as before")
+    verbs.add_parser("first-flight", help="train LeNet on this host, to see that all of it works")
+    chosen = parser.parse_args(arguments)
+    try:
+        if chosen.verb == "first-flight":
+            return run_first_training(open_cluster(Settings.from_environment()))
+        answer = COMMANDS[chosen.verb](Settings.from_environment(), chosen)
+    except GroundcrewError as error:
+        sys.stderr.write(
+            f"{words.sentence(error.code, error.data, 'en')} {words.hint(error.code, error.data, 'en')}\n"
+        )
+        return 1
+    sys.stdout.write(json.dumps(answer) + "\n")
+    return 0

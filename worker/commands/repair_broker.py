@@ -1,0 +1,213 @@
+"""Behind the door of repairs on servers: this unit alone has the keys of the hosts, and takes nobody's word.
+
+``python -m worker repair-door TREE RUNS LOCKS PYTHON ASKER``, with a connection as standard input. What is said there
+is a number, a name of the catalogue and hosts of the inventory; playbook, variables, environment and times follow from
+what root has installed. The folder of the run is this unit's own: whoever asked may read it.
+"""
+
+import fcntl
+import os
+import pwd
+import select
+import shutil
+import socket
+import struct
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import structlog
+import yaml
+
+from cluster.domain.errors import GroundcrewError, Refused
+from cluster.domain.repairs.broker_protocol import (
+    MAX_QUOTED,
+    PROBE_TIMEOUT,
+    BrokerInventory,
+    BrokerRequest,
+    parse_broker_request,
+    parse_run_number,
+    probe_variables,
+)
+from cluster.domain.repairs.definition import CatalogueInvalid, Repair, parse_repair
+from worker.adapters import playbooks
+from worker.adapters.installed_playbooks import check_installed_playbooks
+from worker.adapters.playbooks import PlaybookRequest
+from worker.adapters.repair_broker_client import read_json_line, write_json_line
+
+log = structlog.get_logger()
+REQUEST_TIMEOUT_SECONDS = 10.0
+"""Seconds that whoever connects has for saying what it wants."""
+ROOT_UID = 0
+REPAIR_COMMAND = "/usr/local/sbin/groundcrew-upkeep"
+"""On the master: the application's own commands, as the role portal has written it."""
+
+
+@dataclass(frozen=True)
+class BrokerPaths:
+    """Where things are; `client_user` is the user of the task worker, which has no key."""
+
+    playbooks: Path
+    runs: Path
+    locks: Path
+    python: Path
+    """Of the Ansible environment."""
+    client_user: str
+    keys: Path
+    """The folder with `key`, `known_hosts` and `inventory.yml`."""
+    owner: int = ROOT_UID
+    """Whose the tree has to be."""
+
+
+def main(arguments: list[str]) -> int:
+    tree, runs, locks, python, asker = arguments
+    keys = Path(os.environ["CREDENTIALS_DIRECTORY"])
+    place = BrokerPaths(Path(tree), Path(runs), Path(locks), Path(python), asker, keys)
+    with socket.socket(fileno=os.dup(sys.stdin.fileno())) as connection:
+        return serve_connection(place, connection)
+
+
+def serve_connection(place: BrokerPaths, connection: socket.socket) -> int:
+    """Does what is asked for, or says to both sides why not."""
+    connection.settimeout(REQUEST_TIMEOUT_SECONDS)
+    try:
+        check_peer(place, connection)
+        run_verb(place, read_json_line(connection), connection)
+    except GroundcrewError as error:
+        log.warning("refused", code=error.code, **error.data)
+        reply(connection, {"code": error.code, "data": error.data})
+        return 1
+    reply(connection, {"done": True})
+    return 0
+
+
+def reply(connection: socket.socket, words: Mapping[str, Any]) -> None:
+    """Whoever has gone hears nothing, and misses nothing: what was done is in the run's folder."""
+    with suppress(OSError):
+        write_json_line(connection, words)
+
+
+def check_peer(place: BrokerPaths, connection: socket.socket) -> None:
+    """The socket's mode says the same. Raises Refused."""
+    said = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    _, user, _ = struct.unpack("3i", said)
+    if user not in (ROOT_UID, pwd.getpwnam(place.client_user).pw_uid):
+        raise Refused("asker", "repair.refused_asker", user=user)
+
+
+def run_verb(place: BrokerPaths, words: dict[str, Any], connection: socket.socket) -> None:
+    """Raises Refused, Unavailable."""
+    verb = str(words.pop("do", ""))
+    if verb == "run":
+        check_installed_playbooks(place.playbooks, place.owner)
+        start_run(place, parse_broker_request(words, read_installed_catalogue(place)), connection)
+    elif verb in VERBS:
+        folder = place.runs / parse_run_number(words.get("number"))
+        if not playbooks.has_playbook_started(folder):
+            raise Refused("number", "repair.refused_run", number=folder.name)
+        VERBS[verb](folder)
+    else:
+        raise Refused("request", "repair.refused_request", what=f"do {verb}"[:MAX_QUOTED])
+
+
+def read_installed_catalogue(place: BrokerPaths) -> BrokerInventory:
+    """From files of root alone."""
+    with (place.keys / "inventory.yml").open() as file:
+        groups = yaml.load(file, Loader=yaml.CSafeLoader)["all"]["children"]
+    masters, nodes = ({*map(str, groups[name].get("hosts") or {})} for name in ("master", "nodes"))
+    return BrokerInventory(read_repair_files(place.playbooks), masters, nodes)
+
+
+def read_repair_files(tree: Path) -> Mapping[str, Repair]:
+    found = {}
+    for path in sorted(tree.glob("repairs/*.yml")):
+        try:
+            documents = [read_yaml(each) for each in (path, tree / "playbooks" / "repair" / path.name)]
+            found[path.stem] = parse_repair(path.stem, *documents)
+        except (CatalogueInvalid, OSError, yaml.YAMLError) as error:
+            # It is none of the others'; asked for, it is not known.
+            log.warning("left out", repair=path.stem, error=str(error)[:200])
+    return found
+
+
+def read_yaml(path: Path) -> Any:
+    with path.open() as file:
+        return yaml.load(file, Loader=yaml.CSafeLoader)
+
+
+def start_run(place: BrokerPaths, wanted: BrokerRequest, connection: socket.socket) -> None:
+    """Harmless where it has begun already. Otherwise this process becomes the run's, and says itself that it is."""
+    play = playbook_request(place, wanted)
+    check_client_connected(connection)
+    try:
+        play.folder.mkdir()
+    except FileExistsError:
+        return
+    # Here and not only in the database: whoever asks could also have the run forgotten.
+    log.info("begun", run=wanted.number, playbook=str(play.playbook), hosts=list(wanted.hosts))
+    alive = os.open(play.folder / playbooks.ALIVE, os.O_RDWR | os.O_CREAT, 0o640)
+    fcntl.flock(alive, fcntl.LOCK_EX)
+    playbooks.write_request(play)
+    (play.folder / "started").touch()
+    exec_playbook_process(play, alive, connection)
+
+
+def check_client_connected(connection: socket.socket) -> None:
+    """Who has given up waiting tells people that nothing ran, and watches nothing. Raises Refused."""
+    # Python itself waits before it reads from a socket that has a time limit, whatever flags are given.
+    speaks, _, _ = select.select([connection], [], [], 0)
+    if speaks and connection.recv(1, socket.MSG_PEEK) == b"":
+        raise Refused("asker", "repair.refused_gone")
+
+
+def playbook_request(place: BrokerPaths, wanted: BrokerRequest) -> PlaybookRequest:
+    folder = place.runs / wanted.number
+    port, name = wanted.probe_port, wanted.repair.name
+    if port is not None:
+        playbook, variables = "look.yml", probe_variables(wanted.repair.checks, port)
+    else:
+        playbook = f"repair/{name}.yml"
+        variables = {
+            "repair_command": REPAIR_COMMAND,
+            "repair_folder": str(folder),
+            "repair_run": wanted.number,
+        }
+    return PlaybookRequest(
+        folder=folder,
+        playbook=place.playbooks / "playbooks" / playbook,
+        hosts=wanted.hosts,
+        variables=variables,
+        python=place.python,
+        locks=[place.locks / f"repair-{lock}.lock" for lock in wanted.locks],
+        timeout=wanted.repair.timeout if port is None else PROBE_TIMEOUT,
+        is_check=wanted.is_dry_run,
+        config=place.playbooks / "repairs.cfg",
+        keys=place.keys,
+    )
+
+
+def exec_playbook_process(play: PlaybookRequest, alive: int, connection: socket.socket) -> NoReturn:
+    """Its own Python, and an environment of which nothing was said at the door."""
+    reply = os.dup(connection.fileno())
+    for handed_on in (alive, reply):
+        os.set_inheritable(handed_on, True)
+    log_file = os.open(play.folder / "process.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o640)
+    for number, source in ((0, os.open(os.devnull, os.O_RDONLY)), (1, log_file), (2, log_file)):
+        os.dup2(source, number)
+    handed = {"GROUNDCREW_REPAIR_REPLY": str(reply), playbooks.ALIVE_DESCRIPTOR: str(alive)}
+    command = [str(play.python), "-I", "-B", str(playbooks.PROGRAM), str(play.folder)]
+    os.execve(command[0], command, playbooks.playbook_environment(play) | handed)
+
+
+def delete_run_folder(folder: Path) -> None:
+    """What is under way stays. Raises Refused."""
+    if playbooks.read_playbook_end(folder) is None:
+        raise Refused("number", "repair.refused_run", number=folder.name)
+    log.info("forgotten", run=folder.name)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+VERBS = {"cancel": playbooks.request_cancel, "end": playbooks.kill_run_processes, "forget": delete_run_folder}

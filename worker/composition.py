@@ -1,0 +1,18 @@
+"""How the entry points of this package get what every service needs."""
+
+from cluster.event_bus import RedisEventBus, connect_redis
+from cluster.services.context import Cluster
+from cluster.settings import Settings
+from cluster.store.engine import Store
+from worker.executors.shim_fork_client import ForkedShimStarter
+from worker.executors.shim_start import ShimStarter
+from worker.executors.shim_systemd_unit import SystemdShimStarter
+
+
+def open_cluster(settings: Settings) -> Cluster:
+    """Opens no connection yet: a database or a Redis that is away is met at its first use."""
+    return Cluster(Store(settings.database_url), RedisEventBus(connect_redis(settings.redis_url)), settings)
+
+
+def open_shim_starter(settings: Settings) -> ShimStarter:
+    return SystemdShimStarter() if settings.launcher == "systemd" else ForkedShimStarter()

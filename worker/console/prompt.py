@@ -1,0 +1,65 @@
+"""The one place that prints and asks: plain lines, in the language of the terminal."""
+
+import sys
+from typing import Any
+
+from cluster import words
+from cluster.domain.errors import GroundcrewError
+from cluster.domain.repairs.definition import BilingualText
+from cluster.domain.repairs.run_matrix import to_printable
+from cluster.services.context import Cluster
+from worker.bootstrap.terminal import language_of_terminal, print_sentence, terminal_text
+
+__all__ = [
+    "ask_for_line",
+    "print_domain_error",
+    "bilingual_text",
+    "print_line",
+    "parse_choice",
+    "terminal_sentence",
+    "print_sentence",
+    "terminal_text",
+    "print_title",
+]
+
+
+def print_line(plain: str = "") -> None:
+    """What programs and people wrote tells the terminal nothing but its letters."""
+    sys.stdout.write(to_printable(plain) + "\n")
+    sys.stdout.flush()
+
+
+def print_title(plain: str) -> None:
+    print_line()
+    print_line(plain)
+    print_line("-" * len(plain))
+
+
+def ask_for_line(question: str) -> str | None:
+    """What was typed, without its edges; None at the end of the input."""
+    sys.stdout.write(question + " ")
+    sys.stdout.flush()
+    typed = sys.stdin.readline()
+    return typed.strip() if typed else None
+
+
+def parse_choice(typed: str, most: int) -> int | None:
+    """None for what is none of 1 to `most`."""
+    is_number = typed.isascii() and typed.isdigit() and len(typed) < 4
+    return int(typed) if is_number and 1 <= int(typed) <= most else None
+
+
+def bilingual_text(found: BilingualText) -> str:
+    return found.in_language(language_of_terminal())
+
+
+def terminal_sentence(cluster: Cluster, code: str, data: dict[str, Any] | None = None) -> str:
+    return words.sentence(code, data, language_of_terminal(), cluster.settings.zone, cluster.clock())
+
+
+def print_domain_error(cluster: Cluster, error: GroundcrewError) -> None:
+    """The sentence, and what to do next."""
+    print_line(terminal_sentence(cluster, error.code, error.data))
+    hint = words.hint(error.code, error.data, language_of_terminal())
+    if hint:
+        print_line(hint)

@@ -1,0 +1,91 @@
+"""What a repair would do, said before it is asked for: all of it, or what can be said without the database."""
+
+from collections.abc import Iterator
+
+from cluster import words
+from cluster.domain.repairs.definition import Repair, RepairGroup
+from cluster.services.context import Cluster
+from cluster.services.repairs.requests import RepairPreview, RepairSummary
+from worker.bootstrap.terminal import language_of_terminal
+from worker.console.progress_table import verdict_name
+from worker.console.prompt import bilingual_text, print_line, print_title, terminal_sentence, terminal_text
+
+
+def group_titles() -> dict[RepairGroup, str]:
+    return {
+        RepairGroup.CHECK: terminal_text("Check and keep safe"),
+        RepairGroup.MEND: terminal_text("Mend"),
+        RepairGroup.DANGEROUS: terminal_text("Dangerous: cannot be undone"),
+    }
+
+
+def describe_last_run(cluster: Cluster, shown: RepairSummary) -> str:
+    if shown.last is None or shown.last.verdict is None or shown.last.ended_at is None:
+        return terminal_text("never run")
+    when = words.format_clock(shown.last.ended_at, cluster.settings.zone, cluster.clock())
+    return f"{verdict_name(shown.last.verdict)}, {when}"
+
+
+def show_repair_steps(repair: Repair, host: str) -> None:
+    """What its two files say: known whatever is away."""
+    print_title(bilingual_text(repair.title))
+    print_line(bilingual_text(repair.text))
+    print_line(terminal_text("On {host}, in this order:", host=host))
+    for number, task in enumerate(repair.tasks, 1):
+        print_line(f"  {number}. {bilingual_text(task)}")
+    print_line(
+        "  " + terminal_text("Then {count} checks decide, not the exit code.", count=len(repair.checks))
+    )
+    print_line(terminal_text("Undo: {how}", how=bilingual_text(repair.undo)))
+
+
+def show_repair_preview(cluster: Cluster, seen: RepairPreview) -> None:
+    show_repair_steps(seen.repair, seen.host)
+    for each in describe_consequences(cluster, seen):
+        print_line(each)
+    for other in seen.gentler:
+        print_line(
+            terminal_text(
+                "Try first: {title} ({last})",
+                title=bilingual_text(other.repair.title),
+                last=describe_last_run(cluster, other),
+            )
+        )
+
+
+def describe_consequences(cluster: Cluster, seen: RepairPreview) -> Iterator[str]:
+    if seen.seconds is None:
+        yield terminal_text("It has not run here yet.")
+    else:
+        yield terminal_text(
+            "It usually takes {time}.", time=words.format_duration(seen.seconds, language_of_terminal())
+        )
+    if seen.jobs:
+        yield terminal_text(
+            "Jobs that stop: {jobs}", jobs=", ".join(f"job-{job.id} {job.name}" for job in seen.jobs)
+        )
+    elif seen.jobs_there:
+        yield terminal_text("No job stops; running now: {count}", count=seen.jobs_there)
+    else:
+        yield terminal_text("No job runs now.")
+    if seen.busy:
+        yield terminal_text("Not drained and empty yet: {names}", names=", ".join(seen.busy))
+    for operation in seen.operations:
+        kind = words.operation_name(operation.kind, language_of_terminal())
+        yield terminal_text(
+            "Begins anew: {operation} ({user})", operation=kind, user=operation.requester.name
+        )
+    for leftover in seen.leftovers:
+        yield terminal_text("Is deleted: {path} ({size}), {why}", path=leftover.path, size=words.format_size(leftover.size),
+                   why=terminal_sentence(cluster, leftover.code))  # fmt: skip
+    if seen.is_first:
+        yield terminal_text("The first repair on this machine prepares Ansible, which takes a minute or two.")
+
+
+def show_repair_without_database(repair: Repair, host: str) -> None:
+    show_repair_steps(repair, host)
+    print_line(
+        terminal_text(
+            "Not known while the database is away: jobs that run, operations under way, the last runs."
+        )
+    )

@@ -1,0 +1,1 @@
+"""The verbs of `make`: up, down, status, reset, restore, support."""

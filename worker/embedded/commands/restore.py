@@ -1,0 +1,94 @@
+"""``make restore FILE=…``, on servers ``groundcrew-restore FILE``: a backup put back while the services are stopped."""
+
+import argparse
+import os
+from pathlib import Path
+
+from cluster import words
+from cluster.domain.errors import GroundcrewError
+from cluster.services.context import utc_now
+from cluster.settings import MissingSettings, Settings
+from worker.backups.restore import RestoreResult, restore_backup
+from worker.bootstrap.paths import find_installation_paths
+from worker.bootstrap.terminal import exit_with_error, language_of_terminal, print_error, print_sentence
+from worker.embedded.processes import list_installation_processes
+from worker.embedded.settings_file import ensure_settings_file
+from worker.embedded.startup import hold_make_lock
+from worker.embedded.state_directory import ensure_state_directory
+
+ON_SERVERS = "GROUNDCREW_DATABASE_URL"
+"""Set by what reads the settings of a master; `make restore` reads its own file."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="groundcrew-restore")
+    parser.add_argument("file", help="groundcrew-YYYYMMDD-hhmmss.sql.zst, with its .json beside it")
+    parser.add_argument("--go-on", action="store_true", help="do not hold the jobs that waited")
+    chosen = parser.parse_args(arguments)
+    if not chosen.file:
+        exit_with_error("Which backup? make restore FILE=backups/groundcrew-YYYYMMDD-hhmmss.sql.zst")
+    if os.environ.get(ON_SERVERS):
+        return restore_with_settings(Settings.from_environment(), Path(chosen.file), chosen.go_on)
+    return restore_embedded(Path(chosen.file), chosen.go_on)
+
+
+def restore_embedded(file: Path, goes_on: bool) -> int:
+    """On the machine of make up, also before its first one."""
+    places = find_installation_paths()
+    ensure_state_directory(places)
+    with hold_make_lock(places):
+        if list_installation_processes(places):
+            exit_with_error("Groundcrew is still running. First: make down")
+        try:
+            settings = Settings.from_environment(ensure_settings_file(places, None))
+        except MissingSettings as error:
+            names = ", ".join(error.data["names"])
+            exit_with_error("{file} has no usable value for: {names}", file=places.settings_file, names=names)
+        code = restore_with_settings(settings, file, goes_on)
+    if code == 0:
+        print_sentence("Start it with: make up")
+    return code
+
+
+def restore_with_settings(settings: Settings, file: Path, goes_on: bool) -> int:
+    """0, or 1 with a sentence of what is wrong and one of the way out."""
+    try:
+        done = restore_backup(settings, file, utc_now, holds=not goes_on)
+    except GroundcrewError as error:
+        for sentence in (words.sentence, words.hint):
+            print_error("{sentence}", sentence=sentence(error.code, error.data, language_of_terminal()))
+        return 1
+    print_restore_result(settings, done)
+    return 0
+
+
+def print_restore_result(settings: Settings, done: RestoreResult) -> None:
+    made_at, settled = done.made_at.astimezone(settings.zone), done.counts
+    print_sentence(
+        "The database is as it was on {at}: {rows} rows.",
+        at=f"{made_at:%Y-%m-%d %H:%M}",
+        rows=f"{done.rows:,}",
+    )
+    if done.pre_restore_copy is not None:
+        print_sentence("  What was there is kept: {aside}", aside=done.pre_restore_copy)
+    print_sentence("  Jobs that ran then and count as lost: {count}", count=settled.lost)
+    if settled.held:
+        print_sentence(
+            "  Jobs that waited and are held: {count}. Each may have run since; let them go on their pages.",
+            count=settled.held,
+        )
+    print_sentence(
+        "  Everybody signs in again. Whatever was changed since is gone, also who was disabled since."
+    )
+    if settled.audit == "audit.other_key":
+        print_sentence(
+            "  The old installation's keys are not here: the access log of before is kept by its digest alone."
+        )
+    elif settled.audit:
+        print_sentence(
+            "  The access log was no longer what was sealed when the backup was made: Verify names the place."
+        )
+    print_sentence(
+        "  Datasets, code, logs and checkpoints are in no backup: put their folder back yourself, {folder}",
+        folder=settings.storage_dir,
+    )

@@ -1,0 +1,59 @@
+"""``make status``: the processes, the address, the versions and the running jobs."""
+
+import sys
+import time
+
+from rich.console import Console
+from rich.table import Table
+
+from cluster.settings import VERSION, Settings
+from worker.bootstrap.paths import InstallationPaths, find_installation_paths
+from worker.bootstrap.terminal import print_sentence, terminal_text
+from worker.embedded.commands.running_jobs import list_running_job_lines
+from worker.embedded.settings_file import read_settings_file
+from worker.embedded.supervisor import SupervisorClient
+
+
+def main(arguments: list[str]) -> int:
+    """0 where every service runs, 1 where one does not."""
+    places = find_installation_paths()
+    supervisor = SupervisorClient(places)
+    if not supervisor.is_running():
+        print_sentence("Groundcrew is not running. Start it with: make up")
+        return 1
+    processes = supervisor.list_services()
+    table = Table(box=None, pad_edge=False)
+    for title in (
+        terminal_text("service"),
+        terminal_text("state"),
+        terminal_text("process"),
+        terminal_text("runs for"),
+    ):
+        table.add_column(title)
+    for each in processes:
+        minutes = (
+            terminal_text("{minutes} min", minutes=int((time.time() - each.started_at) / 60))
+            if each.pid
+            else ""
+        )
+        table.add_row(each.name, each.state.lower(), str(each.pid or ""), minutes)
+    Console(soft_wrap=True).print(table)
+    print_installation(places)
+    return 0 if all(each.state == "RUNNING" for each in processes) else 1
+
+
+def print_installation(places: InstallationPaths) -> None:
+    settings = Settings.from_environment(read_settings_file(places.settings_file))
+    print_sentence("address   {url}", url=settings.public_url)
+    print_sentence(
+        "version   {version}, Python {python}",
+        version=VERSION,
+        python=".".join(map(str, sys.version_info[:3])),
+    )
+    print_sentence("state     {path}", path=places.state_dir)
+    print_sentence("cache     {path}", path=places.cache_dir)
+    print_sentence("logs      {path}", path=places.log_dir)
+    jobs = list_running_job_lines(settings)
+    print_sentence("running jobs: {count}", count=len(jobs))
+    for job in jobs:
+        print(f"  {job.to_text()}")

@@ -1,0 +1,146 @@
+"""Starts the embedded set, or what is missing of it, and waits until the portal answers."""
+
+import fcntl
+import json
+import socket
+import ssl
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cluster.settings import MissingSettings, Settings
+from worker.adapters.job_runtime import install_runtime
+from worker.adapters.portal_certificates import ensure_authority, ensure_certificate
+from worker.bootstrap.paths import InstallationPaths
+from worker.bootstrap.terminal import exit_with_error, print_sentence
+from worker.bootstrap.virtual_environments import uv_variables
+from worker.embedded.database import migrate_database
+from worker.embedded.nginx import copy_static_files, ensure_nginx_configuration
+from worker.embedded.port import check_port_free
+from worker.embedded.processes import end_processes, list_installation_processes
+from worker.embedded.release import code_fingerprint, fingerprint_file
+from worker.embedded.settings_file import (
+    DEFAULT_PORT,
+    LOOPBACK,
+    build_portal_url,
+    ensure_settings_file,
+    read_settings_file,
+)
+from worker.embedded.state_directory import link_environment
+from worker.embedded.supervisor import (
+    SupervisorClient,
+    render_redis_configuration,
+    render_supervisor_configuration,
+    service_variables,
+)
+
+PORTAL_TIMEOUT = 60
+"""Seconds that the portal has to answer before make up shows its log instead."""
+
+
+@contextmanager
+def hold_make_lock(places: InstallationPaths) -> Iterator[None]:
+    """A second make up or make down waits until the first has done what changes processes."""
+    with (places.state_dir / "run" / "make.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print_sentence("Another make is at work on this installation; waiting for it.")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def configure_installation(places: InstallationPaths, port: int | None, host: str | None = None) -> Settings:
+    """The settings, with the asked port and address once they are known to be free or ours already."""
+    written = read_settings_file(places.settings_file)
+    before, bound = written.get("GROUNDCREW_PORT"), written.get("GROUNDCREW_HOST", LOOPBACK)
+    wanted = port or int(before or DEFAULT_PORT)
+    is_running = SupervisorClient(places).is_running()
+    if not is_running:
+        # What a killed supervisord left behind is ours, and would hold the port.
+        end_processes(list_installation_processes(places), patience=5)
+    if not is_running or before != str(wanted):
+        check_port_free(wanted, host or bound)
+    try:
+        settings = Settings.from_environment(ensure_settings_file(places, wanted, host))
+        ensure_tls_files(settings)
+        return settings
+    except MissingSettings as error:
+        names = ", ".join(error.data["names"])
+        exit_with_error("{file} has no usable value for: {names}", file=places.settings_file, names=names)
+
+
+def ensure_tls_files(settings: Settings) -> None:
+    """The installation's own authority and a certificate for its address; renewed by a later make up."""
+    if settings.tls_dir is None or settings.host == LOOPBACK:
+        return
+    settings.tls_dir.mkdir(mode=0o700, exist_ok=True)
+    ensure_authority(settings.tls_dir, f"Groundcrew on {socket.gethostname()}")
+    ensure_certificate(settings.tls_dir, [settings.host])
+
+
+def start_services(places: InstallationPaths, settings: Settings) -> None:
+    """Start what is not running; where code or settings have changed, start all of it anew."""
+    supervisor = SupervisorClient(places)
+    places.supervisor_file.write_text(render_supervisor_configuration(places))
+    (places.state_dir / "run" / "redis.conf").write_text(render_redis_configuration(places))
+    ensure_nginx_configuration(places, settings)
+    now = code_fingerprint(places)
+    remembered = fingerprint_file(places)
+    if supervisor.is_running():
+        if remembered.exists() and remembered.read_text() == now:
+            supervisor.start_stopped_services()
+            return
+        print_sentence("The code or a setting has changed: starting the services anew. Trainings go on.")
+        supervisor.stop_all()
+        end_processes(list_installation_processes(places), patience=5)
+    install_runtime(settings.runtime_dir, settings.job_ids)
+    copy_static_files(places, settings)
+    migrate_database(settings)
+    link_environment(places, Path(sys.prefix))
+    uv = uv_variables([sys.executable, "-m", "pip"])
+    supervisor.start_supervisord(service_variables(read_settings_file(places.settings_file), uv))
+    remembered.write_text(now)
+
+
+def wait_for_portal(places: InstallationPaths, settings: Settings) -> None:
+    """Until /health answers; where it does not, the last words of the portal's log and its place."""
+    end_of_patience = time.monotonic() + PORTAL_TIMEOUT
+    while not is_portal_healthy(settings):
+        if time.monotonic() > end_of_patience:
+            log = places.log_dir / f"{find_silent_service(places)}.log"
+            words = log.read_text(errors="replace").splitlines()[-12:] if log.exists() else []
+            print("\n".join(words), file=sys.stderr)
+            exit_with_error(
+                "The portal gave no answer for {seconds} s. Its log: {log}", seconds=PORTAL_TIMEOUT, log=log
+            )
+        time.sleep(0.2)
+
+
+def find_silent_service(places: InstallationPaths) -> str:
+    """Whose log says why nothing answers: nginx's where it does not run, else the portal's."""
+    states = {each.name: each.state for each in SupervisorClient(places).list_services()}
+    return "portal" if states.get("nginx") == "RUNNING" else "nginx"
+
+
+def is_portal_healthy(settings: Settings) -> bool:
+    """By the address that people type; a public address of somebody's own proxy is not asked."""
+    try:
+        with urllib.request.urlopen(
+            f"{build_portal_url(settings.host, str(settings.port))}/health",
+            timeout=5,
+            context=tls_context(settings),
+        ) as answer:
+            return bool(json.load(answer)["status"] == "ok")
+    except (OSError, urllib.error.URLError, ValueError, KeyError):
+        return False
+
+
+def tls_context(settings: Settings) -> ssl.SSLContext | None:
+    if settings.tls_dir is None:
+        return None
+    return ssl.create_default_context(cafile=str(settings.tls_dir / "authority.pem"))

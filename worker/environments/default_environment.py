@@ -1,0 +1,23 @@
+"""The default training environment, from the point of view of make up: known, asked for, and whole."""
+
+from pathlib import Path
+
+from cluster.domain.states import EnvironmentState
+from cluster.services.context import Cluster
+from cluster.services.images.environments import ensure_default_environment, rebuild_default_environment
+from cluster.services.people.users import service_actor
+from worker.environments.build_platform import PYTHON, read_build_platform, training_environment_path
+from worker.environments.description import read_environment_description
+from worker.environments.manifest import is_environment_ready
+
+
+def ensure_training_environment(cluster: Cluster) -> None:
+    """Make it this version's environment, and ask for its building where its files are not there."""
+    path = training_environment_path(
+        read_environment_description(), read_build_platform(PYTHON), cluster.settings.cache_dir
+    )
+    digest = path.name.removeprefix("training-")
+    actor = service_actor(cluster)
+    environment = ensure_default_environment(cluster, actor, digest, str(path))
+    if environment.state is EnvironmentState.READY and not is_environment_ready(Path(environment.path)):
+        rebuild_default_environment(cluster, actor)

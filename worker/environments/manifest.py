@@ -1,0 +1,61 @@
+"""What stands in a finished environment: whether it is whole, what it holds, what its programs need."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from cluster.domain.images import LibraryVersion
+from cluster.files.safe_read import read_small_file
+from worker.environments.wheels import write_atomically
+
+MANIFEST = "groundcrew.json"
+LARGEST = 4 * 1024**2
+"""Bytes. On servers the cache belongs to a service, and root reads this."""
+
+
+@dataclass(frozen=True)
+class EnvironmentManifest:
+    """Written last: where it stands, everything else does."""
+
+    digest: str
+    variables: Mapping[str, str]
+    contents: tuple[LibraryVersion, ...]
+
+
+def write_environment_manifest(environment: Path, manifest: EnvironmentManifest) -> None:
+    write_atomically(environment / MANIFEST, json.dumps(asdict(manifest), indent=1, sort_keys=True).encode())
+    (environment / MANIFEST).chmod(0o644)
+
+
+def read_environment_manifest(environment: Path) -> EnvironmentManifest | None:
+    """None where the environment is not there, not finished, or not readable."""
+    try:
+        read = json.loads(read_small_file(environment, MANIFEST, limit=LARGEST) or b"")
+        contents = tuple(LibraryVersion(**part) for part in read["contents"])
+        return EnvironmentManifest(read["digest"], read["variables"], contents)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def is_environment_ready(environment: Path) -> bool:
+    """Whole, in its own place, and its interpreter (the distribution's) is still on the machine."""
+    manifest = read_environment_manifest(environment)
+    if manifest is None or environment.name != f"training-{manifest.digest}":
+        return False
+    return os.access(environment / "bin" / "python", os.X_OK)
+
+
+def read_environment_contents(environment: Path) -> list[tuple[str, str, str]]:
+    """(library, version, purpose) of the libraries worth a line, as they are really installed."""
+    manifest = read_environment_manifest(environment)
+    if manifest is None:
+        return []
+    return [part.line for part in manifest.contents]
+
+
+def read_environment_variables(environment: Path) -> dict[str, str]:
+    """What every program that runs in the environment must have among its environment variables."""
+    manifest = read_environment_manifest(environment)
+    return dict(manifest.variables) if manifest else {}

@@ -1,0 +1,54 @@
+"""Which executor the installation's settings name."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from cluster.domain.jobs.unix_ids import DEFAULT_UNIX_IDS, JobUnixIds
+from cluster.failpoints import wrap_calls
+from cluster.services.context import Cluster
+from cluster.services.kubernetes.installation_id import ensure_installation_id
+from worker.adapters.docker_engine import DockerEngine
+from worker.executors.contract import Executor
+from worker.executors.docker import DockerExecutor
+from worker.executors.kubernetes import KubernetesExecutor
+from worker.executors.process import ProcessExecutor
+from worker.executors.shim_start import ShimStarter
+from worker.executors.simulated import SimulatedCluster, SimulatedExecutor
+from worker.kubernetes.api_client import READ_ONLY_CALLS, KubernetesApi
+
+
+def open_executor(cluster: Cluster, runtime: Path, launcher: ShimStarter | None = None) -> Executor:
+    """`runtime` is the installed copy of worker/inside."""
+    settings = cluster.settings
+    if settings.executor == "docker":
+        engine = DockerEngine(settings.docker_socket)
+        return DockerExecutor(
+            engine, settings.storage_dir, settings.docker_gpus, settings.docker_network, settings.job_ids
+        )
+    if settings.executor == "kubernetes" and settings.kubeconfig:
+        installation = partial(ensure_installation_id, cluster)
+        return open_kubernetes_executor(
+            settings.kubeconfig,
+            installation,
+            settings.storage_dir,
+            runtime,
+            settings.kubernetes_storage,
+            settings.job_ids,
+        )
+    if settings.executor == "simulated":
+        return SimulatedExecutor(SimulatedCluster(settings.state_dir / "simulated"))
+    return ProcessExecutor(runtime, settings.storage_dir, launcher, settings.job_ids)
+
+
+def open_kubernetes_executor(
+    kubeconfig: Path,
+    installation: Callable[[], str],
+    storage: Path,
+    runtime: Path,
+    exported: str = "",
+    job_ids: JobUnixIds = DEFAULT_UNIX_IDS,
+) -> KubernetesExecutor:
+    """Each request that leaves something in the cluster has a crash point before and after it."""
+    api = wrap_calls(KubernetesApi(kubeconfig), "kubernetes", besides=READ_ONLY_CALLS)
+    return KubernetesExecutor(api, installation, storage, runtime, exported, job_ids=job_ids)

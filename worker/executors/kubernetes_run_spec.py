@@ -1,0 +1,117 @@
+"""An attempt's plan as the few facts that its objects in Kubernetes are made of."""
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from worker.executors.contract import StartPlan
+from worker.kubernetes import object_names
+from worker.kubernetes.api_client import KubernetesObject
+from worker.kubernetes.manifests.run_spec import GangKind, GangNode, PodMount, RunSpec, RuntimeFolder
+from worker.kubernetes.manifests.workloads import shim_command
+from worker.kubernetes.object_kinds import object_head
+
+FOLDER_INSIDE = Path("/groundcrew/attempt")
+
+
+@dataclass(frozen=True)
+class RuntimeConfigMaps:
+    """What runs inside, as ConfigMaps: no node has to have it, and nobody in a pod can change it.
+
+    One per folder, for a ConfigMap has none. A list in each pod of which file lies where would stand some ten times in
+    what Kubernetes keeps of a gang.
+    """
+
+    folder: Path
+
+    @cached_property
+    def files(self) -> Mapping[Path, str]:
+        """Path in the folder to what stands there."""
+        found = sorted(file for file in self.folder.rglob("*.py") if "__pycache__" not in file.parts)
+        return {file.relative_to(self.folder): file.read_text() for file in found}
+
+    @cached_property
+    def folders(self) -> tuple[RuntimeFolder, ...]:
+        """The topmost folder first."""
+        content = "\0".join(f"{path}\0{text}" for path, text in self.files.items())
+        digest = hashlib.sha256(content.encode()).hexdigest()[:12]
+        return tuple(RuntimeFolder(path, digest) for path in sorted({path.parent for path in self.files}))
+
+    def config_maps(self, namespace: str) -> Iterator[KubernetesObject]:
+        for folder in self.folders:
+            data = {path.name: text for path, text in self.files.items() if path.parent == folder.path}
+            yield object_head(
+                "ConfigMap", folder.config_map, namespace, {object_names.PART: object_names.RUN_PART}
+            ) | {
+                "data": data,
+                "immutable": True,
+            }
+
+
+def pod_user(plan: StartPlan) -> tuple[int, int]:
+    uid = os.getuid() if plan.uid is None else plan.uid
+    gid = os.getgid() if plan.gid is None else plan.gid
+    if uid == 0 or gid == 0:
+        raise ValueError("a job never runs as root in a pod")
+    return uid, gid
+
+
+def gang_kind(plan: StartPlan) -> GangKind:
+    return GangKind(plan.gang) if len(plan.nodes) > 1 or plan.gang == GangKind.NOTEBOOK else GangKind.NONE
+
+
+def build_run_spec(
+    plan: StartPlan, installation: str, storage: Path, exported: str, runtime: RuntimeConfigMaps
+) -> RunSpec:
+    """Raises ValueError for a job that would be root, or without a node."""
+    uid, gid = pod_user(plan)
+    members = tuple(GangNode(node.lower(), units) for node, units in plan.units_by_node)
+    if not members:
+        raise ValueError("it has been given no node")
+    on_first, gang = members[0].units, gang_kind(plan)
+    entry = ("pod.py",) if gang is GangKind.INDEXED else ("shim.py", "attached")
+    return RunSpec(
+        installation=installation,
+        workspace=object_names.workspace_of_folder(plan.folder),
+        job=plan.job,
+        attempt=plan.attempt,
+        folder=plan.folder,
+        image=plan.image or "",
+        uid=uid,
+        gid=gid,
+        command=shim_command(str(FOLDER_INSIDE), *entry),
+        members=members,
+        gang=gang,
+        shown=run_mounts(plan, gang),
+        has_gpus=bool(plan.gpus),
+        cpus=plan.cpus / on_first if plan.cpus else None,
+        memory=plan.memory_bytes // on_first if plan.memory_bytes else None,
+        grace=min(plan.grace_seconds, 60),
+        storage=storage,
+        exported=exported,
+        runtime=runtime.folders,
+    )
+
+
+def run_mounts(plan: StartPlan, gang: GangKind) -> tuple[PodMount, ...]:
+    own = [
+        PodMount(plan.folder / part, FOLDER_INSIDE / part, is_writable=True) for part in ("control", "out")
+    ]
+    if gang is GangKind.MPI:
+        # Who has no name in /etc/passwd is let in by no sshd, and asked by no ssh.
+        own.append(PodMount(plan.folder / "passwd", Path("/etc/passwd")))
+    return (*own, *(PodMount(mount.source, mount.target) for mount in plan.mounts))
+
+
+def passwd_text(user: tuple[int, int]) -> str:
+    """The image's user has the job's number, so that its keys and settings are found."""
+    uid, gid = user
+    return (
+        "root:x:0:0:root:/root:/bin/bash\n"
+        "sshd:x:101:65534::/run/sshd:/usr/sbin/nologin\n"
+        "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
+        f"mpiuser:x:{uid}:{gid}::/home/mpiuser:/bin/bash\n"
+    )

@@ -1,0 +1,116 @@
+"""Begins a shim as a transient unit of its own: a child of our service would die with the service's cgroup."""
+
+import os
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from worker.adapters.powers import confinement_command, parse_confinement
+from worker.inside import shim_cgroup, shim_files
+
+PYTHON = "/usr/bin/python3"
+SLICE = "groundcrew-jobs.slice"
+START_SECONDS = 20
+PAUSE_SECONDS = 0.02
+PROPERTIES = (
+    # The shim leaves its parent by forking twice: the unit lives for as long as anything of it does.
+    "Type=exec",
+    "ExitType=cgroup",
+    # The shim itself says how a training ended that the kernel took for its memory.
+    "OOMPolicy=continue",
+    "KillMode=control-group",
+    # The shim divides the unit's cgroup: a leaf for itself, a group with the limits for the program (shim_group.py).
+    "Delegate=yes",
+    "TimeoutStopSec=20",
+    "IgnoreSIGPIPE=no",
+    "LimitMEMLOCK=infinity",
+    "LimitNOFILE=65536",
+    "TasksMax=infinity",
+    "UMask=0022",
+)
+
+
+class SystemdShimStarter:
+    """`gc-<job>-<attempt>`, by the numbers in the attempt's folder; systemd refuses a second one of a name."""
+
+    def start_shim(self, shim: Path, folder: Path) -> dict[str, Any]:
+        """Waits for the shim's word in `control/started`, as its output goes to the journal."""
+        unit = unit_name(folder)
+        begun = run_systemd_tool(systemd_run_command(unit, [PYTHON, "-I", "-S", str(shim), str(folder)]))
+        deadline = time.monotonic() + START_SECONDS
+        while (started := read_started_answer(folder)) is None:
+            if begun.returncode != 0:
+                return {"text": f"{unit}: {begun.stderr.strip()[-300:]}"}
+            if not is_unit_active(unit):
+                started = read_started_answer(folder)
+                return started or {"text": f"{unit} ended at once; see: journalctl --unit {unit}"}
+            if time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired(["systemd-run", unit], START_SECONDS)
+            time.sleep(PAUSE_SECONDS)
+        return started
+
+    def end_cgroup(self, shim: Path, folder: Path) -> int:
+        """By a unit of its own, which is root as the shim was: we may read cgroups, and not write them."""
+        group = shim_cgroup.read_cgroup_record(str(folder / "control"))
+        if group is None or not any(os.path.isdir(part.path) for part in group.folders):  # noqa: PTH112
+            return 0
+        found = len(group.pids())
+        unit = unit_name(folder).replace("gc-", "gc-end-", 1)
+        program = [PYTHON, "-I", "-S", str(shim.with_name("shim_group.py")), "end", str(folder)]
+        ended = run_systemd_tool(
+            ["systemd-run", "--quiet", "--collect", "--wait", f"--unit={unit}", "--", *program]
+        )
+        if ended.returncode != 0:
+            raise OSError(f"{unit}: {ended.stderr.strip()[-300:]}")
+        return found
+
+    def read_confinement(self, shim: Path, uids: tuple[int, int]) -> dict[str, Any]:
+        """Asked in a transient unit as well: our own service has fewer rights than a shim."""
+        command = systemd_run_command("gc-powers.service", confinement_command(shim, uids))
+        return parse_confinement(run_systemd_tool([command[0], "--pipe", "--wait", *command[1:]]))
+
+
+def unit_name(folder: Path) -> str:
+    return f"gc-{folder.parent.name}-{folder.name}.service"
+
+
+def systemd_run_command(unit: str, program: Sequence[str]) -> list[str]:
+    properties = [f"--property={each}" for each in (*PROPERTIES, f"Description=Groundcrew job {unit[3:-8]}")]
+    kept = ["--setenv=PATH=/usr/bin:/bin", "--setenv=LANG=C.UTF-8"]
+    return [
+        "systemd-run",
+        "--quiet",
+        "--collect",
+        f"--unit={unit}",
+        f"--slice={SLICE}",
+        *properties,
+        *kept,
+        "--",
+    ] + [*program]
+
+
+def read_started_answer(folder: Path) -> dict[str, Any] | None:
+    """What the shim that won has written, or that the start was forestalled; the caller tells them apart."""
+    started = shim_files.read_untrusted_marker(str(folder / "control"), "started")
+    if started is None:
+        return None
+    return started if "pid" in started else {"refused": "already_started"}
+
+
+def is_unit_active(unit: str) -> bool:
+    state = run_systemd_tool(["systemctl", "is-active", unit]).stdout.strip()
+    return state in {"active", "activating", "reloading"}
+
+
+def run_systemd_tool(command: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=START_SECONDS,
+        env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+        check=False,
+    )

@@ -1,0 +1,1 @@
+"""The training that `make up` runs to show that the installation works."""

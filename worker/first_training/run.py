@@ -1,0 +1,304 @@
+"""The first flight: a real training on two ranks, through the same services as a person in the browser."""
+
+import sys
+import time
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+
+from cluster import words
+from cluster.domain.built_in_models import LENET
+from cluster.domain.errors import Conflict, Refused
+from cluster.domain.jobs.submission import JobRequest, default_job_name
+from cluster.domain.people.actor import Actor
+from cluster.domain.queue.reasons import NoGpuEnvironment
+from cluster.domain.states import (
+    ENDED_JOB_STATES,
+    DatasetKind,
+    DatasetState,
+    EnvironmentState,
+    JobState,
+    Launcher,
+    OperationState,
+    TrainingKind,
+    UnitKind,
+    Visibility,
+)
+from cluster.services import datasets, first_training, trainings
+from cluster.services.context import Cluster
+from cluster.services.images.environments import read_default_environment
+from cluster.services.jobs import submission
+from cluster.services.operations import requests
+from cluster.services.people.users import service_actor
+from cluster.services.storage.folders import attempt_folder
+from cluster.services.workspaces import lifecycle
+from cluster.store import nodes
+from cluster.store.datasets import Dataset
+from cluster.store.jobs import Job
+from cluster.store.operations import Operation
+from cluster.store.trainings import Training
+from cluster.store.workspaces import Workspace
+from worker.bootstrap.terminal import language_of_terminal, print_error, print_sentence, terminal_text
+from worker.first_training.measurements import TrainingMeasurements, read_measurements, read_stderr_tail
+from worker.first_training.progress_bars import StageProgressBars
+
+NAME = "first-flight"
+UNITS = 2
+WORKSPACE_DAYS = 7
+GOOD_ACCURACY = 0.95
+POLL_SECONDS = 0.5
+NODE_TIMEOUT = 60
+"""Seconds that the agent has to report this machine's units."""
+
+
+def run_first_training(cluster: Cluster) -> int:
+    """Go on with the flight where it stands; 0 once it has landed well, 1 where it has not."""
+    if first_training.read_first_training(cluster) is not None:
+        return 0
+    pilot = service_actor(cluster)
+    print_sentence("First flight: LeNet learns real handwritten digits. It also shows in the browser.")
+    workspace = ensure_first_workspace(cluster, pilot)
+    if workspace is None:
+        return 0
+    try:
+        with StageProgressBars() as board:
+            ended = follow_first_training(cluster, pilot, workspace, board)
+    except KeyboardInterrupt:
+        print_sentence(
+            "The flight goes on without this terminal; make up shows it again. Also: {url}/jobs",
+            url=portal_url(cluster),
+        )
+        return 130
+    except NoEnvironmentForGpus:
+        return 0
+    except FirstTrainingFailed:
+        return 1
+    return report_result(cluster, pilot, workspace, ended)
+
+
+class FirstTrainingFailed(Exception):
+    """The flight cannot go on; the terminal has been told why."""
+
+
+class NoEnvironmentForGpus(FirstTrainingFailed):
+    """This machine has GPUs, and no environment that computes on them: nothing is wrong with what is there."""
+
+
+def follow_first_training(
+    cluster: Cluster, pilot: Actor, workspace: Workspace, board: StageProgressBars
+) -> Job:
+    """The job is there at once and waits, as anybody's would; raises Grounded."""
+    dataset = ensure_sample_dataset(cluster, pilot, workspace)
+    job = ensure_first_job(cluster, pilot, workspace, dataset)
+    wait_for_environment(cluster, pilot, board)
+    wait_for_sample_dataset(cluster, pilot, dataset, board)
+    return wait_for_job(cluster, pilot, job, board)
+
+
+def portal_url(cluster: Cluster) -> str:
+    return cluster.settings.public_url
+
+
+def ensure_first_workspace(cluster: Cluster, pilot: Actor) -> Workspace | None:
+    """The flight's own workspace; None, and a sentence, where every unit is promised to others."""
+    for workspace in lifecycle.list_workspaces(cluster, pilot):
+        if workspace.name == NAME:
+            return workspace
+    today = lifecycle.local_today(cluster)
+    last_day = today + timedelta(days=WORKSPACE_DAYS - 1)
+    deadline = time.monotonic() + NODE_TIMEOUT
+    while not (free := lifecycle.max_units_for_term(cluster, today, last_day)):
+        if time.monotonic() > deadline:
+            print_sentence(
+                "No first flight: no unit of this machine is free for it. Every unit is held by a workspace."
+            )
+            return None
+        time.sleep(POLL_SECONDS)
+    about = terminal_text("The first flight of this installation, made by make up.")
+    return lifecycle.create_workspace(
+        cluster, pilot, NAME, about, today, last_day, min(UNITS, free), pilot.name
+    )
+
+
+def wait_for_environment(cluster: Cluster, pilot: Actor, board: StageProgressBars) -> None:
+    """Shows the building of the training environment, step by step."""
+    title = terminal_text("Training environment")
+    while True:
+        environment = read_default_environment(cluster)
+        if environment is not None and environment.state is EnvironmentState.READY:
+            board.show(title, 1.0, terminal_text("ready"))
+            return
+        if environment is not None and environment.operation_id is not None:
+            operation = requests.read_operation(cluster, pilot, environment.operation_id)
+            raise_if_build_failed(cluster, operation)
+            board.show(title, operation.progress, describe_build_step(operation))
+        time.sleep(POLL_SECONDS)
+
+
+def describe_build_step(operation: Operation) -> str:
+    now = next((step for step in operation.steps if step["state"] == "now"), None)
+    if now is None:
+        return ""
+    return f"{words.step_name(now['code'], language_of_terminal())} {now.get('detail') or ''}".strip()
+
+
+def raise_if_build_failed(cluster: Cluster, operation: Operation) -> None:
+    if operation.state not in (OperationState.FAILED, OperationState.INTERRUPTED):
+        return
+    code, data = operation.error_code or "", operation.error_data or {}
+    reason, hint = (
+        words.sentence(code, data, language_of_terminal()),
+        words.hint(code, data, language_of_terminal()),
+    )
+    print_error("The first flight cannot begin. {reason} {hint}", reason=reason, hint=hint)
+    print_error("  Steps and log: {url}/operations/{id}", url=portal_url(cluster), id=operation.id)
+    raise FirstTrainingFailed
+
+
+def ensure_sample_dataset(cluster: Cluster, pilot: Actor, workspace: Workspace) -> Dataset:
+    for dataset in datasets.list_datasets(cluster, pilot, workspace.id):
+        if dataset.kind is DatasetKind.SAMPLE and dataset.state is not DatasetState.FAILED:
+            return dataset
+    return datasets.create_sample(cluster, pilot, workspace.id)
+
+
+def wait_for_sample_dataset(
+    cluster: Cluster, pilot: Actor, dataset: Dataset, board: StageProgressBars
+) -> None:
+    title = terminal_text("Handwritten digits")
+    while dataset.state is DatasetState.PREPARING:
+        board.show(title, 0.0, terminal_text("being written"))
+        time.sleep(POLL_SECONDS)
+        dataset = datasets.read_dataset(cluster, pilot, dataset.id)
+    if dataset.state is DatasetState.FAILED:
+        print_error(
+            "The digits could not be written: {url}/datasets/{id}", url=portal_url(cluster), id=dataset.id
+        )
+        raise FirstTrainingFailed
+    board.show(title, 1.0, terminal_text("ready"))
+
+
+def ensure_first_job(cluster: Cluster, pilot: Actor, workspace: Workspace, dataset: Dataset) -> Job:
+    """The one that flies or has landed already; after one that failed, another."""
+    training = ensure_first_model(cluster, pilot, workspace)
+    known = submission.list_jobs(cluster, pilot, workspace_id=workspace.id)
+    useful = [job for job in known if job.state not in (JobState.FAILED, JobState.STOPPED)]
+    if useful:
+        return useful[0]
+    request = JobRequest(
+        name=default_job_name(training.name, len(known) + 1),
+        units=workspace.units,
+        launcher=Launcher.HOROVOD,
+        dataset_id=dataset.id,
+    )
+    try:
+        return submission.submit_job(cluster, pilot, training.id, request)
+    except Refused as refusal:
+        if refusal.code != "job.no_gpu_environment":
+            raise
+        print_sentence(
+            "No first flight: {reason}",
+            reason=words.sentence(refusal.code, refusal.data, language_of_terminal()),
+        )
+        raise NoEnvironmentForGpus from refusal
+
+
+def ensure_first_model(cluster: Cluster, pilot: Actor, workspace: Workspace) -> Training:
+    for training in trainings.list_trainings(cluster, pilot, workspace.id):
+        if training.model == LENET.name:
+            return training
+    about = terminal_text("LeNet on real handwritten digits.")
+    built_in, public = TrainingKind.BUILT_IN, Visibility.PUBLIC
+    return trainings.create_training(
+        cluster, pilot, workspace.id, LENET.name, about, built_in, LENET.name, public
+    )
+
+
+def wait_for_job(cluster: Cluster, pilot: Actor, job: Job, board: StageProgressBars) -> Job:
+    """Shows the epochs; while it waits, the sentence that its page shows."""
+    title = f"LeNet, {words.format_counted(job.units, 'ranks', language_of_terminal())}"
+    while True:
+        job = submission.read_job(cluster, pilot, job.id)
+        measured = read_job_measurements(cluster, job)
+        board.show(title, measured.share, describe_job_state(job, measured))
+        if job.state in ENDED_JOB_STATES:
+            return job
+        if job.waiting_code == NoGpuEnvironment.code:
+            print_sentence("No first flight: {reason}", reason=describe_job_state(job, measured))
+            submission.stop_job(cluster, pilot, job.id)
+            raise NoEnvironmentForGpus
+        time.sleep(POLL_SECONDS)
+
+
+def read_job_measurements(cluster: Cluster, job: Job) -> TrainingMeasurements:
+    if not job.attempts:
+        return TrainingMeasurements()
+    return read_measurements(newest_output_folder(cluster, job))
+
+
+def newest_output_folder(cluster: Cluster, job: Job) -> Path:
+    """Of the newest attempt."""
+    return attempt_folder(cluster.settings, job.workspace_id, job.id, job.attempts[-1].number) / "out"
+
+
+def describe_job_state(job: Job, measured: TrainingMeasurements) -> str:
+    if job.state is JobState.WAITING and job.waiting_code:
+        return words.sentence(job.waiting_code, job.waiting_data, language_of_terminal())
+    if measured.accuracy is None or measured.epochs is None:
+        return words.word("state.job", job.state.value, language_of_terminal())
+    return terminal_text(
+        "epoch {epoch} of {epochs}, validation accuracy {accuracy:.1%}",
+        epoch=measured.epoch,
+        epochs=measured.epochs,
+        accuracy=measured.accuracy,
+    )
+
+
+def report_result(cluster: Cluster, pilot: Actor, workspace: Workspace, job: Job) -> int:
+    """Say what came of it; after a good landing end the workspace, so that its units are free."""
+    page = f"{portal_url(cluster)}/jobs/{job.id}"
+    measured = read_job_measurements(cluster, job)
+    if job.state is not JobState.FINISHED or measured.accuracy is None:
+        print(read_stderr_tail(newest_output_folder(cluster, job)) if job.attempts else "", file=sys.stderr)
+        print_error(
+            "The first flight did not land: {reason} Its page: {page}",
+            reason=words.sentence(job.end_code or "", job.end_data, language_of_terminal()),
+            page=page,
+        )
+        return 1
+    print_sentence(
+        "Landed: validation accuracy {accuracy:.1%} in {seconds:.0f} s, {speed:.0f} images/s. {page}",
+        accuracy=measured.accuracy,
+        seconds=job_seconds(job),
+        speed=measured.images_per_second or 0,
+        page=page,
+    )
+    if measured.accuracy < GOOD_ACCURACY:
+        print_error(
+            "That is less than {good:.0%}: this machine does not train as it should.", good=GOOD_ACCURACY
+        )
+        return 1
+    first_training.record_first_training(cluster, job.id)
+    end_first_workspace(cluster, pilot, workspace)
+    return 0
+
+
+def job_seconds(job: Job) -> float:
+    return (job.ended_at - job.started_at).total_seconds() if job.ended_at and job.started_at else 0.0
+
+
+def end_first_workspace(cluster: Cluster, pilot: Actor, workspace: Workspace) -> None:
+    """Somebody may have ended it by hand meanwhile."""
+    with suppress(Conflict):
+        lifecycle.end_workspace(cluster, pilot, workspace.id)
+    print_sentence(
+        "The workspace {name} has ended, so its {units} are free for yours; it stays readable, "
+        "and an administrator can extend it on its page.",
+        name=workspace.name,
+        units=words.format_units(workspace.units, read_offered_unit_kind(cluster), language_of_terminal()),
+    )
+
+
+def read_offered_unit_kind(cluster: Cluster) -> UnitKind:
+    with cluster.store.read() as session:
+        return nodes.offered_unit_kind(session)

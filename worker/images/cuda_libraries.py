@@ -1,0 +1,51 @@
+"""What CUDA's wheels leave to do: names that a compiler looks for, and folders that the loader has to know."""
+
+import shutil
+from pathlib import Path
+
+from worker.environments.build_steps import BuildStepProgress
+from worker.images.description import ENVIRONMENT_PATH
+from worker.images.python_environment import uv_install
+from worker.images.root_filesystem import WORK_MOUNT, RootFilesystem
+
+NVIDIA = "lib/python3*/site-packages/nvidia"
+
+
+def lay_out_toolkit(root: RootFilesystem, requirements: Path, progress: BuildStepProgress) -> None:
+    """/mnt/cuda with nvcc, /mnt/nccl with the image's own NCCL, as Horovod's build wants them."""
+    workshop = root.work_dir
+    shutil.copy(requirements, workshop / "compiler.txt")
+    uv_install(root, "compiler.txt", progress, WORK_MOUNT / "cuda")
+    for toolkit in (workshop / "cuda" / "nvidia").glob("cu*"):
+        (toolkit / "lib64").symlink_to("lib")
+        link_plain_names(toolkit / "lib")
+        for program in [*(toolkit / "bin").glob("*"), *(toolkit / "nvvm" / "bin").glob("*")]:
+            program.chmod(0o755)
+    link_nccl(root.path, workshop / "nccl")
+
+
+def link_nccl(root: Path, folder: Path) -> None:
+    """Links to where NCCL is inside, for wheels have no libnccl.so without a number."""
+    (nccl,) = (root / ENVIRONMENT_PATH.relative_to("/")).glob(f"{NVIDIA}/nccl")
+    (folder / "lib").mkdir(parents=True)
+    inside = Path("/") / nccl.relative_to(root)
+    (folder / "include").symlink_to(inside / "include")
+    (folder / "lib" / "libnccl.so").symlink_to(inside / "lib" / "libnccl.so.2")
+
+
+def link_plain_names(folder: Path) -> None:
+    """libcudart.so beside libcudart.so.13."""
+    for library in folder.glob("*.so.*"):
+        plain = folder / f"{library.name.partition('.so.')[0]}.so"
+        if not plain.exists():
+            plain.symlink_to(library.name)
+
+
+def configure_loader(root: RootFilesystem, progress: BuildStepProgress) -> None:
+    """Where the wheels brought libraries of NVIDIA, every program finds them; nothing is done otherwise."""
+    folders = sorted((root.path / ENVIRONMENT_PATH.relative_to("/")).glob(f"{NVIDIA}/*/lib"))
+    if not folders:
+        return
+    lines = [f"/{folder.relative_to(root.path)}\n" for folder in folders]
+    (root.path / "etc" / "ld.so.conf.d" / "groundcrew.conf").write_text("".join(lines))
+    root.run_inside(["ldconfig"], variables={}, on_tick=progress.report_again)

@@ -1,0 +1,187 @@
+"""The Python environment inside an image: installed from checked wheels, Horovod compiled against its own MPI."""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cluster.files import safe_files
+from worker.environments.build_platform import PYTHON, BuildPlatform, wheel_folder_path
+from worker.environments.build_steps import BuildStepProgress, MakeProgressParser
+from worker.environments.command_runner import PATH, CommandRunner
+from worker.environments.description import EnvironmentDescription
+from worker.environments.installation import count_parallel_compilers, make_readable_to_all
+from worker.environments.wheels import WheelFolder, download_wheels, sha256_of_file
+from worker.images.description import ENVIRONMENT_PATH, ImageVariant
+from worker.images.root_filesystem import WORK_MOUNT, RootFilesystem
+
+UV_VARIABLES = {
+    "UV_PYTHON_DOWNLOADS": "never",
+    "UV_NO_PROGRESS": "1",
+    "HOME": str(WORK_MOUNT),
+    "UV_CACHE_DIR": f"{WORK_MOUNT}/uv",
+}
+
+
+@dataclass(frozen=True)
+class Wheelhouse:
+    """`description` is the variant's environment in a folder of its own, as the wheels' functions want it."""
+
+    description: EnvironmentDescription
+    wheels: WheelFolder
+
+    @property
+    def package(self) -> str:
+        return self.description.compiled.package
+
+
+def open_wheelhouse(variant: ImageVariant, machine: BuildPlatform, cache: Path, folder: Path) -> Wheelhouse:
+    """`folder` is made anew and gets the requirements under the names that an environment's description has."""
+    folder.mkdir()
+    pinned = [variant.requirements, *filter(None, [variant.compiler_requirements])]
+    (folder / "requirements.txt").write_text("".join(file.read_text() for file in pinned))
+    shutil.copy(variant.environment.source, folder / variant.environment.source.name)
+    description = replace(variant.environment, folder=folder)
+    return Wheelhouse(description, WheelFolder(wheel_folder_path(description, machine, cache)))
+
+
+def list_wheel_folders(variants: Iterable[ImageVariant], machine: BuildPlatform, cache: Path) -> set[Path]:
+    """Where the packages of these variants lie, or would."""
+    with TemporaryDirectory() as place:
+        return {
+            open_wheelhouse(variant, machine, cache, Path(place, variant.name)).wheels.path
+            for variant in variants
+        }
+
+
+def ensure_image_wheels(
+    house: Wheelhouse, known: Path, commands: CommandRunner, progress: BuildStepProgress
+) -> None:
+    """Files that the training environment's cache (`known`) holds are not fetched again; pip checks their sums."""
+    if house.wheels.is_intact():
+        return
+    files = house.wheels.partial / "files"
+    files.mkdir(parents=True, exist_ok=True)
+    if known.is_dir():
+        copy_cached_wheels(known, files)
+    download_wheels(house.description, house.wheels, PYTHON, commands, progress)
+
+
+def copy_cached_wheels(known: Path, files: Path) -> None:
+    """On servers that cache is a service's: its links lead nowhere, and its files are copied, so that ours are ours."""
+    with safe_files.open_folder_path(known) as cache, safe_files.open_folder_path(files) as target:
+        for name in safe_files.list_names(cache):
+            if name.startswith("wheels-") and safe_files.kind_at(cache, name) == stat.S_IFDIR:
+                with safe_files.open_folder_path(known, name) as wheels:
+                    copy_fetched_wheels(wheels, target)
+
+
+def copy_fetched_wheels(source: int, target: int) -> None:
+    """Those that were fetched: what was compiled there has its sum beside it, and is known by nobody else's."""
+    names = set(safe_files.list_names(source))
+    there = set(safe_files.list_names(target))
+    for name in sorted(names - there):
+        if name.endswith((".whl", ".gz")) and f"{name}.sha256" not in names:
+            safe_files.link_or_copy_file(source, name, target, 0o644)
+
+
+def link_or_copy(wheel: Path, place: Path) -> None:
+    """A link where both are on one disk."""
+    if place.exists():
+        return
+    try:
+        os.link(wheel, place)
+    except OSError:
+        shutil.copy(wheel, place)
+
+
+def install_in_image(
+    root: RootFilesystem, uv: Path, variant: ImageVariant, house: Wheelhouse, progress: BuildStepProgress
+) -> None:
+    """A virtual environment of the image's own interpreter, at the place where it will be used."""
+    workshop = root.work_dir
+    shutil.copy(uv, workshop / "uv-program")
+    shutil.copytree(
+        house.wheels.path, workshop / "wheels", copy_function=link_or_copy_path, dirs_exist_ok=True
+    )
+    shutil.copy(variant.requirements, workshop / "requirements.txt")
+    root.run_inside(
+        [
+            WORK_MOUNT / "uv-program",
+            "venv",
+            "--no-config",
+            "--no-project",
+            "--python",
+            PYTHON,
+            ENVIRONMENT_PATH,
+        ],
+        variables=UV_VARIABLES,
+        on_tick=progress.report_again,
+    )
+    uv_install(root, "requirements.txt", progress)
+
+
+def link_or_copy_path(source: str, target: str) -> None:
+    link_or_copy(Path(source), Path(target))
+
+
+def uv_install(
+    root: RootFilesystem, requirements: str, progress: BuildStepProgress, folder: Path | None = None
+) -> None:
+    """Into the environment, or as plain packages into a folder that is seen inside."""
+    target = ("--target", folder) if folder else ("--python", ENVIRONMENT_PATH, "--compile-bytecode")
+    root.run_inside(
+        [
+            *(WORK_MOUNT / "uv-program", "pip", "install", "--no-config", "--offline", "--no-index"),
+            *("--find-links", WORK_MOUNT / "wheels", "--no-deps", "--require-hashes"),
+            *(*target, "--requirements", WORK_MOUNT / requirements),
+        ],
+        variables=UV_VARIABLES,
+        on_tick=progress.report_again,
+    )
+
+
+def compile_in_image(
+    workshop_root: RootFilesystem, opt: Path, house: Wheelhouse, progress: BuildStepProgress
+) -> Path:
+    """The wheel, made in minutes in a system that has the compiler and sees the image's environment."""
+    made, temporary = workshop_root.work_dir / "compiled", workshop_root.work_dir / "tmp"
+    made.mkdir()
+    temporary.mkdir()
+    source = WORK_MOUNT / "wheels" / house.wheels.find_source(house.package).name
+    options = ["--no-deps", "--no-build-isolation", "--no-index", "--no-cache-dir", "--isolated"]
+    workshop_root.run_inside(
+        [
+            ENVIRONMENT_PATH / "bin" / "python",
+            "-m",
+            "pip",
+            "wheel",
+            "-v",
+            *options,
+            "-w",
+            WORK_MOUNT / "compiled",
+            source,
+        ],
+        variables={
+            **house.description.compiled.variables,
+            "MAKEFLAGS": f"-j{count_parallel_compilers()}",
+            "TMPDIR": str(WORK_MOUNT / "tmp"),
+            "HOME": str(WORK_MOUNT / "tmp"),
+            "PATH": f"{ENVIRONMENT_PATH}/bin:{PATH}",
+        },
+        on_line=MakeProgressParser(progress),
+        on_tick=progress.report_again,
+        place=opt,
+    )
+    return house.wheels.store_compiled(next(made.glob("*.whl")))
+
+
+def install_compiled_in_image(root: RootFilesystem, wheel: Path, progress: BuildStepProgress) -> None:
+    link_or_copy(wheel, root.work_dir / "wheels" / wheel.name)
+    name, version = wheel.name.split("-")[:2]
+    (root.work_dir / "compiled.txt").write_text(f"{name}=={version} --hash=sha256:{sha256_of_file(wheel)}\n")
+    uv_install(root, "compiled.txt", progress)
+    make_readable_to_all(root.path / ENVIRONMENT_PATH.relative_to("/"))

@@ -1,0 +1,55 @@
+"""The registry's files on the master's disk: it gives out whatever lies there under a digest, and takes no other in.
+
+https://distribution.github.io/distribution/storage-drivers/filesystem/
+"""
+
+import tarfile
+from pathlib import Path
+
+from cluster.domain.images import DefaultImage
+from worker.environments.wheels import sha256_of_file
+from worker.images.site_registry import RegistryFailed
+from worker.oci.image_archive import Descriptor, parse_descriptors, read_archive_json
+
+
+def delete_damaged_blobs(storage: Path, archive: Path, image: DefaultImage, is_thorough: bool) -> list[str]:
+    """Digests of what was deleted there, so that a push brings it anew.
+
+    By size alone, but the manifest by its bytes; where it is thorough all of them by their bytes, which takes seconds.
+    Raises RegistryFailed where the archive is none.
+    """
+    every = [
+        (Descriptor(image.digest, None), True),
+        *((part, is_thorough) for part in read_descriptors(archive, image)),
+    ]
+    damaged = [
+        part.digest for part, reads in every if is_blob_damaged(blob_path(storage, part.digest), part, reads)
+    ]
+    for digest in damaged:
+        blob_path(storage, digest).unlink()
+    return damaged
+
+
+def read_descriptors(archive: Path, image: DefaultImage) -> list[Descriptor]:
+    """Raises RegistryFailed."""
+    try:
+        with tarfile.open(archive) as opened:
+            return parse_descriptors(
+                read_archive_json(opened, f"blobs/sha256/{image.digest.removeprefix('sha256:')}")
+            )
+    except (tarfile.TarError, KeyError, ValueError) as error:
+        raise RegistryFailed("registry.archive_damaged", path=str(archive)) from error
+
+
+def is_blob_damaged(file: Path, part: Descriptor, reads: bool) -> bool:
+    """What is not there is lost, not damaged."""
+    if not file.is_file():
+        return False
+    if part.size is not None and file.stat().st_size != part.size:
+        return True
+    return reads and f"sha256:{sha256_of_file(file)}" != part.digest
+
+
+def blob_path(storage: Path, digest: str) -> Path:
+    plain = digest.removeprefix("sha256:")
+    return storage / "docker" / "registry" / "v2" / "blobs" / "sha256" / plain[:2] / plain / "data"

@@ -1,0 +1,114 @@
+"""The default images of one site: where each comes from, and the registry that they stand in.
+
+Read from the JSON that the role `default_image` writes, so that the role and the repair do the same.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from cluster.domain.images import DefaultImage
+from cluster.files import safe_files
+from worker.environments.build_platform import PYTHON, read_build_platform
+from worker.environments.build_steps import ProgressCallback
+from worker.environments.errors import BuildFailed
+from worker.images.build import build_image
+from worker.images.description import VARIANTS, image_archive_path, read_variant
+from worker.images.image_record import read_image_record
+from worker.images.registry_storage import delete_damaged_blobs
+from worker.images.site_registry import RegistryFailed, SiteRegistry
+
+SITE_SETTINGS = Path("/etc/groundcrew/registry/images.json")
+
+
+@dataclass(frozen=True)
+class ImageSite:
+    registry: SiteRegistry
+    variants: tuple[str, ...]
+    cache: Path
+    """Where images are built."""
+    wheels: Path
+    """The cache of training environments, whose packages are used."""
+    bundle: Path | None
+    """A bundle's folder of images; nothing is built where there is one."""
+    uv: Path
+    log: Path
+    storage: Path | None = None
+    """Where the registry keeps its files, on this machine."""
+
+
+def read_image_site(settings: Path = SITE_SETTINGS) -> ImageSite:
+    """Raises FileNotFoundError where no role has written it, KeyError, ValueError."""
+    read = json.loads(settings.read_text())
+    unknown = set(read["variants"]) - set(VARIANTS)
+    if unknown:
+        raise ValueError(f"no such variant: {', '.join(sorted(unknown))}")
+    return ImageSite(
+        registry=SiteRegistry(read["registry"], Path(read["trust"]), Path(read["password"])),
+        variants=tuple(read["variants"]),
+        cache=Path(read["cache"]),
+        wheels=Path(read["wheels"]),
+        bundle=Path(read["bundle"]) if read["bundle"] else None,
+        uv=Path(read["uv"]),
+        log=Path(read["log"]),
+        storage=Path(read["storage"]) if read.get("storage") else None,
+    )
+
+
+def ensure_archives(site: ImageSite, report: ProgressCallback) -> bool:
+    """Built where they are missing; whether any was. Raises BuildFailed.
+
+    Root builds here what nodes run: nobody else may have a hand in the folders.
+    """
+    if site.bundle is not None:
+        return False
+    for place in (site.cache, site.log):
+        if changeable := safe_files.find_replaceable_part(place):
+            raise BuildFailed("environment.place_of_another", path=changeable, log="")
+    missing = [name for name in site.variants if find_archive(site, name) is None]
+    for name in missing:
+        build_image(read_variant(name), site.cache, report, uv=site.uv, log=site.log, known=site.wheels)
+    return bool(missing)
+
+
+def find_archive(site: ImageSite, variant: str) -> tuple[Path, DefaultImage] | None:
+    described = read_variant(variant)
+    if site.bundle is not None:
+        archive = site.bundle / f"{described.image}-{variant}.tar"
+    else:
+        archive = image_archive_path(described, read_build_platform(PYTHON), site.cache)
+    record = read_image_record(archive)
+    return (archive, record) if record else None
+
+
+def list_archives(site: ImageSite) -> list[tuple[Path, DefaultImage]]:
+    """Raises RegistryFailed where one is neither built nor in the bundle."""
+    found = []
+    for variant in site.variants:
+        archive = find_archive(site, variant)
+        if archive is None:
+            place = site.bundle or site.cache
+            raise RegistryFailed("registry.no_archive", variant=variant, path=str(place))
+        found.append(archive)
+    return found
+
+
+def push_missing_images(site: ImageSite, is_thorough: bool = False) -> bool:
+    """What the registry lacks or has damaged, by digest; whether anything was. Raises RegistryFailed."""
+    found = list_archives(site)
+    if site.storage is not None:
+        for archive, record in found:
+            delete_damaged_blobs(site.storage, archive, record, is_thorough)
+    lacking = [(archive, record) for archive, record in found if site.registry.list_missing_digests(record)]
+    for archive, record in lacking:
+        site.registry.push_archive(archive, record)
+    return bool(lacking)
+
+
+def list_missing_images(site: ImageSite) -> list[str]:
+    """Names of the images that a node could not pull whole. Raises RegistryFailed."""
+    return [
+        f"{record.name}-{record.variant}"
+        for _, record in list_archives(site)
+        if site.registry.list_missing_digests(record)
+    ]

@@ -1,0 +1,89 @@
+"""Where shims are born quickly: one process that has loaded everything and forks a shim per attempt.
+
+    python3 -I -S shim_nursery.py <many blanks>
+
+The scheduler starts it with a socket as standard input. Each message is an attempt's folder with a descriptor for the
+shim's answer; the shim that is forked for it detaches itself as one that was executed would. It ends with the
+socket, and nothing that it has started notices. The blanks are room for the names of its children.
+"""
+
+import ctypes
+import os
+import socket
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import shim_rank  # noqa: E402
+import shim  # noqa: E402
+import shim_program  # noqa: E402
+
+MOST_BYTES = 65536
+READY = b"ready\n"
+
+
+def find_argument_memory():
+    """Address and length of this process's own arguments, as /proc/self/stat tells them (proc(5), 48 and 49)."""
+    with open("/proc/self/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    begin, end = int(fields[45]), int(fields[46])
+    return begin, end - begin
+
+
+def set_process_title(words):
+    """What `ps` and the executor see; cut where there is no room."""
+    begin, room = find_argument_memory()
+    text = b"".join(os.fsencode(word) + b"\0" for word in words)[: room - 1]
+    ctypes.memmove(begin, text + b"\0" * (room - len(text)), room)
+
+
+def can_set_process_title():
+    words = [sys.executable, "-I", "-S", os.path.abspath(__file__)]
+    try:
+        set_process_title(words)
+        with open("/proc/self/cmdline", "rb") as file:
+            return file.read().rstrip(b"\0").split(b"\0") == [os.fsencode(word) for word in words]
+    except (OSError, ValueError, IndexError):
+        return False
+
+
+def run_shim_in_fork(folder, answer):
+    """Never returns."""
+    try:
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
+        os.dup2(answer, 1)
+        os.closerange(3, 256)
+        set_process_title([sys.executable, "-I", "-S", os.path.join(HERE, "shim.py"), folder])
+        shim_program.be_rank = run_rank_in_fork
+        os._exit(shim.main(folder))
+    finally:
+        os._exit(shim.NO_EXIT_CODE)
+
+
+def run_rank_in_fork(argv):
+    """The rank's wrapper without executing another Python; its exit code. It has the plan's environment already."""
+    set_process_title(argv)
+    return shim_rank.main(argv[2:])
+
+
+def main():
+    control = socket.socket(fileno=0)
+    if not can_set_process_title():
+        return 1
+    control.send(READY)
+    while True:
+        message, descriptors, _flags, _address = socket.recv_fds(control, MOST_BYTES, 1)
+        if not message:
+            return 0
+        pid = os.fork()
+        if pid == 0:
+            run_shim_in_fork(os.fsdecode(message), descriptors[0])
+        for descriptor in descriptors:
+            os.close(descriptor)
+        os.waitpid(pid, 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

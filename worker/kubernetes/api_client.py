@@ -1,0 +1,253 @@
+"""The one door to the API server of Kubernetes: plain dictionaries in and out, and a time limit on everything.
+
+Connection, certificates and tokens are the official client's; its thousand classes of objects are not used, because
+what is sent here are dictionaries that a test can read (docs/decisions/2026-11-21-kubernetes-through-one-door.md).
+"""
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cluster.domain.errors import Unavailable
+from worker.kubernetes.object_kinds import KINDS
+
+ASK_SECONDS = 5.0
+"""How long one answer may take; the scheduler waits for it, and holds a lease of 10 s meanwhile."""
+REST_SECONDS = 5.0
+"""After one that did not come nobody is asked: the next ones would not come either, and each wait is long."""
+FIELD_MANAGER = "groundcrew"
+MOST_CONNECTIONS = 16
+UNAUTHORISED, NOT_FOUND, CONFLICT, TOO_MANY = 401, 404, 409, 429
+READ_ONLY_CALLS = frozenset({"get", "list_all", "close"})
+"""Methods that leave nothing in the cluster."""
+MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
+
+KubernetesObject = dict[str, Any]
+"""An object of Kubernetes as the API has it."""
+
+
+class ApiUnreachable(Unavailable):
+    """It does not answer, or answers that it cannot now, or does not know us any more."""
+
+
+class ApiRefused(Exception):
+    """It answers that this cannot be done: `status` of HTTP, `reason` in one word, `message` in its own words."""
+
+    def __init__(self, status: int, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.reason, self.message = status, reason, message
+
+
+class ApiConflict(ApiRefused):
+    """Somebody else was faster: it is not the one that was meant any more, or a quota was just being counted."""
+
+
+class ObjectExists(ApiConflict):
+    """One of this name is there already."""
+
+
+@dataclass(frozen=True)
+class ObjectList:
+    """All that there are, and the version of the cluster that shows it."""
+
+    things: Sequence[KubernetesObject]
+    version: str
+
+
+class KubernetesApi:
+    """Connects when it is first asked, so that a service starts while the API server is down.
+
+    Everything raises NoAnswer; what writes raises Refused too.
+    """
+
+    def __init__(self, kubeconfig: Path, ask_seconds: float = ASK_SECONDS) -> None:
+        self.kubeconfig = kubeconfig
+        self.ask_seconds = ask_seconds
+        self._client: Any = None
+        self._swapping = threading.Lock()
+        self._rests_until = float("-inf")
+
+    def create(self, thing: KubernetesObject) -> KubernetesObject:
+        """Raises NameTaken where one of this name is there."""
+        return self._write("POST", self._path_of(thing, named=False), thing)
+
+    def apply(self, thing: KubernetesObject) -> KubernetesObject:
+        """Server-side apply: what is written here is so afterwards, whoever has changed it; the rest stays theirs."""
+        query = {"fieldManager": FIELD_MANAGER, "force": "true"}
+        return self._write("PATCH", self._path_of(thing), thing, query, APPLY)
+
+    def patch(
+        self, kind: str, name: str, namespace: str, patch: KubernetesObject, part: str = ""
+    ) -> KubernetesObject | None:
+        """Merges `patch` into it, or into its `status`; None where there is none."""
+        path = KINDS[kind].path(namespace, name) + (f"/{part}" if part else "")
+        with ignoring_not_found():
+            return self._write("PATCH", path, patch, kind=MERGE)
+        return None
+
+    def get(self, kind: str, name: str, namespace: str = "") -> KubernetesObject | None:
+        with ignoring_not_found():
+            return self._ask("GET", KINDS[kind].path(namespace, name))
+        return None
+
+    def list_all(self, kind: str, labels: str = "", namespace: str = "", fields: str = "") -> ObjectList:
+        """`labels` and `fields` are selectors; without a namespace: of all of them."""
+        query = {"labelSelector": labels, "fieldSelector": fields}
+        told = self._ask("GET", KINDS[kind].path(namespace), {k: v for k, v in query.items() if v})
+        if told.get("kind") != f"{kind}List":
+            raise self._silence()  # Something in between answered: that there is nothing must not be read from it.
+        own = {"apiVersion": KINDS[kind].version, "kind": kind}
+        return ObjectList(
+            [own | each for each in told.get("items") or ()], told["metadata"]["resourceVersion"]
+        )
+
+    def delete(
+        self, kind: str, name: str, namespace: str = "", uid: str = "", grace_seconds: int | None = None
+    ) -> bool:
+        """With all that it owns, in the background; False where there is none.
+
+        `uid`: only that very one. `grace_seconds` is a pod's own word; 0 does not wait for its kubelet.
+        """
+        body: KubernetesObject = {"propagationPolicy": "Background"}
+        body |= {"preconditions": {"uid": uid}} if uid else {}
+        body |= {} if grace_seconds is None else {"gracePeriodSeconds": grace_seconds}
+        with ignoring_not_found():
+            self._write("DELETE", KINDS[kind].path(namespace, name), body)
+            return True
+        return False
+
+    def _path_of(self, thing: KubernetesObject, named: bool = True) -> str:
+        about = thing["metadata"]
+        return KINDS[thing["kind"]].path(about.get("namespace", ""), about["name"] if named else "")
+
+    def _write(
+        self,
+        method: str,
+        path: str,
+        body: KubernetesObject,
+        query: Mapping[str, str] | None = None,
+        kind: str = "",
+    ) -> KubernetesObject:
+        return self._ask(method, path, query or {"fieldManager": FIELD_MANAGER}, body, kind)
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: KubernetesObject | None = None,
+        kind: str = "",
+    ) -> KubernetesObject:
+        with self._answering() as send, closing(send(method, path, query, body, kind)) as answer:
+            told = json.loads(answer.data)
+        return told if isinstance(told, dict) else {}
+
+    @contextmanager
+    def _answering(self) -> Iterator[Any]:
+        """A function that sends one request and gives the open answer."""
+        import urllib3  # It comes with the client, and both are loaded by those alone who use Kubernetes.
+        from kubernetes.client import ApiException
+        from kubernetes.config import ConfigException
+
+        if time.monotonic() < self._rests_until:
+            raise self._silence()
+        limit = (self.ask_seconds, self.ask_seconds)
+        try:
+            client = self._connect()
+            yield lambda *asked: send_request(client, limit, *asked)
+        except ApiException as error:
+            status = int(error.status or 0)
+            if status in (0, UNAUTHORISED):
+                self.close()  # Certificates or token have changed: the file is read again.
+            if status in (0, UNAUTHORISED, TOO_MANY) or status >= 500:
+                raise self._silence() from error
+            raise api_error(status, parse_status(error.body)) from error
+        except (urllib3.exceptions.HTTPError, ConfigException, OSError, ValueError) as error:
+            self.close()
+            if isinstance(getattr(error, "reason", error), urllib3.exceptions.TimeoutError):
+                self._rests_until = time.monotonic() + REST_SECONDS
+            raise self._silence() from error
+
+    def _silence(self) -> ApiUnreachable:
+        return ApiUnreachable("kubernetes.silent", kubeconfig=str(self.kubeconfig))
+
+    def _connect(self) -> Any:
+        """Several starts ask at once."""
+        from kubernetes import client, config  # A second and 90 MB, which only those pay who use it.
+        from urllib3 import Retry
+
+        with self._swapping:
+            if self._client is None:
+                settings = client.Configuration()
+                settings.retries = Retry(0)
+                settings.connection_pool_maxsize = MOST_CONNECTIONS
+                settings.proxy = None  # The machine's own way to the internet leads to no API server.
+                try:
+                    config.load_kube_config(str(self.kubeconfig), client_configuration=settings)
+                except (yaml.YAMLError, TypeError, AttributeError) as nonsense:
+                    raise config.ConfigException(f"{self.kubeconfig} is no connection file") from nonsense
+                self._client = client.ApiClient(settings)
+            return self._client
+
+    def close(self) -> None:
+        with self._swapping:
+            client, self._client = self._client, None
+        if client is not None:
+            client.rest_client.pool_manager.clear()
+            client.close()
+
+
+def send_request(
+    client: Any,
+    limit: tuple[float, float],
+    method: str,
+    path: str,
+    query: Mapping[str, str] | None = None,
+    body: KubernetesObject | None = None,
+    kind: str = "",
+) -> Any:
+    """The open answer. Raises what the client raises."""
+    answer, _, _ = client.call_api(
+        path,
+        method,
+        query_params=list((query or {}).items()),
+        header_params={"Accept": "application/json", "Content-Type": kind or "application/json"},
+        body=body,
+        auth_settings=["BearerToken"],
+        _preload_content=False,
+        _request_timeout=limit,
+    )
+    return answer
+
+
+@contextmanager
+def ignoring_not_found() -> Iterator[None]:
+    """What is not there need not be deleted, and cannot be read."""
+    try:
+        yield
+    except ApiRefused as refusal:
+        if refusal.status != NOT_FOUND:
+            raise
+
+
+def parse_status(body: object) -> KubernetesObject:
+    """The `Status` that a refusal comes with; a proxy in between may have said anything."""
+    with suppress(ValueError, TypeError):
+        told = json.loads(body)  # type: ignore[arg-type]
+        if isinstance(told, dict):
+            return told
+    return {"message": str(body or "")[:400]}
+
+
+def api_error(status: int, told: KubernetesObject) -> ApiRefused:
+    reason = str(told.get("reason") or "")
+    kind = ApiConflict if status == CONFLICT else ApiRefused
+    kind = ObjectExists if (status, reason) == (CONFLICT, "AlreadyExists") else kind
+    return kind(status, reason, str(told.get("message") or ""))

@@ -1,0 +1,111 @@
+"""Folders of the shared storage as volumes: made by us, one claim per folder and workspace, never a hostPath in a pod.
+
+Pod Security's `restricted` lets a pod name claims alone; which folder is behind one is written in a volume that only
+cluster administrators and we can make. A volume shows a workspace its own folder, and of that a pod sees the attempt's
+parts alone (docs/decisions/2026-11-21-volumes-on-the-shared-path.md).
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from worker.kubernetes import object_names
+from worker.kubernetes.api_client import KubernetesObject
+from worker.kubernetes.manifests.run_spec import PodMount, RunSpec
+from worker.kubernetes.object_kinds import object_head
+
+SIZE = "1Ti"
+"""Kubernetes wants a number; nothing of a shared folder is counted by it."""
+EVERY_NODE = {
+    "required": {
+        "nodeSelectorTerms": [
+            {"matchExpressions": [{"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}]}
+        ]
+    }
+}
+
+
+@dataclass(frozen=True)
+class VolumeFolder:
+    """One volume with its claim."""
+
+    path: Path
+    claim: str
+    is_ours: bool
+    """Beneath the storage, where an export of NFS may stand for it."""
+
+
+def volume_root(run: RunSpec) -> Path:
+    return run.storage / "workspaces" / str(run.workspace)
+
+
+def volume_folder_of_mount(run: RunSpec, shown: PodMount) -> VolumeFolder:
+    """The workspace's own, or the one outside of the storage that is registered as a dataset."""
+    if shown.source.is_relative_to(own := volume_root(run)):
+        return VolumeFolder(own, f"gc-{run.installation}-workspace", True)
+    digest = hashlib.sha256(os.fsencode(shown.source)).hexdigest()[:12]
+    return VolumeFolder(
+        shown.source, f"gc-{run.installation}-path-{digest}", shown.source.is_relative_to(run.storage)
+    )
+
+
+def volume_folders(run: RunSpec) -> list[VolumeFolder]:
+    """Each once."""
+    return list(dict.fromkeys(volume_folder_of_mount(run, shown) for shown in run.shown))
+
+
+def volume_objects(run: RunSpec) -> Iterator[KubernetesObject]:
+    """What has to be there before the pods: a volume and its claim for each folder."""
+    namespace = object_names.workspace_namespace(run.workspace)
+    labels = {object_names.INSTALLATION: run.installation, object_names.WORKSPACE: str(run.workspace)}
+    for folder in volume_folders(run):
+        name = f"{folder.claim}-{run.workspace}"
+        modes = ["ReadWriteMany"] if folder.path == volume_root(run) else ["ReadOnlyMany"]
+        yield object_head("PersistentVolume", name, labels=labels) | {
+            "spec": {
+                "capacity": {"storage": SIZE},
+                "accessModes": modes,
+                "persistentVolumeReclaimPolicy": "Retain",
+                "storageClassName": "",
+                "claimRef": {"namespace": namespace, "name": folder.claim},
+                **volume_source(run, folder),
+            }
+        }
+        yield object_head("PersistentVolumeClaim", folder.claim, namespace, labels) | {
+            "spec": {
+                "accessModes": modes,
+                "storageClassName": "",
+                "volumeName": name,
+                "resources": {"requests": {"storage": SIZE}},
+            }
+        }
+
+
+def volume_source(run: RunSpec, folder: VolumeFolder) -> KubernetesObject:
+    """`local` also refuses to start where the folder is missing: a node that has not mounted the storage."""
+    if run.exported and folder.is_ours:
+        server, _, root = run.exported.partition(":/")
+        path = Path("/", root) / folder.path.relative_to(run.storage)
+        return {"nfs": {"server": server.strip("[]"), "path": str(path)}}
+    return {"local": {"path": str(folder.path)}, "nodeAffinity": EVERY_NODE}
+
+
+def pod_volume_mounts(run: RunSpec) -> list[KubernetesObject]:
+    """Everything to read, but for the attempt's own two folders."""
+    mounts = []
+    for shown in run.shown:
+        folder = volume_folder_of_mount(run, shown)
+        mount: KubernetesObject = {"name": folder.claim, "mountPath": str(shown.target)}
+        if beneath := "/".join(shown.source.relative_to(folder.path).parts):
+            mount["subPath"] = beneath
+        mounts.append(mount | ({} if shown.is_writable else {"readOnly": True}))
+    return mounts
+
+
+def pod_volumes(run: RunSpec) -> list[KubernetesObject]:
+    return [
+        {"name": folder.claim, "persistentVolumeClaim": {"claimName": folder.claim}}
+        for folder in volume_folders(run)
+    ]

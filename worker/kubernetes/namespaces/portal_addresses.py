@@ -1,0 +1,28 @@
+"""Where the portal speaks to pods from, as a network policy sees it."""
+
+from collections.abc import Iterator, Sequence
+from ipaddress import ip_address, ip_network
+
+from worker.kubernetes.api_client import KubernetesObject
+
+CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
+"""The label of masters, on which the portal is."""
+
+
+def portal_address_blocks(nodes: Sequence[KubernetesObject]) -> list[str]:
+    """Each a block of one address."""
+    masters = [node for node in nodes if CONTROL_PLANE in (node["metadata"].get("labels") or {})]
+    return sorted({block for node in masters for block in node_address_blocks(node)})
+
+
+def node_address_blocks(node: KubernetesObject) -> Iterator[str]:
+    """The node's own, and the first of its pods' addresses, which is flannel's: by that the others' pods know it.
+
+    https://github.com/flannel-io/flannel/blob/v0.28.4/pkg/backend/vxlan/vxlan.go
+    """
+    for each in (node.get("status") or {}).get("addresses") or ():
+        if each["type"] == "InternalIP":
+            yield str(ip_network(ip_address(each["address"])))
+    spec = node.get("spec") or {}
+    for pods in spec.get("podCIDRs") or filter(None, [spec.get("podCIDR")]):
+        yield str(ip_network(ip_network(pods).network_address))

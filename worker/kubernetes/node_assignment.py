@@ -1,0 +1,49 @@
+"""Which node each pod of an uneven gang belongs on: Kubernetes knows the nodes of a gang, and not how many on each.
+
+All its pods are made alike and wait; then each is told its node by its number. Kubernetes lets a waiting pod be bound
+tighter, and never looser: https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/
+"""
+
+from collections.abc import Iterator, Sequence
+
+from worker.kubernetes import object_names
+from worker.kubernetes.api_client import KubernetesObject
+from worker.kubernetes.manifests.pod_template import HOST
+from worker.kubernetes.manifests.run_spec import GangNode
+from worker.kubernetes.snapshot import RunObjects
+
+
+def format_assignment(members: Sequence[GangNode]) -> str:
+    return ",".join(f"{member.node}={member.units}" for member in members)
+
+
+def parse_assignment(text: str) -> list[str]:
+    """A node for each unit, in the order of the pods' numbers; empty for what is not as we write it."""
+    told = [each.rpartition("=") for each in text.split(",")]
+    if not all(node and units.isdecimal() for node, _, units in told):
+        return []
+    return [node for node, _, units in told for _ in range(int(units))]
+
+
+def node_patches(found: RunObjects) -> Iterator[tuple[KubernetesObject, KubernetesObject]]:
+    """Each pod that waits for its node, and the patch by which it gets it."""
+    notes = (found.owner or {"metadata": {}})["metadata"].get("annotations") or {}
+    if object_names.UNITS not in notes:
+        return
+    places = parse_assignment(str(notes[object_names.UNITS]))
+    for pod in filter(is_gated, found.pods):
+        number = pod_number(pod)
+        if number is not None and number < len(places):
+            yield pod, {"spec": {"nodeSelector": {HOST: places[number]}, "schedulingGates": None}}
+
+
+def is_gated(pod: KubernetesObject) -> bool:
+    return any(
+        each.get("name") == object_names.SCHEDULING_GATE for each in pod["spec"].get("schedulingGates") or ()
+    )
+
+
+def pod_number(pod: KubernetesObject) -> int | None:
+    labels = pod["metadata"].get("labels") or {}
+    told = str(labels.get(object_names.INDEX, labels.get(object_names.REPLICA, "")))
+    return int(told) if told.isdecimal() else None

@@ -1,0 +1,183 @@
+"""What a cluster has of our attempts: one list of pods and of what made them, and of nodes that do not answer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from cluster.domain.kubernetes.api_objects import conditions_of, is_condition_true, parse_api_time
+from worker.kubernetes import object_names
+from worker.kubernetes.api_client import KubernetesApi, KubernetesObject
+
+OWNER_KINDS = ("Job", "MPIJob")
+LEAST_GRACE_SECONDS = 1
+"""Seconds; with 0 the API server would forget a pod of which something may still run."""
+ENDED_PHASES = frozenset({"Succeeded", "Failed"})
+
+
+@dataclass
+class RunObjects:
+    """Of one attempt."""
+
+    job: int
+    attempt: int
+    workspace: int
+    owner: KubernetesObject | None = None
+    """The Job or MPIJob; a notebook's pod is its own."""
+    pods: list[KubernetesObject] = field(default_factory=list)
+
+    @property
+    def key(self) -> tuple[int, int]:
+        return self.job, self.attempt
+
+    @property
+    def shim_pod(self) -> KubernetesObject | None:
+        """The pod with the shim: an MPIJob's launcher, the pod with number 0 of an Indexed Job, else the only one."""
+        return next((pod for pod in self.pods if is_shim_pod(pod)), None)
+
+    @property
+    def live_pods(self) -> list[KubernetesObject]:
+        return [pod for pod in self.pods if not is_pod_over(pod)]
+
+
+@dataclass(frozen=True)
+class ClusterSnapshot:
+    """At the whole cluster; `read_at` is when it was begun, in steady seconds."""
+
+    read_at: float
+    runs: Mapping[tuple[int, int], RunObjects]
+    silent_nodes: frozenset[str]
+    """Nodes of which nobody knows what runs on them."""
+
+
+def read_snapshot(
+    api: KubernetesApi, installation: str, taken: float, namespace: str = "", **labels: str
+) -> ClusterSnapshot:
+    """Raises NoAnswer. `labels` and `namespace` narrow it down to one attempt."""
+    wanted = object_names.label_selector(installation=installation, part=object_names.RUN_PART, **labels)
+    things = [
+        thing for kind in (*OWNER_KINDS, "Pod") for thing in api.list_all(kind, wanted, namespace).things
+    ]
+    silent = frozenset(
+        node["metadata"]["name"]
+        for node in api.list_all("Node").things
+        if not is_condition_true(conditions_of(node).get("Ready"))
+    )
+    return ClusterSnapshot(taken, group_by_attempt(things), silent)
+
+
+def group_by_attempt(things: Sequence[KubernetesObject]) -> dict[tuple[int, int], RunObjects]:
+    """What has no numbers, or is not where its numbers say, is not ours, whatever its labels say."""
+    runs: dict[tuple[int, int], RunObjects] = {}
+    for thing in things:
+        if (numbers := attempt_key_of_object(thing)) is None:
+            continue
+        job, attempt, workspace = numbers
+        found = runs.setdefault((job, attempt), RunObjects(job, attempt, workspace))
+        if thing["kind"] == "Pod":
+            found.pods.append(thing)
+        else:
+            found.owner = thing
+    return runs
+
+
+def attempt_key_of_object(thing: KubernetesObject) -> tuple[int, int, int] | None:
+    """Job, attempt and workspace, where its labels are as we write them and its namespace is that workspace's."""
+    about = thing["metadata"]
+    told = [
+        (about.get("labels") or {}).get(key, "")
+        for key in (object_names.JOB, object_names.ATTEMPT, object_names.WORKSPACE)
+    ]
+    if not all(number.isdecimal() and number == str(int(number)) for number in told):
+        return None
+    job, attempt, workspace = map(int, told)
+    return (
+        (job, attempt, workspace)
+        if about.get("namespace") == object_names.workspace_namespace(workspace)
+        else None
+    )
+
+
+def is_shim_pod(pod: KubernetesObject) -> bool:
+    labels = pod["metadata"].get("labels") or {}
+    return not is_mpi_worker(pod) and str(labels.get(object_names.INDEX, "0")) == "0"
+
+
+def is_pod_over(pod: KubernetesObject) -> bool:
+    return (pod.get("status") or {}).get("phase") in ENDED_PHASES
+
+
+def is_pod_running(pod: KubernetesObject) -> bool:
+    return (pod.get("status") or {}).get("phase") == "Running"
+
+
+def pod_node(pod: KubernetesObject) -> str:
+    return str((pod.get("spec") or {}).get("nodeName", ""))
+
+
+def is_bound(pod: KubernetesObject) -> bool:
+    """By a node, whose kubelet may have begun it already."""
+    return bool(pod_node(pod))
+
+
+def is_deleting(thing: KubernetesObject) -> bool:
+    return bool(thing["metadata"].get("deletionTimestamp"))
+
+
+def is_deleting_now(pod: KubernetesObject) -> bool:
+    """It has been deleted with as little patience as there is."""
+    grace = pod["metadata"].get("deletionGracePeriodSeconds")
+    return is_deleting(pod) and (grace or 0) <= LEAST_GRACE_SECONDS
+
+
+def container_exit(pod: KubernetesObject) -> KubernetesObject | None:
+    """How the container ended: `exitCode`, `reason`, `message`; None where it has not, or nobody knows."""
+    for status in (pod.get("status") or {}).get("containerStatuses") or ():
+        if ended := (status.get("state") or {}).get("terminated"):
+            return dict(ended)
+    return None
+
+
+def deletion_requested_at(pod: KubernetesObject) -> datetime | None:
+    """When somebody deleted it: what stands there is when its grace is over. To the second; aware UTC."""
+    about = pod["metadata"]
+    if not is_deleting(pod):
+        return None
+    grace = timedelta(seconds=about.get("deletionGracePeriodSeconds") or 0)
+    return parse_api_time(about["deletionTimestamp"]) - grace
+
+
+def was_removed_by_operator(pod: KubernetesObject, main: KubernetesObject | None) -> bool:
+    """The MPI operator takes workers away once the launcher has ended; that ends nothing any more.
+
+    To the second: one that was deleted in the very second of the launcher's end counts as taken away.
+    """
+    ended = (container_exit(main) or {}).get("finishedAt") if main is not None else None
+    asked = deletion_requested_at(pod)
+    return bool(ended) and asked is not None and is_mpi_worker(pod) and asked > parse_api_time(ended)
+
+
+def has_replaced_worker(found: RunObjects) -> bool:
+    """A worker that is younger than the launcher stands for one that was lost: its ranks are gone with that."""
+    main = found.shim_pod
+    if main is None:
+        return False
+    born = main["metadata"]["creationTimestamp"]
+    return any(pod["metadata"]["creationTimestamp"] > born for pod in found.pods if is_mpi_worker(pod))
+
+
+def is_mpi_worker(pod: KubernetesObject) -> bool:
+    return (
+        str((pod["metadata"].get("labels") or {}).get(object_names.ROLE, object_names.LAUNCHER))
+        != object_names.LAUNCHER
+    )
+
+
+def has_failed_by_itself(pod: KubernetesObject) -> bool:
+    """Its program ended with a bad exit code while nobody took it away; a worker's sshd is no program of the job."""
+    ended = container_exit(pod)
+    if is_mpi_worker(pod) and (ended or {}).get("reason") != "OOMKilled":
+        return False
+    disturbed = is_condition_true(conditions_of(pod).get("DisruptionTarget")) or (
+        pod.get("status") or {}
+    ).get("reason")
+    return bool(ended and ended.get("exitCode")) and not disturbed and not is_deleting(pod)

@@ -1,0 +1,1 @@
+"""The scheduler: its loop, the reconciler, starts of attempts, and the watches beside them."""

@@ -1,0 +1,71 @@
+"""Begins placed attempts: what they need is read for many at once, and the executor is asked for several at a time."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from cluster.domain.errors import Refused
+from cluster.domain.jobs.resume_points import ResumePoint
+from cluster.services.context import Cluster
+from cluster.services.jobs import attempts
+from cluster.services.jobs.live_attempts import LiveAttempt
+from cluster.services.leases import HeldLease
+from cluster.services.storage import folders
+from worker.executors.contract import Executor, Handle, NotStarted, start_problem_of
+from worker.scheduling.resume_points import find_recorded_resume_point
+from worker.scheduling.start_plan_builder import StartRows, build_start_plan, read_start_rows
+
+STARTS_AT_ONCE = 8
+LOADED_AT_ONCE = 32
+"""Attempts whose rows are read together; the executor has been asked for these before the next ones are read."""
+PendingStart = Future[Handle | None]
+
+
+class AttemptStarts:
+    """Keeps nothing: whoever was asked for and has not begun is found again in the rows."""
+
+    def __init__(self, cluster: Cluster, executor: Executor, runtime: Path) -> None:
+        self.cluster = cluster
+        self.executor = executor
+        self.runtime = runtime
+        self.pool = ThreadPoolExecutor(STARTS_AT_ONCE, "start")
+
+    def start_all(
+        self, held: HeldLease, to_start: Sequence[LiveAttempt], renew: Callable[[], object]
+    ) -> Iterator[tuple[LiveAttempt, PendingStart]]:
+        """Each with the executor's answer to come. `renew_lease` is called before each, for many take a while."""
+        for first in range(0, len(to_start), LOADED_AT_ONCE):
+            some = to_start[first : first + LOADED_AT_ONCE]
+            loaded = read_start_rows(self.cluster, [attempt.attempt_id for attempt in some])
+            asked = []
+            for attempt in some:
+                renew()
+                asked.append((attempt, self.record_and_submit(held, attempt, loaded)))
+            yield from asked
+
+    def record_and_submit(self, held: HeldLease, attempt: LiveAttempt, loaded: StartRows) -> PendingStart:
+        """The intention is written before the executor is asked."""
+        resume = find_recorded_resume_point(self.cluster.settings, attempt) if attempt.resume_from else None
+        start = self.prepare_call(attempt, resume, loaded)
+        attempts.record_starting(self.cluster, held, attempt.attempt_id, resume)
+        return self.pool.submit(start)
+
+    def prepare_call(
+        self, attempt: LiveAttempt, resume: ResumePoint | None, loaded: StartRows
+    ) -> Callable[[], Handle | None]:
+        """A disk that is full or away, or a row that is not ours, lets this one start fail and holds up nobody else."""
+        try:
+            plan = build_start_plan(self.cluster, self.runtime, attempt.attempt_id, resume, loaded)
+            folders.ensure_workspace_folder(self.cluster.settings, attempt.workspace_id)
+        except OSError as error:
+            return partial(raise_not_started, start_problem_of(str(error), error.errno))
+        except Refused as refusal:
+            return partial(raise_not_started, NotStarted(refusal.code, **refusal.data))
+        except NotStarted as problem:
+            return partial(raise_not_started, problem)
+        return partial(self.executor.start, plan)
+
+
+def raise_not_started(problem: NotStarted) -> Handle:
+    raise problem

@@ -1,0 +1,48 @@
+"""Keeps the folders of workspaces on servers, where only root may make them: what the rows name stands on the disk.
+
+A workspace has its folder moments after its row: its bell wakes the scheduler. What an earlier version left to the
+services is taken over the same way.
+"""
+
+import time
+from collections.abc import Callable
+
+import structlog
+
+from cluster.domain.errors import Refused
+from cluster.services.context import Cluster
+from cluster.services.storage import folders
+from cluster.services.workspaces.lifecycle import list_workspace_ids
+
+log = structlog.get_logger()
+
+ENSURE_AGAIN_SECONDS = 60.0
+"""What somebody took away or changed meanwhile is put right after that."""
+
+
+class WorkspaceFolders:
+    """In memory is only when each was last seen to."""
+
+    def __init__(self, cluster: Cluster, steady: Callable[[], float] = time.monotonic) -> None:
+        self.cluster = cluster
+        self.steady = steady
+        self.ensured_at: dict[int, float] = {}
+
+    def ensure_all(self) -> int:
+        """How many were seen to. One that cannot be made is logged, and keeps no other from its folder."""
+        if not (folders.IS_ROOT and self.cluster.settings.service_user):
+            return 0  # Where all services are one user, each makes what it needs.
+        now, ids = self.steady(), list_workspace_ids(self.cluster)
+        due = [each for each in ids if now - self.ensured_at.get(each, float("-inf")) >= ENSURE_AGAIN_SECONDS]
+        for workspace_id in due:
+            self.ensure_one(workspace_id)
+        self.ensured_at = {each: now if each in due else self.ensured_at[each] for each in ids}
+        return len(due)
+
+    def ensure_one(self, workspace_id: int) -> None:
+        try:
+            folders.ensure_workspace_folder(self.cluster.settings, workspace_id)
+        except OSError as error:
+            log.warning("a workspace has no folder", workspace=workspace_id, error=str(error))
+        except Refused as refusal:
+            log.warning("a workspace gets no folder", workspace=workspace_id, code=refusal.code)

@@ -1,0 +1,38 @@
+"""Keeps a claimed operation ours while its body works, and tells when it has gone to somebody else."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import structlog
+from sqlalchemy.exc import DBAPIError
+
+from cluster.services.context import Cluster
+from cluster.services.operations.requests import renew_operation
+from cluster.store.operations import Operation
+
+log = structlog.get_logger()
+RENEW_SECONDS = 3.0
+
+
+@contextmanager
+def lease_kept(cluster: Cluster, operation: Operation) -> Iterator[None]:
+    """A thread renews the lease. When it is lost the body finds out at its next report: Conflict."""
+    done = threading.Event()
+
+    def renew() -> None:
+        while not done.wait(RENEW_SECONDS):
+            try:
+                if not renew_operation(cluster, operation.id, operation.fence):
+                    log.warning("the operation has gone to somebody else", operation=operation.id)
+                    return
+            except DBAPIError as error:
+                log.warning("lease not renewed this time", error=str(error))
+
+    thread = threading.Thread(target=renew, name="lease", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
