@@ -4,7 +4,7 @@ SHELL := /bin/sh
 .PHONY: help up down status reset restore support console audit ansible test test-all test-hosts test-repairs test-servers test-kube test-kube-ci bench bench-backups bench-hostile crash sure bundle lock python
 
 CLEAN := env -u PYTHONPATH -u PYTHONHOME -u VIRTUAL_ENV
-BOOTSTRAP := $(CLEAN) /usr/bin/python3 -B -m worker.bootstrap.__main__
+BOOTSTRAP := $(CLEAN) /usr/bin/python3 -B -m worker.bootstrap
 
 # PORT=8471 HOST=192.168.1.20 YES=1 KEEP=1 FLIGHT=no, in front of make or behind it.
 # HOST counts only when it is typed behind make: some shells carry the machine's name in that variable.

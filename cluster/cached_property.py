@@ -1,4 +1,4 @@
-"""A property that is computed once per object, without a lock.
+"""A cached property without a lock.
 
 That of functools holds one lock for all objects of a class while it computes (until Python 3.12): a page that
 waits for one job's file would keep every other job's page waiting.

@@ -1,4 +1,4 @@
-"""The doorbell: Redis carries row ids and nothing else; losing it costs latency only."""
+"""The event bus: after a commit, Redis carries the ids of changed rows; without Redis everything only takes longer."""
 
 import uuid
 from typing import Any, Protocol

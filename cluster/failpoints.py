@@ -1,4 +1,4 @@
-"""Named places where a test makes a process die as `kill -9` would; without a listener they do nothing.
+"""Failpoints: named places at which a test kills the process as `kill -9` would; without a listener they do nothing.
 
 Every commit has two (`attempts.record_end committing`, `… committed`) because the store itself names them after
 the verb that writes; every call to something outside has two (`bell.ring asking`, `… answered`).

@@ -1,4 +1,4 @@
-"""Keeps Python's collector from walking what lives as long as the process.
+"""Exclude objects that live as long as the process from garbage collection (gc.freeze).
 
 A full collection walks every object that it knows: with the modules, mappers and templates of a service that is a
 tenth of a second in which nobody is answered. What is there once the service is ready never becomes garbage.

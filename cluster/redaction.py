@@ -1,4 +1,4 @@
-"""Takes secrets out of text that leaves the machine: those of this installation by value, others by their form."""
+"""Redact secrets in text that leaves the machine: known ones by value, others by pattern."""
 
 import re
 from collections.abc import Iterable, Mapping

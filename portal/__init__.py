@@ -1,4 +1,4 @@
-"""The window: pages, REST, and the command that speaks REST."""
+"""The web portal: pages and REST in Flask, and the `groundcrew` command, which speaks REST."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Puts the portal together: every file in views/ with a `blueprint` is a feature."""
+"""Builds the Flask application: configuration, extensions, request hooks, every blueprint of views/ and api/."""
 
 import importlib
 import pkgutil
@@ -33,7 +33,7 @@ YEAR_SECONDS = 365 * 24 * 3600
 
 
 def build_app(cluster: Cluster, testing: bool = False) -> Flask:
-    """Raises permissions.UndeclaredEndpoint where a route has no rule."""
+    """Build the application. Raises permissions.UndeclaredEndpoint if a route has no rule."""
     settings = cluster.settings
     app = Flask(__name__.partition(".")[0])
     is_https = settings.public_url.startswith("https://")
@@ -100,8 +100,9 @@ class RowIdConverter(IntegerConverter):
 
 def list_blueprints() -> list[Blueprint]:
     """The `blueprint` of every module in views/."""
-    modules = sorted(module.name for module in pkgutil.iter_modules(views.__path__))
-    return [importlib.import_module(f"{views.__name__}.{name}").blueprint for name in modules]
+    modules = pkgutil.walk_packages(views.__path__, f"{views.__name__}.")
+    names = sorted(module.name for module in modules if not module.ispkg)
+    return [importlib.import_module(name).blueprint for name in names]
 
 
 def check_csrf_token(csrf: CSRFProtect) -> None:

@@ -1,4 +1,4 @@
-"""What gunicorn serves: `portal.wsgi:app`, configured from the environment."""
+"""The WSGI application that gunicorn serves, configured from the environment."""
 
 from werkzeug.middleware.proxy_fix import ProxyFix
 

@@ -48,7 +48,7 @@ def digest_of_tree() -> str:
 
 def environment() -> dict[str, str]:
     """Collections by path: none of them is installed for ansible-lint, and none is fetched."""
-    command = ["/usr/bin/python3", "-B", "-m", "worker.bootstrap.__main__", "ansible", "--path"]
+    command = ["/usr/bin/python3", "-B", "-m", "worker.bootstrap", "ansible", "--path"]
     said = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     packages = next(Path(said.split()[-1]).parent.glob("lib/python3.*/site-packages"))
     return {

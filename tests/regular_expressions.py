@@ -1,4 +1,4 @@
-"""Finds every regular expression of the product and tries each on long lines: ``python -m tests.regular_expressions BYTES``.
+"""Tries every regular expression of the product on long lines: ``python -m tests.regular_expressions BYTES``.
 
 Patterns that are named behind BYTES are tried in their place. Prints
 the ones that do not end within a generous number of CPU seconds, as JSON.

@@ -21,11 +21,10 @@ class Part:
     """Real trainings: their environment is built before, so that no test waits for a compiler."""
 
 
-PAGES = ("unit/api", "unit/pages", "unit/portal")
 ALL = (
     Part("sure"),
-    Part("unit", ("unit",), without=PAGES, deal="load", is_measured=True),
-    Part("pages", PAGES, deal="load"),
+    Part("unit", ("unit",), deal="load", is_measured=True),
+    Part("pages", ("pages",), deal="load"),
     Part("store", ("store",), deal="load", is_measured=True),
     Part("crash", ("crash",), deal="worksteal"),
     Part("integration", ("integration", "adversaries"), deal="loadfile", processes=4, trains=True),

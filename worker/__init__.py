@@ -1,1 +1,1 @@
-"""The hands: tasks, the scheduler loop, the agent and one adapter per outside thing."""
+"""The processes that act: task workers, the scheduler, the node agent, and one adapter per outside program."""

@@ -1,4 +1,5 @@
-"""``python -m worker scheduler | tasks QUEUE | repairs | agent | appliance … | audit … | console | upkeep … | …``."""
+"""Runs one process or command of the worker: ``python -m worker scheduler | tasks QUEUE | repairs | repair-broker |
+agent | admin … | audit … | console | repair-command … | …``."""
 
 import sys
 from pkgutil import resolve_name

@@ -1,4 +1,4 @@
-"""How the entry points of this package get what every service needs."""
+"""Opens what the entry points share: the cluster's services over database and Redis."""
 
 from cluster.event_bus import RedisEventBus, connect_redis
 from cluster.services.context import Cluster

@@ -1,4 +1,4 @@
-"""What needs a person, as data: pages, mails and webhooks say the same of it."""
+"""Alerts: what needs an administrator, how urgent it is, and when people are notified of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -78,7 +78,7 @@ class Alert:
 
 
 NOTIFY_AFTER = timedelta(seconds=60)
-"""What is over by then is told to nobody."""
+"""An alert that ends sooner is notified to nobody."""
 REPEAT_INTERVAL = timedelta(hours=1)
 """So long after it was told the same thing is not told again, however often it comes and goes."""
 DELIVERY_RETRY_DELAYS = (

@@ -1,4 +1,4 @@
-"""Seals over the audit: what is sealed cannot be edited, taken away, added or put in another order unseen."""
+"""Seals over the audit: a keyed hash chain that shows whether an entry was edited, removed, added or moved."""
 
 import hashlib
 import hmac
@@ -71,7 +71,7 @@ def seal_mac(key: bytes, previous: str, lines: Sequence[EntryDigest]) -> str:
 
 
 def epoch_mac(key: bytes, said: Mapping[str, Any]) -> str:
-    """Who can write into the database but has no key cannot pass a changed chain off as a restored one."""
+    """Without the key, write access to the database is not enough to pass a changed chain off as a restored one."""
     plain = {name: value for name, value in said.items() if name != "mac"}
     return hmac.new(key, b"epoch " + canonical_json(plain), hashlib.sha256).hexdigest()
 

@@ -1,4 +1,4 @@
-"""The built-in models and their typed variables: the form, the check and the documentation come from here."""
+"""The built-in models and their typed variables, from which the form, the checks and the documentation are made."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Notices that the clock on the wall was set: nothing may expire because of it (F15).
+"""Detect that the wall clock was set, so that nothing expires because of it.
 
 Wall time is what rows are stamped with; steady time (seconds, never set) is what has really passed.
 """

@@ -1,4 +1,4 @@
-"""Images: what one holds, as it was read from what was built."""
+"""A default container image and the versions of the libraries in it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

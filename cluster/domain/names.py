@@ -1,4 +1,4 @@
-"""Which names people may give to users, workspaces, trainings, datasets, jobs and files (U1, W1, D2)."""
+"""Check the names of users, workspaces, trainings, datasets, jobs and files, and suggest an allowed one."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""Terms of workspaces: whole days in the installation's time zone, the last one inclusive (W1, W2)."""
+"""Terms of workspaces: whole days in the installation's time zone, first and last day inclusive."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

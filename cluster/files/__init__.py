@@ -1,1 +1,1 @@
-"""Reads files that strangers wrote: opened beneath, without links, plain, size-limited, checked."""
+"""Files: read what jobs and users wrote, change trees without following links, write whole or not at all."""

@@ -1,4 +1,4 @@
-"""Appends lines to a file that may already have some of them: a crash can come between the file and the row."""
+"""Append lines to a file once each, also if a crash came between an earlier write and its row."""
 
 import os
 import stat

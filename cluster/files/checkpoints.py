@@ -1,4 +1,4 @@
-"""Checkpoints that an attempt left in `out/checkpoints`, with what it noted beside each."""
+"""List the checkpoints of an attempt with the notes that its program wrote beside them."""
 
 import json
 import os

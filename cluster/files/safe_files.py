@@ -1,4 +1,4 @@
-"""File work by descriptors: no link is followed on the way, and what was checked is the very thing that is changed.
+"""Create, change, copy and remove files relative to open folders, so that no link is followed (openat(2)).
 
 A path is looked up again at each call, and the owner of a folder in it may put a link there in between. Here a folder
 is opened once, component by component, and everything beneath it is named by that descriptor and one plain name. The

@@ -1,4 +1,4 @@
-"""Opens files beneath the storage folder, component by component, so that no link leads anywhere else."""
+"""Open a file beneath a folder component by component, so that no link leads out of it."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""Numbers out of files that strangers wrote: finite, of a size that pages can show, or none at all."""
+"""Read numbers from untrusted JSON: finite and of a size that pages can show, else None."""
 
 import math
 

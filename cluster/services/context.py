@@ -1,4 +1,4 @@
-"""What every verb needs: the store, the bell, the settings, the clock, and who is asking."""
+"""The one argument of every service: the database, the event bus, the settings and the clock of an installation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

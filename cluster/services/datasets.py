@@ -1,4 +1,5 @@
-"""Datasets: uploaded as one archive, registered where they lie, or the sample digits with one click."""
+"""Creates datasets (uploaded archive, registered path, sample digits), lists and deletes them, and records the end of
+their import."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Whether the first flight of this installation has landed; make up flies it until it has."""
+"""Records the job of the first training that succeeded; `make up` runs one until then."""
 
 from cluster.services.context import Cluster
 from cluster.store.leases import InstallationFact

@@ -1,4 +1,4 @@
-"""One holder at a time: a lease for liveness, its fence for safety."""
+"""A lease lets one process at a time act as the scheduler; its fence refuses the writes of an earlier holder."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from cluster.store.leases import Lease
 
 
 class LeaseLost(Conflict):
-    """Somebody else holds it now: stop, and change nothing more."""
+    """Another process holds the lease now: the caller must stop and change nothing more."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def acquire_lease(
     lasts: timedelta,
     is_dead: Callable[[str], bool] = lambda holder: False,
 ) -> HeldLease | None:
-    """Takes or renews it; None while another holder's time is not over.
+    """Acquires or renews the lease; returns None while another holder's lease has not expired.
 
     `is_dead` may say of the other holder that it is known to be gone: then nobody waits for its time.
     """

@@ -1,4 +1,5 @@
-"""Trainings: made from a built-in model or from uploaded code, public or for named members."""
+"""Creates trainings from a built-in model or from uploaded code, public or for named members, and stores the versions
+of their code."""
 
 from collections.abc import Sequence
 

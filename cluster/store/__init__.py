@@ -1,1 +1,1 @@
-"""Remembers: SQLAlchemy rows, their queries and the migrations. The row is the truth."""
+"""The database: SQLAlchemy rows, queries shared by several services, and the migrations. The row is the truth."""

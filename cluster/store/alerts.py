@@ -1,4 +1,4 @@
-"""What needed a person, from when to when, and the messages that tell of it: an outbox, emptied by a task."""
+"""Rows of alerts and of the notifications about them: an outbox that a task empties."""
 
 from datetime import datetime
 from typing import Any
@@ -44,7 +44,7 @@ class Notification(BaseRow):
     occurrence_id: Mapped[int] = mapped_column(ForeignKey("occurrences.id"), index=True)
     channel: Mapped[NoticeChannel] = mapped_column(enum_column(NoticeChannel))
     user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
-    """Whom a mail is for."""
+    """The recipient of a mail; None for the webhook."""
     state: Mapped[NoticeState] = mapped_column(enum_column(NoticeState), default=NoticeState.WAITING)
     made_at: Mapped[datetime]
     next_at: Mapped[datetime]

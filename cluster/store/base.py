@@ -1,4 +1,4 @@
-"""What every row shares: naming of constraints, aware UTC times, enums by value, JSON."""
+"""The base of all rows: constraint names, aware UTC times, enums by value, JSON."""
 
 from datetime import UTC, datetime
 from enum import StrEnum

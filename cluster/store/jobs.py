@@ -1,4 +1,4 @@
-"""Jobs hold intent and outcome; each try is an attempt with a fence; events are the history."""
+"""Rows of jobs, their attempts, their events and sweeps."""
 
 from datetime import datetime
 from typing import Any
@@ -49,7 +49,7 @@ def first_position(job_id: int, priority: int) -> int:
 def job_shape(
     units: int, time_limit_seconds: int | None, dataset_id: int | None, sweep_id: int | None
 ) -> str:
-    """What placement has to look at once for all jobs that have it in common; sorts by units.
+    """The key of jobs that placement treats alike: units, class of time limit, data set and sweep; sorts by units.
 
     Time limits count by powers of two: what slips past a promised start by one slips past by the other.
     """

@@ -1,4 +1,4 @@
-"""Leases with fences, and answers already given to a repeated request."""
+"""Rows of leases with their fences, and of answers to requests with an Idempotency-Key."""
 
 from datetime import datetime
 from typing import Any

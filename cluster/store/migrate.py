@@ -1,4 +1,4 @@
-"""Brings a database to this code's schema: one transaction, a copy of the file before, never backwards."""
+"""Migrate a database to this version's schema: one transaction, after a copy of the SQLite file, never backwards."""
 
 import sqlite3
 from contextlib import closing

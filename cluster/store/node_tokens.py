@@ -1,4 +1,4 @@
-"""Tokens of nodes: by which an agent proves which node it speaks for."""
+"""Rows of node tokens: an agent proves with one which node it reports for."""
 
 from datetime import datetime
 

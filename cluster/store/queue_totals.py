@@ -1,4 +1,4 @@
-"""How much waits, by workspace and shape: counted now and then, for estimates deep in the queue."""
+"""Waiting jobs counted by workspace and shape every few seconds, for estimates deep in the queue."""
 
 from datetime import datetime
 

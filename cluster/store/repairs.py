@@ -1,4 +1,4 @@
-"""Runs of repairs: who asked for which one, why, what each task did where, and what the checks decided."""
+"""Rows of repair runs and of the locks on their targets."""
 
 from datetime import datetime
 from typing import Any

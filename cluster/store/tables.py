@@ -1,6 +1,7 @@
 """Every table by name, so that migrations and tests see the whole schema through one import."""
 
 from cluster.store import (
+    alerts,
     audit,
     datasets,
     jobs,
@@ -8,6 +9,7 @@ from cluster.store import (
     node_tokens,
     nodes,
     operations,
+    queue_totals,
     repairs,
     trainings,
     users,
@@ -16,6 +18,7 @@ from cluster.store import (
 from cluster.store.base import BaseRow
 
 __all__ = [
+    "alerts",
     "audit",
     "datasets",
     "jobs",
@@ -23,9 +26,8 @@ __all__ = [
     "metadata",
     "node_tokens",
     "nodes",
-    "notices",
     "operations",
-    "queue",
+    "queue_totals",
     "repairs",
     "trainings",
     "users",

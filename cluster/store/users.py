@@ -1,4 +1,4 @@
-"""Users, the ways they prove who they are, and what keeps guessers out."""
+"""Rows of users, sessions, tokens, one-time secrets and failed sign-ins."""
 
 from datetime import datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Says in Korean and English what the domain returned: a code and its data become a sentence.
+"""Turn a code and its data into a Korean or English sentence.
 
 English stands in tables by code (`english/`), Korean in .po files by the English text (`ko/`). A code that
 nobody has words for is shown as it is, so that no page fails for want of a sentence.

@@ -1,4 +1,4 @@
-"""Numbers with their nouns in both languages: units, counted things, durations, sizes, days and clocks."""
+"""Format numbers in both languages: units, counted nouns, durations, sizes, percents, days and times."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime, tzinfo

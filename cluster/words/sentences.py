@@ -1,4 +1,4 @@
-"""From a code and its data to a sentence, a title, a hint or a word, in either language."""
+"""Make a sentence, title, hint or word from a code and its data, in either language."""
 
 import re
 import string

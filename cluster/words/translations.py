@@ -1,4 +1,4 @@
-"""Korean out of .po files, read as they are: no compiled catalogues, no build step.
+"""Read Korean translations from .po files, without compiled catalogues.
 
 A folder holds one .po per feature; `msgid` is the English text. The portal reads its own folder with the
 same loader.

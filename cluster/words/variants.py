@@ -1,4 +1,4 @@
-"""Which codes have a shorter and a longer sentence, and which data decide between them."""
+"""Codes with a shorter and a longer sentence, and the data that decides between them."""
 
 VARIANTS: dict[str, tuple[tuple[str, str, bool], ...]] = {
     "waiting.disk_short": (("fillers", ".unknown", False),),

@@ -1,4 +1,4 @@
-"""What every part of the API shares: its prefix, the documented errors, reasons as sentences."""
+"""The base of every REST blueprint: strict parsing of bodies and queries, and coded sentences in answers."""
 
 from typing import Any, Protocol, TypeVar
 

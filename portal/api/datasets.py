@@ -1,4 +1,4 @@
-"""Datasets over REST, for the command to find one by its name."""
+"""Datasets over REST: lists them, so that the command finds one by its name."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What agents say about their nodes, each with the token of its own node."""
+"""Receives the heartbeats of node agents; each agent identifies itself by the token of its node."""
 
 import json
 import unicodedata

@@ -1,4 +1,4 @@
-"""Jobs over REST: submit, list, show, why, log, stop."""
+"""Jobs over REST: submit, list, show, explain, read logs, reorder, stop and delete files."""
 
 import hashlib
 from datetime import timedelta
@@ -105,7 +105,7 @@ def describe_reason(job: Job, standing: WaitingExplanation | None = None) -> dic
 
 
 def describe_start_delay(job: Job) -> dict[str, Any] | None:
-    """What Kubernetes says itself, where we have no words for it, is the administrator's."""
+    """Administrators also see Kubernetes' own message if there is no sentence for it."""
     found = read_start_delay(current_cluster(), job)
     if found is None:
         return None

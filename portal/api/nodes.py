@@ -1,4 +1,4 @@
-"""Nodes over REST: list, show, drain, open again."""
+"""Nodes over REST: list, show, drain and undrain."""
 
 from typing import Any
 

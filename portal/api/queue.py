@@ -1,4 +1,4 @@
-"""The queue over REST: what the page shows, for programs and the command."""
+"""The queue over REST, in the same order and with the same sentences as the queue's page."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Shapes of what REST says about repairs."""
+"""Marshmallow schemas of the REST requests and answers about repairs."""
 
 from marshmallow import fields, validate
 

@@ -1,4 +1,4 @@
-"""Repairs over REST: the catalogue, the forecast, the run that it was asked for, its cancellation."""
+"""Repairs over REST: list the catalogue, read a forecast, request a run, read it, cancel it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Shapes of the API's bodies. They only shape: what is allowed is decided by the services."""
+"""Marshmallow schemas of the REST requests and answers. They check types only; services decide what is allowed."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Shapes of the bodies about sweeps."""
+"""Marshmallow schemas of the REST requests and answers about sweeps."""
 
 from typing import Any
 

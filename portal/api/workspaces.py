@@ -1,4 +1,4 @@
-"""Workspaces over REST."""
+"""Workspaces over REST: lists them with quota and term."""
 
 from typing import Any
 

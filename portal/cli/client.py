@@ -1,4 +1,4 @@
-"""One HTTP client; every refusal of the server becomes a message and an exit code."""
+"""The HTTP client of the command: it ends the command with a message and an exit code when the server refuses."""
 
 import sys
 import uuid

@@ -1,4 +1,5 @@
-"""Where the server is and how to prove who asks: environment first, then a file that only its owner reads."""
+"""Reads and saves the command's configuration: the environment variables win over a file that only its owner can
+read."""
 
 import os
 import tomllib

@@ -142,7 +142,7 @@ def show(client: RestClient, job_id: int, output: str) -> None:
 def logs(
     client: RestClient, job_id: int, follow: bool, rank: int, stream: str | None, from_start: bool
 ) -> None:
-    """What a rank has written."""
+    """Print the log of one rank."""
     offset = 0 if from_start or follow else -65536
     while True:
         living = client.get(f"/jobs/{job_id}")["state"] in LIVE_STATES

@@ -1,4 +1,4 @@
-"""The command's own few words in both languages; sentences about jobs come from the server."""
+"""The command's own messages in English and Korean; sentences about jobs come from the server."""
 
 import os
 

@@ -32,7 +32,7 @@ def list_nodes(client: RestClient, output: str) -> None:
 
 
 def fetch_node(client: RestClient, name: str) -> dict[str, Any]:
-    """With the jobs that hold units there."""
+    """Fetch a node by name, with the jobs that hold its units."""
     ids = [row["id"] for row in client.get("/nodes")["items"] if row["name"] == name]
     if not ids:
         exit_with(message("No node is called {name}.", name=name), EXIT_NOT_FOUND)

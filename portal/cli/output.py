@@ -1,4 +1,4 @@
-"""Tables for people, JSON for programs."""
+"""Prints tables for people and JSON for programs, and formats sizes and times like the portal."""
 
 import json
 from datetime import datetime

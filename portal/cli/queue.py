@@ -1,4 +1,4 @@
-"""`groundcrew queue`: who waits, in the true order and why."""
+"""`groundcrew queue`: lists waiting jobs in queue order with their reasons, or running jobs."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a job and a sweep are submitted with: the options that both have, and how they become a request."""
+"""The options that `job submit` and `sweep submit` share, and the request body built from them."""
 
 import re
 from collections.abc import Callable

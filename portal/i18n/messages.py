@@ -1,4 +1,4 @@
-"""`cluster.words` in the language, time zone and moment of this request, for views and templates."""
+"""Sentences, titles, hints and names of `cluster.words` in the language and time zone of the request."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -90,7 +90,7 @@ def waiting_label(code: str) -> str:
 
 
 def job_case(job: Job) -> str:
-    """What is the case with a job, in a sentence; empty where its state says it all."""
+    """One sentence about the job's situation; empty if its state says everything."""
     if job.state is JobState.WAITING:
         standing = wait_explanation_of(job)
         return say(standing.code, standing.data) if standing and standing.code else ""
@@ -112,7 +112,7 @@ def wait_explanation_of(job: Job) -> WaitingExplanation | None:
 
 
 def store_wait_explanations(standings: Mapping[int, WaitingExplanation]) -> None:
-    """What a list has read at once, so that its rows do not ask one by one."""
+    """Store the explanations that a list has read at once, so that its rows do not read one by one."""
     stored_wait_explanations().update(standings)
 
 

@@ -1,4 +1,4 @@
-"""Which language and time zone a page speaks, its translations, and how it writes times and amounts.
+"""Chooses the language of a request and translates the portal's messages.
 
 Message ids are English. Korean stands in `translations/ko/<feature>.po`, one file per feature, read when the
 application starts: there is no compiled catalogue to forget.
@@ -51,7 +51,7 @@ def request_language() -> str:
 
 
 def preferred_language() -> str:
-    """What cookie and browser ask for."""
+    """The language that the cookie or, failing that, the browser asks for."""
     chosen = request.cookies.get(LANGUAGE_COOKIE)
     if chosen in LANGUAGES:
         return str(chosen)
@@ -79,7 +79,7 @@ def _single(found: str | tuple[str, ...]) -> str:
 
 
 class _Catalogue(NullTranslations):
-    """What jinja2.ext.i18n asks; placeholders are filled by its newstyle functions."""
+    """The translations object of jinja2.ext.i18n; newstyle functions fill in the placeholders."""
 
     def gettext(self, message: str) -> str:
         return _single(portal_translations(request_language()).get(message, message))
@@ -225,9 +225,17 @@ def init_app(app: Flask, time_zone: str | None = None) -> None:
     app.jinja_env.install_gettext_translations(_Catalogue(), newstyle=True)  # type: ignore[attr-defined]
     app.jinja_env.globals.update(language=request_language, now_clock=lambda: localized_clock(now()))
     filters: dict[str, Callable[..., str]] = {
-        "clock": localized_clock, "day": localized_day, "moment": localized_datetime, "short": localized_short_datetime, "duration": localized_duration, "ago": localized_age,
-        "number": localized_number, "counted": localized_capped_count, "bytes": localized_size, "percent": localized_percent,
-    }  # fmt: skip
+        "clock": localized_clock,
+        "day": localized_day,
+        "moment": localized_datetime,
+        "short": localized_short_datetime,
+        "duration": localized_duration,
+        "ago": localized_age,
+        "number": localized_number,
+        "counted": localized_capped_count,
+        "bytes": localized_size,
+        "percent": localized_percent,
+    }
     app.jinja_env.filters.update(
         {name: _or_dash(write) for name, write in filters.items()}, names=unbroken_names
     )

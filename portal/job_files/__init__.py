@@ -1,1 +1,2 @@
-"""Reads what an attempt wrote: logs, metrics, checkpoints, usage. All of it was written by strangers."""
+"""Reads the files of an attempt: logs, metrics, usage and the shim's plan. User programs write them, so nothing in
+them is trusted."""

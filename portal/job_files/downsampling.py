@@ -1,4 +1,4 @@
-"""Fewer points without hiding a spike: the lowest and the highest of each stretch stay."""
+"""Downsamples curves for graphs; the lowest and the highest point of each range stay, so that no spike disappears."""
 
 from collections.abc import Sequence
 

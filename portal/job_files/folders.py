@@ -1,4 +1,4 @@
-"""Where an attempt's files lie beneath the storage folder; ids only, so no name of a user is in a path."""
+"""The path of an attempt's folders below the storage folder. Paths hold ids only, never a name."""
 
 from cluster.store.jobs import Job
 

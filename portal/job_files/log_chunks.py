@@ -1,4 +1,4 @@
-"""Pieces of a log by byte offset: no gap and no doubled byte, however the file grows meanwhile."""
+"""Reads a log in chunks by byte offset, without gaps or repeated bytes while the file grows."""
 
 import os
 import re

@@ -104,7 +104,7 @@ def search_log(file: BinaryIO, wanted: str, pace: TimeSlicer | None = None) -> L
 
 
 def in_time_slices(found: Iterator[LineBlock], pace: TimeSlicer | None) -> Iterator[LineBlock]:
-    """So that a large log delays nobody else's page; all of them at once where nobody else is there."""
+    """Search in time slices, so that a large log does not delay other requests."""
     return found if pace is None else pace.slice_items(found, time.monotonic() + SEARCH_SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""What a program measured: curves, a table, last and best values, in a size that does not grow with the file."""
+"""Collects a job's metrics (curves, table, last and best values) in memory that does not grow with the file."""
 
 from __future__ import annotations  # array[float] is no class at run time before Python 3.12.
 

@@ -1,4 +1,4 @@
-"""Keeps the metrics that were asked for lately, so that a poll reads only what is new in the file."""
+"""Caches the metrics of recently shown jobs, so that a poll reads only the new part of a file."""
 
 import os
 import threading
@@ -66,7 +66,7 @@ class MetricsCache:
             return known
 
     def read_further(self, known: CachedMetrics, file: BinaryIO) -> JobMetrics:
-        """While somebody else reads the same file, what they have so far is the answer."""
+        """While another request reads the same file, return what that request has read so far."""
         until = time.monotonic() + READ_SECONDS
         if not known.lock.acquire(timeout=READ_SECONDS):
             return known.shown

@@ -1,4 +1,4 @@
-"""Every row of a job's metrics as CSV, straight from the file: nothing of it is kept in memory."""
+"""Streams every row of a job's metrics as CSV without holding the file in memory."""
 
 import contextlib
 import threading

@@ -1,4 +1,4 @@
-"""Rows of `metrics.jsonl`, which a stranger's program wrote: what is a row of numbers, and where it ends."""
+"""Parses the rows of `metrics.jsonl`, which a user program writes."""
 
 import json
 import math

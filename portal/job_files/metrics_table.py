@@ -1,4 +1,4 @@
-"""Metrics as lines to read: one per epoch with the last value of each, or one per stretch of steps."""
+"""Condenses metrics into a table of at most 200 lines: one per epoch, or one per range of steps."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What the scheduler wrote for the shim before the start: the exact command, environment and user."""
+"""Reads the plan that the scheduler wrote for the shim before the start: command, environment and user."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Long work in the portal's process, in short turns with rests between, so that it delays nobody else's page.
+"""Runs long work in short time slices with pauses, so that it does not delay other requests of the process.
 
 Python runs one thread at a time: a thread that works for seconds makes every other request wait again and again.
 """

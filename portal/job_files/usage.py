@@ -1,4 +1,4 @@
-"""What the shim last said about a running program: CPU, memory, process id."""
+"""Reads the resource usage that the shim wrote last: CPU time, memory, process id."""
 
 import json
 from dataclasses import dataclass

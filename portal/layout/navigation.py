@@ -1,4 +1,4 @@
-"""What stands around every page: the rail's groups, who is signed in, what the live mark listens to.
+"""The data of base.html: navigation groups and items, the signed-in user and what the event stream subscribes to.
 
 `id_base.html` reads one `PageLayout`; with the defaults it renders with nothing. Whoever signs people in gives
 `look.init_app` a function that makes the shell of the current request.
@@ -34,7 +34,7 @@ class NavigationGroup:
 
 @dataclass(frozen=True)
 class NavigationUser:
-    """Who is signed in, as the foot of the rail shows it."""
+    """The signed-in user as the foot of the navigation shows it."""
 
     name: str
     href: str = "/profile"
@@ -118,7 +118,7 @@ def workspace_navigation(
     counts: Mapping[str, int] | None = None,
     calls: Mapping[str, int] | None = None,
 ) -> tuple[NavigationGroup, ...]:
-    """What a researcher sees: home and queue, then the parts of one workspace (its id and name)."""
+    """The navigation of a researcher: home and queue, then the parts of one workspace (its id and name)."""
     first = NavigationGroup(
         None,
         (

@@ -1,4 +1,4 @@
-"""The rail of the current request: where the person may go, and what is remembered about their taste."""
+"""Builds the layout of the current request: navigation with counts and alerts, signed-in user, stream topics."""
 
 import socket
 from collections import Counter
@@ -68,7 +68,7 @@ def navigation_workspace() -> tuple[int, str] | None:
 
 
 def installation_name() -> str:
-    """What people call this installation: the host of its public address, or the machine's own name."""
+    """The name of the installation: the host of its public address, or the machine's host name."""
     host = urlsplit(current_cluster().settings.public_url).hostname or ""
     return host if host not in ("", "127.0.0.1", "localhost", "::1") else socket.gethostname()
 

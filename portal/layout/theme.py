@@ -1,4 +1,4 @@
-"""What stands around every page's content: theme, shell, and the addresses of static files."""
+"""Chooses the theme of a request, and gives templates the versioned addresses of static files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VERSION = "groundcrew_version"
 
 
 def chosen_theme() -> str | None:
-    """What this person chose: `g.theme` (their row) before the cookie; None where nobody chose."""
+    """The theme that the user's row or the cookie names; None if neither does."""
     chosen = g.get("theme") or request.cookies.get(THEME_COOKIE)
     return chosen if chosen in THEMES else None
 

@@ -1,4 +1,4 @@
-"""One thread per process reads the doorbell's Redis stream and hands every ring to every open tab's queue."""
+"""Reads the Redis event stream in one thread per process and delivers every event to the queue of each open tab."""
 
 import queue
 import threading
@@ -40,7 +40,7 @@ class TabQueue:
 
 
 class EventHub:
-    """Without Redis nothing rings, and everybody who listens still gets heartbeats and file sizes."""
+    """Without Redis no events arrive; open streams still send heartbeats and file sizes."""
 
     def __init__(self, redis_url: str) -> None:
         self.redis_url = redis_url
@@ -90,7 +90,7 @@ class EventHub:
                 listener.has_overflowed = True
 
     def read_missed(self, last_id: str) -> list[BusEvent]:
-        """What rang while a tab was away; empty where Redis is away too or `last_id` is nonsense."""
+        """The events since `last_id`; empty if Redis does not answer or `last_id` is invalid."""
         try:
             return read_events_after(connect_redis(self.redis_url), last_id, None)
         except redis.RedisError:

@@ -1,4 +1,5 @@
-"""What one open tab hears, for as long as it listens and its person may."""
+"""The event stream of one open browser tab: events of the bus, growth of watched job files and heartbeats, while its
+session lives."""
 
 import json
 import queue
@@ -47,7 +48,7 @@ class StreamSlots:
 
     @contextmanager
     def hold_slot(self, user_id: int) -> Iterator[None]:
-        """Raises TooManyStreams where the person has enough, or all together have."""
+        """Raises TooManyStreams if the person's slots, or all slots, are taken."""
         with self.lock:
             if self.used_by_person[user_id] >= MAX_STREAMS_PER_PERSON:
                 raise TooManyStreams("stream.too_many", most=MAX_STREAMS_PER_PERSON)

@@ -1,4 +1,4 @@
-"""The lines of the sign: what cluster.services.alerts.current_alerts has found, in the reader's words and with the way out."""
+"""Describes each alert for the reader: its sentence, its hint and the page that it leads to."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The same request as the command `groundcrew` and as curl, to be copied from the form."""
+"""Writes a job or sweep request as a `groundcrew` command and as a curl call, to be copied from the form."""
 
 import csv
 import io

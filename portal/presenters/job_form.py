@@ -1,4 +1,4 @@
-"""The form of a new job: what it was filled with becomes a JobRequest, a job or a training becomes its first values."""
+"""Parses the form of a new job into a JobRequest or SweepRequest, and fills the form from a training or from a job."""
 
 import re
 import shlex
@@ -146,7 +146,7 @@ def form_field_of(refusal: Refused) -> str:
 
 
 def default_values(training: Training) -> dict[str, Any]:
-    """What an empty form shows."""
+    """The values of an empty form."""
     model = model_of(training)
     defaults = (
         {VARIABLE_PREFIX + variable.name: str(variable.default) for variable in model.variables}

@@ -1,4 +1,4 @@
-"""The log tab before any script runs: which files there are, the last lines of one, and what a search found."""
+"""The values of the log tab as the server renders it: log files, last lines of one file, result of a search."""
 
 from dataclasses import dataclass
 

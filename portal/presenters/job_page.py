@@ -1,4 +1,5 @@
-"""Everything that a job's page shows, read once per request: the row, and the files of one attempt."""
+"""The values of a job's page: the row, its times and progress, and the files of one attempt, each read at most once
+per request."""
 
 import shlex
 from collections import Counter
@@ -102,7 +103,7 @@ class JobView:
 
     @property
     def command_line(self) -> str:
-        """As a shell would have to be given it."""
+        """The command as it would be typed in a shell."""
         return shlex.join(self.plan.argv) if self.plan else ""
 
     @unlocked_cached_property
@@ -149,7 +150,7 @@ class JobView:
 
     @property
     def image(self) -> str | None:
-        """Of the container that it ran in; None for a process."""
+        """The image of the job's container; None for a process."""
         return None if self.plan is None else self.plan.container
 
     @property

@@ -1,4 +1,4 @@
-"""What templates about jobs ask for: reasons, history lines and states in the reader's language."""
+"""Template globals about jobs: state names, reasons to wait, history lines and one-line summaries."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -53,7 +53,7 @@ def why_waiting(code: str, data: Mapping[str, Any] | None) -> str:
 
 
 def when_starting(data: Mapping[str, Any] | None) -> str:
-    """Who is ahead and what frees the units; empty where nothing is known."""
+    """Which jobs are ahead and which job's end frees the units; empty if nothing is known."""
     return words.waiting_start_sentence(data, request_language(), installation_zone(), now())
 
 

@@ -1,4 +1,4 @@
-"""How Kubernetes sees a node, and how its own parts stand: lines with the repair beside each, for the nodes' pages.
+"""The status of Kubernetes and of its nodes as lines for the node pages, with the repairs that help.
 
 Read from what the scheduler wrote down last; the portal never asks Kubernetes itself.
 """
@@ -88,7 +88,7 @@ def kubernetes_status_of_node(node: NodeView) -> KubernetesNodeStatus | None:
 
 
 def cluster_health() -> ClusterHealth | None:
-    """None for everybody but administrators, and where jobs do not run on Kubernetes."""
+    """None for readers who are no administrators, and if jobs do not run on Kubernetes."""
     standing = read_once(kubernetes_status_once)
     if standing is None or not current_actor().is_administrator:
         return None
@@ -101,7 +101,7 @@ def cluster_health() -> ClusterHealth | None:
 
 
 def disagreement_line(disagreement: Disagreement) -> DisagreementLine:
-    """What helps a job stands on its own page."""
+    """A disagreement about a job links to the job's page, which names the repair."""
     sentence, data = disagreement_sentence(disagreement), disagreement.data
     if "job_id" in data:
         return DisagreementLine(sentence, "", url_for("jobs.page", job_id=data["job_id"]), _("See job"))
@@ -149,7 +149,7 @@ def kubelet_lines(node: NodeView, seen: KubernetesNodeStatus) -> Iterator[Health
 
 
 def node_condition_lines(node: NodeView, seen: KubernetesNodeStatus) -> Iterator[HealthLine]:
-    """Of a node whose kubelet is silent nothing of it is known."""
+    """If the node's kubelet is silent, nothing of this is known."""
     if seen.problem and seen.problem["code"] == "kubernetes.node_silent":
         return
     short = [word_for("kubernetes.resource", name) for name in seen.pressures]
@@ -185,7 +185,7 @@ def certificate_lines(node: NodeView) -> Iterator[HealthLine]:
 
 
 def disagreements_of(node: NodeView) -> list[str]:
-    """Of pods on this node, for administrators: their names are not everybody's."""
+    """Disagreements about pods on this node, for administrators: other people must not learn pod names."""
     standing = read_once(kubernetes_status_once)
     if standing is None or not current_actor().is_administrator:
         return []

@@ -1,4 +1,4 @@
-"""What is the case with a node that is not simply ready, and what would help: the open row and the page's head."""
+"""Describes the problem of a node that is not ready: facts, suggestions and repairs, for its row and its page."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -169,5 +169,5 @@ def undrain_url(node: NodeView) -> str | None:
 
 
 def repairs_for_silent_node(node: NodeView) -> list[tuple[str, str]]:
-    """What this installation has for a node that does not report."""
+    """The repairs of this installation for a node that sends no heartbeats."""
     return list_repair_links(FOR_SILENT_NODES, node.id)

@@ -1,4 +1,4 @@
-"""The queue's lines as the page shows them: the sentence's parts, and node by node what is missing."""
+"""The values of the queue's page: waiting rows, running rows, past reasons and the units that each node lacks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -117,7 +117,7 @@ def format_queue_cursor(place: QueueCursor | None) -> str | None:
 
 
 def list_job_owners(view: QueueView, actor: Actor, chosen: int | None) -> list[tuple[int, str]]:
-    """Whose jobs stand on this page, by name, for the filter; the reader has a word of their own there."""
+    """The owners of the jobs on this page by name, for the filter; the reader is listed separately."""
     rows = [line.job for line in view.waiting] + [run.job for run in view.running]
     found = {job.user_id: job.user.name for job in rows if job is not None and job.user_id != actor.user_id}
     if chosen is not None and chosen != actor.user_id:

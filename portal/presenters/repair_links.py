@@ -1,4 +1,4 @@
-"""Which of some repairs this installation has, as links to their forecasts, for who may ask for them."""
+"""Links to the forecasts of repairs that this installation offers, for administrators."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

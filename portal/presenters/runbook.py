@@ -1,4 +1,4 @@
-"""What the runbook knows of a failed job or operation, as the page shows it: the cause, and the way to its repair."""
+"""Shows what the runbook knows about a failed job or operation: the cause, the log line and a link to the repair."""
 
 from dataclasses import dataclass
 
@@ -34,7 +34,7 @@ def init_app(app: Flask) -> None:
 
 
 def advice_for_job(view: JobView) -> KnownProblem | None:
-    """By how it ended and the last lines of the stderr of the rank that failed."""
+    """Matches how the job ended and the last stderr lines of the rank that failed."""
     if view.job.state is not JobState.FAILED:
         return None
     rank = (view.job.end_data or {}).get("rank", 0)
@@ -51,7 +51,7 @@ def read_rank_stderr_tail(name: str, view: JobView) -> list[str]:
 
 
 def advice_for_operation(operation: Operation, log_tail: str) -> KnownProblem | None:
-    """By its code, what the code says, and the last lines of its log."""
+    """Matches the operation's error code, its data and the last lines of its log."""
     if not operation.error_code:
         return None
     said = [str(value) for value in (operation.error_data or {}).values()]

@@ -1,4 +1,4 @@
-"""Everything that a sweep's page shows, read once per request: the row, its jobs side by side, the best one."""
+"""The values of a sweep's page: the row, its jobs side by side and the best result."""
 
 import json
 from dataclasses import dataclass, replace

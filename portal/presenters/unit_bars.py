@@ -1,4 +1,4 @@
-"""Units as bars: squares of one job on one node are one bar, everything else one square each."""
+"""Groups the units of a node or workspace into bars for the maps of the dashboard and the workspace page."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What this installation calls its units: GPUs, or CPU slots where there is no GPU."""
+"""The name of this installation's units in the reader's language: GPUs, or CPU slots if no node has a GPU."""
 
 from flask import Flask, g
 

@@ -1,4 +1,4 @@
-"""The access log: who did what from where, found by its address, as a page and as a file; and whether it is whole."""
+"""The access log's pages: filter and list entries, export them as CSV, download or delete the files of a day."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ COLUMNS = ["id", "at", "who", "from", "action", "object", "outcome", "request", 
 
 @dataclass(frozen=True)
 class AccessLogFilter:
-    """What the address asks for; empty: all of it."""
+    """The filters of the address; an empty one does not filter."""
 
     who: str
     kind: str

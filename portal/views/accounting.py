@@ -1,4 +1,4 @@
-"""Who used how much in a month, by workspace and user, as a page and as a file."""
+"""The accounting page: units and hours used in a month, by workspace and user, also as CSV."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

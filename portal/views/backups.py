@@ -1,4 +1,4 @@
-"""Backups: which there are, how old, whether a restore has proved them, how large, and where they lie."""
+"""The page of backups: age, size, place and whether a drill has proved them."""
 
 from flask import Blueprint, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue

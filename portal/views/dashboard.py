@@ -1,4 +1,4 @@
-"""The first page: what needs a person, how full the cluster is, what waits; one's own work."""
+"""The dashboard: alerts, occupancy of the cluster, the queue and the reader's own jobs."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -78,7 +78,7 @@ class DashboardQueue:
 
 
 def dashboard_queue(seen: QueueSummary) -> DashboardQueue:
-    """Everybody's jobs, at this moment."""
+    """Counts the waiting jobs of all users at this moment."""
     waited = (now() - seen.oldest_submission).total_seconds() if seen.oldest_submission else 0.0
     reasons = [(waiting_label(one.code), many(one)) for one in seen.counts]
     count = sum(one.count + one.is_more for one in seen.counts)

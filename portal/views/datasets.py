@@ -1,4 +1,4 @@
-"""Datasets: lists, a new one by upload, path or one click, its page, and its end."""
+"""Dataset pages: list, create by upload, path or sample, show and delete."""
 
 from pathlib import PurePosixPath
 

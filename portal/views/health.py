@@ -1,4 +1,4 @@
-"""Is the portal there, and what browsers reported that they had to block."""
+"""Answers health checks, and logs violations of the Content-Security-Policy that browsers report."""
 
 import structlog
 from flask import Blueprint, jsonify, request

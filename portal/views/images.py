@@ -1,4 +1,4 @@
-"""Images and the training environment: what a job finds there. Nothing can be changed here."""
+"""The page of default images and the training environment: which libraries a job finds. Nothing can be changed here."""
 
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue

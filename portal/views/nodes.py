@@ -1,4 +1,4 @@
-"""Nodes: state with its reason, what the agent saw, which job holds which unit; drained and opened again."""
+"""Node pages: list by state, show units and jobs, drain and undrain."""
 
 from contextlib import suppress
 
@@ -61,7 +61,7 @@ def confirm_drain(node_id: int) -> ResponseReturnValue:
 
 
 def render_drain(node_id: int, errors: dict[str, str]) -> str:
-    """Whom it touches, read at this moment."""
+    """Shows the jobs that draining affects, read at this moment."""
     cluster, actor = current_cluster(), current_actor()
     return render_template(
         "nodes/drain.html",
@@ -83,7 +83,7 @@ def drain(node_id: int) -> ResponseReturnValue:
 
 @blueprint.post("/nodes/<int:node_id>/undrain")
 def undrain(node_id: int) -> ResponseReturnValue:
-    """A second click finds it open already."""
+    """Undraining a node that is not drained changes nothing."""
     with suppress(Conflict):
         queries.undrain_node(current_cluster(), current_actor(), node_id)
     return redirect(url_for("nodes.page", node_id=node_id), 303)

@@ -1,4 +1,4 @@
-"""Long work as pages that can be left and found again: steps, progress, what went wrong, and once more."""
+"""Operation pages: list, show steps, progress and log, retry."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,5 @@
-"""`/metrics` for Prometheus: the installation in numbers, for its token or for whoever asks from this machine."""
+"""`/metrics` for Prometheus: readable with the installation's metrics token, or from this machine if there is no
+token."""
 
 from collections.abc import Iterator, Mapping
 

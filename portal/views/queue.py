@@ -1,4 +1,4 @@
-"""The queue: who waits, in the true order and why; who runs and until when; what a manager does to the line."""
+"""The queue's page: waiting jobs in order with their reasons, running jobs, and hold, release and move for managers."""
 
 from flask import Blueprint, flash, redirect, request, url_for
 from werkzeug.wrappers import Response

@@ -1,4 +1,4 @@
-"""Repairs: the catalogue, the forecast before the click, and the run with what each task did where."""
+"""Repair pages: the catalogue, the forecast before a run, the request and the run with its task matrix."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -264,7 +264,7 @@ def transcript_line_kind(line: str) -> str:
 
 @blueprint.post("/repairs/runs/<int:run_id>/cancel")
 def cancel(run_id: int) -> ResponseReturnValue:
-    """Of one that was given up the run ends at once; what it was for is asked for again on the form."""
+    """A run whose worker has given up ends at once, and the form opens again for the same repair and nodes."""
     found = requests.cancel_repair(current_cluster(), current_actor(), run_id)
     if found.ended_at is not None:
         nodes = requests.read_node_ids(current_cluster(), found.hosts)

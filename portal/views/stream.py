@@ -1,4 +1,4 @@
-"""One stream of events per open tab: rings of the doorbell, growth of a job's files, and a beat.
+"""`/stream`, the Server-Sent Events of one open tab: events of the bus, growth of job files, heartbeats.
 
 Events: `<topic>` {"id"} · `log` {"job", "attempt", "sizes": {file: bytes}} · `metrics` {"job", "attempt",
 "size"} · `beat` {} · `end` {} (the session is over). Content never travels here: whoever hears a ring asks

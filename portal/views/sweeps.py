@@ -1,4 +1,4 @@
-"""A sweep: how far it is, its jobs side by side, their curves over one another, and stopping it."""
+"""Sweep pages: progress, jobs side by side, their curves in one graph, stop."""
 
 from flask import Blueprint, current_app, flash, jsonify, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
@@ -71,7 +71,7 @@ def current_sweep_url_with(**changes: object) -> str:
 
 
 def read_chosen_results(view: SweepView) -> list[SweepJobResult]:
-    """Those that the address names, else the first ones of the table that have begun."""
+    """The results that the address names, else the first ones that have metrics."""
     if "show" in request.args:
         asked = [int(text) for text in request.args.getlist("show") if text.isascii() and text.isdigit()]
         by_id = {entry.job_id: entry for entry in view.entries}

@@ -1,4 +1,4 @@
-"""Trainings: lists, a new one from a built-in model or own code, its page with its jobs, a new version of the code."""
+"""Training pages: list, create from a built-in model or own code, show, upload a new code version."""
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from werkzeug.datastructures import FileStorage

@@ -1,4 +1,4 @@
-"""Workspaces: who holds how many units until when, and the home that its members come to."""
+"""Workspace pages: list, home, create, edit, extend and end."""
 
 from collections import Counter
 from datetime import date, timedelta

@@ -1,10 +1,10 @@
-"""Which nodes an address or a form names."""
+"""Parses node ids separated by commas out of a query or a form."""
 
 from cluster.store.base import LARGEST_ID
 
 
 def parse_node_ids(text: str) -> list[int]:
-    """From ids with commas between them; what is no id is node 0, which nobody has."""
+    """Parse ids separated by commas; anything that is not an id becomes 0, which no node has."""
     words = [word.strip() for word in text.split(",") if word.strip()]
     return [parse_node_id(word) for word in words]
 

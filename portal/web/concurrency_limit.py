@@ -1,4 +1,4 @@
-"""A few requests of one session or token are in work at a time; further ones wait for them, and nobody else does.
+"""Limits how many requests of one session or token run at a time; further requests of the same client wait.
 
 Python runs one thread at a time, so whoever has forty requests in work has forty shares of the process. Sessions and
 tokens are told apart by what they send, before anything is read: who waits holds no connection to the database.
@@ -85,7 +85,7 @@ def init_app(app: Flask) -> None:
 
 
 def acquire_slot() -> Response | None:
-    """Not for streams and archives, which take long and have limits of their own."""
+    """Streams and archive uploads take long and have limits of their own, so they take no slot."""
     key = client_key()
     if key is None or request.endpoint in (ARCHIVE_ENDPOINT, "static"):
         return None

@@ -1,4 +1,4 @@
-"""Tables as CSV that a spreadsheet opens without running what strangers wrote into a cell."""
+"""Streams tables as CSV and escapes cells that a spreadsheet would run as formulas."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ CsvCell = str | int | float | None
 
 
 def csv_response(filename: str, head: Sequence[str], rows: Iterable[Sequence[CsvCell]]) -> Response:
-    """With a byte order mark, without which Excel does not know Korean."""
+    """Starts with a byte order mark, without which Excel misreads Korean."""
     response = Response(csv_lines(head, rows), mimetype="text/csv")
     response.headers.set("Content-Disposition", "attachment", filename=filename)
     return response

@@ -1,4 +1,5 @@
-"""The one handler: every error leaves through here, in the reader's language and without a trace of code."""
+"""The one error handler: it answers every exception with a page, an htmx fragment or problem+json in the reader's
+language."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Sends a file that may still grow: as many bytes as it has at this moment, and says so first."""
+"""Streams a file that may still grow: exactly the bytes that it has when the response starts."""
 
 import os
 from collections.abc import Iterator

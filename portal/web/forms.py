@@ -1,4 +1,4 @@
-"""Shapes what a form sent: text, whole numbers, days. Whether a value is allowed decides the domain, once.
+"""Parses form fields into text, integers, dates and ids. The domain decides which values are allowed.
 
 A view that offers a form reads the fields and calls the service in one `try`; at `except Refused as refusal`
 it renders the page again with `values=request.form, errors=problems(refusal)` and status 422.
@@ -96,7 +96,7 @@ def names_field(name: str) -> list[str]:
 
 
 def error_messages_with_suggestion(refusal: Refused, endpoint: str) -> dict[str, str]:
-    """As `error_messages`; where the domain offers a repaired value, a link opens the form again with it filled in."""
+    """Like `error_messages`; a refusal that carries a suggested value gets a link that opens the form with it."""
     found = error_messages(refusal)
     repaired = refusal.data.get("repaired")
     if repaired:
@@ -110,12 +110,12 @@ def error_messages_with_suggestion(refusal: Refused, endpoint: str) -> dict[str,
 
 
 def read_prefilled(fields: Collection[str]) -> dict[str, str]:
-    """What a link to a form wants filled in."""
+    """The query parameters with which a link fills a form."""
     return {name: request.args[name] for name in fields if name in request.args}
 
 
 def password_help() -> str:
-    """What the installation's rule asks for, beside every field for a new password."""
+    """The password rule of this installation, shown beside every field for a new password."""
     if current_cluster().settings.password_policy == "classic":
         return _("8 to 20 of upper and lower case letters, digits and ~!@#$%^&*<>?")
     return _("At least 8 characters; a sentence is fine. What is on lists of stolen passwords is refused.")

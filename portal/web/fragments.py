@@ -1,4 +1,4 @@
-"""A page for whoever came to it, its living piece for htmx: the same template either way."""
+"""Renders the whole page for a browser, or only the fragment for htmx, from the same templates."""
 
 from typing import Any
 

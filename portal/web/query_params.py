@@ -1,4 +1,4 @@
-"""Reads a page's address: filters, tabs and pages live there, so that a pasted link shows the same thing."""
+"""Parses the query parameters of a page (filters, tabs, page positions) and builds links that change some of them."""
 
 from collections.abc import Collection, Mapping
 
@@ -26,7 +26,7 @@ def id_param(name: str) -> int | None:
 
 
 def parse_id(values: Mapping[str, str], name: str) -> int | None:
-    """The same of a form: at most what an id can be, for the database refuses to look for more. Raises Refused."""
+    """Parse an id of a form or query, capped at the largest id that the database can compare. Raises Refused."""
     value = values.get(name, "")
     if not value:
         return None

@@ -1,4 +1,4 @@
-"""A page reads a dozen times: all over one connection to the database."""
+"""Lets all reads of one request share one database connection."""
 
 from contextlib import ExitStack
 
@@ -13,7 +13,7 @@ def init_app(app: Flask) -> None:
 
 
 def open_read_connection() -> None:
-    """Not where something is sent to us: an upload may take hours, and reads once or twice."""
+    """Only GET and HEAD share a connection: an upload may take hours and reads once or twice."""
     if request.method in ("GET", "HEAD") and request.endpoint != "static":
         g.reading = ExitStack()
         g.reading.enter_context(current_cluster().store.reuse_connection())

@@ -1,4 +1,5 @@
-"""What belongs to this request: the cluster behind the portal, and who is asking."""
+"""The context of a request: the cluster behind the portal, the acting person, the client, and reads cached per
+request."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -44,12 +45,12 @@ def read_once(read: Callable[[Cluster, Actor], Shown]) -> Shown:
 
 
 def store_read(read: Callable[[Cluster, Actor], object], found: object) -> None:
-    """What a page has read already, in more detail, for those who would read it once more."""
+    """Store the result of a read, so that `read_once` returns it without asking the database."""
     g.setdefault("read", {})[read] = found
 
 
 def anonymous_actor(name: str = "") -> Actor:
-    """Who acts before anybody has signed in, as the audit entry names it."""
+    """The actor of an audit entry written before anybody has signed in."""
     return Actor(user_id=0, name=name, address=client_address(), request_id=current_request_id())
 
 
@@ -58,7 +59,7 @@ def client_address() -> str:
 
 
 def client_user_agent() -> str:
-    """What the browser calls itself, for the list of sessions."""
+    """The User-Agent of the request, for the list of sessions."""
     return request.headers.get("User-Agent", "")[:200]
 
 

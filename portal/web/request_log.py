@@ -1,4 +1,4 @@
-"""One JSON line per request, joined to every other line of it by the request id.
+"""Writes one JSON log line per request, with a request id that joins it to the other lines of the request.
 
 Never a path or a query, which may carry a secret (a one-time link): the line names the route and its ids.
 """

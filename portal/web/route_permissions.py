@@ -1,4 +1,4 @@
-"""Who may go where: one table of endpoint and rule. An endpoint missing here stops the portal's start.
+"""The permission of every route, in one table. A route without a rule stops the start of the portal.
 
 The guard holds what can be told from the request alone (nobody, somebody, an administrator). Rules about a
 workspace, a training or a job are held by the services, which load it: who may not see it gets 404, who may
@@ -30,7 +30,7 @@ class RouteRule(Enum):
     """Administrators pass every rule."""
 
     ANYONE = "anyone"
-    """Also who has not signed in."""
+    """Everybody, also people who have not signed in."""
     SIGNED_IN = "signed in"
     ADMINISTRATOR = "administrator"
     MEMBER = "member of the workspace"

@@ -1,4 +1,4 @@
-"""Headers that keep other sites out of our pages: a strict policy without inline script or style."""
+"""Sets the security headers of every response, above all a Content-Security-Policy without inline script or style."""
 
 from flask import Flask, Response, request
 

@@ -1,4 +1,4 @@
-"""Who is signed in: Flask-Login over our own rows, so that sessions can be listed and ended."""
+"""Connects Flask-Login to our session rows by the session cookie."""
 
 from flask import Flask, Request, g, request, session
 from flask_login import LoginManager, UserMixin
@@ -33,7 +33,8 @@ def init_app(app: Flask) -> None:
 
 
 def session_cookie_name() -> str:
-    """With the port in it: cookies do not tell ports apart, and two installations may share a host."""
+    """The cookie's name contains the port, because browsers send cookies to every port of a host and two
+    installations may share one."""
     return f"gc_session_{current_cluster().settings.port}"
 
 
@@ -68,6 +69,6 @@ def delete_session_cookie(response: BaseResponse) -> BaseResponse:
 
 
 def local_path(target: str) -> str:
-    """Only a path of our own: anything that a browser could read as another host becomes the dashboard."""
+    """The target if it is a path of this portal, else the dashboard: no redirect leads to another host."""
     is_path = target.startswith("/") and not target.startswith(("//", "/\\"))
     return target if is_path and target.isprintable() and "\\" not in target else "/"

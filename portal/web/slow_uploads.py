@@ -1,4 +1,4 @@
-"""Ends an archive that hardly moves: unlike every other body it arrives while a thread of the portal waits for it."""
+"""Ends uploads of archives that send too few bytes per minute, because each holds a thread of the portal."""
 
 import socket
 import threading

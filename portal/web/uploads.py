@@ -1,4 +1,4 @@
-"""How much a request may bring along, and where a large file goes while it arrives: straight to its own disk."""
+"""Limits the size of request bodies per route, and writes uploaded archives straight to the storage disk."""
 
 import io
 import os
@@ -63,7 +63,7 @@ class PortalRequest(Request):
         filename: str | None = None,
         content_length: int | None = None,
     ) -> IO[bytes]:
-        """Raises NotFound or Forbidden before the first byte of somebody else's archive is written."""
+        """Checks the permission before the first byte of an archive is written. Raises NotFound or Forbidden."""
         if self.endpoint != ARCHIVE_ENDPOINT or not filename:
             return super()._get_file_stream(total_content_length, content_type, filename, content_length)
         values: dict[str, Any] = self.view_args or {}
@@ -112,7 +112,7 @@ def saved_path(file: FileStorage) -> Path:
 
 
 def delete_incoming_files(error: BaseException | None) -> None:
-    """What nobody took in (refused, broken off) goes at the end of its request."""
+    """Deletes, at the end of the request, the uploaded files that no service has taken over."""
     if not current_app:
         return
     for file in g.pop("arriving", []):

@@ -1,4 +1,4 @@
-"""What a REST body or query has of the wrong shape, found before any service was asked."""
+"""Turns marshmallow's validation messages into our error codes with sentences in the caller's language."""
 
 from typing import Any
 

@@ -123,8 +123,8 @@ def hand_over_by_path(patch: pytest.MonkeyPatch) -> None:
 
 
 def hand_tree(folder: Path, rights: FolderRights) -> None:
-    for root, folders, files in os.walk(folder, topdown=False):
-        for name in folders + files:
+    for root, names, files in os.walk(folder, topdown=False):
+        for name in names + files:
             path = Path(root, name)
             if not path.is_symlink():
                 os.chown(path, *rights.owner)

@@ -1,4 +1,4 @@
-"""What every measure stands on: both houses, the rivals, the ledger, and whose turn it is."""
+"""One run of the benchmark: our two installations, the baselines, the results and whose turn it is."""
 
 import sqlite3
 import tempfile

@@ -1,4 +1,4 @@
-"""A doorbell that looks, at every ring, whether what it rings about can be seen by somebody else."""
+"""An event bus that checks at every publish that the row is visible to another connection."""
 
 import os
 import sqlite3

@@ -1,1 +1,1 @@
-"""One outside thing each; adapters decide nothing."""
+"""Each adapter talks to one outside program or file format and makes no decisions."""

@@ -1,4 +1,4 @@
-"""Which Ansible the worker calls: the one that a setting names, in an environment of its own, and never an old one."""
+"""Finds the Ansible that the settings name, and refuses one that is too old."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""When the certificates of a Kubernetes control plane on this machine end, read by openssl once per file's version."""
+"""Reads when the certificates of the Kubernetes control plane on this machine expire."""
 
 import ssl
 import subprocess

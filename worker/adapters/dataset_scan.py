@@ -1,4 +1,4 @@
-"""Looks through a dataset's folder: how many files, how large, and whether it is images by class."""
+"""Scans a dataset's folder: counts files and bytes, and finds out whether it holds images by class."""
 
 import os
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""The container engine behind its socket: Docker Engine API 1.40 and later, spoken through the docker package."""
+"""The client of the Docker Engine API 1.40 and later, through its socket and the docker package."""
 
 import socket
 import threading

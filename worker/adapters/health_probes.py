@@ -1,4 +1,4 @@
-"""Whether what every service leans on answers: asked once each, with little patience."""
+"""Health probes of Redis, the database and the portal: each is asked once, with a short timeout."""
 
 import ssl
 import urllib.error

@@ -1,4 +1,4 @@
-"""What this machine is: its name, boot, system, processors, memory, disk and network interfaces."""
+"""Reads this machine's name, boot id, system, processors, memory, disk and network interfaces."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""The playbooks of repairs as they were installed: root's own, and each file as the manifest says."""
+"""Checks that the installed playbooks of repairs belong to root and match their manifest."""
 
 import hashlib
 from pathlib import Path

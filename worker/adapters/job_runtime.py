@@ -1,4 +1,5 @@
-"""What a job imports is installed once beside the state, so that no job ever reads the clone."""
+"""Installs the job runtime (shim, `groundcrew_job`, built-in models) once beside the state, so that no job reads the
+clone."""
 
 import fcntl
 import hashlib

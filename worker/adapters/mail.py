@@ -1,4 +1,4 @@
-"""Hands one mail to the mail server of the settings."""
+"""Sends one mail through the mail server of the settings."""
 
 import smtplib
 import ssl

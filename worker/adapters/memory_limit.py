@@ -1,4 +1,4 @@
-"""Limits how much more memory this process may take while something of strangers is read."""
+"""Limits how much more memory this process may allocate while it reads untrusted input."""
 
 import resource
 from collections.abc import Iterator

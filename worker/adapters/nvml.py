@@ -1,4 +1,4 @@
-"""What NVML says about this node's GPUs; without the driver there simply are none."""
+"""Reads this node's GPUs through NVML; without the driver there are none."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

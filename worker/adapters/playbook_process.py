@@ -1,4 +1,4 @@
-"""The process around one playbook: it outlives the task worker that began it, and it alone holds the target's lock.
+"""The process around one playbook outlives the task worker that started it and holds the target's lock.
 
 Runs under the Ansible environment's own Python, which has ansible-runner and nothing of ours but this file:
 ``python -I playbook_process.py FOLDER``. Reads FOLDER/request.json, writes FOLDER/exit.json last. On servers

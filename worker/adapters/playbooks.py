@@ -1,4 +1,5 @@
-"""Runs a playbook by ansible-runner in a process of its own, and watches it: the one way to Ansible from here."""
+"""Starts a playbook by ansible-runner in a process of its own and reads its events; all Ansible runs go through
+here."""
 
 import fcntl
 import json

@@ -1,4 +1,4 @@
-"""The installation's own certificate authority and the portal's certificate, made by the machine's openssl.
+"""Makes the installation's certificate authority and the portal's certificate with the machine's openssl.
 
 A browser that has been given the authority once trusts every certificate that it signs from then on.
 """

@@ -1,4 +1,4 @@
-"""The portal's REST, as the agent of a node speaks it."""
+"""The REST client by which a node's agent posts its heartbeats to the portal."""
 
 import ssl
 from collections.abc import Mapping, Sequence

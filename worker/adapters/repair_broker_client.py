@@ -1,4 +1,4 @@
-"""Asks the unit with the keys of the hosts, through its socket; systemd starts one for each connection."""
+"""The client of the repair broker: sends one request through its socket and waits for the answer."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""scikit-learn's real handwritten digits as a data set of images; the training environment writes it."""
+"""Writes scikit-learn's handwritten digits as a dataset of images, by the training environment's Python."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Unpacks an uploaded archive into a new folder: every entry is judged by the domain before it is written."""
+"""Unpacks an uploaded archive into a new folder; the domain checks every entry before it is written."""
 
 import lzma
 import os

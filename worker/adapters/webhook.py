@@ -1,4 +1,4 @@
-"""Calls the webhook of the settings: JSON, signed, never redirected."""
+"""Calls the webhook of the settings with signed JSON, and follows no redirect."""
 
 import hashlib
 import hmac

@@ -1,1 +1,1 @@
-"""Backups of the database: made as readable SQL, believed once they have been restored."""
+"""Back up the database as readable SQL, restore every backup once as a drill, and put one back."""

@@ -1,4 +1,5 @@
-"""Seals of the access log that were written down elsewhere: in backups, and in the lines of the scheduler's log."""
+"""Anchors are copies of the access log's newest seal outside the database: in the manifests of backups and in the
+scheduler's log."""
 
 import json
 from collections.abc import Iterable, Iterator

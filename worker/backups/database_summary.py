@@ -1,4 +1,5 @@
-"""What a database holds, read the same way from the living one, from its copy and from what a drill has restored."""
+"""Summarise a database as migration, rows by table and newest audit entry, so that a restored copy can be compared
+with the original."""
 
 from dataclasses import dataclass
 from typing import Any

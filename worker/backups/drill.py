@@ -1,4 +1,4 @@
-"""Proves a backup: its text is read back into a scratch database, and what is there is compared with its manifest."""
+"""Drill a backup: load it into a scratch database and compare the result with its manifest."""
 
 import hashlib
 import json
@@ -57,7 +57,8 @@ def drill_newest_backup(
 
 
 def drill_locked(settings: Settings, now: datetime, look: ScratchCheck) -> dict[str, Any]:
-    """`audit` in the manifest is the first place at which the restored audit is not what was sealed.
+    """`audit` in the manifest names the first audit seal that the restored rows violate. The backup is valid all the
+    same: production has the same defect.
 
     That is no fault of the backup, which is proved: the living one is the same.
     """

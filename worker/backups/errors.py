@@ -1,4 +1,4 @@
-"""A disk that becomes full while a backup is made or tried is no fault of the backup, and is told as what it is."""
+"""Errors of backups: a broken backup, and a full disk, which is reported as Unavailable and not as a broken backup."""
 
 import errno
 import sqlite3

@@ -1,4 +1,4 @@
-"""Takes the newest snapshot of etcd among the backups, and proves it: a fresh etcd comes up on it."""
+"""Store the newest etcd snapshot among the backups and drill it: a fresh etcd must start on it and hold a cluster."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What holds in every database of ours at every moment: a copy in which it does not hold is not restored."""
+"""SQL invariants that every database of this product satisfies; a copy that violates one is refused."""
 
 from sqlalchemy import Connection
 

@@ -1,4 +1,4 @@
-"""Copies proved backups to another machine by rsync; what could not be copied is tried again the next night."""
+"""Copy verified backups to another machine by rsync; a copy that fails is tried again the next night."""
 
 import json
 import os

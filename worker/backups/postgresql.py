@@ -1,4 +1,4 @@
-"""PostgreSQL: written out by pg_dump of the server's own version, read back by its psql into a scratch database."""
+"""Dump PostgreSQL with the server version's pg_dump and load it with its psql."""
 
 import re
 import shutil

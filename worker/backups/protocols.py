@@ -1,4 +1,4 @@
-"""What a backup and its drill ask of a database, whichever kind it is."""
+"""The protocols that SQLite and PostgreSQL implement for dumps, drills and restores."""
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
@@ -52,7 +52,8 @@ class BackupDatabase(Protocol):
     def replace_with(self, scratch: Any, aside: str) -> Path | None:
         """What the scratch holds takes this database's place, at once or not at all.
 
-        Where what was there lies now, under a name that begins with `pre_restore_copy`; None: nothing was. Raises Unavailable.
+        The path of the copy of what was there, named `pre_restore_copy…`; None if nothing was there.
+        Raises Unavailable.
         """
 
     def delete_unfinished(self) -> None:

@@ -1,4 +1,5 @@
-"""Puts a backup back as the installation's database: tried and settled in a scratch database, then in place at once."""
+"""Restore a backup: load it into a scratch database, adapt it to today's installation, then replace the database in
+one step."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Looks after the backups that lie there: what is no longer what was proved is marked, what is surplus goes."""
+"""Mark backups whose file has changed since its drill, and delete those beyond the retention rule."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Starts a portal on what a drill has restored and opens pages of it, as an administrator who has signed in."""
+"""Start a portal on the restored scratch database and open four pages as an administrator."""
 
 import os
 import secrets

@@ -1,4 +1,4 @@
-"""SQLite: copied whole beside the database, then written out as SQL from the copy."""
+"""Dump SQLite in one read transaction, and load such a dump into a scratch file."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The first Python that ``make`` runs: it makes the environment in which everything else runs.
+"""The first Python that ``make`` runs: it builds the virtual environment in which everything else runs.
 
 Standard library only, under the distribution's own /usr/bin/python3. What it cannot know yet
 (the database, the services) is left to ``python -m worker``, as which it ends.
@@ -30,7 +30,7 @@ from worker.bootstrap.virtual_environments import (
 )
 
 COMMANDS = "up|down|status|reset|restore|support|console|audit|ansible|with-tools|with-test-machine"
-USAGE = f"python3 -m worker.bootstrap.__main__ {COMMANDS} ..."
+USAGE = f"python3 -m worker.bootstrap {COMMANDS} ..."
 
 
 def main(arguments: list[str]) -> NoReturn:

@@ -1,4 +1,4 @@
-"""What this machine must offer before anything is changed on it. Standard library only."""
+"""Check Python, host name, disk space and rights of this machine before anything is changed. Standard library only."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Where one clone keeps its state and where the machine keeps what every clone shares.
+"""The paths of one installation: its clone, its state directory and the cache directory that clones share.
 
 Standard library only: the bootstrap reads it before any package is installed.
 """

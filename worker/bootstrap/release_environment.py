@@ -1,4 +1,5 @@
-"""Builds a version of ours on a host: ``PYTHONPATH=WHEEL python3 -m … WHEEL PINS FOLDER``.
+"""Build the virtual environment of one release on a host: ``PYTHONPATH=WHEEL python3 -m
+worker.bootstrap.release_environment WHEEL PINS FOLDER``.
 
 With - instead of a wheel the environment has none of our code: Ansible's.
 

@@ -1,4 +1,4 @@
-"""The distribution's packages: which are missing, and their installation by apt.
+"""Find which system packages are missing and install them by apt.
 
 Standard library only. Run as a program by root (``python3 -m worker.bootstrap.system_packages install NAME...``),
 so that a user with sudo gives root to this one step and to nothing else.

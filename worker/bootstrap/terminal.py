@@ -1,4 +1,4 @@
-"""What the terminal is told, in the language of the terminal. Standard library only."""
+"""Print sentences in the terminal's language, English or Korean. Standard library only."""
 
 import ast
 import os

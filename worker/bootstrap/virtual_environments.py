@@ -1,4 +1,4 @@
-"""The Python environments that the bootstrap builds in the cache. Standard library only."""
+"""Build virtual environments of pinned requirements in the cache directory. Standard library only."""
 
 import ast
 import fcntl

@@ -1,1 +1,1 @@
-"""The offline bundle: collected on a machine that reaches its sources, verified, compared, installed from."""
+"""The offline bundle: all that site.yml installs, in one folder that is collected, verified and compared here."""

@@ -1,4 +1,4 @@
-"""Everything that a set of the distribution's packages needs, down to the C library, fetched by apt itself.
+"""Fetch packages with all their dependencies by apt, and write the apt index of a folder of packages.
 
 apt works in a folder of its own, as if nothing were installed: the machine's own packages are neither looked at nor
 changed, and what apt has fetched it has checked against the distribution's signatures.

@@ -1,4 +1,4 @@
-"""Puts what was collected into a bundle's folder; the manifest comes last, and the folder is renamed to its place."""
+"""Assemble a bundle in a folder beside its target; write the manifest last and rename the folder into place."""
 
 import shutil
 import subprocess

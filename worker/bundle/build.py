@@ -1,4 +1,4 @@
-"""The collector `build_bundle`: all of a bundle from the Go module proxy, the distribution's archive and the package index."""
+"""Builds a bundle from the Go module proxy, the distribution's archive and the Python package index."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

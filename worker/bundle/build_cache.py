@@ -1,4 +1,4 @@
-"""Where a bundle is made: what was made before is kept by the hash of all that it was made of."""
+"""A cache folder in which each product of a build is kept under the hash of its inputs."""
 
 import fcntl
 import hashlib

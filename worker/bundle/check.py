@@ -1,4 +1,4 @@
-"""Whether a bundle is what its manifest says. Standard library only: hosts run this file alone."""
+"""Check that a bundle matches its manifest. Standard library only: hosts run this file by itself."""
 
 import argparse
 import hashlib

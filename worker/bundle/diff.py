@@ -1,4 +1,4 @@
-"""What changes from one bundle to another."""
+"""List what one bundle has otherwise than another."""
 
 from collections import defaultdict
 

@@ -1,4 +1,4 @@
-"""The collector `download_bundle`: Kubernetes' own packages and images from where their publishers offer them.
+"""The collector `download` fetches Kubernetes' packages and images from their publishers or a site's mirrors.
 
 The distribution's packages and the wheels come as with `build`.
 """

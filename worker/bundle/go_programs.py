@@ -1,4 +1,5 @@
-"""The programs that a bundle is built with: each folder of `go/` pins its modules by version and sum."""
+"""The Go programs of a bundle and how one of them is compiled; each folder of `go/` pins its modules by version and
+sum."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The images that a bundle is built with: one static program each, a few on the distribution's network tools."""
+"""Build the container images of Kubernetes: one static program each, some above the distribution's network tools."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

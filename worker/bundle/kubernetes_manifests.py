@@ -1,4 +1,4 @@
-"""Upstream's manifests of flannel and the add-ons, as their modules hold them."""
+"""Extract the Kubernetes manifests of flannel and the add-ons from their Go modules."""
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Under which licence something is handed on, read from what it brings along."""
+"""Recognise the licence of a Go module, a Debian package or a wheel from its own files."""
 
 import re
 from collections.abc import Iterable

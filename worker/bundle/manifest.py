@@ -1,4 +1,4 @@
-"""What a bundle holds, file by file."""
+"""The manifest of a bundle: each file with its version, sum, licence and source."""
 
 import json
 import re
@@ -77,7 +77,7 @@ def write_bundle_manifest(folder: Path, manifest: BundleManifest) -> None:
 
 
 def parse_bundle_manifest(read: dict[str, Any]) -> BundleManifest:
-    """Of what `check.read_manifest_file` has read. Raises NoBundle for a kind of file that this version does not know."""
+    """Parse what `check.read_manifest_file` has read. Raises NoBundle for an unknown kind of file."""
     try:
         files = tuple(
             BundleFile(**{**entry, "kind": BundleFileKind(entry["kind"])}) for entry in read["files"]

@@ -1,4 +1,4 @@
-"""Fetches files by HTTP: goes on where it was interrupted, tries again, and follows a site's own mirrors."""
+"""Map publishers' addresses to a site's mirrors and fetch small files over HTTP, with retries."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""Packages of our own making with upstream's names, versions and unit files."""
+"""Debian packages that this product builds, with upstream's names, versions and unit files."""
 
 import shutil
 from collections.abc import Mapping

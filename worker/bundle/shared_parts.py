@@ -1,4 +1,4 @@
-"""What both collectors do alike: the distribution's packages, the wheels and the default image."""
+"""The parts that both collectors add in the same way: the distribution's packages, the wheels and the default image."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""The part of the sources map that a bundle is made of."""
+"""Read from the sources map (inventory/group_vars/all/sources.yml) what a bundle consists of."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The pinned Python packages, fetched by pip with their hashes."""
+"""Fetch the pinned wheels of all our Python environments into one folder."""
 
 import re
 import shutil

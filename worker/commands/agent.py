@@ -1,4 +1,4 @@
-"""The agent of a node: a heartbeat every few seconds with what the machine has.
+"""The agent of a node sends a heartbeat every few seconds with the units and facts of its machine.
 
 In the embedded set it writes to the database itself, elsewhere it reports to the portal with its node's token.
 Telemetry goes to a file, never into SQL.

@@ -1,4 +1,4 @@
-"""``groundcrew-audit verify``, with ``make up`` ``make audit``: is the access log as it was sealed?
+"""``groundcrew-audit verify`` (with ``make up``: ``make audit``) checks that the access log still matches its seals.
 
 0 where all of it is; 1 with the first place that is wrong, or where it cannot be read.
 """
@@ -28,10 +28,9 @@ def verify_access_log(settings: Settings, logs: list[Path]) -> int:
     finally:
         cluster.store.close()
     if standing.found is not None:
-        code, data = standing.found.code, standing.found.data
+        code, data, language = standing.found.code, standing.found.data, language_of_terminal()
         sys.stderr.write(
-            f"{words.sentence(code, data, language_of_terminal())} {words.hint(code, data, language_of_terminal())}".strip()
-            + "\n"
+            f"{words.sentence(code, data, language)} {words.hint(code, data, language)}".strip() + "\n"
         )
         return 1
     print_sentence("The access log is as it was sealed: {entries} entries in {seals} seals.",

@@ -1,4 +1,4 @@
-"""A node is emptied before the installer starts its host anew, and opened again afterwards.
+"""Drains a node before the installer reboots its host, and undrains it afterwards.
 
 A drain by a person is theirs: it is waited for, and never undone here.
 """

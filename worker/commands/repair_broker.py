@@ -1,4 +1,5 @@
-"""Behind the door of repairs on servers: this unit alone has the keys of the hosts, and takes nobody's word.
+"""The repair broker alone holds the hosts' ssh keys: it starts a repair from a request that names only a run number,
+a repair and inventory hosts.
 
 ``python -m worker repair-door TREE RUNS LOCKS PYTHON ASKER``, with a connection as standard input. What is said there
 is a number, a name of the catalogue and hosts of the inventory; playbook, variables, environment and times follow from
@@ -85,7 +86,7 @@ def serve_connection(place: BrokerPaths, connection: socket.socket) -> int:
 
 
 def reply(connection: socket.socket, words: Mapping[str, Any]) -> None:
-    """Whoever has gone hears nothing, and misses nothing: what was done is in the run's folder."""
+    """A client that has closed its connection gets no answer; the run's folder records what was done."""
     with suppress(OSError):
         write_json_line(connection, words)
 
@@ -156,7 +157,8 @@ def start_run(place: BrokerPaths, wanted: BrokerRequest, connection: socket.sock
 
 
 def check_client_connected(connection: socket.socket) -> None:
-    """Who has given up waiting tells people that nothing ran, and watches nothing. Raises Refused."""
+    """Raises Refused if the client has closed the connection: it has already reported that nothing ran, so nothing
+    may start."""
     # Python itself waits before it reads from a socket that has a time limit, whatever flags are given.
     speaks, _, _ = select.select([connection], [], [], 0)
     if speaks and connection.recv(1, socket.MSG_PEEK) == b"":
@@ -203,7 +205,7 @@ def exec_playbook_process(play: PlaybookRequest, alive: int, connection: socket.
 
 
 def delete_run_folder(folder: Path) -> None:
-    """What is under way stays. Raises Refused."""
+    """Deletes the folder of an ended run. Raises Refused while the run is in progress."""
     if playbooks.read_playbook_end(folder) is None:
         raise Refused("number", "repair.refused_run", number=folder.name)
     log.info("forgotten", run=folder.name)

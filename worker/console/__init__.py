@@ -1,1 +1,1 @@
-"""The menu on the master for when the portal does not load: the same repairs, forecasts, lock and record."""
+"""The recovery console: a menu of repairs in the terminal of the master."""

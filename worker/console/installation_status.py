@@ -1,4 +1,4 @@
-"""What answers on this machine at this moment, and what therefore cannot be checked."""
+"""Read which of portal, Redis, database and services answer, and describe what is limited meanwhile."""
 
 import xmlrpc.client
 from collections.abc import Iterator
@@ -16,7 +16,8 @@ HTTP_OK = 200
 
 @dataclass(frozen=True)
 class InstallationStatus:
-    """`redis_error` and `database_error` are what they said instead of answering; `stopped_services` None: no process manager answers."""
+    """`redis_error` and `database_error` are empty when each answers; `stopped_services` is None if no process
+    manager answers."""
 
     portal_http_status: int | None
     redis_error: str

@@ -1,4 +1,4 @@
-"""A repair with the database away: the same playbook, lock and checks; a file keeps the record."""
+"""Run a repair while the database does not answer; a file records the run."""
 
 import fcntl
 import time

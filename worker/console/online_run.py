@@ -1,4 +1,4 @@
-"""A repair with the database there: asked for as the portal does, and run here where no task worker takes it up."""
+"""Follow a repair by its row, and run it in this process if no task worker takes it."""
 
 import threading
 from datetime import timedelta

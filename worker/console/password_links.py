@@ -1,4 +1,4 @@
-"""The way back in for an administrator who has forgotten the password, where nobody else could make the link."""
+"""Issue a password link for an administrator who cannot sign in."""
 
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import UserState

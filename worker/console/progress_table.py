@@ -1,4 +1,4 @@
-"""A run on paper: each task of each host as it ends, then what the checks say."""
+"""Print the progress of a repair run: each task of each host as it ends, then the checks."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

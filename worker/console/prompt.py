@@ -1,4 +1,4 @@
-"""The one place that prints and asks: plain lines, in the language of the terminal."""
+"""Print lines and read answers in the language of the terminal."""
 
 import sys
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a repair would do, said before it is asked for: all of it, or what can be said without the database."""
+"""Print the preview of a repair, with the database or without it."""
 
 from collections.abc import Iterator
 
@@ -76,8 +76,12 @@ def describe_consequences(cluster: Cluster, seen: RepairPreview) -> Iterator[str
             "Begins anew: {operation} ({user})", operation=kind, user=operation.requester.name
         )
     for leftover in seen.leftovers:
-        yield terminal_text("Is deleted: {path} ({size}), {why}", path=leftover.path, size=words.format_size(leftover.size),
-                   why=terminal_sentence(cluster, leftover.code))  # fmt: skip
+        yield terminal_text(
+            "Is deleted: {path} ({size}), {why}",
+            path=leftover.path,
+            size=words.format_size(leftover.size),
+            why=terminal_sentence(cluster, leftover.code),
+        )
     if seen.is_first:
         yield terminal_text("The first repair on this machine prepares Ansible, which takes a minute or two.")
 

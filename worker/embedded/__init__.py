@@ -1,1 +1,1 @@
-"""What make up does on one machine."""
+"""The embedded installation: all services on one machine under supervisord, made by `make up`."""

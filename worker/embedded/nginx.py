@@ -1,4 +1,4 @@
-"""nginx in front of the portal on one machine: the distribution's, with our configuration and without root.
+"""Configure the distribution's nginx in front of the portal on one machine, to run without root.
 
 The site is the template of the role `nginx_dir`, so that servers and one machine have the same rules and limits.
 """

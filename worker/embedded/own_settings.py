@@ -1,4 +1,4 @@
-"""What a command at the terminal works with: the settings of the services beside it."""
+"""Read the settings of the installation for a command in a terminal: from the environment, else from its file."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Whether the portal's port is free, and who has it where it is not."""
+"""Check that the portal's port is free, and name the program that holds it if it is not."""
 
 import errno
 import socket

@@ -1,4 +1,4 @@
-"""The processes that belong to one installation, also those that lost their supervisord."""
+"""List and end the processes of one installation, including orphans of a killed supervisord."""
 
 import os
 from collections.abc import Iterable

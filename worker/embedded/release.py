@@ -1,4 +1,4 @@
-"""Which code and which settings the running services were started with."""
+"""Fingerprint the code and settings that the running services were started with."""
 
 import hashlib
 import os

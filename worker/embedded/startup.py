@@ -1,4 +1,4 @@
-"""Starts the embedded set, or what is missing of it, and waits until the portal answers."""
+"""Start the embedded installation, or the services of it that do not run, and wait until the portal answers."""
 
 import fcntl
 import json

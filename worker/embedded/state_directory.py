@@ -1,4 +1,4 @@
-"""The state directory: its folders, who may enter them, and what is installed there for jobs."""
+"""Create the state directory with its folders and their modes."""
 
 import os
 from pathlib import Path

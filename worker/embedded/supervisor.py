@@ -1,4 +1,4 @@
-"""The processes of the embedded set, as supervisord runs them: its configuration and a client for it."""
+"""Define the services of the embedded installation, write supervisord's configuration and control it over XML-RPC."""
 
 import os
 import shlex

@@ -1,4 +1,4 @@
-"""Within supervisord: sockets that it listens on for its programs stay open while a program starts anew."""
+"""A supervisord extension that keeps listening sockets open while their program restarts."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Builds an environment: safe to repeat, to interrupt at any moment, and to start twice at once."""
+"""Build a training environment; safe to repeat, to interrupt and to start twice at once."""
 
 import errno
 import fcntl

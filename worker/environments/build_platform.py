@@ -1,4 +1,4 @@
-"""The facts that decide whether what one machine built fits another, and the names made of them."""
+"""Read the build platform of this machine and derive the names of environments and wheel folders from it."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The steps of a build, in their order, and how they tell how far they are."""
+"""The steps of a build and the parsers that turn output of pip and make into progress."""
 
 import re
 from collections.abc import Callable

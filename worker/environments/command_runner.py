@@ -1,4 +1,4 @@
-"""Runs the commands of a build: every line into the log, nothing left behind, failures by their name."""
+"""Run the commands of a build, log every line, end all children, and classify failures."""
 
 import os
 import selectors

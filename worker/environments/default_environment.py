@@ -1,4 +1,4 @@
-"""The default training environment, from the point of view of make up: known, asked for, and whole."""
+"""Register the default training environment of this version, and request a build if its files are missing."""
 
 from pathlib import Path
 

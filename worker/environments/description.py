@@ -1,4 +1,4 @@
-"""What an environment is to hold, read from its folder: environment.toml and the pinned requirements."""
+"""Read the description of a training environment: environment.toml and its pinned requirements."""
 
 import tomllib
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Why an environment could not be built; each says what a person can do about it."""
+"""The errors of a build; each carries what a person can do about it."""
 
 from cluster.domain.errors import Unavailable
 

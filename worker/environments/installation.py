@@ -1,4 +1,4 @@
-"""Makes the environment's folder from the wheels, and compiles what has no wheel yet."""
+"""Install a training environment from its wheels and compile Horovod."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""What stands in a finished environment: whether it is whole, what it holds, what its programs need."""
+"""The manifest inside a finished environment: its digest, its libraries and its environment variables."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What a build needs of the machine before it changes anything: programs, a fitting Python, free space."""
+"""Check programs, Python version and free space before a build changes anything."""
 
 import os
 import shutil

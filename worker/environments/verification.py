@@ -1,4 +1,4 @@
-"""Tries a finished environment as a job would: another user, another folder, every library that counts."""
+"""Verify a finished environment as another user: import every library and run one Horovod sum."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The folder of packages that an environment is installed from: fetched once, checked before each use."""
+"""Download the pinned wheels of an environment once and check their sums before each use."""
 
 import hashlib
 import json

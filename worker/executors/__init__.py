@@ -1,1 +1,1 @@
-"""Start, list and stop attempts."""
+"""Executors start, list and stop attempts: as processes, Docker containers, Kubernetes pods, or simulated."""

@@ -1,4 +1,4 @@
-"""The folders of an attempt, all of them ours but `out`: made and opened by descriptors from `jobs` down.
+"""Creates and opens the folders of an attempt by descriptors, from `jobs` down; all but `out` belong to us.
 
 Where services are not root they pass through, as the job does, and read `control` by its group; else only the job's
 group passes.

@@ -1,4 +1,4 @@
-"""The attempt's folder for containers: `control` and `out` belong to the job's user, for its shim runs as that."""
+"""Prepares an attempt's folder for containers: `control` and `out` belong to the job's user, as which the shim runs."""
 
 import os
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ def ensure_control_folder(plan: StartPlan, attempt: int, user: Owner, more: Mapp
 
 
 def move_unless_present(source: int, name: str, target: int, wanted: str) -> None:
-    """Where another thread was faster, what it made stays."""
+    """Moves the folder into place; if another thread was faster, its folder stays."""
     try:
         safe_files.move_at(source, name, target, wanted)
     except OSError:

@@ -1,4 +1,4 @@
-"""What every executor promises the scheduler: start once, list, look, stop, and the truth about an end."""
+"""The contract of all executors: start once, list, report the state, stop, and read how an attempt ended."""
 
 import errno
 from collections.abc import Collection, Mapping
@@ -30,11 +30,11 @@ def start_problem_of(text: str, number: int | None) -> NotStarted:
 
 
 class StartUnanswered(NotStarted):
-    """Whoever would start it does not answer: that is no fault of the job, and its time to start does not run."""
+    """The system that would start the attempt does not answer: the start deadline does not run meanwhile."""
 
 
 class ExecutorUnreachable(Unavailable):
-    """What the executor asks does not answer: nothing is known, and nothing may be concluded from it."""
+    """The system behind the executor does not answer: the state is unknown, and no conclusion may be drawn."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Runs attempts as containers of the engine on the scheduler's own machine, the shim inside as their program.
+"""Runs attempts as Docker containers on the scheduler's own machine, with the shim as the container's program.
 
 A container is named `gc-<job>-<attempt>-<installation>`, so that a second one cannot be made, and labelled
 with what it is, so that a new scheduler finds it. The engine never restarts it. Who the program is, the

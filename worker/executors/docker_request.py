@@ -1,4 +1,4 @@
-"""What the engine is asked for one attempt: the body of `POST /containers/create`, a pure function of the plan.
+"""Builds the body of `POST /containers/create` for one attempt, as a pure function of its plan.
 
 Docker Engine API v1.41, https://docs.docker.com/engine/api/v1.41/#tag/Container/operation/ContainerCreate.
 An image decides nothing but its files: user, entrypoint, devices and privileges are ours.

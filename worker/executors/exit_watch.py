@@ -1,4 +1,4 @@
-"""Tells at once that a run has ended: a descriptor of its process becomes readable, and nobody has to look."""
+"""Watches the processes of shims by pidfd, so that the scheduler wakes at the moment when one exits."""
 
 import os
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Which executor the installation's settings name."""
+"""Opens the executor that the settings name, and the way in which it starts shims."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""Runs attempts as Jobs, MPIJobs and pods of a Kubernetes cluster, the shim inside as the program of the first pod.
+"""Runs attempts as Jobs, MPIJobs and pods of a Kubernetes cluster, with the shim as the program of the first pod.
 
 Everything of an attempt is named `gc-<job>-<attempt>` in its workspace's namespace, so that no second one can be made,
 and labelled with what it is, so that a new scheduler finds it. Kubernetes restarts nothing and tries nothing again:
@@ -318,10 +318,10 @@ class KubernetesExecutor:
     def remove_ended_except(self, known: Collection[AttemptKey]) -> None:
         """Kubernetes itself collects the pods of what is deleted; those without an owner are deleted by us."""
         with raising_unreachable():
-            last = self.recent_snapshot()  # Who asks what runs has just looked at everything.
+            last = self.recent_snapshot()  # The caller has just read a snapshot, so this one is recent.
         for numbers, found in last.runs.items():
             if numbers not in known and not has_live_pod(found, last.silent_nodes):
-                # What was made anew meanwhile is looked at again, and keeps nothing else here.
+                # A failure here leaves the object for the next call and does not stop the other deletions.
                 with raising_unreachable(), suppress(ApiRefused):
                     (remove_owner if found.owner else remove_run)(self.api, found)
         self.unused_objects.delete_due(self.installation, last.runs.values())

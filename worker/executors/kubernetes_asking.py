@@ -1,4 +1,4 @@
-"""How a run in Kubernetes is asked to end, what no answer of an API server means, and what is soon forgotten."""
+"""(merged) Asks a run to stop by a file beside its plan, and deletes its objects, owners before pods."""
 
 import time
 from collections.abc import Collection, Iterator

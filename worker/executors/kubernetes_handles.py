@@ -1,4 +1,4 @@
-"""What the folder of an attempt says of its run: whether its shim has begun, and where."""
+"""(merged into kubernetes.py) Reads from an attempt's folder whether its shim has started, and on which node."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,5 @@
-"""How what a run has left in Kubernetes is taken away: what makes its pods first, or they would be made again."""
+"""Asks a run to stop by a file beside its plan, and deletes its objects, owners before pods, or the owner would make
+them again."""
 
 from pathlib import Path
 

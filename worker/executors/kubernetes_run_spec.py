@@ -1,4 +1,4 @@
-"""An attempt's plan as the few facts that its objects in Kubernetes are made of."""
+"""Translates a start plan into the run spec from which its Kubernetes manifests are made."""
 
 import hashlib
 import os
@@ -101,7 +101,7 @@ def run_mounts(plan: StartPlan, gang: GangKind) -> tuple[PodMount, ...]:
         PodMount(plan.folder / part, FOLDER_INSIDE / part, is_writable=True) for part in ("control", "out")
     ]
     if gang is GangKind.MPI:
-        # Who has no name in /etc/passwd is let in by no sshd, and asked by no ssh.
+        # ssh and sshd need a passwd entry for the job's uid.
         own.append(PodMount(plan.folder / "passwd", Path("/etc/passwd")))
     return (*own, *(PodMount(mount.source, mount.target) for mount in plan.mounts))
 

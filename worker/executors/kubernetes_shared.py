@@ -1,4 +1,5 @@
-"""What all runs of a workspace share in Kubernetes: what runs inside, and the volumes with their claims."""
+"""Makes the objects that all runs of a workspace share in Kubernetes (runtime ConfigMaps, volumes, claims), and
+deletes those unused for a day."""
 
 import threading
 import time

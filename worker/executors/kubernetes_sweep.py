@@ -1,4 +1,4 @@
-"""What runs of a workspace have shared goes once none has asked for it for a day: former code, former datasets.
+"""(merged) Deletes the shared objects that no run has used for a day.
 
 The volume of a workspace's own folder stays as long as the workspace. Of what is deleted nothing is lost: volumes show
 folders of the shared storage, and are made again by the next run that wants them.

@@ -1,4 +1,5 @@
-"""Where a program finds what is given to it: as it lies on this machine, or as a container shows it."""
+"""Maps paths of this machine to the paths under which a program finds them: unchanged for a process, fixed ones in a
+container or pod."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs attempts as detached processes of this machine, each under a shim that is nobody's child."""
+"""Runs attempts as detached processes of this machine, each under a shim that is no child of a service."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""How the process executor begins a shim so that it is nobody's child and no service's."""
+"""How a shim is started: detached by a double fork; elsewhere by the fork server or as a systemd unit."""
 
 import json
 import subprocess

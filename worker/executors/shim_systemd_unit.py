@@ -1,4 +1,4 @@
-"""Begins a shim as a transient unit of its own: a child of our service would die with the service's cgroup."""
+"""Starts a shim as a transient systemd unit; a child of our service would die with the service's cgroup."""
 
 import os
 import subprocess

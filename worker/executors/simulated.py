@@ -1,4 +1,4 @@
-"""Simulated: runs no program. Many nodes, time that a test moves, and faults that a test injects.
+"""The simulated executor runs no program: tests move its clock, choose how programs behave, and inject faults.
 
     world = World(folder)                       # files; any process may open the same folder
     executor = SimulatedExecutor(world)         # what the scheduler gets (GROUNDCREW_EXECUTOR=simulated:

@@ -1,4 +1,4 @@
-"""The nodes on which the simulated executor's runs take place, and the faults that befall them.
+"""The simulated cluster: its clock, its nodes and the faults that a test injects, kept in files.
 
 Everything is a file below one folder, so that a scheduler that was killed finds it again, and a test in
 another process can break it. Times are seconds; a world whose clock was never moved lives in real time.

@@ -1,4 +1,4 @@
-"""What one simulated run does as time passes: the files that a real shim and its program would write."""
+"""Advances one simulated run in time, and writes the files that a real shim and its program would write."""
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime

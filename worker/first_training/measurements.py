@@ -1,4 +1,4 @@
-"""What the first flight's job has measured so far, read out of its attempt's folder."""
+"""Read accuracy and speed of the first training's job from its attempt's folder."""
 
 import json
 import statistics

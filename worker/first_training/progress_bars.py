@@ -1,4 +1,4 @@
-"""The first flight in the terminal: bars where there is a terminal, a line per change where there is none."""
+"""Show the stages of the first training: progress bars in a terminal, one line per change in a log."""
 
 import sys
 import time

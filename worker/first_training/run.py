@@ -1,4 +1,4 @@
-"""The first flight: a real training on two ranks, through the same services as a person in the browser."""
+"""Run the first training: a sample job on two ranks, submitted through the same services as any job."""
 
 import sys
 import time

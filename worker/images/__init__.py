@@ -1,1 +1,1 @@
-"""The default image: the training environment's description once more, with a system below it, as one archive."""
+"""The default container image: the training environment above a distribution, built as one image archive."""

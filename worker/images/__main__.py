@@ -1,7 +1,8 @@
 """Builds the default image by hand, as root: ``python -m worker.images build --variant cpu --uv PATH``.
 
-`ensure_site_images`, `push_site_images`, `restore_site_images` and `report_missing_images` do what the role and the repair of a site ask for, by its settings; each is
-safe to repeat and answers with one line of JSON. `restore_site_images` is a push that first reads all that the registry has.
+`ensure_site_images`, `push_site_images`, `restore_site_images` and `report_missing_images` do what the role and the
+repair of a site ask for, by its settings; each is safe to repeat and answers with one line of JSON.
+`restore_site_images` is a push that first reads all that the registry has.
 """
 
 import argparse

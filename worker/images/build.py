@@ -1,4 +1,4 @@
-"""Builds an image as an archive: safe to repeat, to interrupt at any moment, and to start twice at once."""
+"""Build a default image as an archive; safe to repeat, to interrupt and to start twice at once."""
 
 import os
 import platform

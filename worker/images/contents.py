@@ -1,4 +1,4 @@
-"""The table of contents, read from what stands in the image and not from what was asked for."""
+"""Verify a built image and list the versions that are installed in it."""
 
 import json
 from collections.abc import Mapping

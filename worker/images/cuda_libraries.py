@@ -1,4 +1,4 @@
-"""What CUDA's wheels leave to do: names that a compiler looks for, and folders that the loader has to know."""
+"""Lay out CUDA's wheels for the compiler and register their libraries with the dynamic loader."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What an image is to hold: `image.toml` beside the training environment's description, for each variant."""
+"""Read the description of an image variant from image.toml and the training environment's description."""
 
 import hashlib
 import json

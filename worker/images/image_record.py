@@ -1,4 +1,4 @@
-"""What is known of a built image, as JSON beside its archive; the portal shows exactly this."""
+"""Write and read the JSON record beside an image archive, which the portal shows."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What stays in the cache of images: those that a site uses, the newest of each variant beside them, their packages."""
+"""Delete image archives and wheels that no site uses, except the newest of each variant."""
 
 import shutil
 from collections import defaultdict

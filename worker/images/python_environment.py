@@ -1,4 +1,4 @@
-"""The Python environment inside an image: installed from checked wheels, Horovod compiled against its own MPI."""
+"""Install the Python environment inside an image, and compile Horovod against the image's MPI."""
 
 import os
 import shutil

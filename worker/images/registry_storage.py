@@ -1,4 +1,5 @@
-"""The registry's files on the master's disk: it gives out whatever lies there under a digest, and takes no other in.
+"""Delete damaged blobs from the registry's own files, so that the next push replaces them: the registry serves them
+unchecked.
 
 https://distribution.github.io/distribution/storage-drivers/filesystem/
 """

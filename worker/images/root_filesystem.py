@@ -1,4 +1,4 @@
-"""A root file system of the machine's own distribution, and programs that run in it without any network."""
+"""Create a root file system by mmdebstrap and run programs in it without network."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""The default images of one site: where each comes from, and the registry that they stand in.
+"""Build or find the default images of a site and push them into its registry.
 
 Read from the JSON that the role `default_image` writes, so that the role and the repair do the same.
 """

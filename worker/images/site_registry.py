@@ -1,4 +1,4 @@
-"""The site's registry: asks over HTTPS what it has, and lets skopeo put in what is missing.
+"""Ask the site's registry which blobs it lacks, and push an image archive into it by skopeo.
 
 https://github.com/opencontainers/distribution-spec/blob/v1.1.0/spec.md
 """

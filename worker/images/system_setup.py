@@ -1,4 +1,4 @@
-"""What an image's system is told: its user, its ssh, and where the Python environment is."""
+"""Set up user, ssh and environment variables in an image, and remove traces of the build machine."""
 
 import re
 import shutil

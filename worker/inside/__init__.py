@@ -1,1 +1,1 @@
-"""What runs inside a job, beside the user's program; standard library only, and it parses as Python 3.6."""
+"""The programs that run inside a job beside the user's program; standard library only, Python 3.6 grammar."""

@@ -1,4 +1,4 @@
-"""Starts the ranks of one pod of a gang whose pods know their number and the address of the first one.
+"""Starts the ranks of a gang between pods: by Gloo, torchrun or plainly in each pod, or by mpirun once every host answers ssh.
 
     python3 gang.py gloo|torchrun|plain <ranks of each pod> <address> <interface> -- rank wrapper and program …
 

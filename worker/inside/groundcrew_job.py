@@ -1,4 +1,4 @@
-"""What a training program says to Groundcrew, and what it may ask; outside a job everything still works.
+"""The module that training programs import: it logs metrics, and reads variables, dataset and checkpoints; outside a job it still works.
 
 Standard library only and written for Python 3.6, because a job's image may be old. Typical use::
 

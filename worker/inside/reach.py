@@ -1,4 +1,4 @@
-"""Starts mpirun once ssh is answered on every host of the gang.
+"""(merged) Waits until ssh answers on every host of the gang, then executes mpirun.
 
     python3 reach.py <hostfile> <port> <seconds> -- mpirun …
 

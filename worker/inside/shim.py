@@ -1,4 +1,4 @@
-"""The shim: one detached process per attempt that starts the program, watches it and says how it ended.
+"""The shim: one detached process per attempt that starts the program, watches it and records how it ended.
 
     python3 -I -S shim.py <attempt folder>             detached: nobody's child and nobody's service
     python3 -I -S shim.py <attempt folder> attached    in a container of its own, whose init started it

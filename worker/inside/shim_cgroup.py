@@ -1,4 +1,4 @@
-"""Holds an attempt's program in a cgroup of its own: limits it, ends all of it at once, counts what it was refused.
+"""Holds an attempt's program in a cgroup of its own, which limits it, ends it as a whole and counts refusals.
 
     python3 -I -S shim_group.py end <attempt folder>      ends what a killed shim has left; exit code 0: nothing lives
 

@@ -1,4 +1,4 @@
-"""Says in one line of JSON what of a job's confinement this machine lets us enforce.
+"""Prints which confinement features this machine supports, as one line of JSON.
 
     python3 -I -S shim_powers.py <first uid> <last uid>
 

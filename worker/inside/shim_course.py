@@ -1,4 +1,4 @@
-"""How fast a program gets on: at which times it had done how many of its epochs, thinned to a few marks."""
+"""(merged) Records at which times the program had finished how many epochs, thinned to a few milestones."""
 
 from typing import Dict, List, Optional
 

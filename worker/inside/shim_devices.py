@@ -1,4 +1,4 @@
-"""Closes every device to an attempt's program but the harmless ones and its own GPUs.
+"""Restricts a program to harmless devices and its own GPUs, and reads which GPUs a container was given.
 
 Numbers of devices: Linux, Documentation/admin-guide/devices.txt; NVIDIA, driver README, "Using the NVIDIA Driver with
 device nodes"; nvidia-container-toolkit for what a CUDA program opens; the device controllers: Documentation/

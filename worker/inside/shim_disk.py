@@ -1,4 +1,4 @@
-"""What a folder takes on its disk, what processes have written, and whether the disk has any room left."""
+"""Measures the disk usage of a folder and the writes of processes, and detects a full disk."""
 
 import errno
 import os

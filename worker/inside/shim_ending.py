@@ -1,4 +1,4 @@
-"""How a tree of processes is ended: the programs are asked first, then everybody, then nobody is asked."""
+"""(merged) Ends a process tree in three stages: programs get SIGTERM, then everything gets it, then SIGKILL."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The shim's files: written so that they are there whole or not at all, read as if strangers wrote them."""
+"""The shim's files: written atomically, and read as if untrusted users had written them."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Where shims are born quickly: one process that has loaded everything and forks a shim per attempt.
+"""The fork server: one process that has loaded the shim and forks it for each attempt.
 
     python3 -I -S shim_nursery.py <many blanks>
 

@@ -1,4 +1,4 @@
-"""Tells whether the kernel ended one of our processes for want of memory: known from its log, or not said."""
+"""(merged) Finds out whether the kernel killed one of our processes for lack of memory."""
 
 import errno
 import os

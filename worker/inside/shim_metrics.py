@@ -1,4 +1,4 @@
-"""What a program has measured so far, followed in out/metrics.jsonl: lowest, highest and last of each metric.
+"""Follows out/metrics.jsonl: lowest, highest and last value of each metric, and the milestones of progress.
 
 The file was written by a stranger: nothing is followed, only plain numbers under plain names are taken in.
 """

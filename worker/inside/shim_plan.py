@@ -1,4 +1,4 @@
-"""Reads what a shim is to do; as root only from a place where nobody but root could have written it."""
+"""Reads the start plan; as root only from folders and files that root alone can have written."""
 
 import json
 import os

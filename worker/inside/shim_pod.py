@@ -1,4 +1,4 @@
-"""The program of each pod of an Indexed Job: number 0 is the attempt's shim, the others run their part beside it.
+"""The program of each pod of an Indexed Job: pod 0 becomes the attempt's shim, the others run their ranks.
 
     python3 -I -S pod.py <attempt folder>
 

@@ -1,4 +1,4 @@
-"""Becomes the job's program: another user, its own session, limits, a clean environment, then exec."""
+"""Starts the job's program in a child: switches to the job's user, session, limits and environment, then executes it."""
 
 import ctypes
 import errno

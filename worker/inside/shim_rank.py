@@ -1,4 +1,4 @@
-"""Around each rank's program: its own log files, its own exit.
+"""The wrapper of one rank's program: it writes the rank's log files and exit record.
 
     python3 rank.py [told] -- program argument …
 

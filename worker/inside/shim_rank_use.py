@@ -1,4 +1,4 @@
-"""What a gang over several nodes uses: each rank tells its own beside its log, and the shim adds up what they told.
+"""(merged) Each rank of a gang on several nodes writes its own usage, and the shim sums it.
 
 A shim sees what runs on its own node, so where all ranks run there it measures them itself and none tells anything.
 """

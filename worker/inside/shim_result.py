@@ -1,4 +1,4 @@
-"""What exit.json says: the launcher's end, and the ranks' where they tell a worse one."""
+"""Combines the launcher's exit, the ranks' exits and the kernel's out-of-memory kills into exit.json."""
 
 import os
 import resource

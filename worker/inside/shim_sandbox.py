@@ -1,4 +1,4 @@
-"""Gives a job's program its own view of the files: own /tmp, a read-only system, other users' processes unseen.
+"""Gives a job's program a mount namespace of its own: own /tmp, read-only system, hidden processes and folders.
 
 The forked child calls `enter_sandbox` as root, before it becomes the job's user. The mounts live in a mount namespace of its own:
 nobody else sees them, and the kernel removes them with the job's last process.

@@ -1,4 +1,4 @@
-"""What each rank of a gang over several nodes has told of its use, and the sum of it; read by the shim and the scheduler."""
+"""(merged) Sums the usage that the ranks of a gang on several nodes have written; used by shim and scheduler."""
 
 from typing import Any, Callable, Dict, Optional
 

@@ -1,4 +1,4 @@
-"""Finds, measures and ends everything that descends from one process, through /proc alone."""
+"""Finds, measures and ends all descendants of a process through /proc."""
 
 import os
 import signal
@@ -72,7 +72,7 @@ def kill_descendants(root: int, reap: Callable[[], object] = lambda: None) -> Li
     found: List[ProcessInfo] = []
     while agreed < ENOUGH_SCANS and time.monotonic() < until:
         for _ in range(QUICK_LOOKS):
-            # Who has lost its parent is a child of ours, the newest last, which one file tells in no time.
+            # Orphans become our children, newest last; one file lists them quickly.
             reap()
             signal_pids(reversed(children_of(root)), signal.SIGSTOP, wake=False)
         found = living_descendants(root)

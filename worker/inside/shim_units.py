@@ -1,4 +1,4 @@
-"""Which GPUs a container really got: the device plugin says it in the environment, the driver in /proc."""
+"""(merged) Reads which GPUs a container was given: from the environment, or from the driver in /proc."""
 
 import os
 from typing import Any, Dict, List

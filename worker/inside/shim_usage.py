@@ -1,4 +1,4 @@
-"""What a run uses: CPU seconds, memory now, at most and on average, and how long its units worked."""
+"""Measures what a run uses: CPU seconds, memory and how long its units worked; sums it over the ranks of a gang."""
 
 import json
 import os

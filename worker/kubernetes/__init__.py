@@ -1,1 +1,1 @@
-"""Kubernetes: the door to its API server, names and labels, and the objects that are put there."""
+"""Kubernetes: the API client, names and labels, manifests, and the namespaces of workspaces."""

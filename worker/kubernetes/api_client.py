@@ -1,4 +1,4 @@
-"""The one door to the API server of Kubernetes: plain dictionaries in and out, and a time limit on everything.
+"""The only client of the Kubernetes API server: dictionaries in and out, with a time limit on every request.
 
 Connection, certificates and tokens are the official client's; its thousand classes of objects are not used, because
 what is sent here are dictionaries that a test can read (docs/decisions/2026-11-21-kubernetes-through-one-door.md).

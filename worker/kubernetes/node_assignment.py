@@ -1,4 +1,4 @@
-"""Which node each pod of an uneven gang belongs on: Kubernetes knows the nodes of a gang, and not how many on each.
+"""Assigns each pod of an uneven gang its node: Kubernetes knows the gang's nodes, but not how many pods belong on each.
 
 All its pods are made alike and wait; then each is told its node by its number. Kubernetes lets a waiting pod be bound
 tighter, and never looser: https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/

@@ -1,4 +1,4 @@
-"""The kinds of objects that are read or written here, and where the API server has them."""
+"""The kinds of Kubernetes objects that we read or write, and their paths in the API."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

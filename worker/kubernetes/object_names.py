@@ -1,4 +1,4 @@
-"""How everything of ours in a cluster is named and labelled: the names make a second start a conflict."""
+"""The names and labels of our objects in Kubernetes; a name made of job and attempt makes a second start a conflict."""
 
 import re
 from pathlib import Path

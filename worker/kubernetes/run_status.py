@@ -1,4 +1,4 @@
-"""What a look at the cluster says of one attempt: whether it goes on, how it ended, and who took it away.
+"""Decides from a snapshot whether an attempt is pending, alive or ended, how it ended, and what disrupted it.
 
 Pure judgements over what the API server listed; of a node that is silent nobody knows anything.
 """
@@ -81,7 +81,7 @@ def is_owner_finished(found: RunObjects) -> bool:
 
 
 def find_disruption(found: RunObjects) -> Disruption | None:
-    """Who of the gang, or whether the only one, was taken away; None where all are there or ended by themselves."""
+    """Returns what disrupted a pod of the run; None if all pods are there or ended by themselves."""
     pods = [pod for pod in found.pods if not was_removed_by_operator(pod, found.shim_pod)]
     for pod in pods:
         # The one with the shim has its grace to save a checkpoint, whoever empties its node.

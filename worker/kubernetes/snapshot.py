@@ -1,4 +1,5 @@
-"""What a cluster has of our attempts: one list of pods and of what made them, and of nodes that do not answer."""
+"""Reads a snapshot of our attempts in the cluster: their pods, the objects that own them, and the nodes that are not
+ready."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -66,7 +67,7 @@ def read_snapshot(
 
 
 def group_by_attempt(things: Sequence[KubernetesObject]) -> dict[tuple[int, int], RunObjects]:
-    """What has no numbers, or is not where its numbers say, is not ours, whatever its labels say."""
+    """Ignores objects whose labels name no attempt, or that lie in another namespace than their workspace's."""
     runs: dict[tuple[int, int], RunObjects] = {}
     for thing in things:
         if (numbers := attempt_key_of_object(thing)) is None:

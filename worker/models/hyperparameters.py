@@ -1,4 +1,4 @@
-"""The values of a built-in model's variables, as the job got them."""
+"""The hyperparameters of a built-in model, parsed from the job's variables."""
 
 from __future__ import annotations
 

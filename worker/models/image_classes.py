@@ -1,4 +1,4 @@
-"""Finds the images of a data set, one folder per class, and splits them for training and validation.
+"""Finds the images of a dataset, one folder per class, and splits them into training and validation.
 
 Three layouts are understood: folders of classes at the top, the same inside one single folder (an
 archive of a folder unpacks so), and `train` beside `validation` (or `val`, `test`) with the classes in

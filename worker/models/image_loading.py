@@ -1,4 +1,4 @@
-"""Reads the images of a data set into memory, all at the size and with the channels of the model."""
+"""Reads the images of a dataset into memory, all at the model's size and number of channels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A multilayer perceptron: two hidden layers that see the image as one row of numbers."""
+"""A multilayer perceptron: two hidden layers over the flattened image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The job's ranks as one team: who am I, sums over all, and a fair share of the machine's cores."""
+"""The ranks of the job as a group: own rank, sums over all ranks, and the share of the machine's cores."""
 
 from __future__ import annotations
 

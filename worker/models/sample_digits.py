@@ -1,4 +1,4 @@
-"""Writes scikit-learn's 1797 real handwritten digits as a data set: a folder per class, a PNG per digit.
+"""Writes scikit-learn's 1797 handwritten digits as a dataset: one folder per class, one PNG per digit.
 
 Run by the training environment's interpreter, which has scikit-learn; prints one number of finished images a
 line. The original is 8x8 with 17 shades of grey: each pixel becomes a square of 4x4, so that a person can

@@ -1,4 +1,4 @@
-"""Trains a built-in model on all ranks of the job: the same loop for every model."""
+"""Trains a built-in model on all ranks of the job; every model uses this loop."""
 
 from __future__ import annotations
 

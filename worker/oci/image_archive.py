@@ -1,4 +1,4 @@
-"""Packs layers into one archive that skopeo, containerd and Docker take: an OCI layout with Docker's own list in it.
+"""Write and read an image archive: an OCI layout in one tar, with Docker's manifest.json beside it.
 
 https://github.com/opencontainers/image-spec/blob/v1.1.0/image-layout.md
 """

@@ -1,4 +1,4 @@
-"""Writes container images as archives that containerd, Docker and skopeo load; no engine is needed."""
+"""Write the layers of container images as reproducible tar files."""
 
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""Reads what a verification asks for, and nothing else."""
+"""Reads the facts that the checks of a repair need, and evaluates the checks."""
 
 import xmlrpc.client
 from collections.abc import Iterable, Mapping, Sequence

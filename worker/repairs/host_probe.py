@@ -1,4 +1,4 @@
-"""Looks at hosts by a playbook of its own that changes nothing, as the checks of a repair ask for."""
+"""Probes hosts by a playbook that changes nothing, and returns the state of each."""
 
 import time
 import uuid

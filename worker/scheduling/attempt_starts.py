@@ -1,4 +1,4 @@
-"""Begins placed attempts: what they need is read for many at once, and the executor is asked for several at a time."""
+"""Starts placed attempts: reads the rows of many at once and calls the executor for several at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor

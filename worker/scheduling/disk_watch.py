@@ -1,4 +1,5 @@
-"""Keeps room on the disks: ends the jobs that write most before the database fails, and says which disk is short."""
+"""The disk watch ends the jobs that write most before a full disk stops the database, and reports which disk is
+short."""
 
 import time
 from collections.abc import Callable, Mapping

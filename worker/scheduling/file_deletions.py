@@ -1,4 +1,4 @@
-"""Deletes the files of ended jobs whose rows ask for it, and follows no link in them."""
+"""Deletes the files of ended jobs whose rows request it; never follows a symbolic link."""
 
 import os
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -1,4 +1,5 @@
-"""What an attempt over several nodes has used, as its ranks told it: its shim may be gone before the last of them."""
+"""Sums what the ranks of an attempt on several nodes wrote about their usage, because the shim may end before the
+last rank."""
 
 from dataclasses import replace
 from functools import partial

@@ -1,4 +1,5 @@
-"""Looks at Kubernetes beside the scheduler's own work: keeps workspaces' objects equal, and sees how it stands.
+"""A thread beside the scheduler keeps the objects of workspaces in Kubernetes equal to their rows and reads the
+cluster's status.
 
 Asking takes as long as it takes, in a thread of its own; what came of it is written by the scheduler at its next
 turn, under its lease. An API server that is away is no event: nothing is concluded from it.

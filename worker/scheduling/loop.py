@@ -1,4 +1,4 @@
-"""The scheduler: one loop under a lease that gives units, starts, watches and ends attempts."""
+"""The scheduler: one loop under a lease that places jobs and starts, watches and ends attempts."""
 
 import os
 import signal
@@ -67,7 +67,8 @@ IDLE_SECONDS = 1.0
 BUSY_SECONDS = 0.25
 """While attempts live they are looked at this often; that a process ended is told at once."""
 BACKOFF_SECONDS = 0.05
-"""After a look that somebody asked for in vain: who submits a thousand jobs does not make it spin."""
+"""Seconds to wait after a pass that an event caused and that changed nothing, so that a thousand submissions do not
+make the loop spin."""
 BACKOFF_SHARE = 3.0
 """So many times as long as that look took, where that is longer: in vain it uses a quarter of a core at most."""
 EXPIRY_SECONDS = 1.0
@@ -136,7 +137,7 @@ class SchedulerLoop:
             except DBAPIError as error:
                 log.error("the database does not answer; trying again", error=str(error))
                 self.lease = None
-            if self.looked_at >= began:  # Who waits for the lease or the database has not looked.
+            if self.looked_at >= began:  # No pass ran while the lease or the database was missing.
                 self.look_took = time.monotonic() - self.looked_at
                 self.slowest_look = max(self.slowest_look, self.look_took)
             was_in_vain = self.is_rung and not self.has_acted
@@ -243,7 +244,7 @@ class SchedulerLoop:
             log.info("what confines jobs here", powers=powers)
 
     def expire_leases_and_nodes(self, held: HeldLease) -> None:
-        """What has been silent for too long: leases of operations, nodes."""
+        """Expires the leases of operations and marks nodes that were silent for too long as lost."""
         if not self.clock_watch.is_settled:
             return
         requeue_stale_operations(self.cluster)
@@ -260,7 +261,7 @@ class SchedulerLoop:
             log.warning("the access log's files are not written; trying again", error=str(error))
 
     def import_offline_repairs(self) -> None:
-        """What the console did while the database was away becomes rows."""
+        """Imports the repairs that the console ran without the database as rows."""
         try:
             for run_id in offline_records.import_offline_records(self.cluster):
                 log.info("a repair that the console ran is read in", run=run_id)

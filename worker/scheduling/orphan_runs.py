@@ -1,4 +1,4 @@
-"""Runs that no living attempt stands for: a database that was put back, a fence that was passed."""
+"""Finds and ends orphan runs: runs without a live attempt, as after a restore or when their fence is stale."""
 
 import structlog
 

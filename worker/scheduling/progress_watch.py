@@ -1,4 +1,4 @@
-"""Looks at how far running jobs are: their shims say so every two seconds, rows keep what is news."""
+"""Reads the progress that the shims of running jobs write every two seconds, and stores it when it has changed."""
 
 from cluster.domain.jobs.progress import estimate_progress, parse_progress_report
 from cluster.domain.states import AttemptState

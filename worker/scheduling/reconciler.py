@@ -1,4 +1,4 @@
-"""Makes what runs equal to what should run: one look at rows and executor, one action per attempt."""
+"""The reconciler compares each live attempt's row with what the executor reports, and takes one action per attempt."""
 
 import time
 from collections.abc import Callable, Collection
@@ -53,7 +53,7 @@ from worker.scheduling.resume_points import find_resume_point
 
 log = structlog.get_logger()
 LEFTOVER_TRIES, LEFTOVER_PAUSE_SECONDS = 5, 0.02
-"""What was killed is mostly gone by then; else it is looked after once at each look."""
+"""Killed processes are mostly gone after these tries; the rest is tried once in each pass."""
 
 
 class Reconciler:
@@ -143,7 +143,7 @@ class Reconciler:
         if sight.start_problem is not None:
             self.start_problems[attempt.attempt_id] = sight.start_problem
         if sight.observed is ObservedState.UNKNOWN:
-            # Who does not answer starts nothing either: the time for that begins once somebody does.
+            # An executor that does not answer cannot start anything, so the start deadline begins when it answers.
             self.placed_at[attempt.attempt_id] = self.steady()
         action = decide(self.attempt_facts(attempt, sight, truth, requeue))
         with structlog.contextvars.bound_contextvars(job=attempt.job_id, attempt=attempt.number):
@@ -215,7 +215,7 @@ class Reconciler:
             case StopAttempt(with_grace=patiently) if sight.handle is not None:
                 if (
                     sight.observed is ObservedState.ALIVE
-                ):  # Who may not have heard it has his time once he is seen again.
+                ):  # The kill timer starts only while the shim is seen alive.
                     self.stop_asked_at.setdefault(attempt.attempt_id, self.steady())
                 self.executor.stop(sight.handle, patiently)
             case KillAttempt() if sight.handle is not None:
@@ -271,7 +271,7 @@ class Reconciler:
         return None if content is None else parse_usage(content)
 
     def prevent_start(self, held: HeldLease, attempt: LiveAttempt, cause: str | None) -> None:
-        """Where the shim was faster, the next look sees it alive and stops it."""
+        """If the shim was faster, the next pass sees it alive and stops it."""
         try:
             if not self.executor.prevent_start(self.attempt_folder(attempt)):
                 return

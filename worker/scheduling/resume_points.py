@@ -1,4 +1,4 @@
-"""Finds the checkpoint from which a job goes on: the newest complete one of its newest attempt that has any."""
+"""Finds the checkpoint from which a job resumes: the newest complete one of its newest attempt that has any."""
 
 from cluster.domain.jobs.resume_points import ResumePoint, parse_resume_key
 from cluster.files.checkpoints import CheckpointFile, list_checkpoints

@@ -1,4 +1,4 @@
-"""Turns a placed attempt's rows into what an executor needs to start it."""
+"""Builds the start plan of a placed attempt from its rows."""
 
 import os
 from collections import Counter
@@ -69,8 +69,8 @@ def build_start_plan(
     Raises Refused where a row would have the job run as somebody who is none of our users, and NotStarted where GPUs
     would be held and the program would compute on CPUs.
 
-    `resume` is shown to the program where it lies: the new attempt runs as the same user. `loaded` is what `read_start_rows` gave
-    for several that begin together.
+    `resume` is shown to the program where it lies: the new attempt runs as the same user. `loaded` is what
+    `read_start_rows` gave for several that begin together.
     """
     settings = cluster.settings
     loaded = loaded or read_start_rows(cluster, [attempt_id])

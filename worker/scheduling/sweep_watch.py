@@ -1,4 +1,4 @@
-"""Looks at running jobs of sweeps that stop on trouble, and stops what is left of a sweep in trouble."""
+"""Reads the usage files of running jobs whose sweep stops on trouble, and stops the rest of a sweep in trouble."""
 
 import structlog
 

@@ -1,4 +1,4 @@
-"""Hears the doorbell and the ends of runs, so that both are acted upon at once; deaf, it takes a second longer."""
+"""The scheduler waits here until an event arrives from Redis or a run ends; without Redis it polls once a second."""
 
 import os
 import select

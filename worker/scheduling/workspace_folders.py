@@ -1,4 +1,4 @@
-"""Keeps the folders of workspaces on servers, where only root may make them: what the rows name stands on the disk.
+"""Makes the folder of each workspace on servers, where only root may do so.
 
 A workspace has its folder moments after its row: its bell wakes the scheduler. What an earlier version left to the
 services is taken over the same way.
@@ -17,7 +17,7 @@ from cluster.services.workspaces.lifecycle import list_workspace_ids
 log = structlog.get_logger()
 
 ENSURE_AGAIN_SECONDS = 60.0
-"""What somebody took away or changed meanwhile is put right after that."""
+"""A folder that was removed or changed is repaired after this many seconds."""
 
 
 class WorkspaceFolders:

@@ -1,1 +1,1 @@
-"""What RQ runs: load, do, apply."""
+"""The operations that task workers run: load the row, do the work, record the result."""

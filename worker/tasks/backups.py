@@ -1,4 +1,4 @@
-"""Makes a backup, proves it by a restore, looks at the older ones again, and lets go of what is surplus."""
+"""Runs the nightly backup: writes it, restores it as a drill, checks the older ones, prunes and copies."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Brings datasets in: unpacks an upload, looks through a registered path, writes the sample digits."""
+"""Imports datasets: unpacks an upload, scans a registered path, or writes the sample digits; and deletes them."""
 
 import errno
 import os
@@ -127,7 +127,7 @@ def staging_folder(cluster: Cluster, dataset: Dataset) -> Iterator[tuple[Path, b
 
 
 def give_to_workspace(cluster: Cluster, dataset: Dataset, parent: int, name: str) -> None:
-    """What has the name now: whoever has filled it may have put a folder of its own there."""
+    """Opens the folder by its name again, because the unpacked program may have replaced it."""
     staging = safe_files.open_folder_at(name, parent)
     try:
         folders.give_to_group(cluster.settings, staging, dataset.workspace_id)

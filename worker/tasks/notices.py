@@ -1,4 +1,4 @@
-"""Empties the outbox: one mail per person with all that is new, one call per thing for the webhook."""
+"""Sends the notices in the outbox: one mail per person, one webhook call per occurrence."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Keeps a claimed operation ours while its body works, and tells when it has gone to somebody else."""
+"""Renews the lease of a claimed operation while its body runs."""
 
 import threading
 from collections.abc import Iterator

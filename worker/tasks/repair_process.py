@@ -1,4 +1,5 @@
-"""How the process of a repair is begun, told to end and forgotten: here, or behind the door of servers."""
+"""Starts, cancels and deletes the playbook runs of a repair: on this machine, or through the repair broker on
+servers."""
 
 import shutil
 from pathlib import Path

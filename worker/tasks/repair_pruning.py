@@ -1,4 +1,4 @@
-"""Lets go of the folders of old runs: their transcripts are of use for a while, and each keeps hundreds of files."""
+"""(merged) Deletes the folders of old playbook runs."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The task worker of repairs on servers: it looks at the rows, so that Redis too can be what a repair mends.
+"""The task worker of repairs on servers polls the rows instead of Redis, so that a repair can also mend Redis.
 
 ``python -m worker repairs``. Nothing is taken from Redis, and so nobody who may write there can ask for a repair.
 """

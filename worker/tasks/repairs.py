@@ -1,4 +1,5 @@
-"""Runs a repair: prepare Ansible once, look, let the playbook run in its own process, look again. The looking decides.
+"""Runs a repair: prepares Ansible, probes, runs the playbook in a process of its own, and probes again; the checks
+decide the verdict.
 
 The task only watches. A task worker that is restarted, by this very repair or by anything else, finds the run by
 its folder and goes on watching.
@@ -118,7 +119,7 @@ def ensure_ansible(cluster: Cluster, log: Path) -> Path:
     )
     if is_built(known):
         return known / "bin" / "python"
-    command = ["/usr/bin/python3", "-B", "-m", "worker.bootstrap.__main__", "ansible", "--path"]
+    command = ["/usr/bin/python3", "-B", "-m", "worker.bootstrap", "ansible", "--path"]
     done = subprocess.run(
         command, cwd=CLONE, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )

@@ -1,4 +1,4 @@
-"""RQ, held to one function with one number: a queue entry names code by its path, and that is too much.
+"""The RQ worker accepts exactly one function with one number, because a queue entry names code by its path.
 
 What is not exactly `run_operation(<id>)` is put into quarantine unread, logged, and never resolved (S8).
 RQ's retries, callbacks, webhooks, time limits and remote commands are off: the operation's row decides.

@@ -1,4 +1,4 @@
-"""The one function that RQ may call: claims an operation, does it, and records how it went."""
+"""The one function that RQ may call: it claims an operation, runs its body and records the result."""
 
 import json
 import os
@@ -35,7 +35,7 @@ BODIES: dict[str, tuple[TaskBody, FailureRecorder]] = {
     OperationKind.REPAIR: (repairs.run_repair, repairs.record_repair_failure),
 }
 CAN_BEGIN: dict[str, Callable[[Cluster], bool]] = {OperationKind.DATASET_SAMPLE: datasets.can_write_samples}
-"""Where it says no the row stays as it is, and is rung again."""
+"""If it returns False the row stays requested, and is published again later."""
 
 
 def run_operation(operation_id: int) -> None:

@@ -1,4 +1,4 @@
-"""Tells how far an operation is: as often as a person can see, not as often as a loop turns."""
+"""Reports the progress of an operation by its weighted steps, at most once a second."""
 
 import time
 from dataclasses import dataclass, field

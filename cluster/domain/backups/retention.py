@@ -1,4 +1,4 @@
-"""When the nightly backup is owed, and which backups stay: values in, values out."""
+"""Decide when the nightly backup is due and which backups are kept."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

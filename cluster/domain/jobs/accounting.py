@@ -1,4 +1,4 @@
-"""How long a job was in each state, and how many unit hours it held (T14)."""
+"""Compute how long a job was in each state and how many unit hours it held."""
 
 import re
 from collections.abc import Sequence

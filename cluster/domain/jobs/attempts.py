@@ -1,4 +1,4 @@
-"""What to do with an attempt: from what its row says and what the executor sees, one action (design §4).
+"""Decide the next action on an attempt from its row and from the state that the executor observes.
 
 Level-triggered: the same facts give the same action, every action is safe to repeat, and the next look
 corrects the last one. Nothing here remembers anything.

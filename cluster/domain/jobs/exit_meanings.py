@@ -1,4 +1,4 @@
-"""What the numbers mean with which a program ends: exit codes and signals."""
+"""The meaning of exit codes and signals."""
 
 from typing import Any
 

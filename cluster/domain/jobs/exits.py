@@ -1,4 +1,4 @@
-"""How an attempt ended: the shim's `exit.json` as a checked value (T14)."""
+"""How an attempt ended: parse the shim's `exit.json` and decide the outcome of the job."""
 
 import json
 import math
@@ -32,7 +32,7 @@ class RankExit:
 
 @dataclass(frozen=True)
 class Disruption:
-    """What runs it has taken a part of it away, for no fault of its own: a code with words, and its data."""
+    """The platform removed a part of the running job through no fault of the job: a code with words, and its data."""
 
     code: str
     data: dict[str, Any] = field(default_factory=dict)

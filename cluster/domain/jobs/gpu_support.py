@@ -1,4 +1,4 @@
-"""Refuses a job on GPUs if its environment or image was built for CPUs only."""
+"""Refuse a GPU job whose environment or image was built for CPUs only."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

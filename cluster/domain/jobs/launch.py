@@ -1,4 +1,4 @@
-"""How a job's program is called: argument lists for Horovod, torchrun and plain, and its environment (T12).
+"""Build the command line of a job's program for Horovod, torchrun or a plain process, and its environment variables.
 
 Each rank's program runs inside the rank shim (`rank.py`), which writes its output and its exit.
 """

@@ -1,4 +1,4 @@
-"""How much of a node's memory a job gets, and how sizes are typed."""
+"""Compute the memory limit of a job from its share of a node's units; parse and print sizes."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""How a notebook's server is called: Jupyter of the training environment, for whoever has its token."""
+"""Build the command line and environment variables of a notebook server: JupyterLab of the training environment."""
 
 PORT = 8888
 HEALTH_PATH = "/api"

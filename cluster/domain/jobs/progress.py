@@ -1,4 +1,4 @@
-"""When a running job will end, from how fast it gets on: epochs done and at which times."""
+"""Estimate when a running job ends from the epochs that its program reported and their times."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a job measured, in three numbers a metric, and which of them counts when jobs are compared (T8)."""
+"""The results of a job: lowest, highest and last value of each metric, and which one counts in a comparison."""
 
 import math
 from collections.abc import Mapping

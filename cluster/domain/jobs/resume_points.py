@@ -1,4 +1,4 @@
-"""The checkpoint with which an attempt begins (T13)."""
+"""The checkpoint with which the next attempt of a job begins."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A job's states and the events that move it, and what may be asked for when one is submitted (T7)."""
+"""The states of a job and the events between them; the checks on a job that somebody submits."""
 
 import shlex
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""As whom a job runs: each user and each workspace has a number in a range that is nobody else's on the machine."""
+"""Unix ids of jobs: each user has a uid and each workspace a gid in a range that nothing else on the machine uses."""
 
 from dataclasses import dataclass
 

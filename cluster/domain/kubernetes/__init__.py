@@ -1,1 +1,1 @@
-"""What Kubernetes says, in our own words: pure functions over the plain dictionaries that its API answers with."""
+"""Kubernetes: pure functions that turn objects of its API into reasons and a status of our own."""

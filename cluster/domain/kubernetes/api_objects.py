@@ -1,4 +1,4 @@
-"""Small reads of the plain dictionaries: conditions, moments, quantities; what is not there is empty."""
+"""Read fields of Kubernetes API objects: conditions, times, quantities; a missing field is empty."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime

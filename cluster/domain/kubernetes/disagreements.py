@@ -1,4 +1,4 @@
-"""Where Kubernetes does otherwise than our queue decided: counted and named, never silently lived with.
+"""Find where Kubernetes does otherwise than our queue decided: foreign pods, refusals, units held twice.
 
 Our own pods are known by their labels; the queue is the one brain, so that any pod with units that is not of it, and
 any refusal of what it placed, is news for the administrator.

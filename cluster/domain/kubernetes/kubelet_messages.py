@@ -1,4 +1,4 @@
-"""What the kubelet says of a pod on its node: why a container does not begin, and what ended it.
+"""Parse the kubelet's messages in a pod's status: why a container does not start, or why it was ended.
 
 Words: kubernetes v1.34, pkg/kubelet/images/types.go, pkg/kubelet/container/sync_result.go,
 pkg/kubelet/eviction/helpers.go, pkg/kubelet/lifecycle/predicate.go.

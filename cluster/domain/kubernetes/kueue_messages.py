@@ -1,4 +1,4 @@
-"""What Kueue says of a Workload. Its conditions and messages: kubernetes-sigs/kueue v0.15, pkg/scheduler and
+"""Parse Kueue's conditions of a Workload. Messages: kubernetes-sigs/kueue v0.15, pkg/scheduler and
 pkg/controller/core/workload_controller.go."""
 
 import re

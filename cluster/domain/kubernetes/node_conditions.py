@@ -1,4 +1,4 @@
-"""What a node's conditions say of it: silent, without engine, without network, short of something.
+"""Read a node's conditions: silent, container runtime down, network down, under pressure.
 
 Kubernetes v1.34: pkg/controller/nodelifecycle, pkg/kubelet/nodestatus/setters.go, pkg/kubelet/runtime.go.
 """
@@ -38,7 +38,8 @@ def reason_of_node(node: ApiObject) -> KubernetesReason | None:
 
 
 def node_pressures(node: ApiObject) -> tuple[str, ...]:
-    """What the kubelet runs short of: memory, disk, pid. A silent node's last words are not believed."""
+    """The resources that the kubelet reports short: memory, disk, pid. Conditions of a silent node are outdated and
+    ignored."""
     known = conditions_of(node)
     return tuple(
         name.removesuffix("Pressure").lower() for name in PRESSURES if is_condition_true(known.get(name))

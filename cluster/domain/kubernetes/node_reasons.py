@@ -1,4 +1,4 @@
-"""Why a node takes no pod now."""
+"""Reasons why a node takes no pod."""
 
 from dataclasses import dataclass
 from datetime import datetime

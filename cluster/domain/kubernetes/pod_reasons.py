@@ -1,4 +1,4 @@
-"""Why kube-scheduler places a pod nowhere, why the kubelet does not start it, and who took it away."""
+"""Reasons why a pod has no node, is not started by the kubelet, or was removed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Why Kueue keeps back, or takes back, what we handed over."""
+"""Reasons why Kueue holds back or evicts a workload."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""Why Kubernetes does not run, or no longer runs, what we handed it: one typed reason with numbers and names.
+"""The reasons why Kubernetes does not start, or has stopped, a pod of ours: one class each with its data.
 
 `cluster.words` says each in both languages; what Kubernetes wrote itself is kept only where nothing here fits.
 """

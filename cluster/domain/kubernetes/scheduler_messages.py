@@ -1,4 +1,4 @@
-"""What kube-scheduler says of a pod that no node takes: how many nodes, and why each of them not.
+"""Parse kube-scheduler's message about a pod without a node: how many nodes, and the cause on each.
 
 The message is `0/X nodes are available: <before any node>. <count> <why>, …. <preemption>`:
 kubernetes v1.34, pkg/scheduler/framework/types.go, FitError.
@@ -69,7 +69,8 @@ def with_pod_requests(said: NoNodeFits, pod: ApiObject) -> NoNodeFits:
 
 
 def causes_of_chosen(causes: Collection[Mapping[str, Any]], chosen: int) -> Collection[Mapping[str, Any]]:
-    """What is closed, away or a master may be another node: of each the first cause is told, and its place comes later.
+    """A closed, absent or master node in the message may be one that the pod was not bound to: kube-scheduler reports
+    only the first cause of each node.
 
     What follows its place is said of chosen nodes alone; where that is all of them, the rest is about others.
     """

@@ -1,4 +1,4 @@
-"""How Kubernetes stands, as it was last seen: its nodes, what runs beside them, and where it disagrees with us.
+"""The status of Kubernetes as last read: nodes, system workloads, disagreements; kept as one fact of the database.
 
 Plain JSON for one fact of the database: the portal shows it and never asks Kubernetes itself.
 """

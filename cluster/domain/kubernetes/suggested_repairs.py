@@ -1,4 +1,4 @@
-"""Which repairs help where Kubernetes is not well, the gentlest first; and how long certificates last."""
+"""The repairs to suggest for each problem of Kubernetes, the least invasive first; when certificates end."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What a workspace is to Kubernetes at one moment: its units, and whether anything may begin there."""
+"""A workspace as Kubernetes has it: its units, and whether new pods are admitted."""
 
 from dataclasses import dataclass
 from datetime import datetime

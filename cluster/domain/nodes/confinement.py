@@ -1,4 +1,4 @@
-"""What confines the jobs of a node, and what could not be enforced there."""
+"""List what a node does not enforce of a job's confinement, from what its shim could set up."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Which device file is which GPU's: a fact that a node's agent tells, and that a start plan needs."""
+"""Map the UUIDs of a node's GPUs to the minor numbers of their device files, from the facts that its agent reported."""
 
 from collections.abc import Collection, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which GPUs of a node reach each other without passing its processors."""
+"""Group the GPUs of a node that reach each other over NVLink or one PCIe switch."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""What state a node is in, when a silent one is given up, and what became of it since a run was placed (N4)."""
+"""Decide the state of a node from its heartbeats, when a silent node counts as lost, and its fate since a placement."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -80,7 +80,7 @@ def has_recovered(node: HasNodeSignals, now: datetime) -> bool:
 
 
 def node_fate_since(node: HasNodeSignals, placed_at: datetime, now: datetime) -> NodeFate:
-    """What became of the node since something was placed there."""
+    """Return the node's fate since something was placed there."""
     if node.lost_at is not None:
         return NodeFate.LOST
     if node.booted_at is not None and node.booted_at > placed_at:

@@ -1,4 +1,4 @@
-"""Who is asking: every verb and every query that depends on the person takes an Actor."""
+"""The actor of a request: a person, an API token or the installation itself."""
 
 from dataclasses import dataclass
 

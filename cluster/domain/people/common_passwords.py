@@ -1,4 +1,4 @@
-"""Passwords of eight or more characters that guessers try first, lower case.
+"""The 3000 most common passwords of eight or more characters, lower case, and words of this trade.
 
 The commonest 3000 of the list that zxcvbn-python 4.5.0 carries (MIT licence, from public breaches) and words
 of this trade. Kept in the source, so that the domain reads no file; packed, because many of them are foul.

@@ -1,4 +1,4 @@
-"""Which passwords people may choose: today's ASVS rule, or the predecessor's as a setting (U2)."""
+"""Check a new password by the ASVS rule, or by the predecessor's rule if the setting says so."""
 
 from cluster.domain.errors import Refused
 from cluster.domain.people.common_passwords import COMMON_PASSWORDS

@@ -1,4 +1,4 @@
-"""Who may do what to workspaces, trainings and jobs: relations first, then one table (U4, T6)."""
+"""Permissions: the relation of a person to a workspace, training or job, and one table of what each relation may do."""
 
 from collections.abc import Collection
 from enum import StrEnum
@@ -71,7 +71,7 @@ def relation_to_training(
     visibility: Visibility,
     named_member_ids: Collection[int],
 ) -> Relation:
-    """Who left the workspace is a stranger to all its trainings, the own ones included."""
+    """A person who left the workspace has no access to any of its trainings, their own included."""
     there = relation_to_workspace(actor, manager_id, workspace_member_ids)
     if there is not Relation.MEMBER:
         return there
@@ -83,7 +83,7 @@ def relation_to_training(
 
 
 def relation_to_job(to_training: Relation, actor: Actor, job_user_id: int) -> Relation:
-    """Whoever submitted the job owns it, as long as the training may be seen."""
+    """The person who submitted the job owns it while they may see its training."""
     if to_training is Relation.MEMBER and actor.user_id == job_user_id:
         return Relation.OWNER
     return to_training

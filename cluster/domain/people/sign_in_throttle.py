@@ -1,4 +1,4 @@
-"""How long a guesser waits after wrong passwords: growing, capped, never forever."""
+"""Throttle sign-ins after wrong passwords: the delay grows, has a maximum and always ends."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""How many units of a node, or of a quota, are free from now on: runs give back, promises take away."""
+"""Availability of one node or quota over time: running jobs give units back, reservations take them."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class Reservation:
 
 @dataclass
 class PlacementClock:
-    """What time it is for all rooms of a table: seconds since 1970."""
+    """The current time of all availabilities of a pass: seconds since 1970."""
 
     now: float
 
@@ -39,7 +39,7 @@ class UnitAvailability:
     free: int
     """Below zero where a quota was cut under what is in use."""
     ends: list[tuple[float, RunningOnNode]] = field(default_factory=list)
-    """What gives units back and when: soonest first, unknown ends last."""
+    """The ends at which units come back: soonest first, unknown ends last."""
     reservations: list[Reservation] = field(default_factory=list)
     cached_levels: list[tuple[float, int]] = field(default_factory=list)
     cached_earliest: dict[int, float] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""When a job deep in a queue may start: a range from how much work stands before it, nothing finer."""
+"""Estimate the start of a job deep in a queue as a range, from the amount of work before it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What is free, until when, and what of it is promised: nodes and quotas while heads are decided."""
+"""Free units of all nodes and quotas during one scheduling pass, and which of them are reserved for waiting jobs."""
 
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
@@ -139,7 +139,7 @@ class FreeCapacity:
         return self.node_units[node_id].earliest_with(units), self.ready[node_id].total, node_id
 
     def _first_moment_together(self, units: int, earliest: float) -> tuple[float, list[NodeUnitCount]]:
-        """What all nodes have for good grows with time, so the first moment is found by halving."""
+        """Free units of all nodes together only grow with time, so the first moment is found by bisection."""
         levels = (moment for room in self.node_units.values() for moment, _ in room.levels())
         moments = sorted({earliest, *(moment for moment in levels if moment > earliest)})
 
@@ -159,7 +159,7 @@ class FreeCapacity:
     def job_ending_at(
         self, moment: float, workspace_id: int, nodes: Sequence[NodeUnitCount]
     ) -> RunningOnNode | None:
-        """Whose end it is that somebody waits for; None where it is another promise's."""
+        """The running job whose end the reservation waits for; None if another reservation frees the units."""
         rooms = [self.share(workspace_id), *(self.node_units[node.node_id] for node, _ in nodes)]
         ends = (run for room in rooms for end, run in room.ends if end == moment)
         return next((run for run in ends if run.job_id != NO_JOB), None)

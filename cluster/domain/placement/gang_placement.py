@@ -1,4 +1,4 @@
-"""On which nodes a gang goes, and on which of their units: fewest nodes, one island, one fabric."""
+"""Choose the nodes and units of a job: as few nodes as possible, one NVLink island, one InfiniBand fabric."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

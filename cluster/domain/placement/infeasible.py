@@ -1,4 +1,4 @@
-"""Why a job cannot start as the cluster and its quota are now, whoever ends: nobody has to wait behind it."""
+"""Find out whether a job could start if every other job ended; if not, return the reason. Such a job delays nobody."""
 
 from collections.abc import Iterator, Sequence
 

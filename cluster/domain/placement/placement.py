@@ -1,4 +1,4 @@
-"""Which waiting jobs start now, on which units; everybody else gets a reason (Q1-Q4).
+"""Decide which waiting jobs start now and on which units; every other job gets the reason why it waits.
 
 All units or none, and a quota is never passed. The foremost job of each workspace that cannot start is
 promised the first moment at which it fits: until then its units are given only to jobs that will be over, or

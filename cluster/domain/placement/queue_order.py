@@ -1,4 +1,4 @@
-"""The true order of the queue: within a workspace by priority and place, and workspaces take turns."""
+"""The order of the queue: by priority and position within a workspace; workspaces take turns."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -46,7 +46,7 @@ def group_by_workspace(heads: Sequence[JobToPlace]) -> dict[int, list[JobToPlace
 def turn_key(
     line: Sequence[JobToPlace], quota: WorkspaceQuota | None, takes_turn: Callable[[JobToPlace], bool]
 ) -> tuple[datetime, int, int]:
-    """What workspaces are compared by; job ids decide where no times are known."""
+    """The key by which workspaces are compared; job ids decide between equal times."""
     foremost = next(filter(takes_turn, line), line[0])
     joined = foremost.since or BEFORE_ALL
     if quota is None or quota.last_turn_at is None or quota.last_turn_at < joined:

@@ -1,4 +1,5 @@
-"""One look at the queue: heads come in the true order, each starts or is told why not."""
+"""Walk the queue once in its order: each job is placed, or gets the reason why it waits and an estimate of its
+start."""
 
 from collections.abc import Sequence
 from math import inf
@@ -24,7 +25,8 @@ JobShape = tuple[int, float | None]
 
 
 class SchedulingPass:
-    """What it has refused to one job it refuses to its like at once: during a look less and less is free."""
+    """A shape that was refused once is refused at once for the rest of the pass, because capacity only shrinks during
+    it."""
 
     def __init__(self, table: FreeCapacity) -> None:
         self.capacity = table

@@ -1,4 +1,4 @@
-"""When waiting jobs are expected to start: the same placement, played forward from end to end."""
+"""Forecast when waiting jobs start by running placement again at each expected end of a running job."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What placement looks at and what it answers: heads of the queue, nodes, quotas, runs; placed or waiting.
+"""Types of placement: its inputs (jobs to place, nodes, quotas, running jobs) and its two answers (placed, not placed).
 
 Shares of a GPU and lending need no other types. A share is a unit of its own (its row has a slice), so it is
 one more id in `NodeUnits.free`. A workspace that borrows has for that time a larger `WorkspaceQuota.limit`, and its

@@ -1,4 +1,4 @@
-"""What would let a waiting job start now: computed by asking the same placement again."""
+"""Find fewer units or a shorter time limit with which a waiting job would start now, by asking placement again."""
 
 from dataclasses import dataclass, replace
 from math import isfinite

@@ -1,4 +1,4 @@
-"""Why a job waits: one typed reason with its data (Q4). `cluster.words` says each in both languages."""
+"""The reasons why a job waits, one class each with its data. `cluster.words` has the sentences in both languages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

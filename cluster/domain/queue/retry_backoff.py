@@ -1,4 +1,4 @@
-"""How long a job waits that the platform, not its program, interrupts as soon as it begins: longer each time."""
+"""Retry backoff: a job that the platform interrupts right after each start waits longer each time."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta

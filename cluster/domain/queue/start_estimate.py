@@ -1,4 +1,4 @@
-"""What is known about a waiting job's start, and what would help (Q4)."""
+"""The start estimate of a waiting job: jobs ahead, whose end frees its units, when, and how certain that is."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""A reason to wait and what is known of the start as rows keep them: a code and plain data.
+"""Turn a waiting reason and a start estimate into the plain data that a job's row keeps.
 
 The sentence is made when it is read.
 """

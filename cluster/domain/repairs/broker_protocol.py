@@ -1,4 +1,4 @@
-"""What the unit with the keys of the hosts takes from whoever asks at its door: names that it knows, nothing else."""
+"""Parse a request to the repair broker: it accepts only repairs, hosts and locks that it knows."""
 
 import json
 import re
@@ -36,7 +36,7 @@ MAX_QUOTED = 60
 
 @dataclass(frozen=True)
 class BrokerInventory:
-    """What was installed: the catalogue's repairs by name, and the hosts of the inventory."""
+    """The installed repairs by name, and the hosts of the inventory."""
 
     repairs: Mapping[str, Repair]
     masters: Collection[str]

@@ -1,4 +1,4 @@
-"""What a verification was told and what it answers."""
+"""The input and the result of a check: facts of the installation, and passed or failed with a code."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What each check of a verification decides from the facts that were read: values in, a code with its data out."""
+"""Evaluate each check of a repair: from the facts that were read to a code with data."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Repairs as data: what a file of the catalogue says, and what is checked before one is asked for."""
+"""The definition of a repair: parse its file in the catalogue and check a request to run it."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ class RepairGroup(StrEnum):
 
 
 class EffectOnJobs(StrEnum):
-    """What becomes of the jobs that run where the repair works."""
+    """The effect of a repair on jobs that run on its targets."""
 
     GO_ON = "go_on"
     WAIT = "wait"

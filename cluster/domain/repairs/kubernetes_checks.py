@@ -1,4 +1,4 @@
-"""What each check of a Kubernetes cluster decides from what was read on the hosts: a code with its data."""
+"""Evaluate the checks of a Kubernetes cluster from the facts that were read on its hosts."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -1,4 +1,5 @@
-"""What a run's events come to: one line per task, one cell per host; and what the checks afterwards decide."""
+"""Turn ansible-runner's events into one line per task and one state per host, and decide a run's verdict from its
+checks."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -41,7 +42,7 @@ class TaskProgress:
     lines: dict[str, int] = field(default_factory=dict)
     seconds: float | None = None
     output: dict[str, str] = field(default_factory=dict)
-    """What a failed host said."""
+    """The error output of each failed host."""
 
     def to_data(self) -> dict[str, Any]:
         return {

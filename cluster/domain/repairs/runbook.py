@@ -1,4 +1,4 @@
-"""The runbook as data: a sign in a log or a code, what it means, and which repair helps."""
+"""The runbook: match a log line or an error code to its cause and to the repair that helps."""
 
 import re
 from collections.abc import Collection, Iterable

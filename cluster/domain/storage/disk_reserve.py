@@ -1,4 +1,4 @@
-"""How much of a disk is kept free, what happens below that, and which job is stopped first."""
+"""Disk reserve: how much of a disk is kept free, what happens below that, and which job is stopped first."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

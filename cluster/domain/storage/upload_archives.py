@@ -1,4 +1,4 @@
-"""What an uploaded archive may contain: each entry is judged before a byte of it is written (S9, S10).
+"""Check an uploaded archive: every entry is checked before a byte of it is written, and one bad entry refuses it all.
 
 One bad entry refuses the whole archive.
 """

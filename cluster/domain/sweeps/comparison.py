@@ -1,4 +1,4 @@
-"""The jobs of a sweep side by side: what they measured, in which order, and which one is best (T8)."""
+"""Compare the jobs of a sweep: which metrics they measured, how the table is sorted, which job is best."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the jobs of a sweep are called: the sweep's name with the values that tell them apart."""
+"""Name the jobs of a sweep: the sweep's name and the values that distinguish each job."""
 
 from cluster.domain.built_in_models import VariableValue
 from cluster.domain.names import JOB_LETTERS, suggest_name

@@ -1,4 +1,5 @@
-"""Several values per parameter become several jobs: which ones, what they are called, when they stop (T8)."""
+"""Plan a sweep: several values per parameter become several jobs; check them, fill their commands, decide when to
+stop."""
 
 import csv
 import re

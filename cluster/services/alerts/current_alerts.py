@@ -1,4 +1,4 @@
-"""What needs a person at this moment: read for a page, and each minute for mails and webhooks."""
+"""Lists the alerts of this moment: for the pages of the person who asks, and each minute for mails and webhooks."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
@@ -57,7 +57,7 @@ class RequestCache(Protocol):
 
 
 def list_alerts(cluster: Cluster, actor: Actor, once: RequestCache | None = None) -> list[Alert]:
-    """What this person can do something about, the most urgent first."""
+    """Lists the alerts that this person can act on, the most urgent first."""
 
     def directly(read: Callable[[Cluster, Actor], Rows]) -> Rows:
         return read(cluster, actor)
@@ -93,7 +93,7 @@ def alert_path(concern: Alert, is_administrator: bool = True) -> str:
 
 
 def stuck_job_alerts(cluster: Cluster, actor: Actor) -> Iterator[Alert]:
-    """Waiting jobs that this person can help, and for which waiting alone does not."""
+    """Yields one alert per waiting job that needs an action of this person and not only time."""
     stuck = select(Job.id, Job.waiting_code, Job.waiting_data).where(
         Job.state == JobState.WAITING, Job.waiting_code.in_(STUCK_WAITING_CODES)
     )
@@ -123,7 +123,7 @@ def environment_alerts(cluster: Cluster) -> Iterator[Alert]:
 
 
 def start_outage_alerts(cluster: Cluster) -> Iterator[Alert]:
-    """What starts jobs does not answer, or less is free of a disk than is kept for the database."""
+    """Yields alerts for what stops every job from starting: an executor outage, a disk below its reserve."""
     with cluster.store.read() as session:
         asked = select(InstallationFact).where(
             InstallationFact.name.in_((executor_outage.EXECUTOR_OUTAGE_FACT, disk_space.DISK_SHORTAGE_FACT))
@@ -156,7 +156,8 @@ def disk_alert(shortage: disk_space.DiskShortage) -> Alert:
 
 
 def backup_alerts(cluster: Cluster) -> Iterator[Alert]:
-    """Where this installation makes backups: too old, damaged, or not made last night."""
+    """Yields alerts for backups that are too old, damaged, or failed last night; none where no nightly backup is
+    configured."""
     if cluster.settings.backup_at is None:
         return
     standing = manifests.read_backup_status(cluster)
@@ -184,7 +185,7 @@ def backup_alerts(cluster: Cluster) -> Iterator[Alert]:
 
 
 def delivery_alerts(cluster: Cluster) -> Iterator[Alert]:
-    """Mails or calls that nobody takes: told here, and never by the way that does not work."""
+    """Yields an alert per channel whose deliveries fail; it is never sent over that channel."""
     for channel, error in outbox.read_channel_errors(cluster).items():
         data = {"channel": channel.value, "error": error}
         yield Alert(AlertUrgency.CAUTION, AlertTopic.TELLING, "attention.not_told", channel.value, data)
@@ -233,7 +234,7 @@ def disk_used_share(facts: Mapping[str, Any]) -> float | None:
 
 
 def failed_work_alerts(cluster: Cluster, actor: Actor) -> Iterator[Alert]:
-    """Long work that stopped and that this person may ask for again; a dataset that could not be made."""
+    """Yields alerts for interrupted operations that this person may retry, and for datasets whose import failed."""
     for operation in requests.list_interrupted_operations(cluster, actor, MAX_PER_KIND):
         details = (AlertDetail(operation.error_code or "operation.broken", operation.error_data or {}),)
         yield Alert(
@@ -260,7 +261,7 @@ def failed_work_alerts(cluster: Cluster, actor: Actor) -> Iterator[Alert]:
 
 
 def ending_term_alerts(cluster: Cluster, actor: Actor, once: RequestCache) -> Iterator[Alert]:
-    """Workspaces in their last days, for who manages or administers them."""
+    """Yields alerts for workspaces whose term ends soon, to their manager and to administrators."""
     own = [
         workspace
         for workspace in once(places.list_workspace_summaries)

@@ -1,4 +1,5 @@
-"""What of Kubernetes needs an administrator: where it disagrees with the queue, and what of it is not well."""
+"""Lists the alerts of Kubernetes for administrators: disagreements with the queue, nodes and system workloads that
+are not healthy, certificates that end."""
 
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The installation in numbers, for whoever watches it: a fixed number of statements, however long the queue is."""
+"""Reads the metrics of the installation for Prometheus: a fixed number of statements, however long the queue is."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -114,7 +114,7 @@ def seconds_since(at: datetime | None, now: datetime) -> float:
 
 
 def count_jobs(session: Session) -> dict[str, int]:
-    """What waits is summed from the shapes that the scheduler counts; what is at work holds units, so it is few."""
+    """Sums waiting jobs from the scheduler's queue totals; jobs that hold units are few and are counted."""
     held = (
         select(literal(1))
         .where(has_state(JobState.WAITING), Job.held_at.is_not(None))
@@ -134,7 +134,7 @@ def count_jobs(session: Session) -> dict[str, int]:
 
 
 def count_units(session: Session, nodes: Mapping[int, NodeState]) -> dict[str, int]:
-    """Who holds a unit comes first, then whether it works, then its node."""
+    """A unit counts as booked if an attempt holds it, else by its own state, else by the state of its node."""
     living = and_(Allocation.unit_id == Unit.id, Allocation.ended_at.is_(None))
     is_held = Allocation.id.is_not(None)
     query = (

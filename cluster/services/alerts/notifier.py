@@ -1,4 +1,5 @@
-"""Follows what needs a person from look to look, and writes a message for each thing once."""
+"""Notifies people of alerts: compares the alerts of now with the recorded occurrences and writes one notification per
+person and channel."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ OCCURRENCES_KEPT_FOR = timedelta(days=90)
 
 @dataclass(frozen=True)
 class AlertChanges:
-    """What one look changes: what is new, what is over, what is to be told now."""
+    """What changes with this comparison: new alerts, ended occurrences, occurrences that are due for notification."""
 
     new: Sequence[Alert]
     ended: Sequence[int]
@@ -54,7 +55,7 @@ def notify_people(cluster: Cluster, held: HeldLease) -> int:
 
 
 def delete_undeliverable(cluster: Cluster, held: HeldLease, channels: Sequence[NoticeChannel]) -> None:
-    """Messages for a way that the settings name no more: nobody takes them, and they are no trouble to tell of."""
+    """Deletes undelivered notifications of a channel that is no longer configured."""
     unsendable = (Notification.state != NoticeState.SENT) & Notification.channel.not_in(channels)
     with cluster.store.read_columns() as connection:
         if connection.scalar(select(Notification.id).where(unsendable).limit(1)) is None:
@@ -132,7 +133,7 @@ def list_mail_recipients(session: Session) -> list[User]:
 
 
 def channels_for_alert(concern: Alert, channels: Sequence[NoticeChannel]) -> list[NoticeChannel]:
-    """That one way does not work is told by the other one alone."""
+    """An alert about a failing channel is sent over the other channels only."""
     return [each for each in channels if concern.topic is not AlertTopic.TELLING or each != concern.subject]
 
 

@@ -1,4 +1,4 @@
-"""The outbox: which messages are due, and what became of each try. Nothing here sends."""
+"""The outbox of notifications: which are due, and how each delivery ended. Nothing here sends."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -25,7 +25,7 @@ from cluster.store.users import User
 MAX_PER_DELIVERY = 200
 LONGEST_ERROR = 300
 ERROR_SHOWN_FOR = timedelta(hours=24)
-"""So long a message that was given up is still a reason to look at the settings."""
+"""How long a notification that was given up still counts as an error of its channel."""
 
 
 def list_channels(cluster: Cluster) -> list[NoticeChannel]:
@@ -54,7 +54,7 @@ def list_due_notifications(cluster: Cluster, channel: NoticeChannel) -> list[Not
 
 
 def record_delivered(cluster: Cluster, notices: Sequence[Notification]) -> None:
-    """A death just before this sends them once more, under the same number."""
+    """If the process dies before this commit, the same notification is sent again under the same number."""
     now = cluster.clock()
     with cluster.store.write() as session:
         for notice in load_waiting_notifications(session, notices):

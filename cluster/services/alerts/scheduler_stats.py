@@ -1,4 +1,4 @@
-"""The scheduler's pulse: now and then it writes down how long its looks take and how attempts ended since."""
+"""Records the scheduler's own statistics once a minute: how long its passes take and how attempts ended."""
 
 from collections import Counter
 from collections.abc import Mapping

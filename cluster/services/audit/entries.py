@@ -1,4 +1,4 @@
-"""Who did what: read by administrators, written by every verb through cluster.store.audit."""
+"""Lists audit entries for administrators; every service writes them through cluster.store.audit."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Where a backup was put back the audit begins a new epoch: what was before is written down by its digest.
+"""A restore begins a new epoch of the audit: the entry that begins it holds a digest of everything sealed before.
 
 The seals of the old epoch may be of a key that is gone. The entry that begins the new one has the digest of all that
 was sealed before, signed by the key of today: a change in the old epoch shows, though not its place.
@@ -78,7 +78,8 @@ def parse_epoch(entry: AuditEntry, is_ours: bool) -> AuditEpoch:
 
 
 class OldEpochChecker:
-    """Told of every seal with its entries, in their order; says where the old epochs are not what was written down."""
+    """Checks the seals of earlier epochs, given in order with their entries, against the digests that later epochs
+    recorded."""
 
     def __init__(self, epochs: Iterable[AuditEpoch], key: bytes) -> None:
         self.epochs = list(epochs)
@@ -108,7 +109,7 @@ class OldEpochChecker:
         return None
 
     def explains_missing(self, where: str, made_at: datetime | None) -> bool:
-        """Whether a seal that was written down there belongs to a life that a restore has left."""
+        """Returns whether a restore explains that this recorded seal is missing."""
         for epoch in self.epochs:
             if where in epoch.superseded_places or (
                 made_at is not None and epoch.made_at < made_at < epoch.at

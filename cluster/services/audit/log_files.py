@@ -1,4 +1,5 @@
-"""The access log as files, one per local day: written from what is sealed, deleted by administrators, never edited."""
+"""The access log as files, one per local day: the scheduler appends sealed audit entries, administrators may delete a
+day, nobody edits one."""
 
 import hashlib
 import json
@@ -45,7 +46,8 @@ def audit_log_folder(cluster: Cluster) -> Path:
 
 
 def append_sealed_entries(cluster: Cluster) -> int:
-    """Appends what has been sealed since; how many entries. What a crash has left is gone on with.
+    """Appends the entries that were sealed since the last call and returns how many; continues where a crash
+    interrupted it.
 
     Raises FileMissing, FileNotPlain, OSError.
     """
@@ -135,7 +137,8 @@ def find_log_file(cluster: Cluster, actor: Actor, day: str) -> AuditLogFile:
 
 
 def delete_log_file(cluster: Cluster, actor: Actor, day: str) -> None:
-    """Its beginning is an entry, with the file's lines and SHA-256, and so is its end: one that was killed on the way
+    """Writes one audit entry before (with the file's line count and SHA-256) and one after; a deletion that was
+    killed lacks the second.
     lacks that. The sealed entries stay in the database.
 
     Raises Forbidden, NotFound, Conflict for today's file, to which more is to come; Unavailable where the disk

@@ -1,4 +1,5 @@
-"""Seals the audit in batches, so that no commit waits for a chain, and finds the place where somebody changed it."""
+"""Seals audit entries in batches, so that no commit waits for the chain, and finds the first entry or seal that was
+changed."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +43,8 @@ TEXT_EXPRESSIONS = {
         "data": "data::text",
     }
 }
-"""What a driver would take long to make, and we to take apart again; SQLite keeps both as text."""
+"""SQL expressions that return these columns as text: parsing them in the driver and formatting them again costs most
+of the time. SQLite stores both as text."""
 SEALED_COUNT_FACT = "audit_sealed"
 """How many entries all seals up to the last one cover: nobody has to add them up."""
 
@@ -72,7 +74,7 @@ class SealAnchor:
 
 
 def ignore_seal(seal: AuditSeal) -> None:
-    """Who seals beside the scheduler writes nothing down."""
+    """The default for callers other than the scheduler, which records no seal outside the database."""
 
 
 def seal_entries(
@@ -134,7 +136,7 @@ def seal_batch(cluster: Cluster, key: bytes, settled_after: timedelta) -> AuditS
 
 
 def count_sealed(session: Session, last: AuditSeal | None) -> int:
-    """Added up only where nobody has written it down with the last seal."""
+    """Reads the stored count, and sums all seals only if the stored count belongs to another seal."""
     if last is None:
         return 0
     known = session.get(InstallationFact, SEALED_COUNT_FACT)
@@ -269,7 +271,7 @@ def read_audit_status(cluster: Cluster) -> AuditStatus:
 
 
 def read_newest_seal(cluster: Cluster) -> tuple[int, str] | None:
-    """The newest seal, for whoever writes it down outside."""
+    """Returns the number and MAC of the newest seal, for callers that record it outside the database."""
     with cluster.store.read() as session:
         last = load_last_seal(session)
     return (last.id, last.mac) if last else None

@@ -1,4 +1,4 @@
-"""What Kubernetes remembers (etcd) as it lies among the backups, each file with its manifest beside it."""
+"""Reads the etcd snapshots among the backups, each with its manifest beside it."""
 
 import json
 import re

@@ -1,4 +1,5 @@
-"""Backups as they lie in their folder: the manifest beside each says what is in it and whether it was ever restored."""
+"""Reads the backups in their folder: the manifest beside each says what it holds and whether a restore has verified
+it."""
 
 import json
 import re
@@ -61,7 +62,7 @@ class Backup:
 
 @dataclass(frozen=True)
 class BackupStatus:
-    """What somebody has to know of the backups: nothing, where all of it is empty."""
+    """The state of the backups as alerts need it; all fields are empty if nothing is wrong."""
 
     last_verified: Backup | None
     """The last one that a restore has proved, and that is still what was proved."""
@@ -96,7 +97,7 @@ def last_verified_backup(backups: list[Backup]) -> Backup | None:
 
 
 def request_nightly_backup(cluster: Cluster, held: HeldLease) -> Operation | None:
-    """Asks for the backup of a night once; None where none is owed. Raises LeaseLost.
+    """Requests the nightly backup once per night; returns None if it was requested already. Raises LeaseLost.
 
     Missed nights are caught up by one backup. A new installation owes none before its first night.
     """

@@ -1,4 +1,4 @@
-"""What was there before a backup was put back: kept for a while, beside the database or among the backups."""
+"""Lists the copies that a restore makes of what it replaces, and which of them are old enough to be deleted."""
 
 import re
 from dataclasses import dataclass
@@ -72,6 +72,6 @@ def time_in_name(settings: Settings, path: Path) -> datetime:
 
 
 def list_expired_copies(settings: Settings, now: datetime) -> list[Path]:
-    """What may go, oldest first."""
+    """Lists the copies that may be deleted, oldest first."""
     found = {each.path: each.at for each in read_pre_restore_copies(settings)}
     return expired_pre_restore_copies(found, now, settings.before_restore_days)

@@ -1,4 +1,5 @@
-"""Makes a database that was read back from a backup fit to be lived in: what ran is lost, and nothing starts twice.
+"""Prepares a restored database for use: ends live attempts, holds waiting jobs, ends sessions, and skips ids that
+were given out since the backup.
 
 Nobody else has it open meanwhile. All of it is one transaction but the seals, which are safe to repeat.
 """
@@ -37,7 +38,7 @@ from cluster.store.users import OneTimeSecret, SignInSession, User
 from cluster.store.workspaces import Workspace
 
 ID_GAP = 1000
-"""Numbers that were given out between the backup and the loss are not given out again."""
+"""How many ids are skipped, because ids given out between backup and restore name folders and pages."""
 ROWS_WITH_PUBLIC_IDS = (Job, Sweep, User, Workspace, Dataset, Training, Operation, RepairRun)
 """They lie in folders by their number, and on servers whoever asks for a repair may delete no other life's folder."""
 SELF_REPEATING_KINDS = (OperationKind.BACKUP, OperationKind.NOTICES)
@@ -113,7 +114,8 @@ def describe_old_epoch(cluster: Cluster, origin: RestoredBackup, anchors: list[S
 
 
 def end_live_attempts(session: Session, origin: RestoredBackup, now: datetime) -> int:
-    """What ran when the backup was made; nothing is known of it since, and no hour since is charged."""
+    """Ends the attempts that were live in the backup at its time: their later fate is unknown and no time is charged
+    for it."""
     living = session.scalars(select(Attempt).where(Attempt.ended_at.is_(None))).all()
     for attempt in living:
         job = attempt.job
@@ -188,7 +190,7 @@ def end_all_sessions(session: Session, now: datetime) -> int:
 
 
 def skip_ids(session: Session, last_job: int) -> None:
-    """Public numbers, and those that name folders, go on after a gap."""
+    """Raises the id sequences, so that no public id and no folder name is given out twice."""
     is_sqlite = session.get_bind().dialect.name == "sqlite"
     for row in ROWS_WITH_PUBLIC_IDS:
         name = row.__tablename__

@@ -1,4 +1,4 @@
-"""The default images that this installation has: recorded by whoever built them, read by everybody."""
+"""The default images of this installation: the image build records them, pages and start plans read them."""
 
 from collections.abc import Sequence
 from dataclasses import replace

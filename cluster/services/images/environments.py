@@ -1,4 +1,4 @@
-"""The default training environment: which one it is, whether it is ready, and its building."""
+"""The default training environment: which one it is, whether it is ready, and its build."""
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session

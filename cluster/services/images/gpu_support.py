@@ -1,4 +1,5 @@
-"""Reads whether what jobs run in computes on GPUs: from the environment's contents, or from the recorded images."""
+"""Reads whether the environment or image of jobs computes on GPUs: from the environment's contents, or from the
+recorded images."""
 
 from sqlalchemy.orm import Session
 

@@ -1,4 +1,4 @@
-"""Who used what: of one job, and of a month by workspace and user (T14)."""
+"""Reports usage: of one job, and of each person and workspace in a month."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +22,7 @@ from cluster.store.workspaces import Workspace
 
 @dataclass(frozen=True)
 class MonthlyUsage:
-    """What a person's jobs of one workspace took in a month; seconds of units, of CPU; bytes."""
+    """The usage of one person's jobs in one workspace in a month: seconds of units, seconds of CPU, bytes."""
 
     workspace_id: int
     workspace: str
@@ -133,7 +133,7 @@ def held_in_month(begins: datetime, ends: datetime, now: datetime) -> Select[*tu
 
 
 def ended_in_month(begins: datetime, ends: datetime) -> Select[*tuple[Any, ...]]:
-    """What attempts that ended in the month had used, and how many jobs ended with them."""
+    """Selects the usage of attempts that ended in the month, and how many jobs ended with them."""
 
     def ended_as(state: JobState) -> ColumnElement[int]:
         last = (Attempt.number == Job.fence) & (Job.state == state)

@@ -1,6 +1,8 @@
-"""The scheduler's verbs about an attempt: record what became of it, let its job wait again.
+"""Records what the scheduler did with an attempt: started, running, ended, interrupted; requeues its job where it is
+tried again.
 
-Each is one transaction, compare-and-set on the job's fence, made under the scheduler's lease. False or an
+Each function is one transaction that compares the job's fence and checks the scheduler's lease. False or an empty
+answer means that another process was faster: the caller reads again and changes nothing.
 empty answer means that somebody was faster: the caller looks again and changes nothing.
 """
 
@@ -229,7 +231,7 @@ def record_interruption(
 def outcome_after_interruptions(
     session: Session, attempt: Attempt, in_a_row: int, cause: str, data: Mapping[str, Any]
 ) -> AttemptOutcome | None:
-    """Somebody wanted it stopped, or it was interrupted too often; None where it is tried again."""
+    """The job's outcome if a person requested its stop or it was interrupted too often; None if it is requeued."""
     if attempt.job.desired is DesiredState.STOP:
         return with_requester_name(session, attempt.job, AttemptOutcome(JobState.STOPPED, "exit.stopped", {}))
     if in_a_row < MAX_INTERRUPTIONS_IN_A_ROW:
@@ -285,14 +287,15 @@ def end_attempt(
 
 
 def with_requester_name(session: Session, job: Job, outcome: AttemptOutcome) -> AttemptOutcome:
-    """A stop says whose wish it was."""
+    """Adds the name of the person who requested the stop."""
     if outcome.state is not JobState.STOPPED or job.stopped_by is None:
         return outcome
     return replace(outcome, data=outcome.data | {"by": session.get_one(User, job.stopped_by).name})
 
 
 def choose_end_time(truth: ExitRecord | None, attempt: Attempt, now: datetime) -> datetime:
-    """The shim's word, where it can be true; without root the program could have forged it."""
+    """The end time that the shim reported, limited to the time between start and now; without root the program could
+    have forged it."""
     if truth is None or truth.ended_at is None:
         return now
     return max(min(truth.ended_at, now), attempt.started_at or attempt.created_at)

@@ -1,4 +1,4 @@
-"""Files of jobs that have ended: their deletion is asked for here, and done by the scheduler."""
+"""Deletes the files of ended jobs: people request it here, the scheduler does it and records it."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

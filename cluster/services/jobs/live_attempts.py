@@ -1,4 +1,4 @@
-"""The attempts that live, with all that the scheduler decides from, in two queries however many there are."""
+"""Lists live attempts with everything that the scheduler decides by, in two queries however many there are."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from cluster.store.nodes import Allocation, Node, Unit
 
 @dataclass(frozen=True)
 class LiveAttempt:
-    """What the scheduler knows of an attempt that has not ended; `fence` is the job's now."""
+    """A live attempt as the scheduler needs it; `fence` is the current fence of its job."""
 
     attempt_id: int
     job_id: int
@@ -39,7 +39,7 @@ class LiveAttempt:
     fate_node: str = ""
     """The node whose fate it is."""
     lost_nodes: frozenset[str] = frozenset()
-    """Those of its nodes that are lost or have started anew: what ran there is waited for no longer."""
+    """The nodes of the attempt that are lost or have rebooted: the scheduler waits no longer for what ran there."""
     nodes: int = 1
 
     @property

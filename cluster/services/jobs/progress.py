@@ -1,4 +1,4 @@
-"""How far running jobs are and when they will end, as they said themselves: kept beside their attempts."""
+"""Records how far running jobs are and when they will end, as their programs report it."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""The rows behind the lines of the queue: whose they are, as far as the reader may see them."""
+"""Reads the rows of listed jobs, and says which of them the person may see."""
 
 from collections.abc import Collection
 
@@ -36,6 +36,6 @@ def load_jobs_and_visible(
 
 
 def filter_ids_of_user(session: Session, actor: Actor, ids: Collection[int], user_id: int) -> set[int]:
-    """Those of one person that the reader may see: whose the others are is nobody's business."""
+    """The jobs of this user among `ids` that the reader may see; of the others the reader learns no owner."""
     query = select(Job.id).where(Job.id.in_(ids), Job.user_id == user_id, can_see_job(actor))
     return set(session.scalars(query))

@@ -1,4 +1,4 @@
-"""Why a job that has its units has not begun: what Kubernetes has said of it last, for its page and over REST."""
+"""Reads why a job that has units has not started yet: the last message that Kubernetes gave about it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from cluster.store.jobs import Job
 
 @dataclass(frozen=True)
 class StartDelay:
-    """`given_up_at` None: that time does not run while nobody answers."""
+    """`given_up_at` is None while Kubernetes does not answer: that time does not run then."""
 
     code: str
     data: Mapping[str, Any]

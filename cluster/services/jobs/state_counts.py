@@ -1,4 +1,4 @@
-"""How many jobs are in which state, for every page's rail: one statement, and no count is unbounded."""
+"""Counts jobs by state for the navigation of every page: one statement, and no count is unbounded."""
 
 from collections import Counter
 from datetime import datetime
@@ -38,7 +38,8 @@ def has_state(state: JobState) -> ColumnElement[bool]:
 
 
 def visible_jobs_in_state(actor: Actor, state: JobState) -> list[Select[Any]]:
-    """Of who is no administrator only the own workspaces are looked at: each has an index of who waits, and of
+    """For users other than administrators only their own workspaces are read: the jobs that wait and the held jobs of
+    each have an index.
     who is held. Of the other states there are few jobs."""
     some = select(Job.id).where(has_state(state))
     if actor.is_administrator:

@@ -1,4 +1,4 @@
-"""Jobs: submitted as a row with its intent, read by whoever sees the training, stopped by who may."""
+"""Submits jobs: one transaction writes the row, its first event and its audit entry."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -98,7 +98,7 @@ def submitted_event(job_id: int, now: datetime) -> dict[str, Any]:
 
 
 def job_from_row(row: dict[str, Any], asked: CheckedSubmission) -> Job:
-    """What was written, with the rows that it points to; all of them were read while it was checked."""
+    """Builds the Job from the inserted row and from the rows that the check has loaded, without another query."""
     job = Job(**row)
     set_committed_value(job, "training", asked.training)
     set_committed_value(job, "workspace", asked.training.workspace)
@@ -160,7 +160,7 @@ def check_submission_request(
 def preview_submission(
     cluster: Cluster, actor: Actor, training_id: int, request: JobRequest
 ) -> SubmissionPreview:
-    """What would happen to this request now; nothing is made. Raises what `submit_job` would raise."""
+    """Previews the submission and writes nothing. Raises what `submit_job` would raise."""
     with cluster.store.read() as session:
         training, checked, warnings = check_submission_request(cluster, session, actor, training_id, request)
         board = read_placement_snapshot(cluster, session)

@@ -1,4 +1,4 @@
-"""What a submission is checked against: one question to the database, and another for its dataset."""
+"""Checks a submission against the rows: one query for training, membership and nodes, and one for the dataset."""
 
 from dataclasses import dataclass, replace
 
@@ -49,7 +49,7 @@ SUBMISSION_QUERY = (
     .where(Training.id == bindparam("training"))
     .options(joinedload(Training.workspace, innerjoin=True))
 )
-"""Made once: every submission asks it. Of all who work there only whether the asking one is among them."""
+"""Built once, because every submission runs it. It asks whether the submitter is a member, not who all members are."""
 
 
 @dataclass(frozen=True)

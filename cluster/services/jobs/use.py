@@ -1,4 +1,4 @@
-"""What an attempt has used, and its job with all its attempts (T14)."""
+"""Records what an attempt used, and sums the usage of its job over all attempts."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""The mark by which what an installation has made is known in a cluster that others may share with it."""
+"""The id that marks this installation's objects in a Kubernetes cluster that several installations may share."""
 
 import hashlib
 import os
@@ -16,7 +16,8 @@ DIGITS = 8
 
 
 def ensure_installation_id(cluster: Cluster) -> str:
-    """Eight hexadecimal digits, made once and kept with the database: whoever restores that has its mark too.
+    """Returns eight hexadecimal digits that are created once and stored in the database; a restored database keeps
+    its id.
 
     Of a database that Kubernetes was looked at for before it had one, it is the mark that its objects bear.
     """
@@ -49,5 +50,6 @@ def new_installation_id() -> str:
 
 
 def legacy_installation_id(storage: Path) -> str:
-    """Of where the storage lies: the same for all who leave that as it is by default."""
+    """The id of versions before this one: a digest of the storage path, equal for all installations with the default
+    path."""
     return hashlib.sha256(os.fsencode(storage)).hexdigest()[:DIGITS]

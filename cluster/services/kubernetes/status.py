@@ -1,4 +1,5 @@
-"""Kubernetes as it was last seen, what it should make of the workspaces, and what was put right there."""
+"""The status of Kubernetes as the scheduler recorded it last, the namespaces that workspaces should have, and the
+corrections made there."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -45,7 +46,7 @@ def node_closed_reason(
 
 
 def record_kubernetes_status(cluster: Cluster, held: HeldLease, standing: KubernetesStatus) -> bool:
-    """Whether it was news to anybody who looks at a page. Raises LeaseLost."""
+    """Records the status and returns whether pages show it differently now. Raises LeaseLost."""
     before = read_kubernetes_status(cluster)
     with cluster.store.write() as session:
         check_lease(session, held)

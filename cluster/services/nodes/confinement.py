@@ -1,4 +1,4 @@
-"""How jobs are confined on the node where the scheduler starts them as processes: noted by it, read by pages."""
+"""Records which confinement features the scheduler's own node supports; pages read them."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Draining: nothing new starts on a node, what runs there goes on to its end (N6)."""
+"""Drains and undrains nodes, and lists the jobs that a drain affects."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,8 @@ class JobOnNode:
 
 @dataclass(frozen=True)
 class DrainEffect:
-    """Whom a drain touches: who runs there ends by itself; who is too large for every other node waits."""
+    """The jobs that a drain affects: running ones end by themselves, waiting ones that fit on no other node keep
+    waiting."""
 
     running: Sequence[JobOnNode]
     too_large: Sequence[int]

@@ -1,4 +1,5 @@
-"""Whether what starts jobs (a container engine) answers: noted once when it falls silent, and when it is back."""
+"""Records an outage of the executor (its container engine does not answer) when it begins, and deletes the record
+when it ends."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

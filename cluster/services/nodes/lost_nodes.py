@@ -1,4 +1,4 @@
-"""Nodes that fell silent: given up after their grace time, welcome again once nothing old runs there."""
+"""Marks nodes lost after their grace time, and returns them to service once the executor has nothing old left there."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -13,7 +13,7 @@ from cluster.store.nodes import Node
 
 
 def mark_silent_nodes_lost(cluster: Cluster, held: HeldLease) -> list[int]:
-    """The nodes that are lost from now on; their attempts are fenced by the next look at them.
+    """Marks nodes lost whose grace time is over and returns their ids; the next pass fences their attempts.
 
     Looks before it locks. Raises LeaseLost.
     """
@@ -54,7 +54,7 @@ def return_to_service(cluster: Cluster, held: HeldLease, node_ids: Sequence[int]
 
 
 def correct_future_heartbeats(cluster: Cluster, held: HeldLease) -> None:
-    """After the clock was set back: a heartbeat from the future would hide a silent node until then."""
+    """Resets heartbeats that lie in the future after the clock was set back: they would hide that a node is silent."""
     now = cluster.clock()
     with cluster.store.write() as session:
         check_lease(session, held)

@@ -1,4 +1,4 @@
-"""Tokens of nodes: made by the installer, shown once, and the only thing that an agent may speak with."""
+"""Tokens of nodes: the installer creates them, they are shown once, and an agent authenticates with nothing else."""
 
 import re
 

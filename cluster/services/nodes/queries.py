@@ -1,4 +1,4 @@
-"""Nodes: what their agents report, and which job holds which unit."""
+"""Lists nodes with their units and the job that holds each unit."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

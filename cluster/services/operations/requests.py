@@ -1,4 +1,5 @@
-"""Operations: requested with a row, claimed with a lease, taken over when their holder falls silent."""
+"""Requests an operation in the caller's transaction, enqueues it after the commit, and lets people retry one that
+failed."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -54,7 +55,8 @@ def request_operation(
 
 
 def enqueue_operation(cluster: Cluster, operation: Operation) -> None:
-    """On servers repairs have no queue: their task worker looks at the rows, and Redis may be what it mends."""
+    """Enqueues the operation in Redis and publishes the change. On servers repairs are not enqueued: their task
+    worker polls the rows, because Redis may be what is repaired."""
     if operation.queue is not TaskQueue.REPAIR or cluster.settings.launcher != "systemd":
         cluster.events.enqueue(operation.queue.value, operation.id)
     cluster.events.publish("operations", operation.id)
@@ -209,7 +211,7 @@ def list_interrupted_operations(cluster: Cluster, actor: Actor, limit: int) -> l
 
 
 def can_see_operation(viewer: Actor) -> Any:
-    """Building the environment is everybody's affair: their jobs wait for it."""
+    """Everybody sees the building of the environment, because their jobs wait for it."""
     if viewer.is_administrator:
         return Operation.id.is_not(None)
     return or_(
@@ -229,7 +231,8 @@ def read_operation(cluster: Cluster, actor: Actor, operation_id: int) -> Operati
 
 
 def can_retry_operation(cluster: Cluster, actor: Actor, operation: Operation) -> bool:
-    """Whoever asked for it, the manager of its workspace, administrators; nobody a repair, see `retry_operation`."""
+    """Its requester, the manager of its workspace and administrators may retry it; nobody retries a repair, see
+    `retry_operation`."""
     if operation.kind == OperationKind.REPAIR:
         return False
     if actor.is_administrator or operation.requested_by == actor.user_id:
@@ -273,7 +276,7 @@ def requeue_operation(session: Session, operation: Operation, now: datetime) -> 
 
 
 def restart_subject(session: Session, operation: Operation) -> None:
-    """What the operation is about is under way again."""
+    """Sets the dataset or environment of the operation back to its in-progress state."""
     if operation.kind == OperationKind.ENVIRONMENT_BUILD:
         session.get_one(Environment, operation.subject_id).state = EnvironmentState.BUILDING
     elif operation.kind in (OperationKind.DATASET_IMPORT, OperationKind.DATASET_SAMPLE):

@@ -1,4 +1,5 @@
-"""Operations that nobody took up, or whose holder fell silent, are heard again or given up."""
+"""Finds stale operations: enqueues those that no task worker has claimed, requeues those whose lease has expired, and
+gives up after five claims."""
 
 from datetime import datetime, timedelta
 
@@ -15,7 +16,7 @@ MAX_CLAIMS = 5
 
 
 def requeue_stale_operations(cluster: Cluster) -> None:
-    """Rings again for rows that nobody took up, and puts back those whose holder fell silent.
+    """Enqueues operations that no task worker has claimed, and requeues those whose lease has expired.
 
     One that has been taken up and dropped MOST_CLAIMS times is marked interrupted: a person decides.
     """

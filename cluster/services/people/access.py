@@ -1,4 +1,5 @@
-"""Loads what a person asks about and says how they stand to it; a thing they may not see does not exist."""
+"""Loads workspaces for a person and says which relation the person has to them and to what is in them; what they may
+not see is not found."""
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload, selectinload

@@ -1,4 +1,4 @@
-"""API tokens: `gc_<id>_<secret>`, shown once, with scopes and an end, revoked with their user."""
+"""API tokens: `gc_<id>_<secret>`, shown once, with scopes and an expiry, revoked with their user."""
 
 import re
 from datetime import datetime, timedelta
@@ -94,7 +94,7 @@ def revoke_all_api_tokens(session: Session, actor: Actor, user_id: int, now: dat
 
 
 def authenticate_api_token(cluster: Cluster, text: str, address: str, request_id: str = "") -> Actor | None:
-    """Who the token stands for, with its scopes; None for a wrong, revoked or expired one."""
+    """Returns the actor of the token with its scopes, and None for a wrong, revoked or expired token."""
     parsed = API_TOKEN_FORMAT.fullmatch(text)
     if parsed is None:
         return None
@@ -114,7 +114,8 @@ def authenticate_api_token(cluster: Cluster, text: str, address: str, request_id
 
 
 def token_refusal_code(cluster: Cluster, text: str) -> str:
-    """Of a text that `authenticate_api_token` refuses: what became of it, if its holder has the secret, else `session.needed`."""
+    """Why `authenticate_api_token` refuses this text: the token's fate if the secret is right, else
+    `session.needed`."""
     parsed = API_TOKEN_FORMAT.fullmatch(text)
     if parsed is None:
         return "session.needed"

@@ -1,4 +1,4 @@
-"""Passwords and one-time secrets: how they are made, kept and compared. Nothing here touches the store."""
+"""Makes, hashes and compares passwords and one-time secrets, without the database."""
 
 import functools
 import hashlib

@@ -1,4 +1,4 @@
-"""How a person comes to a password: by a one-time link, or with the old one."""
+"""Sets passwords: by a one-time link that an administrator issues, or by the person who knows the old one."""
 
 from datetime import datetime, timedelta
 
@@ -26,7 +26,7 @@ from cluster.store.users import (
 
 LINK_TERM = timedelta(hours=72)
 USERS_LOCK = "users"
-"""Held by whoever changes who is there, who administers, or how somebody gets in."""
+"""The lock of every change of users, of their roles and of how they sign in."""
 
 
 def issue_password_link(cluster: Cluster, actor: Actor, user_id: int) -> str:

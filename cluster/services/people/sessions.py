@@ -1,4 +1,4 @@
-"""Signed-in browsers: a row each, so that time, the person or an administrator can end them."""
+"""Sign-in sessions: one row per browser, so that time, the person or an administrator can end each of them."""
 
 from datetime import datetime, timedelta
 from typing import NoReturn
@@ -49,7 +49,7 @@ def sign_in(
         unchanged = select(User).where(
             User.id == user.id, User.state == UserState.ACTIVE, User.password_hash == known_hash
         )
-        # Disabled or with another password since it was read: as if it had been wrong.
+        # If the user was disabled or changed the password meanwhile, the sign-in fails like a wrong password.
         current = session.scalar(unchanged.with_for_update())
         if current is None:
             raise Refused("password", "sign_in.wrong")
@@ -72,7 +72,8 @@ def refuse_sign_in(
 
 
 def begin_session(cluster: Cluster, user_id: int, address: str, browser: str, request_id: str = "") -> str:
-    """For who has just proved it otherwise: by the first administrator's secret or a one-time link."""
+    """Begins a session without a password, for a person who has just used the first administrator's secret or a
+    one-time link."""
     with cluster.store.write() as session:
         user = load_user(session, user_id)
         if user.state is not UserState.ACTIVE:

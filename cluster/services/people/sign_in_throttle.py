@@ -1,4 +1,5 @@
-"""Keeps guessers out: each try to prove a password is counted before it is judged, so that none is free."""
+"""Limits password guessing: every sign-in is recorded as failed before the password is compared, and the record is
+deleted if it was right."""
 
 import ipaddress
 from datetime import datetime, timedelta
@@ -18,7 +19,8 @@ KEPT_FOR = WINDOW * 4
 
 
 def record_failed_sign_in(cluster: Cluster, name: str, address: str, field: str) -> tuple[int, bool]:
-    """Counts one; returns its id, and whether it starts a lock should it be wrong.
+    """Records a failed sign-in before the password is compared; returns its id, and whether a wrong password now
+    starts a lock.
 
     Raises Refused `sign_in.throttled` with the minutes to wait. Tries from elsewhere do not lock out a
     person at an address from which they have signed in before.
@@ -66,7 +68,7 @@ def is_known_address(session: Session, name: str, address: str, now: datetime) -
 
 
 def delete_failed_sign_in(session: Session, try_id: int) -> None:
-    """The password was right: it does not count."""
+    """Deletes the record after a correct password."""
     session.execute(delete(FailedSignIn).where(FailedSignIn.id == try_id))
 
 

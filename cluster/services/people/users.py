@@ -1,4 +1,4 @@
-"""Users: made by administrators, proved by one-time secrets and passwords, disabled but never deleted."""
+"""Users: administrators create, disable and change them; a user is never deleted."""
 
 from datetime import timedelta
 

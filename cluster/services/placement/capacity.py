@@ -1,4 +1,5 @@
-"""Units as placement sees them: what nodes have free, what workspaces may use and use, what runs until when."""
+"""Reads capacity for placement: the free units of nodes, the quotas of workspaces, and the running jobs with their
+expected ends."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -76,7 +77,7 @@ def read_units_in_use(session: Session) -> dict[int, int]:
 
 
 def read_running_on_nodes(session: Session, now: datetime) -> list[RunningOnNode]:
-    """What living attempts hold, node by node, with the expected end where anything tells it."""
+    """Reads the units that live attempts hold on each node, with the expected end if it is known."""
     rows = session.execute(
         select(
             JOBS.c.id, JOBS.c.workspace_id, JOBS.c.training_id, JOBS.c.units, JOBS.c.time_limit_seconds,
@@ -96,7 +97,8 @@ def read_running_on_nodes(session: Session, now: datetime) -> list[RunningOnNode
 
 
 def build_running_on_node(row: Columns, spans: DurationRange | None, now: datetime) -> RunningOnNode:
-    """What it says itself tells its end best. An estimate that has passed is no longer one."""
+    """Prefers the job's own progress over durations of earlier runs, and these over the time limit; an estimate that
+    has passed is dropped."""
     begun, limit = row.started_at or row.created_at, row.time_limit_seconds
 
     def moment(seconds: float | None) -> datetime | None:

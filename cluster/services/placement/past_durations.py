@@ -1,4 +1,4 @@
-"""How long jobs of a training and size took lately: what their expected ends are made of."""
+"""Reads how long recent jobs of a training and size ran; expected ends are computed from these durations."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class ExpectedDuration:
 def expected_duration(
     spans: DurationRange | None, limit: int | None, source: EstimateSource = EstimateSource.HISTORY
 ) -> ExpectedDuration:
-    """Earlier runs, or the run itself, tell it better than a time limit, which only cuts them off."""
+    """Prefers measured durations over the time limit, which only cuts a run off."""
     if spans is None:
         return (
             ExpectedDuration(limit, None, limit, EstimateSource.TIME_LIMITS) if limit else ExpectedDuration()

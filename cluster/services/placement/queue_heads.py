@@ -1,4 +1,4 @@
-"""The fronts of the workspaces' lines, found by index alone: the queue behind them is never looked at."""
+"""Reads the heads of the workspaces' queues by index alone; the jobs behind them are never read."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ Query = Select[*tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class QueuedJobRow:
-    """What placement needs to know of a job that waits."""
+    """The columns of a queued job that placement needs."""
 
     id: int
     workspace_id: int
@@ -53,7 +53,7 @@ class QueuedJobRow:
 
 
 def is_queued(jobs: FromClause) -> ColumnElement[bool]:
-    """The condition of `ix_jobs_line` and `ix_jobs_shapes`: it waits, and nobody holds it."""
+    """The condition of the indexes `ix_jobs_line` and `ix_jobs_shapes`: the job waits and is not held."""
     return (jobs.c.state == WAITING_STATE) & jobs.c.held_at.is_(None)
 
 

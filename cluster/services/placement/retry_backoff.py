@@ -1,4 +1,5 @@
-"""Jobs that are tried again after a pause: what attempts' rows say of its length, what jobs' rows keep of it."""
+"""Reads the retry backoff of jobs that the platform interrupted early: how many interruptions in a row, and until
+when a job waits."""
 
 from collections.abc import Iterable
 from datetime import datetime

@@ -1,4 +1,5 @@
-"""What placement looks at, read from the rows: scheduler, queue page and estimate see the same."""
+"""Reads the placement snapshot: queued jobs, capacity and blockers at one moment, the same for scheduler, queue page
+and preview."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -69,7 +70,7 @@ class PlacementSnapshot(placement.PlacementInput):
 
 @dataclass(frozen=True)
 class PlacementContext:
-    """What the heads are judged against; read once per look."""
+    """What all jobs of a snapshot are placed against: nodes, quotas and running jobs at one moment."""
 
     now: datetime
     can_span_nodes: bool
@@ -180,7 +181,7 @@ def build_job_to_place(
     limited: Mapping[int, WaitingReason],
     spans: Mapping[JobKind, DurationRange],
 ) -> JobToPlace:
-    """A pause comes first: it lasts for as long as the row says it, whatever else keeps the job."""
+    """A retry backoff counts before any other blocker, because only it ends at a known time."""
     expected = expected_duration(spans.get((job.training_id, job.units)), job.time_limit_seconds)
     limit = job.time_limit_seconds
     differ = expected.source is EstimateSource.HISTORY and expected.least != expected.most
@@ -214,6 +215,6 @@ def workspaces_with_more(board: PlacementSnapshot, depths: Mapping[int, int]) ->
 
 
 def count_unassigned_units(board: PlacementSnapshot) -> int:
-    """What stays free on ready nodes when everybody on the board who can start has started."""
+    """The units that stay free on ready nodes after all placements of this snapshot."""
     given = (len(decision.unit_ids) for decision in board.decisions if isinstance(decision, Placement))
     return board.free - sum(given)

@@ -1,4 +1,5 @@
-"""What keeps jobs from starting before units are looked at: their term, their data, their environment, a full disk."""
+"""Reads what blocks jobs before units are considered: the term of the workspace, the dataset, the environment, a full
+disk."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How many more jobs of a sweep may start now."""
+"""Reads how many more jobs of each sweep may start now."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol

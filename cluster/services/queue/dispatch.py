@@ -1,4 +1,5 @@
-"""Gives units to who may start and writes why the rest waits: one transaction per look at the queue."""
+"""Gives units to the jobs that placement chose and writes the waiting reason of the others: one transaction per
+scheduling pass."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from cluster.store.workspaces import Workspace
 
 @dataclass(frozen=True)
 class DispatchPlan:
-    """What is new since the rows were written."""
+    """The placements and waiting reasons that differ from what the rows say."""
 
     snapshot: PlacementSnapshot
     placements: list[Placement]
@@ -34,9 +35,10 @@ class DispatchPlan:
 def place_waiting_jobs(
     cluster: Cluster, held: HeldLease, is_rung: bool = False, has_freed: bool = False
 ) -> list[int]:
-    """Starts what fits and writes why the fronts of the lines wait; the ids of the new attempts.
+    """Starts the jobs that fit, writes the waiting reason of the queue heads, and returns the ids of the new attempts.
 
-    Looks before it locks: a queue in which nothing changes costs no write. Where somebody has just rung there
+    Reads before it locks, so that an unchanged queue costs no write. If an event has just arrived, or units have come
+    free (`has_freed`), a change is likely and it locks at once. Raises LeaseLost.
     most likely is news, and one look is enough where a lock holds up nobody. Where units have just come free
     (`has_freed`) there would be a second look under the lock anyway. Raises LeaseLost.
     """
@@ -70,7 +72,7 @@ def plan_dispatch(cluster: Cluster, session: Session) -> DispatchPlan:
 
 
 def is_new_reason(board: PlacementSnapshot, decision: NotPlaced) -> bool:
-    """Rows keep reasons of their own only: who stands behind others is said when somebody asks."""
+    """A row stores only a reason of its own; that a job stands behind others is computed when a page asks."""
     known = board.jobs[decision.job_id].waiting_code
     if known is None and isinstance(decision.reason, AheadInQueue):
         return False
@@ -117,7 +119,7 @@ def allocate_units(session: Session, look: DispatchPlan, now: datetime) -> dict[
 
 
 def record_turns(session: Session, look: DispatchPlan, attempts: dict[int, int], now: datetime) -> None:
-    """Whose jobs were given units has had its turn; who only passed a promise has not."""
+    """A placement uses up the workspace's turn; a backfill does not."""
     served: dict[int, int] = {}
     passing = {decision.job_id for decision in look.placements if decision.is_backfill}
     for job_id, attempt_id in attempts.items():

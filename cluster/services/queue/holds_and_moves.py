@@ -1,4 +1,4 @@
-"""What a manager may do to the line: hold a job and let it go, move it forward or back (Q5)."""
+"""Lets a manager change the queue of a workspace: hold a job and release it, move it forward or back."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -21,7 +21,7 @@ from cluster.store.audit import add_audit_entry
 from cluster.store.jobs import POSITION_STEP, Job
 
 WINDOW = 64
-"""Jobs that are spread anew where there is no room left between two of them."""
+"""How many neighbours get new positions if no number is free between two of them."""
 
 
 class MoveDirection(StrEnum):
@@ -32,7 +32,7 @@ class MoveDirection(StrEnum):
 
 
 def hold_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
-    """It does not start until it is let go; a second hold changes nothing. Raises Forbidden, Conflict."""
+    """Holds the job until it is released; a second hold changes nothing. Raises Forbidden, Conflict."""
     now = cluster.clock()
     with cluster.store.write() as session:
         job = load_waiting_job(session, actor, job_id)

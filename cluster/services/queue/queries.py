@@ -1,4 +1,5 @@
-"""The queue as people see it: who waits in the true order and why, who runs and until when."""
+"""Reads the queue for pages and REST: the waiting jobs in their true order with the reason, the running jobs with
+their expected end."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -87,7 +88,8 @@ class QueueView:
 def read_queue(
     cluster: Cluster, actor: Actor, wanted: QueueFilters | None = None, opened: int | None = None
 ) -> QueueView:
-    """One page of what waits, and what runs; foreign jobs keep their place and size, nothing else.
+    """Returns one page of waiting and running jobs; of jobs that the person may not see only the position and size
+    are shown.
 
     Advice is asked for the one job that is `opened`.
     """

@@ -1,4 +1,4 @@
-"""How many wait for which reason: exact to 1,000, and bounded, however long the queue is."""
+"""Counts waiting jobs by reason: exactly up to 1,000, and in bounded time however long the queue is."""
 
 from collections import defaultdict
 from dataclasses import dataclass

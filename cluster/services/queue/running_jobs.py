@@ -1,4 +1,4 @@
-"""What runs, as the queue shows it: until when, how far, and where."""
+"""Lists running jobs for the queue page: expected end, progress and nodes."""
 
 from bisect import bisect_right
 from collections import Counter

@@ -1,4 +1,4 @@
-"""How much waits in each line: counted by index now and then, for estimates deep in a queue."""
+"""Counts the waiting jobs of each workspace and shape now and then, by index, for start estimates deep in a queue."""
 
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session

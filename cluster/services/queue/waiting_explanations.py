@@ -1,4 +1,4 @@
-"""Why jobs wait and what is known of their start, told at the moment in which somebody asks (Q4).
+"""Explains why jobs wait and when they are expected to start, computed when a page, REST or the command asks.
 
 Page, REST and command show the same object. Rows keep only what kind of reason a job had, and since when.
 """
@@ -52,7 +52,7 @@ class WaitingExplanation:
 
 @dataclass(frozen=True)
 class QueueSnapshot:
-    """One look at the queue: what placement says of the fronts, and what is known of the rest."""
+    """The decisions of placement for the queue heads, and the start forecasts of the jobs behind them."""
 
     placement: PlacementSnapshot
     decisions: dict[int, PlacementDecision]
@@ -61,7 +61,7 @@ class QueueSnapshot:
     """The workspace of which the starts are played forward."""
 
     blocked: frozenset[int]
-    """Fronts that something of their own keeps: who stands behind them may pass."""
+    """Queue heads with a blocker of their own; jobs behind them may start first."""
 
     @unlocked_cached_property
     def heads(self) -> dict[int, int]:
@@ -187,7 +187,7 @@ def forecast_from_totals(
 
 
 def with_suggestion(queue: QueueSnapshot, job: Job, standing: WaitingExplanation) -> WaitingExplanation:
-    """What would let it start now: asked for the one job that somebody looks at."""
+    """Adds what would let the job start now; computed only for the one job that a person opens."""
     head = next((head for head in queue.placement.jobs_to_place if head.job_id == job.id), None)
     if head is None or standing.reason is None:
         return standing
@@ -198,7 +198,7 @@ def with_suggestion(queue: QueueSnapshot, job: Job, standing: WaitingExplanation
 def read_own_blockers(
     session: Session, queue: QueueSnapshot, jobs: Sequence[Job]
 ) -> dict[int, WaitingReason]:
-    """Of jobs behind the fronts: a pause, their term, data, environment or sweep keeps them, whoever is ahead."""
+    """Reads the blockers of jobs behind the heads: backoff, term, dataset, environment or sweep limit."""
     datasets = read_dataset_reasons(session, {job.dataset_id for job in jobs if job.dataset_id})
     room = read_sweep_slots(session, {job.sweep_id for job in jobs if job.sweep_id})
     full = {

@@ -1,4 +1,4 @@
-"""The catalogue of repairs as it lies on the disk; read anew for each page: a site's own file counts at once."""
+"""Reads the catalogue of repairs from its files anew for each page, so that a file that a site adds counts at once."""
 
 import hashlib
 from collections.abc import Collection, Mapping

@@ -1,4 +1,4 @@
-"""Runs that the console began while the database was away: a file each, read in once the database answers."""
+"""Records repair runs as files while the database is away, and imports them as rows once it answers."""
 
 import json
 import os
@@ -87,7 +87,7 @@ def import_offline_records(cluster: Cluster) -> list[int]:
 
 
 def import_offline_record(cluster: Cluster, run: RepairRun) -> int | None:
-    """None where a row knows it already: the last reader died before it deleted the file."""
+    """Imports one record and deletes its file; returns None if an earlier import died before it deleted the file."""
     path, run_id = offline_record_file(cluster, run), None
     service = service_actor(cluster)
     actor = Actor(service.user_id, run.console_user or service.name, True, CONSOLE_ADDRESS)

@@ -1,4 +1,4 @@
-"""What earlier versions of the software have left on servers: versions, Ansible, training environments, packages.
+"""Lists what earlier versions of the software have left on servers: releases, Ansible, training environments, wheels.
 
 Only names that we give are looked at. What is in use stays, and the newest other one of each kind: a release that is
 taken back finds its own. The embedded sets of one machine share a cache, so none of them knows what is of no use there.
@@ -86,7 +86,7 @@ def list_other_folders(folder: Path, name: re.Pattern[str], in_use: Collection[s
 
 
 def unfinished_builds(folder: Path, now: datetime) -> Iterator[ReclaimablePath]:
-    """What builds and deletions have left that were killed."""
+    """Yields what killed builds and deletions have left."""
     for path in sorted(list_subfolders(folder)):
         if HALF_DELETED_NAME.fullmatch(path.name):
             yield ReclaimablePath(path, tree_size(path), "leftover.half_gone")

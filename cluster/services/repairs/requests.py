@@ -1,4 +1,4 @@
-"""Repairs: what one would do is said before it is asked for; one at a time per target; checks decide how it ended."""
+"""Requests and cancels repairs: what the preview showed is what runs, one run at a time per target."""
 
 import hashlib
 import json
@@ -63,7 +63,7 @@ class RepairSummary:
 
 @dataclass(frozen=True)
 class RepairPreview:
-    """What would happen, read at `read_at`; `etag` changes with anything that the person decides by."""
+    """What the repair would do, read at `read_at`; `etag` changes with everything that the person decides by."""
 
     repair: Repair
     digest: str
@@ -170,7 +170,7 @@ def preview_etag(
     under_way: RepairRun | None,
     busy: Sequence[str],
 ) -> str:
-    """Of everything that the forecast says about others: whoever clicks has seen this and nothing else."""
+    """A digest of everything that the preview shows; a request with another digest is refused."""
     seen = [
         entry.digest,
         [target.host for target in targets],

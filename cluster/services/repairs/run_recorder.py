@@ -1,4 +1,4 @@
-"""What the task worker writes about a repair while it runs: under the operation's fence, in one transaction each."""
+"""Records a repair run in its row while the task worker carries it out, under the operation's fence."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -89,7 +89,7 @@ def record_run_end(
 
 
 def requester_of(session: Session, run: RepairRun) -> Actor:
-    """Whoever clicked; of the installation's own hand at the console, whoever was signed in there."""
+    """The person who requested the run; for a run of the console, the user who was signed in there."""
     person = session.get_one(User, run.asked_by)
     return Actor(
         person.id, run.console_user or person.name, True, CONSOLE_ADDRESS if run.console_user else ""

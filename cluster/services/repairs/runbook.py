@@ -1,4 +1,4 @@
-"""Reads the runbook, ours and what a site has put beside it, and looks a failure up in it."""
+"""Reads the runbook, ours and the site's, and finds the symptom that matches a failure."""
 
 from collections.abc import Iterable
 

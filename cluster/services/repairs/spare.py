@@ -1,4 +1,4 @@
-"""One thing on the disk that is of no use any more: how large it is, and how it goes."""
+"""A file or folder that can be deleted, with its size and the reason; deletes it without following links."""
 
 import os
 import stat
@@ -9,7 +9,8 @@ from cluster.failpoints import external_call
 from cluster.files import safe_files
 
 DELETING_SUFFIX = ".gone"
-"""Ends the name of a folder that is being deleted: killed in between, what is left is taken for nothing whole."""
+"""The suffix of a folder that is being deleted: if the process is killed, the rest is not taken for a complete
+folder."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class ReclaimablePath:
 
 
 def tree_size(path: Path) -> int:
-    """What goes away meanwhile counts nothing."""
+    """Files that disappear meanwhile count zero."""
     if path.is_symlink() or not path.is_dir():
         return path_size(path)
     return sum(path_size(Path(folder, name)) for folder, _, names in os.walk(path) for name in names)

@@ -1,4 +1,4 @@
-"""What lies on the disk and is of no use any more: listed with its reason before anything is deleted.
+"""Lists what can be deleted to free disk space, with the reason for each, and deletes what a repair's preview listed.
 
 Only our own folders are looked at, and nothing there that a row still names.
 """

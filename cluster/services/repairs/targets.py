@@ -1,4 +1,5 @@
-"""Where a repair works: the master, or chosen nodes; what runs there, and which repair holds them."""
+"""Chooses where a repair works (the master, or selected nodes), and reads which jobs run there and which run has
+locked them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

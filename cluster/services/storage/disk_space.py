@@ -1,4 +1,5 @@
-"""How full the disks of this installation are, which of them are short, and who fills them."""
+"""Measures the disks of this installation, records a shortage, and keeps a ballast file that is released when a disk
+is full."""
 
 import os
 import shutil
@@ -216,7 +217,8 @@ def parse_disk_shortage(said: Mapping[str, Any]) -> DiskShortage:
 def record_disk_shortage(
     cluster: Cluster, held: HeldLease, volume: MonitoredDisk | None, running: Mapping[int, int] | None = None
 ) -> None:
-    """What pages, reasons to wait and mails say of it. `running`: sizes of running jobs' files. Raises LeaseLost."""
+    """Records the shortage that pages, waiting reasons and mails show. `running` has the file sizes of running jobs.
+    Raises LeaseLost."""
     with cluster.store.write() as session:
         check_lease(session, held)
         known = load_disk_shortage(session)

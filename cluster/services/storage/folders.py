@@ -1,4 +1,4 @@
-"""Where things lie on the shared storage: by id, never by name, with the owner that jobs need."""
+"""The folders of workspaces, jobs, datasets and code on the shared storage, with the owner and mode that each needs."""
 
 import os
 import pwd
@@ -49,7 +49,7 @@ def service_ids(settings: Settings) -> tuple[int, int] | None:
 
 
 def parent_rights(settings: Settings) -> FolderRights:
-    """Of the folders that lead to the workspaces: all pass, and with services beside root those may list them."""
+    """Owner and modes of the folders above the workspaces: everybody passes, and services beside root may list them."""
     ids = service_ids(settings) if IS_ROOT else None
     return FolderRights((0, ids[1]), 0o751, 0o640) if ids else FolderRights((-1, -1), 0o711, 0o640)
 
@@ -112,7 +112,7 @@ def ensure_storage(settings: Settings) -> None:
 
 
 def make_jobs_folder(settings: Settings, folder: int, rights: FolderRights) -> None:
-    """Where the services once owned attempts' folders, root takes them over before anything is done in them."""
+    """Creates `jobs`; if an earlier version left its folders to the services' user, root takes them over first."""
     try:
         jobs = safe_files.open_folder_at("jobs", folder)
     except FileNotFoundError:
@@ -160,7 +160,7 @@ def wait_for_folder(settings: Settings, workspace_id: int) -> Path:
 
 
 def hand_over_datasets(settings: Settings, folder: int, rights: FolderRights) -> None:
-    """What a service without root has written has that service's group until root gives it away.
+    """Gives datasets that a service without root has written to the workspace's group.
 
     Only what belongs to the services, and by descriptors: they may put there what they like. Hidden folders are those
     that a task worker still fills or removes; it may remove another one meanwhile.

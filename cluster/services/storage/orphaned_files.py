@@ -1,4 +1,4 @@
-"""Files for whose rows no transaction ever ended well: what a killed process left behind goes a day later."""
+"""Deletes files whose row was never committed: uploads and code that a killed process left behind, one day later."""
 
 import re
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def delete_orphaned_code(cluster: Cluster, workspace_id: int) -> int:
 
 
 def list_old_paths(cluster: Cluster, folder: Path) -> Iterator[Path]:
-    """What was touched last more than a day ago."""
+    """Yields the paths that were modified more than a day ago."""
     for path in folder.iterdir() if folder.is_dir() else ():
         try:
             touched = datetime.fromtimestamp(path.stat(follow_symlinks=False).st_mtime, UTC)

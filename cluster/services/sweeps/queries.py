@@ -1,4 +1,4 @@
-"""Reads a sweep's jobs for comparing: at most 10,000 narrow rows, found by index."""
+"""Reads the jobs of a sweep for the comparison: at most 10,000 narrow rows, by index."""
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session

@@ -1,4 +1,4 @@
-"""The end of a sweep before its time: by hand, or because a job crashed or lost its loss to NaN.
+"""Stops sweeps before their last job has ended: by hand, or because one of their jobs failed or its loss became NaN.
 
 Where a job's end is recorded only the sweep is marked, for that transaction holds the job already; the
 scheduler stops the rest in one of its own, under the lock under which jobs are placed.
@@ -41,7 +41,8 @@ def mark_sweep_on_failure(session: Session, job: Job, outcome: AttemptOutcome, n
 def mark_sweep_stopped(
     session: Session, sweep_id: int, now: datetime, cause: str, data: dict[str, Any]
 ) -> bool:
-    """The first cause counts; False where the sweep goes on whatever happens, or was stopped before."""
+    """Marks the sweep stopped; the first cause counts. Returns False if the sweep ignores failures or was stopped
+    before."""
     marked = session.execute(
         update(Sweep)
         .where(Sweep.id == sweep_id, Sweep.stop_on_trouble, Sweep.stopped_at.is_(None))
@@ -90,7 +91,7 @@ def stop_marked_sweeps(cluster: Cluster, held: HeldLease) -> int:
 
 
 def stop_remaining_jobs(session: Session, sweep: Sweep, now: datetime, by: Actor | None = None) -> int:
-    """Whatever of it lives and was not stopped before, locked in the order of its ids; how many jobs.
+    """Stops every live job of the sweep that was not stopped before, locked in the order of the ids; returns how many.
 
     `by` is who wants it; None: what the sweep was marked for.
     """
@@ -146,6 +147,6 @@ def add_job_events_by_query(
 
 
 def publish_all_jobs(cluster: Cluster) -> None:
-    """One ring for all: whoever hears it looks at the rows."""
+    """Publishes one event for all jobs; subscribers read the rows."""
     cluster.events.publish("queue", 0)
     cluster.events.publish("jobs", 0)

@@ -1,4 +1,4 @@
-"""Sweeps: many jobs accepted in one transaction, looked at together, stopped together (T8)."""
+"""Submits sweeps: all jobs of a sweep or none, in one transaction."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -152,7 +152,7 @@ def own_job_columns(
 
 
 def preview_sweep(cluster: Cluster, actor: Actor, training_id: int, request: SweepRequest) -> SweepPreview:
-    """What would be made; nothing is. Raises what `submit_sweep` would raise."""
+    """Previews the sweep and writes nothing. Raises what `submit_sweep` would raise."""
     with cluster.store.read() as session:
         checked = check_sweep_request(cluster, session, actor, training_id, request)
         usual = read_durations_of_kind(session, training_id, checked.first.units)

@@ -1,4 +1,4 @@
-"""Workspaces: units held for a term by a manager and members; overlapping terms fit into the cluster."""
+"""Creates, edits, ends and extends workspaces; the units of overlapping terms never exceed the cluster."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 TERMS_LOCK = "terms"
-"""Whoever adds to the sum of terms holds it, so that nobody else adds in between."""
+"""The lock of every change that adds units to the sum of terms."""
 
 
 def create_workspace(
@@ -263,7 +263,7 @@ def local_today(cluster: Cluster) -> date:
 
 
 def clip_to_today(cluster: Cluster, term: Term) -> Term:
-    """What is past is past: only days that are still to come have to fit."""
+    """Only days from today on have to fit: clips the term to them."""
     return replace(term, starts_on=min(max(term.starts_on, local_today(cluster)), term.ends_on))
 
 

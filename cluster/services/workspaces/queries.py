@@ -1,4 +1,4 @@
-"""Workspaces by name and term alone: for filters and for what every page says of all of them."""
+"""Lists workspaces by name and term alone, for filters and for what every page shows of all of them."""
 
 from dataclasses import dataclass
 from datetime import date, datetime

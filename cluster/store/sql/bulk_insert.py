@@ -1,4 +1,4 @@
-"""Hundreds of jobs in one statement: a row each for the driver would take seconds under the write lock."""
+"""Insert hundreds of jobs in one statement; one statement per row would hold the write lock for seconds."""
 
 import json
 from collections.abc import Mapping, Sequence

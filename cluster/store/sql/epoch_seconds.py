@@ -1,4 +1,4 @@
-"""Moments as seconds inside a query, the same on both databases."""
+"""A SQL function: a time as seconds, on SQLite and PostgreSQL alike."""
 
 from typing import Any
 

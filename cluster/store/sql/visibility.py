@@ -1,4 +1,4 @@
-"""What a person may see, as clauses that every query of workspaces, trainings, datasets and jobs carries."""
+"""SQL conditions that limit a query to the workspaces, trainings, datasets and jobs that a person may see."""
 
 from sqlalchemy import ColumnElement, exists, or_, select, true
 

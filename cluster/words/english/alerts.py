@@ -1,4 +1,4 @@
-"""English for what needs a person, and for the mails that tell of it, by code."""
+"""English for alerts and for the mails about them, by code."""
 
 SENTENCES = {
     "attention.job_stuck": "{job} cannot start",

@@ -1,4 +1,4 @@
-"""English for disks that are short of room and files that are deleted, by code."""
+"""English for full disks and deleted files, by code."""
 
 SENTENCES = {
     "disk.short": (

@@ -1,4 +1,4 @@
-"""English for what is not there, and requests that went wrong, by code."""
+"""English for things not found and for bad requests, by code."""
 
 SENTENCES = {
     "not_found.user": "There is no such user, or you may not see it.",

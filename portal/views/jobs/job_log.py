@@ -1,4 +1,4 @@
-"""A job's log by byte offset, whole, and searched; every answer is a piece of a file, never of the database."""
+"""Serves a job's log: chunks by byte offset, the whole file as text or as a download."""
 
 from flask import Blueprint, request
 from werkzeug.wrappers import Response

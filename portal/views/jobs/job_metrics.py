@@ -1,4 +1,4 @@
-"""A job's metrics as columns for the graphs, as a table to read, and as a file to keep; checkpoints to take along."""
+"""Serves a job's metrics as JSON for the graphs, as a table and as CSV, and its checkpoints as downloads."""
 
 import os
 from typing import BinaryIO, get_args

@@ -1,4 +1,4 @@
-"""A new job: the form, what would happen to it while it is filled in, and making it."""
+"""The form of a new job or sweep, its estimate while it is filled in, and the submission."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -87,7 +87,7 @@ def visible_training(training_id: int) -> Training:
 
 
 def estimate_values(training: Training) -> dict[str, Any]:
-    """What the panel beside the form says to the form as it was sent; `errors` where it would be refused."""
+    """The values of the estimate panel for the form as it was sent; `errors` if submitting it would be refused."""
     cluster, actor = current_cluster(), current_actor()
     try:
         asked = job_form.read_job_form(training)

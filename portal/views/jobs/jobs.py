@@ -1,4 +1,4 @@
-"""Jobs: the list, a job's page with its tabs, a duplicate, and stopping it."""
+"""Job pages: list, show with tabs, duplicate, stop and delete files."""
 
 from typing import Any
 
@@ -142,7 +142,7 @@ def delete_files(job_id: int) -> Response:
 
 
 def render_delete_files(job_id: int, problem: str = "") -> str:
-    """What goes and what stays, in numbers."""
+    """Shows what deleting removes and what it leaves, in numbers."""
     cluster, actor = current_cluster(), current_actor()
     job = submission.read_job(cluster, actor, job_id)
     values: dict[str, Any] = {"job": job, "view": read_job_view(cluster, job, None), "problem": problem}

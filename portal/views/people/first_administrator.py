@@ -1,4 +1,4 @@
-"""The first page of an installation: whoever holds the secret from the terminal becomes its administrator."""
+"""The page of a new installation on which the holder of the one-time secret creates the first administrator."""
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -14,7 +14,7 @@ blueprint = Blueprint("first_administrator", __name__)
 
 @blueprint.get("/first-administrator")
 def form() -> ResponseReturnValue:
-    """Once somebody is there, this page leads to the door."""
+    """If an administrator exists, this page redirects to the sign-in page."""
     if not users.needs_first_administrator(current_cluster()):
         return redirect(url_for("sign_in.sign_in"))
     return render_template("first_administrator/page.html", values={}, errors={})

@@ -1,4 +1,4 @@
-"""A one-time link: whoever holds it sets the password of one account."""
+"""The page behind a one-time link, on which a user sets the password of the account."""
 
 from flask import Blueprint, flash, make_response, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue

@@ -1,4 +1,4 @@
-"""The two buttons in the rail's foot: the other language, the other theme. They work before sign-in too."""
+"""Sets the language and the theme of a person, by a cookie and in the row of a signed-in user."""
 
 from __future__ import annotations
 

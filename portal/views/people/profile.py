@@ -1,4 +1,4 @@
-"""One's own account: password, open sessions, API tokens, language and theme."""
+"""The profile page: password, mail address, sessions, API tokens, language and theme of the signed-in user."""
 
 from flask import Blueprint, flash, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue

@@ -1,4 +1,4 @@
-"""The door: signing in and out."""
+"""The sign-in page and signing out."""
 
 from datetime import timedelta
 

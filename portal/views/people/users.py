@@ -1,4 +1,5 @@
-"""Accounts: made with a one-time link instead of a told password, disabled but never deleted."""
+"""User pages for administrators: list, create with a one-time link, change role, disable and enable. Users are never
+deleted."""
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue

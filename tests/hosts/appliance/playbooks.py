@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[3]
 @functools.cache
 def ansible() -> Path:
     """The folder of `ansible-playbook`; built here where it is missing."""
-    command = ["/usr/bin/python3", "-B", "-m", "worker.bootstrap.__main__", "ansible", "--path"]
+    command = ["/usr/bin/python3", "-B", "-m", "worker.bootstrap", "ansible", "--path"]
     said = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     return Path(said.stdout.split()[-1])
 

@@ -1,4 +1,4 @@
-"""``make down``: name the running jobs, ask, send them back to the queue, and leave no process."""
+"""``make down``: list the running jobs, ask for confirmation, requeue them and end every process."""
 
 import os
 import sys

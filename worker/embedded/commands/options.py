@@ -1,4 +1,4 @@
-"""What may be typed behind ``make up`` and its companions."""
+"""Parse the options of ``make up`` and the other commands."""
 
 import argparse
 import re

@@ -1,4 +1,4 @@
-"""``make reset``: delete what this clone keeps, after asking. The shared cache stays."""
+"""``make reset``: delete the state directory of this clone after a question; the cache directory stays."""
 
 import shutil
 import sys

@@ -1,4 +1,4 @@
-"""``make restore FILE=…``, on servers ``groundcrew-restore FILE``: a backup put back while the services are stopped."""
+"""``make restore FILE=…``, on servers ``groundcrew-restore FILE``: restore a backup while the services are stopped."""
 
 import argparse
 import os

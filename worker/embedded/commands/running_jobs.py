@@ -1,4 +1,4 @@
-"""The jobs that run now, as make down and make status name them."""
+"""List the running jobs for make down and make status."""
 
 from dataclasses import dataclass
 

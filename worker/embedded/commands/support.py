@@ -1,4 +1,4 @@
-"""``make support``: one file that may be sent to somebody who helps; it holds no secret, no dataset and no code."""
+"""``make support``: write a support bundle without secrets, datasets or code."""
 
 import io
 import json

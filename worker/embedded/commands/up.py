@@ -1,4 +1,4 @@
-"""``make up``, once the environment is there: start what is not running, say where, fly the first flight."""
+"""``make up`` after the bootstrap: start the services, print the address, run the first training."""
 
 import socket
 from getpass import getuser

@@ -1,1 +1,1 @@
-"""The objects of one attempt, as pure functions of what is allowed to differ: see run.py."""
+"""The manifests of one attempt, as pure functions of its run spec."""

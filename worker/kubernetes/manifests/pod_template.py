@@ -1,4 +1,4 @@
-"""A pod of a run, within what Pod Security's `restricted` allows.
+"""The pod template of a run, within Pod Security's `restricted` profile.
 
 https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted
 An image decides nothing but its files: user, command, devices and privileges are ours.

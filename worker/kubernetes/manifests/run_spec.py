@@ -1,4 +1,4 @@
-"""All that may differ from one attempt's objects to another's: nothing else reaches the API server."""
+"""The run spec holds everything in which the manifests of two attempts may differ."""
 
 from dataclasses import dataclass
 from enum import StrEnum

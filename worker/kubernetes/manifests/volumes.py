@@ -1,4 +1,4 @@
-"""Folders of the shared storage as volumes: made by us, one claim per folder and workspace, never a hostPath in a pod.
+"""The volumes of a run: one claim per folder of the shared storage and workspace; no pod has a hostPath.
 
 Pod Security's `restricted` lets a pod name claims alone; which folder is behind one is written in a volume that only
 cluster administrators and we can make. A volume shows a workspace its own folder, and of that a pod sees the attempt's

@@ -1,4 +1,4 @@
-"""Which objects a run is: a Job, an Indexed Job with names for its pods, an MPIJob, or a pod that is spoken to."""
+"""The workload of a run: a Job, an Indexed Job with DNS names for its pods, an MPIJob, or a notebook's pod."""
 
 from cluster.domain.jobs import notebooks
 from cluster.domain.jobs.launch import SSH_PORT, units_per_pod

@@ -1,1 +1,1 @@
-"""Workspaces as objects of Kubernetes, kept equal to their rows."""
+"""The namespaces of workspaces and the objects in them, kept equal to the rows."""

@@ -1,4 +1,4 @@
-"""What an object is otherwise than it should be, and the patch that takes away what somebody has added."""
+"""Compares an object with its manifest, and builds the patch that removes what others have added."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Where the portal speaks to pods from, as a network policy sees it."""
+"""The address blocks from which the portal reaches pods, for their network policies."""
 
 from collections.abc import Iterator, Sequence
 from ipaddress import ip_address, ip_network

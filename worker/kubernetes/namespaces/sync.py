@@ -1,4 +1,4 @@
-"""Keeps the objects of workspaces equal to what they should be: one look at all, one write per difference."""
+"""Keeps the namespaces of workspaces equal to their rows: reads all objects once, then writes those that differ."""
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -33,7 +33,7 @@ ObjectKey = tuple[str, str, str]
 """Kind, namespace, name."""
 CONFLICT = 409
 RETRY_OVERRULED_SECONDS = 3600.0
-"""Whoever insists on something else than we want may have gone meanwhile."""
+"""Seconds until an overruled field is written again: the controller that fought us may have stopped."""
 FOREIGN = "it is not ours: another installation's, or made by hand"
 MADE_BY_KUBERNETES = frozenset({"ServiceAccount"})
 """Each namespace has its `default` before we come."""
@@ -120,7 +120,7 @@ class NamespaceSync:
                 kept.deleting.append(tenancy.workspace)
                 continue
             namespace, *rest = things
-            # Where that is not ours to have, nothing of ours has a place.
+            # Without the namespace, no object in it can be ours.
             if self.sync_object(kept, tenancy.workspace, namespace, found):
                 for thing in rest:
                     self.sync_object(kept, tenancy.workspace, thing, found)

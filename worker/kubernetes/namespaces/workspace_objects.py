@@ -1,4 +1,4 @@
-"""The objects of a workspace: a namespace that nothing leaves and nothing enters, with the units of its term.
+"""The objects of a workspace: a closed namespace with its network policies, quota, limits and Kueue queues.
 
 Kueue is the second fence, not a second brain: it counts, and which nodes are taken is ours to say. One flavour
 for all units therefore, without labels of nodes, so that it can never choose other nodes than we did.

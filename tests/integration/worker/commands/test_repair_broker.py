@@ -142,7 +142,7 @@ def door() -> Iterator[Door]:
     (root / "keys" / "inventory.yml").write_text(INVENTORY)
     python = Path(
         subprocess.run(
-            ["/usr/bin/python3", "-B", "-m", "worker.bootstrap.__main__", "ansible", "--path"],
+            ["/usr/bin/python3", "-B", "-m", "worker.bootstrap", "ansible", "--path"],
             cwd=CLONE,
             capture_output=True,
             text=True,
