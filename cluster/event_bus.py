@@ -40,7 +40,7 @@ class RedisEventBus:
 
     def publish_all(self, *rings: tuple[str, int]) -> None:
         """Sent and answered together, in this order."""
-        with external_call("bell.ring"):
+        with external_call("event_bus.publish"):
             try:
                 pipe = self.connection.pipeline(transaction=False)
                 for topic, row_id in rings:
@@ -52,7 +52,7 @@ class RedisEventBus:
 
     def enqueue(self, queue: str, operation_id: int) -> None:
         """RQ's own time limits, retries and results are off: the operation's row holds all of that."""
-        with external_call("bell.enqueue"):
+        with external_call("event_bus.enqueue"):
             try:
                 Queue(queue, connection=self.connection, serializer=JSONSerializer).enqueue(
                     RUN_OPERATION, operation_id, job_timeout=-1, result_ttl=0, failure_ttl=60

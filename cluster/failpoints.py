@@ -1,8 +1,8 @@
 """Failpoints: named places at which a test kills the process as `kill -9` would; without a listener they do nothing.
 
-Every commit has two (`attempts.record_end committing`, `… committed`) because the store itself names them after
-the verb that writes; every call to something outside has two (`bell.ring asking`, `… answered`).
-`GC_CRASH="bell.ring asking:2"` kills the process the second time; `any` counts every point, so that a test
+Every commit has two (`jobs.attempts.record_end committing`, `… committed`) because the store itself names them after
+the verb that writes; every call to something outside has two (`event_bus.publish asking`, `… answered`).
+`GC_CRASH="event_bus.publish asking:2"` kills the process the second time; `any` counts every point, so that a test
 can kill at the n-th of all, for every n until none is left.
 """
 
@@ -78,9 +78,11 @@ class _Around:
 
 
 def name_of_writing_verb() -> str:
-    """`attempts.record_end` for the function whose `with store.write()` this is; empty without a listener."""
+    """`jobs.attempts.record_end` for the function whose `with store.write()` this is; empty without a listener."""
     if listener is None:
         return ""
     # From here: the store's write(), contextlib's __enter__, and the verb itself.
     code = sys._getframe(3).f_code
-    return f"{PurePath(code.co_filename).stem}.{code.co_name}"
+    path = PurePath(code.co_filename)
+    shelf = f"{path.parent.name}." if path.parent.parent.name == "services" else ""
+    return f"{shelf}{path.stem}.{code.co_name}"

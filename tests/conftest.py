@@ -26,7 +26,7 @@ from tests.statement_cache import compile_once
 ANSIBLE = Path(__file__).resolve().parents[1] / "ansible"
 IS_CI = os.environ.get("CI") == "true"
 # What the shim finds beside it where it is installed, a test that imports it from the clone finds by the same name.
-sys.modules.setdefault("by_descriptor", safe_files)
+sys.modules.setdefault("safe_files", safe_files)
 
 
 def pytest_configure() -> None:

@@ -33,12 +33,12 @@ class TellingBell:
         self.publish_all((topic, row_id))
 
     def publish_all(self, *rings: tuple[str, int]) -> None:
-        with external_call("bell.ring"):
+        with external_call("event_bus.publish"):
             for topic, row_id in rings:
                 self.journal.tell("rings", topic=topic, row=row_id, too_early=self.is_writing())
 
     def enqueue(self, queue: str, operation_id: int) -> None:
-        with external_call("bell.enqueue"):
+        with external_call("event_bus.enqueue"):
             self.journal.tell("enqueues", queue=queue, row=operation_id, too_early=self.is_writing())
 
     def is_writing(self) -> bool:

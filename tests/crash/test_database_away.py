@@ -74,9 +74,9 @@ def test_connections_cut_in_the_middle_of_a_transaction_change_nothing(postgresq
     ground = postgresql_ground
     points = list_points(ground, SHORT)
     for point in (
-        "jobs.submit_job committing",
-        "dispatch.place_waiting committing",
-        "attempts.record_end committing",
+        "jobs.submission.submit_job committing",
+        "queue.dispatch.place_waiting_jobs committing",
+        "jobs.attempts.record_end committing",
     ):
         ground.put_back()
         number = points.index(point) + 1

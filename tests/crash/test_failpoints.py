@@ -14,18 +14,18 @@ ROOT = Path(__file__).resolve().parents[2]
 STORE = ROOT / "cluster" / "store"
 OWN_TRANSACTIONS = {STORE / "engine.py", STORE / "migrate.py"}
 LISTED = [
-    *(ROOT / "cluster" / "services").glob("*.py"),
-    *(ROOT / "worker" / "tasks").glob("*.py"),
-    *(ROOT / "portal" / "api").glob("*.py"),
-    *(ROOT / "portal" / "views").glob("*.py"),
+    *(ROOT / "cluster" / "services").rglob("*.py"),
+    *(ROOT / "worker" / "tasks").rglob("*.py"),
+    *(ROOT / "portal" / "api").rglob("*.py"),
+    *(ROOT / "portal" / "views").rglob("*.py"),
     ROOT / "worker" / "scheduling" / "loop.py",
     ROOT / "worker" / "scheduling" / "reconciler.py",
 ]
 """Where the verbs, the loops and the way of a submission are written down."""
 
 HARMLESS = {
-    *("look_through", "check_ansible", "Play", "install_runtime"),
-    *("database_problem", "portal_status", "redis_problem", "read_name"),
+    *("scan_dataset", "check_ansible", "PlaybookRequest", "install_runtime"),
+    *("database_problem", "portal_status", "redis_problem", "read_host_name"),
 }
 """They only read, or are a value; the last one is done again whole."""
 MODULES = {"shutil", "subprocess"}
@@ -44,19 +44,19 @@ OF_OS = {
 }
 OF_PATHS = {"rename", "unlink", "rmdir", "mkdir", "touch", "write_text", "write_bytes", "chmod", "symlink_to"}
 BY_DESCRIPTOR = {
-    *("make_folder", "ensure_folder", "settle", "write_file", "write_synced", "remove_tree", "remove_name"),
-    *("move", "copy_tree", "give_tree"),
+    *("make_folder", "ensure_folder", "set_owner_and_mode", "replace_file", "create_synced_file", "remove_tree", "remove_name"),
+    *("move_at", "copy_tree", "chown_tree"),
 }
 READS = {"disk_usage", "which"}
 WITHIN = {
-    ("storage.py", "ensure_storage"): "safe to repeat, and called within points alone",
-    ("storage.py", "make_jobs"): "called within make_workspace_folder alone",
-    ("storage.py", "take_over"): "called within make_workspace_folder alone",
-    ("storage.py", "hand_over"): "called within make_workspace_folder alone",
-    ("storage.py", "give_to_group"): "of a tree that is not in its place yet",
-    ("storage.py", "write_version"): "called within write_code's own points alone",
-    ("access_files.py", "append"): "called within write_days' own points alone",
-    ("guard.py", "main"): "starts the task worker itself",
+    ("folders.py", "ensure_storage"): "safe to repeat, and called within points alone",
+    ("folders.py", "make_jobs_folder"): "called within make_workspace_folder alone",
+    ("folders.py", "take_over_folders"): "called within make_workspace_folder alone",
+    ("folders.py", "hand_over_dataset"): "called within make_workspace_folder alone",
+    ("folders.py", "give_to_group"): "of a tree that is not in its place yet",
+    ("folders.py", "write_version"): "called within write_code's own points alone",
+    ("log_files.py", "append_entries"): "called within write_days' own points alone",
+    ("rq_worker.py", "main"): "starts the task worker itself",
 }
 """Functions that may do without points of their own, and why."""
 
@@ -100,9 +100,9 @@ def test_the_reader_of_the_syntax_tree_sees_a_missing_point(tmp_path: Path) -> N
     path = tmp_path / "module.py"
     path.write_text("def free(folder):\n    folder.rename('x')\n")
     assert list(uncovered(path)) == ["module.py:2 folder.rename in free"]
-    path.write_text("@outside('x')\ndef free(folder):\n    folder.rename('x')\n")
+    path.write_text("@external_call('x')\ndef free(folder):\n    folder.rename('x')\n")
     assert list(uncovered(path)) == []
-    path.write_text("def free(folder):\n    with outside('x'):\n        folder.rename('x')\n")
+    path.write_text("def free(folder):\n    with external_call('x'):\n        folder.rename('x')\n")
     assert list(uncovered(path)) == []
 
 
@@ -130,7 +130,7 @@ def blocks_with_points(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def is_point(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] == "outside"
+    return isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] == "external_call"
 
 
 def names_from_adapters(tree: ast.AST) -> set[str]:
@@ -147,7 +147,7 @@ def is_outside(call: ast.Call, name: str, adapters: set[str]) -> bool:
     module, _, verb = name.rpartition(".")
     if verb in READS:
         return False
-    if module == "by_descriptor":
+    if module == "safe_files":
         return verb in BY_DESCRIPTOR
     if module in MODULES or (module == "os" and verb in OF_OS) or name in adapters:
         return True

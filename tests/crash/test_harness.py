@@ -31,6 +31,6 @@ def test_a_stale_scheduler_without_the_fence_check_is_found(ground: Ground) -> N
 
 
 def is_before_an_interruption(points: list[str], number: int) -> bool:
-    return points[number - 1] == "executor.clear answered" and points[number] == (
-        "attempts.interrupt_attempt committing"
+    return points[number - 1] == "executor.end_leftovers answered" and points[number] == (
+        "jobs.attempts.record_interruption committing"
     )

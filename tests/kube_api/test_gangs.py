@@ -29,7 +29,7 @@ NODES = (("node-1", 1), ("node-2", 1))
 def shell(stage: KubernetesStage, text: str, gang: str) -> StartPlan:
     """A shell's words as the program of each rank, on two nodes."""
     plan = stage.plan_for("/bin/sh", "-c", text)
-    rank = ("/usr/bin/python3", f"{RUNTIME_INSIDE}/rank.py", "told", "--", "/bin/sh", "-c", text)
+    rank = ("/usr/bin/python3", f"{RUNTIME_INSIDE}/shim_rank.py", "told", "--", "/bin/sh", "-c", text)
     way = ("/usr/bin/python3", f"{RUNTIME_INSIDE}/gang.py", "plain", "1,1", "nowhere", "lo", "--")
     nodes = tuple(node for node, _ in NODES)
     argv = (*way, *rank) if gang == "indexed" else rank

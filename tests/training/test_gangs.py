@@ -164,7 +164,7 @@ def test_two_hosts_learn_together_over_open_mpi(hosts: Hosts) -> None:
 def test_two_hosts_learn_together_over_gloo(hosts: Hosts) -> None:
     address = "ranks-0.ranks"
     hosts.prepare(launch.pod_launch_plan(PLAIN, Launcher.HOROVOD, PYTHON, RUNTIME_INSIDE, (1, 1), address))
-    command = shim_command(str(FOLDER_INSIDE), "pod.py")
+    command = shim_command(str(FOLDER_INSIDE), "shim_pod.py")
     member = hosts.begin("ranks-1", command, JOB_COMPLETION_INDEX="1")
     main = hosts.begin("ranks-0", command, JOB_COMPLETION_INDEX="0")
     truth = hosts.truth(main)

@@ -159,7 +159,7 @@ def ask_to_stop(folder: Path) -> None:
         words = process.info["cmdline"] or []
         if (
             len(words) > 1
-            and words[1].endswith("/rank.py")
+            and words[1].endswith("/shim_rank.py")
             and process.environ()["GROUNDCREW_OUT"] == str(folder)
         ):
             process.send_signal(signal.SIGTERM)

@@ -9,7 +9,7 @@ PYTHON = "/usr/bin/python3"
 
 
 def confinement_command(shim: Path, uids: tuple[int, int]) -> list[str]:
-    return [PYTHON, "-I", "-S", str(shim.with_name("shim_powers.py")), *map(str, uids)]
+    return [PYTHON, "-I", "-S", str(shim.with_name("shim_confinement.py")), *map(str, uids)]
 
 
 def parse_confinement(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:

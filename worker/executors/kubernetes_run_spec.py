@@ -72,7 +72,7 @@ def build_run_spec(
     if not members:
         raise ValueError("it has been given no node")
     on_first, gang = members[0].units, gang_kind(plan)
-    entry = ("pod.py",) if gang is GangKind.INDEXED else ("shim.py", "attached")
+    entry = ("shim_pod.py",) if gang is GangKind.INDEXED else ("shim.py", "attached")
     return RunSpec(
         installation=installation,
         workspace=object_names.workspace_of_folder(plan.folder),

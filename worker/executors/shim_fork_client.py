@@ -75,7 +75,7 @@ class ShimForkClient:
         self.control.settimeout(START_SECONDS)
         with theirs:
             self.process = subprocess.Popen(
-                [SHIM_PYTHON, "-I", "-S", str(shim.with_name("shim_nursery.py")), " " * ARGUMENT_BYTES],
+                [SHIM_PYTHON, "-I", "-S", str(shim.with_name("shim_fork_server.py")), " " * ARGUMENT_BYTES],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},

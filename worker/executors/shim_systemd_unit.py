@@ -21,7 +21,7 @@ PROPERTIES = (
     # The shim itself says how a training ended that the kernel took for its memory.
     "OOMPolicy=continue",
     "KillMode=control-group",
-    # The shim divides the unit's cgroup: a leaf for itself, a group with the limits for the program (shim_group.py).
+    # The shim divides the unit's cgroup: a leaf for itself, a group with the limits for the program (shim_cgroup.py).
     "Delegate=yes",
     "TimeoutStopSec=20",
     "IgnoreSIGPIPE=no",
@@ -58,7 +58,7 @@ class SystemdShimStarter:
             return 0
         found = len(group.pids())
         unit = unit_name(folder).replace("gc-", "gc-end-", 1)
-        program = [PYTHON, "-I", "-S", str(shim.with_name("shim_group.py")), "end", str(folder)]
+        program = [PYTHON, "-I", "-S", str(shim.with_name("shim_cgroup.py")), "end", str(folder)]
         ended = run_systemd_tool(
             ["systemd-run", "--quiet", "--collect", "--wait", f"--unit={unit}", "--", *program]
         )

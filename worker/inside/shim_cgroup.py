@@ -1,6 +1,6 @@
 """Holds an attempt's program in a cgroup of its own, which limits it, ends it as a whole and counts refusals.
 
-    python3 -I -S shim_group.py end <attempt folder>      ends what a killed shim has left; exit code 0: nothing lives
+    python3 -I -S shim_cgroup.py end <attempt folder>      ends what a killed shim has left; exit code 0: nothing lives
 
 The shim stays outside, so that it can freeze and kill. Each controller is used where the machine has it: in its own
 hierarchy (version 1), in the unified one (version 2), or mixed. Only root makes groups; without one, whoever ends a

@@ -1,6 +1,6 @@
 """Prints which confinement features this machine supports, as one line of JSON.
 
-    python3 -I -S shim_powers.py <first uid> <last uid>
+    python3 -I -S shim_confinement.py <first uid> <last uid>
 
 The scheduler starts it as it starts a shim, so that it has a shim's rights. It closes the metadata addresses to these users
 on its way.

@@ -207,7 +207,7 @@ def find_rules(gpus: Iterable[str], minors: Dict[str, int], rdma: bool = False) 
 
 
 def restrict_devices(part: Any, opened: Iterable[Rule]) -> None:
-    """For all that enters this part of a group (shim_group.Part), but for what is opened. Raises OSError."""
+    """For all that enters this part of a group (shim_cgroup.Part), but for what is opened. Raises OSError."""
     if part.version == 1:
         part.write("devices.deny", "a")
         for rule in opened:

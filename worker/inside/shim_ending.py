@@ -19,7 +19,7 @@ class TreeEnding:
     """
 
     def __init__(self, why, grace=GRACE_SECONDS, group=None, reap=lambda: None):
-        """`group` holds all that is to be ended (shim_group.Group); without one it is looked for below this process.
+        """`group` holds all that is to be ended (shim_cgroup.Group); without one it is looked for below this process.
 
         `reap` takes away who has ended.
         """

@@ -1,6 +1,6 @@
 """The fork server: one process that has loaded the shim and forks it for each attempt.
 
-    python3 -I -S shim_nursery.py <many blanks>
+    python3 -I -S shim_fork_server.py <many blanks>
 
 The scheduler starts it with a socket as standard input. Each message is an attempt's folder with a descriptor for the
 shim's answer; the shim that is forked for it detaches itself as one that was executed would. It ends with the

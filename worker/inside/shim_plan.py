@@ -3,7 +3,7 @@
 import json
 import os
 
-import by_descriptor
+import safe_files
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 JOB_IDS = "job-ids.json"
@@ -14,9 +14,9 @@ MOST_BYTES = 16 * 1024 * 1024
 
 
 def read_start_plan(folder):
-    """Raises OSError, of which by_descriptor.NotOurs says that this is no plan for us; ValueError for no JSON."""
-    with by_descriptor.open_folder_path(os.path.dirname(folder)) as job:
-        attempt = by_descriptor.open_folder_at(os.path.basename(folder), job)
+    """Raises OSError, of which safe_files.NotOurs says that this is no plan for us; ValueError for no JSON."""
+    with safe_files.open_folder_path(os.path.dirname(folder)) as job:
+        attempt = safe_files.open_folder_at(os.path.basename(folder), job)
         try:
             plan = json.loads(read_trusted_plan(attempt).decode())
         finally:
@@ -29,7 +29,7 @@ def read_start_plan(folder):
 def read_trusted_plan(attempt):
     """What stands in control/plan.json."""
     check_owned_by_root(attempt, "the folder of the attempt")
-    control = by_descriptor.open_folder_at("control", attempt)
+    control = safe_files.open_folder_at("control", attempt)
     try:
         check_owned_by_root(control, "control")
         return read_trusted_file(control, "plan.json")
@@ -38,10 +38,10 @@ def read_trusted_plan(attempt):
 
 
 def read_trusted_file(folder, name):
-    file = by_descriptor.open_plain_at(folder, name)
+    file = safe_files.open_plain_at(folder, name)
     try:
         check_owned_by_root(file, name)
-        return by_descriptor.read_all(file, MOST_BYTES)
+        return safe_files.read_all(file, MOST_BYTES)
     finally:
         os.close(file)
 
@@ -49,16 +49,16 @@ def read_trusted_file(folder, name):
 def check_owned_by_root(descriptor, name):
     """As root: only root may have written it. Anybody else can do no more than they could without us."""
     if os.geteuid() == 0:
-        by_descriptor.check_owner(descriptor, name, (0,))
+        safe_files.check_owner(descriptor, name, (0,))
 
 
 def check_job_ids(plan):
-    """Root becomes one of the installation's users and nobody else. Raises by_descriptor.NotOurs."""
-    with by_descriptor.open_folder_path(HERE) as runtime:
+    """Root becomes one of the installation's users and nobody else. Raises safe_files.NotOurs."""
+    with safe_files.open_folder_path(HERE) as runtime:
         known = json.loads(read_trusted_file(runtime, JOB_IDS).decode())
     for field in ("uid", "gid"):
         number, base = plan.get(field), known[field + "_base"]
         first, last = max(base + 1, MIN_UID), base + known["count"] - 1
         if not isinstance(number, int) or not first <= number <= last:
             why = "its %s is %r, and jobs run as %d to %d" % (field, number, first, last)
-            raise by_descriptor.unsafe_file("plan.json", why)
+            raise safe_files.unsafe_file("plan.json", why)

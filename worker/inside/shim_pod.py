@@ -1,6 +1,6 @@
 """The program of each pod of an Indexed Job: pod 0 becomes the attempt's shim, the others run their ranks.
 
-    python3 -I -S pod.py <attempt folder>
+    python3 -I -S shim_pod.py <attempt folder>
 
 A member has no word of its own about the end: its ranks write theirs where all ranks do, and its exit code tells
 Kubernetes whether the gang is whole. As process 1 it reaps, and hands on what the kubelet says.

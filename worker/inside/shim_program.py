@@ -9,7 +9,7 @@ import select
 import signal
 import time
 
-import by_descriptor
+import safe_files
 import shim_sandbox
 
 PR_SET_PDEATHSIG = 1
@@ -18,7 +18,7 @@ PR_SET_NO_NEW_PRIVS = 38
 COPY_SECONDS = 600.0
 OOM_SCORE = b"500"  # The kernel takes a training before it takes the portal or the database.
 
-RANK_WRAPPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rank.py")
+RANK_WRAPPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "shim_rank.py")
 MOST_DESCRIPTORS = 65536
 be_rank = None
 """Set by the nursery: runs the rank's wrapper in this very process, which spares another Python's start."""
@@ -54,10 +54,10 @@ def make_out(plan):
         # Services that are not root read what lands in here by its group, which this bit hands on.
         owner, mode = (owner[0], plan["readers_gid"]), 0o2750
     folder, name = os.path.split(plan["out"])
-    with by_descriptor.open_folder_path(folder) as attempt:
-        out = by_descriptor.make_folder(attempt, name)
+    with safe_files.open_folder_path(folder) as attempt:
+        out = safe_files.make_folder(attempt, name)
         try:
-            by_descriptor.set_owner_and_mode(out, mode, owner)
+            safe_files.set_owner_and_mode(out, mode, owner)
         finally:
             os.close(out)
 
@@ -102,9 +102,9 @@ def copy_code_in_fork(plan, writer):
     try:
         switch_user(plan)
         os.umask(0o077)
-        with by_descriptor.open_folder_path(plan["code"]) as code, by_descriptor.open_folder_path(plan["out"]) as out:
-            work = by_descriptor.make_folder(out, "work")
-            by_descriptor.copy_tree(code, work)
+        with safe_files.open_folder_path(plan["code"]) as code, safe_files.open_folder_path(plan["out"]) as out:
+            work = safe_files.make_folder(out, "work")
+            safe_files.copy_tree(code, work)
         os._exit(0)
     except (OSError, ValueError) as error:
         os.write(writer, str(error).encode("utf-8", "replace"))

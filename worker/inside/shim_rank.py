@@ -1,6 +1,6 @@
 """The wrapper of one rank's program: it writes the rank's log files and exit record.
 
-    python3 rank.py [told] -- program argument …
+    python3 shim_rank.py [told] -- program argument …
 
 stdout and stderr go straight into out/rank-<n>.stdout and .stderr: no pipe in between that could block,
 reorder or lose what a killed process had written. The launcher sees the exit code alone. `told`: where the attempt's

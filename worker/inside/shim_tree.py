@@ -63,7 +63,7 @@ QUICK_LOOKS = 20
 def kill_descendants(root: int, reap: Callable[[], object] = lambda: None) -> List[ProcessInfo]:
     """Stops all that descends from `root` until two looks in a row find nobody new, then kills it; who that was.
 
-    Weaker than a group of the kernel's (shim_group): what forks, leaves its parent and goes faster than one look gets
+    Weaker than a group of the kernel's (shim_cgroup): what forks, leaves its parent and goes faster than one look gets
     away until a later one. Call it until it finds nobody. `reap` takes away who has ended: they are many, and each look
     has to pass them.
     """
@@ -100,7 +100,7 @@ def is_rank_wrapper(pid: int) -> bool:
             words = file.read(4096).split(b"\0")
     except OSError:
         return False
-    return len(words) > 1 and words[1].endswith(b"/rank.py")
+    return len(words) > 1 and words[1].endswith(b"/shim_rank.py")
 
 
 def signal_pids(pids: Iterable[int], number: int, wake: bool = True) -> None:

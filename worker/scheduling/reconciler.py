@@ -73,7 +73,7 @@ class Reconciler:
     ) -> None:
         self.cluster = cluster
         self.executor = wrap_calls(
-            executor, "executor", besides=frozenset({"look", "list_running", "read_end"})
+            executor, "executor", besides=frozenset({"read_status", "list_running", "read_exit_record"})
         )
         self.steady = steady
         self.starts = AttemptStarts(cluster, self.executor, runtime)

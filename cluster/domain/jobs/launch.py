@@ -1,6 +1,6 @@
 """Build the command line of a job's program for Horovod, torchrun or a plain process, and its environment variables.
 
-Each rank's program runs inside the rank shim (`rank.py`), which writes its output and its exit.
+Each rank's program runs inside the rank shim (`shim_rank.py`), which writes its output and its exit.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 from cluster.domain.jobs.attempts import GIVE_UP_PENDING_AFTER
 from cluster.domain.states import Launcher, UnitKind
 
-RANK_SCRIPT = "rank.py"
+RANK_SCRIPT = "shim_rank.py"
 GANG_SCRIPT = "gang.py"
 WAIT_FOR_SSH_SCRIPT = "reach.py"
 SSH_PORT = 2222

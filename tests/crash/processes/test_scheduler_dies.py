@@ -71,11 +71,11 @@ def test_killed_at_each_point_everything_comes_right(field_: Field) -> None:
 RUNNING = {
     "executor.start asking",
     "executor.start answered",
-    "attempts.record_running committed",
+    "jobs.attempts.record_running committed",
     "executor.stop asking",
     "executor.stop answered",
-    "attempts.record_end committing",
-    "attempts.record_end committed",
+    "jobs.attempts.record_end committing",
+    "jobs.attempts.record_end committed",
 }
 """What differs where programs are real; the rest is the simulated executor's affair as well."""
 

@@ -21,7 +21,7 @@ def create_once(path, value):
     return True
 """
 ALONE = {
-    "shim_group.py": """
+    "shim_cgroup.py": """
 
 def make_group(control, plan):
     return None

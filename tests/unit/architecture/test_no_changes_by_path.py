@@ -33,9 +33,11 @@ ALLOWED = {
     "worker/backups/etcd.py": BACKUPS,
     "worker/backups/sqlite.py": BACKUPS,
     "worker/bundle/": BUNDLE,
+    "worker/bootstrap/": EMBEDDED,
     "worker/embedded/": EMBEDDED,
     "worker/environments/": BUILDER,
     "worker/images/": SITE_CACHE,
+    "worker/oci/": BUNDLE,
     "worker/commands/repair_broker.py": "in the folder of runs, by the user whose it is; its unit is not root's",
     "worker/tasks/repair_process.py": EMBEDDED + "; on servers no root runs it",
 }

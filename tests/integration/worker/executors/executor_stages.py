@@ -115,7 +115,7 @@ class RealStage:
             job,
             1,
             folder,
-            (PYTHON, f"{runtime}/rank.py", "--", *program),
+            (PYTHON, f"{runtime}/shim_rank.py", "--", *program),
             environment,
             code=seen_code,
             uid=UID if IS_ROOT else None,

@@ -75,7 +75,7 @@ for rank in ranks:
 def test_ranks_can_save_before_an_impatient_launcher_hears_of_it(bench: Bench) -> None:
     """Launchers kill their ranks within seconds of a signal, so the ranks are asked first."""
     program = bench.script(SAVES.format(seconds=2), grace_seconds=20)
-    rank = [PYTHON, f"{bench.runtime}/rank.py", "--", PYTHON, "-u", "train.py"]
+    rank = [PYTHON, f"{bench.runtime}/shim_rank.py", "--", PYTHON, "-u", "train.py"]
     argv = (PYTHON, "-c", LAUNCHER.format(rank=rank))
     plan = type(program)(**{**vars(program), "argv": argv, "ranks": 2})
     handle = bench.start(plan)

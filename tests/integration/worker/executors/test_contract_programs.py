@@ -125,7 +125,7 @@ def test_one_user_cannot_read_another_s_results(bench: Bench) -> None:
 
 def test_several_ranks_write_files_of_their_own(bench: Bench) -> None:
     both = "\n".join(
-        f"HOROVOD_RANK={rank} /usr/bin/python3 {bench.runtime}/rank.py -- /bin/sh -c "
+        f"HOROVOD_RANK={rank} /usr/bin/python3 {bench.runtime}/shim_rank.py -- /bin/sh -c "
         f"'echo rank {rank}; sleep {0.2 * rank}; exit {rank * 3}' &"
         for rank in (0, 1, 2)
     )

@@ -122,7 +122,7 @@ def test_who_is_root_enforces_what_a_normal_user_cannot(process_bench: Bench) ->
     assert powers["root"] and not powers["refused"]
     assert list_confinement_gaps(powers) == ()
     assert shim_cloud_metadata.unblock_cloud_metadata(*UIDS) is None
-    command = [PYTHON, "-I", "-S", str(executor.shim.with_name("shim_powers.py")), *map(str, UIDS)]
+    command = [PYTHON, "-I", "-S", str(executor.shim.with_name("shim_confinement.py")), *map(str, UIDS)]
     asked = subprocess.run(command, user=UID, group=UID, extra_groups=[], stdout=subprocess.PIPE, check=True)
     weaker = json.loads(asked.stdout)
     assert not any(weaker[name] for name in GAP_CODES)

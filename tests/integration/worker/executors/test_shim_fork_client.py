@@ -38,7 +38,7 @@ class Garden:
             each.chmod(0o711)
         folder = jobs / str(self.numbers) / "1"
         environment = {"PATH": "/usr/bin:/bin", "GROUNDCREW_OUT": str(folder / "out"), "MINE": "yes"}
-        argv = (PYTHON, str(self.runtime / "rank.py"), "--", *program)
+        argv = (PYTHON, str(self.runtime / "shim_rank.py"), "--", *program)
         user = {"uid": UID, "gid": GID} if IS_ROOT else {}
         return StartPlan(self.numbers, 1, folder, argv, environment, **user)
 
@@ -86,7 +86,7 @@ def test_it_is_nobodys_child_and_found_by_its_own_name(garden: Garden) -> None:
     assert garden.launcher.server and shim.ppid() != garden.launcher.server.process.pid
     assert shim.ppid() != os.getpid()
     wrapper = until(shim.children)[0]
-    assert until(lambda: wrapper.cmdline()[1].endswith("/rank.py") and wrapper.cmdline()[3] == "/bin/sleep")
+    assert until(lambda: wrapper.cmdline()[1].endswith("/shim_rank.py") and wrapper.cmdline()[3] == "/bin/sleep")
 
 
 def test_a_second_start_finds_the_first(garden: Garden) -> None:
@@ -180,7 +180,7 @@ def test_a_start_costs_a_fraction(garden: Garden, ground: Path, runtime: Path) -
 
 
 def test_a_nursery_that_does_not_come_up_is_ended(ground: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (ground / "shim_nursery.py").write_text("import time\ntime.sleep(600)\n")
+    (ground / "shim_fork_server.py").write_text("import time\ntime.sleep(600)\n")
     monkeypatch.setattr(shim_fork_client, "START_SECONDS", 0.5)
     with pytest.raises(OSError, match="did not come up"):
         ShimForkClient(ground / "shim.py")

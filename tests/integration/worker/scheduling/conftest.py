@@ -120,7 +120,7 @@ class Field(Told):
         return self.wait_for(job, *ENDED_JOB_STATES, seconds=seconds)
 
     def start_scheduler(self, **variables: str) -> "subprocess.Popen[bytes]":
-        """`GC_CRASH="dispatch.place_waiting committed:1"` makes it kill itself there."""
+        """`GC_CRASH="queue.dispatch.place_waiting_jobs committed:1"` makes it kill itself there."""
         settings = self.cluster.settings
         command = [sys.executable, "-c", "import worker.scheduling.loop as s; s.main([])"]
         log = (settings.state_dir / "scheduler.log").open("ab")

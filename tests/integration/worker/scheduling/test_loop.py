@@ -129,7 +129,7 @@ def test_a_waiting_job_stops_at_once(field_: Field) -> None:
 
 
 def test_a_placed_job_that_is_stopped_before_its_start_never_runs(field_: Field) -> None:
-    scheduler = field_.start_scheduler(GC_CRASH="dispatch.place_waiting committed:1")
+    scheduler = field_.start_scheduler(GC_CRASH="queue.dispatch.place_waiting_jobs committed:1")
     job = field_.submit("print('ran')")
     scheduler.wait(60)
     field_.stop(job)

@@ -10,7 +10,7 @@ from cluster.store.nodes import Unit
 from cluster.store.operations import Environment
 from portal.api.schemas import VariableValue
 from tests.builders import a_user
-from tests.pages.portal.api.conftest import Lab
+from tests.pages.portal.rest_lab import Lab
 
 
 def submit(lab: Lab, **changes: Any) -> Any:

@@ -8,7 +8,7 @@ from cluster.domain.states import JobState
 from cluster.services.queue.running_jobs import NO_KNOWN_END
 from cluster.store.nodes import Unit
 from tests.builders import a_job, holding
-from tests.pages.portal.api.conftest import Lab
+from tests.pages.portal.rest_lab import Lab
 
 
 @pytest.fixture

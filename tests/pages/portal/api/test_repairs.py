@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.builders import a_repair_run, an_administrator
-from tests.pages.portal.api.conftest import Lab
+from tests.pages.portal.rest_lab import Lab
 
 HERE = "/api/v1/repairs"
 

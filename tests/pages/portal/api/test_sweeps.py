@@ -8,7 +8,7 @@ from werkzeug.test import TestResponse
 from cluster.domain.states import JobState
 from cluster.store.jobs import Job
 from tests.builders import a_user
-from tests.pages.portal.api.conftest import Lab
+from tests.pages.portal.rest_lab import Lab
 from tests.pages.portal.cli.test_jobs import Run, run
 
 __all__ = ["run"]

@@ -1,6 +1,6 @@
 """`groundcrew accounting` says what a month and what a job took."""
 
-from tests.pages.portal.api.conftest import Lab
+from tests.pages.portal.rest_lab import Lab
 from tests.pages.portal.cli.test_jobs import Run, run, submit
 
 __all__ = ["run"]

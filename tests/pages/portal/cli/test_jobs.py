@@ -25,7 +25,7 @@ from portal.cli.client import EXIT_AUTH
 from portal.cli.messages import KOREAN
 from portal.cli.queue import local
 from tests.builders import a_job, an_administrator, holding
-from tests.pages.portal.api.conftest import Lab
+from tests.pages.portal.rest_lab import Lab
 
 Run = Callable[..., Result]
 

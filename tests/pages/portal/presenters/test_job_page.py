@@ -7,7 +7,7 @@ from sqlalchemy import select
 from cluster.domain.states import JobState
 from cluster.store.nodes import Allocation
 from tests.builders import a_job, a_node, holding
-from tests.pages.portal.views.conftest import Lab
+from tests.pages.portal.pages_lab import Lab
 
 
 def test_a_gang_names_all_its_nodes_with_their_units(lab: Lab) -> None:

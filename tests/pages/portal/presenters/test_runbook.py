@@ -5,7 +5,7 @@ from dataclasses import replace
 from cluster.domain.states import OperationKind, OperationState, TaskQueue
 from cluster.store.operations import Operation
 from tests.builders import add
-from tests.pages.portal.views.conftest import Lab
+from tests.pages.portal.pages_lab import Lab
 
 
 def test_a_failed_operation_shows_the_cause_and_leads_to_the_repair(lab: Lab) -> None:

@@ -8,7 +8,7 @@ from cluster.services.audit.seals import check_audit, seal_entries
 from cluster.services.people import sessions
 from cluster.store.audit import add_audit_entry
 from tests.builders import actor_of
-from tests.pages.portal.views.conftest import Lab
+from tests.pages.portal.pages_lab import Lab
 
 
 def fill(lab: Lab) -> None:

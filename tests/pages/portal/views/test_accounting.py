@@ -11,7 +11,7 @@ import pytest
 from cluster.domain.states import JobState
 from cluster.store.jobs import Attempt, Job
 from tests.builders import a_user, actor_of
-from tests.pages.portal.views.conftest import Lab
+from tests.pages.portal.pages_lab import Lab
 
 
 def two_hours(lab: Lab) -> Job:

@@ -10,7 +10,7 @@ import pytest
 from cluster.domain.states import OperationKind
 from cluster.services.operations import requests
 from tests.builders import actor_of
-from tests.pages.portal.views.conftest import Lab
+from tests.pages.portal.pages_lab import Lab
 from worker.backups.dump import write_backup_manifest
 
 

@@ -2,7 +2,7 @@
 
 from cluster.domain.states import JobState
 from tests.builders import a_job, a_training, a_workspace
-from tests.pages.portal.views.conftest import Lab
+from tests.pages.portal.pages_lab import Lab
 from tests.pages.portal.views.test_queue import counted, many
 
 MOST = 40

@@ -12,7 +12,7 @@ from cluster.services.storage import folders
 from cluster.store.datasets import Dataset
 from portal import create_app
 from tests.builders import a_dataset, a_job, actor_of
-from tests.pages.portal.views.conftest import Lab
+from tests.pages.portal.pages_lab import Lab
 from tests.pages.portal.views.jobs.test_job_new import problem_of
 
 

@@ -12,7 +12,7 @@ from cluster.services.images.environments import read_default_environment
 from cluster.store.operations import Environment
 from portal.views import images as images_page
 from tests.builders import actor_of
-from tests.pages.portal.views.conftest import Lab
+from tests.pages.portal.pages_lab import Lab
 
 CPU = DefaultImage(
     name="groundcrew-default",

@@ -30,7 +30,7 @@ from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Node
 from tests.builders import a_job, a_node
 from tests.conftest import Clock
-from tests.pages.portal.views.conftest import Lab
+from tests.pages.portal.pages_lab import Lab
 from tests.pages.portal.views.test_queue import counted
 from worker.executors.simulated import SimulatedExecutor
 from worker.executors.simulated_cluster import SimulatedCluster

@@ -19,7 +19,7 @@ from cluster.store.jobs import Job
 from cluster.store.trainings import Training
 from portal.presenters.queue_page import format_queue_cursor, parse_queue_cursor
 from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, first_positions, holding
-from tests.pages.portal.views.conftest import Lab
+from tests.pages.portal.pages_lab import Lab
 
 LONG = 1_300
 TAGS = re.compile(r"<[^>]+>")

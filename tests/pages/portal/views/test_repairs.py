@@ -10,7 +10,7 @@ import pytest
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.services.repairs import requests
 from tests.builders import a_node, a_repair_run, actor_of
-from tests.pages.portal.views.conftest import Lab
+from tests.pages.portal.pages_lab import Lab
 from tests.unit.cluster.services.repairs.test_catalogue import with_a_broken_file
 
 REASON = {"reason": "{{ lookup('pipe', 'touch /tmp/pwn') }}"}

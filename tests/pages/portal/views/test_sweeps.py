@@ -15,7 +15,7 @@ from cluster.domain.sweeps.plan import SweepRequest
 from cluster.services.sweeps import submission
 from cluster.store.jobs import Job, Sweep
 from tests.builders import actor_of, holding
-from tests.pages.portal.views.conftest import Lab, metric_row
+from tests.pages.portal.pages_lab import Lab, metric_row
 
 LENET = {
     "name": "lenet",

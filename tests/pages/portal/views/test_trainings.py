@@ -7,7 +7,7 @@ import pytest
 from cluster.services import trainings
 from cluster.store.trainings import Training
 from tests.builders import actor_of
-from tests.pages.portal.views.conftest import Lab
+from tests.pages.portal.pages_lab import Lab
 from tests.pages.portal.views.jobs.test_job_new import problem_of
 
 BUILT_IN = {"kind": "built_in", "name": "new-one", "description": "", "model": "mlp", "visibility": "public", "members": ""}  # fmt: skip  # noqa: E501

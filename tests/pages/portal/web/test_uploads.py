@@ -12,7 +12,7 @@ from cluster.services.storage.disk_space import DiskUsage, record_disk_shortage
 from cluster.store.jobs import Job
 from portal.web import uploads
 from tests.builders import a_job
-from tests.pages.portal.views.conftest import Lab
+from tests.pages.portal.pages_lab import Lab
 from tests.pages.portal.views.test_datasets import incoming, upload
 from worker.scheduling.loop import LEASE, LEASE_DURATION
 

@@ -9,13 +9,14 @@ from worker.bootstrap.terminal import is_terminal_korean, read_korean_catalogues
 
 SPEAKERS = {"print_sentence", "exit_with_error", "terminal_text", "print_error"}
 WORKER = Path(__file__).resolve().parents[4] / "worker"
-FOLDERS = (WORKER / "embedded", WORKER / "console")
+CATALOGUES = (WORKER / "bootstrap" / "ko.po", WORKER / "console" / "ko.po")
+FOLDERS = ("bootstrap", "embedded", "first_training", "console", "commands")
 
 
 def sentences() -> list[str]:
     """Every sentence that make up, the console and the other commands for a terminal may print."""
     found = []
-    for file in [file for folder in (WORKER, *FOLDERS) for file in folder.glob("*.py")]:
+    for file in [*WORKER.glob("*.py"), *(file for name in FOLDERS for file in (WORKER / name).rglob("*.py"))]:
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in SPEAKERS:
                 first = node.args[0]
@@ -38,8 +39,8 @@ def test_no_korean_sentence_is_left_without_its_english() -> None:
 
 def test_the_catalogue_is_read_as_babel_reads_it() -> None:
     known: dict[str, str] = {}
-    for folder in FOLDERS:
-        with (folder / "ko.po").open("rb") as file:
+    for catalogue in CATALOGUES:
+        with catalogue.open("rb") as file:
             known |= {str(each.id): str(each.string) for each in read_po(file) if each.id}
     assert read_korean_catalogues() == known
 

@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path) -> int:
-    program = install_runtime(folder / "runtime") / "pod.py"
+    program = install_runtime(folder / "runtime") / "shim_pod.py"
     words = [sys.executable, "-I", "-S", program, str(folder)]
     environment = {"PATH": os.environ["PATH"], "JOB_COMPLETION_INDEX": "1"}
     return subprocess.run(words, env=environment, timeout=60, check=False).returncode

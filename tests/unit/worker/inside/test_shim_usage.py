@@ -19,7 +19,7 @@ sys.path.insert(0, str(INSIDE))
 import shim_rank_use  # noqa: E402
 from shim_told import RANK_USAGE_FIELDS  # noqa: E402
 
-RANK = INSIDE / "rank.py"
+RANK = INSIDE / "shim_rank.py"
 BURN = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
 
 

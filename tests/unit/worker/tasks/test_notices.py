@@ -243,7 +243,7 @@ def test_a_password_that_the_server_cannot_be_told_is_said_without_it(
 
 
 @pytest.mark.parametrize(
-    "point", ["mail.send asking", "mail.send answered", "notices.record_sent committing"]
+    "point", ["mail.send asking", "mail.send answered", "alerts.outbox.record_delivered committing"]
 )
 def test_a_death_anywhere_loses_no_message(lab: Cluster, postbox: tuple[Postbox, str], point: str) -> None:
     notice = owe(lab, an_occurrence(lab), a_person(lab, "minji", "ko"))

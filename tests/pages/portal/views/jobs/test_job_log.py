@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import a_job
-from tests.pages.portal.views.conftest import Lab
+from tests.pages.portal.pages_lab import Lab
 
 
 def read_on(lab: Lab, job_id: int, offset: int, **arguments: object) -> tuple[bytes, dict[str, str]]:

@@ -12,7 +12,7 @@ from cluster.store.jobs import Job
 from cluster.store.nodes import Node
 from cluster.store.workspaces import Workspace
 from tests.builders import a_dataset, a_workspace, actor_of
-from tests.pages.portal.views.conftest import Lab
+from tests.pages.portal.pages_lab import Lab
 
 LENET = {
     "name": "lenet-1",

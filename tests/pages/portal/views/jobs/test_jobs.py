@@ -19,7 +19,7 @@ from portal.job_files import metrics_cache
 from portal.job_files.metrics import JobMetrics
 from portal.job_files.metrics_cache import MetricsCache
 from tests.builders import a_job, actor_of
-from tests.pages.portal.views.conftest import Lab, metric_row
+from tests.pages.portal.pages_lab import Lab, metric_row
 
 TABS = ["overview", "log", "checkpoints", "settings", "history"]
 

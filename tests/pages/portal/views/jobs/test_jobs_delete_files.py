@@ -10,7 +10,7 @@ from cluster.services.jobs import file_deletions
 from cluster.store.jobs import Job
 from cluster.store.users import User
 from tests.builders import a_job, actor_of
-from tests.pages.portal.views.conftest import Lab
+from tests.pages.portal.pages_lab import Lab
 
 GB = 1000**3
 SIZE = "3.0 GB"

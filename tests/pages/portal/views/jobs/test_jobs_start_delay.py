@@ -14,7 +14,7 @@ from cluster.services.kubernetes.status import record_kubernetes_status
 from cluster.services.leases import acquire_lease
 from cluster.store.jobs import Attempt, Job
 from tests.builders import a_job, a_node, actor_of, holding
-from tests.pages.portal.views.conftest import Lab
+from tests.pages.portal.pages_lab import Lab
 
 NO_MEMORY = {
     "code": "kubernetes.nodes_refuse",

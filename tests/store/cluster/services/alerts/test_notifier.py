@@ -255,10 +255,10 @@ def test_a_researcher_hears_nothing_of_nodes(cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     "point",
     [
-        "telling.tell_people committing",
-        "telling.tell_people committed",
-        "notices.request_sending committing",
-        "notices.request_sending committed",
+        "alerts.notifier.notify_people committing",
+        "alerts.notifier.notify_people committed",
+        "alerts.outbox.request_delivery committing",
+        "alerts.outbox.request_delivery committed",
     ],
 )
 def test_a_scheduler_that_dies_tells_neither_twice_nor_never(

@@ -16,7 +16,7 @@ from cluster.domain.states import Launcher, UnitKind
 
 PYTHON, RUNTIME = "/cache/training/bin/python", "/state/runtime/abc"
 PROGRAM = (PYTHON, "-u", "train.py", "--name", "a b", "한글", "--", "-x")
-RANK = (PYTHON, "/state/runtime/abc/rank.py", "--", *PROGRAM)
+RANK = (PYTHON, "/state/runtime/abc/shim_rank.py", "--", *PROGRAM)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_horovod_over_mpi_names_every_variable_and_no_value() -> None:
     given = [words[at + 1] for at, word in enumerate(words) if word == "-x"]
     assert given == ["GROUNDCREW_OUT", "PATH", "NCCL_SOCKET_IFNAME=eth0"]
     assert words[words.index("--wdir") + 1] == "/groundcrew/attempt/out/work"
-    assert tuple(words[-9:]) == (PYTHON, f"{RUNTIME}/rank.py", "told", "--", *PROGRAM)
+    assert tuple(words[-9:]) == (PYTHON, f"{RUNTIME}/shim_rank.py", "told", "--", *PROGRAM)
     assert plan.ranks == 4
 
 
@@ -49,4 +49,4 @@ def test_pods_that_know_their_number_are_told_of_all_and_of_the_first(launcher: 
     plain = local_launch_plan(launcher, PYTHON, RUNTIME, 4, PROGRAM)
     plan = pod_launch_plan(plain, launcher, PYTHON, RUNTIME, (2, 2), "gc-7-1-0.gc-7-1")
     start = (PYTHON, f"{RUNTIME}/gang.py", way, "2,2", "gc-7-1-0.gc-7-1", "eth0", "--")
-    assert plan.command == (*start, PYTHON, f"{RUNTIME}/rank.py", "told", "--", *PROGRAM)
+    assert plan.command == (*start, PYTHON, f"{RUNTIME}/shim_rank.py", "told", "--", *PROGRAM)

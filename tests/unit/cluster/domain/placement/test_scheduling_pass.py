@@ -226,7 +226,7 @@ def test_who_could_be_promised_nothing_is_not_passed() -> None:
 
 def test_who_has_a_limit_passes_a_promise_that_it_cannot_delay() -> None:
     """The example of docs/topic/queue.md: four units, two of them free until 14:00."""
-    limit = {"seconds": 1830.0, "limit": 1830.0}
+    limit = {"seconds": 1830.0, "limit_seconds": 1830.0}
     heads = [JobToPlace(10, 1, 4), JobToPlace(11, 1, 2), JobToPlace(12, 1, 2, **limit)]  # type: ignore[arg-type]
     decisions = place(
         heads, [node(1, 2, total=4)], {1: WorkspaceQuota(4, 2)}, [RunningOnNode(9, 1, 1, 2, minutes(60))]

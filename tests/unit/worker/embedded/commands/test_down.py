@@ -27,6 +27,6 @@ def test_addresses_stay_closed_while_anybodys_job_runs_by_such_a_number(
     found: list[tuple[int, int]] = []
     monkeypatch.setattr(down.os, "geteuid", lambda: uid)
     monkeypatch.setattr(down, "list_process_uids", lambda: others)
-    monkeypatch.setattr(down.shim_metadata, "unblock_cloud_metadata", lambda *uids: found.append(uids))
+    monkeypatch.setattr(down.shim_cloud_metadata, "unblock_cloud_metadata", lambda *uids: found.append(uids))
     down.remove_routing_rules(SETTINGS)
     assert found == opened

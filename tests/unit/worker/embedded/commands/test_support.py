@@ -84,7 +84,7 @@ def test_it_tells_versions_counts_and_how_repairs_ended(
     assert json.loads(files["versions.json"])["groundcrew"]
     assert json.loads(files["counts.json"])["repair_runs"] == 1
     assert [run["name"] for run in json.loads(files["repairs.json"])] == ["back-up-now"]
-    assert json.loads(files["states.json"])["audit_is_whole"] is False
+    assert json.loads(files["states.json"])["is_audit_intact"] is False
     assert "words of a person" not in files["repairs.json"]
 
 

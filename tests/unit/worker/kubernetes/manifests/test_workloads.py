@@ -50,7 +50,7 @@ RUNS = {
     "one_pod": RUN,
     "cpu_slots": replace(RUN, has_gpus=False, cpus=1.0),
     "indexed": replace(
-        RUN, gang=GangKind.INDEXED, members=TWO, command=shim_command("/groundcrew/attempt", "pod.py")
+        RUN, gang=GangKind.INDEXED, members=TWO, command=shim_command("/groundcrew/attempt", "shim_pod.py")
     ),
     "mpi": replace(RUN, gang=GangKind.MPI, members=TWO, shown=run_mounts(PLAN, GangKind.MPI)),
     "mpi_uneven": replace(
