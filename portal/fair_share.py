@@ -16,8 +16,8 @@ from werkzeug.exceptions import TooManyRequests
 from portal.sign_in import cookie_name
 from portal.uploads import ARCHIVE_ENDPOINT
 
-IN_WORK = 4
-"""Requests of one session or token. A page with its pieces asks for as many."""
+IN_WORK = 2
+"""Requests of one session or token. More of them would be no sooner done, and everybody else would be later."""
 MOST = 32
 """With those that wait; each holds a thread, see gunicorn.py."""
 PATIENCE = 20.0

@@ -36,6 +36,14 @@ def test_the_first_item_needs_no_turn_and_the_others_come_until_the_time_is_over
         assert pool.submit(lambda: list(pace.each(iter(range(100)), later(0.05)))).result(10) == [0]
 
 
+@pytest.mark.parametrize("count", [0, 1])
+def test_what_ends_with_its_first_item_waits_for_nobody(count: int) -> None:
+    pace = Pace()
+    with pace.turn, ThreadPoolExecutor(1) as pool:
+        taken = pool.submit(lambda: list(pace.each(iter(range(count)), later(60))))
+        assert taken.result(10) == list(range(count))
+
+
 def test_steps_go_on_until_there_is_none() -> None:
     left = list(range(50))
     for _ in Pace().turns(lambda: bool(left.pop()) if left else False):
@@ -56,7 +64,7 @@ def test_a_turn_rests_longer_than_it_works(monkeypatch: pytest.MonkeyPatch) -> N
     steps = iter(range(20_000))
     turns = sum(1 for _ in Pace().turns(lambda: next(steps, None) is not None))
     assert rests == [pace_module.REST_SECONDS] * (turns - 1)
-    assert pace_module.REST_SECONDS > pace_module.TURN_SECONDS
+    assert pace_module.REST_SECONDS >= 3 * pace_module.TURN_SECONDS
 
 
 def test_what_is_computed_for_one_object_keeps_no_other_waiting() -> None:

@@ -28,7 +28,7 @@ LOG_FILES = 5
 PORTAL = ("--config", "python:portal.gunicorn", "portal.wsgi:app")
 REDIS_PROGRAMS = ("redis-server", "valkey-server")
 GENTLY = ("nice", "-n", "10")
-"""Backups and their proofs work hard for minutes: whoever waits for a page goes first."""
+"""Backups, their proofs and the unpacking of uploads work hard for minutes: whoever waits for a page goes first."""
 KEPT = (
     "HOME",
     "LANG",
@@ -85,7 +85,7 @@ def services(places: Places) -> list[Service]:
         ),
         Service("nginx", ("/bin/sh", str(places.nginx / "start")), 25, 5),
         Service("scheduler", (*worker, "scheduler"), 30, 10),
-        Service("tasks-general", (*worker, "tasks", "general"), 40, 4),
+        Service("tasks-general", (*GENTLY, *worker, "tasks", "general"), 40, 4),
         Service("tasks-images", (*worker, "tasks", "images"), 40, 4),
         Service("tasks-backups", (*GENTLY, *worker, "tasks", "backups"), 40, 4),
         Service("tasks-repair", (*worker, "tasks", "repair"), 40, 4),
