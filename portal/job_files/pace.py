@@ -10,8 +10,12 @@ from itertools import chain, islice
 from typing import TypeVar
 
 TURN_SECONDS = 0.002
-REST_SECONDS = 0.006
-"""Belongs to the turn: however many ask for long work, all of it together has a quarter of the process."""
+REST_SECONDS = 0.003
+"""Belongs to the turn: however many ask for long work, all of it together has two fifths of the process."""
+LATE_SECONDS = 0.0005
+"""A rest that ends so late says that others have work for the process: then it is one rest more."""
+MOST_RESTS = 4
+"""So that long work comes to its end on a busy machine too: an eighth of the process is its own."""
 
 Item = TypeVar("Item")
 
@@ -42,7 +46,7 @@ class Pace:
                         break
                 else:
                     return
-                time.sleep((time.monotonic() - begun) * REST_SECONDS / TURN_SECONDS)
+                rest((time.monotonic() - begun) * REST_SECONDS / TURN_SECONDS)
             finally:
                 self.turn.release()
 
@@ -60,7 +64,16 @@ class Pace:
                 while (goes_on := step()) and time.monotonic() < end:
                     pass
                 if goes_on:
-                    time.sleep(REST_SECONDS)
+                    rest(REST_SECONDS)
             finally:
                 self.turn.release()
             yield
+
+
+def rest(seconds: float) -> None:
+    """Until nobody else has work for the process, a few times that long at most."""
+    for _ in range(MOST_RESTS):
+        due = time.monotonic() + seconds
+        time.sleep(seconds)
+        if time.monotonic() - due < LATE_SECONDS:
+            return

@@ -233,12 +233,8 @@ def test_a_level_is_looked_for_where_a_line_begins(tmp_path: Path, begin: bytes,
 
 
 NO_ERROR = [
-    b"fine",
-    b"xerror: in a word",
-    b"AnError without a colon",
-    b"WARNINGS",
-    b"error",
-    b"x" * 4096 + b" ERROR",
+    *(b"fine", b"xerror: in a word", b"AnError without a colon", b"WARNINGS", b"error"),
+    *(b"x" * length + b" ERROR" for length in (4 * 1024, 32 * 1024, 64 * 1024, 256 * 1024)),
 ]
 
 

@@ -3,6 +3,7 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 
@@ -64,7 +65,32 @@ def test_a_turn_rests_longer_than_it_works(monkeypatch: pytest.MonkeyPatch) -> N
     steps = iter(range(20_000))
     turns = sum(1 for _ in Pace().turns(lambda: next(steps, None) is not None))
     assert rests == [pace_module.REST_SECONDS] * (turns - 1)
-    assert pace_module.REST_SECONDS >= 3 * pace_module.TURN_SECONDS
+    assert pace_module.REST_SECONDS > pace_module.TURN_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("late", "rests"),
+    [
+        ([0.0], 1),
+        ([0.0004, 0.002], 1),
+        ([0.002, 0.0], 2),
+        ([0.002, 0.001, 0.002, 0.0, 0.0], 4),
+        ([0.002] * 9, pace_module.MOST_RESTS),
+    ],
+)
+def test_a_rest_goes_on_while_others_have_work(
+    late: list[float], rests: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`late`: so many seconds after its due each rest ends, because the process is somebody else's."""
+    clock, slept = [100.0], list[float]()
+
+    def sleep(seconds: float) -> None:
+        clock[0] += seconds + late[len(slept)]
+        slept.append(seconds)
+
+    monkeypatch.setattr(pace_module, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep))
+    pace_module.rest(0.003)
+    assert slept == [0.003] * rests
 
 
 def test_what_is_computed_for_one_object_keeps_no_other_waiting() -> None:
