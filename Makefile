@@ -11,7 +11,8 @@ BOOTSTRAP := $(CLEAN) /usr/bin/python3 -B -m worker.embedded.bootstrap
 ARGUMENTS = $(if $(PORT),--port $(PORT)) $(if $(filter command line,$(origin HOST)),--host $(HOST)) \
   $(if $(filter 1 yes,$(YES)),--yes) $(if $(filter 1 yes,$(KEEP)),--keep) $(if $(filter 0 no,$(FLIGHT)),--no-flight)
 
-# WRITE=1 FIRST=1 for make bench-hostile; QUICK=1 ANYWAY=1 ONLY=P1,P3 for make bench; AGAIN=1 with ONLY keeps the other measures of the run before
+# WRITE=1 FIRST=1 for make bench-hostile
+# QUICK=1 ANYWAY=1 ONLY=P1,P3 for make bench; AGAIN=1 with ONLY keeps the other measures of the run before
 MEASURED = $(if $(filter 1 yes,$(QUICK)),--quick) $(if $(filter 1 yes,$(ANYWAY)),--anyway) $(if $(ONLY),--only=$(ONLY)) \
   $(if $(filter 1 yes,$(AGAIN)),--again)
 
