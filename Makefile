@@ -11,6 +11,7 @@ BOOTSTRAP := $(CLEAN) /usr/bin/python3 -B -m worker.bootstrap
 ARGUMENTS = $(if $(PORT),--port $(PORT)) $(if $(filter command line,$(origin HOST)),--host $(HOST)) \
   $(if $(filter 1 yes,$(YES)),--yes) $(if $(filter 1 yes,$(KEEP)),--keep) $(if $(filter 0 no,$(FLIGHT)),--no-flight)
 
+# WRITE=1 FIRST=1 for make bench-hostile
 # QUICK=1 ANYWAY=1 ONLY=P1,P3 for make bench; AGAIN=1 with ONLY keeps the other measures of the run before
 MEASURED = $(if $(filter 1 yes,$(QUICK)),--quick) $(if $(filter 1 yes,$(ANYWAY)),--anyway) $(if $(ONLY),--only=$(ONLY)) \
   $(if $(filter 1 yes,$(AGAIN)),--again)
@@ -76,8 +77,9 @@ bench: python  ## the queue measured beside Slurm, HyperQueue and RQ (20 min, id
 bench-backups: python  ## a backup under load on both databases (10 min, idle machine); writes docs/measurements
 	@$(BOOTSTRAP) with-test-machine python -m tests.bench.backups
 
-bench-hostile: python  ## what others notice of attackers, on loopback (10 min, idle machine; QUICK=1: 2 min)
-	@$(BOOTSTRAP) with-test-machine python -m tests.bench.hostile $(if $(filter 1 yes,$(QUICK)),--quick) $(if $(ONLY),--only=$(ONLY))
+bench-hostile: python  ## what others notice of attackers, on loopback (10 min, idle machine; QUICK=1: 2 min; WRITE=1: docs)
+	@$(BOOTSTRAP) with-test-machine python -m tests.bench.hostile $(if $(filter 1 yes,$(QUICK)),--quick) $(if $(ONLY),--only=$(ONLY)) \
+	  $(if $(filter 1 yes,$(WRITE)),--write) $(if $(filter 1 yes,$(FIRST)),--first)
 
 crash: python  ## a death at every commit and outside call, on both databases; writes docs/measurements
 	@$(BOOTSTRAP) with-test-machine python -m tests.crash

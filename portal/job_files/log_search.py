@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -14,6 +14,9 @@ PROBLEM_SEARCH_BYTES = 4 * 1024 * 1024
 ERROR = re.compile(rb"\b(ERROR|FATAL|CRITICAL|Traceback|[A-Z]\w{0,60}(Error|Exception):)|\berror:")
 WARNING = re.compile(rb"\bWARN(ING)?\b|\bwarning:|\b[A-Z]\w{0,60}Warning:")
 """What the viewer tints, see static/js/log_text.js."""
+ERROR_WORDS = (b"ERROR", b"FATAL", b"CRITICAL", b"Traceback", b"Error:", b"Exception:", b"error:")
+WARNING_WORDS = (b"WARN", b"warning:", b"Warning:")
+"""One of them is in whatever the expression finds. A block without them is passed over some twenty times as fast."""
 SEARCHED_OF_A_LINE = 4 * 1024
 """Bytes from a line's beginning in which a level is looked for: a program puts it there."""
 SEARCH_SECONDS = 5.0
@@ -21,6 +24,8 @@ SEARCH_SECONDS = 5.0
 LISTED_HITS = 500
 COUNTED_HITS = 100_000
 LINE_BYTES = 256 * 1024
+LOOKED_AT_ONCE = 32 * 1024
+"""Bytes in which levels are looked for before others have their turn."""
 EXCERPT = 160
 
 
@@ -54,7 +59,7 @@ class FirstLogProblem:
 
 @dataclass(frozen=True)
 class LineBlock:
-    """Whole lines, or a part of one longer than 256 KiB; `line` counts from 1, `offset` is the first byte."""
+    """Whole lines, or a part of one that is longer than a block; `line` counts from 1, `offset` is the first byte."""
 
     line: int
     offset: int
@@ -65,23 +70,37 @@ class LineBlock:
 def find_first_problem(file: BinaryIO, pace: TimeSlicer | None = None) -> FirstLogProblem | None:
     """In the first 4 MiB, and of each line in its first 4 KiB."""
     warning: FirstLogProblem | None = None
-    for block in in_time_slices(read_line_blocks(file), pace):
-        if error := problem_in_block(block, "error", ERROR):
+    for block in in_time_slices(read_line_blocks(file, LOOKED_AT_ONCE), pace):
+        if error := problem_in_block(block, "error", ERROR, ERROR_WORDS):
             return error
-        warning = warning or problem_in_block(block, "warning", WARNING)
+        warning = warning or problem_in_block(block, "warning", WARNING, WARNING_WORDS)
         if block.offset > PROBLEM_SEARCH_BYTES:
             break
     return warning
 
 
-def problem_in_block(block: LineBlock, kind: str, sign: re.Pattern[bytes]) -> FirstLogProblem | None:
-    for found in sign.finditer(block.data):
-        nearest = block.data.rfind(b"\n", max(0, found.start() - SEARCHED_OF_A_LINE), found.start()) + 1
-        is_near = nearest > 0 or (block.begins_line and found.start() < SEARCHED_OF_A_LINE)
-        if is_near and found.end() - nearest <= SEARCHED_OF_A_LINE:
-            line = block.line + block.data.count(b"\n", 0, nearest)
-            return FirstLogProblem(kind, line, excerpt(block.data, nearest, nearest))
+def problem_in_block(
+    block: LineBlock, kind: str, sign: re.Pattern[bytes], words: Sequence[bytes]
+) -> FirstLogProblem | None:
+    """A line at a time: an expression gives no other thread its turn before it has come to its end."""
+    has_beginning = block.begins_line or b"\n" in block.data
+    if not has_beginning or not any(word in block.data for word in words):
+        return None
+    for number, (begin, end) in enumerate(line_ranges(block.data), start=block.line):
+        is_beginning = begin > 0 or block.begins_line
+        if is_beginning and sign.search(block.data, begin, min(end, begin + SEARCHED_OF_A_LINE)):
+            return FirstLogProblem(kind, number, excerpt(block.data, begin, begin))
     return None
+
+
+def line_ranges(data: bytes) -> Iterator[tuple[int, int]]:
+    """(begin, end) of each, the end without its line end."""
+    begin = 0
+    while (end := data.find(b"\n", begin)) >= 0:
+        yield begin, end
+        begin = end + 1
+    if begin < len(data):
+        yield begin, len(data)
 
 
 def search_log(file: BinaryIO, wanted: str, pace: TimeSlicer | None = None) -> LogSearchResult:
@@ -117,13 +136,13 @@ def matching_lines(text: bytes, needle: bytes) -> Iterator[tuple[int, int]]:
         place = text.find(needle, end + 1) if end >= 0 else -1
 
 
-def read_line_blocks(file: BinaryIO) -> Iterator[LineBlock]:
-    """Of about 256 KiB; they end at the end of a line where one ends in them."""
+def read_line_blocks(file: BinaryIO, most: int = LINE_BYTES) -> Iterator[LineBlock]:
+    """Of about `most` bytes; they end at the end of a line where one ends in them."""
     file.seek(0)
     line, offset, begins_line, rest = 1, 0, True, b""
-    while part := file.read(LINE_BYTES):
+    while part := file.read(most):
         data = rest + part
-        end = data.rfind(b"\n") + 1 or (len(data) if len(data) >= LINE_BYTES else 0)
+        end = data.rfind(b"\n") + 1 or (len(data) if len(data) >= most else 0)
         data, rest = data[:end], data[end:]
         if data:
             yield LineBlock(line, offset, data, begins_line)

@@ -16,8 +16,8 @@ from werkzeug.exceptions import TooManyRequests
 from portal.web.session_cookie import session_cookie_name
 from portal.web.uploads import ARCHIVE_ENDPOINT
 
-CONCURRENT_REQUESTS = 4
-"""Requests of one session or token. A page with its pieces asks for as many."""
+CONCURRENT_REQUESTS = 2
+"""Requests of one session or token. More of them would be no sooner done, and everybody else would be later."""
 MAX_OPEN_REQUESTS = 32
 """With those that wait; each holds a thread, see gunicorn.py."""
 WAIT_SECONDS = 20.0

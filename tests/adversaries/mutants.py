@@ -49,17 +49,17 @@ def read_plan(folder):
 """The shim obeys whatever stands there."""
 ANY_USER = """
 
-def check_ids(plan):
+def check_job_ids(plan):
     pass
 """
 AS_ROOT = """
 
-def copy_and_leave(plan, writer):
+def copy_code_in_fork(plan, writer):
     try:
-        with by_descriptor.folder(plan["code"]) as code, by_descriptor.folder(plan["out"]) as out:
-            work = by_descriptor.make_folder(out, "work")
-            by_descriptor.copy_tree(code, work, owner_of(plan))
-            by_descriptor.settle(work, 0o700, owner_of(plan))
+        with safe_files.open_folder_path(plan["code"]) as code, safe_files.open_folder_path(plan["out"]) as out:
+            work = safe_files.make_folder(out, "work")
+            safe_files.copy_tree(code, work, owner_of(plan))
+            safe_files.set_owner_and_mode(work, 0o700, owner_of(plan))
         os._exit(0)
     except (OSError, ValueError) as error:
         os.write(writer, str(error).encode("utf-8", "replace"))

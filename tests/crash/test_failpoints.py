@@ -44,7 +44,8 @@ OF_OS = {
 }
 OF_PATHS = {"rename", "unlink", "rmdir", "mkdir", "touch", "write_text", "write_bytes", "chmod", "symlink_to"}
 BY_DESCRIPTOR = {
-    *("make_folder", "ensure_folder", "set_owner_and_mode", "replace_file", "create_synced_file", "remove_tree", "remove_name"),
+    *("make_folder", "ensure_folder", "set_owner_and_mode", "replace_file", "create_synced_file"),
+    *("remove_tree", "remove_name"),
     *("move_at", "copy_tree", "chown_tree"),
 }
 READS = {"disk_usage", "which"}

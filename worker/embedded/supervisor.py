@@ -28,7 +28,7 @@ LOG_FILES = 5
 PORTAL = ("--config", "python:portal.gunicorn", "portal.wsgi:app")
 REDIS_PROGRAMS = ("redis-server", "valkey-server")
 LOW_PRIORITY = ("nice", "-n", "10")
-"""Backups and their proofs work hard for minutes: whoever waits for a page goes first."""
+"""Backups, their proofs and the unpacking of uploads work hard for minutes: whoever waits for a page goes first."""
 INHERITED_VARIABLES = (
     "HOME",
     "LANG",
@@ -87,7 +87,7 @@ def define_services(places: InstallationPaths) -> list[ServiceDefinition]:
         ),
         ServiceDefinition("nginx", ("/bin/sh", str(places.nginx_dir / "start")), 25, 5),
         ServiceDefinition("scheduler", (*worker, "scheduler"), 30, 10),
-        ServiceDefinition("tasks-general", (*worker, "tasks", "general"), 40, 4),
+        ServiceDefinition("tasks-general", (*LOW_PRIORITY, *worker, "tasks", "general"), 40, 4),
         ServiceDefinition("tasks-images", (*worker, "tasks", "images"), 40, 4),
         ServiceDefinition("tasks-backups", (*LOW_PRIORITY, *worker, "tasks", "backups"), 40, 4),
         ServiceDefinition("tasks-repair", (*worker, "tasks", "repair"), 40, 4),

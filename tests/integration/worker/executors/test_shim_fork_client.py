@@ -86,7 +86,9 @@ def test_it_is_nobodys_child_and_found_by_its_own_name(garden: Garden) -> None:
     assert garden.launcher.server and shim.ppid() != garden.launcher.server.process.pid
     assert shim.ppid() != os.getpid()
     wrapper = until(shim.children)[0]
-    assert until(lambda: wrapper.cmdline()[1].endswith("/shim_rank.py") and wrapper.cmdline()[3] == "/bin/sleep")
+    assert until(
+        lambda: wrapper.cmdline()[1].endswith("/shim_rank.py") and wrapper.cmdline()[3] == "/bin/sleep"
+    )
 
 
 def test_a_second_start_finds_the_first(garden: Garden) -> None:

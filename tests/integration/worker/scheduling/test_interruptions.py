@@ -51,7 +51,8 @@ def test_runs_that_were_stopped_while_the_services_were_down_start_anew(field_: 
 
 
 @pytest.mark.parametrize(
-    "crash", ["", "queue.dispatch.place_waiting_jobs committed:1", "jobs.attempts.record_starting committed:1"]
+    "crash",
+    ["", "queue.dispatch.place_waiting_jobs committed:1", "jobs.attempts.record_starting committed:1"],
 )
 def test_everything_can_be_put_back_into_the_queue(field_: Field, crash: str) -> None:
     scheduler = field_.start_scheduler(**({"GC_CRASH": crash} if crash else {}))

@@ -8,8 +8,8 @@ from werkzeug.test import TestResponse
 from cluster.domain.states import JobState
 from cluster.store.jobs import Job
 from tests.builders import a_user
-from tests.pages.portal.rest_lab import Lab
 from tests.pages.portal.cli.test_jobs import Run, run
+from tests.pages.portal.rest_lab import Lab
 
 __all__ = ["run"]
 

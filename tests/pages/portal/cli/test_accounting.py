@@ -1,7 +1,7 @@
 """`groundcrew accounting` says what a month and what a job took."""
 
-from tests.pages.portal.rest_lab import Lab
 from tests.pages.portal.cli.test_jobs import Run, run, submit
+from tests.pages.portal.rest_lab import Lab
 
 __all__ = ["run"]
 

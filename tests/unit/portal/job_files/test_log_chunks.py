@@ -232,6 +232,32 @@ def test_a_level_is_looked_for_where_a_line_begins(tmp_path: Path, begin: bytes,
         assert (find_first_problem(file) is not None) is is_seen
 
 
+NO_ERROR = [
+    *(b"fine", b"xerror: in a word", b"AnError without a colon", b"WARNINGS", b"error"),
+    *(b"x" * length + b" ERROR" for length in (4 * 1024, 32 * 1024, 64 * 1024, 256 * 1024)),
+]
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        *((word, "error") for word in (b"ERROR", b"FATAL", b"CRITICAL", b"Traceback (most", b"error: x")),
+        *((b"at 12:00 " + word, "error") for word in (b"ValueError: x", b"A_1Exception: x", b"an error: x")),
+        *((word, "warning") for word in (b"WARN", b"WARNING x", b"warning: x", b"UserWarning: x")),
+        (b"x" * 4090 + b" ERROR and more", "error"),
+        *((line, None) for line in NO_ERROR),
+    ],
+)
+@pytest.mark.parametrize("before", [b"", b"first\n", b"xerror: WARNINGS\n" * 5_000, b"y" * 300_000 + b"\n"])
+def test_a_level_is_a_word_in_a_line_wherever_the_line_stands(
+    tmp_path: Path, before: bytes, line: bytes, kind: str | None
+) -> None:
+    with open_file_beneath(written(tmp_path, before + line + b"\nlast"), "rank-0.stdout") as file:
+        problem = find_first_problem(file)
+    expected = None if kind is None else (kind, before.count(b"\n") + 1)
+    assert (problem and (problem.kind, problem.line)) == expected
+
+
 def test_so_many_lines_with_the_text_are_counted_and_no_more(tmp_path: Path) -> None:
     with (
         open_file_beneath(written(tmp_path, b"a\n" * 150_000), "rank-0.stdout") as file,
