@@ -96,6 +96,8 @@ def become(environment: Path, command: list[str], more: dict[str, str]) -> NoRet
         # Compiled files stay out of the clone, which may belong to another user.
         "PYTHONPYCACHEPREFIX": str(here.cache / "pycache"),
     }
+    # Container images often set it: then every process would compile every module again.
+    values.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.stdout.flush()
     os.execvpe(command[0], command, values)
 
