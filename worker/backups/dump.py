@@ -22,7 +22,6 @@ from cluster.store.migrate import file_of
 from worker.backups.content import BackupBroken
 from worker.backups.disk import check_words, told_when_full
 from worker.backups.kinds import Database
-from worker.backups.postgresql import PostgresqlDatabase
 from worker.backups.sqlite import SqliteDatabase
 
 ZSTD = ("zstd", "--quiet", "--threads=1", "-10", "--stdout")
@@ -31,6 +30,8 @@ SPARE_BYTES = 64 * 1024**2
 
 def database_of(settings: Settings) -> Database:
     if file_of(settings.database_url) is None:
+        from worker.backups.postgresql import PostgresqlDatabase  # Its driver is slow to import.
+
         return PostgresqlDatabase(make_url(settings.database_url))
     return SqliteDatabase(settings)
 

@@ -8,9 +8,7 @@ from cluster.crash_points import around
 from cluster.domain.job_ids import USUAL_IDS, JobIds
 from cluster.services.context import Cluster
 from cluster.services.installation import ensure_installation
-from worker.adapters.engine import Engine
 from worker.executors.contract import Executor
-from worker.executors.docker import DockerExecutor
 from worker.executors.kubernetes import KubernetesExecutor
 from worker.executors.launchers import Launcher
 from worker.executors.process import ProcessExecutor
@@ -22,6 +20,10 @@ def open_executor(cluster: Cluster, runtime: Path, launcher: Launcher | None = N
     """`runtime` is the installed copy of worker/inside."""
     settings = cluster.settings
     if settings.executor == "docker":
+        # The engine's client is slow to import.
+        from worker.adapters.engine import Engine
+        from worker.executors.docker import DockerExecutor
+
         engine = Engine(settings.docker_socket)
         return DockerExecutor(
             engine, settings.storage_dir, settings.docker_gpus, settings.docker_network, settings.job_ids
