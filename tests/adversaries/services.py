@@ -14,9 +14,11 @@ from typing import Any
 
 from cluster.bell import connect
 from cluster.files.checkpoints import list_checkpoints
+from cluster.garbage import settle
 from cluster.services import storage
 from cluster.settings import Settings
 from worker import upkeep
+from worker.__main__ import configure_logging
 from worker.repair_watcher import read_waiting
 from worker.tasks.guard import make_worker
 from worker.tasks.run import run_operation
@@ -90,6 +92,9 @@ def answer(asked: dict[str, Any]) -> str:
 
 
 def main() -> int:
+    # Both as a task worker does. Each answer is a fork of this process, which begins with what this one knows.
+    configure_logging()
+    settle()
     print("ready", flush=True)
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), flush=True)

@@ -121,7 +121,7 @@ class Field(Told):
     def start_scheduler(self, **variables: str) -> "subprocess.Popen[bytes]":
         """`GC_CRASH="dispatch.place_waiting committed:1"` makes it kill itself there."""
         settings = self.cluster.settings
-        command = [sys.executable, "-c", "import worker.scheduler as s; s.main([])"]
+        command = [sys.executable, "-m", "worker", "scheduler"]
         log = (settings.state_dir / "scheduler.log").open("ab")
         process = subprocess.Popen(
             command,
