@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -92,12 +93,14 @@ def start(places: Places, settings: Settings) -> None:
         say("The code or a setting has changed: starting the services anew. Trainings go on.")
         supervisor.stop()
         end(of_installation(places), patience=5)
-    install_runtime(settings.runtime_dir, settings.job_ids)
-    copy_static_files(places, settings)
-    ensure_database(settings)
-    point_to_environment(places, Path(sys.prefix))
-    uv = settings_for_uv([sys.executable, "-m", "pip"])
-    supervisor.start(service_environment(read_settings(places.environment_file), uv))
+    with ThreadPoolExecutor(1) as pool:
+        # A second in which pip loads, and in which the database can be migrated.
+        uv = pool.submit(settings_for_uv, [sys.executable, "-m", "pip"])
+        install_runtime(settings.runtime_dir, settings.job_ids)
+        copy_static_files(places, settings)
+        ensure_database(settings)
+        point_to_environment(places, Path(sys.prefix))
+    supervisor.start(service_environment(read_settings(places.environment_file), uv.result()))
     remembered.write_text(now)
 
 
