@@ -32,7 +32,8 @@ from cluster.store.operations import Operation
 from cluster.store.workspaces import Workspace
 from tests.builders import a_workspace, actor_of, an_administrator
 from tests.integration.executors.conftest import IS_ROOT, until
-from tests.integration.scheduler.conftest import REPOSITORY, variables_for
+from tests.integration.scheduler.conftest import variables_for
+from worker.embedded.places import CLONE
 from worker.tasks.guard import QUARANTINE
 
 
@@ -67,7 +68,7 @@ class Shop:
         log = (settings.state_dir / "tasks.log").open("ab")
         worker = subprocess.Popen(
             [sys.executable, "-m", "worker", "tasks", queue],
-            cwd=REPOSITORY,
+            cwd=CLONE,
             env=variables_for(settings) | variables,
             stdout=log,
             stderr=log,
