@@ -4,6 +4,7 @@ Threads, because a stream (one per open tab) holds one for as long as the tab is
 streams at 1 ms for an ordinary request. One process, so that one Redis reader serves all of them.
 """
 
+import gc
 import sqlite3
 import sys
 from contextlib import suppress
@@ -38,6 +39,11 @@ control_socket_disable = True
 SWITCH_SECONDS = 0.001
 """A thread that computes gives way after so long. A page takes up its work some fifty times (each read of the database,
 each write to its reader): with Python's own 5 ms it waits a quarter of a second for every thread that computes."""
+
+
+def post_fork(server: Any, worker: Any) -> None:
+    """The process imports the portal without the garbage collector, which `freeze_startup_objects` enables again."""
+    gc.disable()
 
 
 def post_worker_init(worker: Any) -> None:

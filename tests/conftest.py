@@ -11,7 +11,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import structlog
 from argon2 import PasswordHasher
+from structlog.dev import ConsoleRenderer, plain_traceback
 
 from cluster.files import safe_files
 from cluster.services.context import Cluster
@@ -32,6 +34,15 @@ sys.modules.setdefault("safe_files", safe_files)
 def pytest_configure() -> None:
     write_to_memory()
     compile_once()
+    print_tracebacks_plainly()
+
+
+def print_tracebacks_plainly() -> None:
+    """structlog colours the source around each frame of a traceback, which costs a second of computing for each."""
+    *before, renderer = structlog.get_config()["processors"]
+    assert isinstance(renderer, ConsoleRenderer)
+    plain = ConsoleRenderer(colors=False, exception_formatter=plain_traceback)
+    structlog.configure(processors=[*before, plain])
 
 
 def pytest_collection_finish() -> None:

@@ -7,9 +7,11 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
+import xmlrpc.client
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 
 import psutil
@@ -52,6 +54,18 @@ class Installation:
         done = self.make("up", f"--port={self.port}", "--no-flight")
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
+
+    def ensure_up(self) -> None:
+        """For tests that need it up and do not try how it comes up: `make up` costs seconds where all runs already."""
+        if not self.is_up():
+            self.up()
+
+    def is_up(self) -> bool:
+        try:
+            states = {each.state for each in SupervisorClient(self.places).processes()}
+            return states == {"RUNNING"} and self.health() == "ok"
+        except (OSError, HTTPException, xmlrpc.client.Error):
+            return False
 
     def health(self) -> str:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=20) as answer:

@@ -1,8 +1,11 @@
-"""Runs one process or command of the worker: ``python -m worker scheduler | tasks QUEUE | repairs | repair-broker |
-agent | admin … | audit … | console | repair-command … | …``."""
+"""Runs one process or command of the worker: ``python -m worker scheduler | tasks QUEUE | repairs | repair-door |
+agent | appliance … | audit … | console | upkeep … | …``."""
 
+import gc
 import sys
+from collections.abc import Callable
 from pkgutil import resolve_name
+from typing import Any
 
 import structlog
 
@@ -32,11 +35,22 @@ def main(arguments: list[str]) -> int:
     name, *rest = arguments or [""]
     if name in SERVICES:
         configure_logging()
-        return int(resolve_name(SERVICES[name])(rest) or 0)
+        return int(load(SERVICES[name])(rest) or 0)
     if name in FOR_A_PERSON:
-        return int(resolve_name(FOR_A_PERSON[name])(rest) or 0)
+        return int(load(FOR_A_PERSON[name])(rest) or 0)
     sys.stderr.write(f"{__doc__}\n")
     return 2
+
+
+def load(path: str) -> Callable[[list[str]], Any]:
+    """The function, imported without the garbage collector, which would walk all modules again and again."""
+    gc.disable()
+    try:
+        function: Callable[[list[str]], Any] = resolve_name(path)
+        return function
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def configure_logging() -> None:

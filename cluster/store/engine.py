@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError
@@ -24,6 +23,8 @@ BUSY_TIMEOUT_MS = 10_000
 POSTGRESQL = Path("/var/lib/postgresql")
 """Where the distribution's server keeps its databases."""
 DISK_FULL_ERRNOS = (errno.ENOSPC, errno.EDQUOT)
+DISK_FULL_SQLSTATE = "53100"
+"""What PostgreSQL says (appendix A of its manual); its driver is imported by those alone who use it."""
 BUSY_CODES = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 CANNOT_OPEN_CODES = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
 """What SQLite says, beside SQLITE_FULL, where it cannot make the files beside the database."""
@@ -156,7 +157,7 @@ def open_postgresql(url: str, patience: int | None = None) -> Engine:
     def begin(connection: Connection) -> None:
         if connection.get_execution_options().get("writes", False):
             # Asked of the driver itself: every verb begins with it.
-            driver: psycopg.Connection = connection.connection.driver_connection  # type: ignore[assignment]
+            driver: Any = connection.connection.driver_connection
             driver.execute("BEGIN")
 
     return engine
@@ -228,7 +229,10 @@ def database_folder(url: str) -> Path | None:
 def is_disk_full(error: BaseException, url: str) -> bool:
     """Whether the database could not write, or not even open its files, because its disk has no room."""
     cause = getattr(error, "orig", None) or error
-    if isinstance(cause, psycopg.errors.DiskFull) or getattr(cause, "errno", None) in DISK_FULL_ERRNOS:
+    if (
+        getattr(cause, "sqlstate", None) == DISK_FULL_SQLSTATE
+        or getattr(cause, "errno", None) in DISK_FULL_ERRNOS
+    ):
         return True
     if not isinstance(cause, sqlite3.Error):
         return False

@@ -5,17 +5,19 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
 
 from cluster.domain.errors import GroundcrewError
 from cluster.settings import VERSION, Settings
 from cluster.store.engine import open_sqlite
+
+if TYPE_CHECKING:
+    # Slow to import, for each service that needs no more of this module than the database's file.
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 LOCK = "groundcrew.migrate"
@@ -44,6 +46,8 @@ def upgrade_database(settings_or_url: Settings | str, copy_to: Path | None = Non
     Raises GroundcrewError `database.newer` for a revision that this code does not know, and
     `database.foreign` for tables that no migration of ours has made. Nothing is changed then.
     """
+    from alembic import command
+
     url = database_url_of(settings_or_url)
     engine = open_for_migration(url)
     try:
@@ -104,6 +108,8 @@ def open_for_migration(url: str) -> Engine:
 
 def read_revision(engine: Engine) -> str | None:
     """None for an empty database. Raises GroundcrewError `database.foreign` for somebody else's tables."""
+    from alembic.runtime.migration import MigrationContext
+
     with engine.connect() as connection:
         revision = MigrationContext.configure(connection).get_current_revision()
         tables = inspect(connection).get_table_names()
@@ -112,7 +118,9 @@ def read_revision(engine: Engine) -> str | None:
     return revision
 
 
-def migration_scripts() -> ScriptDirectory:
+def migration_scripts() -> "ScriptDirectory":
+    from alembic.script import ScriptDirectory
+
     return ScriptDirectory.from_config(alembic_config())
 
 
@@ -122,8 +130,10 @@ def head_revision() -> str:
     return head
 
 
-def alembic_config(connection: Connection | None = None) -> Config:
+def alembic_config(connection: Connection | None = None) -> "Config":
     """Built here, so that no working directory and no .ini file decides which database is meant."""
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     config.set_main_option("path_separator", "os")

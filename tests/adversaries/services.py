@@ -16,6 +16,7 @@ from cluster.event_bus import connect_redis
 from cluster.files.checkpoints import list_checkpoints
 from cluster.services.storage import folders
 from cluster.settings import Settings
+from worker.__main__ import configure_logging
 from worker.commands import repair_commands
 from worker.composition import open_cluster
 from worker.tasks.repair_worker import list_claimable_repairs
@@ -90,6 +91,9 @@ def answer(asked: dict[str, Any]) -> str:
 
 
 def main() -> int:
+    # Both as a task worker does. Each answer is a fork of this process, which begins with what this one knows.
+    configure_logging()
+    freeze_startup_objects()
     print("ready", flush=True)
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), flush=True)

@@ -21,7 +21,6 @@ from cluster.settings import Settings
 from cluster.store.migrate import sqlite_file
 from worker.backups.database_summary import BackupBroken
 from worker.backups.errors import disk_full_as_unavailable, raise_if_disk_full
-from worker.backups.postgresql import PostgresqlDatabase
 from worker.backups.protocols import BackupDatabase
 from worker.backups.sqlite import SqliteDatabase
 
@@ -31,6 +30,8 @@ RESERVE_BYTES = 64 * 1024**2
 
 def open_backup_database(settings: Settings) -> BackupDatabase:
     if sqlite_file(settings.database_url) is None:
+        from worker.backups.postgresql import PostgresqlDatabase  # Its driver is slow to import.
+
         return PostgresqlDatabase(make_url(settings.database_url))
     return SqliteDatabase(settings)
 

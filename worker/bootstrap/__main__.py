@@ -116,6 +116,8 @@ def exec_in_environment(environment: Path, command: list[str], more: dict[str, s
         # Compiled files stay out of the clone, which may belong to another user.
         "PYTHONPYCACHEPREFIX": str(here.cache_dir / "pycache"),
     }
+    # Container images often set it: then every process would compile every module again.
+    values.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.stdout.flush()
     os.execvpe(command[0], command, values)
 

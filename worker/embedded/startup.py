@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -98,12 +99,14 @@ def start_services(places: InstallationPaths, settings: Settings) -> None:
         print_sentence("The code or a setting has changed: starting the services anew. Trainings go on.")
         supervisor.stop_all()
         end_processes(list_installation_processes(places), patience=5)
-    install_runtime(settings.runtime_dir, settings.job_ids)
-    copy_static_files(places, settings)
-    migrate_database(settings)
-    link_environment(places, Path(sys.prefix))
-    uv = uv_variables([sys.executable, "-m", "pip"])
-    supervisor.start_supervisord(service_variables(read_settings_file(places.settings_file), uv))
+    with ThreadPoolExecutor(1) as pool:
+        # pip takes a second to load, in which the database can be migrated.
+        uv = pool.submit(uv_variables, [sys.executable, "-m", "pip"])
+        install_runtime(settings.runtime_dir, settings.job_ids)
+        copy_static_files(places, settings)
+        migrate_database(settings)
+        link_environment(places, Path(sys.prefix))
+    supervisor.start_supervisord(service_variables(read_settings_file(places.settings_file), uv.result()))
     remembered.write_text(now)
 
 

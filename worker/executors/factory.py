@@ -8,9 +8,7 @@ from cluster.domain.jobs.unix_ids import DEFAULT_UNIX_IDS, JobUnixIds
 from cluster.failpoints import wrap_calls
 from cluster.services.context import Cluster
 from cluster.services.kubernetes.installation_id import ensure_installation_id
-from worker.adapters.docker_engine import DockerEngine
 from worker.executors.contract import Executor
-from worker.executors.docker import DockerExecutor
 from worker.executors.kubernetes import KubernetesExecutor
 from worker.executors.process import ProcessExecutor
 from worker.executors.shim_start import ShimStarter
@@ -22,6 +20,10 @@ def open_executor(cluster: Cluster, runtime: Path, launcher: ShimStarter | None 
     """`runtime` is the installed copy of worker/inside."""
     settings = cluster.settings
     if settings.executor == "docker":
+        # The engine's client is slow to import.
+        from worker.adapters.docker_engine import DockerEngine
+        from worker.executors.docker import DockerExecutor
+
         engine = DockerEngine(settings.docker_socket)
         return DockerExecutor(
             engine, settings.storage_dir, settings.docker_gpus, settings.docker_network, settings.job_ids

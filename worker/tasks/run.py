@@ -6,7 +6,6 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-import psycopg
 import structlog
 from sqlalchemy.exc import OperationalError
 
@@ -96,6 +95,8 @@ def run_body(body: TaskBody, cluster: Cluster, operation: Operation) -> tuple[st
 
 def is_server_away(error: Exception) -> bool:
     """Whether PostgreSQL went away or does not answer; errors of SQLite's file are none of these."""
+    import psycopg  # Slow to import, and not used beside SQLite.
+
     return isinstance(error, OperationalError) and isinstance(error.orig, psycopg.OperationalError)
 
 

@@ -2,18 +2,19 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from select import select as select_ready
 
 import pytest
 from sqlalchemy import select
 
+import worker.scheduling.loop
+from cluster import failpoints
 from cluster.domain.states import ENDED_JOB_STATES, EnvironmentState, JobState, Launcher, TrainingKind
 from cluster.services.context import Cluster
 from cluster.services.jobs import submission
@@ -27,11 +28,11 @@ from cluster.store.operations import Environment
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, add, an_administrator
+from tests.crash.sweep import start_child
 from tests.integration.worker.executors.conftest import until
+from worker.__main__ import configure_logging
 from worker.adapters.job_runtime import install_runtime
 from worker.executors.process import ProcessExecutor
-
-REPOSITORY = Path(__file__).parents[4]
 
 
 def variables_for(settings: Settings) -> dict[str, str]:
@@ -44,6 +45,40 @@ def variables_for(settings: Settings) -> dict[str, str]:
         "GROUNDCREW_REDIS_URL": settings.redis_url,
         "GROUNDCREW_SECRET_KEY": settings.secret_key,
     }
+
+
+@dataclass
+class Child:
+    """A forked process, as `subprocess.Popen` shows one."""
+
+    pid: int
+    returncode: int | None = None
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+        return self.returncode
+
+    def wait(self, seconds: float | None = None) -> int:
+        """Raises TimeoutError."""
+        if self.poll() is None:
+            process = os.pidfd_open(self.pid)
+            try:
+                select_ready([process], [], [], seconds)
+            finally:
+                os.close(process)
+        code = self.poll()
+        if code is None:
+            raise TimeoutError(f"process {self.pid} still runs after {seconds} s")
+        return code
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
 
 
 class Told:
@@ -74,7 +109,7 @@ class Field(Told):
     training: Training
     person: User
     executor: ProcessExecutor
-    schedulers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    schedulers: list[Child] = field(default_factory=list)
     variables: dict[str, str] = field(default_factory=dict)
     """More settings of its schedulers."""
 
@@ -119,23 +154,29 @@ class Field(Told):
     def wait_for_end(self, job: Job, seconds: float = 60) -> Job:
         return self.wait_for(job, *ENDED_JOB_STATES, seconds=seconds)
 
-    def start_scheduler(self, **variables: str) -> "subprocess.Popen[bytes]":
-        """`GC_CRASH="queue.dispatch.place_waiting_jobs committed:1"` makes it kill itself there."""
-        settings = self.cluster.settings
-        command = [sys.executable, "-c", "import worker.scheduling.loop as s; s.main([])"]
-        log = (settings.state_dir / "scheduler.log").open("ab")
-        process = subprocess.Popen(
-            command,
-            cwd=REPOSITORY,
-            env=variables_for(settings) | self.variables | variables,
-            stdout=log,
-            stderr=log,
-        )
-        log.close()
-        self.schedulers.append(process)
-        return process
+    def start_scheduler(self, **variables: str) -> Child:
+        """`GC_CRASH="dispatch.place_waiting_jobs committed:1"` makes it kill itself there.
 
-    def kill(self, scheduler: "subprocess.Popen[bytes]") -> None:
+        It is forked, so that its modules are not imported again; all else it has of its own, as a service has.
+        """
+        settings = self.cluster.settings
+        environment = variables_for(settings) | self.variables | variables
+
+        def serve() -> None:
+            signal.alarm(0)
+            os.environ.clear()
+            os.environ.update(environment)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            wanted = environment.get(failpoints.VARIABLE)
+            failpoints.listener = failpoints.FailpointKiller(wanted) if wanted else None
+            configure_logging()
+            worker.scheduling.loop.main([])
+
+        child = Child(start_child(serve, settings.state_dir / "scheduler.log"))
+        self.schedulers.append(child)
+        return child
+
+    def kill(self, scheduler: Child) -> None:
         scheduler.kill()
         scheduler.wait()
 
@@ -185,7 +226,7 @@ def a_field(cluster: Cluster) -> Iterator[Field]:
             executor.kill(run.handle)
 
 
-def stops_well(scheduler: "subprocess.Popen[bytes]") -> bool:
+def stops_well(scheduler: Child) -> bool:
     scheduler.send_signal(signal.SIGTERM)
     return scheduler.wait(30) == 0
 

@@ -33,7 +33,8 @@ from cluster.store.operations import Operation
 from cluster.store.workspaces import Workspace
 from tests.builders import a_workspace, actor_of, an_administrator
 from tests.integration.worker.executors.conftest import IS_ROOT, until
-from tests.integration.worker.scheduling.conftest import REPOSITORY, variables_for
+from tests.integration.worker.scheduling.conftest import variables_for
+from worker.bootstrap.paths import CLONE
 from worker.tasks.rq_worker import QUARANTINE
 
 
@@ -68,7 +69,7 @@ class Shop:
         log = (settings.state_dir / "tasks.log").open("ab")
         worker = subprocess.Popen(
             [sys.executable, "-m", "worker", "tasks", queue],
-            cwd=REPOSITORY,
+            cwd=CLONE,
             env=variables_for(settings) | variables,
             stdout=log,
             stderr=log,

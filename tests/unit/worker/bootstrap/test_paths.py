@@ -1,8 +1,12 @@
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from worker.bootstrap.paths import find_installation_paths
+from worker.bootstrap.paths import CLONE, find_installation_paths
 
 
 @pytest.fixture(autouse=True)
@@ -31,3 +35,20 @@ def test_two_clones_share_the_cache_and_never_the_state() -> None:
     assert one.cache_dir == other.cache_dir
     assert one.state_dir != other.state_dir
     assert one.state_dir == find_installation_paths(Path("/srv/one")).state_dir
+
+
+def test_compiled_modules_are_kept_outside_the_clone_also_where_the_shell_keeps_none(tmp_path: Path) -> None:
+    show = "import json, os; print(json.dumps(dict(os.environ)))"
+    program = "from pathlib import Path; from worker.bootstrap.__main__ import exec_in_environment; "
+    program += f"exec_in_environment(Path('/usr'), ['/usr/bin/python3', '-c', {show!r}], {{}})"
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "GROUNDCREW_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=CLONE,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    values = json.loads(done.stdout)
+    assert "PYTHONDONTWRITEBYTECODE" not in values and values["PYTHONPYCACHEPREFIX"] == f"{tmp_path}/pycache"

@@ -85,7 +85,7 @@ def test_without_a_terminal_it_names_the_job_and_stops_nothing(sleeper: Sleeper)
 
 @pytest.mark.long
 def test_kept_it_runs_on_alone_and_is_adopted(sleeper: Sleeper) -> None:
-    sleeper.installation.up()
+    sleeper.installation.ensure_up()
     sleeper.wait_until_running()
     done = sleeper.installation.make("down", "--keep")
     assert done.returncode == 0, done.stderr
@@ -103,7 +103,7 @@ def test_kept_it_runs_on_alone_and_is_adopted(sleeper: Sleeper) -> None:
 
 
 def test_told_yes_it_goes_back_to_the_queue_and_starts_again(sleeper: Sleeper) -> None:
-    sleeper.installation.up()
+    sleeper.installation.ensure_up()
     sleeper.wait_until_running()
     attempts = len(sleeper.job.attempts)
     done = sleeper.installation.make("down", "--yes")

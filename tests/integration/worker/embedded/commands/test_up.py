@@ -39,7 +39,7 @@ def test_the_portal_answers_and_the_terminal_says_how_to_get_in(installation: In
 
 
 def test_the_second_time_nothing_is_started_again(installation: Installation) -> None:
-    installation.up()
+    installation.ensure_up()
     portal = installation.pids()["portal"]
     started = time.monotonic()
     installation.up()
@@ -48,14 +48,14 @@ def test_the_second_time_nothing_is_started_again(installation: Installation) ->
 
 
 def test_a_service_that_was_stopped_is_started_again(installation: Installation) -> None:
-    installation.up()
-    SupervisorClient(installation.places).call("stopProcess", "redis", True)
+    installation.ensure_up()
+    SupervisorClient(installation.rank_positions).ask("stopProcess", "redis_error", True)
     installation.up()
     assert installation.pids()["redis"] > 0
 
 
 def test_redis_listens_on_no_port(installation: Installation) -> None:
-    installation.up()
+    installation.ensure_up()
     redis = psutil.Process(installation.pids()["redis"])
     assert [each for each in redis.net_connections("inet") if each.status == psutil.CONN_LISTEN] == []
     assert installation.places.redis_socket.is_socket()
@@ -73,7 +73,7 @@ def test_300_requests_that_never_end_keep_nobody_waiting_and_are_ended(
     installation: Installation, begun: bytes
 ) -> None:
     """All from one address, which is everybody's on this machine. Each brings a byte now and then."""
-    installation.up()
+    installation.ensure_up()
     with ExitStack() as held:
         half_open = [
             held.enter_context(socket.create_connection(("127.0.0.1", installation.port), timeout=30))
@@ -120,7 +120,7 @@ def is_ended(connection: socket.socket, within: float) -> bool:
 
 
 def test_the_portal_has_no_port_and_starts_anew_while_requests_wait(installation: Installation) -> None:
-    installation.up()
+    installation.ensure_up()
     pids = installation.pids()
     portal = psutil.Process(pids["portal"])
     listening = [each for each in portal.net_connections("inet") if each.status == psutil.CONN_LISTEN]
@@ -132,7 +132,7 @@ def test_the_portal_has_no_port_and_starts_anew_while_requests_wait(installation
 
 
 def test_an_nginx_that_is_killed_is_started_again(installation: Installation) -> None:
-    installation.up()
+    installation.ensure_up()
     nginx = psutil.Process(installation.pids()["nginx"])
     assert nginx in list_installation_processes(installation.places)
     nginx.kill()
@@ -142,7 +142,7 @@ def test_an_nginx_that_is_killed_is_started_again(installation: Installation) ->
 
 @pytest.mark.long
 def test_services_that_outlive_a_killed_process_manager_are_taken_back(installation: Installation) -> None:
-    installation.up()
+    installation.ensure_up()
     before = installation.pids()
     os.kill(SupervisorClient(installation.places).read_pid(), signal.SIGKILL)
     installation.up()
@@ -154,7 +154,7 @@ def test_services_that_outlive_a_killed_process_manager_are_taken_back(installat
 def test_another_port_and_address_move_the_portal_which_speaks_tls_alone_there(
     installation: Installation,
 ) -> None:
-    installation.up()
+    installation.ensure_up()
     port = free_port()
     said = installation.make("up", f"--port={port}", "--host=127.0.0.2", "--no-flight")
     url, authority = f"https://127.0.0.2:{port}", installation.places.tls_dir / "authority.pem"
@@ -174,7 +174,7 @@ def test_another_port_and_address_move_the_portal_which_speaks_tls_alone_there(
 
 
 def test_a_port_that_another_program_has_is_said_with_its_name(installation: Installation) -> None:
-    installation.up()
+    installation.ensure_up()
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -186,7 +186,7 @@ def test_a_port_that_another_program_has_is_said_with_its_name(installation: Ins
 
 
 def test_an_older_version_refuses_a_newer_database(installation: Installation) -> None:
-    installation.up()
+    installation.ensure_up()
     assert installation.make("down").returncode == 0
     with closing(sqlite3.connect(installation.places.database_file)) as database, database:
         known = database.execute("SELECT version_num FROM alembic_version").fetchone()[0]
@@ -200,7 +200,7 @@ def test_an_older_version_refuses_a_newer_database(installation: Installation) -
 
 
 def test_make_status_names_every_service(installation: Installation) -> None:
-    installation.up()
+    installation.ensure_up()
     said = installation.make("status").stdout
     services = (
         "portal",
@@ -220,21 +220,21 @@ def test_make_status_names_every_service(installation: Installation) -> None:
 
 
 def test_make_reset_waits_for_make_down(installation: Installation) -> None:
-    installation.up()
+    installation.ensure_up()
     done = installation.make("reset", "--yes")
     assert done.returncode == 1 and "make down" in done.stderr
     assert installation.places.database_file.exists()
 
 
 def test_the_terminal_speaks_korean_where_its_locale_does(installation: Installation) -> None:
-    installation.up()
+    installation.ensure_up()
     done = installation.make("up", "--no-flight", LC_ALL="ko_KR.UTF-8")
     assert "다른 컴퓨터에서" in done.stdout
 
 
 def test_make_down_leaves_no_process_and_make_reset_no_file(installation: Installation) -> None:
-    installation.up()
-    tree = psutil.Process(SupervisorClient(installation.places).read_pid()).children(recursive=True)
+    installation.ensure_up()
+    tree = psutil.Process(SupervisorClient(installation.rank_positions).pid()).child_pids(recursive=True)
     done = installation.make("down")
     assert done.returncode == 0, done.stderr
     assert not [each for each in tree if each.is_running()]
