@@ -119,7 +119,9 @@ class Job(BaseRow):
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
     name: Mapped[str] = mapped_column(String(60))
     state: Mapped[JobState] = mapped_column(enum_column(JobState), default=JobState.WAITING)
-    desired: Mapped[DesiredState] = mapped_column(enum_column(DesiredState), default=DesiredState.RUN)
+    desired: Mapped[DesiredState] = mapped_column(
+        enum_column(DesiredState, "desired"), default=DesiredState.RUN
+    )
     fence: Mapped[int] = mapped_column(default=0)
     """Counts attempts; every change by scheduler or task is compare-and-set on it."""
     units: Mapped[int]

@@ -23,7 +23,7 @@ class Operation(BaseRow):
     id: Mapped[int] = mapped_column(primary_key=True)
     kind: Mapped[str] = mapped_column(String(40))
     """See cluster.domain.states.OperationKind."""
-    queue: Mapped[TaskQueue] = mapped_column(enum_column(TaskQueue))
+    queue: Mapped[TaskQueue] = mapped_column(enum_column(TaskQueue, "queue"))
     subject_id: Mapped[int | None]
     """Id of the row that the operation works on: a dataset, an environment."""
     workspace_id: Mapped[int | None] = mapped_column(ForeignKey("workspaces.id"))

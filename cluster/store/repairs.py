@@ -72,7 +72,7 @@ class RepairRun(BaseRow):
     """The checks afterwards: they decide."""
     listed: Mapped[list[Any]] = mapped_column(default=list)
     """[[path, bytes]] that the forecast showed for deletion: nothing else may go."""
-    verdict: Mapped[RepairVerdict | None] = mapped_column(enum_column(RepairVerdict))
+    verdict: Mapped[RepairVerdict | None] = mapped_column(enum_column(RepairVerdict, "verdict"))
     playbook_rc: Mapped[int | None]
     asker: Mapped[User] = relationship()
     operation: Mapped[Operation | None] = relationship()

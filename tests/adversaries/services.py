@@ -14,6 +14,7 @@ from typing import Any
 
 from cluster.event_bus import connect_redis
 from cluster.files.checkpoints import list_checkpoints
+from cluster.gc_freeze import freeze_startup_objects
 from cluster.services.storage import folders
 from cluster.settings import Settings
 from worker.__main__ import configure_logging

@@ -46,7 +46,7 @@ class WatchedWorld(SimulatedCluster):
         name = self.name_of(job)
         return replace(
             CAST.get(name) or CAST.get(name.partition("-")[0]) or super().behaviour_of(job),
-            says=f"{name} says\n",
+            stdout=f"{name} says\n",
         )
 
     def write_run(self, run: SimulatedRun) -> None:

@@ -12,6 +12,7 @@ from cluster.services.repairs import requests
 from portal import create_app
 from tests.builders import an_administrator
 from tests.integration.worker.tasks.test_repairs import Garage
+from tests.integration.worker.tasks.test_repairs import garage as garage
 from tests.simultaneous_calls import at_once
 
 PAGE = "/repairs/verify-access-log"

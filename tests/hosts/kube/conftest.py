@@ -14,6 +14,7 @@ from tests.hosts.appliance.conftest import ansible_programs as ansible_programs
 from tests.hosts.appliance.conftest import image as image
 from tests.hosts.appliance.conftest import pytest_configure as pytest_configure
 from tests.hosts.appliance.conftest import pytest_terminal_summary as pytest_terminal_summary
+from tests.hosts.appliance.network_browser import browser as browser
 from tests.hosts.appliance.testbed import Host, Testbed, found_again, testbed
 from tests.hosts.kube.cached_bundle import kept_bundle
 from tests.hosts.kube.compiled import NOT_BUILT, is_compiled

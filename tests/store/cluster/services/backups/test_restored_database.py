@@ -38,6 +38,7 @@ from tests.builders import (
 from tests.conftest import Clock
 from tests.store.audit_tampering import tamper
 from tests.store.restore_setup import backed_up, refusal, restored
+from tests.store.restore_setup import lab as lab
 from worker.backups import postgresql as pg
 from worker.backups.audit_anchors import anchors_in_backups
 from worker.backups.dump import write_backup_manifest

@@ -56,7 +56,7 @@ def test_the_look_for_strays_says_whether_the_executor_answers(light_cluster: Cl
             raise answer
         return answer
 
-    executor: Any = SimpleNamespace(list_running=list_running, forget_all_but=lambda known: None)
+    executor: Any = SimpleNamespace(list_running=list_running, remove_ended_except=lambda known: None)
     reconciler = Reconciler(light_cluster, executor, tmp_path)
     assert reconciler.orphan_runs.end_all() is None
     assert reconciler.orphan_runs.executor_problem and reconciler.orphan_runs.executor_problem.data == SAID
