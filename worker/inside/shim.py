@@ -303,7 +303,7 @@ class Shim:
 
 def write_exit_record(shim, reserved):
     """Tries until it is written: while the disk is full the units stay booked, and the log says why."""
-    result = shim.result()
+    result = shim.exit_record()
     shim.remove_cgroup()
     while True:
         try:

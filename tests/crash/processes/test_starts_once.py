@@ -16,14 +16,14 @@ MEETING = """    open(os.path.join(control, "arrived-%d" % os.getpid()), "w").cl
 """
 WRITES_OVER = """
 
-def create_once(path, value):
-    write_whole(path, value)
+def create_json_once(path, value):
+    write_json_atomically(path, value)
     return True
 """
 ALONE = {
     "shim_cgroup.py": """
 
-def make_group(control, plan):
+def make_cgroup(control, plan):
     return None
 """,
     "shim_program.py": """

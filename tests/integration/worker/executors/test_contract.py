@@ -177,7 +177,7 @@ def test_a_stop_lets_the_program_say_goodbye(stage: Stage) -> None:
     assert log_of(plan) == b"ready\nsaved\n"
 
 
-@pytest.mark.parametrize("how", ["stop", "force_stop"])
+@pytest.mark.parametrize("how", ["stop", "kill"])
 def test_who_does_not_listen_is_ended_within_ten_seconds(stage: Stage, how: str) -> None:
     plan = stage.plan(Act(says="ready\n", seconds=600, ignores_stop=True))
     handle = start(stage, plan)
