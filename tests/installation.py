@@ -62,7 +62,7 @@ class Installation:
 
     def is_up(self) -> bool:
         try:
-            states = {each.state for each in SupervisorClient(self.places).processes()}
+            states = {each.state for each in SupervisorClient(self.places).list_services()}
             return states == {"RUNNING"} and self.health() == "ok"
         except (OSError, HTTPException, xmlrpc.client.Error):
             return False

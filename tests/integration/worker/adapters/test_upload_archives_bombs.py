@@ -25,15 +25,15 @@ MOST_BYTES = 48 * MIB
 UNPACK = """
 import json, resource, sys
 from pathlib import Path
-from cluster.domain.storage.upload_archives import Verdict
+from cluster.domain.storage.upload_archives import ArchiveChecker
 from cluster.domain.errors import Refused
-from worker.adapters.upload_archives import unpack
+from worker.adapters.upload_archives import unpack_upload_archive
 archive, target, *memory = sys.argv[1:]
 options = {"memory": int(memory[0])} if memory else {}
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
     size = Path(archive).stat().st_size
-    code = unpack(Path(archive), Path(archive).name, Path(target), Verdict(size), lambda share: None, **options)
+    code = unpack_upload_archive(Path(archive), Path(archive).name, Path(target), ArchiveChecker(size), lambda share: None, **options)
 except Refused as refused:
     code = refused.code
 print(json.dumps([code, 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)]))

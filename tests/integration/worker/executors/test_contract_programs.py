@@ -40,7 +40,7 @@ def test_standard_output_and_errors_are_two_files(bench: Bench) -> None:
     assert (bench.log(plan), bench.log(plan, "stderr")) == (b"out\n", b"err\n")
 
 
-@pytest.mark.parametrize("how", ["stop", "force_stop"])
+@pytest.mark.parametrize("how", ["stop", "kill"])
 def test_stopping_ends_the_whole_tree_within_ten_seconds(bench: Bench, how: str) -> None:
     mark, plan = marked(bench.script(TREE))
     handle = bench.start(plan)

@@ -96,7 +96,7 @@ def test_what_the_machine_refuses_is_noted_and_the_job_runs_without_it(
     """As in a container without the right to mount."""
 
     class WithoutMounts(DetachedShimStarter):
-        def launch(self, shim: Path, folder: Path) -> dict[str, Any]:
+        def start_shim(self, shim: Path, folder: Path) -> dict[str, Any]:
             fewer = ["setpriv", "--bounding-set", "-sys_admin", PYTHON, "-I", "-S", str(shim), str(folder)]
             done = subprocess.run(fewer, stdout=subprocess.PIPE, check=True)
             answer: dict[str, Any] = json.loads(done.stdout)
