@@ -15,8 +15,8 @@ from cluster.domain.people.permissions import ALLOWED_RELATIONS, Relation
 from cluster.domain.queue.reasons import REASONS
 from cluster.words import sentences
 from cluster.words.english import FEATURES, HINTS, SENTENCES, TITLES, WORDS
+from cluster.words.sentences import VARIANTS
 from cluster.words.translations import read_translations
-from cluster.words.variants import VARIANTS
 from tests.unit.cluster.words.code_scanner import Found, found_codes, said_in_templates, whole_source
 from worker.environments.build_steps import BuildStep
 
