@@ -9,7 +9,7 @@ from flask import request, url_for
 
 from cluster.domain.errors import Refused
 from cluster.domain.people.actor import Actor
-from cluster.domain.placement.placement import NodeUnits
+from cluster.domain.placement.types import NodeUnits
 from cluster.services.context import Cluster
 from cluster.services.jobs import submission
 from cluster.services.queue import queries

@@ -13,7 +13,7 @@ from cluster.domain.errors import Conflict, NotFound, Refused
 from cluster.domain.jobs.submission import JobRequest, SubmissionPreview, SubmissionWarning
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import is_allowed, require_permission
-from cluster.domain.placement.placement import JobToPlace, Placement
+from cluster.domain.placement.types import JobToPlace, Placement
 from cluster.domain.states import (
     ENDED_JOB_STATES,
     LIVE_JOB_STATES,

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from cluster.domain.kubernetes.status import KubernetesStatus
 from cluster.domain.nodes.node_state import node_state_of, node_state_since
-from cluster.domain.placement.placement import NodeUnits, RunningOnNode, WorkspaceQuota
+from cluster.domain.placement.types import NodeUnits, RunningOnNode, WorkspaceQuota
 from cluster.domain.queue.start_estimate import EstimateSource
 from cluster.domain.states import UnitKind, UnitState
 from cluster.services.kubernetes.status import load_kubernetes_status, node_closed_reason

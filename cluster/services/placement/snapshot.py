@@ -11,8 +11,8 @@ from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
 from cluster.cached_property import unlocked_cached_property
-from cluster.domain.placement import placement
-from cluster.domain.placement.placement import (
+from cluster.domain.placement import scheduling_pass
+from cluster.domain.placement.types import (
     JobToPlace,
     NodeUnits,
     Placement,
@@ -51,7 +51,7 @@ WORKSPACE_COLUMNS = ("id", "name", "units", "starts_on", "ends_on", "ended_at", 
 
 
 @dataclass(frozen=True)
-class PlacementSnapshot(placement.PlacementInput):
+class PlacementSnapshot(scheduling_pass.PlacementInput):
     """What placement looks at, and what the rows said of the heads."""
 
     jobs: Mapping[int, QueuedJobRow] = field(kw_only=True)

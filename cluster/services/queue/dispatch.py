@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import bindparam, func, insert, select, tuple_, update
 from sqlalchemy.orm import Session
 
-from cluster.domain.placement.placement import NodeUnits, NotPlaced, Placement
+from cluster.domain.placement.types import NodeUnits, NotPlaced, Placement
 from cluster.domain.queue.reasons import AheadInQueue
 from cluster.domain.queue.waiting_data import to_waiting_data
 from cluster.domain.states import AttemptState, DesiredState, JobState
