@@ -18,7 +18,7 @@ from cluster import failpoints
 from cluster.domain.states import ENDED_JOB_STATES, EnvironmentState, JobState, Launcher, TrainingKind
 from cluster.services.context import Cluster
 from cluster.services.jobs import submission
-from cluster.services.jobs.attempts import list_live_attempts
+from cluster.services.jobs.live_attempts import list_live_attempts
 from cluster.services.storage import folders
 from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job, JobEvent
