@@ -17,7 +17,7 @@ from cluster.domain.errors import GroundcrewError
 from cluster.domain.states import TaskQueue
 from cluster.event_bus import connect_redis
 from cluster.services.jobs import submission
-from cluster.services.repairs import spare_files
+from cluster.services.repairs import reclaimable_files
 from cluster.store.jobs import Job
 from cluster.store.repairs import RepairRun
 from tests.adversaries import canaries
@@ -201,7 +201,7 @@ def run_operations(stage: Stage) -> None:
         runs = [run.id for run in session.query(RepairRun)]
     for run in runs:
         with suppress(GroundcrewError, OSError):
-            spare_files.delete_reclaimable_of_run(stage.cluster, run)
+            reclaimable_files.delete_reclaimable_of_run(stage.cluster, run)
 
 
 def watch(stage: Stage, parts: Cast, uid: int) -> Watch:

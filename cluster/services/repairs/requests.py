@@ -30,8 +30,7 @@ from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
 from cluster.services.operations.requests import end_operation, enqueue_operation, request_operation
 from cluster.services.repairs.catalogue import CatalogueEntry, find_catalogue_entry, list_offered_repairs
-from cluster.services.repairs.spare import ReclaimablePath
-from cluster.services.repairs.spare_files import list_reclaimable_paths
+from cluster.services.repairs.reclaimable_files import ReclaimablePath, list_reclaimable_paths
 from cluster.services.repairs.targets import (
     WITH_PEOPLE,
     RepairTarget,
