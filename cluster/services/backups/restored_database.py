@@ -23,7 +23,8 @@ from cluster.domain.states import DesiredState, JobState, NoticeState, Operation
 from cluster.services.audit.epochs import EPOCH_ACTION, update_digest
 from cluster.services.audit.seals import SealAnchor, find_first_violation, read_chain, seal_entries
 from cluster.services.context import Cluster
-from cluster.services.jobs.attempts import EVENT_OF_END, add_job_event, end_attempt, with_requester_name
+from cluster.services.jobs.attempts import EVENT_OF_END, end_attempt, with_requester_name
+from cluster.services.jobs.events import add_job_event
 from cluster.services.people.users import service_actor
 from cluster.store.alerts import Notification
 from cluster.store.audit import add_audit_entry

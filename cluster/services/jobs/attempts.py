@@ -24,10 +24,11 @@ from cluster.domain.queue.waiting_data import to_waiting_data
 from cluster.domain.states import AttemptState, DesiredState, JobState
 from cluster.domain.storage.disk_reserve import StopCause
 from cluster.services.context import Cluster
+from cluster.services.jobs.events import add_job_event, publish_jobs
 from cluster.services.leases import HeldLease, check_lease
 from cluster.services.placement.retry_backoff import read_interruptions_in_a_row
 from cluster.services.sweeps import stops
-from cluster.store.jobs import Attempt, Job, JobEvent
+from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node
 from cluster.store.users import User
 
@@ -286,19 +287,6 @@ def choose_end_time(truth: ExitRecord | None, attempt: Attempt, now: datetime) -
     if truth is None or truth.ended_at is None:
         return now
     return max(min(truth.ended_at, now), attempt.started_at or attempt.created_at)
-
-
-def add_job_event(
-    session: Session, job: Job, now: datetime, state: JobState, code: str, data: Mapping[str, Any]
-) -> None:
-    session.add(JobEvent(job_id=job.id, at=now, state=state.value, code=code, data=dict(data)))
-
-
-def publish_jobs(cluster: Cluster, *job_ids: int) -> None:
-    for job_id in job_ids:
-        cluster.events.publish("jobs", job_id)
-    if job_ids:
-        cluster.events.publish("queue", 0)
 
 
 def record_usage(session: Session, attempt: Attempt, truth: ExitRecord | None) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, insert, literal, null, select, update
+from sqlalchemy import null, select, update
 from sqlalchemy.orm import Session
 
 from cluster.domain.jobs.exits import AttemptOutcome
@@ -16,8 +16,9 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.states import DesiredState, JobState
 from cluster.domain.sweeps.plan import stop_code_of
 from cluster.services.context import Cluster
+from cluster.services.jobs.events import add_job_events_by_query, publish_all_jobs
 from cluster.services.leases import HeldLease, check_lease
-from cluster.store.jobs import Attempt, Job, JobEvent, Sweep
+from cluster.store.jobs import Attempt, Job, Sweep
 
 STARTED_STATES = (JobState.STARTING, JobState.RUNNING)
 
@@ -127,26 +128,3 @@ def mark_stopped_by_hand(session: Session, sweep: Sweep, now: datetime, by: Acto
     session.refresh(sweep, ("stopped_at", "stop_code", "stop_data"), with_for_update=True)
     if sweep.stopped_at is None:
         sweep.stopped_at, sweep.stop_code, sweep.stop_data = now, "sweep.stopped_by", {"by": by.name}
-
-
-def add_job_events_by_query(
-    session: Session,
-    job_ids: Select[int],
-    now: datetime,
-    state: JobState,
-    code: str,
-    data: dict[str, Any] | None = None,
-) -> None:
-    """One line of history for each, written by the database itself."""
-    (column,) = job_ids.selected_columns
-    said = literal(data or {}, JobEvent.data.type)
-    line = job_ids.with_only_columns(
-        column, literal(now, JobEvent.at.type), literal(state.value), literal(code), said
-    )
-    session.execute(insert(JobEvent).from_select(["job_id", "at", "state", "code", "data"], line))
-
-
-def publish_all_jobs(cluster: Cluster) -> None:
-    """Publishes one event for all jobs; subscribers read the rows."""
-    cluster.events.publish("queue", 0)
-    cluster.events.publish("jobs", 0)

@@ -17,9 +17,10 @@ from cluster.domain.sweeps.job_names import sweep_job_names
 from cluster.domain.sweeps.plan import SweepPlan, SweepRequest
 from cluster.services.context import Cluster
 from cluster.services.jobs import submission
+from cluster.services.jobs.events import add_job_events_by_query, publish_all_jobs
 from cluster.services.people.access import sweep_relation
 from cluster.services.placement.past_durations import expected_duration, read_durations_of_kind
-from cluster.services.sweeps.stops import add_job_events_by_query, publish_all_jobs, stop_remaining_jobs
+from cluster.services.sweeps.stops import stop_remaining_jobs
 from cluster.services.trainings import load_training
 from cluster.store.audit import add_audit_entry
 from cluster.store.jobs import Job, Sweep
