@@ -23,12 +23,12 @@ from cluster.domain.queue.retry_backoff import MAX_INTERRUPTIONS_IN_A_ROW, backo
 from cluster.domain.queue.waiting_data import to_waiting_data
 from cluster.domain.states import AttemptState, DesiredState, JobState
 from cluster.domain.storage.disk_reserve import StopCause
+from cluster.domain.sweeps.plan import stop_code_of
 from cluster.services.context import Cluster
 from cluster.services.jobs.events import add_job_event, publish_jobs
 from cluster.services.leases import HeldLease, check_lease
 from cluster.services.placement.retry_backoff import read_interruptions_in_a_row
-from cluster.services.sweeps import stops
-from cluster.store.jobs import Attempt, Job
+from cluster.store.jobs import Attempt, Job, Sweep
 from cluster.store.nodes import Allocation, Node
 from cluster.store.users import User
 
@@ -142,7 +142,7 @@ def end_job(
     job.ended_at = ended_at
     job.exit_code, job.end_code, job.end_data = outcome.exit_code, outcome.code, outcome.data
     add_job_event(session, job, now, job.state, outcome.code, data)
-    stops.mark_sweep_on_failure(session, job, outcome, now)
+    mark_sweep_on_failure(session, job, outcome, now)
 
 
 def retry_job(
@@ -332,3 +332,24 @@ def mean_over_time(attempts: list[Attempt]) -> int | None:
 
 def run_seconds(begin: datetime | None, end: datetime | None) -> float:
     return (end - begin).total_seconds() if begin and end else 0.0
+
+
+def mark_sweep_on_failure(session: Session, job: Job, outcome: AttemptOutcome, now: datetime) -> None:
+    """Called in the transaction that records a job's end."""
+    cause = stop_code_of(outcome.state, outcome.code, outcome.data) if job.sweep_id is not None else None
+    if cause is not None and job.sweep_id is not None:
+        mark_sweep_stopped(session, job.sweep_id, now, cause, {"job_id": job.id})
+
+
+def mark_sweep_stopped(
+    session: Session, sweep_id: int, now: datetime, cause: str, data: dict[str, Any]
+) -> bool:
+    """Marks the sweep stopped; the first cause counts. Returns False if the sweep ignores failures or was stopped
+    before."""
+    marked = session.execute(
+        update(Sweep)
+        .where(Sweep.id == sweep_id, Sweep.stop_on_trouble, Sweep.stopped_at.is_(None))
+        .values(stopped_at=now, stop_code=cause, stop_data=data, stopping=True)
+        .returning(Sweep.id)
+    )
+    return marked.first() is not None

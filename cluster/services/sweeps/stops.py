@@ -6,16 +6,14 @@ scheduler stops the rest in one of its own, under the lock under which jobs are 
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import null, select, update
 from sqlalchemy.orm import Session
 
-from cluster.domain.jobs.exits import AttemptOutcome
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import DesiredState, JobState
-from cluster.domain.sweeps.plan import stop_code_of
 from cluster.services.context import Cluster
+from cluster.services.jobs.attempts import mark_sweep_stopped
 from cluster.services.jobs.events import add_job_events_by_query, publish_all_jobs
 from cluster.services.leases import HeldLease, check_lease
 from cluster.store.jobs import Attempt, Job, Sweep
@@ -30,27 +28,6 @@ class LossWatch:
     job_id: int
     workspace_id: int
     attempt: int
-
-
-def mark_sweep_on_failure(session: Session, job: Job, outcome: AttemptOutcome, now: datetime) -> None:
-    """Called in the transaction that records a job's end."""
-    cause = stop_code_of(outcome.state, outcome.code, outcome.data) if job.sweep_id is not None else None
-    if cause is not None and job.sweep_id is not None:
-        mark_sweep_stopped(session, job.sweep_id, now, cause, {"job_id": job.id})
-
-
-def mark_sweep_stopped(
-    session: Session, sweep_id: int, now: datetime, cause: str, data: dict[str, Any]
-) -> bool:
-    """Marks the sweep stopped; the first cause counts. Returns False if the sweep ignores failures or was stopped
-    before."""
-    marked = session.execute(
-        update(Sweep)
-        .where(Sweep.id == sweep_id, Sweep.stop_on_trouble, Sweep.stopped_at.is_(None))
-        .values(stopped_at=now, stop_code=cause, stop_data=data, stopping=True)
-        .returning(Sweep.id)
-    )
-    return marked.first() is not None
 
 
 def list_loss_watches(cluster: Cluster) -> list[LossWatch]:

@@ -23,7 +23,7 @@ from cluster.services.placement import snapshot
 from cluster.services.queue import holds_and_moves
 from cluster.services.queue.dispatch import place_waiting_jobs, plan_dispatch, record_waiting_reasons
 from cluster.services.storage import folders
-from cluster.services.sweeps import stops, submission
+from cluster.services.sweeps import submission
 from cluster.store.jobs import Attempt, Job
 from cluster.store.leases import InstallationFact
 from cluster.store.operations import Environment, Operation
@@ -74,7 +74,7 @@ def test_a_sweep_is_stopped_by_hand_while_one_of_its_jobs_crashes(cluster: Clust
         by_hand.start()
         wait_until_somebody_waits(cluster)
         crash = AttemptOutcome(JobState.FAILED, "exit.error", {"exit_code": 1}, 1)
-        stops.mark_sweep_on_failure(session, attempt.job, crash, cluster.clock())
+        attempts.mark_sweep_on_failure(session, attempt.job, crash, cluster.clock())
     by_hand.join(PATIENCE_SECONDS)
     assert stopped == [3]
     assert submission.read_sweep(cluster, person, sweep.id).stop_code == "sweep.crash", (
