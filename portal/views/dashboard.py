@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from cluster.domain.queue.start_estimate import MAX_AHEAD_COUNTED
 from cluster.domain.states import WorkspaceState
 from cluster.domain.workspace_terms import days_left, workspace_state
-from cluster.services.jobs import state_counts, submission
+from cluster.services.jobs import queries, state_counts
 from cluster.services.nodes import queries as nodes
 from cluster.services.nodes.queries import NodeView
 from cluster.services.operations import requests
@@ -45,7 +45,7 @@ def home() -> ResponseReturnValue:
     views = read_once(nodes.list_nodes)
     places = read_once(lifecycle.list_workspaces)
     store_read(list_workspace_summaries, places)
-    mine = submission.list_jobs(cluster, actor, user_id=actor.user_id, limit=JOBS_SHOWN)
+    mine = queries.list_jobs(cluster, actor, user_id=actor.user_id, limit=JOBS_SHOWN)
     seen = queue.read_queue_summary(cluster, mine)
     store_wait_explanations(seen.explanations)
     return render_template(

@@ -11,7 +11,7 @@ from cluster.domain.people.permissions import is_allowed
 from cluster.domain.states import TrainingKind, Visibility
 from cluster.services import trainings
 from cluster.services.context import Cluster
-from cluster.services.jobs import submission
+from cluster.services.jobs import queries
 from cluster.services.people.access import training_relation
 from cluster.services.workspaces import lifecycle
 from cluster.store.trainings import Training
@@ -113,7 +113,7 @@ def render_training(training_id: int, errors: dict[str, str], status: int = 200)
         training=training,
         model=BUILT_IN_MODELS.get(training.model or ""),
         code=trainings.list_code_files(cluster, training),
-        jobs=submission.list_jobs(cluster, actor, training_id=training_id, limit=JOBS_SHOWN),
+        jobs=queries.list_jobs(cluster, actor, training_id=training_id, limit=JOBS_SHOWN),
         owns=is_allowed("training.upload_code", training_relation(actor, training)),
         errors=errors,
     )

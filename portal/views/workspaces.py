@@ -12,7 +12,7 @@ from cluster.domain.people.permissions import ALLOWED_RELATIONS, is_allowed
 from cluster.domain.states import JobState, WorkspaceState
 from cluster.domain.workspace_terms import days_left, workspace_state
 from cluster.services import datasets, trainings
-from cluster.services.jobs import submission
+from cluster.services.jobs import queries
 from cluster.services.people import access, users
 from cluster.services.workspaces import lifecycle
 from cluster.store.jobs import Job
@@ -71,10 +71,10 @@ def home(workspace_id: int) -> ResponseReturnValue:
     workspace = lifecycle.read_workspace(cluster, actor, workspace_id)
     relation = access.workspace_relation(actor, workspace)
     used = lifecycle.read_units_in_use_of(cluster, [workspace_id])[workspace_id]
-    holding = submission.list_jobs(
+    holding = queries.list_jobs(
         cluster, actor, states=UNIT_HOLDING_STATES, workspace_id=workspace_id, limit=200
     )
-    recent = submission.list_jobs(cluster, actor, workspace_id=workspace_id, limit=JOBS_SHOWN)
+    recent = queries.list_jobs(cluster, actor, workspace_id=workspace_id, limit=JOBS_SHOWN)
     store_wait_explanations(standings(recent))
     return render_template(
         "workspaces/_home.html" if is_fragment_request() else "workspaces/home.html",
@@ -225,7 +225,7 @@ def confirm_end(workspace_id: int) -> ResponseReturnValue:
     """What ending touches, read at this moment."""
     cluster, actor = current_cluster(), current_actor()
     workspace = read_permitted_workspace("workspace.end", workspace_id)
-    living = submission.list_jobs(
+    living = queries.list_jobs(
         cluster, actor, states=(*UNIT_HOLDING_STATES, JobState.WAITING), workspace_id=workspace_id, limit=200
     )
     return render_template("workspaces/end.html", workspace=workspace, living=living)

@@ -27,7 +27,7 @@ from cluster.domain.states import (
 )
 from cluster.services import datasets, trainings
 from cluster.services.context import Cluster
-from cluster.services.jobs import submission
+from cluster.services.jobs import queries, submission
 from cluster.services.operations.requests import read_operation
 from cluster.services.people import api_tokens
 from cluster.services.storage import folders
@@ -65,7 +65,7 @@ class House:
         return actor_of(self.user)
 
     def job(self, job_id: int) -> Job:
-        return submission.read_job(self.cluster, self.actor, job_id)
+        return queries.read_job(self.cluster, self.actor, job_id)
 
     def submit(self, name: str) -> int:
         request = JobRequest(name=name, units=1, command=("count.py",))

@@ -27,7 +27,7 @@ from cluster.domain.states import (
 from cluster.services import datasets, first_training, trainings
 from cluster.services.context import Cluster
 from cluster.services.images.environments import read_default_environment
-from cluster.services.jobs import submission
+from cluster.services.jobs import queries, submission
 from cluster.services.operations import requests
 from cluster.services.people.users import service_actor
 from cluster.services.storage.folders import attempt_folder
@@ -181,7 +181,7 @@ def wait_for_sample_dataset(
 def ensure_first_job(cluster: Cluster, pilot: Actor, workspace: Workspace, dataset: Dataset) -> Job:
     """The one that flies or has landed already; after one that failed, another."""
     training = ensure_first_model(cluster, pilot, workspace)
-    known = submission.list_jobs(cluster, pilot, workspace_id=workspace.id)
+    known = queries.list_jobs(cluster, pilot, workspace_id=workspace.id)
     useful = [job for job in known if job.state not in (JobState.FAILED, JobState.STOPPED)]
     if useful:
         return useful[0]
@@ -218,7 +218,7 @@ def wait_for_job(cluster: Cluster, pilot: Actor, job: Job, board: StageProgressB
     """Shows the epochs; while it waits, the sentence that its page shows."""
     title = f"LeNet, {words.format_counted(job.units, 'ranks', language_of_terminal())}"
     while True:
-        job = submission.read_job(cluster, pilot, job.id)
+        job = queries.read_job(cluster, pilot, job.id)
         measured = read_job_measurements(cluster, job)
         board.show(title, measured.share, describe_job_state(job, measured))
         if job.state in ENDED_JOB_STATES:

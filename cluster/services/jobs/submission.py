@@ -1,27 +1,25 @@
 """Submits jobs: one transaction writes the row, its first event and its audit entry."""
 
-from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session, joinedload, selectinload
+from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import set_committed_value
-from sqlalchemy.sql.base import ExecutableOption
 
-from cluster.domain.errors import Conflict, NotFound, Refused
+from cluster.domain.errors import Conflict, Refused
 from cluster.domain.jobs.submission import JobRequest, SubmissionPreview, SubmissionWarning
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import is_allowed, require_permission
 from cluster.domain.placement.types import JobToPlace, Placement
 from cluster.domain.states import (
     ENDED_JOB_STATES,
-    LIVE_JOB_STATES,
     DesiredState,
     JobState,
 )
 from cluster.services.context import Cluster
 from cluster.services.images.environments import load_default_environment
+from cluster.services.jobs.queries import load_job
 from cluster.services.jobs.submission_checks import CheckedSubmission, check_submission, read_largest_node
 from cluster.services.people.access import job_relation
 from cluster.services.placement.past_durations import expected_duration, read_durations_of_kind
@@ -29,23 +27,11 @@ from cluster.services.placement.snapshot import read_placement_snapshot
 from cluster.services.placement.start_blockers import dataset_reason, environment_reason
 from cluster.store.audit import AuditEntry, add_audit_entry, audit_entry_columns
 from cluster.store.datasets import Dataset
-from cluster.store.jobs import IS_LIVE, Attempt, Job, JobEvent, first_position, job_shape
+from cluster.store.jobs import Job, JobEvent, first_position, job_shape
 from cluster.store.leases import IdempotentAnswer
-from cluster.store.nodes import Allocation, Unit
 from cluster.store.sql.bulk_insert import reserve_ids
 from cluster.store.sql.multi_table_insert import insert_rows
-from cluster.store.sql.visibility import can_see_job
 from cluster.store.trainings import Training
-from cluster.store.workspaces import Workspace
-
-JOB_LOADS = (
-    joinedload(Job.workspace).joinedload(Workspace.manager),
-    joinedload(Job.training).joinedload(Training.owner),
-    joinedload(Job.training).selectinload(Training.members),
-    joinedload(Job.training).joinedload(Training.workspace).selectinload(Workspace.members),
-    joinedload(Job.user),
-    joinedload(Job.dataset),
-)
 
 
 def submit_job(
@@ -192,74 +178,6 @@ def preview_submission(
         node = next(node.name for node in board.nodes if node.node_id == decision.node_id)
         return SubmissionPreview(checked.units, kind, node=node, warnings=warnings)
     return SubmissionPreview(checked.units, kind, decision.reason, decision.outlook, warnings=warnings)
-
-
-def load_job(session: Session, actor: Actor, job_id: int) -> Job:
-    """With everything that its page shows. Raises NotFound where the person may not see it."""
-    query = (
-        select(Job)
-        .where(Job.id == job_id, can_see_job(actor))
-        .options(*JOB_LOADS, *attempt_and_event_loads())
-    )
-    job = session.scalar(query)
-    if job is None:
-        raise NotFound("job", job_id)
-    return job
-
-
-def attempt_and_event_loads() -> tuple[ExecutableOption, ...]:
-    held = selectinload(Job.attempts).selectinload(Attempt.allocations).joinedload(Allocation.unit)
-    nodes = selectinload(Job.attempts).joinedload(Attempt.node)
-    return held.joinedload(Unit.node), nodes, selectinload(Job.events)
-
-
-def read_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
-    with cluster.store.read() as session:
-        return load_job(session, actor, job_id)
-
-
-def filter_visible_ids(cluster: Cluster, actor: Actor, job_ids: Collection[int]) -> set[int]:
-    if not job_ids:
-        return set()
-    with cluster.store.read() as session:
-        return set(session.scalars(select(Job.id).where(Job.id.in_(job_ids), can_see_job(actor))))
-
-
-def read_job_events(cluster: Cluster, job_id: int) -> list[JobEvent]:
-    """Its history, the oldest line first."""
-    with cluster.store.read() as session:
-        return list(session.scalars(select(JobEvent).where(JobEvent.job_id == job_id).order_by(JobEvent.id)))
-
-
-def list_jobs(
-    cluster: Cluster,
-    actor: Actor,
-    states: Sequence[JobState] = (),
-    workspace_id: int | None = None,
-    training_id: int | None = None,
-    user_id: int | None = None,
-    sweep_id: int | None = None,
-    before_id: int | None = None,
-    limit: int = 50,
-) -> list[Job]:
-    """Newest first, one keyset page: those below `before_id`."""
-    query = select(Job).where(can_see_job(actor)).options(*JOB_LOADS)
-    if states:
-        query = query.where(Job.state.in_(states))
-    if states and set(states) <= set(LIVE_JOB_STATES):
-        query = query.where(IS_LIVE)
-    for column, value in (
-        (Job.workspace_id, workspace_id),
-        (Job.training_id, training_id),
-        (Job.user_id, user_id),
-        (Job.sweep_id, sweep_id),
-    ):
-        if value is not None:
-            query = query.where(column == value)
-    if before_id is not None:
-        query = query.where(Job.id < before_id)
-    with cluster.store.read() as session:
-        return list(session.scalars(query.order_by(Job.id.desc()).limit(limit)))
 
 
 def stop_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:

@@ -13,6 +13,7 @@ from cluster.domain.queue.waiting_data import to_waiting_data
 from cluster.domain.states import DatasetState
 from cluster.domain.sweeps.plan import MAX_SWEEP_JOBS, SweepRequest
 from cluster.services import datasets, trainings
+from cluster.services.jobs import queries
 from cluster.services.jobs import submission as jobs
 from cluster.services.sweeps import submission as sweeps
 from cluster.services.sweeps.submission import SweepPreview
@@ -33,7 +34,7 @@ def new(training_id: int) -> str:
     training = visible_training(training_id)
     values = job_form.default_values(training)
     if before := query_params.id_param("before"):
-        job = jobs.read_job(current_cluster(), current_actor(), before)
+        job = queries.read_job(current_cluster(), current_actor(), before)
         if job.training_id != training_id:
             raise NotFound("job", before)
         values |= job_form.values_from_job(job)

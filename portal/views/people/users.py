@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 
 from cluster.domain.errors import Refused
 from cluster.domain.states import UserRole, UserState
-from cluster.services.jobs import submission
+from cluster.services.jobs import queries
 from cluster.services.people import users
 from cluster.services.workspaces import lifecycle
 from cluster.store.users import User
@@ -111,7 +111,7 @@ def render_disable(user_id: int, errors: dict[str, str]) -> str:
     """What disabling touches, read at this moment."""
     cluster, actor = current_cluster(), current_actor()
     user = users.read_user(cluster, actor, user_id)
-    living = [job for job in submission.list_jobs(cluster, actor, user_id=user_id) if job.ended_at is None]
+    living = [job for job in queries.list_jobs(cluster, actor, user_id=user_id) if job.ended_at is None]
     managed = [
         workspace
         for workspace in lifecycle.list_workspaces(cluster, actor)

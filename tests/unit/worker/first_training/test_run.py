@@ -9,7 +9,7 @@ from cluster.domain.states import DatasetState, EnvironmentState, JobState, Oper
 from cluster.services.context import Cluster
 from cluster.services.first_training import read_first_training, record_first_training
 from cluster.services.images.environments import ensure_default_environment
-from cluster.services.jobs.submission import read_job
+from cluster.services.jobs.queries import read_job
 from cluster.services.operations import requests
 from cluster.services.people.users import service_actor
 from cluster.services.storage.folders import attempt_folder

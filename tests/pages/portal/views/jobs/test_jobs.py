@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import select, update
 
 from cluster.domain.states import JobState
-from cluster.services.jobs import submission
+from cluster.services.jobs import queries, submission
 from cluster.store.jobs import Attempt
 from cluster.store.workspaces import Workspace
 from portal.job_files import metrics_cache
@@ -270,10 +270,10 @@ def test_stopping_says_what_ends_and_asks_first(lab: Lab) -> None:
     html = browser.get(f"/jobs/{job.id}/stop").text
     assert "what was learned is lost" in html
     assert f"Stop job-{job.id}" in html
-    assert submission.read_job(lab.cluster, actor_of(lab.seoyeon), job.id).state is JobState.RUNNING
+    assert queries.read_job(lab.cluster, actor_of(lab.seoyeon), job.id).state is JobState.RUNNING
     answer = browser.post(f"/jobs/{job.id}/stop")
     assert answer.status_code == 303
-    assert submission.read_job(lab.cluster, actor_of(lab.seoyeon), job.id).state is JobState.STOPPING
+    assert queries.read_job(lab.cluster, actor_of(lab.seoyeon), job.id).state is JobState.STOPPING
     assert "being stopped" in browser.get(answer.location).text
 
 

@@ -14,6 +14,7 @@ from cluster.domain.states import JobState, TrainingKind, UnitKind
 from cluster.domain.sweeps.plan import SweepRequest
 from cluster.services.context import Cluster
 from cluster.services.images.default_images import record_images
+from cluster.services.jobs import queries
 from cluster.services.jobs import submission as jobs
 from cluster.services.leases import HeldLease, acquire_lease
 from cluster.services.queue.dispatch import place_waiting_jobs
@@ -101,7 +102,7 @@ def test_a_job_that_was_queued_before_waits_with_that_reason(
     job = jobs.submit_job(cluster, lab.actor, lab.training.id, lab.request)
     holds(cluster, CPU)
     assert place_waiting_jobs(cluster, held) == []
-    waiting = jobs.read_job(cluster, lab.actor, job.id)
+    waiting = queries.read_job(cluster, lab.actor, job.id)
     assert (waiting.state, waiting.waiting_code) == (JobState.WAITING, "waiting.no_gpu_environment")
     assert waiting.waiting_data == {"name": "default"}
     holds(cluster, CUDA)

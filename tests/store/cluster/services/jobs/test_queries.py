@@ -16,7 +16,7 @@ from cluster.domain.states import (
 )
 from cluster.services.context import Cluster
 from cluster.services.images import environments
-from cluster.services.jobs import state_counts, submission
+from cluster.services.jobs import queries, state_counts, submission
 from cluster.services.operations import requests
 from cluster.services.queue.queries import read_queue
 from tests.builders import (
@@ -45,19 +45,19 @@ def test_lists_are_filtered_paged_and_hold_no_foreign_job(cluster: Cluster, lab:
     done = a_job(cluster, lab.training, lab.manager, state=JobState.FINISHED)
 
     def ids(**filters: Any) -> list[int]:
-        return [job.id for job in submission.list_jobs(cluster, lab.actor, **filters)]
+        return [job.id for job in queries.list_jobs(cluster, lab.actor, **filters)]
 
     newest_first = [done.id, *(job.id for job in reversed(mine))]
     assert ids() == newest_first
-    assert hidden.id in [job.id for job in submission.list_jobs(cluster, actor_of(lab.manager))]
+    assert hidden.id in [job.id for job in queries.list_jobs(cluster, actor_of(lab.manager))]
     assert ids(states=[JobState.FINISHED]) == [done.id]
     assert ids(user_id=lab.member.id, limit=2) == newest_first[1:3]
     assert ids(before_id=mine[1].id) == [mine[0].id]
     assert ids(workspace_id=lab.workspace.id, training_id=lab.training.id) == newest_first
-    assert submission.list_jobs(cluster, actor_of(a_user(cluster))) == []
+    assert queries.list_jobs(cluster, actor_of(a_user(cluster))) == []
     assert state_counts.count_live_jobs(cluster, lab.actor) == {"waiting": 3}
     with pytest.raises(NotFound):
-        submission.read_job(cluster, lab.actor, hidden.id)
+        queries.read_job(cluster, lab.actor, hidden.id)
 
 
 def test_the_estimate_says_now_or_why_not(cluster: Cluster, lab: Lab) -> None:

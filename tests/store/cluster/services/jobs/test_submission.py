@@ -15,7 +15,7 @@ from cluster.domain.states import (
     TrainingKind,
 )
 from cluster.services.context import Cluster
-from cluster.services.jobs import submission
+from cluster.services.jobs import queries, submission
 from cluster.store.audit import AuditEntry
 from cluster.store.jobs import Job
 from tests.builders import (
@@ -45,7 +45,7 @@ def test_a_submitted_job_is_a_row_with_checked_values_and_its_audit_entry(
     cluster: Cluster, lab: Lab, bell: RecordingBell
 ) -> None:
     job = submission.submit_job(cluster, lab.actor, lab.training.id, lab.request)
-    found = submission.read_job(cluster, lab.actor, job.id)
+    found = queries.read_job(cluster, lab.actor, job.id)
     assert (found.state, found.desired, found.fence) == (JobState.WAITING, DesiredState.RUN, 0)
     assert found.variables["epochs"] == 3
     assert found.variables["optimizer"] == "adam"
@@ -149,7 +149,7 @@ def test_an_expired_workspace_takes_no_job_and_keeps_the_old_ones_readable(
     with pytest.raises(Refused) as refusal:
         submission.submit_job(cluster, lab.actor, lab.training.id, lab.request)
     assert refusal.value.code == "workspace.expired"
-    assert submission.read_job(cluster, lab.actor, job.id).id == job.id
+    assert queries.read_job(cluster, lab.actor, job.id).id == job.id
 
 
 def test_a_waiting_job_is_stopped_at_once_and_only_once(cluster: Cluster, lab: Lab) -> None:
@@ -165,7 +165,7 @@ def test_a_running_job_is_only_wished_to_stop(cluster: Cluster, lab: Lab) -> Non
     for _ in range(2):
         stopping = submission.stop_job(cluster, lab.actor, job.id)
         assert (stopping.state, stopping.desired) == (JobState.STOPPING, DesiredState.STOP)
-    events = submission.read_job(cluster, lab.actor, job.id).events
+    events = queries.read_job(cluster, lab.actor, job.id).events
     assert [event.code for event in events] == ["job.stop_requested"]
 
 
@@ -178,5 +178,5 @@ def test_who_may_stop_a_job(cluster: Cluster, lab: Lab) -> None:
         submission.stop_job(cluster, actor_of(other), job.id)
     with pytest.raises(NotFound):
         submission.stop_job(cluster, actor_of(stranger), job.id)
-    assert not submission.can_stop_job(actor_of(other), submission.read_job(cluster, actor_of(other), job.id))
+    assert not submission.can_stop_job(actor_of(other), queries.read_job(cluster, actor_of(other), job.id))
     submission.stop_job(cluster, actor_of(lab.manager), job.id)
