@@ -14,7 +14,7 @@ from cluster.domain.queue.reasons import NotYetExamined
 from cluster.domain.queue.waiting_data import to_waiting_data
 from cluster.domain.states import JobState
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
-from cluster.services.jobs import file_deletions, submission
+from cluster.services.jobs import file_deletions, preview, stop_requests, submission
 from cluster.services.jobs import queries as job_queries
 from cluster.services.jobs.start_delays import read_start_delay
 from cluster.services.queue import holds_and_moves, queries
@@ -169,7 +169,7 @@ class Jobs(MethodView):
         wanted = parse_job_body(body)
         cluster, actor = current_cluster(), current_actor()
         if query["dry_run"]:
-            estimate = submission.preview_submission(cluster, actor, body["training_id"], wanted)
+            estimate = preview.preview_submission(cluster, actor, body["training_id"], wanted)
             reason = estimate.reason
             waiting = (
                 describe_sentence(reason.code, to_waiting_data(reason, estimate.outlook)) if reason else None
@@ -206,7 +206,7 @@ class Stop(MethodView):
     @blueprint.response(202, JobAnswer)
     def post(self, job_id: int) -> dict[str, Any]:
         """Ask for its end. A second wish changes nothing."""
-        submission.stop_job(current_cluster(), current_actor(), job_id)
+        stop_requests.stop_job(current_cluster(), current_actor(), job_id)
         return describe_job(job_queries.read_job(current_cluster(), current_actor(), job_id))
 
 

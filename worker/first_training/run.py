@@ -27,7 +27,7 @@ from cluster.domain.states import (
 from cluster.services import datasets, first_training, trainings
 from cluster.services.context import Cluster
 from cluster.services.images.environments import read_default_environment
-from cluster.services.jobs import queries, submission
+from cluster.services.jobs import queries, stop_requests, submission
 from cluster.services.operations import requests
 from cluster.services.people.users import service_actor
 from cluster.services.storage.folders import attempt_folder
@@ -225,7 +225,7 @@ def wait_for_job(cluster: Cluster, pilot: Actor, job: Job, board: StageProgressB
             return job
         if job.waiting_code == NoGpuEnvironment.code:
             print_sentence("No first flight: {reason}", reason=describe_job_state(job, measured))
-            submission.stop_job(cluster, pilot, job.id)
+            stop_requests.stop_job(cluster, pilot, job.id)
             raise NoEnvironmentForGpus
         time.sleep(POLL_SECONDS)
 

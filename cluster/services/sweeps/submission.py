@@ -16,7 +16,7 @@ from cluster.domain.sweeps import plan as sweeps
 from cluster.domain.sweeps.job_names import sweep_job_names
 from cluster.domain.sweeps.plan import SweepPlan, SweepRequest
 from cluster.services.context import Cluster
-from cluster.services.jobs import submission
+from cluster.services.jobs import preview, submission
 from cluster.services.jobs.events import add_job_events_by_query, publish_all_jobs
 from cluster.services.people.access import sweep_relation
 from cluster.services.placement.past_durations import expected_duration, read_durations_of_kind
@@ -157,7 +157,7 @@ def preview_sweep(cluster: Cluster, actor: Actor, training_id: int, request: Swe
     with cluster.store.read() as session:
         checked = check_sweep_request(cluster, session, actor, training_id, request)
         usual = read_durations_of_kind(session, training_id, checked.first.units)
-    first = submission.preview_submission(cluster, actor, training_id, checked.first)
+    first = preview.preview_submission(cluster, actor, training_id, checked.first)
     names = [own["name"] for own in checked.own_columns]
     return SweepPreview(
         checked.plan,

@@ -13,7 +13,7 @@ from cluster.domain.queue.waiting_data import to_waiting_data
 from cluster.domain.states import DatasetState
 from cluster.domain.sweeps.plan import MAX_SWEEP_JOBS, SweepRequest
 from cluster.services import datasets, trainings
-from cluster.services.jobs import queries
+from cluster.services.jobs import preview, queries
 from cluster.services.jobs import submission as jobs
 from cluster.services.sweeps import submission as sweeps
 from cluster.services.sweeps.submission import SweepPreview
@@ -96,7 +96,7 @@ def estimate_values(training: Training) -> dict[str, Any]:
             return sweep_estimate_values(
                 training, asked, sweeps.preview_sweep(cluster, actor, training.id, asked)
             )
-        found = jobs.preview_submission(cluster, actor, training.id, asked)
+        found = preview.preview_submission(cluster, actor, training.id, asked)
     except Refused as refusal:
         return {"errors": form_error_messages(refusal)}
     return {

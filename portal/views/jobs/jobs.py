@@ -8,7 +8,7 @@ from werkzeug.wrappers import Response
 from cluster.domain.errors import Conflict
 from cluster.domain.states import LIVE_JOB_STATES, JobState
 from cluster.services import trainings
-from cluster.services.jobs import file_deletions, submission
+from cluster.services.jobs import file_deletions, stop_requests
 from cluster.services.jobs import queries as job_queries
 from cluster.services.jobs.start_delays import read_start_delay
 from cluster.services.workspaces import queries
@@ -84,7 +84,7 @@ def page(job_id: int) -> Response:
         history=queue_page.list_past_reasons(cluster, job, cluster.clock())
         if job.state is JobState.WAITING
         else [],
-        may_stop=submission.can_stop_job(actor, job) and job.state in LIVE_JOB_STATES,
+        may_stop=stop_requests.can_stop_job(actor, job) and job.state in LIVE_JOB_STATES,
         may_delete_files=can_offer_file_deletion(job),
         same_page=query_params.current_url_with,
     )
@@ -109,7 +109,7 @@ def confirm_stop(job_id: int) -> str:
 def stop(job_id: int) -> Response:
     cluster, actor = current_cluster(), current_actor()
     try:
-        job = submission.stop_job(cluster, actor, job_id)
+        job = stop_requests.stop_job(cluster, actor, job_id)
     except Conflict as conflict:
         return Response(render_stop_job(job_id, say(conflict.code, conflict.data)), 409, mimetype="text/html")
     if job.state is JobState.STOPPED:
@@ -161,4 +161,4 @@ def render_stop_job(job_id: int, problem: str = "") -> str:
     cluster, actor = current_cluster(), current_actor()
     job = job_queries.read_job(cluster, actor, job_id)
     values: dict[str, Any] = {"job": job, "view": read_job_view(cluster, job, None), "problem": problem}
-    return render_template("jobs/stop.html", may_stop=submission.can_stop_job(actor, job), **values)
+    return render_template("jobs/stop.html", may_stop=stop_requests.can_stop_job(actor, job), **values)

@@ -17,7 +17,7 @@ import worker.scheduling.loop
 from cluster import failpoints
 from cluster.domain.states import ENDED_JOB_STATES, EnvironmentState, JobState, Launcher, TrainingKind
 from cluster.services.context import Cluster
-from cluster.services.jobs import submission
+from cluster.services.jobs import stop_requests
 from cluster.services.jobs.live_attempts import list_live_attempts
 from cluster.services.storage import folders
 from cluster.settings import Settings
@@ -137,7 +137,7 @@ class Field(Told):
         return job
 
     def stop(self, job: Job) -> None:
-        submission.stop_job(self.cluster, actor_of(self.person), job.id)
+        stop_requests.stop_job(self.cluster, actor_of(self.person), job.id)
 
     def log(self, job: Job, attempt: int = 1, kind: str = "stdout") -> bytes:
         path = self.out(job, attempt) / f"rank-0.{kind}"

@@ -16,7 +16,7 @@ from cluster.domain.states import (
 )
 from cluster.services.context import Cluster
 from cluster.services.images import environments
-from cluster.services.jobs import queries, state_counts, submission
+from cluster.services.jobs import preview, queries, state_counts, submission
 from cluster.services.operations import requests
 from cluster.services.queue.queries import read_queue
 from tests.builders import (
@@ -64,7 +64,7 @@ def test_the_estimate_says_now_or_why_not(cluster: Cluster, lab: Lab) -> None:
     def check(units: int) -> tuple[bool, str | None]:
         launcher = Launcher.HOROVOD if units > 1 else Launcher.PLAIN
         request = replace(lab.request, units=units, launcher=launcher)
-        estimate = submission.preview_submission(cluster, lab.actor, lab.training.id, request)
+        estimate = preview.preview_submission(cluster, lab.actor, lab.training.id, request)
         return estimate.starts_now, estimate.reason.code if estimate.reason else estimate.node
 
     assert check(2) == (True, lab.node.name)
@@ -87,7 +87,7 @@ def test_a_job_waits_for_the_environment_and_for_its_data(cluster: Cluster) -> N
     request = JobRequest(name="one", units=1, dataset_id=preparing.id)
 
     def reason() -> str | None:
-        found = submission.preview_submission(cluster, actor_of(manager), training.id, request).reason
+        found = preview.preview_submission(cluster, actor_of(manager), training.id, request).reason
         return found.code if found else None
 
     assert reason() == "waiting.dataset_not_ready"
@@ -140,7 +140,7 @@ def test_jobs_of_a_workspace_outside_its_term_say_so(cluster: Cluster, lab: Lab,
 
 def test_a_silent_node_offers_nothing(cluster: Cluster, lab: Lab, clock: Clock) -> None:
     clock.move(seconds=60)
-    estimate = submission.preview_submission(cluster, lab.actor, lab.training.id, lab.request)
+    estimate = preview.preview_submission(cluster, lab.actor, lab.training.id, lab.request)
     assert estimate.reason is not None and estimate.reason.code == "waiting.node_unreachable"
 
 
