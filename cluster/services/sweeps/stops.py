@@ -10,12 +10,17 @@ from datetime import datetime
 from sqlalchemy import null, select, update
 from sqlalchemy.orm import Session
 
+from cluster.domain.errors import Conflict
 from cluster.domain.people.actor import Actor
-from cluster.domain.states import DesiredState, JobState
+from cluster.domain.people.permissions import is_allowed, require_permission
+from cluster.domain.states import LIVE_JOB_STATES, DesiredState, JobState
 from cluster.services.context import Cluster
 from cluster.services.jobs.attempts import mark_sweep_stopped
 from cluster.services.jobs.events import add_job_events_by_query, publish_all_jobs
 from cluster.services.leases import HeldLease, check_lease
+from cluster.services.people.access import sweep_relation
+from cluster.services.sweeps.queries import count_job_states, load_sweep
+from cluster.store.audit import add_audit_entry
 from cluster.store.jobs import Attempt, Job, Sweep
 
 STARTED_STATES = (JobState.STARTING, JobState.RUNNING)
@@ -105,3 +110,25 @@ def mark_stopped_by_hand(session: Session, sweep: Sweep, now: datetime, by: Acto
     session.refresh(sweep, ("stopped_at", "stop_code", "stop_data"), with_for_update=True)
     if sweep.stopped_at is None:
         sweep.stopped_at, sweep.stop_code, sweep.stop_data = now, "sweep.stopped_by", {"by": by.name}
+
+
+def stop_sweep(cluster: Cluster, actor: Actor, sweep_id: int) -> int:
+    """Waiting jobs have ended when this returns, running ones are being stopped; how many it were.
+
+    Whoever made it, the training's owner, the workspace's manager and administrators may. One audit entry.
+    Raises Forbidden; Conflict where none of its jobs lives.
+    """
+    now = cluster.clock()
+    with cluster.store.write(lock="placement") as session:
+        sweep = load_sweep(session, actor, sweep_id)
+        require_permission("sweep.stop", sweep_relation(actor, sweep), sweep_id)
+        if not any(state in LIVE_JOB_STATES for state in count_job_states(session, sweep_id)):
+            raise Conflict("sweep.has_ended", id=sweep_id)
+        number = stop_remaining_jobs(session, sweep, now, actor)
+        add_audit_entry(session, now, actor, "sweep.stop_requested", sweep_id, jobs=number)
+    publish_all_jobs(cluster)
+    return number
+
+
+def can_stop_sweep(actor: Actor, sweep: Sweep) -> bool:
+    return is_allowed("sweep.stop", sweep_relation(actor, sweep))

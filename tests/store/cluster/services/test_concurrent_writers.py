@@ -23,7 +23,7 @@ from cluster.services.placement import snapshot
 from cluster.services.queue import holds_and_moves
 from cluster.services.queue.dispatch import place_waiting_jobs, plan_dispatch, record_waiting_reasons
 from cluster.services.storage import folders
-from cluster.services.sweeps import submission
+from cluster.services.sweeps import queries, stops, submission
 from cluster.store.jobs import Attempt, Job
 from cluster.store.leases import InstallationFact
 from cluster.store.operations import Environment, Operation
@@ -66,7 +66,7 @@ def test_a_sweep_is_stopped_by_hand_while_one_of_its_jobs_crashes(cluster: Clust
     assert held and place_waiting_jobs(cluster, held)
     stopped: list[object] = []
     by_hand = threading.Thread(
-        target=lambda: stopped.append(at_once(lambda: submission.stop_sweep(cluster, person, sweep.id))[0])
+        target=lambda: stopped.append(at_once(lambda: stops.stop_sweep(cluster, person, sweep.id))[0])
     )
     with cluster.store.write() as session:
         attempt = attempts.load_current_attempt(session, session.scalars(select(Attempt.id)).first() or 0)
@@ -77,9 +77,7 @@ def test_a_sweep_is_stopped_by_hand_while_one_of_its_jobs_crashes(cluster: Clust
         attempts.mark_sweep_on_failure(session, attempt.job, crash, cluster.clock())
     by_hand.join(PATIENCE_SECONDS)
     assert stopped == [3]
-    assert submission.read_sweep(cluster, person, sweep.id).stop_code == "sweep.crash", (
-        "the first cause counts"
-    )
+    assert queries.read_sweep(cluster, person, sweep.id).stop_code == "sweep.crash", "the first cause counts"
 
 
 @on_postgresql
