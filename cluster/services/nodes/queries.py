@@ -16,24 +16,9 @@ from cluster.domain.states import NodeState, UnitKind, UnitState
 from cluster.services.context import Cluster
 from cluster.services.kubernetes.status import load_kubernetes_status, node_closed_reason
 from cluster.services.nodes.confinement import load_confinement_features
-from cluster.services.nodes.drains import DrainEffect, drain_node, read_drain_effect, undrain_node
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
 from cluster.store.sql.visibility import can_see_job
-
-__all__ = [
-    "DrainEffect",
-    "NodeView",
-    "ReportedUnit",
-    "UnitView",
-    "read_drain_effect",
-    "count_working_units",
-    "drain_node",
-    "read_node",
-    "record_heartbeat",
-    "undrain_node",
-    "list_nodes",
-]
 
 
 @dataclass(frozen=True)
