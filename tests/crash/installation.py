@@ -21,7 +21,7 @@ from sqlalchemy.engine import make_url
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import EnvironmentState, TrainingKind, UnitKind
 from cluster.services.context import Cluster
-from cluster.services.nodes.queries import ReportedUnit, record_heartbeat
+from cluster.services.nodes.heartbeats import ReportedUnit, record_heartbeat
 from cluster.services.people import api_tokens
 from cluster.settings import Settings
 from cluster.store.engine import Store

@@ -11,8 +11,8 @@ from sqlalchemy import func, select
 
 from cluster.domain.states import JobState, NodeState, UnitKind
 from cluster.services.context import Cluster
-from cluster.services.nodes import drains, queries
-from cluster.services.nodes.queries import ReportedUnit
+from cluster.services.nodes import drains, heartbeats, queries
+from cluster.services.nodes.heartbeats import ReportedUnit
 from cluster.services.storage import folders
 from cluster.store.engine import Store
 from cluster.store.jobs import Attempt, Job
@@ -51,7 +51,7 @@ class Sky(Told):
     def look(self) -> None:
         """One heartbeat of each node that answers, one tick of the scheduler."""
         for node in self.world.list_answering():
-            queries.record_heartbeat(self.cluster, node.name, node.boot, {}, SLOTS)
+            heartbeats.record_heartbeat(self.cluster, node.name, node.boot, {}, SLOTS)
         self.scheduler.renewed_at = float("-inf")
         for what in ("sweep", "strays"):
             self.scheduler.begun_at.pop(what, None)

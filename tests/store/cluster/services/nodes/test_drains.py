@@ -9,7 +9,7 @@ from cluster.domain.errors import Conflict, Forbidden, Refused
 from cluster.domain.states import JobState, NodeState
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
-from cluster.services.nodes import drains, lost_nodes, queries
+from cluster.services.nodes import drains, heartbeats, lost_nodes, queries
 from cluster.store.audit import AuditEntry
 from cluster.store.nodes import Node
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, an_administrator, holding
@@ -87,7 +87,7 @@ def test_a_lost_node_that_speaks_is_welcome_only_when_the_scheduler_says_so(
     clock.move(seconds=300)
     lost_nodes.mark_silent_nodes_lost(cluster, held)
     assert lost_nodes.list_recovered_nodes(cluster) == []
-    queries.record_heartbeat(cluster, "gpu07", node.boot_id, {}, [])
+    heartbeats.record_heartbeat(cluster, "gpu07", node.boot_id, {}, [])
     assert state_of(cluster, node) is NodeState.LOST
     assert lost_nodes.list_recovered_nodes(cluster) == [node.id]
     lost_nodes.return_to_service(cluster, held, [node.id])
@@ -95,11 +95,11 @@ def test_a_lost_node_that_speaks_is_welcome_only_when_the_scheduler_says_so(
 
 
 def test_another_boot_is_remembered(cluster: Cluster, clock: Clock) -> None:
-    queries.record_heartbeat(cluster, "gpu07", "first", {}, [])
+    heartbeats.record_heartbeat(cluster, "gpu07", "first", {}, [])
     with cluster.store.read() as session:
         assert session.scalars(select(Node)).one().booted_at is None
     clock.move(seconds=30)
-    queries.record_heartbeat(cluster, "gpu07", "second", {}, [])
+    heartbeats.record_heartbeat(cluster, "gpu07", "second", {}, [])
     with cluster.store.read() as session:
         assert session.scalars(select(Node)).one().booted_at == clock.now
 
