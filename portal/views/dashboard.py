@@ -12,7 +12,7 @@ from cluster.domain.workspace_terms import days_left, workspace_state
 from cluster.services.jobs import queries, state_counts
 from cluster.services.nodes import queries as nodes
 from cluster.services.nodes.queries import NodeView
-from cluster.services.operations import requests
+from cluster.services.operations import queries as operation_queries
 from cluster.services.queue import queries as queue
 from cluster.services.queue.queries import QueueSummary
 from cluster.services.storage.disk_space import read_disk_usage
@@ -58,7 +58,7 @@ def home() -> ResponseReturnValue:
         legend=workspace_legend(views),
         living=read_once(state_counts.count_live_jobs),
         line=dashboard_queue(seen),
-        operations=read_once(requests.list_operations)[:OPERATIONS_SHOWN],
+        operations=read_once(operation_queries.list_operations)[:OPERATIONS_SHOWN],
         disk=read_disk_usage(cluster.settings.state_dir) if actor.is_administrator else None,
         ending=ending_workspaces(places),
         workspaces=active_workspaces(places),

@@ -11,7 +11,7 @@ from cluster.domain.people.permissions import is_allowed
 from cluster.domain.states import LIVE_JOB_STATES
 from cluster.services import datasets
 from cluster.services.context import Cluster
-from cluster.services.operations import requests
+from cluster.services.operations import queries
 from cluster.services.people.access import dataset_relation
 from cluster.services.storage import folders
 from cluster.services.workspaces import lifecycle
@@ -126,7 +126,7 @@ def read_dataset_operation(cluster: Cluster, actor: Actor, dataset: Dataset) -> 
     if dataset.operation_id is None:
         return None
     try:
-        return requests.read_operation(cluster, actor, dataset.operation_id)
+        return queries.read_operation(cluster, actor, dataset.operation_id)
     except NotFound:
         return None
 

@@ -28,7 +28,7 @@ from cluster.domain.states import (
 from cluster.services import datasets, trainings
 from cluster.services.context import Cluster
 from cluster.services.jobs import queries, stop_requests, submission
-from cluster.services.operations.requests import read_operation
+from cluster.services.operations.queries import read_operation
 from cluster.services.people import api_tokens
 from cluster.services.storage import folders
 from cluster.store.jobs import Attempt, Job

@@ -28,7 +28,7 @@ from cluster.services import datasets, first_training, trainings
 from cluster.services.context import Cluster
 from cluster.services.images.environments import read_default_environment
 from cluster.services.jobs import queries, stop_requests, submission
-from cluster.services.operations import requests
+from cluster.services.operations import queries as operation_queries
 from cluster.services.people.users import service_actor
 from cluster.services.storage.folders import attempt_folder
 from cluster.services.workspaces import lifecycle
@@ -129,7 +129,7 @@ def wait_for_environment(cluster: Cluster, pilot: Actor, board: StageProgressBar
             board.show(title, 1.0, terminal_text("ready"))
             return
         if environment is not None and environment.operation_id is not None:
-            operation = requests.read_operation(cluster, pilot, environment.operation_id)
+            operation = operation_queries.read_operation(cluster, pilot, environment.operation_id)
             raise_if_build_failed(cluster, operation)
             board.show(title, operation.progress, describe_build_step(operation))
         time.sleep(POLL_SECONDS)

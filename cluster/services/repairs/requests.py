@@ -28,7 +28,8 @@ from cluster.domain.repairs.definition import (
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
-from cluster.services.operations.requests import end_operation, enqueue_operation, request_operation
+from cluster.services.operations.execution import end_operation
+from cluster.services.operations.requests import enqueue_operation, request_operation
 from cluster.services.repairs.catalogue import CatalogueEntry, find_catalogue_entry, list_offered_repairs
 from cluster.services.repairs.reclaimable_files import ReclaimablePath, list_reclaimable_paths
 from cluster.services.repairs.targets import (

@@ -11,13 +11,8 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
-from cluster.services.operations.requests import (
-    enqueue_operation,
-    fail_operation,
-    finish_operation,
-    load_claimed_operation,
-    requeue_operation,
-)
+from cluster.services.operations.execution import fail_operation, finish_operation, load_claimed_operation
+from cluster.services.operations.requests import enqueue_operation, requeue_operation
 from cluster.services.people.users import service_actor
 from cluster.services.repairs.offline_records import CONSOLE_ADDRESS
 from cluster.services.repairs.requests import release_repair_locks

@@ -16,7 +16,7 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.services.backups.manifests import read_backups
 from cluster.services.context import Cluster, utc_now
-from cluster.services.operations import requests as operations
+from cluster.services.operations import queries
 from cluster.services.operations.stale_operations import requeue_stale_operations
 from cluster.services.repairs import requests as repairs
 from cluster.store.repairs import RepairRun
@@ -236,7 +236,7 @@ def test_a_killed_task_workers_run_is_watched_to_its_end_by_the_next_one(garage:
 
 def operations_put_back(garage: Garage, run: RepairRun) -> bool:
     requeue_stale_operations(garage.cluster)
-    operation = operations.read_operation(garage.cluster, garage.chief, run.operation_id or 0)
+    operation = queries.read_operation(garage.cluster, garage.chief, run.operation_id or 0)
     return operation.state == "requested"
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from cluster.services.context import Cluster
-from cluster.services.operations import requests as operations
+from cluster.services.operations import execution
 from cluster.services.operations.stale_operations import MAX_CLAIMS, requeue_stale_operations
 from cluster.services.repairs import requests as repairs
 from cluster.services.repairs.offline_records import write_offline_record
@@ -41,9 +41,9 @@ def test_a_repair_is_found_without_redis_and_never_queued_there(
 def test_one_that_is_held_is_left_alone_until_its_holder_falls_silent(cluster: Cluster, clock: Clock) -> None:
     servers = on_servers(cluster)
     operation_id = ask(servers)
-    assert operations.claim_operation(servers, operation_id, "first") is not None
+    assert execution.claim_operation(servers, operation_id, "first") is not None
     assert list_claimable_repairs(servers) == []
-    clock.now += operations.CLAIM_LASTS + timedelta(seconds=1)
+    clock.now += execution.CLAIM_LASTS + timedelta(seconds=1)
     assert list_claimable_repairs(servers) == [operation_id]
 
 
@@ -52,8 +52,8 @@ def test_one_that_was_dropped_too_often_is_a_persons_affair(cluster: Cluster, cl
     operation_id = ask(servers)
     for _ in range(MAX_CLAIMS):
         assert list_claimable_repairs(servers) == [operation_id]
-        operations.claim_operation(servers, operation_id, "somebody")
-        clock.now += operations.CLAIM_LASTS + timedelta(seconds=1)
+        execution.claim_operation(servers, operation_id, "somebody")
+        clock.now += execution.CLAIM_LASTS + timedelta(seconds=1)
     assert list_claimable_repairs(servers) == []
 
 

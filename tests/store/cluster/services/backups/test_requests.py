@@ -10,7 +10,7 @@ from cluster.domain.states import OperationKind, OperationState
 from cluster.services.backups import manifests
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
-from cluster.services.operations import requests
+from cluster.services.operations import execution
 from cluster.store.audit import add_audit_entry
 from cluster.store.operations import Operation
 from tests.builders import actor_of, an_administrator
@@ -75,10 +75,10 @@ def test_the_newest_night_that_failed_is_known(nightly: Cluster, held: HeldLease
     clock.move(days=1)
     operation = manifests.request_nightly_backup(nightly, held)
     assert operation is not None
-    claimed = requests.claim_operation(nightly, operation.id, "a worker")
+    claimed = execution.claim_operation(nightly, operation.id, "a worker")
     assert claimed is not None
     with nightly.store.write() as session:
-        requests.fail_operation(session, claimed.id, claimed.fence, clock(), "backup.none", {"folder": "/x"})
+        execution.fail_operation(session, claimed.id, claimed.fence, clock(), "backup.none", {"folder": "/x"})
     failed = manifests.read_backup_status(nightly).failed
     assert failed is not None and failed.state is OperationState.FAILED
     clock.move(days=1)

@@ -13,6 +13,7 @@ from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.domain.states import OperationState
 from cluster.services.audit import entries
 from cluster.services.context import Cluster
+from cluster.services.operations import execution, queries
 from cluster.services.operations import requests as operations
 from cluster.services.people.users import service_actor
 from cluster.services.repairs import requests as repairs
@@ -44,7 +45,7 @@ def ask(cluster: Cluster, chief: Actor, name: str = "back-up-now", typed: str = 
 def ended(
     cluster: Cluster, run: RepairRun, verdict: RepairVerdict = RepairVerdict.VERIFIED, seconds: float = 5
 ) -> None:
-    operation = operations.claim_operation(cluster, run.operation_id or 0, "a worker")
+    operation = execution.claim_operation(cluster, run.operation_id or 0, "a worker")
     assert operation is not None
     record_run_start(cluster, operation, [])
     cluster.clock.move(seconds=seconds)  # type: ignore[attr-defined]
@@ -58,7 +59,7 @@ def actions(cluster: Cluster) -> list[str]:
 
 def test_a_repair_is_a_row_an_operation_and_an_audit_entry(cluster: Cluster, chief: Actor) -> None:
     run = ask(cluster, chief)
-    operation = operations.read_operation(cluster, chief, run.operation_id or 0)
+    operation = queries.read_operation(cluster, chief, run.operation_id or 0)
     assert (operation.queue, operation.subject_id, run.host) == ("repair", run.id, "lab-a")
     assert actions(cluster) == ["repair.asked"]
     ended(cluster, run)
@@ -199,7 +200,7 @@ def test_a_repair_that_was_given_up_is_not_begun_by_its_operation(
     with cluster.store.read() as session:
         assert session.get_one(Operation, operation_id).state is OperationState.INTERRUPTED
     assert list(entries.list_audit_entries(cluster, chief, action="operation.retried")) == []
-    seen = operations.list_interrupted_operations(cluster, actor, 10)
+    seen = queries.list_interrupted_operations(cluster, actor, 10)
     assert [each.id for each in seen] == ([operation_id] if is_administrator else [])
     assert count_stuck_operations(cluster) == 0 and release_stuck_operations(cluster, "1") == []
 
@@ -215,7 +216,7 @@ def test_one_that_was_given_up_is_closed_and_asked_for_anew(
     closed = repairs.cancel_repair(cluster, chief, given_up.id)
     assert (closed.verdict, closed.ended_at) == (RepairVerdict.BROKEN, cluster.clock())
     assert actions(cluster)[-2:] == ["repair.cancelled", "repair.ended"]
-    operation = operations.read_operation(cluster, chief, given_up.operation_id or 0)
+    operation = queries.read_operation(cluster, chief, given_up.operation_id or 0)
     assert (operation.state, operation.error_code) == (OperationState.FAILED, "repair.closed")
     assert ask(cluster, chief, "back-up-now").id != given_up.id
 
@@ -231,7 +232,7 @@ def test_stuck_operations_are_asked_again(cluster: Cluster, chief: Actor) -> Non
     (entry,) = entries.list_audit_entries(cluster, chief, action="operation.retried")
     assert entry.actor_name == "jieun", "whoever asked for the operation has asked for nothing now"
     assert count_stuck_operations(cluster) == 0
-    operation = operations.read_operation(cluster, chief, released)
+    operation = queries.read_operation(cluster, chief, released)
     assert (operation.state, operation.claims, operation.error_code) == (OperationState.REQUESTED, 0, None)
 
 
