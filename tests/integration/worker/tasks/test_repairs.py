@@ -18,6 +18,7 @@ from cluster.services.backups.manifests import read_backups
 from cluster.services.context import Cluster, utc_now
 from cluster.services.operations import queries
 from cluster.services.operations.stale_operations import requeue_stale_operations
+from cluster.services.repairs import previews
 from cluster.services.repairs import requests as repairs
 from cluster.store.repairs import RepairRun
 from tests.builders import a_node, actor_of, an_administrator
@@ -50,7 +51,7 @@ class Garage:
     chief: Actor
 
     def ask(self, name: str) -> RepairRun:
-        etag = repairs.preview_repair(self.cluster, self.chief, name).etag
+        etag = previews.preview_repair(self.cluster, self.chief, name).etag
         reason = "{{ lookup('pipe', 'touch " + PWN + "') }}"
         return repairs.request_repair(self.cluster, self.chief, name, etag, reason, "lab-a")
 

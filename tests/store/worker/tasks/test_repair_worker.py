@@ -6,6 +6,7 @@ from datetime import timedelta
 from cluster.services.context import Cluster
 from cluster.services.operations import execution
 from cluster.services.operations.stale_operations import MAX_CLAIMS, requeue_stale_operations
+from cluster.services.repairs import previews
 from cluster.services.repairs import requests as repairs
 from cluster.services.repairs.offline_records import write_offline_record
 from tests.builders import a_node, actor_of, an_administrator
@@ -17,7 +18,7 @@ from worker.tasks.repair_worker import import_offline_repairs, list_claimable_re
 def ask(cluster: Cluster, name: str = "restart-api") -> int:
     a_node(cluster, 2, name="gpu01")
     chief = actor_of(an_administrator(cluster))
-    seen = repairs.preview_repair(cluster, chief, name)
+    seen = previews.preview_repair(cluster, chief, name)
     run = repairs.request_repair(cluster, chief, name, seen.etag, "errors on every page")
     assert run.operation_id is not None
     return run.operation_id

@@ -9,8 +9,8 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.services.context import Cluster
 from cluster.services.operations import execution
+from cluster.services.repairs import previews, run_recorder
 from cluster.services.repairs import requests as repairs
-from cluster.services.repairs import run_recorder
 from cluster.store.repairs import RepairRun
 from tests.builders import a_node, actor_of, an_administrator
 from worker.console import online_run
@@ -24,7 +24,7 @@ def chief(light_cluster: Cluster) -> Actor:
 
 
 def a_request(cluster: Cluster, chief: Actor) -> RepairRun:
-    etag = repairs.preview_repair(cluster, chief, "restart-portal").etag
+    etag = previews.preview_repair(cluster, chief, "restart-portal").etag
     return repairs.request_repair(cluster, chief, "restart-portal", etag, "pages hang", console_user="root")
 
 

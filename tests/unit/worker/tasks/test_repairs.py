@@ -12,6 +12,7 @@ from cluster.domain.repairs.check_results import CheckResult
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.services.context import Cluster
 from cluster.services.operations import queries
+from cluster.services.repairs import previews
 from cluster.services.repairs import requests as repairs
 from cluster.store.repairs import RepairRun
 from tests.builders import a_node, actor_of, an_administrator
@@ -41,7 +42,7 @@ def begins_nothing(play: Any) -> None:
 
 
 def ask(cluster: Cluster, chief: Actor) -> RepairRun:
-    etag = repairs.preview_repair(cluster, chief, "restart-portal").etag
+    etag = previews.preview_repair(cluster, chief, "restart-portal").etag
     return repairs.request_repair(cluster, chief, "restart-portal", etag, "pages hang")
 
 

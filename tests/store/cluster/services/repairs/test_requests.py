@@ -16,6 +16,7 @@ from cluster.services.context import Cluster
 from cluster.services.operations import execution, queries
 from cluster.services.operations import requests as operations
 from cluster.services.people.users import service_actor
+from cluster.services.repairs import previews
 from cluster.services.repairs import requests as repairs
 from cluster.services.repairs.offline_records import CONSOLE_ADDRESS
 from cluster.services.repairs.reclaimable_files import delete_reclaimable_of_run, list_reclaimable_paths
@@ -38,7 +39,7 @@ def chief(cluster: Cluster) -> Actor:
 
 
 def ask(cluster: Cluster, chief: Actor, name: str = "back-up-now", typed: str = "") -> RepairRun:
-    etag = repairs.preview_repair(cluster, chief, name).etag
+    etag = previews.preview_repair(cluster, chief, name).etag
     return repairs.request_repair(cluster, chief, name, etag, "before the update", typed)
 
 
@@ -78,7 +79,7 @@ def test_the_second_one_hears_who_was_first(cluster: Cluster, chief: Actor) -> N
 
 
 def test_of_two_clicks_at_once_one_runs(cluster: Cluster, chief: Actor) -> None:
-    etag = repairs.preview_repair(cluster, chief, "back-up-now").etag
+    etag = previews.preview_repair(cluster, chief, "back-up-now").etag
     results: list[str] = []
     gate = threading.Barrier(4)
 
@@ -99,7 +100,7 @@ def test_of_two_clicks_at_once_one_runs(cluster: Cluster, chief: Actor) -> None:
 
 
 def test_a_forecast_that_is_no_longer_true_runs_nothing(cluster: Cluster, chief: Actor) -> None:
-    seen = repairs.preview_repair(cluster, chief, "restart-task-workers").etag
+    seen = previews.preview_repair(cluster, chief, "restart-task-workers").etag
     now = cluster.clock()
     add(cluster, Operation(kind="dataset.import", queue="general", subject_id=None, workspace_id=None,
                            requested_by=chief.user_id, requested_at=now, state=OperationState.RUNNING,
@@ -107,12 +108,12 @@ def test_a_forecast_that_is_no_longer_true_runs_nothing(cluster: Cluster, chief:
     with pytest.raises(Conflict) as refused:
         repairs.request_repair(cluster, chief, "restart-task-workers", seen, "stuck", "")
     assert refused.value.code == "repair.forecast_changed"
-    assert len(repairs.preview_repair(cluster, chief, "restart-task-workers").operations) == 1
+    assert len(previews.preview_repair(cluster, chief, "restart-task-workers").operations) == 1
     assert actions(cluster) == []
 
 
 def test_a_reason_is_kept_and_a_dangerous_repair_wants_the_name(cluster: Cluster, chief: Actor) -> None:
-    etag = repairs.preview_repair(cluster, chief, "free-disk-space").etag
+    etag = previews.preview_repair(cluster, chief, "free-disk-space").etag
     for reason, typed in (("", "lab-a"), ("full", "lab-b"), ("full", "")):
         with pytest.raises(Refused):
             repairs.request_repair(cluster, chief, "free-disk-space", etag, reason, typed)
@@ -123,8 +124,8 @@ def test_nobody_else_sees_or_asks(cluster: Cluster, chief: Actor) -> None:
     user = actor_of(a_user(cluster))
     run = ask(cluster, chief)
     for refused in (
-        lambda: repairs.list_repair_summaries(cluster, user),
-        lambda: repairs.preview_repair(cluster, user, "back-up-now"),
+        lambda: previews.list_repair_summaries(cluster, user),
+        lambda: previews.preview_repair(cluster, user, "back-up-now"),
         lambda: repairs.request_repair(cluster, user, "back-up-now", "", "why", ""),
         lambda: repairs.read_repair_run(cluster, user, run.id),
         lambda: repairs.cancel_repair(cluster, user, run.id),
@@ -135,15 +136,15 @@ def test_nobody_else_sees_or_asks(cluster: Cluster, chief: Actor) -> None:
     with pytest.raises(Forbidden):
         repairs.request_repair(cluster, token, "back-up-now", "", "why", "")
     with pytest.raises(NotFound):
-        repairs.preview_repair(cluster, chief, "../site")
+        previews.preview_repair(cluster, chief, "../site")
 
 
 def test_the_forecast_says_how_long_the_last_ones_took(cluster: Cluster, chief: Actor) -> None:
-    assert repairs.preview_repair(cluster, chief, "back-up-now").seconds is None
+    assert previews.preview_repair(cluster, chief, "back-up-now").seconds is None
     for seconds in (4, 40, 6):
         ended(cluster, ask(cluster, chief), seconds=seconds)
     ended(cluster, ask(cluster, chief), RepairVerdict.NOT_VERIFIED, 400)
-    seen = repairs.preview_repair(cluster, chief, "back-up-now")
+    seen = previews.preview_repair(cluster, chief, "back-up-now")
     assert (seen.seconds, seen.last_runs[0].verdict) == (40, RepairVerdict.NOT_VERIFIED)
 
 
@@ -266,5 +267,5 @@ def test_only_what_the_forecast_listed_is_deleted(cluster: Cluster, chief: Actor
 
 def test_a_run_under_way_is_shown_by_the_forecast(cluster: Cluster, chief: Actor) -> None:
     run = a_repair_run(cluster, an_administrator(cluster, "root"))
-    seen = repairs.preview_repair(cluster, chief, "back-up-now").under_way
+    seen = previews.preview_repair(cluster, chief, "back-up-now").under_way
     assert seen is not None and seen.id == run.id
