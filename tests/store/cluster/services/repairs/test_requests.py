@@ -20,12 +20,8 @@ from cluster.services.repairs import previews
 from cluster.services.repairs import requests as repairs
 from cluster.services.repairs.offline_records import CONSOLE_ADDRESS
 from cluster.services.repairs.reclaimable_files import delete_reclaimable_of_run, list_reclaimable_paths
-from cluster.services.repairs.run_recorder import (
-    count_stuck_operations,
-    record_run_end,
-    record_run_start,
-    release_stuck_operations,
-)
+from cluster.services.repairs.run_recorder import record_run_end, record_run_start
+from cluster.services.repairs.stuck_operations import count_stuck_operations, release_stuck_operations
 from cluster.store.audit import AuditEntry
 from cluster.store.operations import Operation
 from cluster.store.repairs import RepairRun
