@@ -16,7 +16,7 @@ from cluster.services.operations import queries as operation_queries
 from cluster.services.queue import queries as queue
 from cluster.services.queue.queries import QueueSummary
 from cluster.services.storage.disk_space import read_disk_usage
-from cluster.services.workspaces import lifecycle
+from cluster.services.workspaces import queries as workspace_queries
 from cluster.services.workspaces.queries import list_workspace_summaries
 from cluster.store.workspaces import Workspace
 from portal.i18n.messages import store_wait_explanations, waiting_label
@@ -43,7 +43,7 @@ JOBS_SHOWN = 8
 def home() -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
     views = read_once(nodes.list_nodes)
-    places = read_once(lifecycle.list_workspaces)
+    places = read_once(workspace_queries.list_workspaces)
     store_read(list_workspace_summaries, places)
     mine = queries.list_jobs(cluster, actor, user_id=actor.user_id, limit=JOBS_SHOWN)
     seen = queue.read_queue_summary(cluster, mine)
@@ -62,7 +62,7 @@ def home() -> ResponseReturnValue:
         disk=read_disk_usage(cluster.settings.state_dir) if actor.is_administrator else None,
         ending=ending_workspaces(places),
         workspaces=active_workspaces(places),
-        use=lifecycle.read_units_in_use_of(cluster, [place.id for place in places]),
+        use=workspace_queries.read_units_in_use_of(cluster, [place.id for place in places]),
         mine=mine,
         has_workspaces=bool(places),
     )

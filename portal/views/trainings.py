@@ -13,7 +13,7 @@ from cluster.services import trainings
 from cluster.services.context import Cluster
 from cluster.services.jobs import queries
 from cluster.services.people.access import training_relation
-from cluster.services.workspaces import lifecycle
+from cluster.services.workspaces import queries as workspace_queries
 from cluster.store.trainings import Training
 from portal.i18n.translate import _
 from portal.web import forms
@@ -38,7 +38,7 @@ def overall() -> Response:
 @blueprint.get("/workspaces/<int:workspace_id>/trainings")
 def index(workspace_id: int) -> Response:
     cluster, actor = current_cluster(), current_actor()
-    workspace = lifecycle.read_workspace(cluster, actor, workspace_id)
+    workspace = workspace_queries.read_workspace(cluster, actor, workspace_id)
     rows = trainings.list_trainings(cluster, actor, workspace_id=workspace_id)
     return render_page_or_fragment(
         "trainings/list.html", "trainings/_list.html", trainings=rows, workspace=workspace
@@ -90,7 +90,7 @@ def read_code_files(files: list[FileStorage]) -> list[tuple[str, bytes]]:
 def render_new_training(workspace_id: int, errors: dict[str, str]) -> str:
     return render_template(
         "trainings/new.html",
-        workspace=lifecycle.read_workspace(current_cluster(), current_actor(), workspace_id),
+        workspace=workspace_queries.read_workspace(current_cluster(), current_actor(), workspace_id),
         models=list(BUILT_IN_MODELS.values()),
         kind=request.form.get("kind") or request.args.get("kind", TrainingKind.BUILT_IN.value),
         values=request.form,

@@ -32,6 +32,7 @@ from cluster.services.operations import queries as operation_queries
 from cluster.services.people.users import service_actor
 from cluster.services.storage.folders import attempt_folder
 from cluster.services.workspaces import lifecycle
+from cluster.services.workspaces import queries as workspace_queries
 from cluster.store import nodes
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Job
@@ -101,7 +102,7 @@ def portal_url(cluster: Cluster) -> str:
 
 def ensure_first_workspace(cluster: Cluster, pilot: Actor) -> Workspace | None:
     """The flight's own workspace; None, and a sentence, where every unit is promised to others."""
-    for workspace in lifecycle.list_workspaces(cluster, pilot):
+    for workspace in workspace_queries.list_workspaces(cluster, pilot):
         if workspace.name == NAME:
             return workspace
     today = lifecycle.local_today(cluster)

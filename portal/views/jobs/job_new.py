@@ -17,7 +17,7 @@ from cluster.services.jobs import preview, queries
 from cluster.services.jobs import submission as jobs
 from cluster.services.sweeps import submission as sweeps
 from cluster.services.sweeps.submission import SweepPreview
-from cluster.services.workspaces import lifecycle
+from cluster.services.workspaces import queries as workspace_queries
 from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
 from portal.i18n.messages import say
@@ -149,7 +149,9 @@ def render_job_form(
         model=job_form.model_of(training),
         code=trainings.list_code_files(cluster, training),
         datasets=selectable_datasets(list_workspace_datasets(training)),
-        in_use=lifecycle.read_units_in_use_of(cluster, [training.workspace_id]).get(training.workspace_id, 0),
+        in_use=workspace_queries.read_units_in_use_of(cluster, [training.workspace_id]).get(
+            training.workspace_id, 0
+        ),
         launchers=job_form.LAUNCHERS,
         most_jobs=MAX_SWEEP_JOBS,
         values=values,
