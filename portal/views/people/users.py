@@ -7,7 +7,7 @@ from flask.typing import ResponseReturnValue
 from cluster.domain.errors import Refused
 from cluster.domain.states import UserRole, UserState
 from cluster.services.jobs import queries
-from cluster.services.people import users
+from cluster.services.people import passwords, users
 from cluster.services.workspaces import queries as workspace_queries
 from cluster.store.users import User
 from portal.i18n.translate import _
@@ -81,7 +81,7 @@ def render_user(user_id: int, errors: dict[str, str]) -> str:
 @blueprint.post("/users/<int:user_id>/link")
 def make_link(user_id: int) -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
-    secret = users.issue_password_link(cluster, actor, user_id)
+    secret = passwords.issue_password_link(cluster, actor, user_id)
     return show_link(users.read_user(cluster, actor, user_id), secret, is_new=False)
 
 
