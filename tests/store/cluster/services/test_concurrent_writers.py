@@ -19,7 +19,7 @@ from cluster.services.jobs import attempts
 from cluster.services.leases import acquire_lease
 from cluster.services.operations import execution
 from cluster.services.operations.stale_operations import requeue_stale_operations
-from cluster.services.placement import snapshot
+from cluster.services.placement import capacity, snapshot
 from cluster.services.queue import holds_and_moves
 from cluster.services.queue.dispatch import place_waiting_jobs, plan_dispatch, record_waiting_reasons
 from cluster.services.storage import folders
@@ -133,14 +133,14 @@ def test_a_workspace_that_is_made_while_somebody_looks_is_seen_by_the_next_look(
     as_environment(cluster)
     a_node(cluster, 2)
     first = a_job(cluster, a_training(cluster, a_workspace(cluster)))
-    read = snapshot.read_placement_context
+    read = capacity.read_placement_context
 
-    def and_a_workspace_is_made(*asked: Any) -> snapshot.PlacementContext:
+    def and_a_workspace_is_made(*asked: Any) -> capacity.PlacementContext:
         ground = read(*asked)
         a_job(cluster, a_training(cluster, a_workspace(cluster)))
         return ground
 
-    monkeypatch.setattr(snapshot, "read_placement_context", and_a_workspace_is_made)
+    monkeypatch.setattr(capacity, "read_placement_context", and_a_workspace_is_made)
     with cluster.store.read() as session:
         assert list(snapshot.read_placement_snapshot(cluster, session).jobs) == [first.id]
 
