@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from cluster.domain.audit_seals import derive_seal_key, epoch_mac
 from cluster.domain.jobs.exits import AttemptOutcome
-from cluster.domain.jobs.submission import next_state
+from cluster.domain.jobs.lifecycle import next_state
 from cluster.domain.people.actor import Actor
 from cluster.domain.queue.reasons import JobOnHold
 from cluster.domain.queue.waiting_data import to_waiting_data

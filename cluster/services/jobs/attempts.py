@@ -16,8 +16,8 @@ from sqlalchemy.orm.attributes import set_committed_value
 
 from cluster.domain.jobs.attempts import is_retried
 from cluster.domain.jobs.exits import AttemptOutcome, ExitRecord
+from cluster.domain.jobs.lifecycle import JobEventKind, next_state
 from cluster.domain.jobs.resume_points import ResumePoint
-from cluster.domain.jobs.submission import JobEventKind, next_state
 from cluster.domain.queue.reasons import AttemptInterrupted, RetryAfterFailure, RetryBackoff
 from cluster.domain.queue.retry_backoff import MAX_INTERRUPTIONS_IN_A_ROW, backoff_after
 from cluster.domain.queue.waiting_data import to_waiting_data
