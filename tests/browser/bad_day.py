@@ -16,7 +16,7 @@ from cluster.domain.states import (
     UnitState,
 )
 from cluster.services.context import Cluster
-from cluster.store.leases import InstallationFact
+from cluster.store.facts import InstallationFact
 from cluster.store.nodes import Node, Unit
 from cluster.store.operations import Environment, Operation
 from cluster.store.users import User

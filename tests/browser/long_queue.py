@@ -7,8 +7,8 @@ from sqlalchemy import select, update
 
 from cluster.domain.states import DatasetState, EnvironmentState, JobState, UnitKind
 from cluster.services.context import Cluster
+from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Attempt, Job, Sweep
-from cluster.store.leases import InstallationFact
 from cluster.store.nodes import Node, Unit
 from cluster.store.operations import Environment
 from cluster.store.trainings import Training

@@ -25,7 +25,7 @@ from cluster.services.nodes.heartbeats import ReportedUnit, record_heartbeat
 from cluster.services.people import api_tokens
 from cluster.settings import Settings
 from cluster.store.engine import Store
-from cluster.store.leases import InstallationFact
+from cluster.store.facts import InstallationFact
 from cluster.store.migrate import upgrade_database
 from cluster.store.operations import Environment
 from cluster.store.tables import metadata

@@ -10,8 +10,8 @@ from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, acquire_lease
 from cluster.services.queue import queries
 from cluster.services.queue.queries import QueueFilters
+from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Job
-from cluster.store.leases import InstallationFact
 from cluster.store.operations import Environment
 from tests.builders import actor_of, add, an_administrator
 

@@ -40,8 +40,8 @@ from cluster.services.storage import disk_space
 from cluster.services.workspaces import queries as places
 from cluster.services.workspaces.queries import WorkspaceSummary
 from cluster.store.datasets import Dataset
+from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Job
-from cluster.store.leases import InstallationFact
 from cluster.store.nodes import offered_unit_kind
 
 MAX_PER_KIND = 3

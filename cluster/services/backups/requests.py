@@ -14,7 +14,7 @@ from cluster.services.leases import HeldLease, check_lease
 from cluster.services.operations.requests import enqueue_operation, request_operation
 from cluster.services.people.users import service_actor
 from cluster.store.audit import add_audit_entry
-from cluster.store.leases import InstallationFact
+from cluster.store.facts import InstallationFact
 from cluster.store.operations import Operation
 
 NIGHTLY_FACT = "backup_nightly"

@@ -8,7 +8,7 @@ from cluster.domain.states import EnvironmentState, OperationKind, OperationStat
 from cluster.services.context import Cluster
 from cluster.services.operations.execution import fail_operation, finish_operation
 from cluster.services.operations.requests import enqueue_operation, request_operation
-from cluster.store.leases import InstallationFact
+from cluster.store.facts import InstallationFact
 from cluster.store.operations import Environment, Operation
 
 DEFAULT_ENVIRONMENT_FACT = "default_environment"

@@ -10,7 +10,7 @@ from cluster.domain.states import EnvironmentState
 from cluster.services.context import Cluster
 from cluster.services.images.default_images import DEFAULT_IMAGES_FACT
 from cluster.settings import Settings
-from cluster.store.leases import InstallationFact
+from cluster.store.facts import InstallationFact
 from cluster.store.nodes import ANY_GPU, Unit
 from cluster.store.operations import Environment
 

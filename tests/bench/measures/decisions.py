@@ -23,8 +23,8 @@ from cluster.services.leases import HeldLease, acquire_lease
 from cluster.services.queue.dispatch import place_waiting_jobs
 from cluster.settings import Settings
 from cluster.store.engine import Store
+from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Attempt, Job
-from cluster.store.leases import InstallationFact
 from cluster.store.migrate import upgrade_database
 from cluster.store.nodes import Allocation, Node
 from cluster.store.operations import Environment
