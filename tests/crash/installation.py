@@ -25,9 +25,9 @@ from cluster.services.nodes.heartbeats import ReportedUnit, record_heartbeat
 from cluster.services.people import api_tokens
 from cluster.settings import Settings
 from cluster.store.engine import Store
+from cluster.store.environments import Environment
 from cluster.store.facts import InstallationFact
 from cluster.store.migrate import upgrade_database
-from cluster.store.operations import Environment
 from cluster.store.tables import metadata
 from portal import create_app
 from tests.builders import a_training, a_workspace, actor_of, add, an_administrator

@@ -12,9 +12,9 @@ from cluster.services.context import Cluster
 from cluster.services.jobs import attempts
 from cluster.services.leases import HeldLease, acquire_lease
 from cluster.services.sweeps import queries, submission
+from cluster.store.environments import Environment
 from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Attempt, Job, JobEvent, Sweep
-from cluster.store.operations import Environment
 from tests.builders import a_dataset, a_node, a_training, a_user, a_workspace, actor_of, add
 
 

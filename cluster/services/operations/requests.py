@@ -13,7 +13,8 @@ from cluster.services.context import Cluster
 from cluster.services.operations.queries import read_operation
 from cluster.store.audit import add_audit_entry
 from cluster.store.datasets import Dataset
-from cluster.store.operations import Environment, Operation
+from cluster.store.environments import Environment
+from cluster.store.operations import Operation
 from cluster.store.workspaces import Workspace
 
 QUEUE_OF_KIND = {

@@ -21,10 +21,10 @@ from cluster.services.jobs import stop_requests
 from cluster.services.jobs.live_attempts import list_live_attempts
 from cluster.services.storage import folders
 from cluster.settings import Settings
+from cluster.store.environments import Environment
 from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Attempt, Job, JobEvent
 from cluster.store.nodes import Node
-from cluster.store.operations import Environment
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, add, an_administrator

@@ -24,9 +24,10 @@ from cluster.services.queue import holds_and_moves
 from cluster.services.queue.dispatch import place_waiting_jobs, plan_dispatch, record_waiting_reasons
 from cluster.services.storage import folders
 from cluster.services.sweeps import queries, stops, submission
+from cluster.store.environments import Environment
 from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Attempt, Job
-from cluster.store.operations import Environment, Operation
+from cluster.store.operations import Operation
 from cluster.store.trainings import Training
 from tests.builders import a_dataset, a_job, a_node, a_training, a_workspace, actor_of, add, an_administrator
 from tests.simultaneous_calls import at_once

@@ -15,8 +15,8 @@ from cluster.services.people.users import service_actor
 from cluster.services.storage.folders import attempt_folder
 from cluster.services.workspaces import queries
 from cluster.store.datasets import Dataset
+from cluster.store.environments import Environment
 from cluster.store.jobs import Job
-from cluster.store.operations import Environment
 from cluster.store.workspaces import Workspace
 from tests.builders import a_job, a_node, a_training, a_workspace, holding
 from worker.first_training import run

@@ -19,9 +19,9 @@ from cluster.services.jobs import submission as jobs
 from cluster.services.leases import HeldLease, acquire_lease
 from cluster.services.queue.dispatch import place_waiting_jobs
 from cluster.services.sweeps import submission as sweeps
+from cluster.store.environments import Environment
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Unit
-from cluster.store.operations import Environment
 from tests.builders import a_training
 from tests.store.conftest import LASTS
 from tests.store.job_setup import Lab, a_lab

@@ -13,7 +13,8 @@ from cluster.services.images import environments
 from cluster.services.operations import execution, queries, requests
 from cluster.services.operations.requests import request_operation
 from cluster.services.operations.stale_operations import MAX_CLAIMS, requeue_stale_operations
-from cluster.store.operations import Environment, Operation
+from cluster.store.environments import Environment
+from cluster.store.operations import Operation
 from tests.builders import a_user, a_workspace, actor_of, an_administrator
 from tests.conftest import Clock, RecordingBell
 from tests.simultaneous_calls import at_once

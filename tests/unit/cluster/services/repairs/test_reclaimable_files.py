@@ -16,7 +16,7 @@ from cluster.services.repairs.reclaimable_files import (
     delete_reclaimable_path,
     list_reclaimable_paths,
 )
-from cluster.store.operations import Environment
+from cluster.store.environments import Environment
 from tests.builders import (
     a_job,
     a_node,
