@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cluster.domain.backups.retention import parse_backup_problem
+from cluster.domain.backups.problems import parse_backup_problem
 from cluster.domain.queue.start_estimate import EstimateSource
 from cluster.words.english import HINTS, SENTENCES, TITLES, WORDS
 from cluster.words.formatting import (

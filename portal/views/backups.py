@@ -3,7 +3,7 @@
 from flask import Blueprint, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 
-from cluster.domain.backups.retention import next_due
+from cluster.domain.backups.schedule import next_due
 from cluster.domain.errors import Conflict
 from cluster.domain.repairs.definition import InstallationKind
 from cluster.services.backups import etcd_manifests, manifests, pre_restore_copies, requests

@@ -10,11 +10,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from cluster.domain.backups.retention import (
-    OLDEST_ACCEPTABLE,
-    BackupProblem,
-    parse_backup_problem,
-)
+from cluster.domain.backups.problems import BackupProblem, parse_backup_problem
+from cluster.domain.backups.schedule import OLDEST_ACCEPTABLE
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import require_administrator
 from cluster.domain.states import OperationKind, OperationState

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import select
 
-from cluster.domain.backups.retention import due_night, last_due
+from cluster.domain.backups.schedule import due_night, last_due
 from cluster.domain.errors import Conflict
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import require_administrator, require_person
