@@ -5,7 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from cluster.domain.backups.schedule import next_due
 from cluster.domain.errors import Conflict
-from cluster.domain.repairs.definition import InstallationKind
+from cluster.domain.installation import InstallationKind
 from cluster.services.backups import etcd_manifests, manifests, pre_restore_copies, requests
 from cluster.services.repairs.catalogue import has_repair_catalogue, installation_kind_of
 from portal.i18n.messages import localized_error

@@ -8,13 +8,8 @@ from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
 from cluster.domain.errors import Conflict, Refused
-from cluster.domain.repairs.definition import (
-    BilingualText,
-    InstallationKind,
-    Repair,
-    RepairGroup,
-    RepairTargets,
-)
+from cluster.domain.installation import InstallationKind
+from cluster.domain.repairs.definition import BilingualText, Repair, RepairGroup, RepairTargets
 from cluster.domain.repairs.run_matrix import FAILED_STATES, RepairVerdict
 from cluster.domain.states import OperationState
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath

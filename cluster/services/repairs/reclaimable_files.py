@@ -19,7 +19,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from cluster.domain.errors import NotFound
-from cluster.domain.repairs.definition import InstallationKind
+from cluster.domain.installation import InstallationKind
 from cluster.failpoints import external_call
 from cluster.files import safe_files
 from cluster.services.backups.pre_restore_copies import PRE_RESTORE_PREFIX
